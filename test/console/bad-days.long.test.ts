@@ -3,7 +3,6 @@ import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { openVisit, pressOn, typeInto, violationsOn } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
-import { inFullRun } from '../support/run-length.ts'
 import { removeDataDir, startServerProcess } from '../support/server-process.ts'
 import { describeAnyEngine } from '../support/world.ts'
 
@@ -43,21 +42,19 @@ describeAnyEngine('bad days in the console', (engine) => {
     expect((await world.ross.get(device.path)).data.name).toBe('Typed before the end')
   })
 
-  inFullRun(() => {
-    it('a session is opened again although its account has another name by then', async () => {
-      const account = await world.account(world.acme, { name: 'Named before' })
-      const admin = await world.admin(account, { username: 'ren', password: 'ren-secret' })
-      const device = await world.device(account, { name: 'Kept' })
-      const { page } = await open(admin, `devices/${device.id}`)
-      await typeInto(page, nameIn(page), 'Kept and saved')
-      expect(await world.ross.patch(account.path, { name: 'Named after' })).toSucceed()
-      await endSession(page)
-      await save(page)
-      const dialog = page.getByRole('dialog', { name: 'Please sign in again' })
-      await dialog.getByText('The session of ren in Named before has ended').waitFor()
-      await signInAgain(page, 'ren-secret')
-      await page.getByRole('heading', { level: 1, name: 'Kept and saved' }).waitFor()
-    })
+  it('a session is opened again although its account has another name by then', async () => {
+    const account = await world.account(world.acme, { name: 'Named before' })
+    const admin = await world.admin(account, { username: 'ren', password: 'ren-secret' })
+    const device = await world.device(account, { name: 'Kept' })
+    const { page } = await open(admin, `devices/${device.id}`)
+    await typeInto(page, nameIn(page), 'Kept and saved')
+    expect(await world.ross.patch(account.path, { name: 'Named after' })).toSucceed()
+    await endSession(page)
+    await save(page)
+    const dialog = page.getByRole('dialog', { name: 'Please sign in again' })
+    await dialog.getByText('The session of ren in Named before has ended').waitFor()
+    await signInAgain(page, 'ren-secret')
+    await page.getByRole('heading', { level: 1, name: 'Kept and saved' }).waitFor()
   })
 
   it('a session that has ended is gone on with by nobody else, and left instead by whoever wants to', async () => {
@@ -139,54 +136,52 @@ describeAnyEngine('a mistake of the server', (engine) => {
   })
 })
 
-inFullRun(() => {
-  it('a server that restarts is said to be away, and everything goes on once it is back', async () => {
-    const first = await startServerProcess()
-    const { page, context, faults } = await openVisit()
-    let server = first
-    try {
-      await page.goto(`${first.url}/`)
-      await typeInto(page, page.getByRole('textbox', { name: 'User name' }), 'admin')
-      await typeInto(page, page.getByRole('textbox', { name: 'Password', exact: true }), 'secret')
-      await typeInto(page, page.getByRole('textbox', { name: 'Account' }), 'master')
-      await pressOn(page, page.getByRole('button', { name: 'Sign in' }))
-      await pressOn(page, page.getByRole('link', { name: 'Devices' }))
-      await pressOn(page, page.getByRole('link', { name: 'New phone' }).first())
-      await typeInto(page, nameIn(page), 'Made across a restart')
-      await first.end()
-      await pressOn(page, page.getByRole('button', { name: 'Create' }))
-      await page.getByText('The server cannot be reached. Everything goes on').waitFor()
-      server = await startServerProcess({ CROSSPOINT_PORT: String(first.port) }, first.dataDir)
-      await page.getByRole('heading', { level: 1, name: 'Made across a restart' }).waitFor()
-      await page.getByText('The server cannot be reached. Everything goes on').waitFor({ state: 'detached' })
-      await page.getByRole('status').getByText('Live', { exact: true }).waitFor()
-      await pressOn(page, page.getByRole('link', { name: 'Devices' }))
-      const rows = page.getByRole('link', { name: 'Made across a restart' })
-      await rows.first().waitFor()
-      expect(await rows.count()).toBe(1)
-      expect(faults).toEqual([])
-    } finally {
-      await context.close()
-      await server.end()
-      removeDataDir(first)
-    }
-  })
+it('a server that restarts is said to be away, and everything goes on once it is back', async () => {
+  const first = await startServerProcess()
+  const { page, context, faults } = await openVisit()
+  let server = first
+  try {
+    await page.goto(`${first.url}/`)
+    await typeInto(page, page.getByRole('textbox', { name: 'User name' }), 'admin')
+    await typeInto(page, page.getByRole('textbox', { name: 'Password', exact: true }), 'secret')
+    await typeInto(page, page.getByRole('textbox', { name: 'Account' }), 'master')
+    await pressOn(page, page.getByRole('button', { name: 'Sign in' }))
+    await pressOn(page, page.getByRole('link', { name: 'Devices' }))
+    await pressOn(page, page.getByRole('link', { name: 'New phone' }).first())
+    await typeInto(page, nameIn(page), 'Made across a restart')
+    await first.end()
+    await pressOn(page, page.getByRole('button', { name: 'Create' }))
+    await page.getByText('The server cannot be reached. Everything goes on').waitFor()
+    server = await startServerProcess({ CROSSPOINT_PORT: String(first.port) }, first.dataDir)
+    await page.getByRole('heading', { level: 1, name: 'Made across a restart' }).waitFor()
+    await page.getByText('The server cannot be reached. Everything goes on').waitFor({ state: 'detached' })
+    await page.getByRole('status').getByText('Live', { exact: true }).waitFor()
+    await pressOn(page, page.getByRole('link', { name: 'Devices' }))
+    const rows = page.getByRole('link', { name: 'Made across a restart' })
+    await rows.first().waitFor()
+    expect(await rows.count()).toBe(1)
+    expect(faults).toEqual([])
+  } finally {
+    await context.close()
+    await server.end()
+    removeDataDir(first)
+  }
+})
 
-  it('the link of the very first start leads to a password of one’s own', async () => {
-    const server = await startServerProcess({ CROSSPOINT_ADMIN_PASSWORD: undefined })
-    const { page, context, faults } = await openVisit()
-    try {
-      const link = /Sign in: (\S+)/.exec(server.output())?.[1] ?? ''
-      await page.goto(link)
-      await typeInto(page, page.getByRole('textbox', { name: 'New password' }), 'a-password-of-my-own')
-      await typeInto(page, page.getByRole('textbox', { name: 'The same once more' }), 'a-password-of-my-own')
-      await pressOn(page, page.getByRole('button', { name: 'Keep this password' }))
-      await page.getByRole('navigation', { name: 'Sections' }).waitFor()
-      expect(faults).toEqual([])
-    } finally {
-      await context.close()
-      await server.end()
-      removeDataDir(server)
-    }
-  })
+it('the link of the very first start leads to a password of one’s own', async () => {
+  const server = await startServerProcess({ CROSSPOINT_ADMIN_PASSWORD: undefined })
+  const { page, context, faults } = await openVisit()
+  try {
+    const link = /Sign in: (\S+)/.exec(server.output())?.[1] ?? ''
+    await page.goto(link)
+    await typeInto(page, page.getByRole('textbox', { name: 'New password' }), 'a-password-of-my-own')
+    await typeInto(page, page.getByRole('textbox', { name: 'The same once more' }), 'a-password-of-my-own')
+    await pressOn(page, page.getByRole('button', { name: 'Keep this password' }))
+    await page.getByRole('navigation', { name: 'Sections' }).waitFor()
+    expect(faults).toEqual([])
+  } finally {
+    await context.close()
+    await server.end()
+    removeDataDir(server)
+  }
 })

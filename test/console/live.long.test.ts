@@ -3,7 +3,6 @@ import type { Page } from 'playwright-core'
 import { beforeEach, expect, it, onTestFinished } from 'vitest'
 import { useConsole } from '../support/console.ts'
 import { legOf, nowOf, sendLegs } from '../support/legs.ts'
-import { inFullRun } from '../support/run-length.ts'
 import { openStreamWay } from '../support/stream-way.ts'
 import { describeAnyEngine, type Person } from '../support/world.ts'
 
@@ -34,18 +33,16 @@ describeAnyEngine('an open page of the console', (engine) => {
     await page.getByRole('link', { name: /Meanwhile/ }).waitFor()
   })
 
-  inFullRun(() => {
-    it('does not take for new what was read before the events began, and came after', async () => {
-      way.holdStreams()
-      const list = way.holdAnswer(`${world.acme.path}/users`)
-      const page = await openByWay(world.ada, 'users')
-      await list.arrived
-      await world.user(world.acme, { first_name: 'Between', last_name: 'Both' })
-      way.letStreamsGo()
-      await state(page, 'Live').waitFor()
-      list.letGo()
-      await page.getByRole('link', { name: /Between/ }).waitFor()
-    })
+  it('does not take for new what was read before the events began, and came after', async () => {
+    way.holdStreams()
+    const list = way.holdAnswer(`${world.acme.path}/users`)
+    const page = await openByWay(world.ada, 'users')
+    await list.arrived
+    await world.user(world.acme, { first_name: 'Between', last_name: 'Both' })
+    way.letStreamsGo()
+    await state(page, 'Live').waitFor()
+    list.letGo()
+    await page.getByRole('link', { name: /Between/ }).waitFor()
   })
 
   it('shows after a broken line also what no event tells of', async () => {
@@ -74,101 +71,99 @@ describeAnyEngine('an open page of the console', (engine) => {
     await twoVersions(page).waitFor({ state: 'detached' })
   }
 
-  inFullRun(() => {
-    it('keeps what somebody else wrote and was taken, before any event tells of it', async () => {
-      const device = await world.device(world.acme, { name: 'Before' })
-      const page = await openUntold(`devices/${device.id}`)
-      const name = page.getByRole('textbox', { name: /^Name/ }).first()
-      await name.fill('Mine')
-      expect(await world.ross.patch(device.path, { name: 'Theirs' })).toSucceed()
-      await choose(page, 'Take theirs')
-      expect(await name.inputValue()).toBe('Theirs')
-      await name.fill('Mine, then')
-      await page.getByRole('button', { name: 'Save', exact: true }).click()
-      await page.getByText('Saved', { exact: true }).waitFor()
-      expect(await name.inputValue()).toBe('Mine, then')
-      expect((await world.ada.get(device.path)).data.name).toBe('Mine, then')
-    })
+  it('keeps what somebody else wrote and was taken, before any event tells of it', async () => {
+    const device = await world.device(world.acme, { name: 'Before' })
+    const page = await openUntold(`devices/${device.id}`)
+    const name = page.getByRole('textbox', { name: /^Name/ }).first()
+    await name.fill('Mine')
+    expect(await world.ross.patch(device.path, { name: 'Theirs' })).toSucceed()
+    await choose(page, 'Take theirs')
+    expect(await name.inputValue()).toBe('Theirs')
+    await name.fill('Mine, then')
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByText('Saved', { exact: true }).waitFor()
+    expect(await name.inputValue()).toBe('Mine, then')
+    expect((await world.ada.get(device.path)).data.name).toBe('Mine, then')
+  })
 
-    it('keeps in the JSON what somebody else wrote and was taken, before any event tells of it', async () => {
-      const device = await world.device(world.acme, { name: 'Before' })
-      const page = await openUntold(`devices/${device.id}`)
-      await page.getByRole('tab', { name: 'JSON' }).click()
-      const text = page.getByRole('textbox', { name: 'The record as JSON' })
-      const record = async () => JSON.parse(await text.inputValue())
-      const write = async (name: string) => text.fill(JSON.stringify({ ...(await record()), name }))
-      await write('Mine')
-      expect(await world.ross.patch(device.path, { name: 'Theirs' })).toSucceed()
-      await choose(page, 'Take theirs')
-      expect(await record()).toMatchObject({ name: 'Theirs' })
-      await write('Discarded')
-      await page.getByRole('button', { name: 'Discard' }).click()
-      expect(await record()).toMatchObject({ name: 'Theirs' })
-    })
+  it('keeps in the JSON what somebody else wrote and was taken, before any event tells of it', async () => {
+    const device = await world.device(world.acme, { name: 'Before' })
+    const page = await openUntold(`devices/${device.id}`)
+    await page.getByRole('tab', { name: 'JSON' }).click()
+    const text = page.getByRole('textbox', { name: 'The record as JSON' })
+    const record = async () => JSON.parse(await text.inputValue())
+    const write = async (name: string) => text.fill(JSON.stringify({ ...(await record()), name }))
+    await write('Mine')
+    expect(await world.ross.patch(device.path, { name: 'Theirs' })).toSucceed()
+    await choose(page, 'Take theirs')
+    expect(await record()).toMatchObject({ name: 'Theirs' })
+    await write('Discarded')
+    await page.getByRole('button', { name: 'Discard' }).click()
+    expect(await record()).toMatchObject({ name: 'Theirs' })
+  })
 
-    it('keeps an access list that somebody else wrote and was taken, before any event tells of it', async () => {
-      const allow = (network: string) =>
-        world.ross.post(`${world.acme.path}/access_lists`, { order: 'allow,deny', cidrs: [network] })
-      expect(await allow('192.0.2.0/24')).toSucceed()
-      const page = await openUntold('edge')
-      const networks = page.getByRole('textbox', { name: 'Networks' })
-      await networks.fill('192.0.2.0/26')
-      expect(await allow('203.0.113.0/24')).toSucceed()
-      await choose(page, 'Take theirs')
-      expect(await networks.inputValue()).toBe('203.0.113.0/24')
-    })
+  it('keeps an access list that somebody else wrote and was taken, before any event tells of it', async () => {
+    const allow = (network: string) =>
+      world.ross.post(`${world.acme.path}/access_lists`, { order: 'allow,deny', cidrs: [network] })
+    expect(await allow('192.0.2.0/24')).toSucceed()
+    const page = await openUntold('edge')
+    const networks = page.getByRole('textbox', { name: 'Networks' })
+    await networks.fill('192.0.2.0/26')
+    expect(await allow('203.0.113.0/24')).toSucceed()
+    await choose(page, 'Take theirs')
+    expect(await networks.inputValue()).toBe('203.0.113.0/24')
+  })
 
-    it('shows both versions of an access list that somebody else was the first to write', async () => {
-      const account = await world.account(world.reseller)
-      const path = `${account.path}/access_lists`
-      const page = await openUntold('edge', world.ross, account)
-      await page.getByText('There is no list: packets from every address pass.').waitFor()
-      await page.getByRole('textbox', { name: 'Networks' }).fill('192.0.2.0/26')
-      expect(await world.operator.post(path, { order: 'allow,deny', cidrs: ['203.0.113.0/24'] })).toSucceed()
-      await world.unchanged(async () => {
-        await page.getByRole('button', { name: 'Save', exact: true }).first().click()
-        await twoVersions(page).getByText('203.0.113.0/24').waitFor()
-      })
-      await twoVersions(page).getByRole('button', { name: 'Save mine over it' }).click()
-      await twoVersions(page).waitFor({ state: 'detached' })
-      expect((await world.ross.get(path)).data.cidrs).toEqual(['192.0.2.0/26'])
+  it('shows both versions of an access list that somebody else was the first to write', async () => {
+    const account = await world.account(world.reseller)
+    const path = `${account.path}/access_lists`
+    const page = await openUntold('edge', world.ross, account)
+    await page.getByText('There is no list: packets from every address pass.').waitFor()
+    await page.getByRole('textbox', { name: 'Networks' }).fill('192.0.2.0/26')
+    expect(await world.operator.post(path, { order: 'allow,deny', cidrs: ['203.0.113.0/24'] })).toSucceed()
+    await world.unchanged(async () => {
+      await page.getByRole('button', { name: 'Save', exact: true }).first().click()
+      await twoVersions(page).getByText('203.0.113.0/24').waitFor()
     })
+    await twoVersions(page).getByRole('button', { name: 'Save mine over it' }).click()
+    await twoVersions(page).waitFor({ state: 'detached' })
+    expect((await world.ross.get(path)).data.cidrs).toEqual(['192.0.2.0/26'])
+  })
 
-    it("shows that an access list is gone, also one that was somebody else's before it was written here", async () => {
-      const account = await world.account(world.reseller)
-      const page = await openUntold('edge', world.ross, account)
-      await page.getByText('There is no list: packets from every address pass.').waitFor()
-      const networks = page.getByRole('textbox', { name: 'Networks' })
-      await networks.fill('192.0.2.0/26')
-      const theirs = { order: 'allow,deny', cidrs: ['203.0.113.0/24'] }
-      expect(await world.operator.post(`${account.path}/access_lists`, theirs)).toSucceed()
-      await choose(page, 'Take theirs')
-      way.letStreamsGo()
-      await state(page, 'Live').waitFor()
-      expect(await networks.inputValue()).toBe('203.0.113.0/24')
-      expect(await world.operator.delete(`${account.path}/access_lists`)).toSucceed()
-      await page.getByText('There is no list: packets from every address pass.').waitFor()
-      expect(await networks.inputValue()).toBe('')
-    })
+  it("shows that an access list is gone, also one that was somebody else's before it was written here", async () => {
+    const account = await world.account(world.reseller)
+    const page = await openUntold('edge', world.ross, account)
+    await page.getByText('There is no list: packets from every address pass.').waitFor()
+    const networks = page.getByRole('textbox', { name: 'Networks' })
+    await networks.fill('192.0.2.0/26')
+    const theirs = { order: 'allow,deny', cidrs: ['203.0.113.0/24'] }
+    expect(await world.operator.post(`${account.path}/access_lists`, theirs)).toSucceed()
+    await choose(page, 'Take theirs')
+    way.letStreamsGo()
+    await state(page, 'Live').waitFor()
+    expect(await networks.inputValue()).toBe('203.0.113.0/24')
+    expect(await world.operator.delete(`${account.path}/access_lists`)).toSucceed()
+    await page.getByText('There is no list: packets from every address pass.').waitFor()
+    expect(await networks.inputValue()).toBe('')
+  })
 
-    it('shows both versions of packet limits that somebody else was the first to write', async () => {
-      const account = await world.account(world.reseller)
-      const device = await world.device(account, { name: 'Limited' })
-      const path = `${device.path}/rate_limits`
-      const page = await openUntold('edge', world.ross, account)
-      await page.getByRole('combobox', { name: 'Whose' }).fill('Limi')
-      await page.getByRole('option', { name: 'Limited' }).click()
-      await page.getByRole('tab', { name: 'Packet limits' }).click()
-      const invites = page.getByRole('textbox', { name: 'Invites, Per minute' })
-      await invites.fill('7')
-      expect(await world.operator.post(path, { per_minute: { invites: 9 } })).toSucceed()
-      await world.unchanged(async () => {
-        await page.getByRole('button', { name: 'Save', exact: true }).last().click()
-        await twoVersions(page).getByRole('cell', { name: '9', exact: true }).waitFor()
-      })
-      await twoVersions(page).getByRole('button', { name: 'Take theirs' }).click()
-      await twoVersions(page).waitFor({ state: 'detached' })
-      expect(await invites.inputValue()).toBe('9')
+  it('shows both versions of packet limits that somebody else was the first to write', async () => {
+    const account = await world.account(world.reseller)
+    const device = await world.device(account, { name: 'Limited' })
+    const path = `${device.path}/rate_limits`
+    const page = await openUntold('edge', world.ross, account)
+    await page.getByRole('combobox', { name: 'Whose' }).fill('Limi')
+    await page.getByRole('option', { name: 'Limited' }).click()
+    await page.getByRole('tab', { name: 'Packet limits' }).click()
+    const invites = page.getByRole('textbox', { name: 'Invites, Per minute' })
+    await invites.fill('7')
+    expect(await world.operator.post(path, { per_minute: { invites: 9 } })).toSucceed()
+    await world.unchanged(async () => {
+      await page.getByRole('button', { name: 'Save', exact: true }).last().click()
+      await twoVersions(page).getByRole('cell', { name: '9', exact: true }).waitFor()
     })
+    await twoVersions(page).getByRole('button', { name: 'Take theirs' }).click()
+    await twoVersions(page).waitFor({ state: 'detached' })
+    expect(await invites.inputValue()).toBe('9')
   })
 })

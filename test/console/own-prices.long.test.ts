@@ -3,7 +3,6 @@ import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { choose, expectForEverybody, pressOn, typeInto } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
-import { inFullRun, isFullRun } from '../support/run-length.ts'
 import { describeAnyEngine, type TestAccount } from '../support/world.ts'
 
 const prices = {
@@ -51,7 +50,7 @@ describeAnyEngine('own prices in the console', (engine) => {
     await pressOn(page, page.getByRole('button', { name: 'Show what it would cost' }))
     const dialog = page.getByRole('dialog', { name: 'Change what holds in place of Seats' })
     await dialog.getByText('Now $4.00 each month, then $7.00.').waitFor()
-    if (isFullRun) await expectForEverybody(page)
+    await expectForEverybody(page)
     expect(await overridesOf(account, id)).toEqual({})
     await pressOn(page, dialog.getByRole('button', { name: 'Let it hold' }))
     await page.getByText('This holds now in place of the plan').waitFor()
@@ -77,100 +76,98 @@ describeAnyEngine('own prices in the console', (engine) => {
     expect(await overridesOf(account, id)).toEqual({})
   })
 
-  inFullRun(() => {
-    it('are typed over those of all plans, quoted, and let hold with those of others, by keyboard alone', async () => {
-      const { account } = await sold('All')
-      const path = `${account.path}/services/overrides`
-      const { page } = await open(world.ross, 'money/plans', { account })
-      await pressOn(page, page.getByRole('tab', { name: 'What it comes to' }), 'ArrowRight')
-      await pressOn(page, page.getByRole('link', { name: 'Own prices of the account' }))
-      await page.getByRole('heading', { level: 1, name: 'Own prices of the account' }).waitFor()
-      const rate = seats(page).getByRole('textbox', { name: 'Each, a month' })
-      expect(await rate.getAttribute('placeholder')).toBe('$4.00')
-      await expectForEverybody(page)
-      await typeInto(page, rate, '2.5')
-      // What is taken away again while one types is not stored as something that is empty.
-      const off = seats(page).getByRole('textbox', { name: 'Off, once' })
-      await typeInto(page, off, '0.5')
-      await page.keyboard.press('ControlOrMeta+A')
-      await page.keyboard.press('Backspace')
-      await page.keyboard.press('Tab')
-      await pressOn(page, page.getByRole('button', { name: 'Show what it would cost' }))
-      const dialog = page.getByRole('dialog', { name: 'Change what holds in place of all plans' })
-      await dialog.getByText('Now $4.00 each month, then $2.50.').waitFor()
-      await expectForEverybody(page)
-      expect((await world.ross.get(path)).data).toEqual({})
-      expect(await world.ross.patch(path, { plan: { users: { admin: { rate: 3 } } } })).toSucceed()
-      await pressOn(page, dialog.getByRole('button', { name: 'Let it hold' }))
-      await page.getByText('This holds now in place of all plans').waitFor()
-      expect((await world.ross.get(path)).data).toEqual({
-        plan: { devices: { sip_device: { rate: 2.5 } }, users: { admin: { rate: 3 } } },
-      })
-
-      const admins = page.getByRole('group', { name: 'users / admin' })
-      const isRead = async () =>
-        (await admins.getByRole('textbox', { name: 'Each, a month' }).inputValue()) === '$3'
-      await expect.poll(isRead).toBe(true)
-      await pressOn(page, page.getByRole('button', { name: 'As in the plan: devices / sip_device' }))
-      await pressOn(page, page.getByRole('button', { name: 'Show what it would cost' }))
-      await dialog.getByText('Now $2.50 each month, then $4.00.').waitFor()
-      await pressOn(page, dialog.getByRole('button', { name: 'Let it hold' }))
-      await dialog.waitFor({ state: 'detached' })
-      expect((await world.ross.get(path)).data).toEqual({ plan: { users: { admin: { rate: 3 } } } })
+  it('are typed over those of all plans, quoted, and let hold with those of others, by keyboard alone', async () => {
+    const { account } = await sold('All')
+    const path = `${account.path}/services/overrides`
+    const { page } = await open(world.ross, 'money/plans', { account })
+    await pressOn(page, page.getByRole('tab', { name: 'What it comes to' }), 'ArrowRight')
+    await pressOn(page, page.getByRole('link', { name: 'Own prices of the account' }))
+    await page.getByRole('heading', { level: 1, name: 'Own prices of the account' }).waitFor()
+    const rate = seats(page).getByRole('textbox', { name: 'Each, a month' })
+    expect(await rate.getAttribute('placeholder')).toBe('$4.00')
+    await expectForEverybody(page)
+    await typeInto(page, rate, '2.5')
+    // What is taken away again while one types is not stored as something that is empty.
+    const off = seats(page).getByRole('textbox', { name: 'Off, once' })
+    await typeInto(page, off, '0.5')
+    await page.keyboard.press('ControlOrMeta+A')
+    await page.keyboard.press('Backspace')
+    await page.keyboard.press('Tab')
+    await pressOn(page, page.getByRole('button', { name: 'Show what it would cost' }))
+    const dialog = page.getByRole('dialog', { name: 'Change what holds in place of all plans' })
+    await dialog.getByText('Now $4.00 each month, then $2.50.').waitFor()
+    await expectForEverybody(page)
+    expect((await world.ross.get(path)).data).toEqual({})
+    expect(await world.ross.patch(path, { plan: { users: { admin: { rate: 3 } } } })).toSucceed()
+    await pressOn(page, dialog.getByRole('button', { name: 'Let it hold' }))
+    await page.getByText('This holds now in place of all plans').waitFor()
+    expect((await world.ross.get(path)).data).toEqual({
+      plan: { devices: { sip_device: { rate: 2.5 } }, users: { admin: { rate: 3 } } },
     })
 
-    it('of others, set while one types, are in the form as soon as one’s own are saved', async () => {
-      const { account, id } = await sold('Shared')
-      const path = `${account.path}/services`
-      const page = await openAssigned(account, 'Shared')
-      await page.getByText('Live', { exact: true }).waitFor()
-      await typeInto(page, seats(page).getByRole('textbox', { name: 'Each, a month' }), '2.5')
-      const read = page.waitForResponse((one) => one.url().endsWith(path) && one.request().method() === 'GET')
-      const ofOthers = { plan: { users: { admin: { rate: 3 } } } }
-      expect(await world.ross.post(`${path}/${id}`, { overrides: ofOthers })).toSucceed()
-      await (await read).finished()
-      await pressOn(page, page.getByRole('button', { name: 'Show what it would cost' }))
-      const dialog = page.getByRole('dialog', { name: 'Change what holds in place of Shared' })
-      // What is read after it is saved comes late.
-      const late = Promise.withResolvers<void>()
-      await page.route(`**${path}`, async (route) => {
-        await late.promise
-        await route.continue()
-      })
-      await pressOn(page, dialog.getByRole('button', { name: 'Let it hold' }))
-      await dialog.waitFor({ state: 'detached' })
-      const admins = page.getByRole('group', { name: 'users / admin' })
-      expect(await admins.getByRole('textbox', { name: 'Each, a month' }).inputValue()).toBe('$3')
-      late.resolve()
-      expect(await overridesOf(account, id)).toEqual({
-        plan: { devices: { sip_device: { rate: 2.5 } }, users: { admin: { rate: 3 } } },
-      })
-    })
+    const admins = page.getByRole('group', { name: 'users / admin' })
+    const isRead = async () =>
+      (await admins.getByRole('textbox', { name: 'Each, a month' }).inputValue()) === '$3'
+    await expect.poll(isRead).toBe(true)
+    await pressOn(page, page.getByRole('button', { name: 'As in the plan: devices / sip_device' }))
+    await pressOn(page, page.getByRole('button', { name: 'Show what it would cost' }))
+    await dialog.getByText('Now $2.50 each month, then $4.00.').waitFor()
+    await pressOn(page, dialog.getByRole('button', { name: 'Let it hold' }))
+    await dialog.waitFor({ state: 'detached' })
+    expect((await world.ross.get(path)).data).toEqual({ plan: { users: { admin: { rate: 3 } } } })
+  })
 
-    it('that cannot be are refused by the quote, and nothing is changed', async () => {
-      const { account } = await sold('Boxes')
-      const page = await openAssigned(account, 'Boxes')
-      await world.unchanged(async () => {
-        const least = seats(page).getByRole('textbox', { name: 'Billed at least' })
-        await typeInto(page, least, '2000000000')
-        await seats(page).getByText('From 0 to 1,000,000,000').waitFor()
-        await page.keyboard.press('Enter')
-        const dialog = page.getByRole('dialog', { name: 'Change what holds in place of Boxes' })
-        await dialog.getByRole('alert').getByText('failed to validate').waitFor()
-        expect(await dialog.getByRole('button', { name: 'Let it hold' }).isDisabled()).toBe(true)
-      })
+  it('of others, set while one types, are in the form as soon as one’s own are saved', async () => {
+    const { account, id } = await sold('Shared')
+    const path = `${account.path}/services`
+    const page = await openAssigned(account, 'Shared')
+    await page.getByText('Live', { exact: true }).waitFor()
+    await typeInto(page, seats(page).getByRole('textbox', { name: 'Each, a month' }), '2.5')
+    const read = page.waitForResponse((one) => one.url().endsWith(path) && one.request().method() === 'GET')
+    const ofOthers = { plan: { users: { admin: { rate: 3 } } } }
+    expect(await world.ross.post(`${path}/${id}`, { overrides: ofOthers })).toSucceed()
+    await (await read).finished()
+    await pressOn(page, page.getByRole('button', { name: 'Show what it would cost' }))
+    const dialog = page.getByRole('dialog', { name: 'Change what holds in place of Shared' })
+    // What is read after it is saved comes late.
+    const late = Promise.withResolvers<void>()
+    await page.route(`**${path}`, async (route) => {
+      await late.promise
+      await route.continue()
     })
+    await pressOn(page, dialog.getByRole('button', { name: 'Let it hold' }))
+    await dialog.waitFor({ state: 'detached' })
+    const admins = page.getByRole('group', { name: 'users / admin' })
+    expect(await admins.getByRole('textbox', { name: 'Each, a month' }).inputValue()).toBe('$3')
+    late.resolve()
+    expect(await overridesOf(account, id)).toEqual({
+      plan: { devices: { sip_device: { rate: 2.5 } }, users: { admin: { rate: 3 } } },
+    })
+  })
 
-    it('are shown to nobody but whoever sells', async () => {
-      const { account, id } = await sold('Desks')
-      const admin = await world.admin(account)
-      const { page } = await open(admin, `money/plans/${id}`)
-      await page.getByText('What an account is sold is decided by its reseller.').waitFor()
-      expect(await page.getByRole('button', { name: 'Show what it would cost' }).count()).toBe(0)
-      await page.goto(page.url().replace(/plans\/.*/, 'overrides'))
-      await page.getByText('What an account is sold is decided by its reseller.').waitFor()
-      expect(await page.getByRole('button', { name: 'Show what it would cost' }).count()).toBe(0)
+  it('that cannot be are refused by the quote, and nothing is changed', async () => {
+    const { account } = await sold('Boxes')
+    const page = await openAssigned(account, 'Boxes')
+    await world.unchanged(async () => {
+      const least = seats(page).getByRole('textbox', { name: 'Billed at least' })
+      await typeInto(page, least, '2000000000')
+      await seats(page).getByText('From 0 to 1,000,000,000').waitFor()
+      await page.keyboard.press('Enter')
+      const dialog = page.getByRole('dialog', { name: 'Change what holds in place of Boxes' })
+      await dialog.getByRole('alert').getByText('failed to validate').waitFor()
+      expect(await dialog.getByRole('button', { name: 'Let it hold' }).isDisabled()).toBe(true)
     })
+  })
+
+  it('are shown to nobody but whoever sells', async () => {
+    const { account, id } = await sold('Desks')
+    const admin = await world.admin(account)
+    const { page } = await open(admin, `money/plans/${id}`)
+    await page.getByText('What an account is sold is decided by its reseller.').waitFor()
+    expect(await page.getByRole('button', { name: 'Show what it would cost' }).count()).toBe(0)
+    await page.goto(page.url().replace(/plans\/.*/, 'overrides'))
+    await page.getByText('What an account is sold is decided by its reseller.').waitFor()
+    expect(await page.getByRole('button', { name: 'Show what it would cost' }).count()).toBe(0)
   })
 
   const openCounts = async (account: TestAccount) => {
@@ -224,19 +221,17 @@ describeAnyEngine('own prices in the console', (engine) => {
     expect(await manualOf(account)).toEqual({ devices: { softphone: 3 }, users: { admin: 2 } })
   })
 
-  inFullRun(() => {
-    it('are not reckoned with counts beyond all bounds, which are refused at their field', async () => {
-      const { account } = await sold('Bounded')
-      const page = await openCounts(account)
-      const count = await addCount(page, 'devices', 'sip_device')
-      await world.unchanged(async () => {
-        await typeInto(page, count, '2000000000')
-        await page.keyboard.press('Enter')
-        await page
-          .getByRole('region', { name: 'Counts set by hand' })
-          .getByText(/1000000000/)
-          .waitFor()
-      })
+  it('are not reckoned with counts beyond all bounds, which are refused at their field', async () => {
+    const { account } = await sold('Bounded')
+    const page = await openCounts(account)
+    const count = await addCount(page, 'devices', 'sip_device')
+    await world.unchanged(async () => {
+      await typeInto(page, count, '2000000000')
+      await page.keyboard.press('Enter')
+      await page
+        .getByRole('region', { name: 'Counts set by hand' })
+        .getByText(/1000000000/)
+        .waitFor()
     })
   })
 })

@@ -4,7 +4,6 @@ import { afterAll, afterEach, beforeAll, expect, it, onTestFinished } from 'vite
 import { type BookkeeperServer, startBookkeeper } from '../support/bookkeeper-server.ts'
 import { expectForEverybody, pressOn, typeInto } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
-import { inFullRun } from '../support/run-length.ts'
 import { describeAnyEngine, type Person, type TestAccount } from '../support/world.ts'
 
 let bookkeeper: BookkeeperServer
@@ -84,62 +83,60 @@ describeAnyEngine('refunds in the console', (engine) => {
     await page.getByRole('heading', { level: 1, name: 'Charge of $25.00' }).waitFor()
   })
 
-  inFullRun(() => {
-    it('whose answer was lost are made once, however often one presses', async () => {
-      const { account } = await paid(9)
-      const page = await openCharge(world.ross, account, 'Charge of $9.00')
-      const dialog = await ask(page, '4')
-      // Carried out, and what stands in front of the server tells of a mistake instead.
-      await page.route(
-        '**/transactions/refund',
-        async (route) => {
-          await route.fetch()
-          await route.fulfill({ status: 500, body: '' })
-        },
-        { times: 1 },
-      )
-      await page.keyboard.press('Enter')
-      await page.getByRole('alert').filter({ hasText: 'The server made a mistake' }).waitFor()
-      await pressOn(page, dialog.getByRole('button', { name: 'Refund $4.00' }))
-      await page.getByText('The money is given back').waitFor()
-      expect(await moneyOf(account)).toEqual({ balance: 5, moved: [-4, 9] })
+  it('whose answer was lost are made once, however often one presses', async () => {
+    const { account } = await paid(9)
+    const page = await openCharge(world.ross, account, 'Charge of $9.00')
+    const dialog = await ask(page, '4')
+    // Carried out, and what stands in front of the server tells of a mistake instead.
+    await page.route(
+      '**/transactions/refund',
+      async (route) => {
+        await route.fetch()
+        await route.fulfill({ status: 500, body: '' })
+      },
+      { times: 1 },
+    )
+    await page.keyboard.press('Enter')
+    await page.getByRole('alert').filter({ hasText: 'The server made a mistake' }).waitFor()
+    await pressOn(page, dialog.getByRole('button', { name: 'Refund $4.00' }))
+    await page.getByText('The money is given back').waitFor()
+    expect(await moneyOf(account)).toEqual({ balance: 5, moved: [-4, 9] })
 
-      // The same once more is another wish.
-      const another = await ask(page, '4')
-      await pressOn(page, another.getByRole('button', { name: 'Refund $4.00' }))
-      await page.getByRole('cell', { name: '$8.00; $1.00 are left' }).waitFor()
-      expect(await moneyOf(account)).toEqual({ balance: 1, moved: [-4, -4, 9] })
-    })
+    // The same once more is another wish.
+    const another = await ask(page, '4')
+    await pressOn(page, another.getByRole('button', { name: 'Refund $4.00' }))
+    await page.getByRole('cell', { name: '$8.00; $1.00 are left' }).waitFor()
+    expect(await moneyOf(account)).toEqual({ balance: 1, moved: [-4, -4, 9] })
+  })
 
-    it('that the bookkeeper declines are told in words, and move nothing', async () => {
-      const { account } = await paid(6)
-      const page = await openCharge(world.ross, account, 'Charge of $6.00')
-      bookkeeper.state.manner = 'declines'
-      const dialog = await ask(page, '2')
-      await page.keyboard.press('Enter')
-      await dialog.getByText(/Nothing was given back:.*Not enough money/).waitFor()
-      expect((await moneyOf(account)).balance).toBe(6)
-    })
+  it('that the bookkeeper declines are told in words, and move nothing', async () => {
+    const { account } = await paid(6)
+    const page = await openCharge(world.ross, account, 'Charge of $6.00')
+    bookkeeper.state.manner = 'declines'
+    const dialog = await ask(page, '2')
+    await page.keyboard.press('Enter')
+    await dialog.getByText(/Nothing was given back:.*Not enough money/).waitFor()
+    expect((await moneyOf(account)).balance).toBe(6)
+  })
 
-    it('are of whoever sells: the customer sees what was charged, and no button', async () => {
-      const { account, admin } = await paid(5)
-      const page = await openCharge(admin, account, 'Charge of $5.00')
-      expect(await page.getByRole('button', { name: 'Refund', exact: true }).count()).toBe(0)
-    })
+  it('are of whoever sells: the customer sees what was charged, and no button', async () => {
+    const { account, admin } = await paid(5)
+    const page = await openCharge(admin, account, 'Charge of $5.00')
+    expect(await page.getByRole('button', { name: 'Refund', exact: true }).count()).toBe(0)
+  })
 
-    it('stand beside charges in the currency of each, whatever the setting says by now', async () => {
-      const { account } = await paid(25)
-      await world.configure('services', { currency: 'EUR' })
-      onTestFinished(() => world.configure('services', { currency: 'USD' }))
-      const page = await openCharge(world.ross, account, 'Charge of $25.00')
-      const dialog = await ask(page, '10.5')
-      expect(await dialog.getByRole('textbox', { name: 'Amount' }).inputValue()).toBe('$10.5')
-      await pressOn(page, dialog.getByRole('button', { name: 'Refund $10.50' }))
-      await page.getByText('The money is given back').waitFor()
-      await pressOn(page, page.getByRole('link', { name: 'Transactions' }))
-      await page.getByRole('cell', { name: '-$10.50', exact: true }).waitFor()
-      await page.getByRole('cell', { name: '$25.00', exact: true }).waitFor()
-      expect(await page.getByText('€').count()).toBe(0)
-    })
+  it('stand beside charges in the currency of each, whatever the setting says by now', async () => {
+    const { account } = await paid(25)
+    await world.configure('services', { currency: 'EUR' })
+    onTestFinished(() => world.configure('services', { currency: 'USD' }))
+    const page = await openCharge(world.ross, account, 'Charge of $25.00')
+    const dialog = await ask(page, '10.5')
+    expect(await dialog.getByRole('textbox', { name: 'Amount' }).inputValue()).toBe('$10.5')
+    await pressOn(page, dialog.getByRole('button', { name: 'Refund $10.50' }))
+    await page.getByText('The money is given back').waitFor()
+    await pressOn(page, page.getByRole('link', { name: 'Transactions' }))
+    await page.getByRole('cell', { name: '-$10.50', exact: true }).waitFor()
+    await page.getByRole('cell', { name: '$25.00', exact: true }).waitFor()
+    expect(await page.getByText('€').count()).toBe(0)
   })
 })
