@@ -24,8 +24,8 @@ export const makeExporting = async (client: pg.Client) => {
  * the database or the address say; what is stronger than that stays. It is always set: a setting that is changed later
  * does not reach this session any more.
  *
- * Each write is planned for the tables as they are: a plan that was kept from the time when they were small compares all rows
- * of one table with all rows of another, and a removal that takes 50 ms took 17 s.
+ * PostgreSQL plans each write for the present size of the tables. A cached plan from the time when they were small compared all
+ * rows of two tables: a removal of 50 ms took 17 s.
  */
 export const makeWriting = async (client: pg.Client) => {
   await client.query(`SET plan_cache_mode = force_custom_plan; SELECT set_config('synchronous_commit',

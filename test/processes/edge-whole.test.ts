@@ -60,7 +60,7 @@ describe.skipIf(lacksKamailio)(`a server with an edge${lacksKamailio}`, () => {
     return { account, ada, bob, callflowId: callflow.data.id }
   }
 
-  /** The call records of an account, in the list and whole, as soon as there are so many. */
+  /** The call records of an account, in the list and whole, as soon as there are `count`. */
   const recordsOf = async (account: Account, count: number) => {
     const { admin } = place.session
     const rows = await eventually(
@@ -305,12 +305,10 @@ describe.skipIf(lacksKamailio)(`a server with an edge${lacksKamailio}`, () => {
       const channel = `${account.path}/channels/${encodeURIComponent(callId)}`
       expect((await admin.post(channel, { action: 'hangup' })).status).toBe(202)
       await comesTo(ada.phone, callId, 'BYE')
-      // Once from the edge, as far as it does not forget it, and once from the server.
-      const byes = await eventually(
-        () => within(bob.phone, callId, 'BYE').map((bye) => headerOf(bye, 'cseq')),
-        (sequences) => sequences.includes('4 BYE'),
-      )
-      expect(byes.length).toBeLessThanOrEqual(2)
+      // One is from the edge, and one from the server, which does not rely on the edge.
+      const byes = () => within(bob.phone, callId, 'BYE').map((bye) => headerOf(bye, 'cseq'))
+      await eventually(byes, ({ length }) => length === 2)
+      expect(byes().sort()).toEqual(['3 BYE', '4 BYE'])
     }
     const { rows, records } = await recordsOf(account, 2 * callIds.length)
     expect(rows.map(({ call_id }) => call_id).sort()).toEqual(
@@ -350,8 +348,8 @@ describe.skipIf(lacksKamailio)(`a server with an edge${lacksKamailio}`, () => {
     expect([after.accepted - before.accepted, after.duplicate]).toEqual([2, before.duplicate])
   })
 
-  it('ends calls that have lasted too long for both phones, and reports each record once', async () => {
-    const brief = await edgeOf(place, { CALL_MAX_S: 5 })
+  it('sends BYE to both phones of calls that have lasted too long, and reports each record once', async () => {
+    const brief = await edgeOf(place, { CALL_MAX_S: 3 })
     try {
       const account = await makeAccount(place)
       const { admin } = place.session
@@ -366,10 +364,14 @@ describe.skipIf(lacksKamailio)(`a server with an edge${lacksKamailio}`, () => {
       const before = await taken()
       // Whether the first phone responds before the edge sends the second BYE is up to the machine: it does in some of many calls.
       const callIds = Array.from({ length: 40 }, () => `${randomUUID()}@phone`)
-      const finals = callIds.map((callId) => ada.phone.call('100', { callId }))
-      for (const [at, callId] of callIds.entries())
-        bob.phone.answer(await comesTo(bob.phone, callId, 'INVITE'), {}, `bobs${at}`)
-      for (const final of finals) expect(outcomeOf(await final)).toBe('200 OK')
+      const answer = async (callId: string) => {
+        const calling = ada.phone.call('100', { callId })
+        bob.phone.answer(await comesTo(bob.phone, callId, 'INVITE'), {}, 'bobs')
+        expect(outcomeOf(await calling)).toBe('200 OK')
+      }
+      // A few at once: a phone repeats no lost packet.
+      for (let at = 0; at < callIds.length; at += 5)
+        await Promise.all(callIds.slice(at, at + 5).map((callId) => answer(callId)))
       for (const callId of callIds) for (const { phone } of [ada, bob]) await comesTo(phone, callId, 'BYE')
       const { records } = await recordsOf(account, 2 * callIds.length)
       for (const { hangup_cause, disposition } of records)

@@ -62,10 +62,12 @@ describe.runIf(engines.includes('postgres'))('the connections to PostgreSQL', ()
         ON CONFLICT (name) DO UPDATE SET sequence = excluded.sequence`,
       params: ['plans'],
     }
-    for (let time = 1; time <= 10; time += 1) await db.write({ statements: [write], stale: [] })
-    expect(await db.all("SELECT sequence FROM feed_marks WHERE name = 'plans'", [])).toEqual([
+    const patient = openPostgres(place.databaseUrl as string)
+    for (let time = 1; time <= 10; time += 1) await patient.write({ statements: [write], stale: [] })
+    expect(await patient.all("SELECT sequence FROM feed_marks WHERE name = 'plans'", [])).toEqual([
       { sequence: 0 },
     ])
+    await patient.close()
   })
 
   it('are asked once by all that is asked in one turn of the event loop, and again by who comes later', async () => {

@@ -128,9 +128,8 @@ const byeToCallee = ({ callId, from, to, legs: { caller, callee } }: EdgeCall) =
 }
 
 /**
- * Kamailio 5.6 ends both legs of an answered call, but tells the one who was called nothing when the caller's phone is
- * quicker with its answer than it with its second request. So that one is told again: a phone that has no such call any
- * more says so.
+ * Kamailio 5.6 sends BYE to both phones of an answered call, but none to the called phone if the caller's phone responds first, unless
+ * its configuration prevents that (records.cfg does). So the called phone gets another BYE: a phone without such a call says so.
  */
 const endAnswered = async (call: EdgeCall) => {
   const { at, entry, id, legs } = call
