@@ -467,9 +467,11 @@ describeEngines('alerts', (engine) => {
   }
 
   it('about a low balance are mailed once, and once a day while it lasts', async () => {
-    const notifications = { low_balance: { enabled: true, threshold: 5 } }
-    const { account } = await customer({ notifications })
+    const { account } = await customer()
     await book(account, 'credit', 8)
+    // A change of what they say has the balance looked at.
+    const notifications = { low_balance: { enabled: true, threshold: 5 } }
+    expect(await world.ross.patch(account.path, { notifications })).toSucceed()
     expect(await mailsAbout(account)).toHaveLength(0)
     await book(account, 'debit', 4)
     const [mail, ...more] = await mailsAbout(account)
