@@ -69,13 +69,22 @@ Object.assign(globalThis, {
   clearImmediate: endDelayedImmediate,
 })
 
-// A client sees a response late, and whatever the server does after it may have happened or not.
+// A client sees a response late, and whatever the server does after it may have happened or not. What follows on the request stays
+// behind the response.
 const emit = http.ClientRequest.prototype.emit
+const waitingEvents = new WeakMap()
 http.ClientRequest.prototype.emit = function (event, ...args) {
+  const waiting = waitingEvents.get(this)
+  if (waiting) return waiting.push([event, ...args]) > 0
   const ms = event === 'response' ? extraMs() : 0
   if (ms === 0) return emit.call(this, event, ...args)
   if (this.listenerCount(event) === 0) return false
-  startTimer(() => emit.call(this, event, ...args), ms)
+  const late = [[event, ...args]]
+  waitingEvents.set(this, late)
+  startTimer(() => {
+    waitingEvents.delete(this)
+    for (const one of late) emit.apply(this, one)
+  }, ms)
   return true
 }
 

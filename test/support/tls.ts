@@ -15,14 +15,16 @@ export const authorities = ['first', 'second'].map((name) =>
 
 export const getSecurely = (port: number, path = '/healthz') =>
   new Promise<{ status: number | undefined; body: string; subject: string }>((resolve, reject) => {
-    request({ host: '127.0.0.1', port, path, ca: authorities, agent: false }, async (response) => {
-      const certificate = (response.socket as TLSSocket).getPeerCertificate() as PeerCertificate
-      resolve({
-        status: response.statusCode,
-        body: await text(response),
-        subject: String(certificate.subject.CN),
-      })
+    let subject = ''
+    request({ host: '127.0.0.1', port, path, ca: authorities, agent: false }, (response) => {
+      text(response).then((body) => resolve({ status: response.statusCode, body, subject }), reject)
     })
+      .on('socket', (socket) =>
+        // A socket that has ended tells no certificate.
+        socket.once('secureConnect', () => {
+          subject = String(((socket as TLSSocket).getPeerCertificate() as PeerCertificate).subject.CN)
+        }),
+      )
       .on('error', reject)
       .end()
   })
