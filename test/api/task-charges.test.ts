@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import type { Client } from '../support/client.ts'
 import { createNumberTasks } from '../support/number-tasks.ts'
+import { allowAdditions } from '../support/numbers.ts'
 import { rowsOf, runTask } from '../support/task-runs.ts'
 import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
 
@@ -10,7 +11,7 @@ import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.
 const prorated = { rate: 31, prorate: { additions: true, removals: true } }
 
 describeAnyEngine('what a task charges', (engine) => {
-  const world = useWorld(engine)
+  const world = useWorld(engine, allowAdditions)
   const { create, fresh, run } = createNumberTasks(world)
 
   const sell = async (by: Client, seller: TestAccount, buyer: TestAccount, plan: Json) => {
@@ -89,7 +90,6 @@ describeAnyEngine('what a task charges', (engine) => {
     await sell(world.operator, world.master, reseller, {
       number_carriers: { _all: { ...prorated, rate: 15.5, cascade: true } },
     })
-    await world.operator.patch(reseller.path, { wnm_allow_additions: true })
     await world.credit(reseller, 10_000)
     const free = { discounts: { cumulative: { maximum: 3, rate: 31 } } }
     const generous = await customer({ number_carriers: { _all: { ...prorated, ...free } } })
@@ -137,7 +137,8 @@ describeAnyEngine('what a task charges', (engine) => {
     await world.operator.patch(account.path, { wnm_allow_additions: true })
     await world.credit(account, 10_000)
     const bought = fresh()
-    await run('import', csvOf([[bought, account.id]]), world.ross, world.reseller)
+    const { task } = await run('import', csvOf([[bought, account.id]]), world.ross, world.reseller)
+    expect(task).toMatchObject({ status: 'success' })
     const csv = `e164\n${[...numbers, bought].join('\n')}\n`
     const told = await runTwice('release', csv, [account, world.reseller])
     expect(told).toContainEqual({ account_id: account.id, today: -27, recurring: -4 * 31 })

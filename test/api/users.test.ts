@@ -1,11 +1,11 @@
 // Users, without photos, cards and owned objects.
 import { expect, it } from 'vitest'
+import { gregorianNow } from '../../src/lib/gregorian.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 const anId = expect.stringMatching(/^[0-9a-f]{32}$/)
 const noId = '0123456789abcdef0123456789abcdef'
-const now = 63_934_833_600
 const name = { first_name: 'A', last_name: 'B' }
 
 describeAnyEngine('users', (engine) => {
@@ -34,6 +34,7 @@ describeAnyEngine('users', (engine) => {
       vm_to_email_enabled: true,
     })
     const { id } = answer.data
+    const now = gregorianNow(world.clock)
     expect(answer.body.metadata).toEqual({ id, created: now, modified: now, is_password_expired: false })
     expect(answer.headers.location).toBe(`${users()}/${id}`)
     expect(await world.ada.get(`${users()}/${id}`)).toSucceedWith(answer.data)

@@ -4,6 +4,7 @@ import type { Engine } from './databases.ts'
 // What is written about requests, not by them, and what the server moves about by itself.
 const logTables = new Set([
   'audit_log',
+  'audit_index',
   'audit_heads',
   'feed_below',
   'feed_marks',
