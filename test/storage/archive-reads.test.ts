@@ -10,6 +10,7 @@ import { createStore } from '../../src/storage/store.ts'
 import { bareLeg, edge, idsOf, pagesOf, whole } from '../support/any-legs.ts'
 import { archiveAround, insertLegs } from '../support/call-archive.ts'
 import { describeEngines, openTestDatabase, sharedBySuite } from '../support/databases.ts'
+import { turnsDuring } from '../support/event-loop-turns.ts'
 
 const month = 202601
 
@@ -101,16 +102,11 @@ describeEngines('Call records in files', (engine) => {
     const [part] = await register.partsOf(accountId, { first: month, last: month })
     if (!part) throw new Error('there is no file')
     const groups = await files.groups(part)
-    for (const group of groups) await files.rows(part, group)
-    let turns = 0
-    const count = () => {
-      turns += 1
-      other = setImmediate(count)
+    const readAll = async () => {
+      for (const group of groups) await files.rows(part, group)
     }
-    let other = setImmediate(count)
-    for (const group of groups) await files.rows(part, group)
-    clearImmediate(other)
-    expect(turns).toBeGreaterThanOrEqual(groups.length)
+    await readAll()
+    expect(await turnsDuring(readAll)).toBeGreaterThanOrEqual(groups.length)
     expect(groups.length).toBeGreaterThan(1)
   })
 })

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { endBytesOf } from '../../src/areas/cdrs/archive/file.ts'
 import { createFileReader, createFileThread } from '../../src/areas/cdrs/archive/threads.ts'
 import { bareLeg, edge } from '../support/any-legs.ts'
+import { turnsDuring } from '../support/event-loop-turns.ts'
 
 const legs = (count: number, first = 0) =>
   Array.from({ length: count }, (_, at) =>
@@ -13,19 +14,6 @@ const legs = (count: number, first = 0) =>
       rest: `{"n":${at % 7}}`,
     }),
   )
-
-/** How often other work had its turn meanwhile. */
-const turnsDuring = async (work: () => Promise<unknown>) => {
-  let turns = 0
-  const count = () => {
-    turns += 1
-    other = setImmediate(count)
-  }
-  let other = setImmediate(count)
-  await work()
-  clearImmediate(other)
-  return turns
-}
 
 describe('A file of call records', () => {
   let thread: ReturnType<typeof createFileThread>

@@ -18,6 +18,9 @@ describe.runIf(engines.includes('postgres'))('a store on a primary and a synchro
 
   beforeAll(async () => {
     cluster = await startCluster()
+    const { db } = open(cluster.url)
+    await upgradeStorage(db, clock)
+    await db.close()
   })
 
   afterEach(() => cluster.mend())
@@ -36,7 +39,6 @@ describe.runIf(engines.includes('postgres'))('a store on a primary and a synchro
     const [first, second] = [cluster.urlOf('standby'), cluster.urlOf('primary')]
     const hosts = [first, second].map((url) => new URL(url).host)
     const { db, notes } = open(second.replace(new URL(second).host, hosts.join(',')))
-    await upgradeStorage(db, clock)
     await notes.add('a', { title: 'found' })
     expect(await db.all('SELECT pg_is_in_recovery() AS standby')).toEqual([{ standby: false }])
     await db.close()
@@ -54,7 +56,6 @@ describe.runIf(engines.includes('postgres'))('a store on a primary and a synchro
   it('reads nothing from a standby that its only address leads to for a while', async () => {
     const way = await createCuttable(cluster.urlOf('primary'))
     const { db, notes } = open(way.url)
-    await upgradeStorage(db, clock)
     await notes.add('w', { title: 'before' })
     way.leadTo(cluster.urlOf('standby'))
     await expect(db.all('SELECT 1 AS one')).rejects.toMatchObject({

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import { systemClock } from '../../src/lib/clock.ts'
 import { ChangeSet, conflict } from '../../src/storage/change-set.ts'
 import type { Database } from '../../src/storage/db.ts'
@@ -18,7 +18,7 @@ describeEngines('A table by month', (engine) => {
   /** Another process of the same store. */
   let other: Store
 
-  beforeAll(async () => {
+  beforeEach(async () => {
     opened = await openTestDatabase(engine)
     db = opened.db
     store = createStore(db, systemClock)
@@ -26,7 +26,7 @@ describeEngines('A table by month', (engine) => {
     await other.fence()
   })
 
-  afterAll(() => opened.close())
+  afterEach(() => opened.close())
 
   const rowOf = (month: number, name: string, created = 1) => ({
     account_id: 'account',
@@ -88,6 +88,7 @@ describeEngines('A table by month', (engine) => {
   })
 
   it('refuses a row that is there, and with it the whole change', async () => {
+    await insert(store, 202612, 'a')
     await expect(insert(store, 202612, 'new', 'a')).rejects.toMatchObject({ kind: 'datastore_conflict' })
     expect(await idsIn(store)).not.toContain('202612-new')
   })
@@ -97,11 +98,12 @@ describeEngines('A table by month', (engine) => {
   })
 
   it('tells the other processes of its months', async () => {
-    expect(await idsIn(other)).toHaveLength(4)
+    await insert(store, 202612, 'a')
+    expect(await idsIn(other)).toEqual(['202612-a'])
     await insert(other, 202703, 'e')
     expect(await idsIn(store)).toContain('202703-e')
     await drop(store, 202703)
-    expect(await idsIn(other)).toHaveLength(4)
+    expect(await idsIn(other)).toEqual(['202612-a'])
   })
 
   it('gets the same month from two processes at once', async () => {
@@ -115,19 +117,21 @@ describeEngines('A table by month', (engine) => {
       await into.cdrs.make(set, month)
       await into.writeAlone(set.statements, set.stale)
     }
+    await insert(store, 202612, 'a')
+    await insert(other, 202706, 'c')
     await Promise.all([make(store, 202707), make(other, 202707), make(store, 202707)])
     await make(other, 202612)
     for (const process of [store, other]) {
       await process.fence()
-      expect(await process.cdrs.months()).toEqual([202612, 202701, 202705, 202706, 202707])
+      expect(await process.cdrs.months()).toEqual([202612, 202706, 202707])
     }
     expect(await idsIn(store, { first: 202706, last: 202707 })).toEqual(['202706-c'])
     await insert(other, 202707, 'first')
     expect(await idsIn(store, { first: 202707, last: 202707 })).toEqual(['202707-first'])
-    await drop(store, 202707)
   })
 
   it('loses a month at once, and can have it again', async () => {
+    await insert(store, 202705, 'a')
     await drop(store, 202705)
     expect(await idsIn(store, { first: 202705, last: 202705 })).toEqual([])
     expect(await store.cdrs.droppedMonths()).toContain(202705)
@@ -136,6 +140,7 @@ describeEngines('A table by month', (engine) => {
   })
 
   it('is read by who has not yet heard that a month is gone', async () => {
+    await insert(store, 202706, 'c')
     await insert(store, 202708, 'x')
     expect(await idsIn(other, { first: 202706, last: 202708 })).toHaveLength(2)
     await drop(store, 202708)
@@ -183,6 +188,8 @@ describeEngines('A table by month', (engine) => {
   })
 
   it('merges its months along the index instead of sorting them', async () => {
+    await insert(store, 202612, 'a')
+    await insert(store, 202701, 'c')
     const sql = `SELECT created, id FROM ${store.cdrs.from([202612, 202701])}
       WHERE account_id = 'account' AND created <= 5 ORDER BY created DESC, id DESC LIMIT 10`
     const explain = engine === 'sqlite' ? 'EXPLAIN QUERY PLAN ' : 'EXPLAIN '
@@ -262,7 +269,6 @@ describeEngines('A table by month', (engine) => {
       { ...wanted, id: `${month}-g`, cost: -1.5e9 },
       { ...wanted, id: `${month}-h`, rest: '' },
     ])
-    await drop(store, month)
   })
 
   it.runIf(engine === 'sqlite')('hands rows over as they lie, whichever comes first', async () => {
