@@ -37,8 +37,7 @@ export const useHooks = (engine: Engine) => {
   })
   afterEach(async () => {
     receiver.answers(answerWith(200, 'thank you'))
-    if (isHasty) await waitFor(patienceMs)
-    isHasty = false
+    await relax()
   })
   afterAll(() => receiver.close())
 
@@ -64,10 +63,16 @@ export const useHooks = (engine: Engine) => {
     return answer.data
   }
 
-  /** Until the end of the test receivers have little time to answer. */
+  /** Receivers have little time to answer, until `relax` or the end of the test. */
   const hasten = async () => {
     isHasty = true
     await waitFor(littleMs)
+  }
+
+  /** Receivers have their usual time again. A test calls it before an answer that must come in time: a busy machine is slow. */
+  const relax = async () => {
+    if (isHasty) await waitFor(patienceMs)
+    isHasty = false
   }
 
   /** Lets what is to be repeated be due. */
@@ -84,6 +89,7 @@ export const useHooks = (engine: Engine) => {
     hook,
     attempts,
     hasten,
+    relax,
     later,
     rename,
   }

@@ -14,7 +14,7 @@ import { describeAnyEngine } from '../support/world.ts'
 
 describeAnyEngine('telling a webhook', (engine) => {
   const hooks = useHooks(engine)
-  const { world, hook, rename, attempts, hasten, later } = hooks
+  const { world, hook, rename, attempts, hasten, relax, later } = hooks
 
   const waitingFor = ({ id }: MadeHook) =>
     world.server.store.all<{ sequence: number }>(
@@ -89,6 +89,7 @@ describeAnyEngine('telling a webhook', (engine) => {
     expect(failed).toMatchObject({ result: 'failure', ...told })
     expect(failed?.retries_left).toBeGreaterThan(50)
     hooks.receiver.answers(answerWith(200))
+    await relax()
     later(5)
     const both = await attempts(made, 2)
     expect(both.map(({ result }) => result)).toEqual(['failure', 'success'])
@@ -105,6 +106,7 @@ describeAnyEngine('telling a webhook', (engine) => {
     await rename(world.uli, 'Valentin')
     expect((await attempts(made, 1))[0]).toMatchObject({ result: 'failure', client_error: 'timeout' })
     hooks.receiver.answers(answerWith(200))
+    await relax()
     later(5)
     expect((await attempts(made, 2))[1]).toMatchObject({ result: 'success' })
   })
