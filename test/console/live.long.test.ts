@@ -71,7 +71,7 @@ describeAnyEngine('an open page of the console', (engine) => {
     await twoVersions(page).waitFor({ state: 'detached' })
   }
 
-  it('keeps what somebody else wrote and was taken, before any event tells of it', async () => {
+  it('keeps the accepted change of another user before its event arrives', async () => {
     const device = await world.device(world.acme, { name: 'Before' })
     const page = await openUntold(`devices/${device.id}`)
     const name = page.getByRole('textbox', { name: /^Name/ }).first()
@@ -86,7 +86,7 @@ describeAnyEngine('an open page of the console', (engine) => {
     expect((await world.ada.get(device.path)).data.name).toBe('Mine, then')
   })
 
-  it('keeps in the JSON what somebody else wrote and was taken, before any event tells of it', async () => {
+  it('keeps the accepted change of another user in the JSON before its event arrives', async () => {
     const device = await world.device(world.acme, { name: 'Before' })
     const page = await openUntold(`devices/${device.id}`)
     await page.getByRole('tab', { name: 'JSON' }).click()
@@ -102,7 +102,7 @@ describeAnyEngine('an open page of the console', (engine) => {
     expect(await record()).toMatchObject({ name: 'Theirs' })
   })
 
-  it('keeps an access list that somebody else wrote and was taken, before any event tells of it', async () => {
+  it('keeps the access list that another user saved before its event arrives', async () => {
     const allow = (network: string) =>
       world.ross.post(`${world.acme.path}/access_lists`, { order: 'allow,deny', cidrs: [network] })
     expect(await allow('192.0.2.0/24')).toSucceed()
@@ -114,7 +114,7 @@ describeAnyEngine('an open page of the console', (engine) => {
     expect(await networks.inputValue()).toBe('203.0.113.0/24')
   })
 
-  it('shows both versions of an access list that somebody else was the first to write', async () => {
+  it('shows both versions of an access list that another user saved first', async () => {
     const account = await world.account(world.reseller)
     const path = `${account.path}/access_lists`
     const page = await openUntold('edge', world.ross, account)
@@ -130,7 +130,7 @@ describeAnyEngine('an open page of the console', (engine) => {
     expect((await world.ross.get(path)).data.cidrs).toEqual(['192.0.2.0/26'])
   })
 
-  it("shows that an access list is gone, also one that was somebody else's before it was written here", async () => {
+  it('shows that an access list is deleted, also one that another user had made', async () => {
     const account = await world.account(world.reseller)
     const page = await openUntold('edge', world.ross, account)
     await page.getByText('There is no list: packets from every address pass.').waitFor()
@@ -147,7 +147,7 @@ describeAnyEngine('an open page of the console', (engine) => {
     expect(await networks.inputValue()).toBe('')
   })
 
-  it('shows both versions of packet limits that somebody else was the first to write', async () => {
+  it('shows both versions of packet limits that another user saved first', async () => {
     const account = await world.account(world.reseller)
     const device = await world.device(account, { name: 'Limited' })
     const path = `${device.path}/rate_limits`
