@@ -128,7 +128,9 @@ const unspecific = new Set([
   'lib',
 ])
 
-/** Tests that are named like a source file or its folders; for a permission the walks over all routes. */
+const hostileTests = ['test/hostile', 'test/fuzz']
+
+/** Tests that are named like a source file or its folders; for a permission the walks over all routes, for HTTP the hostile requests. */
 const testsOf = ({ kind, path }: Mutant, tests: readonly string[]) => {
   const words = path
     .replace(/\.ts$/, '')
@@ -137,7 +139,8 @@ const testsOf = ({ kind, path }: Mutant, tests: readonly string[]) => {
     .map((word) => word.replace(/s$/, ''))
   const named = tests.filter((test) => words.some((word) => basename(test).includes(word)))
   const walks = kind === 'missing permission' ? ['test/permissions.test.ts'] : []
-  const all = [...named, ...walks]
+  const hostile = path.startsWith('src/http/') ? hostileTests : []
+  const all = [...named, ...walks, ...hostile]
   return all.length > 0 ? all : usualTests
 }
 

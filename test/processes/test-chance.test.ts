@@ -61,6 +61,40 @@ inFullRun(() => {
   })
 })
 
+it('delays responses, and what follows on a request stays behind its response', () => {
+  write(
+    'requests.mjs',
+    `import { createServer, get } from 'node:http'
+    const server = createServer((_request, response) => {
+      response.write('begun')
+      setImmediate(() => response.destroy())
+    })
+    await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const orders = new Map()
+    for (let count = 0; count < 100; count += 1) {
+      const seen = []
+      const request = get({ port: server.address().port, host: '127.0.0.1', agent: false })
+      request.on('response', (response) => {
+        seen.push('response')
+        response.on('error', () => {})
+        response.resume()
+      })
+      request.on('error', () => {})
+      await new Promise((resolve) => request.on('close', resolve))
+      seen.push('close')
+      orders.set(seen.join(), (orders.get(seen.join()) ?? 0) + 1)
+    }
+    server.close()
+    console.log(JSON.stringify([...orders]))`,
+  )
+  const { stdout } = spawnSync(
+    process.execPath,
+    ['--import', join(project, 'test/support/delays.mjs'), join(project, 'requests.mjs')],
+    { encoding: 'utf8', env: { ...process.env, CROSSPOINT_TEST_DELAYS: '4' } },
+  )
+  expect(stdout).toBe('[["response,close",100]]\n')
+})
+
 it('refuses options that it does not have', () => {
   const { status, stderr } = run('--times=2')
   expect(stderr).toContain('usage: npm run test:chance -- [--runs=N] [--seed=N] [--busy=N] [FILES]\n')

@@ -53,9 +53,10 @@ for (const [delayed, original] of [
 
 const { setTimeout: sleep, setImmediate: turn } = timersPromises
 timersPromises.setTimeout = (ms = 1, ...rest) => sleep(Number(ms) + extraMs(), ...rest)
-timersPromises.setImmediate = (...rest) => {
+timersPromises.setImmediate = async (...rest) => {
   const ms = extraMs()
-  return ms === 0 ? turn(...rest) : sleep(ms, ...rest)
+  if (ms > 0) await sleep(ms)
+  return turn(...rest)
 }
 
 Object.assign(timers, {
