@@ -123,6 +123,8 @@ interface Parts {
   keptPageBytes?: number | undefined
   /** What sign-in keys cost. Every server of a store must agree about it. */
   layers?: readonly KeyLayer[]
+  /** Rounds are done when a request makes work for them, and not because their time has come. */
+  onlyNudgedRounds?: boolean
 }
 
 /** What belongs to nobody is the master account's: settings, rates, keys. */
@@ -256,6 +258,7 @@ const putTogether = async (
     figuresOfOthers = async () => [],
     keptPageBytes,
     layers,
+    onlyNudgedRounds,
   }: Parts & Required<Pick<Parts, 'db' | 'list'>>,
 ): Promise<RunningServer> => {
   if (!first) await upgradeStorage(db, clock)
@@ -437,7 +440,7 @@ const putTogether = async (
   const warning = first ? undefined : await areas.importHold.warning()
   if (warning !== undefined) log.write('warn', warning)
   if (!timeOfDay && !first) {
-    rounds.start()
+    rounds.start(onlyNudgedRounds)
     followWork(db, rounds)
   }
   return {

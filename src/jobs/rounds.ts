@@ -27,8 +27,8 @@ export interface Rounds {
   add(round: Round): void
   /** As long as it answers true, no round is done. */
   hold(isHeld: () => Promise<boolean>): void
-  /** To be called when everything that rounds need is there. */
-  start(): void
+  /** To be called when everything that rounds need is there. With `onlyNudged`, no round is done because its time has come. */
+  start(onlyNudged?: boolean): void
   /** Does the round soon, if there is one: a request has made work for it. */
   nudge(name: string): void
   /** Does the round now, due or not, and resolves when it is done. */
@@ -48,6 +48,7 @@ const createRunner = (round: Round, { leases, store, clock, log, isHeld }: Runne
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> | undefined
   let isNudged = false
+  let isTimed = false
 
   const isDue = async () =>
     round.due ? round.due() : clock.now() - (await rows.doneAt(round.name)) >= round.everySeconds * 1000
@@ -117,12 +118,16 @@ const createRunner = (round: Round, { leases, store, clock, log, isHeld }: Runne
     running = look().then((isOccupied) => {
       running = undefined
       if (isOccupied) schedule(occupiedPauseMs)
-      else schedule(isNudged ? 0 : Math.min(round.everySeconds * 1000, longestPauseMs))
+      else if (isNudged) schedule(0)
+      else if (isTimed) schedule(Math.min(round.everySeconds * 1000, longestPauseMs))
     })
   }
 
   return {
-    begin,
+    start() {
+      isTimed = true
+      begin()
+    },
     nudge() {
       isNudged = true
       if (!running) schedule(0)
@@ -179,9 +184,9 @@ export const createRounds = (tools: RoundTools): Rounds => {
     hold(asked) {
       isHeld = asked
     },
-    start() {
+    start(onlyNudged = false) {
       isStarted = true
-      for (const runner of runners.values()) runner.begin()
+      if (!onlyNudged) for (const runner of runners.values()) runner.start()
     },
     nudge(name) {
       if (isStarted) runners.get(name)?.nudge()

@@ -138,7 +138,7 @@ it.runIf(engines.includes('postgres'))(
   'a PostgreSQL database that is dropped is answered with 503, and the process says that it is not ready',
   async () => {
     // A world with changes has its own database.
-    const world = await buildWorld('postgres', undefined, {})
+    const world = await buildWorld('postgres', undefined, { more: [] })
     onTestFinished(world.close)
     expect(await world.anonymous.get('/readyz')).toMatchObject({ status: 200 })
     await world.place.remove()

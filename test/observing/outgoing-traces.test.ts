@@ -46,7 +46,7 @@ describeAnyEngine('a call to somebody else', (engine) => {
   let provisioner: { server: Server; url: string }
   let receiver: HookReceiver
 
-  const world = useWorld(engine, undefined, async () => {
+  const outside = async () => {
     collector = await startSpanCollector()
     smtp = await startSmtpServer()
     dns = await startDnsServer()
@@ -57,7 +57,9 @@ describeAnyEngine('a call to somebody else', (engine) => {
       dnsServers: [dns.text],
       callArchive: objects.place,
     }
-  })
+  }
+  // Events go from the feed to webhooks as time passes.
+  const world = useWorld(engine, undefined, outside, { hasTimedRounds: true })
 
   beforeAll(async () => {
     stripe = await startStripe()

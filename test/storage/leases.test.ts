@@ -236,6 +236,24 @@ describeEngines('a lease', (engine) => {
     expect(entries.map(({ message }) => message)).toEqual(['a round failed'])
   })
 
+  it('does a round only when it was nudged, if a server is told so', async () => {
+    const { log } = createTestLog()
+    const rounds = createRounds({ leases: world.one, store: world.store, clock, log })
+    const done: string[] = []
+    rounds.add({ name: 'by time', everySeconds: 1, run: async () => void done.push('by time') })
+    rounds.add({ name: 'nudged', everySeconds: 1, run: async () => void done.push('nudged') })
+    rounds.start(true)
+    for (const count of [1, 2]) {
+      rounds.nudge('nudged')
+      await eventually(
+        () => done,
+        (names) => names.length === count,
+      )
+    }
+    await rounds.stop()
+    expect(done).toEqual(['nudged', 'nudged'])
+  })
+
   /** A round that loses its lease the first time that it is done, in a way of its own, and is done again. */
   const losingOnce = async (
     round: Pick<Round, 'name' | 'everySeconds' | 'due'>,

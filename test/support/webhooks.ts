@@ -25,6 +25,8 @@ export const useHooks = (engine: Engine) => {
       webhooks: { request_timeout_ms: patienceMs },
       'crossbar.auth': { token_auth_expiry_s: 0 },
     },
+    // Events go from the feed to hooks, and again to those that did not answer, as time passes.
+    hasTimedRounds: true,
   })
   let receiver: HookReceiver
   let made = 0

@@ -306,22 +306,29 @@ interface Changed {
   settings?: Readonly<Record<string, Json>>
   /** What sign-in keys cost: `keyLayers` where that matters, or where another process has people sign in at the same store. */
   layers?: readonly KeyLayer[]
+  /** Has the server do its rounds by itself as time passes. Other tests call `server.rounds.runNow` for what no request asks for. */
+  hasTimedRounds?: boolean
 }
 
 type Parts = Required<Omit<Changed, 'settings'>>
 
-const usualParts: Parts = { more: [], over: (db) => db, layers: quickLayers }
+const usualParts: Parts = { more: [], over: (db) => db, layers: quickLayers, hasTimedRounds: false }
 
 const openServer = async (
   place: Place,
   outside: Partial<Config>,
-  { more, over, layers }: Parts,
+  { more, over, layers, hasTimedRounds }: Parts,
   given?: Database,
 ) => {
   const clock = createTestClock()
   const { log, entries, errors } = createTestLog()
   const config = { ...configOf(place.dataDir, place.databaseUrl), ...outside }
-  const parts = { list: [...areas, ...more] as const, db: over(given ?? openDatabase(config)), layers }
+  const parts = {
+    list: [...areas, ...more] as const,
+    db: over(given ?? openDatabase(config)),
+    layers,
+    onlyNudgedRounds: !hasTimedRounds,
+  }
   const server = await startServer(config, { clock, log }, parts)
   const transport = createTransport(server.port)
   const check = createAnswerChecks(server.routes)
@@ -382,18 +389,23 @@ const peopleAt = (send: Send, { operator, ross, ada, uli, rex, acmeKey, ...accou
   }
 }
 
-const openCopy = async (engine: Engine, outside: Partial<Config>) => {
+const openCopy = async (engine: Engine, outside: Partial<Config>, parts: Parts) => {
   const { place: original, people: known, made } = await peopledPlace(engine)
   const { place, db } = await copyPlace(original)
-  const opened = await openServer(place, outside, usualParts, db)
+  const opened = await openServer(place, outside, parts, db)
   const people = peopleAt(opened.send, known)
   const make = createMakers(opened.server, opened.send, people.operator, tally(made))
   return { place, opened, people, make }
 }
 
-const openNew = async (engine: Engine, outside: Partial<Config>, { settings = {}, ...parts }: Changed) => {
+const openNew = async (
+  engine: Engine,
+  outside: Partial<Config>,
+  settings: Readonly<Record<string, Json>>,
+  parts: Parts,
+) => {
   const place = await makePlace(engine, { isUpgraded: true })
-  const opened = await openServer(place, outside, { ...usualParts, ...parts })
+  const opened = await openServer(place, outside, parts)
   return { place, opened, ...(await settlePeople(opened, settings)) }
 }
 
@@ -410,13 +422,21 @@ const settingsOfFirstStart: readonly (keyof Config)[] = [
 const canCopy = (engine: Engine) => engine === 'sqlite' || inject('postgresTemplate') !== undefined
 
 /** A running server with people in it. The caller closes it; suites use `useWorld`. */
-export const buildWorld = async (engine: Engine, outside: Outside = async () => ({}), changed?: Changed) => {
+export const buildWorld = async (
+  engine: Engine,
+  outside: Outside = async () => ({}),
+  { hasTimedRounds = false, ...changed }: Changed = {},
+) => {
   const given = await outside()
   const isCopied =
-    changed === undefined && !settingsOfFirstStart.some((name) => name in given) && canCopy(engine)
+    Object.keys(changed).length === 0 &&
+    !settingsOfFirstStart.some((name) => name in given) &&
+    canCopy(engine)
+  const { settings: firstSettings = {}, ...changedParts } = changed
+  const parts = { ...usualParts, ...changedParts, hasTimedRounds }
   const { place, opened, people, make } = isCopied
-    ? await openCopy(engine, given)
-    : await openNew(engine, given, changed ?? {})
+    ? await openCopy(engine, given, parts)
+    : await openNew(engine, given, firstSettings, parts)
   const { clock, entries, errors, config, server, transport, send } = opened
   const { configure, settings, restoreSettings } = opened
   const { operator } = people
