@@ -2,7 +2,8 @@
 // delayed timers and responses. Names the tests whose result is not the same each time, or that fail.
 import { spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { rmSync } from 'node:fs'
+import { mkdtemp, readFile } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -38,13 +39,15 @@ const environmentOf = (seed) => ({
 const shuffled = (seed) => ['--sequence.shuffle.files', '--sequence.shuffle.tests', `--sequence.seed=${seed}`]
 
 let running
+let endedBy
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
   process.on(signal, () => {
+    endedBy = signal
     running?.kill(signal)
   })
 
 const runOnce = async (seed, files, outputFile) => {
-  const reporters = ['--reporter=dot', '--reporter=json', `--outputFile.json=${outputFile}`]
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${outputFile}`]
   running = spawn(process.execPath, [vitest, 'run', ...files, ...shuffled(seed), ...reporters], {
     cwd: root,
     env: environmentOf(seed),
@@ -52,9 +55,12 @@ const runOnce = async (seed, files, outputFile) => {
   })
   const signal = await new Promise((resolve, reject) => {
     running.on('error', reject)
-    running.on('close', (_status, endedBy) => resolve(endedBy))
+    running.on('close', (_status, signal) => resolve(endedBy ?? signal))
   })
-  if (signal) throw new Error(`the run was ended by ${signal}`)
+  if (signal) {
+    process.stderr.write(`test:chance was ended by ${signal}; its results are above as far as it came.\n`)
+    process.exit(1)
+  }
   return JSON.parse(await readFile(outputFile, 'utf8'))
 }
 
@@ -85,18 +91,17 @@ const { runs, seed, busy, files } = readArguments()
 
 const folder = await mkdtemp(join(tmpdir(), 'crosspoint-chance-'))
 const endBusy = keepCoresBusy(busy)
-process.on('exit', endBusy)
-const seen = new Map()
-try {
-  for (let run = 0; run < runs; run += 1) {
-    process.stdout.write(`\nRun ${run + 1} of ${runs}, seed ${seed + run}\n`)
-    const report = await runOnce(seed + run, files, join(folder, `${run}.json`))
-    for (const [name, status] of resultsOf(report)) seen.set(name, [...(seen.get(name) ?? []), status])
-  }
-} finally {
+process.on('exit', () => {
   endBusy()
-  await rm(folder, { recursive: true, force: true })
+  rmSync(folder, { recursive: true, force: true })
+})
+const seen = new Map()
+for (let run = 0; run < runs; run += 1) {
+  process.stdout.write(`\nRun ${run + 1} of ${runs}, seed ${seed + run}\n`)
+  const report = await runOnce(seed + run, files, join(folder, `${run}.json`))
+  for (const [name, status] of resultsOf(report)) seen.set(name, [...(seen.get(name) ?? []), status])
 }
+endBusy()
 const unsteady = [...seen].filter(([, results]) => results.includes('failed') || results.length !== runs)
 for (const [name, results] of unsteady) process.stdout.write(`${results.join(', ').padEnd(20)} ${name}\n`)
 process.stdout.write(

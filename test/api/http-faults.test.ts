@@ -2,6 +2,7 @@
 import { afterEach, expect, it, onTestFinished } from 'vitest'
 import { gregorianNow } from '../../src/lib/gregorian.ts'
 import { ChangeSet, conflict } from '../../src/storage/change-set.ts'
+import { eventually } from '../support/eventually.ts'
 import { createFaults, says } from '../support/faulty-database.ts'
 import { engines } from '../support/postgres.ts'
 import { buildWorld, describeAnyEngine, type TestAccount, useWorld, type World } from '../support/world.ts'
@@ -147,7 +148,11 @@ it.runIf(engines.includes('postgres'))(
       await world.ada.patch(world.uli.path, { a: 1 }),
     ])
       expect(answer).toFailWith(503, 'datastore_unreachable', { message: 'datastore unreachable' })
-    expect(await world.anonymous.get('/readyz')).toMatchObject({ status: 503 })
+    // What was found holds for a second.
+    await eventually(
+      () => world.anonymous.get('/readyz'),
+      ({ status }) => status === 503,
+    )
     expect(await world.anonymous.get('/healthz')).toMatchObject({ status: 200 })
     expect(world.takeErrors().length).toBeGreaterThan(0)
   },

@@ -1,4 +1,4 @@
-// Loaded into every Node process of a run by `npm run test:chance`: delays timers, immediates and HTTP responses by chance, as
+// Loaded into every Node process of a run by `npm run test:chance`: delays timers and HTTP responses by chance, as
 // a busy machine does. A test whose result depends on how soon something happens fails here.
 import http from 'node:http'
 import { syncBuiltinESMExports } from 'node:module'
@@ -23,52 +23,21 @@ const createRandom = (seed) => {
 const random = createRandom(Number(process.env.CROSSPOINT_TEST_DELAYS) + threadId)
 const extraMs = () => (random() < share ? Math.ceil(random() * longestDelayMs) : 0)
 
-const {
-  setTimeout: startTimer,
-  setImmediate: startImmediate,
-  clearImmediate: endImmediate,
-  clearTimeout,
-} = timers
+const { setTimeout: startTimer } = timers
 
-// setInterval stays: its rounds may not become fewer than a test waits for.
+// setInterval stays: its rounds may not become fewer than a test waits for. setImmediate stays: no machine changes the order of
+// immediates, and Playwright depends on it.
 const delayedTimeout = (callback, ms = 1, ...args) => startTimer(callback, Number(ms) + extraMs(), ...args)
 
-const delayedImmediate = (callback, ...args) => {
-  const ms = extraMs()
-  return ms === 0 ? startImmediate(callback, ...args) : startTimer(callback, ms, ...args)
-}
-
-const endDelayedImmediate = (handle) => {
-  endImmediate(handle)
-  clearTimeout(handle)
-}
-
 // util.promisify(setTimeout) finds the promise form there.
-for (const [delayed, original] of [
-  [delayedTimeout, startTimer],
-  [delayedImmediate, startImmediate],
-])
-  for (const symbol of Object.getOwnPropertySymbols(original))
-    Object.defineProperty(delayed, symbol, Object.getOwnPropertyDescriptor(original, symbol))
+for (const symbol of Object.getOwnPropertySymbols(startTimer))
+  Object.defineProperty(delayedTimeout, symbol, Object.getOwnPropertyDescriptor(startTimer, symbol))
 
-const { setTimeout: sleep, setImmediate: turn } = timersPromises
+const { setTimeout: sleep } = timersPromises
 timersPromises.setTimeout = (ms = 1, ...rest) => sleep(Number(ms) + extraMs(), ...rest)
-timersPromises.setImmediate = async (...rest) => {
-  const ms = extraMs()
-  if (ms > 0) await sleep(ms)
-  return turn(...rest)
-}
 
-Object.assign(timers, {
-  setTimeout: delayedTimeout,
-  setImmediate: delayedImmediate,
-  clearImmediate: endDelayedImmediate,
-})
-Object.assign(globalThis, {
-  setTimeout: delayedTimeout,
-  setImmediate: delayedImmediate,
-  clearImmediate: endDelayedImmediate,
-})
+timers.setTimeout = delayedTimeout
+globalThis.setTimeout = delayedTimeout
 
 // A client sees a response late, and whatever the server does after it may have happened or not. What follows on the request stays
 // behind the response.
