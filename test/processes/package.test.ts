@@ -56,6 +56,9 @@ const install = async () => {
   await run('npm', args, { cwd: place })
 }
 
+/** What lies in the package before anybody starts it. */
+let contents: string[] = []
+
 beforeAll(async () => {
   // What `npm pack` does before and after, without the launcher, which would install what is missing here.
   const make = (...args: string[]) =>
@@ -68,6 +71,7 @@ beforeAll(async () => {
   } finally {
     await make('clear')
   }
+  contents = readdirSync(installed, { recursive: true, encoding: 'utf8' })
 })
 
 afterAll(() => rmSync(place, { recursive: true, force: true }))
@@ -80,7 +84,7 @@ it('is made by what `npm pack` calls', () => {
 })
 
 it('holds code without types, the console and the pages as they are shown, and no sources or tests', () => {
-  expect(readdirSync(installed).toSorted()).toEqual([
+  expect(contents.filter((name) => !name.includes('/')).toSorted()).toEqual([
     'CHANGELOG.md',
     'LICENSE',
     'README.md',
@@ -92,10 +96,9 @@ it('holds code without types, the console and the pages as they are shown, and n
     'package.json',
     'scripts',
   ])
-  const names = readdirSync(installed, { recursive: true, encoding: 'utf8' })
-  expect(names.filter((name) => name.endsWith('.ts'))).toEqual([])
+  expect(contents.filter((name) => name.endsWith('.ts'))).toEqual([])
   for (const name of ['console/dist/index.html', 'console/dist/docs/index.html', 'lib/crosspoint.js'])
-    expect([name, existsSync(join(installed, name))]).toEqual([name, true])
+    expect(contents).toContain(name)
 })
 
 // `npm test` puts the repository's own Node first.
