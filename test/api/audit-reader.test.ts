@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { createAudit } from '../../src/areas/audit/operations.ts'
 import { type Author, ChangeSet } from '../../src/storage/change-set.ts'
-import { countOf } from '../support/run-length.ts'
+import { engines } from '../support/postgres.ts'
+import { countOf, isFullRun } from '../support/run-length.ts'
 import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
 
 interface Entry {
@@ -357,31 +358,35 @@ describeEngines('the audit', (engine) => {
     )
   })
 
-  it('is read in smaller pages where records are large, each entry once', async () => {
-    const account = await world.account(world.reseller)
-    const device = await world.device(account, {})
-    const note = '.'.repeat(900_000)
-    const texts = Array.from({ length: 8 }, (_, turn) => JSON.stringify({ turn, note }))
-    const set = new ChangeSet({ requestId: 'large' })
-    const rest = { accountId: account.id, kind: 'device', id: device.id, action: 'created' } as const
-    for (const after of texts) set.record({ ...rest, after })
-    await world.server.store.commit(set)
-    for (const path of [`${account.path}/audit`, `${device.path}/audit`]) {
-      for (const query of ['', 'filter_request_id=large']) {
-        const pages: string[][] = []
-        for (let key: string | undefined = ''; key !== undefined; ) {
-          const page = await world.operator.get(`${path}?kind=device&${query}&start_key=${key}`)
-          expect(page).toSucceed()
-          pages.push(page.data.map(({ id }: Entry) => id))
-          key = page.body.next_start_key
+  // The size of a page is not counted by the store.
+  it.runIf(engine === engines[0] || isFullRun)(
+    'is read in smaller pages where records are large, each entry once',
+    async () => {
+      const account = await world.account(world.reseller)
+      const device = await world.device(account, {})
+      const note = '.'.repeat(900_000)
+      const texts = Array.from({ length: 8 }, (_, turn) => JSON.stringify({ turn, note }))
+      const set = new ChangeSet({ requestId: 'large' })
+      const rest = { accountId: account.id, kind: 'device', id: device.id, action: 'created' } as const
+      for (const after of texts) set.record({ ...rest, after })
+      await world.server.store.commit(set)
+      for (const path of [`${account.path}/audit`, `${device.path}/audit`]) {
+        for (const query of ['', 'filter_request_id=large']) {
+          const pages: string[][] = []
+          for (let key: string | undefined = ''; key !== undefined; ) {
+            const page = await world.operator.get(`${path}?kind=device&${query}&start_key=${key}`)
+            expect(page).toSucceed()
+            pages.push(page.data.map(({ id }: Entry) => id))
+            key = page.body.next_start_key
+          }
+          const found = pages.flat()
+          expect(new Set(found).size).toBe(found.length)
+          expect(found).toHaveLength(query === 'filter_request_id=large' ? 8 : 9)
+          expect(pages.length).toBeGreaterThan(1)
         }
-        const found = pages.flat()
-        expect(new Set(found).size).toBe(found.length)
-        expect(found).toHaveLength(query === 'filter_request_id=large' ? 8 : 9)
-        expect(pages.length).toBeGreaterThan(1)
       }
-    }
-  })
+    },
+  )
 
   it('looks through as many entries as there are for one', async () => {
     const account = await world.account(world.reseller)

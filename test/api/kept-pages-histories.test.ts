@@ -15,7 +15,7 @@ import { figureOf } from '../support/figures.ts'
 import { legOf, nowOf } from '../support/legs.ts'
 import { createTestLog } from '../support/log.ts'
 import { countOf } from '../support/run-length.ts'
-import { describeEngines, type Person, quickLayers, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type Person, quickLayers, type TestAccount, useWorld } from '../support/world.ts'
 
 const day = 86_400
 const places = ['here', 'there'] as const
@@ -182,7 +182,7 @@ const contentOf = ({ status, text, headers, body }: Answer) => ({
   type: headers['content-type'],
 })
 
-describeEngines('pages that are kept', (engine) => {
+describeAnyEngine('pages that are kept', (engine) => {
   const world = useWorld(engine)
   let there: Process
   /** A process that keeps nothing. */

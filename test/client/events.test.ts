@@ -11,6 +11,7 @@ import { clientAs, serverOf } from '../support/crosspoint.ts'
 import { createCuttable } from '../support/cuttable.ts'
 import { makePlace } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
+import { inFullRun } from '../support/run-length.ts'
 import { startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession } from '../support/session.ts'
 import { feedSettled } from '../support/web-sockets.ts'
@@ -148,34 +149,36 @@ describeAnyEngine('events that are followed', (engine) => {
     expect(names()).toEqual(['Unheard'])
   })
 
-  it('go on where a reader that was too slow has stopped', async () => {
-    const account = await world.account()
-    const client = await clientAs(world.operator, serverOf(world))
-    const { path } = await world.device(account)
-    const gone = new AbortController()
-    leaving.push(() => gone.abort())
-    const options = { accountId: account.id, types: ['device.edited'], after: 'now', signal: gone.signal }
-    let isLive = () => {}
-    const live = new Promise<void>((resolve) => {
-      isLive = resolve
+  inFullRun(() => {
+    it('go on where a reader that was too slow has stopped', async () => {
+      const account = await world.account()
+      const client = await clientAs(world.operator, serverOf(world))
+      const { path } = await world.device(account)
+      const gone = new AbortController()
+      leaving.push(() => gone.abort())
+      const options = { accountId: account.id, types: ['device.edited'], after: 'now', signal: gone.signal }
+      let isLive = () => {}
+      const live = new Promise<void>((resolve) => {
+        isLive = resolve
+      })
+      const states: string[] = []
+      const onState = (state: string) => {
+        states.push(state)
+        if (state === 'live') isLive()
+      }
+      const reader = client.follow({ ...options, onState })
+      const first = reader.next()
+      await live
+      const note = 'x'.repeat(200_000)
+      // More than the line holds, with what waits for a reader.
+      const sent = 50
+      for (let round = 1; round <= sent; round += 1)
+        expect((await world.operator.patch(path, { round, note })).status).toBe(200)
+      const rounds = [(await first).value?.after?.round]
+      while (rounds.length < sent) rounds.push((await reader.next()).value?.after?.round)
+      expect(rounds).toEqual(Array.from({ length: sent }, (_round, index) => index + 1))
+      expect(states.slice(0, 5)).toEqual(['connecting', 'live', 'waiting', 'connecting', 'live'])
     })
-    const states: string[] = []
-    const onState = (state: string) => {
-      states.push(state)
-      if (state === 'live') isLive()
-    }
-    const reader = client.follow({ ...options, onState })
-    const first = reader.next()
-    await live
-    const note = 'x'.repeat(200_000)
-    // More than the line holds, with what waits for a reader.
-    const sent = 50
-    for (let round = 1; round <= sent; round += 1)
-      expect((await world.operator.patch(path, { round, note })).status).toBe(200)
-    const rounds = [(await first).value?.after?.round]
-    while (rounds.length < sent) rounds.push((await reader.next()).value?.after?.round)
-    expect(rounds).toEqual(Array.from({ length: sent }, (_round, index) => index + 1))
-    expect(states.slice(0, 5)).toEqual(['connecting', 'live', 'waiting', 'connecting', 'live'])
   })
 
   it('are refused to those who may not read them', async () => {

@@ -21,24 +21,26 @@ const act = (page: Page, name: string) =>
 describeAnyEngine('accounts in the console', (engine) => {
   const { world, open, expectForEverybody } = useConsole(engine)
 
-  it('open level by level, by the arrow keys', async () => {
-    const { page } = await open(world.operator, 'accounts')
-    const item = (name: string) => page.getByRole('treeitem', { name: new RegExp(`^${name}`) })
-    await item('Reseller').waitFor()
-    await tabTo(page, page.getByRole('tree'))
-    await page.keyboard.press('ArrowDown')
-    await page.keyboard.press('ArrowRight')
-    await item('Acme').waitFor()
-    expect(await item('Reseller').getAttribute('aria-expanded')).toBe('true')
-    await arrowTo(page, item('Reseller'), 'ArrowUp')
-    await page.keyboard.press('ArrowLeft')
-    await item('Acme').waitFor({ state: 'detached' })
-    await page.keyboard.press('ArrowRight')
-    await item('Acme').waitFor()
-    await page.keyboard.press('ArrowRight')
-    await page.keyboard.press('Enter')
-    await page.getByRole('heading', { level: 1, name: 'Acme' }).waitFor()
-    await expectForEverybody(page)
+  inFullRun(() => {
+    it('open level by level, by the arrow keys', async () => {
+      const { page } = await open(world.operator, 'accounts')
+      const item = (name: string) => page.getByRole('treeitem', { name: new RegExp(`^${name}`) })
+      await item('Reseller').waitFor()
+      await tabTo(page, page.getByRole('tree'))
+      await page.keyboard.press('ArrowDown')
+      await page.keyboard.press('ArrowRight')
+      await item('Acme').waitFor()
+      expect(await item('Reseller').getAttribute('aria-expanded')).toBe('true')
+      await arrowTo(page, item('Reseller'), 'ArrowUp')
+      await page.keyboard.press('ArrowLeft')
+      await item('Acme').waitFor({ state: 'detached' })
+      await page.keyboard.press('ArrowRight')
+      await item('Acme').waitFor()
+      await page.keyboard.press('ArrowRight')
+      await page.keyboard.press('Enter')
+      await page.getByRole('heading', { level: 1, name: 'Acme' }).waitFor()
+      await expectForEverybody(page)
+    })
   })
 
   inFullRun(() => {
@@ -153,19 +155,21 @@ describeAnyEngine('accounts in the console', (engine) => {
     })
   })
 
-  it('that are not there, or of somebody else, are told of in the frame of one’s own', async () => {
-    const nowhere = 'f'.repeat(32)
-    for (const id of isFullRun ? [nowhere, world.rival.id] : [world.rival.id]) {
-      const { page } = await open(world.ada, 'devices', { account: { ...world.acme, id } })
-      await page.getByRole('heading', { level: 1, name: 'This account cannot be shown' }).waitFor()
-      await page.getByRole('alert').waitFor()
-      await page.getByRole('navigation', { name: 'Sections' }).waitFor()
-      await page.getByRole('button', { name: 'User menu of ada' }).waitFor()
-      if (isFullRun) await expectForEverybody(page)
-      await pressOn(page, page.getByRole('link', { name: 'Back to my account' }))
-      await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
-      expect(new URL(page.url()).pathname).toBe(`/a/${world.acme.id}/overview`)
-    }
+  inFullRun(() => {
+    it('that are not there, or of somebody else, are told of in the frame of one’s own', async () => {
+      const nowhere = 'f'.repeat(32)
+      for (const id of isFullRun ? [nowhere, world.rival.id] : [world.rival.id]) {
+        const { page } = await open(world.ada, 'devices', { account: { ...world.acme, id } })
+        await page.getByRole('heading', { level: 1, name: 'This account cannot be shown' }).waitFor()
+        await page.getByRole('alert').waitFor()
+        await page.getByRole('navigation', { name: 'Sections' }).waitFor()
+        await page.getByRole('button', { name: 'User menu of ada' }).waitFor()
+        if (isFullRun) await expectForEverybody(page)
+        await pressOn(page, page.getByRole('link', { name: 'Back to my account' }))
+        await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+        expect(new URL(page.url()).pathname).toBe(`/a/${world.acme.id}/overview`)
+      }
+    })
   })
 
   inFullRun(() => {
@@ -231,25 +235,27 @@ describeAnyEngine('accounts in the console', (engine) => {
     })
   })
 
-  it('are deleted by whoever types the name, once nothing stands below', async () => {
-    const account = await world.account(world.reseller, { name: 'Short lived' })
-    const child = await world.account(account)
-    const { page } = await open(world.ross, `accounts/${account.id}`)
-    await act(page, 'Delete')
-    const dialog = page.getByRole('dialog', { name: 'Delete this account?' })
-    await dialog.getByText('1 account stands below it').waitFor()
-    expect(await dialog.getByRole('button', { name: 'Delete' }).count()).toBe(0)
-    await world.operator.delete(child.path)
-    await page.reload()
-    await act(page, 'Delete')
-    const typed = dialog.getByRole('textbox', { name: /^Type the name/ })
-    await typeInto(page, typed, 'Short')
-    expect(await dialog.getByRole('button', { name: 'Delete' }).isDisabled()).toBe(true)
-    await typeInto(page, typed, 'Short lived')
-    await page.keyboard.press('Enter')
-    await page.getByRole('heading', { level: 1, name: 'Accounts' }).waitFor()
-    const { data } = await world.ross.get(`${world.reseller.path}/search?t=account&q=name&v=shortlived`)
-    expect(data).toEqual([])
+  inFullRun(() => {
+    it('are deleted by whoever types the name, once nothing stands below', async () => {
+      const account = await world.account(world.reseller, { name: 'Short lived' })
+      const child = await world.account(account)
+      const { page } = await open(world.ross, `accounts/${account.id}`)
+      await act(page, 'Delete')
+      const dialog = page.getByRole('dialog', { name: 'Delete this account?' })
+      await dialog.getByText('1 account stands below it').waitFor()
+      expect(await dialog.getByRole('button', { name: 'Delete' }).count()).toBe(0)
+      await world.operator.delete(child.path)
+      await page.reload()
+      await act(page, 'Delete')
+      const typed = dialog.getByRole('textbox', { name: /^Type the name/ })
+      await typeInto(page, typed, 'Short')
+      expect(await dialog.getByRole('button', { name: 'Delete' }).isDisabled()).toBe(true)
+      await typeInto(page, typed, 'Short lived')
+      await page.keyboard.press('Enter')
+      await page.getByRole('heading', { level: 1, name: 'Accounts' }).waitFor()
+      const { data } = await world.ross.get(`${world.reseller.path}/search?t=account&q=name&v=shortlived`)
+      expect(data).toEqual([])
+    })
   })
 
   inFullRun(() => {

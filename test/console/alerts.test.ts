@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest'
 import { goTo, pressOn, typeInto } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
+import { inFullRun } from '../support/run-length.ts'
 import { describeAnyEngine } from '../support/world.ts'
 
 describeAnyEngine('alerts and limits in the console', (engine) => {
@@ -29,26 +30,28 @@ describeAnyEngine('alerts and limits in the console', (engine) => {
     expect((await world.ada.get(`${world.acme.path}/alerts`)).data).toEqual([])
   })
 
-  it('say what holds of what an account wants and what it is allowed, and what is used of its minutes', async () => {
-    await world.ross.post(`${world.acme.path}/limits`, { twoway_trunks: 7 })
-    await world.ross.post(`${world.acme.path}/allotments`, {
-      did_us: { amount: 6000, cycle: 'monthly', increment: 60 },
+  inFullRun(() => {
+    it('say what holds of what an account wants and what it is allowed, and what is used of its minutes', async () => {
+      await world.ross.post(`${world.acme.path}/limits`, { twoway_trunks: 7 })
+      await world.ross.post(`${world.acme.path}/allotments`, {
+        did_us: { amount: 6000, cycle: 'monthly', increment: 60 },
+      })
+      const { page } = await open(world.ross, 'alerts/operator', { account: world.acme })
+      await typeInto(page, page.getByRole('textbox', { name: /^Twoway trunks/ }), '3')
+      await pressOn(page, page.getByRole('button', { name: 'Save' }))
+      await page.getByText('Saved', { exact: true }).waitFor()
+      await expectForEverybody(page)
+      expect((await world.ross.get(`${world.acme.path}/limits/operator`)).data.twoway_trunks).toBe(3)
+      await page.getByRole('tab', { name: 'Limits' }).click()
+      const effective = page.getByRole('table', { name: 'What holds' })
+      await effective.getByRole('row', { name: 'Twoway trunks 3' }).waitFor()
+      await expectForEverybody(page)
+      await goTo(page, 'alerts/allotments')
+      await page
+        .getByRole('row', { name: /did_us/ })
+        .getByText('1:40:00')
+        .waitFor()
+      await expectForEverybody(page)
     })
-    const { page } = await open(world.ross, 'alerts/operator', { account: world.acme })
-    await typeInto(page, page.getByRole('textbox', { name: /^Twoway trunks/ }), '3')
-    await pressOn(page, page.getByRole('button', { name: 'Save' }))
-    await page.getByText('Saved', { exact: true }).waitFor()
-    await expectForEverybody(page)
-    expect((await world.ross.get(`${world.acme.path}/limits/operator`)).data.twoway_trunks).toBe(3)
-    await page.getByRole('tab', { name: 'Limits' }).click()
-    const effective = page.getByRole('table', { name: 'What holds' })
-    await effective.getByRole('row', { name: 'Twoway trunks 3' }).waitFor()
-    await expectForEverybody(page)
-    await goTo(page, 'alerts/allotments')
-    await page
-      .getByRole('row', { name: /did_us/ })
-      .getByText('1:40:00')
-      .waitFor()
-    await expectForEverybody(page)
   })
 })

@@ -73,97 +73,100 @@ describeAnyEngine('a brand in the console', (engine) => {
     })
   })
 
-  it('goes from a domain to mail, by keyboard alone', async () => {
-    const path = `${world.reseller.path}/whitelabel`
-    await world.ross.put(path, {
-      domain: 'brand.test',
-      company_name: 'Brand Telephony',
-      application_title: 'Brand Desk',
-      brand_color: '#a03060',
+  inFullRun(() => {
+    it('goes from a domain to mail, by keyboard alone', async () => {
+      const path = `${world.reseller.path}/whitelabel`
+      await world.ross.put(path, {
+        domain: 'brand.test',
+        company_name: 'Brand Telephony',
+        application_title: 'Brand Desk',
+        brand_color: '#a03060',
+      })
+      const { page } = await open(world.ross, 'brand/domain')
+
+      const records = page.getByRole('list', { name: 'DNS records' }).getByRole('listitem')
+      await records.first().waitFor()
+      expect(await records.getByText('Not checked').count()).toBe(3)
+      dns.set({ type: 'A', name: 'sip.brand.test', data: '192.0.2.9' })
+      await pressOn(page, page.getByRole('button', { name: 'Look into DNS' }))
+      await page.getByText('0 of 3 are right').waitFor()
+      await page.getByRole('listitem', { name: 'A sip.brand.test' }).getByText('192.0.2.9').waitFor()
+      await expectForEverybody(page)
+      await pressOn(page, page.getByRole('button', { name: 'Copy A sip.brand.test' }))
+      const copied = () => page.evaluate(() => navigator.clipboard.readText())
+      await expect.poll(copied).toBe('sip.brand.test. IN A 203.0.113.1')
+      dns.set(...(await linesOn(page)).map(recordOf))
+      await pressOn(page, page.getByRole('button', { name: 'Look into DNS' }))
+      await page.getByText('3 of 3 are right').waitFor()
+      expect(await records.getByText('Right').count()).toBe(3)
+
+      await openTab(page, 'Pictures')
+      const logo = page.getByRole('region', { name: 'Logo' })
+      await chooseFile(page, logo.getByRole('button', { name: 'Another logo' }), picture)
+      await logo.getByRole('img', { name: 'Preview' }).waitFor()
+      await pressOn(page, logo.getByRole('button', { name: 'Save the logo' }))
+      await logo.getByRole('img', { name: 'The logo as it is' }).waitFor()
+      await expectForEverybody(page)
+
+      await openTab(page, 'Welcome')
+      const welcome = page.getByRole('textbox', { name: 'Welcome text as HTML' })
+      await typeInto(page, welcome, '<h1 style="color: #a03060">Good day</h1>')
+      await page.frameLocator('iframe').getByRole('heading', { name: 'Good day' }).waitFor()
+      await pressOn(page, page.getByRole('button', { name: 'Save' }))
+      await page.getByText('Saved').last().waitFor()
+
+      await openTab(page, 'Senders')
+      await typeInto(page, page.getByRole('textbox', { name: 'New sender address' }), 'desk@brand.test')
+      await pressOn(page, page.getByRole('button', { name: 'Add' }))
+      await page.getByText('A code is on its way to desk@brand.test').waitFor()
+      await world.deliverMail()
+      const letter = smtp.mails.find(({ to }) => to.includes('desk@brand.test'))
+      const code =
+        /(\d{4})\. It is good/.exec(textOf(letter?.message ?? '').replaceAll('\r\n', ' '))?.[1] ?? ''
+      const sender = page.getByRole('region', { name: 'desk@brand.test' })
+      await typeInto(page, sender.getByRole('textbox', { name: 'Code' }), code)
+      await pressOn(page, sender.getByRole('button', { name: 'Verify' }))
+      await sender.getByText('Verified', { exact: true }).waitFor()
+      await pressOn(page, sender.getByRole('button', { name: 'Make a key' }))
+      const key = sender.getByRole('listitem', { name: 'TXT crosspoint._domainkey.brand.test' })
+      await key.waitFor()
+      await pressOn(page, page.getByRole('button', { name: 'Look into DNS' }))
+      await key.getByText('Missing').waitFor()
+      dns.set(...(await linesOn(page)).map(recordOf))
+      await pressOn(page, page.getByRole('button', { name: 'Look into DNS' }))
+      await key.getByText('Right').waitFor()
+      await expectForEverybody(page)
+
+      await openTab(page, 'Mails')
+      const mail = page.getByRole('combobox', { name: 'Mail' })
+      await choose(page, mail, 'Password recovery', 'Password recovery')
+      await page.frameLocator('iframe').getByText('Somebody asked for a new password').waitFor()
+      await expectForEverybody(page)
+      await typeInto(page, page.getByRole('textbox', { name: 'Send a sample to' }), 'customer@elsewhere.test')
+      await pressOn(page, page.getByRole('button', { name: 'Send' }))
+      await page.getByText('A sample is on its way to customer@elsewhere.test').waitFor()
+      await world.deliverMail()
+      const sample = smtp.mails.find(({ to }) => to.includes('customer@elsewhere.test'))?.message ?? ''
+      expect(sample).toMatch(/^From: .*desk@brand\.test/m)
+      expect(await verifyDkim(sample, dns.port)).toMatchObject([
+        { result: 'pass', signingDomain: 'brand.test' },
+      ])
+
+      const origin = `http://brand.test:${world.server.port}`
+      const { page: door } = await visit('/', { origin })
+      await door.getByRole('img', { name: 'Brand Telephony' }).waitFor()
+      expect(await door.title()).toBe('Sign in · Brand Desk')
+      await door.frameLocator('iframe').getByRole('heading', { name: 'Good day' }).waitFor()
+      const button = door.getByRole('button', { name: 'Sign in' })
+      // A fifth darker than the colour itself, so that white is read on it.
+      expect(await button.evaluate((element) => getComputedStyle(element).backgroundColor)).toBe(
+        'rgb(128, 38, 77)',
+      )
+      expect(
+        await door.locator('img').evaluate((image: HTMLImageElement) => image.naturalWidth),
+      ).toBeGreaterThan(0)
+      expect(await violationsOn(door)).toEqual([])
     })
-    const { page } = await open(world.ross, 'brand/domain')
-
-    const records = page.getByRole('list', { name: 'DNS records' }).getByRole('listitem')
-    await records.first().waitFor()
-    expect(await records.getByText('Not checked').count()).toBe(3)
-    dns.set({ type: 'A', name: 'sip.brand.test', data: '192.0.2.9' })
-    await pressOn(page, page.getByRole('button', { name: 'Look into DNS' }))
-    await page.getByText('0 of 3 are right').waitFor()
-    await page.getByRole('listitem', { name: 'A sip.brand.test' }).getByText('192.0.2.9').waitFor()
-    await expectForEverybody(page)
-    await pressOn(page, page.getByRole('button', { name: 'Copy A sip.brand.test' }))
-    const copied = () => page.evaluate(() => navigator.clipboard.readText())
-    await expect.poll(copied).toBe('sip.brand.test. IN A 203.0.113.1')
-    dns.set(...(await linesOn(page)).map(recordOf))
-    await pressOn(page, page.getByRole('button', { name: 'Look into DNS' }))
-    await page.getByText('3 of 3 are right').waitFor()
-    expect(await records.getByText('Right').count()).toBe(3)
-
-    await openTab(page, 'Pictures')
-    const logo = page.getByRole('region', { name: 'Logo' })
-    await chooseFile(page, logo.getByRole('button', { name: 'Another logo' }), picture)
-    await logo.getByRole('img', { name: 'Preview' }).waitFor()
-    await pressOn(page, logo.getByRole('button', { name: 'Save the logo' }))
-    await logo.getByRole('img', { name: 'The logo as it is' }).waitFor()
-    await expectForEverybody(page)
-
-    await openTab(page, 'Welcome')
-    const welcome = page.getByRole('textbox', { name: 'Welcome text as HTML' })
-    await typeInto(page, welcome, '<h1 style="color: #a03060">Good day</h1>')
-    await page.frameLocator('iframe').getByRole('heading', { name: 'Good day' }).waitFor()
-    await pressOn(page, page.getByRole('button', { name: 'Save' }))
-    await page.getByText('Saved').last().waitFor()
-
-    await openTab(page, 'Senders')
-    await typeInto(page, page.getByRole('textbox', { name: 'New sender address' }), 'desk@brand.test')
-    await pressOn(page, page.getByRole('button', { name: 'Add' }))
-    await page.getByText('A code is on its way to desk@brand.test').waitFor()
-    await world.deliverMail()
-    const letter = smtp.mails.find(({ to }) => to.includes('desk@brand.test'))
-    const code = /(\d{4})\. It is good/.exec(textOf(letter?.message ?? '').replaceAll('\r\n', ' '))?.[1] ?? ''
-    const sender = page.getByRole('region', { name: 'desk@brand.test' })
-    await typeInto(page, sender.getByRole('textbox', { name: 'Code' }), code)
-    await pressOn(page, sender.getByRole('button', { name: 'Verify' }))
-    await sender.getByText('Verified', { exact: true }).waitFor()
-    await pressOn(page, sender.getByRole('button', { name: 'Make a key' }))
-    const key = sender.getByRole('listitem', { name: 'TXT crosspoint._domainkey.brand.test' })
-    await key.waitFor()
-    await pressOn(page, page.getByRole('button', { name: 'Look into DNS' }))
-    await key.getByText('Missing').waitFor()
-    dns.set(...(await linesOn(page)).map(recordOf))
-    await pressOn(page, page.getByRole('button', { name: 'Look into DNS' }))
-    await key.getByText('Right').waitFor()
-    await expectForEverybody(page)
-
-    await openTab(page, 'Mails')
-    const mail = page.getByRole('combobox', { name: 'Mail' })
-    await choose(page, mail, 'Password recovery', 'Password recovery')
-    await page.frameLocator('iframe').getByText('Somebody asked for a new password').waitFor()
-    await expectForEverybody(page)
-    await typeInto(page, page.getByRole('textbox', { name: 'Send a sample to' }), 'customer@elsewhere.test')
-    await pressOn(page, page.getByRole('button', { name: 'Send' }))
-    await page.getByText('A sample is on its way to customer@elsewhere.test').waitFor()
-    await world.deliverMail()
-    const sample = smtp.mails.find(({ to }) => to.includes('customer@elsewhere.test'))?.message ?? ''
-    expect(sample).toMatch(/^From: .*desk@brand\.test/m)
-    expect(await verifyDkim(sample, dns.port)).toMatchObject([
-      { result: 'pass', signingDomain: 'brand.test' },
-    ])
-
-    const origin = `http://brand.test:${world.server.port}`
-    const { page: door } = await visit('/', { origin })
-    await door.getByRole('img', { name: 'Brand Telephony' }).waitFor()
-    expect(await door.title()).toBe('Sign in · Brand Desk')
-    await door.frameLocator('iframe').getByRole('heading', { name: 'Good day' }).waitFor()
-    const button = door.getByRole('button', { name: 'Sign in' })
-    // A fifth darker than the colour itself, so that white is read on it.
-    expect(await button.evaluate((element) => getComputedStyle(element).backgroundColor)).toBe(
-      'rgb(128, 38, 77)',
-    )
-    expect(
-      await door.locator('img').evaluate((image: HTMLImageElement) => image.naturalWidth),
-    ).toBeGreaterThan(0)
-    expect(await violationsOn(door)).toEqual([])
   })
 
   inFullRun(() => {

@@ -84,31 +84,35 @@ describeOnce('the documentation at /docs', (engine) => {
     })
   })
 
-  it('is searched by keyboard alone', async () => {
-    const { page } = await visit('/docs/')
-    await page.keyboard.press('/')
-    await page.getByRole('combobox', { name: 'Search the documentation' }).waitFor()
-    await page.keyboard.type('webhook delivries')
-    await page.getByRole('option', { name: 'Webhooks' }).first().waitFor()
-    await expectForEverybody(page)
-    await page.keyboard.press('ControlOrMeta+A')
-    await page.keyboard.type('createAlert')
-    await page.getByRole('option', { name: 'Tell people something' }).waitFor()
-    await page.keyboard.press('Enter')
-    await page.waitForURL('**/docs/api/alerts.html#createAlert')
-    await page.locator('#createAlert[open]').waitFor()
+  inFullRun(() => {
+    it('is searched by keyboard alone', async () => {
+      const { page } = await visit('/docs/')
+      await page.keyboard.press('/')
+      await page.getByRole('combobox', { name: 'Search the documentation' }).waitFor()
+      await page.keyboard.type('webhook delivries')
+      await page.getByRole('option', { name: 'Webhooks' }).first().waitFor()
+      await expectForEverybody(page)
+      await page.keyboard.press('ControlOrMeta+A')
+      await page.keyboard.type('createAlert')
+      await page.getByRole('option', { name: 'Tell people something' }).waitFor()
+      await page.keyboard.press('Enter')
+      await page.waitForURL('**/docs/api/alerts.html#createAlert')
+      await page.locator('#createAlert[open]').waitFor()
+    })
   })
 
-  it('has guides with anchors, code to copy by keyboard alone, and a dark side that is remembered', async () => {
-    const { page } = await visit('/docs/guides/tasks.html#dry-runs')
-    await expectForEverybody(page)
-    await pressOn(page, page.getByRole('button', { name: 'Copy' }).first())
-    await page.getByRole('button', { name: 'Copied' }).waitFor()
-    expect(await page.evaluate(() => navigator.clipboard.readText())).toContain('examples/session.sh')
-    await pressOn(page, page.getByRole('button', { name: 'Dark' }))
-    await page.reload()
-    await page.getByRole('button', { name: 'Light' }).waitFor()
-    expect(await page.evaluate(() => document.documentElement.classList.contains('dark-mode'))).toBe(true)
+  inFullRun(() => {
+    it('has guides with anchors, code to copy by keyboard alone, and a dark side that is remembered', async () => {
+      const { page } = await visit('/docs/guides/tasks.html#dry-runs')
+      await expectForEverybody(page)
+      await pressOn(page, page.getByRole('button', { name: 'Copy' }).first())
+      await page.getByRole('button', { name: 'Copied' }).waitFor()
+      expect(await page.evaluate(() => navigator.clipboard.readText())).toContain('examples/session.sh')
+      await pressOn(page, page.getByRole('button', { name: 'Dark' }))
+      await page.reload()
+      await page.getByRole('button', { name: 'Light' }).waitFor()
+      expect(await page.evaluate(() => document.documentElement.classList.contains('dark-mode'))).toBe(true)
+    })
   })
 
   inFullRun(() => {

@@ -4,6 +4,7 @@ import type { Dialog, Page } from 'playwright-core'
 import { expect, it, onTestFinished } from 'vitest'
 import { goTo } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
+import { inFullRun } from '../support/run-length.ts'
 import { describeAnyEngine } from '../support/world.ts'
 
 const script = '<script>window.__ran = 1</script>'
@@ -112,45 +113,51 @@ describeAnyEngine('what somebody else wrote, in the console', (engine) => {
     await expectForEverybody(door.page)
   })
 
-  it('does not run where a file of a brand is opened by itself', async () => {
-    const account = await world.account(world.reseller)
-    await world.ross.put(`${account.path}/whitelabel`, { domain: 'files.test' })
-    const put = (path: string, body: string, type: string) =>
-      world.ross.post(path, undefined, { body, headers: { 'content-type': type } })
-    const logo = `${account.path}/whitelabel/logo`
-    expect(await put(logo, svg, 'image/svg+xml')).toFailWith(415, 'unsupported_media_type')
-    expect(await put(logo, svg, 'image/png')).toBreak({ file: ['invalid'] })
-    expect(await put(`${account.path}/whitelabel/welcome`, hostilePage, 'text/html')).toSucceed()
-    for (const path of [`${account.path}/whitelabel/welcome`, '/v2/whitelabel/files.test/welcome']) {
-      const { headers } = await world.client({ accept: 'text/html' }).get(path)
-      expect(headers['content-security-policy']).toMatch(/default-src 'none'.*sandbox/)
-      expect(headers['x-content-type-options']).toBe('nosniff')
-      expect(headers['content-disposition']).toMatch(/^attachment/)
-    }
+  inFullRun(() => {
+    it('does not run where a file of a brand is opened by itself', async () => {
+      const account = await world.account(world.reseller)
+      await world.ross.put(`${account.path}/whitelabel`, { domain: 'files.test' })
+      const put = (path: string, body: string, type: string) =>
+        world.ross.post(path, undefined, { body, headers: { 'content-type': type } })
+      const logo = `${account.path}/whitelabel/logo`
+      expect(await put(logo, svg, 'image/svg+xml')).toFailWith(415, 'unsupported_media_type')
+      expect(await put(logo, svg, 'image/png')).toBreak({ file: ['invalid'] })
+      expect(await put(`${account.path}/whitelabel/welcome`, hostilePage, 'text/html')).toSucceed()
+      for (const path of [`${account.path}/whitelabel/welcome`, '/v2/whitelabel/files.test/welcome']) {
+        const { headers } = await world.client({ accept: 'text/html' }).get(path)
+        expect(headers['content-security-policy']).toMatch(/default-src 'none'.*sandbox/)
+        expect(headers['x-content-type-options']).toBe('nosniff')
+        expect(headers['content-disposition']).toMatch(/^attachment/)
+      }
+    })
   })
 
-  it('is no address of a script where links are shown', async () => {
-    const account = await world.account(world.reseller)
-    await world.unchanged(async () => {
-      const nav = { help: 'javascript:window.__ran=1' }
-      expect(await world.ross.put(`${account.path}/whitelabel`, { nav })).toBreak({
-        'nav.help': ['wrong_format'],
+  inFullRun(() => {
+    it('is no address of a script where links are shown', async () => {
+      const account = await world.account(world.reseller)
+      await world.unchanged(async () => {
+        const nav = { help: 'javascript:window.__ran=1' }
+        expect(await world.ross.put(`${account.path}/whitelabel`, { nav })).toBreak({
+          'nav.help': ['wrong_format'],
+        })
       })
     })
   })
 
-  it('may be from right to left, or very long, on any width', async () => {
-    const account = await world.account(world.reseller, { name: arabic })
-    await world.device(account, { name: arabic })
-    const wide = await world.device(account, { name: long })
-    const { page } = await open(world.ross, 'devices', { account, width: 360 })
-    const name = page.getByRole('link', { name: arabic }).last()
-    await name.waitFor()
-    const where = page.getByRole('navigation', { name: 'Where you are' }).getByText(arabic)
-    expect(await where.evaluate((element) => getComputedStyle(element).direction)).toBe('rtl')
-    await expectForEverybody(page)
-    await goTo(page, `devices/${wide.id}`)
-    await page.getByRole('heading', { level: 1, name: long }).waitFor()
-    await expectForEverybody(page)
+  inFullRun(() => {
+    it('may be from right to left, or very long, on any width', async () => {
+      const account = await world.account(world.reseller, { name: arabic })
+      await world.device(account, { name: arabic })
+      const wide = await world.device(account, { name: long })
+      const { page } = await open(world.ross, 'devices', { account, width: 360 })
+      const name = page.getByRole('link', { name: arabic }).last()
+      await name.waitFor()
+      const where = page.getByRole('navigation', { name: 'Where you are' }).getByText(arabic)
+      expect(await where.evaluate((element) => getComputedStyle(element).direction)).toBe('rtl')
+      await expectForEverybody(page)
+      await goTo(page, `devices/${wide.id}`)
+      await page.getByRole('heading', { level: 1, name: long }).waitFor()
+      await expectForEverybody(page)
+    })
   })
 })

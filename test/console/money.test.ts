@@ -155,54 +155,58 @@ describeAnyEngine('money in the console', (engine) => {
     expect(await plans()).toEqual([])
   })
 
-  it('that plans ask for is written as a form, by keyboard alone', async () => {
-    const { page } = await open(world.ross, 'money/service-plans')
-    await pressOn(page, page.getByRole('link', { name: 'New plan' }))
-    await typeInto(page, page.getByRole('textbox', { name: /^Name/ }), 'Phones')
-    await typeInto(page, page.getByRole('combobox', { name: 'Category' }), 'devices')
-    await page.keyboard.press('Escape')
-    await pressOn(page, page.getByRole('button', { name: 'Add a price' }))
-    await typeInto(page, page.getByRole('textbox', { name: 'Each, a month' }), '4.5')
-    await pressOn(page, page.getByRole('button', { name: 'Create' }))
-    await page.getByRole('heading', { level: 1, name: 'Phones' }).waitFor()
-    await typeInto(page, page.getByRole('textbox', { name: 'Once for each' }), '20')
-    await pressOn(page, page.getByRole('button', { name: 'Save' }))
-    await page.getByText('Saved', { exact: true }).waitFor()
-    await expectForEverybody(page)
-    const id = new URL(page.url()).pathname.split('/').at(-1)
-    const { data } = await world.ross.get(`${world.reseller.path}/service_plans/${id}`)
-    expect(data).toMatchObject({
-      name: 'Phones',
-      plan: { devices: { _all: { rate: 4.5, activation_charge: 20 } } },
+  inFullRun(() => {
+    it('that plans ask for is written as a form, by keyboard alone', async () => {
+      const { page } = await open(world.ross, 'money/service-plans')
+      await pressOn(page, page.getByRole('link', { name: 'New plan' }))
+      await typeInto(page, page.getByRole('textbox', { name: /^Name/ }), 'Phones')
+      await typeInto(page, page.getByRole('combobox', { name: 'Category' }), 'devices')
+      await page.keyboard.press('Escape')
+      await pressOn(page, page.getByRole('button', { name: 'Add a price' }))
+      await typeInto(page, page.getByRole('textbox', { name: 'Each, a month' }), '4.5')
+      await pressOn(page, page.getByRole('button', { name: 'Create' }))
+      await page.getByRole('heading', { level: 1, name: 'Phones' }).waitFor()
+      await typeInto(page, page.getByRole('textbox', { name: 'Once for each' }), '20')
+      await pressOn(page, page.getByRole('button', { name: 'Save' }))
+      await page.getByText('Saved', { exact: true }).waitFor()
+      await expectForEverybody(page)
+      const id = new URL(page.url()).pathname.split('/').at(-1)
+      const { data } = await world.ross.get(`${world.reseller.path}/service_plans/${id}`)
+      expect(data).toMatchObject({
+        name: 'Phones',
+        plan: { devices: { _all: { rate: 4.5, activation_charge: 20 } } },
+      })
     })
   })
 
-  it('is taken from cards: kept, chosen and removed, where there is a gateway', async () => {
-    const account = await world.account(world.reseller)
-    const admin = await world.admin(account)
-    const { page } = await open(admin, 'money/cards')
-    await page.getByText('No card yet.').waitFor()
-    await pressOn(page, page.getByRole('button', { name: 'Add a card' }))
-    await page.getByText('No gateway takes cards here').waitFor()
-    await world.ross.post(`${account.path}/services`, { bookkeeper: { type: 'stripe' } })
-    for (const method of ['pm_card_visa_1', 'pm_card_visa_2']) {
+  inFullRun(() => {
+    it('is taken from cards: kept, chosen and removed, where there is a gateway', async () => {
+      const account = await world.account(world.reseller)
+      const admin = await world.admin(account)
+      const { page } = await open(admin, 'money/cards')
+      await page.getByText('No card yet.').waitFor()
       await pressOn(page, page.getByRole('button', { name: 'Add a card' }))
-      await typeInto(page, page.getByRole('textbox', { name: 'Id of the payment method' }), method)
-      await page.keyboard.press('Enter')
-      await page.getByRole('button', { name: 'Add a card' }).waitFor()
-    }
-    await page.getByRole('row').nth(2).waitFor()
-    await expectForEverybody(page)
-    const tokens = async (): Promise<Json[]> =>
-      (await admin.get(`${account.path}/services/payment_tokens`)).data
-    await pressOn(page, page.getByRole('button', { name: /^Charge / }))
-    await page.getByText('Saved', { exact: true }).waitFor()
-    expect((await tokens()).find((token) => token.default)?.id).toBe('pm_card_visa_1')
-    await pressOn(page, page.getByRole('button', { name: /^Remove / }).first())
-    const dialog = page.getByRole('dialog', { name: 'Remove this card?' })
-    await pressOn(page, dialog.getByRole('button', { name: 'Remove' }))
-    await dialog.waitFor({ state: 'detached' })
-    expect(await tokens()).toHaveLength(1)
+      await page.getByText('No gateway takes cards here').waitFor()
+      await world.ross.post(`${account.path}/services`, { bookkeeper: { type: 'stripe' } })
+      for (const method of ['pm_card_visa_1', 'pm_card_visa_2']) {
+        await pressOn(page, page.getByRole('button', { name: 'Add a card' }))
+        await typeInto(page, page.getByRole('textbox', { name: 'Id of the payment method' }), method)
+        await page.keyboard.press('Enter')
+        await page.getByRole('button', { name: 'Add a card' }).waitFor()
+      }
+      await page.getByRole('row').nth(2).waitFor()
+      await expectForEverybody(page)
+      const tokens = async (): Promise<Json[]> =>
+        (await admin.get(`${account.path}/services/payment_tokens`)).data
+      await pressOn(page, page.getByRole('button', { name: /^Charge / }))
+      await page.getByText('Saved', { exact: true }).waitFor()
+      expect((await tokens()).find((token) => token.default)?.id).toBe('pm_card_visa_1')
+      await pressOn(page, page.getByRole('button', { name: /^Remove / }).first())
+      const dialog = page.getByRole('dialog', { name: 'Remove this card?' })
+      await pressOn(page, dialog.getByRole('button', { name: 'Remove' }))
+      await dialog.waitFor({ state: 'detached' })
+      expect(await tokens()).toHaveLength(1)
+    })
   })
 })
 

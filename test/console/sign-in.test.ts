@@ -6,7 +6,7 @@ import { base32Decode, hotp, totpStep } from '../../src/areas/multi-factor/totp.
 import { chooseItem, pressOn, tabTo, typeInto, type Visit } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { mailsTo, textOf } from '../support/outbox.ts'
-import { isFullRun } from '../support/run-length.ts'
+import { inFullRun, isFullRun } from '../support/run-length.ts'
 import { credentialsOf, describeAnyEngine, type Person, type World } from '../support/world.ts'
 
 const withFactor = { auth_modules: { cb_user_auth: { multi_factor: { enabled: true } } } }
@@ -166,40 +166,42 @@ describeAnyEngine('signing in to the console', (engine) => {
     expect(await page.getByRole('button', { name: 'I have kept them' }).count()).toBe(0)
   })
 
-  it('takes a passkey, alone or beside the password, and offers nobody who has one an authenticator app', async () => {
-    const account = await world.account()
-    const user = await world.admin(account, { username: 'pia', password: 'pia-secret' })
-    expect(await user.post(`${account.path}/security`, withFactor)).toSucceed()
-    // Browsers have no passkeys at addresses without a name.
-    const visited = await visit('/', { origin: `http://localhost:${world.server.port}` })
-    const { page } = visited
-    const authenticator = await plugAuthenticatorIn(visited)
-    await registerPasskey(page, user)
+  inFullRun(() => {
+    it('takes a passkey, alone or beside the password, and offers nobody who has one an authenticator app', async () => {
+      const account = await world.account()
+      const user = await world.admin(account, { username: 'pia', password: 'pia-secret' })
+      expect(await user.post(`${account.path}/security`, withFactor)).toSucceed()
+      // Browsers have no passkeys at addresses without a name.
+      const visited = await visit('/', { origin: `http://localhost:${world.server.port}` })
+      const { page } = visited
+      const authenticator = await plugAuthenticatorIn(visited)
+      await registerPasskey(page, user)
 
-    await signIn(page, { username: 'pia', password: 'pia-secret', account: account.name })
-    await page.getByText('Show one of your passkeys').waitFor()
-    await page.getByText('asks an admin of the account to remove the passkey').waitFor()
-    expect(await page.getByRole('img', { name: 'QR code for the authenticator app' }).count()).toBe(0)
-    expect(await page.getByRole('textbox', { name: 'Code' }).count()).toBe(0)
-    await expectForEverybody(page)
-    await authenticator.recognise(false)
-    await pressOn(page, page.getByRole('button', { name: 'Use a passkey' }))
-    await page.getByRole('alert').getByText('No passkey was shown').waitFor()
-    await authenticator.recognise(true)
-    await pressOn(page, page.getByRole('button', { name: 'Use a passkey' }))
-    await isInside(page)
-    expect(new URL(page.url()).pathname).toBe(`/a/${account.id}/overview`)
+      await signIn(page, { username: 'pia', password: 'pia-secret', account: account.name })
+      await page.getByText('Show one of your passkeys').waitFor()
+      await page.getByText('asks an admin of the account to remove the passkey').waitFor()
+      expect(await page.getByRole('img', { name: 'QR code for the authenticator app' }).count()).toBe(0)
+      expect(await page.getByRole('textbox', { name: 'Code' }).count()).toBe(0)
+      await expectForEverybody(page)
+      await authenticator.recognise(false)
+      await pressOn(page, page.getByRole('button', { name: 'Use a passkey' }))
+      await page.getByRole('alert').getByText('No passkey was shown').waitFor()
+      await authenticator.recognise(true)
+      await pressOn(page, page.getByRole('button', { name: 'Use a passkey' }))
+      await isInside(page)
+      expect(new URL(page.url()).pathname).toBe(`/a/${account.id}/overview`)
 
-    await forgetSession(page)
-    await pressOn(page, page.getByRole('button', { name: 'Use a passkey' }))
-    await isInside(page)
-    await page.getByRole('button', { name: 'User menu of pia' }).waitFor()
+      await forgetSession(page)
+      await pressOn(page, page.getByRole('button', { name: 'Use a passkey' }))
+      await isInside(page)
+      await page.getByRole('button', { name: 'User menu of pia' }).waitFor()
 
-    // At another address the passkey is good for nothing, and no app is offered in its place.
-    await page.goto(`http://127.0.0.1:${world.server.port}/`)
-    await signIn(page, { username: 'pia', password: 'pia-secret', account: account.name })
-    await page.getByText('a passkey that is good at another address than 127.0.0.1').waitFor()
-    expect(await page.getByRole('textbox', { name: 'Code' }).count()).toBe(0)
+      // At another address the passkey is good for nothing, and no app is offered in its place.
+      await page.goto(`http://127.0.0.1:${world.server.port}/`)
+      await signIn(page, { username: 'pia', password: 'pia-secret', account: account.name })
+      await page.getByText('a passkey that is good at another address than 127.0.0.1').waitFor()
+      expect(await page.getByRole('textbox', { name: 'Code' }).count()).toBe(0)
+    })
   })
 
   it('leads back in by mail after a password was forgotten, once, by keyboard alone', async () => {

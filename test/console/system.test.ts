@@ -54,38 +54,42 @@ describeAnyEngine('the system in the console', (engine) => {
     })
   })
 
-  it('runs migrations, and shows how far they are', async () => {
-    const { page } = await open(world.operator, 'system/migrations')
-    await expectForEverybody(page)
-    await pressOn(page, page.getByRole('link', { name: 'recount_services' }))
-    const dialog = page.getByRole('dialog', { name: 'Run recount_services now?' })
-    await world.unchanged(async () => {
+  inFullRun(() => {
+    it('runs migrations, and shows how far they are', async () => {
+      const { page } = await open(world.operator, 'system/migrations')
+      await expectForEverybody(page)
+      await pressOn(page, page.getByRole('link', { name: 'recount_services' }))
+      const dialog = page.getByRole('dialog', { name: 'Run recount_services now?' })
+      await world.unchanged(async () => {
+        await pressOn(page, page.getByRole('button', { name: 'Run it now' }))
+        await dialog.getByText('this account and those below it', { exact: false }).waitFor()
+        if (isFullRun) await expectForEverybody(page)
+        await pressOn(page, dialog.getByRole('button', { name: 'Cancel' }))
+        await dialog.waitFor({ state: 'detached' })
+      })
       await pressOn(page, page.getByRole('button', { name: 'Run it now' }))
-      await dialog.getByText('this account and those below it', { exact: false }).waitFor()
+      await pressOn(page, dialog.getByRole('button', { name: 'Run it now' }))
+      await page.getByRole('heading', { name: 'Last run: finished' }).waitFor()
       if (isFullRun) await expectForEverybody(page)
-      await pressOn(page, dialog.getByRole('button', { name: 'Cancel' }))
-      await dialog.waitFor({ state: 'detached' })
+      const { data } = await world.operator.get(`${world.master.path}/migrations/recount_services`)
+      expect(data.run).toMatchObject({ status: 'finished', failed: 0 })
     })
-    await pressOn(page, page.getByRole('button', { name: 'Run it now' }))
-    await pressOn(page, dialog.getByRole('button', { name: 'Run it now' }))
-    await page.getByRole('heading', { name: 'Last run: finished' }).waitFor()
-    if (isFullRun) await expectForEverybody(page)
-    const { data } = await world.operator.get(`${world.master.path}/migrations/recount_services`)
-    expect(data.run).toMatchObject({ status: 'finished', failed: 0 })
   })
 
-  it('shows work that waits, and has it tried at once', async () => {
-    await world.configure('provisioner', { provisioning_url: 'http://127.0.0.1:9/' })
-    await world.device(world.acme, {
-      mac_address: '00:15:65:00:00:01',
-      provision: { endpoint_brand: 'yealink' },
+  inFullRun(() => {
+    it('shows work that waits, and has it tried at once', async () => {
+      await world.configure('provisioner', { provisioning_url: 'http://127.0.0.1:9/' })
+      await world.device(world.acme, {
+        mac_address: '00:15:65:00:00:01',
+        provision: { endpoint_brand: 'yealink' },
+      })
+      await world.server.rounds.runNow('provisioning')
+      const { page } = await open(world.operator, 'system/work')
+      const button = page.getByRole('row', { name: /provisioning/ }).getByRole('button', { name: 'Try now' })
+      await tabTo(page, button)
+      await expectForEverybody(page)
+      await page.keyboard.press('Enter')
+      await page.getByText('It is tried now').waitFor()
     })
-    await world.server.rounds.runNow('provisioning')
-    const { page } = await open(world.operator, 'system/work')
-    const button = page.getByRole('row', { name: /provisioning/ }).getByRole('button', { name: 'Try now' })
-    await tabTo(page, button)
-    await expectForEverybody(page)
-    await page.keyboard.press('Enter')
-    await page.getByText('It is tried now').waitFor()
   })
 })

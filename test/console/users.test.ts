@@ -192,25 +192,27 @@ describeAnyEngine('people in the console', (engine) => {
     return { page, agree }
   }
 
-  it('who cannot sign in get another password or a link, by keyboard alone', async () => {
-    const lou = await lost('lou')
-    const { page, agree } = await openSignIn(lou)
-    await page.getByText(/^No passkeys/).waitFor()
-    await expectForEverybody(page)
-    await typeInto(page, page.getByLabel('New password'), 'lou-has-a-new-one')
-    await pressOn(page, page.getByRole('button', { name: 'Set password' }))
-    await page.getByText(/^The password is set/).waitFor()
-    const { body } = await signIn('lou', 'lou-has-a-new-one')
-    await pressOn(page, page.getByRole('button', { name: 'Mail a link' }))
-    await page.getByText('A link is on its way to lou@acme.test').waitFor()
-    await world.deliverMail()
-    expect(await mailsTo(world.place.dataDir, 'lou@acme.test')).toHaveLength(1)
-    const session = world.clientWithToken(body.auth_token ?? '')
-    expect(await session.get(lou.path)).toSucceed()
-    await pressOn(page, page.getByRole('button', { name: 'End all sessions' }))
-    await agree('End all sessions?', 'End all sessions')
-    await page.getByText('All sessions have ended').waitFor()
-    expect((await session.get(lou.path)).status).toBe(401)
+  inFullRun(() => {
+    it('who cannot sign in get another password or a link, by keyboard alone', async () => {
+      const lou = await lost('lou')
+      const { page, agree } = await openSignIn(lou)
+      await page.getByText(/^No passkeys/).waitFor()
+      await expectForEverybody(page)
+      await typeInto(page, page.getByLabel('New password'), 'lou-has-a-new-one')
+      await pressOn(page, page.getByRole('button', { name: 'Set password' }))
+      await page.getByText(/^The password is set/).waitFor()
+      const { body } = await signIn('lou', 'lou-has-a-new-one')
+      await pressOn(page, page.getByRole('button', { name: 'Mail a link' }))
+      await page.getByText('A link is on its way to lou@acme.test').waitFor()
+      await world.deliverMail()
+      expect(await mailsTo(world.place.dataDir, 'lou@acme.test')).toHaveLength(1)
+      const session = world.clientWithToken(body.auth_token ?? '')
+      expect(await session.get(lou.path)).toSucceed()
+      await pressOn(page, page.getByRole('button', { name: 'End all sessions' }))
+      await agree('End all sessions?', 'End all sessions')
+      await page.getByText('All sessions have ended').waitFor()
+      expect((await session.get(lou.path)).status).toBe(401)
+    })
   })
 
   inFullRun(() => {
@@ -252,17 +254,19 @@ describeAnyEngine('people in the console', (engine) => {
     })
   })
 
-  it('are acted for by the operator, who comes back as who they were', async () => {
-    const { page } = await open(world.operator, `users/${world.uli.id}`, { account: world.acme })
-    await openTab(page, 'Sign-in')
-    await pressOn(page, page.getByRole('button', { name: 'Act as this user' }))
-    const question = page.getByRole('dialog', { name: 'Act as Uli User?' })
-    await pressOn(page, question.getByRole('button', { name: 'Act as this user' }))
-    await page.getByRole('button', { name: 'User menu of uli' }).waitFor()
-    await page.getByText('You act as a user of Acme.').waitFor()
-    await pressOn(page, page.getByRole('button', { name: 'Be yourself again' }))
-    await page.getByRole('button', { name: 'User menu of operator' }).waitFor()
-    await page.getByText('You act as a user of').waitFor({ state: 'detached' })
+  inFullRun(() => {
+    it('are acted for by the operator, who comes back as who they were', async () => {
+      const { page } = await open(world.operator, `users/${world.uli.id}`, { account: world.acme })
+      await openTab(page, 'Sign-in')
+      await pressOn(page, page.getByRole('button', { name: 'Act as this user' }))
+      const question = page.getByRole('dialog', { name: 'Act as Uli User?' })
+      await pressOn(page, question.getByRole('button', { name: 'Act as this user' }))
+      await page.getByRole('button', { name: 'User menu of uli' }).waitFor()
+      await page.getByText('You act as a user of Acme.').waitFor()
+      await pressOn(page, page.getByRole('button', { name: 'Be yourself again' }))
+      await page.getByRole('button', { name: 'User menu of operator' }).waitFor()
+      await page.getByText('You act as a user of').waitFor({ state: 'detached' })
+    })
   })
 
   inFullRun(() => {

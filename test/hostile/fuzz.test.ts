@@ -11,7 +11,7 @@ import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
 import { nodeOptions } from '../support/program.ts'
 import { countOf, isFullRun } from '../support/run-length.ts'
 
-const requests = countOf(300, 2500)
+const requests = countOf(150, 2500)
 const drawn = [`drawn for this run: ${seed}`, seed] as const
 const seeds = isFullRun ? [['that is always the same', 1] as const, drawn] : [drawn]
 

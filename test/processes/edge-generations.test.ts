@@ -7,7 +7,7 @@ import { type EdgeServer, startEdgeServer } from '../support/edge-server.ts'
 import { eventually } from '../support/eventually.ts'
 import { lacks } from '../support/installed.ts'
 import { startKamailio } from '../support/kamailio.ts'
-import { countOf } from '../support/run-length.ts'
+import { countOf, inFullRun } from '../support/run-length.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
 import { type TestAccount, useWorld } from '../support/world.ts'
@@ -128,57 +128,63 @@ describeAnyEngine('edges', (engine) => {
     expect(await saidOf(one, () => operator.put(`${account.path}/resources`, carrier))).toContain('*')
   })
 
-  it('are told of the realm of a device that has one of its own, as it is and as it was', async () => {
-    const [one] = (await edges(1)) as [EdgeServer]
-    const account = await world.account(world.reseller)
-    const user = await world.user(account)
-    const sip = { username: 'roaming', realm: 'Own.test' }
-    const device = await world.device(account, { owner_id: user.id, sip })
-    const { operator } = world
-    const moved = await saidOf(one, () => operator.patch(device.path, { sip: { realm: 'other.test' } }))
-    expect(moved).toEqual(new Set([account.realm, 'own.test', 'other.test']))
-    const off = await saidOf(one, () => operator.patch(user.path, { enabled: false }))
-    expect(off).toEqual(moved)
-    const gone = await saidOf(one, () => operator.delete(device.path))
-    expect(gone).toEqual(moved)
+  inFullRun(() => {
+    it('are told of the realm of a device that has one of its own, as it is and as it was', async () => {
+      const [one] = (await edges(1)) as [EdgeServer]
+      const account = await world.account(world.reseller)
+      const user = await world.user(account)
+      const sip = { username: 'roaming', realm: 'Own.test' }
+      const device = await world.device(account, { owner_id: user.id, sip })
+      const { operator } = world
+      const moved = await saidOf(one, () => operator.patch(device.path, { sip: { realm: 'other.test' } }))
+      expect(moved).toEqual(new Set([account.realm, 'own.test', 'other.test']))
+      const off = await saidOf(one, () => operator.patch(user.path, { enabled: false }))
+      expect(off).toEqual(moved)
+      const gone = await saidOf(one, () => operator.delete(device.path))
+      expect(gone).toEqual(moved)
+    })
   })
 
-  it('are told a few words of many changes', async () => {
-    const [one] = (await edges(1)) as [EdgeServer]
-    const account: TestAccount = await world.account(world.reseller)
-    await told(one, account.realm)
-    one.calls.length = 0
-    const began = performance.now()
-    for (let at = 0; at < devices; at += 1) await world.device(account, { sip: { username: `many${at}` } })
-    const end = await world.account(world.reseller)
-    await told(one, end.realm)
-    const words = generations(one).filter((realm) => realm === account.realm)
-    // A word in each 400 ms, and one at the beginning.
-    expect(words.length).toBeLessThanOrEqual(2 + (performance.now() - began) / 400)
-    expect(words.length).toBeGreaterThan(0)
+  inFullRun(() => {
+    it('are told a few words of many changes', async () => {
+      const [one] = (await edges(1)) as [EdgeServer]
+      const account: TestAccount = await world.account(world.reseller)
+      await told(one, account.realm)
+      one.calls.length = 0
+      const began = performance.now()
+      for (let at = 0; at < devices; at += 1) await world.device(account, { sip: { username: `many${at}` } })
+      const end = await world.account(world.reseller)
+      await told(one, end.realm)
+      const words = generations(one).filter((realm) => realm === account.realm)
+      // A word in each 400 ms, and one at the beginning.
+      expect(words.length).toBeLessThanOrEqual(2 + (performance.now() - began) / 400)
+      expect(words.length).toBeGreaterThan(0)
+    })
   })
 
-  it('that are away keep others not waiting, and are told that everything is stale when they are back', async () => {
-    const [here, away] = (await edges(2)) as [EdgeServer, EdgeServer]
-    away.fallSilent()
-    const first = await world.account(world.reseller)
-    await told(here, first.realm)
-    await eventually(
-      () => world.logEntries.filter(({ message }) => message === 'a SIP edge cannot be reached'),
-      ({ length }) => length > 0,
-    )
-    const titles = async () =>
-      ((await world.operator.get(`${world.master.path}/alerts`)).data as Json[]).map(({ title }) => title)
-    expect(await titles()).not.toContain('A SIP edge cannot be reached')
-    world.clock.advance({ seconds: 61 })
-    await eventually(titles, (all) => all.includes('A SIP edge cannot be reached'))
-    away.calls.length = 0
-    away.speak()
-    expect(await told(away, '*')).not.toContain(first.realm)
-    await eventually(titles, (all) => !all.includes('A SIP edge cannot be reached'))
-    const notes = world.logEntries.filter(({ message }) => message === 'a SIP edge cannot be reached')
-    expect(notes.map(({ fields }) => fields?.host)).toEqual([away.host])
-    expect(generations(here)).not.toContain('*')
+  inFullRun(() => {
+    it('that are away keep others not waiting, and are told that everything is stale when they are back', async () => {
+      const [here, away] = (await edges(2)) as [EdgeServer, EdgeServer]
+      away.fallSilent()
+      const first = await world.account(world.reseller)
+      await told(here, first.realm)
+      await eventually(
+        () => world.logEntries.filter(({ message }) => message === 'a SIP edge cannot be reached'),
+        ({ length }) => length > 0,
+      )
+      const titles = async () =>
+        ((await world.operator.get(`${world.master.path}/alerts`)).data as Json[]).map(({ title }) => title)
+      expect(await titles()).not.toContain('A SIP edge cannot be reached')
+      world.clock.advance({ seconds: 61 })
+      await eventually(titles, (all) => all.includes('A SIP edge cannot be reached'))
+      away.calls.length = 0
+      away.speak()
+      expect(await told(away, '*')).not.toContain(first.realm)
+      await eventually(titles, (all) => !all.includes('A SIP edge cannot be reached'))
+      const notes = world.logEntries.filter(({ message }) => message === 'a SIP edge cannot be reached')
+      expect(notes.map(({ fields }) => fields?.host)).toEqual([away.host])
+      expect(generations(here)).not.toContain('*')
+    })
   })
 })
 

@@ -6,6 +6,7 @@ import type { Json } from '../../src/lib/json.ts'
 import { headerOf, outcomeOf } from '../support/edge-messages.ts'
 import { openPhone, type Phone } from '../support/edge-phone.ts'
 import { eventually } from '../support/eventually.ts'
+import { inFullRun } from '../support/run-length.ts'
 import { removeDataDir } from '../support/server-process.ts'
 import { lacksKamailio, type SipEdge } from '../support/sip-edge.ts'
 import {
@@ -322,30 +323,32 @@ describe.skipIf(lacksKamailio)(`a server with an edge${lacksKamailio}`, () => {
     expect(after.duplicate).toBe(before.duplicate)
   })
 
-  it('keeps the records of a call whose file is held for longer than it waits', async () => {
-    const { account, ada, bob } = await office()
-    const callId = `${randomUUID()}@phone`
-    const calling = ada.phone.call('100', { callId })
-    bob.phone.answer(await bob.phone.comesIn('INVITE'), {}, 'bobs')
-    expect(outcomeOf(await calling)).toBe('200 OK')
-    const before = await taken()
-    const release = edge.hold()
-    const gone = place.session.admin.post(`${account.path}/channels/${encodeURIComponent(callId)}`, {
-      action: 'hangup',
+  inFullRun(() => {
+    it('keeps the records of a call whose file is held for longer than it waits', async () => {
+      const { account, ada, bob } = await office()
+      const callId = `${randomUUID()}@phone`
+      const calling = ada.phone.call('100', { callId })
+      bob.phone.answer(await bob.phone.comesIn('INVITE'), {}, 'bobs')
+      expect(outcomeOf(await calling)).toBe('200 OK')
+      const before = await taken()
+      const release = edge.hold()
+      const gone = place.session.admin.post(`${account.path}/channels/${encodeURIComponent(callId)}`, {
+        action: 'hangup',
+      })
+      // Its first BYE leaves when it has waited long enough: the second finds the file free.
+      await eventually(
+        () => edge.log(),
+        (log) => log.includes('reports could not be kept'),
+      )
+      release()
+      await gone
+      await Promise.all([ada.phone.comesIn('BYE'), bob.phone.comesIn('BYE')])
+      const { legs } = await legsOf(account)
+      expect(legs.map((leg) => leg?.call_id)).toEqual([callId, `${callId}.b`])
+      await allTold(edge)
+      const after = await taken()
+      expect([after.accepted - before.accepted, after.duplicate]).toEqual([2, before.duplicate])
     })
-    // Its first BYE leaves when it has waited long enough: the second finds the file free.
-    await eventually(
-      () => edge.log(),
-      (log) => log.includes('reports could not be kept'),
-    )
-    release()
-    await gone
-    await Promise.all([ada.phone.comesIn('BYE'), bob.phone.comesIn('BYE')])
-    const { legs } = await legsOf(account)
-    expect(legs.map((leg) => leg?.call_id)).toEqual([callId, `${callId}.b`])
-    await allTold(edge)
-    const after = await taken()
-    expect([after.accepted - before.accepted, after.duplicate]).toEqual([2, before.duplicate])
   })
 
   it('sends BYE to both phones of calls that have lasted too long, and reports each record once', async () => {

@@ -162,27 +162,29 @@ const atDesktop = () => {
   return { person, dataDir, serve }
 }
 
-it.skipIf(!hasTerminal)('opens the browser without telling the machine the link', async () => {
-  const { person, dataDir, serve } = atDesktop()
-  const [browser, seen] = [join(person.folder, 'browser'), join(person.folder, 'seen')]
-  const look = `for page; do stat -c %a "\${page#file://}"; cat "\${page#file://}"; done`
-  writeFileSync(browser, `#!/bin/sh\n{ echo "$@"; ${look}; } > ${seen}.part\nmv ${seen}.part ${seen}\n`, {
-    mode: 0o755,
+inFullRun(() => {
+  it.skipIf(!hasTerminal)('opens the browser without telling the machine the link', async () => {
+    const { person, dataDir, serve } = atDesktop()
+    const [browser, seen] = [join(person.folder, 'browser'), join(person.folder, 'seen')]
+    const look = `for page; do stat -c %a "\${page#file://}"; cat "\${page#file://}"; done`
+    writeFileSync(browser, `#!/bin/sh\n{ echo "$@"; ${look}; } > ${seen}.part\nmv ${seen}.part ${seen}\n`, {
+      mode: 0o755,
+    })
+    const shell = serve(browser)
+    await shell.shows('is ready at')
+    await eventually(
+      () => existsSync(seen),
+      (isSeen) => isSeen,
+    )
+    const [given, mode, ...page] = readFileSync(seen, 'utf8').split('\n')
+    const link = /http:\S+recovery=[0-9a-f]{42}/.exec(shell.output())?.[0]
+    expect(given).toBe(`file://${dataDir}/sign-in.html`)
+    expect(mode).toBe('600')
+    expect(page.join('\n')).toContain(`content="0; url=${link}"`)
+    shell.type('\u0003')
+    await shell.ended
+    expect(existsSync(join(dataDir, 'sign-in.html'))).toBe(false)
   })
-  const shell = serve(browser)
-  await shell.shows('is ready at')
-  await eventually(
-    () => existsSync(seen),
-    (isSeen) => isSeen,
-  )
-  const [given, mode, ...page] = readFileSync(seen, 'utf8').split('\n')
-  const link = /http:\S+recovery=[0-9a-f]{42}/.exec(shell.output())?.[0]
-  expect(given).toBe(`file://${dataDir}/sign-in.html`)
-  expect(mode).toBe('600')
-  expect(page.join('\n')).toContain(`content="0; url=${link}"`)
-  shell.type('\u0003')
-  await shell.ended
-  expect(existsSync(join(dataDir, 'sign-in.html'))).toBe(false)
 })
 
 inFullRun(() => {

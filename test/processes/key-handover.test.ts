@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { makePlace, type Place } from '../support/databases.ts'
 import { engines } from '../support/postgres.ts'
-import { countOf } from '../support/run-length.ts'
+import { countOf, inFullRun } from '../support/run-length.ts'
 import { removeDataDir, type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { credentialsOf } from '../support/world.ts'
 
@@ -95,18 +95,22 @@ describe.runIf(engines.includes('postgres'))('the server key of a store on sever
     expect(await apiKeyOf(second)).toBe(await apiKeyOf(first))
   })
 
-  it('is agreed upon by machines that start at the same time', async () => {
-    await Promise.all([start(), start(), start()])
-    expect(new Set(servers.map(keyOf)).size).toBe(1)
+  inFullRun(() => {
+    it('is agreed upon by machines that start at the same time', async () => {
+      await Promise.all([start(), start(), start()])
+      expect(new Set(servers.map(keyOf)).size).toBe(1)
+    })
   })
 
-  it('is refused when it is not the key that the store was set up with', async () => {
-    const first = await start()
-    await first.end()
-    const file = join(first.dataDir, 'keys', 'server.key')
-    rmSync(file)
-    writeFileSync(file, `${'ab'.repeat(32)}\n`)
-    await expect(start(first.dataDir)).rejects.toThrow(/set up with the key of another machine/)
-    expect(readFileSync(file, 'utf8')).toBe(`${'ab'.repeat(32)}\n`)
+  inFullRun(() => {
+    it('is refused when it is not the key that the store was set up with', async () => {
+      const first = await start()
+      await first.end()
+      const file = join(first.dataDir, 'keys', 'server.key')
+      rmSync(file)
+      writeFileSync(file, `${'ab'.repeat(32)}\n`)
+      await expect(start(first.dataDir)).rejects.toThrow(/set up with the key of another machine/)
+      expect(readFileSync(file, 'utf8')).toBe(`${'ab'.repeat(32)}\n`)
+    })
   })
 })
