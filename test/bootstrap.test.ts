@@ -291,16 +291,18 @@ describe.concurrent('the console', () => {
     })
   })
 
-  withConsole('is built with the tools of developers, which stay', async ({ launcher }) => {
-    expect((await launcher.finish(['check'])).status).toBe(0)
-    expect(await built(launcher)).toBe('one yes 0')
-    await launcher.write('console/src/main.tsx', 'two')
-    await rm(join(launcher.root, 'console', 'dist'), { recursive: true })
-    const run = await launcher.startedServer()
-    await launcher.reported(run, 'the console is ready after')
-    await launcher.end(run)
-    expect(await launcher.npmCalls('console')).toBe(1)
-    expect(launcher.has('console/node_modules/.crosspoint-stamp')).toBe(true)
+  inFullRun(() => {
+    withConsole('is built with the tools of developers, which stay', async ({ launcher }) => {
+      expect((await launcher.finish(['check'])).status).toBe(0)
+      expect(await built(launcher)).toBe('one yes 0')
+      await launcher.write('console/src/main.tsx', 'two')
+      await rm(join(launcher.root, 'console', 'dist'), { recursive: true })
+      const run = await launcher.startedServer()
+      await launcher.reported(run, 'the console is ready after')
+      await launcher.end(run)
+      expect(await launcher.npmCalls('console')).toBe(1)
+      expect(launcher.has('console/node_modules/.crosspoint-stamp')).toBe(true)
+    })
   })
 
   inFullRun(() => {
@@ -346,18 +348,20 @@ describe.concurrent('the console', () => {
     },
   )
 
-  withConsole(
-    'is built by one of two processes that start at the same time, while both serve',
-    async ({ launcher }) => {
-      const both = await Promise.all([1, 2].map(() => launcher.startedServer({ BUILD_WAITS: 'yes' })))
-      await untilBuilding(launcher)
-      await launcher.write('build-may-end', '')
-      await untilIdle(launcher)
-      for (const run of both) await launcher.end(run)
-      expect(both.filter(({ err }) => err.includes('building the console'))).toHaveLength(1)
-      expect(await built(launcher)).toBe('one yes 10')
-    },
-  )
+  inFullRun(() => {
+    withConsole(
+      'is built by one of two processes that start at the same time, while both serve',
+      async ({ launcher }) => {
+        const both = await Promise.all([1, 2].map(() => launcher.startedServer({ BUILD_WAITS: 'yes' })))
+        await untilBuilding(launcher)
+        await launcher.write('build-may-end', '')
+        await untilIdle(launcher)
+        for (const run of both) await launcher.end(run)
+        expect(both.filter(({ err }) => err.includes('building the console'))).toHaveLength(1)
+        expect(await built(launcher)).toBe('one yes 10')
+      },
+    )
+  })
 
   inFullRun(() => {
     withConsole('is built by the second of two when the first one is stopped', async ({ launcher }) => {

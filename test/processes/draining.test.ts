@@ -112,50 +112,54 @@ describe('a server that is told to end', () => {
     })
   })
 
-  it('keeps its event streams while it waits, and ends one that is asked for at the last moment', async () => {
-    const server = await start(long)
-    const session = await openSession(server)
-    const question = headOf(
-      `GET /v2/accounts/${session.masterId}/events?after=now`,
-      'accept: text/event-stream',
-      `x-auth-token: ${session.token}`,
-    )
-    session.close()
-    const [open, late] = [await openRaw(server.port), await openRaw(server.port)]
-    await open.write(question)
-    await open.answered()
-    // Half of a question: its connection is not idle when the listener goes.
-    await late.write(question.slice(0, -4))
-    const ended = server.end('SIGTERM')
-    await turnsRed(server)
-    expect(open.isClosed()).toBe(false)
-    server.process.kill('SIGINT')
-    await eventually(
-      () => readiness(server),
-      (status) => status === 'gone',
-    )
-    await open.closed
-    await late.write(question.slice(-4))
-    await late.closed
-    expect(late.text()).toMatch(/^HTTP\/1\.1 200 .*\r\n0\r\n\r\n$/s)
-    expect(await ended).toBe(0)
+  inFullRun(() => {
+    it('keeps its event streams while it waits, and ends one that is asked for at the last moment', async () => {
+      const server = await start(long)
+      const session = await openSession(server)
+      const question = headOf(
+        `GET /v2/accounts/${session.masterId}/events?after=now`,
+        'accept: text/event-stream',
+        `x-auth-token: ${session.token}`,
+      )
+      session.close()
+      const [open, late] = [await openRaw(server.port), await openRaw(server.port)]
+      await open.write(question)
+      await open.answered()
+      // Half of a question: its connection is not idle when the listener goes.
+      await late.write(question.slice(0, -4))
+      const ended = server.end('SIGTERM')
+      await turnsRed(server)
+      expect(open.isClosed()).toBe(false)
+      server.process.kill('SIGINT')
+      await eventually(
+        () => readiness(server),
+        (status) => status === 'gone',
+      )
+      await open.closed
+      await late.write(question.slice(-4))
+      await late.closed
+      expect(late.text()).toMatch(/^HTTP\/1\.1 200 .*\r\n0\r\n\r\n$/s)
+      expect(await ended).toBe(0)
+    })
   })
 
-  it('hangs up on who has connected and says nothing, and answers who asks at the last moment', async () => {
-    const server = await start(0)
-    const [mute, late] = [await openRaw(server.port), await openRaw(server.port)]
-    await get(new Agent(), server.port, '/healthz')
-    const question = headOf('GET /healthz')
-    await late.write(question.slice(0, -4))
-    const ended = server.end('SIGTERM')
-    // It is not cut off with all others, in the end: the one that has begun to ask gets its answer.
-    await mute.closed
-    await late.write(question.slice(-4))
-    const [answer] = await late.answered()
-    expect(answer?.status).toBe(200)
-    await late.closed
-    expect(mute.text()).toBe('')
-    expect(await ended).toBe(0)
+  inFullRun(() => {
+    it('hangs up on who has connected and says nothing, and answers who asks at the last moment', async () => {
+      const server = await start(0)
+      const [mute, late] = [await openRaw(server.port), await openRaw(server.port)]
+      await get(new Agent(), server.port, '/healthz')
+      const question = headOf('GET /healthz')
+      await late.write(question.slice(0, -4))
+      const ended = server.end('SIGTERM')
+      // It is not cut off with all others, in the end: the one that has begun to ask gets its answer.
+      await mute.closed
+      await late.write(question.slice(-4))
+      const [answer] = await late.answered()
+      expect(answer?.status).toBe(200)
+      await late.closed
+      expect(mute.text()).toBe('')
+      expect(await ended).toBe(0)
+    })
   })
 
   it.each(someOf(1, ['SIGINT', 'SIGHUP'] as const))('by %s waits for nobody', async (signal) => {
@@ -163,38 +167,43 @@ describe('a server that is told to end', () => {
     expect(await server.end(signal)).toBe(0)
   })
 
-  it('sends all of what it has begun to answer, however late its client takes it', async () => {
-    const server = await start(0)
-    const session = await openSession(server)
-    const headers = { 'x-auth-token': session.token }
-    // More than lies between two sockets.
-    const rows = Array.from({ length: 30_000 }, (_, index) => `+1415${5_000_000 + index},${'x'.repeat(600)}`)
-    const csv = `${['e164,opaque.note', ...rows].join('\n')}\n`
-    const tasks = `${server.url}/v2/tasks`
-    const made = await fetch(`${tasks}?category=number_management&action=import`, {
-      method: 'PUT',
-      headers: { ...headers, 'content-type': 'text/csv' },
-      body: csv,
+  inFullRun(() => {
+    it('sends all of what it has begun to answer, however late its client takes it', async () => {
+      const server = await start(0)
+      const session = await openSession(server)
+      const headers = { 'x-auth-token': session.token }
+      // More than lies between two sockets.
+      const rows = Array.from(
+        { length: 30_000 },
+        (_, index) => `+1415${5_000_000 + index},${'x'.repeat(600)}`,
+      )
+      const csv = `${['e164,opaque.note', ...rows].join('\n')}\n`
+      const tasks = `${server.url}/v2/tasks`
+      const made = await fetch(`${tasks}?category=number_management&action=import`, {
+        method: 'PUT',
+        headers: { ...headers, 'content-type': 'text/csv' },
+        body: csv,
+      })
+      expect(made.status, await made.clone().text()).toBe(201)
+      const { metadata } = (await made.json()) as { metadata: { id: string } }
+      session.close()
+      const answer = await new Promise<IncomingMessage>((resolve, reject) =>
+        request(`${tasks}/${metadata.id}?csv_name=in.csv`, { headers: { ...headers, accept: 'text/csv' } })
+          .once('response', resolve)
+          .once('error', reject)
+          .end(),
+      )
+      const ended = server.end('SIGTERM')
+      await eventually(
+        () => readiness(server),
+        (status) => status === 'gone',
+      )
+      expect(answer.statusCode).toBe(200)
+      const taken = (await answer.setEncoding('utf8').toArray()).join('')
+      expect(taken.length).toBe(csv.length)
+      expect(taken === csv).toBe(true)
+      expect(await ended).toBe(0)
+      expect(server.faults()).toEqual([])
     })
-    expect(made.status, await made.clone().text()).toBe(201)
-    const { metadata } = (await made.json()) as { metadata: { id: string } }
-    session.close()
-    const answer = await new Promise<IncomingMessage>((resolve, reject) =>
-      request(`${tasks}/${metadata.id}?csv_name=in.csv`, { headers: { ...headers, accept: 'text/csv' } })
-        .once('response', resolve)
-        .once('error', reject)
-        .end(),
-    )
-    const ended = server.end('SIGTERM')
-    await eventually(
-      () => readiness(server),
-      (status) => status === 'gone',
-    )
-    expect(answer.statusCode).toBe(200)
-    const taken = (await answer.setEncoding('utf8').toArray()).join('')
-    expect(taken.length).toBe(csv.length)
-    expect(taken === csv).toBe(true)
-    expect(await ended).toBe(0)
-    expect(server.faults()).toEqual([])
   })
 })

@@ -159,26 +159,31 @@ describe('two threads that answer requests', () => {
     await configure('crossbar', { max_connections_per_address: 1000 })
   })
 
-  it('both serve HTTPS, and go on with a new certificate', async () => {
-    const sslPort = await freePort()
-    await configure('crossbar', {
-      use_ssl: true,
-      ssl_port: sslPort,
-      ssl_cert: shipped('first.cert.pem'),
-      ssl_key: shipped('first.key.pem'),
+  inFullRun(() => {
+    it('both serve HTTPS, and go on with a new certificate', async () => {
+      const sslPort = await freePort()
+      await configure('crossbar', {
+        use_ssl: true,
+        ssl_port: sslPort,
+        ssl_cert: shipped('first.cert.pem'),
+        ssl_key: shipped('first.key.pem'),
+      })
+      const subjects = async () =>
+        new Set(
+          (await Promise.allSettled(Array.from({ length: 24 }, () => getSecurely(sslPort)))).map((one) =>
+            one.status === 'fulfilled' ? one.value.subject : 'refused',
+          ),
+        )
+      const [first] = await eventually(subjects, (seen) => seen.size === 1 && !seen.has('refused'))
+      await configure('crossbar', {
+        ssl_cert: shipped('second.cert.pem'),
+        ssl_key: shipped('second.key.pem'),
+      })
+      const [second] = await eventually(subjects, (seen) => seen.size === 1 && !seen.has(first as string))
+      expect(second).not.toBe('refused')
+      await configure('crossbar', { use_ssl: false })
+      await eventually(subjects, (seen) => seen.size === 1 && seen.has('refused'))
     })
-    const subjects = async () =>
-      new Set(
-        (await Promise.allSettled(Array.from({ length: 24 }, () => getSecurely(sslPort)))).map((one) =>
-          one.status === 'fulfilled' ? one.value.subject : 'refused',
-        ),
-      )
-    const [first] = await eventually(subjects, (seen) => seen.size === 1 && !seen.has('refused'))
-    await configure('crossbar', { ssl_cert: shipped('second.cert.pem'), ssl_key: shipped('second.key.pem') })
-    const [second] = await eventually(subjects, (seen) => seen.size === 1 && !seen.has(first as string))
-    expect(second).not.toBe('refused')
-    await configure('crossbar', { use_ssl: false })
-    await eventually(subjects, (seen) => seen.size === 1 && seen.has('refused'))
   })
 
   it('serve HTTPS on no port where they serve HTTP', async () => {
@@ -276,32 +281,34 @@ describe('a process that answers requests by several threads', () => {
     expect(await ended).toBe(0)
   })
 
-  it('has kept what it acknowledged when one of them fails', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'crosspoint-'))
-    folders.push(folder)
-    const word = join(folder, 'fail')
-    const failing = `import { existsSync } from 'node:fs'
-      import { workerData } from 'node:worker_threads'
-      if (workerData?.threadNumber === ${threads}) setInterval(() => {
-        if (existsSync(${JSON.stringify(word)})) throw new Error('this thread was told to fail')
-      }, 20)`
-    const server = await start({
-      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(failing)}`,
+  inFullRun(() => {
+    it('has kept what it acknowledged when one of them fails', async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'crosspoint-'))
+      folders.push(folder)
+      const word = join(folder, 'fail')
+      const failing = `import { existsSync } from 'node:fs'
+        import { workerData } from 'node:worker_threads'
+        if (workerData?.threadNumber === ${threads}) setInterval(() => {
+          if (existsSync(${JSON.stringify(word)})) throw new Error('this thread was told to fail')
+        }, 20)`
+      const server = await start({
+        NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(failing)}`,
+      })
+      const session = await openSession(server)
+      await freeRequests(session)
+      const path = `/v2/accounts/${session.masterId}/devices`
+      const { data } = await session.admin.put(path, { name: 'Kept' })
+      session.close()
+      writeFileSync(word, '')
+      // All that it has said has been read by then.
+      const [status] = await once(server.process, 'close')
+      expect(status).not.toBe(0)
+      expect(server.errors()).toContain('this thread was told to fail')
+      const next = await start({}, server.dataDir)
+      const again = await openSession(next)
+      expect((await again.admin.get(`${path}/${data.id}`)).data).toEqual(data)
+      again.close()
     })
-    const session = await openSession(server)
-    await freeRequests(session)
-    const path = `/v2/accounts/${session.masterId}/devices`
-    const { data } = await session.admin.put(path, { name: 'Kept' })
-    session.close()
-    writeFileSync(word, '')
-    // All that it has said has been read by then.
-    const [status] = await once(server.process, 'close')
-    expect(status).not.toBe(0)
-    expect(server.errors()).toContain('this thread was told to fail')
-    const next = await start({}, server.dataDir)
-    const again = await openSession(next)
-    expect((await again.admin.get(`${path}/${data.id}`)).data).toEqual(data)
-    again.close()
   })
 
   inFullRun(() => {

@@ -12,7 +12,7 @@ import { eventually } from '../support/eventually.ts'
 import { engines } from '../support/postgres.ts'
 import { nodeOptions, program } from '../support/program.ts'
 import { headOf, openRaw } from '../support/raw-connection.ts'
-import { countOf, isFullRun } from '../support/run-length.ts'
+import { countOf, inFullRun, isFullRun } from '../support/run-length.ts'
 import { startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession } from '../support/session.ts'
 
@@ -90,21 +90,23 @@ describeAnyEngine('a server process', (engine) => {
     },
   )
 
-  it('shares a new store with others that start at the same time', async () => {
-    const servers = await Promise.all(Array.from({ length: countOf(2, 3) }, () => start(password)))
-    const [first, ...others] = servers
-    if (!first) throw new Error('no server has started')
-    const session = await openSession(first)
-    for (const server of others) {
-      const there = await openSession(server, session)
-      expect((await there.admin.get(`/v2/accounts/${session.masterId}`)).status).toBe(200)
-      there.close()
-    }
-    session.close()
-    for (const server of servers) {
-      expect(await server.end()).toBe(0)
-      expect(server.faults()).toEqual([])
-    }
+  inFullRun(() => {
+    it('shares a new store with others that start at the same time', async () => {
+      const servers = await Promise.all(Array.from({ length: countOf(2, 3) }, () => start(password)))
+      const [first, ...others] = servers
+      if (!first) throw new Error('no server has started')
+      const session = await openSession(first)
+      for (const server of others) {
+        const there = await openSession(server, session)
+        expect((await there.admin.get(`/v2/accounts/${session.masterId}`)).status).toBe(200)
+        there.close()
+      }
+      session.close()
+      for (const server of servers) {
+        expect(await server.end()).toBe(0)
+        expect(server.faults()).toEqual([])
+      }
+    })
   })
 })
 
