@@ -4,9 +4,9 @@ import { gregorianNow } from '../../src/lib/gregorian.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { eventually } from '../support/eventually.ts'
 import { feedSettled, pathOfSockets, useWebSockets } from '../support/web-sockets.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { describeEngines, useWorld } from '../support/world.ts'
 
-describeAnyEngine('websockets', (engine) => {
+describeEngines('websockets', (engine) => {
   const world = useWorld(engine)
   const { connect, refused } = useWebSockets(() => world.server.port)
 

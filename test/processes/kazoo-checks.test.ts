@@ -1,6 +1,6 @@
 // What `--finish` holds against each other, seen by breaking it.
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describeAnyEngine, describeEngines, type Engine } from '../support/databases.ts'
+import { describeEngines, type Engine } from '../support/databases.ts'
 import { dataSet, documentNamed } from '../support/kazoo/data-set.ts'
 import { openImportStage, toldOf } from '../support/kazoo/import-stage.ts'
 import { accounts, databaseOf, gregorian, idOf, sample, stamped } from '../support/kazoo/sample.ts'
@@ -383,7 +383,7 @@ const openCheckedStage = async (engine: Engine) => {
 
 type CheckedStage = Awaited<ReturnType<typeof openCheckedStage>>
 
-describeAnyEngine('what an import is held against when it is finished', (engine) => {
+describeEngines('what an import is held against when it is finished', (engine) => {
   let stage: CheckedStage
 
   beforeAll(async () => {

@@ -1,13 +1,13 @@
 // What the documents of a Kazoo come to, held against a store that was filled from them and then changed.
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describeAnyEngine } from '../support/databases.ts'
+import { describeEngines } from '../support/databases.ts'
 import { documentNamed, secretsOfSamples } from '../support/kazoo/data-set.ts'
 import { type ImportStage, openImportStage } from '../support/kazoo/import-stage.ts'
 import { accounts, databaseOf } from '../support/kazoo/sample.ts'
 
 const { C, R } = accounts
 
-describeAnyEngine('crosspoint compare kazoo with a database', (engine) => {
+describeEngines('crosspoint compare kazoo with a database', (engine) => {
   let stage: ImportStage
 
   beforeAll(async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import type { Store } from '../../src/storage/store.ts'
-import { describeAnyEngine } from '../support/databases.ts'
+import { describeEngines } from '../support/databases.ts'
 import { dataSet, secretsOfSamples } from '../support/kazoo/data-set.ts'
 import { type House, openHouse } from '../support/kazoo/house.ts'
 import { accounts, databaseOf, gregorian, stamped } from '../support/kazoo/sample.ts'
@@ -105,7 +105,7 @@ const contentOf = async (store: Store) => {
   }
 }
 
-describeAnyEngine('crosspoint export kazoo', (engine) => {
+describeEngines('crosspoint export kazoo', (engine) => {
   let kazoo: Kazoo
   let house: House
 
