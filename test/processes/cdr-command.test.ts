@@ -188,6 +188,8 @@ describeAnyEngine('crosspoint cdrs', (engine) => {
   })
 
   it('archives to a plain file when its name does not end in .gz', async () => {
+    const sent = await session.admin.put('/v2/cdrs', [legOf('archived as text', february)])
+    expect(sent.data.accepted).toBe(1)
     const path = join(place.dataDir, 'february.ndjson')
     expect((await crosspoint('archive', '202602', path)).status).toBe(0)
     expect(readFileSync(path, 'utf8').split('\n')[0]).toContain('"id":"202602-')

@@ -133,9 +133,14 @@ describeAnyEngine('The call detail record', (engine) => {
     })
 
   it('is one per call leg', async () => {
-    const legs = [leg({ call_direction: 'inbound' }), leg({ call_direction: 'outbound' })]
+    const account = await world.account()
+    const custom_channel_vars = { account_id: account.id }
+    const legs = [
+      leg({ call_direction: 'inbound', custom_channel_vars }),
+      leg({ call_direction: 'outbound', custom_channel_vars }),
+    ]
     await sendLegs(world, legs)
-    const { data } = await world.ada.get(`${world.acme.path}/cdrs`)
+    const { data } = await world.operator.get(`${account.path}/cdrs`)
     expect(data.map(({ id }: Json) => id).sort()).toEqual(legs.map(idOf).sort())
   })
 
