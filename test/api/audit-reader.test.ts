@@ -358,10 +358,9 @@ describeEngines('the audit', (engine) => {
     )
   })
 
-  // The size of a page is not counted by the store.
-  it.runIf(engine === engines[0] || isFullRun)(
-    'is read in smaller pages where records are large, each entry once',
-    async () => {
+  // The size of a page does not depend on the engine.
+  if (engine === engines[0] || isFullRun)
+    it('is read in smaller pages where records are large, each entry once', async () => {
       const account = await world.account(world.reseller)
       const device = await world.device(account, {})
       const note = '.'.repeat(900_000)
@@ -385,8 +384,7 @@ describeEngines('the audit', (engine) => {
           expect(pages.length).toBeGreaterThan(1)
         }
       }
-    },
-  )
+    })
 
   it('looks through as many entries as there are for one', async () => {
     const account = await world.account(world.reseller)

@@ -156,7 +156,7 @@ describeAnyEngine('accounts in the console', (engine) => {
   })
 
   inFullRun(() => {
-    it('that are not there, or of somebody else, are told of in the frame of one’s own', async () => {
+    it('that do not exist or belong to somebody else show an error inside the console', async () => {
       const nowhere = 'f'.repeat(32)
       for (const id of isFullRun ? [nowhere, world.rival.id] : [world.rival.id]) {
         const { page } = await open(world.ada, 'devices', { account: { ...world.acme, id } })
@@ -236,7 +236,7 @@ describeAnyEngine('accounts in the console', (engine) => {
   })
 
   inFullRun(() => {
-    it('are deleted by whoever types the name, once nothing stands below', async () => {
+    it('are deleted after their name is typed, once they have no sub-accounts', async () => {
       const account = await world.account(world.reseller, { name: 'Short lived' })
       const child = await world.account(account)
       const { page } = await open(world.ross, `accounts/${account.id}`)

@@ -113,33 +113,29 @@ describeAnyEngine('what somebody else wrote, in the console', (engine) => {
     await expectForEverybody(door.page)
   })
 
-  inFullRun(() => {
-    it('does not run where a file of a brand is opened by itself', async () => {
-      const account = await world.account(world.reseller)
-      await world.ross.put(`${account.path}/whitelabel`, { domain: 'files.test' })
-      const put = (path: string, body: string, type: string) =>
-        world.ross.post(path, undefined, { body, headers: { 'content-type': type } })
-      const logo = `${account.path}/whitelabel/logo`
-      expect(await put(logo, svg, 'image/svg+xml')).toFailWith(415, 'unsupported_media_type')
-      expect(await put(logo, svg, 'image/png')).toBreak({ file: ['invalid'] })
-      expect(await put(`${account.path}/whitelabel/welcome`, hostilePage, 'text/html')).toSucceed()
-      for (const path of [`${account.path}/whitelabel/welcome`, '/v2/whitelabel/files.test/welcome']) {
-        const { headers } = await world.client({ accept: 'text/html' }).get(path)
-        expect(headers['content-security-policy']).toMatch(/default-src 'none'.*sandbox/)
-        expect(headers['x-content-type-options']).toBe('nosniff')
-        expect(headers['content-disposition']).toMatch(/^attachment/)
-      }
-    })
+  it('does not run when a file of a brand is opened directly', async () => {
+    const account = await world.account(world.reseller)
+    await world.ross.put(`${account.path}/whitelabel`, { domain: 'files.test' })
+    const put = (path: string, body: string, type: string) =>
+      world.ross.post(path, undefined, { body, headers: { 'content-type': type } })
+    const logo = `${account.path}/whitelabel/logo`
+    expect(await put(logo, svg, 'image/svg+xml')).toFailWith(415, 'unsupported_media_type')
+    expect(await put(logo, svg, 'image/png')).toBreak({ file: ['invalid'] })
+    expect(await put(`${account.path}/whitelabel/welcome`, hostilePage, 'text/html')).toSucceed()
+    for (const path of [`${account.path}/whitelabel/welcome`, '/v2/whitelabel/files.test/welcome']) {
+      const { headers } = await world.client({ accept: 'text/html' }).get(path)
+      expect(headers['content-security-policy']).toMatch(/default-src 'none'.*sandbox/)
+      expect(headers['x-content-type-options']).toBe('nosniff')
+      expect(headers['content-disposition']).toMatch(/^attachment/)
+    }
   })
 
-  inFullRun(() => {
-    it('is no address of a script where links are shown', async () => {
-      const account = await world.account(world.reseller)
-      await world.unchanged(async () => {
-        const nav = { help: 'javascript:window.__ran=1' }
-        expect(await world.ross.put(`${account.path}/whitelabel`, { nav })).toBreak({
-          'nav.help': ['wrong_format'],
-        })
+  it('is no address of a script where links are shown', async () => {
+    const account = await world.account(world.reseller)
+    await world.unchanged(async () => {
+      const nav = { help: 'javascript:window.__ran=1' }
+      expect(await world.ross.put(`${account.path}/whitelabel`, { nav })).toBreak({
+        'nav.help': ['wrong_format'],
       })
     })
   })

@@ -167,7 +167,7 @@ describeAnyEngine('signing in to the console', (engine) => {
   })
 
   inFullRun(() => {
-    it('takes a passkey, alone or beside the password, and offers nobody who has one an authenticator app', async () => {
+    it('accepts a passkey, with or without the password, and offers no authenticator app to a user with a passkey', async () => {
       const account = await world.account()
       const user = await world.admin(account, { username: 'pia', password: 'pia-secret' })
       expect(await user.post(`${account.path}/security`, withFactor)).toSucceed()

@@ -110,9 +110,7 @@ describe('a server that is told to end', () => {
       expect(await server.end('SIGTERM')).toBe(0)
       expect(performance.now() - begun).toBeGreaterThan(240)
     })
-  })
 
-  inFullRun(() => {
     it('keeps its event streams while it waits, and ends one that is asked for at the last moment', async () => {
       const server = await start(long)
       const session = await openSession(server)
@@ -141,9 +139,7 @@ describe('a server that is told to end', () => {
       expect(late.text()).toMatch(/^HTTP\/1\.1 200 .*\r\n0\r\n\r\n$/s)
       expect(await ended).toBe(0)
     })
-  })
 
-  inFullRun(() => {
     it('hangs up on who has connected and says nothing, and answers who asks at the last moment', async () => {
       const server = await start(0)
       const [mute, late] = [await openRaw(server.port), await openRaw(server.port)]

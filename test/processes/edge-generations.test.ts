@@ -129,7 +129,7 @@ describeAnyEngine('edges', (engine) => {
   })
 
   inFullRun(() => {
-    it('are told of the realm of a device that has one of its own, as it is and as it was', async () => {
+    it('are notified of the old and the new realm of a device that has its own realm', async () => {
       const [one] = (await edges(1)) as [EdgeServer]
       const account = await world.account(world.reseller)
       const user = await world.user(account)
@@ -143,10 +143,8 @@ describeAnyEngine('edges', (engine) => {
       const gone = await saidOf(one, () => operator.delete(device.path))
       expect(gone).toEqual(moved)
     })
-  })
 
-  inFullRun(() => {
-    it('are told a few words of many changes', async () => {
+    it('get a short notification of many changes', async () => {
       const [one] = (await edges(1)) as [EdgeServer]
       const account: TestAccount = await world.account(world.reseller)
       await told(one, account.realm)
@@ -160,10 +158,8 @@ describeAnyEngine('edges', (engine) => {
       expect(words.length).toBeLessThanOrEqual(2 + (performance.now() - began) / 400)
       expect(words.length).toBeGreaterThan(0)
     })
-  })
 
-  inFullRun(() => {
-    it('that are away keep others not waiting, and are told that everything is stale when they are back', async () => {
+    it('that are offline do not delay other edges, and are notified that everything is stale when they return', async () => {
       const [here, away] = (await edges(2)) as [EdgeServer, EdgeServer]
       away.fallSilent()
       const first = await world.account(world.reseller)
