@@ -1,7 +1,7 @@
 // Answers of any length: how they are made, what they take, and who is cut off.
 import { once } from 'node:events'
 import { type ClientRequest, get as httpGet, type IncomingMessage } from 'node:http'
-import { beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { eventually } from '../support/eventually.ts'
 import { legOf, nowOf, sendLegs } from '../support/legs.ts'
@@ -13,11 +13,11 @@ describeAnyEngine('long answers', (engine) => {
   let admin: Person
   let cdrs: string
 
-  beforeEach(async () => {
+  const makeAccount = async () => {
     account = await world.account()
     admin = await world.admin(account)
     cdrs = `${account.path}/cdrs`
-  })
+  }
 
   const leg = (index: number, more: Json = {}) => legOf(account, nowOf(world) - index, more)
 
@@ -29,140 +29,149 @@ describeAnyEngine('long answers', (engine) => {
       )
   }
 
-  const openStream = async (path: string): Promise<[IncomingMessage, ClientRequest]> => {
-    const request = httpGet({
-      port: world.server.port,
-      host: '127.0.0.1',
-      path,
-      headers: { 'x-auth-token': admin.token },
-      agent: false,
+  describe('of a few records', () => {
+    beforeEach(makeAccount)
+
+    it('have the same data whole, in chunks, indented and as a page', async () => {
+      await fill(1300)
+      const dataOf = async (query: Json) => {
+        const answer = await admin.get(cdrs, { query: query as Record<string, string> })
+        expect(answer).toSucceed()
+        return JSON.stringify(answer.data)
+      }
+      const streamed = await dataOf({ paginate: 'false' })
+      expect(JSON.parse(streamed)).toHaveLength(1300)
+      expect(await dataOf({ paginate: 'false', is_chunked: 'false' })).toBe(streamed)
+      expect(await dataOf({ paginate: 'false', pretty_print: 'true' })).toBe(streamed)
+      expect(await dataOf({ page_size: '10000' })).toBe(streamed)
+      expect(await dataOf({ page_size: '10000', pretty_print: 'true' })).toBe(streamed)
+      expect(await dataOf({ paginate: 'false', filter_call_direction: 'inbound' })).not.toBe('[]')
     })
-    request.on('error', () => undefined)
-    const [response] = (await once(request, 'response')) as [IncomingMessage]
-    return [response, request]
-  }
 
-  it('have the same data whole, in chunks, indented and as a page', async () => {
-    await fill(1300)
-    const dataOf = async (query: Json) => {
-      const answer = await admin.get(cdrs, { query: query as Record<string, string> })
-      expect(answer).toSucceed()
-      return JSON.stringify(answer.data)
-    }
-    const streamed = await dataOf({ paginate: 'false' })
-    expect(JSON.parse(streamed)).toHaveLength(1300)
-    expect(await dataOf({ paginate: 'false', is_chunked: 'false' })).toBe(streamed)
-    expect(await dataOf({ paginate: 'false', pretty_print: 'true' })).toBe(streamed)
-    expect(await dataOf({ page_size: '10000' })).toBe(streamed)
-    expect(await dataOf({ page_size: '10000', pretty_print: 'true' })).toBe(streamed)
-    expect(await dataOf({ paginate: 'false', filter_call_direction: 'inbound' })).not.toBe('[]')
+    it('are written with line breaks as JSON.stringify writes them', async () => {
+      await fill(700)
+      for (const query of [
+        { paginate: 'false' },
+        { page_size: '10000' },
+        { paginate: 'false', created_to: '1' },
+      ]) {
+        const answer = await admin.get(cdrs, {
+          query: { ...query, pretty_print: 'true' } as Record<string, string>,
+        })
+        expect(answer.text).toBe(`${JSON.stringify(answer.body, null, 2)}\n`)
+      }
+    })
+
+    it('name pages that are too large to be kept behind their rows, and go on where they end', async () => {
+      await fill(1200, { caller_id_name: 'x'.repeat(2000) })
+      const first = await admin.get(cdrs, { query: { page_size: 1000 } })
+      expect(first.data).toHaveLength(1000)
+      expect(first.body).toMatchObject({ page_size: 1000, revision: expect.stringMatching(/^[0-9a-f]{40}$/) })
+      const { next_start_key: key = '' } = first.body
+      const second = await admin.get(cdrs, { query: { page_size: 1000, start_key: key } })
+      expect(second.data).toHaveLength(200)
+      expect(second.body).not.toHaveProperty('next_start_key')
+      const whole = await admin.get(cdrs, { query: { paginate: 'false' } })
+      expect([...first.data, ...second.data]).toEqual(whole.data)
+    })
+
+    it('give all legs of an interaction in their order, however many they are', async () => {
+      const many = 230
+      const common = { interaction_time: nowOf(world) - 500, interaction_key: 'cafe0001' }
+      await sendLegs(
+        world,
+        Array.from({ length: many }, (_, index) =>
+          leg(0, { ...common, channel_created_time: 1_767_614_260_000_000 + ((index * 37) % many) }),
+        ),
+      )
+      const path = `${cdrs}/legs/${common.interaction_time}-${common.interaction_key}`
+      const times = async (query: Record<string, string>) =>
+        (await admin.get(path, { query })).data.map((one: Json) => one.channel_created_time)
+      const oldest = await times({ ascending: 'true' })
+      expect(oldest).toEqual(Array.from({ length: many }, (_, index) => 1_767_614_260_000_000 + index))
+      expect(await times({})).toEqual(oldest.toReversed())
+    })
   })
 
-  it('are written with line breaks as JSON.stringify writes them', async () => {
-    await fill(700)
-    for (const query of [
-      { paginate: 'false' },
-      { page_size: '10000' },
-      { paginate: 'false', created_to: '1' },
-    ]) {
-      const answer = await admin.get(cdrs, {
-        query: { ...query, pretty_print: 'true' } as Record<string, string>,
+  describe('of 15 MB', () => {
+    beforeAll(async () => {
+      await makeAccount()
+      await fill(3000, { caller_id_name: 'x'.repeat(5000) })
+    })
+
+    const usual = {
+      answer_bytes: 192_000_000,
+      answer_bytes_per_account: 64_000_000,
+      answer_wait_s: 10,
+      answer_stall_s: 120,
+    }
+
+    afterEach(() => world.configure('crossbar', usual))
+
+    /** Asks for everything and reads no more than the beginning of it. */
+    const openStream = async (): Promise<[IncomingMessage, ClientRequest]> => {
+      const request = httpGet({
+        port: world.server.port,
+        host: '127.0.0.1',
+        path: `${cdrs}?paginate=false`,
+        headers: { 'x-auth-token': admin.token },
+        agent: false,
       })
-      expect(answer.text).toBe(`${JSON.stringify(answer.body, null, 2)}\n`)
+      request.on('error', () => undefined)
+      const [response] = (await once(request, 'response')) as [IncomingMessage]
+      response.on('error', () => undefined).pause()
+      return [response, request]
     }
-  })
 
-  it('name pages that are too large to be kept behind their rows, and go on where they end', async () => {
-    await fill(1200, { caller_id_name: 'x'.repeat(2000) })
-    const first = await admin.get(cdrs, { query: { page_size: 1000 } })
-    expect(first.data).toHaveLength(1000)
-    expect(first.body).toMatchObject({ page_size: 1000, revision: expect.stringMatching(/^[0-9a-f]{40}$/) })
-    const { next_start_key: key = '' } = first.body
-    const second = await admin.get(cdrs, { query: { page_size: 1000, start_key: key } })
-    expect(second.data).toHaveLength(200)
-    expect(second.body).not.toHaveProperty('next_start_key')
-    const whole = await admin.get(cdrs, { query: { paginate: 'false' } })
-    expect([...first.data, ...second.data]).toEqual(whole.data)
-  })
+    const getNothing = () => admin.get(cdrs, { query: { paginate: 'false', created_to: 1 } })
 
-  it('give all legs of an interaction in their order, however many they are', async () => {
-    const many = 230
-    const common = { interaction_time: nowOf(world) - 500, interaction_key: 'cafe0001' }
-    await sendLegs(
-      world,
-      Array.from({ length: many }, (_, index) =>
-        leg(0, { ...common, channel_created_time: 1_767_614_260_000_000 + ((index * 37) % many) }),
-      ),
-    )
-    const path = `${cdrs}/legs/${common.interaction_time}-${common.interaction_key}`
-    const times = async (query: Record<string, string>) =>
-      (await admin.get(path, { query })).data.map((one: Json) => one.channel_created_time)
-    const oldest = await times({ ascending: 'true' })
-    expect(oldest).toEqual(Array.from({ length: many }, (_, index) => 1_767_614_260_000_000 + index))
-    expect(await times({})).toEqual(oldest.toReversed())
-  })
+    const leave = async (request: ClientRequest) => {
+      request.destroy()
+      await eventually(getNothing, ({ status }) => status === 200)
+    }
 
-  it('are refused when those under way take all the room of the account, and leave others theirs', async () => {
-    await fill(3000, { caller_id_name: 'x'.repeat(5000) })
-    await world.configure('crossbar', { answer_bytes_per_account: 1_000_000, answer_wait_s: 0 })
-    const [held, request] = await openStream(`${cdrs}?paginate=false`)
-    held.once('data', () => held.pause())
-    const refused = await admin.get(cdrs, { query: { paginate: 'false' } })
-    expect(refused).toFailWith(429, 'too_many_requests')
-    expect(refused.headers['retry-after']).toMatch(/^[1-9]\d*$/)
-    const other = await world.admin(await world.account())
-    expect(await other.get(`${other.account.path}/cdrs`, { query: { paginate: 'false' } })).toSucceedWith([])
-    expect(await admin.get(account.path)).toSucceed()
-    request.destroy()
-    const small = () => admin.get(cdrs, { query: { paginate: 'false', created_to: 1 } })
-    await eventually(small, ({ status }) => status === 200)
-    await world.configure('crossbar', { answer_bytes_per_account: 64_000_000, answer_wait_s: 10 })
-  })
+    it('are refused when those under way take all the room of the account, and leave others theirs', async () => {
+      await world.configure('crossbar', { answer_bytes_per_account: 1_000_000, answer_wait_s: 0 })
+      const [, request] = await openStream()
+      const refused = await admin.get(cdrs, { query: { paginate: 'false' } })
+      expect(refused).toFailWith(429, 'too_many_requests')
+      expect(refused.headers['retry-after']).toMatch(/^[1-9]\d*$/)
+      const other = await world.admin(await world.account())
+      const others = await other.get(`${other.account.path}/cdrs`, { query: { paginate: 'false' } })
+      expect(others).toSucceedWith([])
+      expect(await admin.get(account.path)).toSucceed()
+      await leave(request)
+    })
 
-  it('are refused with 503 when the room of all is taken', async () => {
-    await fill(3000, { caller_id_name: 'x'.repeat(5000) })
-    await world.configure('crossbar', { answer_bytes: 3_000_000, answer_wait_s: 0 })
-    const [held, request] = await openStream(`${cdrs}?paginate=false`)
-    held.once('data', () => held.pause())
-    const other = await world.admin(await world.account())
-    const refused = await other.get(`${other.account.path}/cdrs`, { query: { paginate: 'false' } })
-    expect(refused).toFailWith(503, 'overloaded')
-    expect(refused.headers['retry-after']).toMatch(/^[1-9]\d*$/)
-    request.destroy()
-    await world.configure('crossbar', { answer_bytes: 192_000_000, answer_wait_s: 10 })
-  })
+    it('are refused with 503 when the room of all is taken', async () => {
+      await world.configure('crossbar', { answer_bytes: 3_000_000, answer_wait_s: 0 })
+      const [, request] = await openStream()
+      const other = await world.admin(await world.account())
+      const refused = await other.get(`${other.account.path}/cdrs`, { query: { paginate: 'false' } })
+      expect(refused).toFailWith(503, 'overloaded')
+      expect(refused.headers['retry-after']).toMatch(/^[1-9]\d*$/)
+      await leave(request)
+    })
 
-  it('wait until there is room', async () => {
-    await fill(3000, { caller_id_name: 'x'.repeat(5000) })
-    await world.configure('crossbar', { answer_bytes_per_account: 1_000_000, answer_wait_s: 60 })
-    const [held, request] = await openStream(`${cdrs}?paginate=false`)
-    held.once('data', () => held.pause())
-    const waiting = admin.get(cdrs, { query: { paginate: 'false', created_to: 1 } })
-    expect(await admin.get(account.path)).toSucceed()
-    request.destroy()
-    expect(await waiting).toSucceedWith([])
-    await world.configure('crossbar', { answer_bytes_per_account: 64_000_000, answer_wait_s: 10 })
-  })
+    it('wait until there is room', async () => {
+      await world.configure('crossbar', { answer_bytes_per_account: 1_000_000, answer_wait_s: 60 })
+      const [, request] = await openStream()
+      const waiting = getNothing()
+      expect(await admin.get(account.path)).toSucceed()
+      request.destroy()
+      expect(await waiting).toSucceedWith([])
+    })
 
-  it('are cut off when a client takes nothing of them any more', async () => {
-    await fill(3000, { caller_id_name: 'x'.repeat(5000) })
-    const tight = { answer_bytes_per_account: 1_000_000, answer_wait_s: 0 }
-    await world.configure('crossbar', { ...tight, answer_stall_s: 1 })
-    const [held] = await openStream(`${cdrs}?paginate=false`)
-    held.on('error', () => undefined)
-    held.pause()
-    const small = { query: { paginate: 'false', created_to: 1 } }
-    expect(await admin.get(cdrs, small)).toFailWith(429, 'too_many_requests')
-    await eventually(
-      () => admin.get(cdrs, small),
-      ({ status }) => status === 200,
-    )
-    const ended = new Promise((resolve) => held.once('close', resolve))
-    held.resume()
-    await ended
-    expect(held.complete).toBe(false)
-    await world.configure('crossbar', { answer_bytes_per_account: 64_000_000, answer_wait_s: 10 })
-    await world.configure('crossbar', { answer_stall_s: 120 })
+    it('are cut off when a client takes nothing of them any more', async () => {
+      const tight = { answer_bytes_per_account: 1_000_000, answer_wait_s: 60 }
+      await world.configure('crossbar', { ...tight, answer_stall_s: 1 })
+      const [held] = await openStream()
+      expect(await getNothing()).toSucceedWith([])
+      const ended = new Promise((resolve) => held.once('close', resolve))
+      held.resume()
+      await ended
+      expect(held.complete).toBe(false)
+    })
   })
 })
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Database, Value } from '../../src/storage/db.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
@@ -8,8 +8,6 @@ import { createTestClock } from '../support/clock.ts'
 import { describeEngines, makePlace, type Place } from '../support/databases.ts'
 
 const accountId = 'a'.repeat(32)
-
-type Rows = Record<string, Record<string, Value>[]>
 
 const waiting = {
   account_id: accountId,
@@ -22,46 +20,106 @@ const waiting = {
   trace: null,
 }
 
+const recoveryRequest = { username: 'zoe "z"', account_name: 'acme', ui_url: 'https://ui.test' }
+const recoveryAuthor = { requestId: 'r1' }
+const bookkeeper = '["http","vendor","id"]'
+
+const transaction = {
+  account_id: accountId,
+  created: 62_167_219_203,
+  due_at: 9000,
+  attempts: 2,
+  type: 'sale',
+  amount: 50,
+  refunded: 0,
+  bookkeeper_type: 'http',
+  doc: '{}',
+}
+
+/** The rows of the older store, by table. */
+const tables: Record<string, Record<string, Value>[]> = {
+  provisionings: [
+    {
+      account_id: accountId,
+      device_id: 'd1',
+      mac_address: '001122334455',
+      due_at: 5000,
+      failures: 3,
+      marks: 7,
+    },
+  ],
+  recovery_requests: [
+    { id: 'q1', request: JSON.stringify(recoveryRequest), author: JSON.stringify(recoveryAuthor), tries: 2 },
+  ],
+  letters: [
+    {
+      account_id: accountId,
+      id: 'l1',
+      notice: 'alert',
+      recipient: 'ada@acme.test',
+      created: 1000,
+      due_at: 61_000,
+      good_until: 90_000_000,
+      message_id: 'l1@acme.test',
+      sealed: 'x"y',
+      tries: 1,
+    },
+  ],
+  service_syncs: [{ account_id: accountId, bookkeeper, due_at: 9000, since: 3000, attempts: 2, marks: 4 }],
+  balance_watch: [
+    { account_id: accountId, due_at: 9000, mailed_at: 0, marks: 4 },
+    { account_id: 'b', due_at: 8000, mailed_at: 7000, marks: 4 },
+  ],
+  topups: [
+    { account_id: accountId, due_at: 9000, last_at: 0, marks: 4 },
+    { account_id: 'b', due_at: 0, last_at: 7000, marks: 4 },
+  ],
+  transactions: ['pending', 'unknown', 'completed', 'failed'].map((status) => ({
+    ...transaction,
+    id: status,
+    status,
+  })),
+}
+
+const inserts = Object.entries(tables).flatMap(([table, rows]) =>
+  rows.map((row) => {
+    const places = Object.keys(row).map((_, index) => `$${index + 1}`)
+    const sql = `INSERT INTO ${table} (${Object.keys(row).join(', ')}) VALUES (${places.join(', ')})`
+    return { sql, params: Object.values(row) }
+  }),
+)
+
 describeEngines('what waits in an older store', (engine) => {
-  const clock = createTestClock()
   let place: Place
   let db: Database
 
-  beforeEach(async () => {
+  beforeAll(async () => {
+    const clock = createTestClock()
     place = await makePlace(engine, { onOneServer: true })
     db = place.databaseUrl
       ? openPostgres(place.databaseUrl)
       : openSqlite(join(place.dataDir, 'crosspoint.db'))
-  })
-
-  afterEach(async () => {
-    await db.close()
-    await place.remove()
-  })
-
-  /** An older store with these rows, upgraded; answers with what waits in it then. */
-  const moved = async (tables: Rows) => {
     await upgradeStorage(
       db,
       clock,
       upgrades.filter(({ number }) => number < 18),
     )
-    const statements = Object.entries(tables).flatMap(([table, rows]) =>
-      rows.map((row) => {
-        const places = Object.keys(row).map((_, index) => `$${index + 1}`)
-        const sql = `INSERT INTO ${table} (${Object.keys(row).join(', ')}) VALUES (${places.join(', ')})`
-        return { sql, params: Object.values(row) }
-      }),
-    )
-    await db.write({ statements, stale: [] })
+    await db.write({ statements: inserts, stale: [] })
     await upgradeStorage(db, clock)
-    const rows = await db.all('SELECT * FROM work ORDER BY kind, id')
+  })
+
+  afterAll(async () => {
+    await db.close()
+    await place.remove()
+  })
+
+  const workOf = async (kind: string) => {
+    const rows = await db.all('SELECT * FROM work WHERE kind = $1 ORDER BY id', [kind])
     return rows.map((row) => ({ ...row, payload: JSON.parse(String(row.payload)) as unknown }))
   }
 
   it('are phones that the provisioning service has to be told of', async () => {
-    const row = { account_id: accountId, device_id: 'd1', mac_address: '001122334455', due_at: 5000 }
-    expect(await moved({ provisionings: [{ ...row, failures: 3, marks: 7 }] })).toEqual([
+    expect(await workOf('provisioning')).toEqual([
       {
         ...waiting,
         kind: 'provisioning',
@@ -74,11 +132,8 @@ describeEngines('what waits in an older store', (engine) => {
     ])
   })
 
-  it('are requests for a way back in', async () => {
-    const request = { username: 'zoe "z"', account_name: 'acme', ui_url: 'https://ui.test' }
-    const author = { requestId: 'r1' }
-    const row = { id: 'q1', request: JSON.stringify(request), author: JSON.stringify(author), tries: 2 }
-    expect(await moved({ recovery_requests: [row] })).toEqual([
+  it('are requests for a new password', async () => {
+    expect(await workOf('password_recovery')).toEqual([
       {
         ...waiting,
         kind: 'password_recovery',
@@ -87,16 +142,13 @@ describeEngines('what waits in an older store', (engine) => {
         due_at: 0,
         since: 0,
         attempts: 2,
-        payload: { request, author },
+        payload: { request: recoveryRequest, author: recoveryAuthor },
       },
     ])
   })
 
-  it('are letters', async () => {
-    const place = { account_id: accountId, id: 'l1', notice: 'alert', recipient: 'ada@acme.test' }
-    const times = { created: 1000, due_at: 61_000, good_until: 90_000_000 }
-    const row = { ...place, ...times, message_id: 'l1@acme.test', sealed: 'x"y', tries: 1 }
-    expect(await moved({ letters: [row] })).toEqual([
+  it('are mails', async () => {
+    expect(await workOf('mail')).toEqual([
       {
         ...waiting,
         kind: 'mail',
@@ -117,9 +169,7 @@ describeEngines('what waits in an older store', (engine) => {
   })
 
   it('are bookkeepers that have to be told', async () => {
-    const bookkeeper = '["http","vendor","id"]'
-    const row = { account_id: accountId, bookkeeper, due_at: 9000, since: 3000, attempts: 2, marks: 4 }
-    expect(await moved({ service_syncs: [row] })).toEqual([
+    expect(await workOf('synchronization')).toEqual([
       {
         ...waiting,
         kind: 'synchronization',
@@ -133,12 +183,8 @@ describeEngines('what waits in an older store', (engine) => {
   })
 
   it('are balances to be looked at, and who was told stays known', async () => {
-    const rows = [
-      { account_id: accountId, due_at: 9000, mailed_at: 0, marks: 4 },
-      { account_id: 'b', due_at: 8000, mailed_at: 7000, marks: 4 },
-    ]
     const look = { ...waiting, kind: 'low_balance', attempts: 0, payload: {} }
-    expect(await moved({ balance_watch: rows })).toEqual([
+    expect(await workOf('low_balance')).toEqual([
       { ...look, id: accountId, due_at: 9000, since: 9000 },
       { ...look, account_id: 'b', id: 'b', due_at: 8000, since: 8000 },
     ])
@@ -146,29 +192,31 @@ describeEngines('what waits in an older store', (engine) => {
   })
 
   it('are accounts to be topped up, and when they were stays known', async () => {
-    const rows = [
-      { account_id: accountId, due_at: 9000, last_at: 0, marks: 4 },
-      { account_id: 'b', due_at: 0, last_at: 7000, marks: 4 },
-    ]
-    expect(await moved({ topups: rows })).toEqual([
+    expect(await workOf('topup')).toEqual([
       { ...waiting, kind: 'topup', id: accountId, due_at: 9000, since: 9000, attempts: 0, payload: {} },
     ])
     expect(await db.all('SELECT * FROM topups')).toEqual([{ account_id: 'b', last_at: 7000 }])
   })
 
-  it('are transactions of which nobody knows yet how they ended', async () => {
-    const facts = { type: 'sale', amount: 50, refunded: 0, bookkeeper_type: 'http', doc: '{}' }
-    const row = { account_id: accountId, created: 62_167_219_203, due_at: 9000, attempts: 2, ...facts }
-    const rows = ['pending', 'unknown', 'completed', 'failed'].map((status) => ({
-      ...row,
-      id: status,
-      status,
-    }))
+  it('are transactions whose result is not known yet', async () => {
     const open = { ...waiting, kind: 'transactions', due_at: 9000, since: 3000, attempts: 2, payload: {} }
-    expect(await moved({ transactions: rows })).toEqual([
+    expect(await workOf('transactions')).toEqual([
       { ...open, id: 'pending' },
       { ...open, id: 'unknown' },
     ])
     expect(await db.all('SELECT count(*) AS transactions FROM transactions')).toEqual([{ transactions: 4 }])
+  })
+
+  it('is nothing else', async () => {
+    const rows = await db.all('SELECT DISTINCT kind FROM work ORDER BY kind')
+    expect(rows.map(({ kind }) => kind)).toEqual([
+      'low_balance',
+      'mail',
+      'password_recovery',
+      'provisioning',
+      'synchronization',
+      'topup',
+      'transactions',
+    ])
   })
 })
