@@ -329,7 +329,7 @@ describe('After a fault', () => {
 
   it('silence is not waited for longer than was said', async () => {
     const { kazoo, patience, open } = await stage()
-    const source = await open({ patience: { ...patience, silenceMs: 40 } })
+    const source = await open({ patience: { ...patience, silenceMs: 500 } })
     let left = 1
     kazoo.faults.faultFor = () => (left-- > 0 ? 'silent' : undefined)
     expect(await source.databases()).toEqual([...set.keys()].sort())

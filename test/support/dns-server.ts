@@ -24,6 +24,8 @@ export interface AskedQuestion {
 export interface Mood {
   /** Milliseconds before each answer. */
   delayMs?: number
+  /** Answers wait for it. */
+  until?: Promise<unknown>
   /** Never answers. */
   silent?: boolean
   /** Does not answer this many questions. */
@@ -119,11 +121,14 @@ const open = async (address: string) => {
     }
   }
 
+  let isClosed = false
   const later = (act: () => void) => {
+    const { until, delayMs = 0 } = mood
+    if (until) return void until.then(() => isClosed || act())
     const timer = setTimeout(() => {
       timers.delete(timer)
       act()
-    }, mood.delayMs ?? 0)
+    }, delayMs)
     timers.add(timer)
   }
 
@@ -218,6 +223,7 @@ const open = async (address: string) => {
       names.clear()
     },
     async close() {
+      isClosed = true
       for (const timer of timers) clearTimeout(timer)
       for (const socket of sockets) socket.destroy()
       udp.close()
