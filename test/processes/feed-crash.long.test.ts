@@ -12,7 +12,7 @@ import { engines } from '../support/postgres.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
 
-const changes = 100_000
+const changes = 50_000
 const accountCount = 60
 const hookCount = 50
 const followersOfEach = 5

@@ -16,7 +16,7 @@ import type { ServerProcess } from '../support/server-process.ts'
 import { differenceOf } from '../support/snapshot.ts'
 import { credentialsOf } from '../support/world.ts'
 
-const kills = countOf(1, 20)
+const kills = countOf(1, 10)
 const unchanged = { gone: [], new: [] }
 const pathOf = (accountId: string) => `/v2/accounts/${accountId}`
 
