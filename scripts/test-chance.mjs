@@ -64,13 +64,21 @@ const runOnce = async (seed, files, outputFile) => {
   return JSON.parse(await readFile(outputFile, 'utf8'))
 }
 
-/** The results of one run: by the name of the file, or of the test in it. */
-const resultsOf = ({ testResults }) =>
-  testResults.flatMap(({ name, status, assertionResults }) => {
+/** The results of one run, by the name of the file or of the test in it. Tests of the same name have one result together. */
+const resultsOf = ({ testResults }) => {
+  const all = testResults.flatMap(({ name, status, assertionResults }) => {
     const file = relative(root, name)
-    const tests = assertionResults.map((test) => [`${file} > ${test.fullName}`, test.status])
-    return [[file, status], ...tests]
+    return [[file, status], ...assertionResults.map((test) => [`${file} > ${test.fullName}`, test.status])]
   })
+  const byName = Map.groupBy(all, ([name]) => name)
+  return [...byName].map(([name, results]) => [
+    name,
+    results
+      .map(([, status]) => status)
+      .sort()
+      .join(' and '),
+  ])
+}
 
 const usage = 'usage: npm run test:chance -- [--runs=N] [--seed=N] [--busy=N] [FILES]\n'
 
@@ -102,7 +110,9 @@ for (let run = 0; run < runs; run += 1) {
   for (const [name, status] of resultsOf(report)) seen.set(name, [...(seen.get(name) ?? []), status])
 }
 endBusy()
-const unsteady = [...seen].filter(([, results]) => results.includes('failed') || results.length !== runs)
+const isUnsteady = (results) =>
+  results.length !== runs || results.some((result) => result !== results[0] || result.includes('failed'))
+const unsteady = [...seen].filter(([, results]) => isUnsteady(results))
 for (const [name, results] of unsteady) process.stdout.write(`${results.join(', ').padEnd(20)} ${name}\n`)
 process.stdout.write(
   unsteady.length === 0

@@ -20,7 +20,8 @@ beforeAll(() => {
   write(
     'test/steady.test.ts',
     `import { expect, it } from 'vitest'
-    it('passes', () => expect(process.env.CROSSPOINT_TEST_DELAYS).toMatch(/^[45]$/))`,
+    it('passes', () => expect(process.env.CROSSPOINT_TEST_DELAYS).toMatch(/^[45]$/))
+    it('passes', () => {})`,
   )
   write(
     'test/unsteady.test.ts',
