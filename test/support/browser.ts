@@ -25,6 +25,8 @@ const options = [
   // Pages live for seconds: optimizing their scripts costs more processor time than it saves.
   '--js-flags=--no-opt,--no-maglev,--single-threaded-gc',
   '--in-process-gpu',
+  // SwiftShader sets a variable of the environment in the thread of that GPU while others read variables, and a start could crash.
+  '--disable-software-rasterizer',
   // Names below `.test` lead to this machine, as if DNS said so.
   '--host-resolver-rules=MAP *.test 127.0.0.1',
 ]
