@@ -2,7 +2,10 @@
 import { expect, it } from 'vitest'
 import type { Client } from '../support/client.ts'
 import { giveMany } from '../support/many-devices.ts'
+import { countOf } from '../support/run-length.ts'
 import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+
+const many = countOf(3000, 10_000)
 
 type Row = Record<string, unknown> & { username?: string; address?: string }
 
@@ -155,9 +158,9 @@ describeEngines('the export of a realm', (engine) => {
     expect(await eventsBehind(account, sequence)).toEqual(['device.edited', 'device.created'])
   })
 
-  it('has each of 10,000 devices once, and keeps nobody else waiting', async () => {
+  it(`has each of ${many} devices once, and keeps nobody else waiting`, async () => {
     const account = await world.account(world.reseller)
-    await giveMany(world, account, 10_000)
+    await giveMany(world, account, many)
     let left = 2
     const exports = Array.from({ length: left }, async () => {
       const { rows } = await exported(world.operator, { realm: account.realm, credentials: 'true' })
@@ -170,7 +173,7 @@ describeEngines('the export of a realm', (engine) => {
       expect(await world.operator.get('/v2/edge', { query })).toSucceed()
       answered += 1
     }
-    for (const counts of await Promise.all(exports)) expect(counts).toEqual([10_001, 10_001])
+    for (const counts of await Promise.all(exports)) expect(counts).toEqual([many + 1, many + 1])
     // More than the one that may have been sent before the exports began.
     expect(answered).toBeGreaterThan(1)
   })

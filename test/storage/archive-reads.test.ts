@@ -11,6 +11,7 @@ import { bareLeg, edge, idsOf, pagesOf, whole } from '../support/any-legs.ts'
 import { archiveAround, insertLegs } from '../support/call-archive.ts'
 import { describeEngines, openTestDatabase, sharedBySuite } from '../support/databases.ts'
 import { turnsDuring } from '../support/event-loop-turns.ts'
+import { someOf } from '../support/walk.ts'
 
 const month = 202601
 
@@ -77,7 +78,7 @@ describeEngines('Call records in files', (engine) => {
       return createInteractionStore(store, around.reading, tried)
     }
 
-    it.each([false, true])(
+    it.each(someOf(1, [false, true]))(
       'are looked for in so many records at a time (descending: %s)',
       async (descending) => {
         const { accountId, legs } = await archived(60, (at) => ({ owner_id: at % 30 === 7 ? 'u1' : 'u2' }))

@@ -72,7 +72,7 @@ describe.runIf(engines.includes('postgres'))('a store on a primary and a synchro
     await way.close()
   })
 
-  it.each(someOf(2, ['off', 'local', 'remote_write', 'on', 'remote_apply']))(
+  it.each(someOf(1, ['off', 'local', 'remote_write', 'on', 'remote_apply']))(
     'waits for disk and standby where role and database say synchronous_commit = %s',
     async (level) => {
       const strongest = level === 'remote_apply' ? 'remote_apply' : 'on'
