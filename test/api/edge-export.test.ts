@@ -158,7 +158,7 @@ describeEngines('the export of a realm', (engine) => {
     expect(await eventsBehind(account, sequence)).toEqual(['device.edited', 'device.created'])
   })
 
-  it(`has each of ${many} devices once, and keeps nobody else waiting`, async () => {
+  it(`contains each of ${many} devices once and does not block other requests`, async () => {
     const account = await world.account(world.reseller)
     await giveMany(world, account, many)
     let left = 2

@@ -156,7 +156,7 @@ describeAnyEngine('accounts in the console', (engine) => {
   })
 
   inFullRun(() => {
-    it('that do not exist or belong to somebody else show an error inside the console', async () => {
+    it('that do not exist or are not visible to the user show an error inside the console', async () => {
       const nowhere = 'f'.repeat(32)
       for (const id of isFullRun ? [nowhere, world.rival.id] : [world.rival.id]) {
         const { page } = await open(world.ada, 'devices', { account: { ...world.acme, id } })

@@ -68,7 +68,7 @@ describe('a body', () => {
   const put = (path: string, type: string, body: string, headers: Record<string, string> = {}) =>
     fetch(server.url + path, { method: 'PUT', body, headers: { 'content-type': type, ...headers } })
 
-  it.each(drawn)('of %s costs the server little, whoever sends it', async (_name, type, body) => {
+  it.each(drawn)('of %s costs the server little, with and without a token', async (_name, type, body) => {
     const statuses: number[] = []
     const send = async (headers: Record<string, string>) => {
       const answer = await put(`/v2/accounts/${session.masterId}/users`, type, body, headers)
@@ -84,7 +84,7 @@ describe('a body', () => {
     expect(cost).toBeLessThan(mostProcessorSeconds)
   })
 
-  it.each(drawn)('of %s is no better when it is small', async (_name, type, body) => {
+  it.each(drawn)('of %s costs the server little when it is small', async (_name, type, body) => {
     const cost = await costOf(server, async () => {
       for (let round = 0; round < 5; round += 1)
         await (await put('/v2/user_auth', type, body.slice(0, 65_000))).text()

@@ -383,7 +383,7 @@ const openCheckedStage = async (engine: Engine) => {
 
 type CheckedStage = Awaited<ReturnType<typeof openCheckedStage>>
 
-describeEngines('what an import is held against when it is finished', (engine) => {
+describeEngines('the checks of crosspoint import kazoo --finish', (engine) => {
   let stage: CheckedStage
 
   beforeAll(async () => {

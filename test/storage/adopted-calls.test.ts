@@ -54,7 +54,7 @@ describeEngines('Call records that are adopted into an archived month', (engine)
     return verdicts
   }
 
-  /** The ids of records that lie in the store, not in files. */
+  /** The ids of the records in the store, without those in archive files. */
   const storedIds = async (accountId: string) =>
     (await storedRows(place.store)).filter((row) => row.account_id === accountId).map(({ id }) => id)
 

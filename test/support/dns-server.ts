@@ -24,7 +24,7 @@ export interface AskedQuestion {
 export interface Mood {
   /** Milliseconds before each answer. */
   delayMs?: number
-  /** Answers wait for it. */
+  /** Each answer is sent after this promise resolves. */
   until?: Promise<unknown>
   /** Never answers. */
   silent?: boolean
