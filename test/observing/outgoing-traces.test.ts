@@ -15,6 +15,7 @@ import { legOf, nowOf, sendLegs } from '../support/legs.ts'
 import { createNumberSource } from '../support/numbers.ts'
 import { type ObjectServer, startObjectServer } from '../support/object-server.ts'
 import { rabbitmqProgram, startRabbitmq } from '../support/rabbitmq.ts'
+import { inFullRun } from '../support/run-length.ts'
 import { type SmtpServer, startSmtpServer } from '../support/smtp-server.ts'
 import { type CollectedSpan, type SpanCollector, startSpanCollector } from '../support/span-collector.ts'
 import { type StripeServer, startStripe } from '../support/stripe-server.ts'
@@ -139,12 +140,14 @@ describeAnyEngine('a call to somebody else', (engine) => {
     expect((await counted('stripe', '2xx')) - before).toBeGreaterThan(0)
   })
 
-  it('to Stripe that does not take the card has an error', async () => {
-    const { account, admin } = await customer('stripe')
-    await admin.put(`${account.path}/services/payment_tokens`, { payment_method: 'pm_card_chargeDeclined' })
-    const { trace, client } = traced(admin)
-    expect((await client.post(`${account.path}/services/topup`, { amount: 10 })).status).toBe(402)
-    expect(await spanOf(trace, 'POST stripe')).toMatchObject(httpCall(stripe.settings.api_url, 'POST', 402))
+  inFullRun(() => {
+    it('to Stripe that does not take the card has an error', async () => {
+      const { account, admin } = await customer('stripe')
+      await admin.put(`${account.path}/services/payment_tokens`, { payment_method: 'pm_card_chargeDeclined' })
+      const { trace, client } = traced(admin)
+      expect((await client.post(`${account.path}/services/topup`, { amount: 10 })).status).toBe(402)
+      expect(await spanOf(trace, 'POST stripe')).toMatchObject(httpCall(stripe.settings.api_url, 'POST', 402))
+    })
   })
 
   it('to a bookkeeper is one', async () => {
@@ -261,17 +264,19 @@ describeAnyEngine('a call to somebody else', (engine) => {
       expect(told).not.toContain(secret)
   })
 
-  it('to a bucket that refuses it has an error', async () => {
-    const { path, query } = await oldCalls()
-    const kept = [...objects.objects]
-    objects.objects.clear()
-    const { trace, client } = traced(world.operator)
-    expect((await client.get(path, { query })).status).toBe(503)
-    // Events of these calls wait for them.
-    for (const [key, bytes] of kept) objects.objects.set(key, bytes)
-    expect(await spanOf(trace, 'GET call_archive')).toMatchObject(
-      httpCall(objects.place.endpoint, 'GET', 404),
-    )
+  inFullRun(() => {
+    it('to a bucket that refuses it has an error', async () => {
+      const { path, query } = await oldCalls()
+      const kept = [...objects.objects]
+      objects.objects.clear()
+      const { trace, client } = traced(world.operator)
+      expect((await client.get(path, { query })).status).toBe(503)
+      // Events of these calls wait for them.
+      for (const [key, bytes] of kept) objects.objects.set(key, bytes)
+      expect(await spanOf(trace, 'GET call_archive')).toMatchObject(
+        httpCall(objects.place.endpoint, 'GET', 404),
+      )
+    })
   })
 
   const welcome = async (name: string) => {
@@ -300,18 +305,20 @@ describeAnyEngine('a call to somebody else', (engine) => {
     expect(JSON.stringify(collector.spans)).not.toContain('mail.test')
   })
 
-  it('to a mail server that takes no letter has an error', async () => {
-    smtp.refuseRecipient(`refused-${engine}@mail.test`, '550 no such person')
-    const { trace } = await welcome('refused')
-    expect(await spanOf(trace, 'SEND mail')).toMatchObject({
-      attributes: { 'error.type': 'refused', 'crosspoint.smtp_reply_code': 550 },
-      status: { code: 2 },
+  inFullRun(() => {
+    it('to a mail server that takes no letter has an error', async () => {
+      smtp.refuseRecipient(`refused-${engine}@mail.test`, '550 no such person')
+      const { trace } = await welcome('refused')
+      expect(await spanOf(trace, 'SEND mail')).toMatchObject({
+        attributes: { 'error.type': 'refused', 'crosspoint.smtp_reply_code': 550 },
+        status: { code: 2 },
+      })
+      expect(await spanOf(trace, 'errand mail')).toMatchObject({
+        attributes: { 'error.type': 'failed', 'crosspoint.errand_state': 'failed' },
+      })
+      expect(await counted('mail', 'refused')).toBe(1)
+      world.takeErrors()
     })
-    expect(await spanOf(trace, 'errand mail')).toMatchObject({
-      attributes: { 'error.type': 'failed', 'crosspoint.errand_state': 'failed' },
-    })
-    expect(await counted('mail', 'refused')).toBe(1)
-    world.takeErrors()
   })
 
   describe.skipIf(lacking)(`with RabbitMQ${lacking}`, () => {

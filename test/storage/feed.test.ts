@@ -194,7 +194,7 @@ describeEngines('the change feed', (engine) => {
     timeout: walkLimitMs,
   }, async () => {
     const unsuccessful: string[] = []
-    const routes = someOf(12, writingRoutes(world))
+    const routes = someOf(8, writingRoutes(world))
     for (const [number, route] of routes.entries()) {
       const name = nameOf(route)
       const stage = await setStage(world, name)
