@@ -111,7 +111,7 @@ describeAnyEngine('numbers in the console', (engine) => {
   })
 
   inFullRun(() => {
-    it('are dealt with several at once: what is refused is told number by number', async () => {
+    it('are changed several at once, and each refusal names its number', async () => {
       await makeNumber(world, world.acme, '+14155550400', { create_with_state: 'reserved' })
       const leaving = { number: '+14155550401', state: 'port_out', accountId: world.acme.id }
       await stockNumbers(world.server.store, [leaving])
@@ -119,7 +119,7 @@ describeAnyEngine('numbers in the console', (engine) => {
       await pressOn(page, page.getByRole('checkbox', { name: 'Choose +14155550400' }), 'Space')
       await pressOn(page, page.getByRole('checkbox', { name: 'Choose +14155550401' }), 'Space')
       await pressOn(page, page.getByRole('button', { name: 'Put into service' }))
-      const dialog = page.getByRole('dialog', { name: 'What became of each number' })
+      const dialog = page.getByRole('dialog', { name: 'Result for each number' })
       await dialog.getByText('1 done. 1 refused.').waitFor()
       await dialog.getByText('invalid state transition: from port_out to in_service').waitFor()
       await dialog.getByText('In service').waitFor()
@@ -128,9 +128,7 @@ describeAnyEngine('numbers in the console', (engine) => {
       expect(await state('+14155550400')).toBe('in_service')
       expect(await state('+14155550401')).toBe('port_out')
     })
-  })
 
-  inFullRun(() => {
     it('tell who may not add any why, and are released by who has them', async () => {
       await makeNumber(world, world.rival, '+14155550500')
       const { page } = await open(world.rex, 'numbers/new')
@@ -204,7 +202,7 @@ describeAnyEngine('numbers in the console', (engine) => {
       await pressOn(page, page.getByRole('link', { name: 'Numbers' }))
       await choose()
       await pressOn(page, page.getByRole('button', { name: 'Agree and go on' }))
-      const outcome = page.getByRole('dialog', { name: 'What became of each number' })
+      const outcome = page.getByRole('dialog', { name: 'Result for each number' })
       await outcome.getByText('1 done.').waitFor()
       await tabTo(page, outcome.getByRole('button', { name: 'Close' }).last())
       await page.keyboard.press('Enter')
@@ -230,7 +228,7 @@ describeAnyEngine('numbers in the console', (engine) => {
     await pressOn(page, page.getByRole('checkbox', { name: 'Choose +14155550105' }), 'Space')
     await expectForEverybody(page)
     await pressOn(page, page.getByRole('button', { name: 'Buy 1 number' }))
-    const outcome = page.getByRole('dialog', { name: 'What became of each number' })
+    const outcome = page.getByRole('dialog', { name: 'Result for each number' })
     await outcome.getByText('1 done.').waitFor()
     expect((await admin.get(pathOf(account, '+14155550105'))).data.state).toBe('in_service')
   })

@@ -140,9 +140,7 @@ describeAnyEngine('bulk work in the console', (engine) => {
       await page.getByRole('row', { name: /Find numbers Stopped/ }).waitFor()
       expect((await ada.get(tasksOf(ada))).data.map(({ status }: Json) => status)).not.toContain('executing')
     })
-  })
 
-  inFullRun(() => {
     it('input and output are saved as they are', async () => {
       const ada = await someone()
       const text = 'e164\r\n+14155550301\r\n'

@@ -218,7 +218,7 @@ const CollectionItem = open({
   _read_only: must(NumberMetadata),
 })
 
-/** What became of each number of a collection. `error` is an empty list when nothing failed. */
+/** The result for each number of a collection. `error` is an empty list when nothing failed. */
 export const CollectionOutcome = closed(
   { success: must(keyed(CollectionItem)), error: must(typed(['object', 'array'])) },
   { title: 'Outcome of a collection of phone numbers' },

@@ -66,7 +66,7 @@ const ResultCell = ({ result }: { result: NumberResult }) => {
   )
 }
 
-/** What became of each number of several. */
+/** The result for each of several numbers. */
 export const OutcomeDialog = ({
   results,
   onClose,
