@@ -443,10 +443,13 @@ export const buildWorld = async (
   const nextCredit = tally()
   let keyMade = clock.now()
   const takeSnapshot = createSnapshots(server.store, engine)
-  // What was counted before is settled first: its audit entries and charges are not those of what comes now.
+  // What was done before is settled first: counts, whose audit entries and charges are not those of what comes now, and
+  // what is left of removed runs.
   const snapshot = async () => {
     const waiting = await server.store.all('SELECT id FROM quantity_moves LIMIT 1')
     if (waiting.length > 0) await server.rounds.runNow('quantities')
+    const removed = await server.store.all("SELECT DISTINCT kind FROM long_runs WHERE state = 'removed'")
+    for (const { kind } of removed) await server.rounds.runNow(`${kind} leftovers`)
     return takeSnapshot()
   }
   const world = {
