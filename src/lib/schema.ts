@@ -65,6 +65,16 @@ export const keyedBy = <S extends TSchema>(pattern: string, values: S, notes?: T
     additionalProperties: false,
   })
 
+const multilineKey = 'x-multiline'
+
+/**
+ * Marks a text that may have line breaks and other control characters, or an object whose texts all may. Every other
+ * text of a request is one line: it may become part of a SIP message, a mail header, a file name or a log entry.
+ */
+export const multiline = { [multilineKey]: true } as const
+
+export const isMultiline = (schema: object) => multilineKey in schema
+
 /** Any object. */
 export const anyObject = (notes?: TSchemaOptions) =>
   Type.Unsafe<Record<string, unknown>>({ type: 'object', ...notes })

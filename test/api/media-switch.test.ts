@@ -48,7 +48,13 @@ describeAnyEngine('a media switch', (engine) => {
     const { store, areas } = world.server
     const mobileNumbers = areas.phoneNumbers.mobile
     const afterwards = createAfterwards(createTestLog().log)
-    const devices = createDevices({ store, mediaSwitch, mobileNumbers, afterwards })
+    const devices = createDevices({
+      store,
+      mediaSwitch,
+      mobileNumbers,
+      afterwards,
+      destinations: areas.resources.destinations,
+    })
     const made = await world.account()
     const account = await world.server.areas.accounts.get(made.id)
     const owner = (await world.user(made)).id
@@ -296,12 +302,11 @@ describe.skipIf(lacking)(`with Kamailio${lacking}`, () => {
 
     it('are sent what somebody writes, which begins no header of its own', async () => {
       const { admin, device, desk } = await equipped()
-      const event = 'message-summary\r\nX-Evil: 1 !!'
       const body = { content_type: 'text/plain', data: 'Voice-Message: 2/1' }
-      expect(await admin.put(device.path, { action: 'notify', data: { event, body } })).toSucceedWith(
-        'NOTIFY sent',
-        202,
-      )
+      const notify = (event: string) => admin.put(device.path, { action: 'notify', data: { event, body } })
+      const refused = await world.unchanged(() => notify('message-summary\r\nX-Evil: 1 !!'))
+      expect(refused).toBreak({ 'data.event': ['pattern'] })
+      expect(await notify('message-summary X-Evil: 1 !!')).toSucceedWith('NOTIFY sent', 202)
       const [notice] = await notices(desk)
       expect(notice?.value('Event')).toBe('message-summary X-Evil: 1')
       expect(notice?.value('X-Evil')).toBeUndefined()

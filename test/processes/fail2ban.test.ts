@@ -132,13 +132,13 @@ it('holds nothing against those who sign in, forget a token or ask for too much'
 })
 
 it('is led astray by nothing that a client chooses', async () => {
-  const forged = '"}\n{"level":"info","message":"sign-in refused","client_address":"192.0.2.1",'
-  const breaks = `a\u2028b\u0085${forged}\r\n`
+  const forged = '"}{"level":"info","message":"sign-in refused","client_address":"192.0.2.1",'
+  const breaks = `a\u2028b\u0085\n${forged}\r\n`
   const headers = { 'x-request-id': '192.0.2.2', 'user-agent': '192.0.2.3' }
   const lines = await linesOf(async () => {
-    await logIn(from('198.51.100.8', headers), { account_name: breaks })
+    await logIn(from('198.51.100.8', headers), { account_name: forged })
     await logIn(from('198.51.100.8', headers), { credentials: forged.slice(0, 64) })
-    await from('198.51.100.8', headers).put('/v2/api_auth', { api_key: breaks.slice(0, 64) })
+    await from('198.51.100.8', headers).put('/v2/api_auth', { api_key: forged.slice(0, 64) })
     await from('198.51.100.8', headers).get(`/v2/${encodeURIComponent(breaks)}`)
   })
   expect(lines.map(offenderIn)).toEqual([...Array(3).fill('198.51.100.8'), undefined])

@@ -498,6 +498,14 @@ describe('any JSON at all', () => {
     sip: open({ method: anyText({ default: 'password' }) }, { default: {} }),
   })
   const validate = createValidation(schema)
+  // JSON numbers hold larger integers only approximately.
+  const exactJson = fc
+    .jsonValue({ maxDepth: 2 })
+    .map((value) =>
+      JSON.parse(JSON.stringify(value), (_key, inner: unknown) =>
+        Number.isInteger(inner) && !Number.isSafeInteger(inner) ? 1 : inner,
+      ),
+    )
   const sound = fc.record(
     {
       name: fc.string({ minLength: 1, maxLength: 8, unit: 'grapheme-ascii' }),
@@ -507,7 +515,7 @@ describe('any JSON at all', () => {
       kind: fc.constantFrom('a', 'b'),
       keys: fc.dictionary(fc.nat().map(String), fc.record({ type: fc.string({ unit: 'grapheme-ascii' }) })),
       one: fc.oneof(fc.array(fc.integer()), fc.integer()),
-      sip: fc.record({ extra: fc.jsonValue({ maxDepth: 2 }) }).map(dropNulls),
+      sip: fc.record({ extra: exactJson }).map(dropNulls),
       zone: fc.constantFrom(...timezoneNames),
     },
     { requiredKeys: ['name'] },

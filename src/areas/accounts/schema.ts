@@ -13,6 +13,7 @@ import {
   id,
   integer,
   list,
+  multiline,
   must,
   number,
   open,
@@ -45,7 +46,7 @@ const fields = {
   access_lists: AccessList,
   addresses: Addresses,
   allowed_proxy_ips: AllowedProxies,
-  announcement: anyText({ description: 'Shown to the users of the account' }),
+  announcement: anyText({ ...multiline, description: 'Shown to the users of the account' }),
   available_apps: list(anyText(), {
     description: 'Apps of web clients, by name: what sign-ins of the account answer as apps',
   }),

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { choice, keyedBy } from '../../lib/schema.ts'
+import { choice, keyedBy, multiline } from '../../lib/schema.ts'
 import { address, flag, section, unit } from '../../settings/keys.ts'
 import { appIdForm, imageForm, longestImage } from './rules.ts'
 
@@ -13,7 +13,9 @@ const Words = Type.Object(
   {
     label: optionalText(128, 'How the app is called'),
     description: optionalText(2048, 'What it is for, in a sentence'),
-    extended_description: optionalText(16_384, 'The same at length'),
+    extended_description: Type.Optional(
+      Type.String({ maxLength: 16_384, ...multiline, description: 'The same at length' }),
+    ),
     features: Type.Optional(
       Type.Array(Type.String({ maxLength: 512 }), {
         maxItems: 50,

@@ -8,6 +8,7 @@ import {
   gregorian,
   id,
   integer,
+  multiline,
   must,
   number,
   open,
@@ -151,6 +152,7 @@ export const Cdr = open(
     presence_id: anyText(),
     user_agent: anyText(),
   },
-  { title: 'Call detail record' },
+  // Names that phones send may contain control characters, and every call must be recorded.
+  { ...multiline, title: 'Call detail record' },
 )
 export type Cdr = Static<typeof Cdr>

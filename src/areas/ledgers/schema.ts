@@ -1,6 +1,16 @@
 import type { Static } from 'typebox'
 import { mostDollars } from '../../lib/money.ts'
-import { anyObject, anyText, gregorian, integer, must, number, open, text } from '../../lib/schema.ts'
+import {
+  anyObject,
+  anyText,
+  gregorian,
+  integer,
+  multiline,
+  must,
+  number,
+  open,
+  text,
+} from '../../lib/schema.ts'
 
 const source = open({ service: must(text(1, 128)), id: must(text(1, 256)) })
 
@@ -18,7 +28,7 @@ export const LedgerRequest = open(
     amount: must(
       number({ exclusiveMinimum: 0, maximum: mostDollars, description: 'Dollars, at most four decimals' }),
     ),
-    description: text(0, 1024),
+    description: text(0, 1024, multiline),
     period: open({ start: gregorian('Begins'), end: gregorian('Ends') }),
     metadata: anyObject(),
   },

@@ -8,6 +8,7 @@ import {
   integer,
   keyed,
   list,
+  multiline,
   must,
   open,
   text,
@@ -51,8 +52,8 @@ export const NewNotification = open(
 export const Preview = open(
   {
     ...settings,
-    html: text(0, 400_000, { description: 'The HTML body, as it is or in base64' }),
-    plain: text(0, 200_000),
+    html: text(0, 400_000, { ...multiline, description: 'The HTML body, as it is or in base64' }),
+    plain: text(0, 200_000, multiline),
     macros: anyObject({ description: 'Values by name; others are examples' }),
   },
   { title: 'Notification draft' },

@@ -1,5 +1,16 @@
 import type { Static } from 'typebox'
-import { anyText, choice, integer, list, must, number, open, text, uniqueList } from '../../lib/schema.ts'
+import {
+  anyText,
+  choice,
+  integer,
+  list,
+  multiline,
+  must,
+  number,
+  open,
+  text,
+  uniqueList,
+} from '../../lib/schema.ts'
 
 // Amounts stay within 15 significant digits, so that the number in JSON is exactly the decimal it was written as.
 const mostDollars = 1_000_000
@@ -49,7 +60,7 @@ const fields = {
   }),
   account_id: anyText({ description: 'The reseller for whose customers alone it is' }),
   carrier: text(0, 256),
-  description: text(0, 4096),
+  description: text(0, 4096, multiline),
   iso_country_code: text(0, 16),
   rate_name: text(0, 256),
   rate_suffix: text(0, 256),

@@ -2,6 +2,7 @@ import type { Static, TSchema } from 'typebox'
 import { hasProblems, invalid, joinProblems, type Problems } from '../../lib/failure.ts'
 import { type Handover, isObject } from '../../lib/json.ts'
 import { dropNulls, dropPrivateKeys, mergePatch } from '../../lib/json-merge.ts'
+import { withKeptUrls, withoutEmptySecrets } from '../../lib/secrets.ts'
 import type { Soon } from '../../lib/soon.ts'
 import type { SettingsOf } from '../../settings/documents.ts'
 import type { Settings } from '../../settings/settings.ts'
@@ -51,13 +52,20 @@ export const withoutUnstored = (data: object, spec: Pick<Route['spec'], 'wishes'
 const docOf = (subject: unknown) =>
   typeof subject === 'object' && subject !== null && 'doc' in subject ? subject.doc : undefined
 
+/** What of a body is to be stored. */
+const writtenIn = (sent: object, { spec }: Route) => {
+  const data = dropPrivateKeys(withoutUnstored(sent, spec))
+  return spec.body && isObject(data) ? withoutEmptySecrets(spec.body, data) : data
+}
+
 /** The body as it would be stored: for PATCH the record with the change merged in. */
 const proposed = (exchange: Exchange, route: Route, subject: unknown) => {
   const sent = exchange.body.data ?? {}
-  const data = Array.isArray(sent) ? sent : dropPrivateKeys(withoutUnstored(sent, route.spec))
-  const doc = route.method === 'PATCH' ? docOf(subject) : undefined
-  if (doc && !Array.isArray(data)) return mergePatch(doc, data)
-  return dropNulls(data)
+  const data = Array.isArray(sent) ? sent : writtenIn(sent, route)
+  const before = docOf(subject)
+  const whole =
+    route.method === 'PATCH' && before && !Array.isArray(data) ? mergePatch(before, data) : dropNulls(data)
+  return isObject(whole) && isObject(before) ? withKeptUrls(whole, before) : whole
 }
 
 const topKeyOf = (path: string) => path.split('.', 1)[0]

@@ -1,8 +1,9 @@
 import type { ErrorObject } from 'ajv'
+import { singleLinePattern } from '../../lib/control-characters.ts'
 import type { Problem, Problems } from '../../lib/failure.ts'
 import { isObject, maxDepth } from '../../lib/json.ts'
 import { memberOf } from '../../lib/member.ts'
-import { isSecretKey } from '../../lib/secrets.ts'
+import { isSecretKey, maskUrls, unmaskedPattern } from '../../lib/secrets.ts'
 import type { Flaw, Segment } from './json-copy.ts'
 
 // How findings of the JSON Schema validator read in this API: which rule, with which fields, at which path.
@@ -51,7 +52,7 @@ const echoOfObject = (value: object) => {
 
 /** What of a refused value goes back to the sender: answers stay small whatever came in. */
 const echoOf = (value: unknown): unknown => {
-  if (typeof value === 'string') return shorten(value)
+  if (typeof value === 'string') return shorten(maskUrls(value))
   return typeof value === 'object' && value !== null ? echoOfObject(value) : value
 }
 
@@ -95,6 +96,18 @@ const describeType: Describe = (error) => {
   return { rule: 'type', message: `Value did not match type(s): ${target}`, target, value: error.data }
 }
 
+const describePattern: Describe = ({ params: { pattern }, data }) => {
+  if (pattern === unmaskedPattern) {
+    const message = 'The URL contains *** instead of a password or key: send the password or key again'
+    return { rule: 'wrong_format', message, value: data, format: 'uri' }
+  }
+  const message =
+    pattern === singleLinePattern
+      ? 'Text must be one line without control characters'
+      : `Failed to match pattern '${pattern}'`
+  return { rule: 'pattern', message, target: pattern, value: data }
+}
+
 const descriptions: Record<string, Describe> = {
   required: ({ params }) => ({
     rule: 'required',
@@ -126,12 +139,7 @@ const descriptions: Record<string, Describe> = {
   minProperties: bound('minProperties', (limit) => `The object must have at least ${limit} keys`),
   maxProperties: bound('maxProperties', (limit) => `The object must not have more than ${limit} keys`),
   uniqueItems: ({ data }) => ({ rule: 'uniqueItems', message: 'List of items is not unique', value: data }),
-  pattern: ({ params, data }) => ({
-    rule: 'pattern',
-    message: `Failed to match pattern '${params.pattern}'`,
-    target: params.pattern,
-    value: data,
-  }),
+  pattern: describePattern,
   format: describeFormat,
   additionalProperties: ({ params, data, parentSchema }) => ({
     rule: 'additionalProperties',

@@ -1,11 +1,12 @@
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import { Ajv, type AnySchema, type ErrorObject, type ValidateFunction } from 'ajv'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
 import type { Static, TSchema } from 'typebox'
 import type { Problems } from '../../lib/failure.ts'
 import type { Handover, Json } from '../../lib/json.ts'
 import { isTimezone } from '../../lib/timezones.ts'
 import { isEmailAddress } from '../../mail/email-address.ts'
-import { copyJson, type JsonCopy, takeJson } from './json-copy.ts'
+import { copyJson, isExactNumber, type JsonCopy, takeJson } from './json-copy.ts'
+import { withTextRules } from './text-rules.ts'
 import { createProblemReport, segmentsOf } from './validation-problems.ts'
 
 interface Judgement<T> {
@@ -73,7 +74,7 @@ const numeric = /^[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i
 
 const castText: Record<string, (text: string) => unknown> = {
   integer: (text) => (numeric.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : undefined),
-  number: (text) => (numeric.test(text) && Number.isFinite(Number(text)) ? Number(text) : undefined),
+  number: (text) => (numeric.test(text) && isExactNumber(Number(text)) ? Number(text) : undefined),
   boolean: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
 }
 
@@ -141,8 +142,9 @@ const report = (copied: JsonCopy, errors: readonly ErrorObject[]) => {
 
 /** A judge of data by a schema. The schema is compiled when the first document comes. */
 export const createValidation = <S extends TSchema>(schema: S): Validation<Static<S>> => {
-  const judgeAll = once(() => exhaustive().compile(schema))
-  const judgeHastily = once(() => hasty().compile(schema))
+  const judged = once(() => withTextRules(schema) as AnySchema)
+  const judgeAll = once(() => exhaustive().compile(judged()))
+  const judgeHastily = once(() => hasty().compile(judged()))
   return (data, manner = 'lenient', handover = 'lent') => {
     const copied = taken(data, handover)
     const isHasty = copied.values > manyValues

@@ -8,6 +8,7 @@ import {
   gregorian,
   integer,
   list,
+  multiline,
   must,
   number,
   open,
@@ -91,6 +92,6 @@ export const CreditRequest = open({
     maximum: mostDollars,
     description: 'Dollars; all that is left unless given',
   }),
-  reason: text(1, 1024),
+  reason: text(1, 1024, multiline),
 })
 export type CreditRequest = Static<typeof CreditRequest>

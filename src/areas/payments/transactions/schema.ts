@@ -1,11 +1,21 @@
 import type { Static } from 'typebox'
-import { anyObject, anyText, choice, integer, must, number, open, text } from '../../../lib/schema.ts'
+import {
+  anyObject,
+  anyText,
+  choice,
+  integer,
+  multiline,
+  must,
+  number,
+  open,
+  text,
+} from '../../../lib/schema.ts'
 
 /** Money that the vendor of a bookkeeper takes or gives back. The amount is judged by itself: it has words of its own. */
 export const TransactionRequest = open(
   {
     amount: number({ description: 'Dollars, at most four decimals; required' }),
-    description: text(0, 1024),
+    description: text(0, 1024, multiline),
     metadata: anyObject(),
     order_id: text(1, 128, { description: 'Of whoever asks' }),
     transaction_id: text(1, 64, {

@@ -10,6 +10,7 @@ import {
   keyed,
   keyedBy,
   list,
+  multiline,
   must,
   number,
   open,
@@ -100,7 +101,7 @@ export const MessagePrices = open({
 const Items = keyed(keyed(ItemPlan), { description: 'Category -> item (or _all) -> how it is priced' })
 
 const parts = {
-  description: text(0, 1024),
+  description: text(0, 1024, multiline),
   category: text(1, 128),
   merge: open({
     strategy: choice(['simple', 'recursive', 'cumulative']),
