@@ -17,7 +17,8 @@ export const bracketed = (host: string) => {
   return address.family === 6 ? `[${text}]` : text
 }
 
-interface Place {
+/** What a SIP URI says: nothing else of it counts. */
+export interface SipPlace {
   host: string
   port?: number | undefined
   transport?: 'udp' | 'tcp' | 'tls' | undefined
@@ -26,7 +27,7 @@ interface Place {
 }
 
 /** `sip:user@host:port;transport=tcp`, as far as these are known. */
-export const sipAddress = ({ host, port, transport, user }: Place) =>
+export const sipAddress = ({ host, port, transport, user }: SipPlace) =>
   [
     'sip:',
     user === undefined ? '' : `${user}@`,
@@ -35,17 +36,36 @@ export const sipAddress = ({ host, port, transport, user }: Place) =>
     transport === undefined ? '' : `;transport=${transport}`,
   ].join('')
 
-const written =
-  /^(sips?):(?:([^@\s<>",;?]+)@)?(\[[0-9A-Fa-f:.]+\]|[^:;?@\s<>",[\]]+)(?::(\d{1,5}))?(?:;([^\s<>",?]*))?$/i
+// A user has no characters that SIP escapes. Parameters such as maddr and headers such as Route name further hosts: only
+// those are accepted that name none.
+const userCharacters = 'A-Za-z0-9+._~*#!&=$-'
+
+const sipUser = new RegExp(`^[${userCharacters}]{1,64}$`)
+
+/** Whether a text can be the user of a SIP URI as it is: it has no signs that mean something else there. */
+export const isSipUser = (text: string) => sipUser.test(text)
+
+const written = new RegExp(
+  `^(sips?):(?:([${userCharacters}]{1,64})@)?(\\[[0-9A-Fa-f:.]+\\]|[^:;?@\\s<>",[\\]]+)` +
+    '(?::(\\d{1,5}))?((?:;(?:transport=(?:udp|tcp|tls)|user=phone|lr))*)$',
+  'i',
+)
 
 const transports = ['udp', 'tcp', 'tls'] as const
 
-/** What a SIP address says; undefined where it is none, or names no host. */
-export const sipPlaceIn = (text: string): Place | undefined => {
-  const [, scheme = '', user, bare = '', port, parameters = ''] = written.exec(text) ?? []
+/** What a SIP URI says; undefined where it is none, or has parameters that may name another host. */
+export const sipPlaceIn = (text: string): SipPlace | undefined => {
+  const [, scheme = '', name, bare = '', digits, parameters = ''] = written.exec(text) ?? []
   const host = bare.replace(/^\[(.*)\]$/, '$1')
-  if (host === '' || !isSipHost(host)) return undefined
-  const said = /(?:^|;)transport=(\w+)/i.exec(parameters)?.[1]?.toLowerCase()
-  const transport = scheme.toLowerCase() === 'sips' ? 'tls' : transports.find((one) => one === said)
-  return { host, port: port === undefined ? undefined : Number(port), transport, user }
+  const port = digits === undefined ? undefined : Number(digits)
+  if (host === '' || !isSipHost(host) || port === 0 || (port ?? 0) > 65_535) return undefined
+  const said = parameters.toLowerCase().split(';')
+  const isSecure = scheme.toLowerCase() === 'sips'
+  const transport = isSecure ? 'tls' : transports.find((one) => said.includes(`transport=${one}`))
+  return {
+    host,
+    ...(port === undefined ? {} : { port }),
+    ...(transport === undefined ? {} : { transport }),
+    ...(name === undefined ? {} : { user: name }),
+  }
 }

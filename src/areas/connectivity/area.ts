@@ -18,8 +18,8 @@ export const connectivityArea = area({
     devices: devicesArea,
     resources: resourcesArea,
   },
-  create(tools, { accounts, phoneNumbers: { numbers }, devices, resources }) {
-    const trunks = createTrunks({ ...tools, numbers, accounts, resources, sip: devices.claims })
+  create(tools, { accounts, phoneNumbers: { numbers }, devices, resources: { destinations } }) {
+    const trunks = createTrunks({ ...tools, numbers, accounts, destinations, sip: devices.claims })
     return {
       offers: trunks,
       routes: connectivityRoutes(trunks),

@@ -1,9 +1,6 @@
-import { type AccountRecord, type Actor, isSuperduper } from '../../auth/identity.ts'
-import { parseAddress } from '../../lib/cidr.ts'
+import type { AccountRecord } from '../../auth/identity.ts'
 import { failure, joinProblems, type Problems } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
-import { bracketed, isSipHost } from '../../lib/sip-host.ts'
-import type { Outgoing } from '../../outgoing/client.ts'
 import { type Author, ChangeSet, conflict, systemScope } from '../../storage/change-set.ts'
 import { readsOf } from '../../storage/collection.ts'
 import type { Store } from '../../storage/store.ts'
@@ -12,15 +9,14 @@ import type { Accounts } from '../accounts/operations.ts'
 import { type Adoption, adoptingInto } from '../adoption.ts'
 import type { SipClaims } from '../devices/operations.ts'
 import type { Numbers } from '../phone-numbers/operations.ts'
-import type { Resources } from '../resources/operations.ts'
-import { insideProblem } from '../resources/rules.ts'
+import type { Destinations } from '../resources/destinations/operations.ts'
 import {
   addressOf,
   type ConnectivityDoc,
   connectivityProblems,
+  destinationsOf,
   didsOf,
   endedUsers,
-  hostsOf,
   isServerOn,
   serverName,
   storedHalf,
@@ -35,11 +31,10 @@ import { type ConnectivityRecord, createConnectivityStore } from './store.ts'
 
 interface Tools {
   store: Store
-  outgoing: Pick<Outgoing, 'mayCall'>
   mediaSwitch: Pick<MediaSwitch, 'endRegistrations'>
   numbers: Numbers
   accounts: Pick<Accounts, 'find'>
-  resources: Pick<Resources, 'isCarriers'>
+  destinations: Pick<Destinations, 'problems'>
   /** The names that trunks share with devices. */
   sip: SipClaims
 }
@@ -47,7 +42,6 @@ interface Tools {
 export type { ConnectivityRecord, TrunkTarget }
 
 interface Proposal {
-  actor: Actor
   account: AccountRecord
   data: Partial<Connectivity>
   own?: ConnectivityRecord | undefined
@@ -104,7 +98,7 @@ export type Trunks = ReturnType<typeof createTrunks>
 
 /** Trunks: the PBX servers of accounts, and the numbers whose calls they take. */
 export const createTrunks = (tools: Tools) => {
-  const { store, outgoing, mediaSwitch, numbers, accounts, resources, sip } = tools
+  const { store, mediaSwitch, numbers, accounts, destinations, sip } = tools
   const trunks = createConnectivityStore(store, sip)
   const { records } = store
 
@@ -136,26 +130,6 @@ export const createTrunks = (tools: Tools) => {
     return holder && holder.id !== account.id
       ? taken('account.auth_realm', 'SIP realm belongs to another account', realm)
       : {}
-  }
-
-  /** What of hosts a customer may not say: where nobody of the internet stands, and where a carrier does. */
-  const hostProblem = async (
-    { path, host }: { path: string; host: string },
-    actor: Actor,
-  ): Promise<Problems> => {
-    const address = parseAddress(host)
-    if (address && (await resources.isCarriers(address)))
-      return taken(path, 'The address belongs to a carrier', host)
-    if (isSuperduper(actor) || (await outgoing.mayCall(`http://${bracketed(host)}`))) return {}
-    return insideProblem(path, host)
-  }
-
-  const hostProblems = async ({ actor, data, own }: Proposal): Promise<Problems> => {
-    const had = new Set(hostsOf(own?.doc ?? {}).map(({ host }) => host))
-    const found = hostsOf(data)
-      .filter(({ host }) => isSipHost(host) && !had.has(host))
-      .map((host) => hostProblem(host, actor))
-    return joinProblems(...(await Promise.all(found)))
   }
 
   /** Numbers that already lead elsewhere, to a callflow or a mobile device, or to other trunks of the account. */
@@ -275,7 +249,7 @@ export const createTrunks = (tools: Tools) => {
         connectivityProblems(data, normalize),
         await uniqueProblems(account, doc, own),
         await realmProblems(account, doc, own),
-        await hostProblems(proposal),
+        await destinations.problems(account, destinationsOf(data), own ? destinationsOf(own.doc) : []),
         await numberProblems(account, doc, own),
       )
     },

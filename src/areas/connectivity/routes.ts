@@ -14,8 +14,7 @@ type Judged = Call<string, Partial<Connectivity>, ConnectivityRecord>
 export const connectivityRoutes = (trunks: Trunks): Route[] => {
   const subject = ({ path }: Pick<OneTrunk, 'path'>) => trunks.get(path.account_id, path.connectivity_id)
 
-  const judge = ({ actor, account, data, subject: own }: Judged) =>
-    trunks.judge({ actor, account, data, own })
+  const judge = ({ account, data, subject: own }: Judged) => trunks.judge({ account, data, own })
 
   const change = async ({ author, account, subject: trunk, data }: OneTrunk) =>
     one(await trunks.replace(author, account, trunk, data))
@@ -37,7 +36,7 @@ export const connectivityRoutes = (trunks: Trunks): Route[] => {
     put(onAccount, {
       summary: 'Create trunks of an account',
       ...writing,
-      judge: ({ actor, account, data }) => trunks.judge({ actor, account, data }),
+      judge: ({ account, data }) => trunks.judge({ account, data }),
       run: async ({ author, account, data }) => made(await trunks.create(author, account, data)),
     }),
     get(oneTrunk, {

@@ -3,7 +3,8 @@ import { formatAddress, parseAddress } from '../../lib/cidr.ts'
 import { normalizeNumber } from '../../lib/e164.ts'
 import { joinProblems, type Problems } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
-import { isSipHost, sipAddress, sipPlaceIn } from '../../lib/sip-host.ts'
+import { sipAddress, sipPlaceIn } from '../../lib/sip-host.ts'
+import type { WrittenDestination } from '../resources/destinations/rules.ts'
 import { headerProblems } from '../resources/rules.ts'
 import { type Connectivity, connectivityReadOnly, type inboundFormats, type Server } from './schema.ts'
 
@@ -128,22 +129,6 @@ const authProblems = (server: Server, path: string): Problems => {
   return { [`${path}.ip`]: { wrong_format: { message: 'Must be an IP address', format: 'ip', value: ip } } }
 }
 
-const hostProblems = ({ options }: Server, path: string): Problems => {
-  const host = options?.ip
-  if (host === undefined || isSipHost(host)) return {}
-  const message = 'Must be a host name or an address'
-  return { [`${path}.options.ip`]: { wrong_format: { message, format: 'hostname', value: host } } }
-}
-
-const failoverProblems = (failover: Did['failover'], path: string): Problems =>
-  failover?.sip === undefined || sipPlaceIn(failover.sip)
-    ? {}
-    : {
-        [`${path}.failover.sip`]: {
-          wrong_format: { message: 'Must be a SIP address', format: 'uri', value: failover.sip },
-        },
-      }
-
 const formatProblems = (server: Server, path: string): Problems =>
   server.options?.inbound_format === 'username' && server.auth.auth_user === undefined
     ? required(`${path}.auth.auth_user`, 'auth_user')
@@ -151,17 +136,12 @@ const formatProblems = (server: Server, path: string): Problems =>
 
 const serverProblems = (server: Server, index: number): Problems => {
   const path = `servers.${index}`
-  const { options, DIDs = {} } = server
+  const { options } = server
   return joinProblems(
     authProblems(server, `${path}.auth`),
-    hostProblems(server, path),
     formatProblems(server, path),
-    failoverProblems(options?.failover, `${path}.options`),
     ...(options?.sip_headers ?? []).map((headers, at) =>
       headerProblems(`${path}.options.sip_headers.${at}`, headers),
-    ),
-    ...Object.entries(DIDs).map(([number, { failover }]) =>
-      failoverProblems(failover, `${path}.DIDs.${number}`),
     ),
   )
 }
@@ -218,26 +198,24 @@ export const connectivityProblems = (
   normalize: (text: string) => string,
 ): Problems => joinProblems(...(doc.servers ?? []).map(serverProblems), repetitionProblems(doc, normalize))
 
-/** Every host that trunks name, and where. */
-export const hostsOf = ({ servers = [] }: Partial<Connectivity>): { path: string; host: string }[] =>
+/** Every host and SIP URI of trunks to which calls may be sent. */
+export const destinationsOf = ({ servers = [] }: Partial<Connectivity>): WrittenDestination[] =>
   servers.flatMap((server, index) => {
     const path = `servers.${index}`
-    const address = addressOf(server)
-    const host = server.options?.ip
+    const hosts = { 'auth.ip': addressOf(server), 'options.ip': server.options?.ip }
     return [
-      ...(address === undefined ? [] : [{ path: `${path}.auth.ip`, host: address }]),
-      ...(host === undefined ? [] : [{ path: `${path}.options.ip`, host }]),
-      ...failoverHost(`${path}.options`, server.options?.failover),
+      ...Object.entries(hosts).flatMap(([field, text]) =>
+        text === undefined ? [] : [{ path: `${path}.${field}`, form: 'host' as const, text }],
+      ),
+      ...failoverDestination(`${path}.options`, server.options?.failover),
       ...Object.entries(server.DIDs ?? {}).flatMap(([number, { failover }]) =>
-        failoverHost(`${path}.DIDs.${number}`, failover),
+        failoverDestination(`${path}.DIDs.${number}`, failover),
       ),
     ]
   })
 
-const failoverHost = (path: string, failover: Did['failover']) => {
-  const place = failover?.sip === undefined ? undefined : sipPlaceIn(failover.sip)
-  return place ? [{ path: `${path}.failover.sip`, host: place.host }] : []
-}
+const failoverDestination = (path: string, failover: Did['failover']): WrittenDestination[] =>
+  failover?.sip === undefined ? [] : [{ path: `${path}.failover.sip`, form: 'uri', text: failover.sip }]
 
 /** Where calls go that a server does not take: to a number, or to somebody at a host. */
 export interface Failover {

@@ -1,5 +1,6 @@
 import { area } from '../area.ts'
 import { phoneNumbersArea } from '../phone-numbers/area.ts'
+import { resourcesArea } from '../resources/area.ts'
 import { deviceFailures } from './failures.ts'
 import { createDevices } from './operations.ts'
 import { deviceRoutes } from './routes.ts'
@@ -8,10 +9,10 @@ import { Device } from './schema.ts'
 /** Phones, and what they sign in to the switch with. */
 export const devicesArea = area({
   name: 'devices',
-  needs: { phoneNumbers: phoneNumbersArea },
+  needs: { phoneNumbers: phoneNumbersArea, resources: resourcesArea },
   failures: deviceFailures,
-  create(tools, { phoneNumbers }) {
-    const devices = createDevices({ ...tools, mobileNumbers: phoneNumbers.mobile })
+  create(tools, { phoneNumbers, resources: { destinations } }) {
+    const devices = createDevices({ ...tools, destinations, mobileNumbers: phoneNumbers.mobile })
     return {
       offers: devices,
       routes: deviceRoutes(devices, tools.store.records),

@@ -8,8 +8,10 @@ import type { Store } from '../../storage/store.ts'
 import type { MediaSwitch, Notice, Phone } from '../../switch/media-switch.ts'
 import { type Adoption, adoptingInto } from '../adoption.ts'
 import type { MobileNumbers } from '../phone-numbers/operations.ts'
+import type { Destinations } from '../resources/destinations/operations.ts'
 import {
   type DeviceDoc,
+  destinationsOf,
   deviceProblems,
   endsRegistration,
   isRegistrable,
@@ -36,6 +38,7 @@ interface Tools {
   store: Store
   mediaSwitch: MediaSwitch
   mobileNumbers: MobileNumbers
+  destinations: Pick<Destinations, 'problems'>
   afterwards: Afterwards
 }
 
@@ -78,7 +81,7 @@ export type SipClaims = typeof sipClaims
 
 export type Devices = ReturnType<typeof createDevices>
 
-export const createDevices = ({ store, mediaSwitch, mobileNumbers, afterwards }: Tools) => {
+export const createDevices = ({ store, mediaSwitch, mobileNumbers, destinations, afterwards }: Tools) => {
   const devices = createDeviceStore(store)
   const { records } = store
 
@@ -237,6 +240,7 @@ export const createDevices = ({ store, mediaSwitch, mobileNumbers, afterwards }:
         await realmProblems(account, doc, own),
         await ownerProblems(account, doc, own),
         await mobileProblems(account, doc, own),
+        await destinations.problems(account, destinationsOf(doc), own ? destinationsOf(own.doc) : []),
         deviceProblems(doc, own?.doc, { mayRetype: isSuperduper(actor) }),
       )
     },

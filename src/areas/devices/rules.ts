@@ -6,6 +6,7 @@ import type { Problems } from '../../lib/failure.ts'
 import { isObject, type Json } from '../../lib/json.ts'
 import { memberOf } from '../../lib/member.ts'
 import { deviceLimitProblems } from '../../lib/packet-limits.ts'
+import type { WrittenDestination } from '../resources/destinations/rules.ts'
 import { type Device, deviceReadOnly } from './schema.ts'
 
 /** What is stored of a device. */
@@ -102,6 +103,28 @@ export const sipIdentityOf = ({ sip }: Partial<DeviceDoc>): SipIdentity | undefi
 
 /** The address that a device is known by. */
 export const sipAddressOf = ({ sip }: Partial<DeviceDoc>) => (sip?.method === 'ip' ? sip.ip : undefined)
+
+const isSipUri = (text: string) => /^sips?:|@/i.test(text)
+
+/** Every host and SIP URI of a device to which calls may be sent. */
+export const destinationsOf = ({ sip = {} }: Partial<DeviceDoc>): WrittenDestination[] => {
+  const { method, ip, route, proxy, forward, static_route: staticRoute, static_invite: staticInvite } = sip
+  const uris = { route, static_route: staticRoute, static_invite: staticInvite }
+  const hosts = { proxy, forward, ...(method === 'ip' && ip && parseAddress(ip) ? { ip } : {}) }
+  return [
+    // A static route may be a number or a user alone.
+    ...Object.entries(uris)
+      .filter(([field, text]) => text && (field === 'route' || isSipUri(text)))
+      .map(([field, text]) => ({ path: `sip.${field}`, form: 'uri' as const, text: text ?? '' })),
+    ...Object.entries(hosts)
+      .filter(([, text]) => text)
+      .map(([field, text]) => ({
+        path: `sip.${field}`,
+        form: isSipUri(text ?? '') ? ('uri' as const) : ('host' as const),
+        text: text ?? '',
+      })),
+  ]
+}
 
 /** The mobile number, as the number areas key it. */
 export const mobileNumberOf = ({ mobile }: Partial<DeviceDoc>) =>

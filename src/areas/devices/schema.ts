@@ -19,6 +19,7 @@ import {
   integer,
   keyedBy,
   list,
+  multiline,
   must,
   open,
   text,
@@ -171,7 +172,7 @@ export const Notify = open({
   data: must(
     open({
       event: must(text(1, 256)),
-      body: open({ content_type: must(text(1, 256)), data: must(anyText()) }),
+      body: open({ content_type: must(text(1, 256)), data: must(anyText(multiline)) }),
     }),
   ),
 })

@@ -4,8 +4,11 @@ import { area } from '../area.ts'
 import { cdrsArea } from '../cdrs/area.ts'
 import { connectivityArea } from '../connectivity/area.ts'
 import { devicesArea } from '../devices/area.ts'
+import { phoneNumbersArea } from '../phone-numbers/area.ts'
 import { rateLimitsArea } from '../rate-limits/area.ts'
 import { resourcesArea } from '../resources/area.ts'
+import { createCarrierDecisions } from './carriers/operations.ts'
+import { edgeCarrierRoutes } from './carriers/routes.ts'
 import { createEdgeExport } from './export/operations.ts'
 import { edgeExportRoutes } from './export/routes.ts'
 import { createEdge } from './operations.ts'
@@ -24,14 +27,21 @@ export const edgeArea = area({
     resources: resourcesArea,
     trunks: connectivityArea,
     cdrs: cdrsArea,
+    phoneNumbers: phoneNumbersArea,
   },
-  create({ store, feed, refusals, validate }, { cdrs: { intake }, ...needs }) {
+  create({ store, feed, refusals, validate }, { cdrs: { intake }, phoneNumbers: { numbers }, ...needs }) {
     const edge = createEdge({ records: store.records, ...needs })
     const reporting = createEdgeReporting({ edge, intake, refusals, validate })
+    const carriers = createCarrierDecisions({ ...needs, numbers })
     const edgeExport = createEdgeExport({ store, feed, edge, ...needs })
     return {
-      offers: edge,
-      routes: [...edgeRoutes(edge), ...edgeExportRoutes(edgeExport), ...edgeReportRoutes(reporting)],
+      offers: { edge, carriers },
+      routes: [
+        ...edgeRoutes(edge),
+        ...edgeCarrierRoutes(carriers),
+        ...edgeExportRoutes(edgeExport),
+        ...edgeReportRoutes(reporting),
+      ],
     }
   },
 })

@@ -3,9 +3,9 @@ import { type Address, parseAddress } from '../../lib/cidr.ts'
 import type { Records } from '../../storage/records.ts'
 import type { Accounts } from '../accounts/operations.ts'
 import type { DeviceRecord } from '../devices/operations.ts'
+import type { CarrierDecisions } from '../edge/carriers/operations.ts'
 import type { Edge } from '../edge/operations.ts'
 import type { EdgeAnswer } from '../edge/schema.ts'
-import type { Resources } from '../resources/operations.ts'
 import { holderOf, internalId } from '../routing/callers/rules.ts'
 import type { Routing } from '../routing/operations.ts'
 import { type Action, actionsFor, callDocument, refusing } from './dialplan/rules.ts'
@@ -18,7 +18,7 @@ interface Tools {
   accounts: Accounts
   edge: Pick<Edge, 'decide' | 'senderOf'>
   routing: Routing
-  carriers: Pick<Resources, 'decide'>
+  carriers: CarrierDecisions
 }
 
 /** Contexts of the dialplan that are ours. In others FreeSWITCH has extensions of its own. */

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import { anyText, must, open } from '../../lib/schema.ts'
+import { anyText, multiline, must, open } from '../../lib/schema.ts'
 
 /** What `mod_xml_curl` posts, as far as it is read. */
 export const SwitchQuestion = open(
@@ -21,6 +21,6 @@ export const SwitchQuestion = open(
     variable_sip_from_host: anyText({ description: 'dialplan: the realm that a caller names who has not' }),
     variable_sip_user_agent: anyText({ description: 'dialplan: what sent the call' }),
   },
-  { title: 'Question of FreeSWITCH' },
+  { ...multiline, title: 'Question of FreeSWITCH' },
 )
 export type SwitchQuestion = Static<typeof SwitchQuestion>

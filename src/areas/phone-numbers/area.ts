@@ -5,6 +5,7 @@ import { accountsArea } from '../accounts/area.ts'
 import { accountLeaving } from '../accounts/signals.ts'
 import { area } from '../area.ts'
 import { configsArea } from '../configs/area.ts'
+import { resourcesArea } from '../resources/area.ts'
 import { servicesArea } from '../services/area.ts'
 import { createNumberAdoptions } from './adopting/operations.ts'
 import { createStockAdoption } from './adopting/stock.ts'
@@ -39,11 +40,13 @@ const accountsAtOnce = 8
 /** The inventory of telephone numbers: how they are found, bought, used and given back. */
 export const phoneNumbersArea = area({
   name: 'phoneNumbers',
-  needs: { accounts: accountsArea, configs: configsArea, services: servicesArea },
+  needs: { accounts: accountsArea, configs: configsArea, services: servicesArea, resources: resourcesArea },
   settings: numberSettings,
   accountSettings: numberAccountSettings,
   failures: numberFailures,
-  create(tools, { accounts, configs, services: { quantities, services, foresight } }) {
+  create(tools, needs) {
+    const { accounts, configs, resources } = needs
+    const { quantities, services, foresight } = needs.services
     const { store, settings } = tools
     const provider = { ...storedOnly }
     const findAccount = (id: string) => accounts.find(id)
@@ -58,6 +61,7 @@ export const phoneNumbersArea = area({
       clock: store.clock,
       settings,
       provider,
+      destinations: resources.destinations,
       findAccount,
       resellerSettings,
       messagesOf: async (account) => (await services.rest(account)).im ?? {},

@@ -1,42 +1,42 @@
 import { hash } from 'node:crypto'
 import { type AccountRecord, type Actor, isSuperduper } from '../../auth/identity.ts'
-import type { Dns } from '../../dns/dns.ts'
 import { type Address, formatAddress } from '../../lib/cidr.ts'
 import { joinProblems, type Problems } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
-import { bracketed, isSipHost, sipAddress } from '../../lib/sip-host.ts'
+import { bracketed, sipAddress } from '../../lib/sip-host.ts'
 import type { Outgoing } from '../../outgoing/client.ts'
 import { type Author, ChangeSet, systemScope } from '../../storage/change-set.ts'
 import { readsOf } from '../../storage/collection.ts'
 import type { Store } from '../../storage/store.ts'
 import { type Adoption, adoptingInto } from '../adoption.ts'
-import { createCarrierHosts } from './hosts/operations.ts'
-import { comesFrom, isOneOf } from './hosts/rules.ts'
+import type { Destinations } from './destinations/operations.ts'
+import type { WrittenDestination } from './destinations/rules.ts'
+import type { CarrierHosts } from './hosts/operations.ts'
+import { comesFrom, isOneOf, plainHost } from './hosts/rules.ts'
 import {
   type CallQuestion,
   type Carrier,
-  type CarrierQuestion,
   type Choice,
   carrierOf,
   chooseGateways,
   compileCarrier,
   failoverCodesOf,
   hostsOf,
-  insideProblem,
   isAmong,
   type Origin,
+  type ResourceDoc,
   resourceProblems,
   storedHalf,
 } from './rules.ts'
-import { type CarrierAnswer, type Gateway, Resource } from './schema.ts'
-import { createResourceStore, type ResourceRecord } from './store.ts'
+import { type Gateway, Resource } from './schema.ts'
+import type { ResourceHidden, ResourceRecord, ResourceStore } from './store.ts'
 
 interface Tools {
   store: Store
-  dns: Pick<Dns, 'find'>
+  resources: ResourceStore
+  hosts: CarrierHosts
+  destinations: Destinations
   outgoing: Pick<Outgoing, 'mayCall'>
-  /** The account that has a number, however it is written. */
-  accountOfNumber(number: string): Promise<AccountRecord | undefined>
 }
 
 export type { CallQuestion, ResourceRecord }
@@ -97,10 +97,6 @@ interface Proposal {
 
 const standardProgressSeconds = 10
 
-// As long as other answers to edges; shorter while a host name that would decide is not found yet.
-const maxAgeSeconds = 60
-const unsureSeconds = 5
-
 // Nobody waits until more have failed.
 const mostTargets = 20
 
@@ -133,15 +129,34 @@ const chainOf = ({ id, hidden: { tree } }: AccountRecord) => [id, ...tree.toReve
 export type Resources = ReturnType<typeof createResources>
 
 /** Carriers: who takes calls to numbers outside, and who brings them. */
-export const createResources = ({ store, dns, outgoing, accountOfNumber }: Tools) => {
-  const resources = createResourceStore(store)
-  const hosts = createCarrierHosts({ clock: store.clock, dns })
+export const createResources = ({ store, resources, hosts, destinations, outgoing }: Tools) => {
   const compiled = new WeakMap<ResourceRecord, Carrier>()
+  const recordOf = new WeakMap<Carrier, ResourceRecord>()
 
   const carrierIn = (resource: ResourceRecord) => {
     const known = compiled.get(resource) ?? compileCarrier(resource.id, resource.doc)
     compiled.set(resource, known)
+    recordOf.set(known, resource)
     return known
+  }
+
+  /** A gateway of an account's own carrier, where its hosts may be called now. */
+  const localTarget = async (choice: Choice): Promise<GatewayTarget[]> => {
+    const target = targetOf(choice, false)
+    const record = recordOf.get(choice.carrier)
+    if (!record) return []
+    const { server, port, transport, proxy } = choice.gateway
+    const trusted = new Set(record.hidden.operatorHosts ?? [])
+    const isTrusted = (host: string) => trusted.has(plainHost(host))
+    const own = { host: server, port, transport }
+    const last = proxy === undefined ? own : { host: proxy, transport }
+    const { accountId } = record
+    if (last !== own && !isTrusted(server) && !(await destinations.mayName(accountId, own, 'carrier')))
+      return []
+    if (isTrusted(last.host)) return [target]
+    const reached = await destinations.reach(accountId, last, 'carrier')
+    if (!reached) return []
+    return [reached.proxy === undefined ? target : { ...target, proxy: reached.proxy }]
   }
 
   const carriersOf = async (ownerId: string) => (await resources.few(ownerId)).map(carrierIn)
@@ -152,16 +167,27 @@ export const createResources = ({ store, dns, outgoing, accountOfNumber }: Tools
     await store.commit(set)
   }
 
-  /** A customer leads nobody into networks of the operator. What the operator has said before stays. */
-  const insideProblems = async ({ actor, account, data, own }: Proposal): Promise<Problems> => {
-    if (!account || isSuperduper(actor)) return {}
-    const had = new Set(hostsOf(own?.doc ?? {}).map(({ host }) => host))
-    const found = hostsOf(data)
-      .filter(({ host }) => isSipHost(host) && !had.has(host))
-      .map(async ({ path, host }) =>
-        (await outgoing.mayCall(`http://${bracketed(host)}`)) ? {} : insideProblem(path, host),
-      )
-    return joinProblems(...(await Promise.all(found)))
+  const plainHostsOf = (resource: Partial<Resource>) => [
+    ...new Set(hostsOf(resource).map(({ host }) => plainHost(host))),
+  ]
+
+  const writtenIn = (resource: Partial<Resource>): WrittenDestination[] =>
+    hostsOf(resource).map(({ path, host }) => ({ path, form: 'host', text: host }))
+
+  /** Hosts that the operator writes are not checked: carriers of the system, and what it writes into carriers of accounts. */
+  const destinationProblems = async ({ actor, account, data, own }: Proposal): Promise<Problems> =>
+    !account || isSuperduper(actor)
+      ? {}
+      : destinations.problems(account, writtenIn(data), writtenIn(own?.doc ?? {}), 'carrier')
+
+  /** A host that the operator writes into the carrier of an account stays allowed while the carrier names it. */
+  const hiddenOf = (actor: Actor, doc: ResourceDoc, before: ResourceRecord | undefined): ResourceHidden => {
+    const wereThere = new Set(plainHostsOf(before?.doc ?? {}))
+    const wereOperators = new Set(before?.hidden.operatorHosts ?? [])
+    const isOperators = (host: string) =>
+      wereOperators.has(host) || (isSuperduper(actor) && !wereThere.has(host))
+    const operatorHosts = plainHostsOf(doc).filter(isOperators)
+    return operatorHosts.length > 0 ? { operatorHosts } : {}
   }
 
   /** A name that a customer says is not believed where it leads into networks of the operator. */
@@ -202,16 +228,18 @@ export const createResources = ({ store, dns, outgoing, accountOfNumber }: Tools
 
     /** What the schema cannot know. */
     judge: async (proposal: Proposal): Promise<Problems> =>
-      joinProblems(resourceProblems(proposal.data), await insideProblems(proposal)),
+      joinProblems(resourceProblems(proposal.data), await destinationProblems(proposal)),
 
-    async create(author: Author, ownerId: string, data: Json): Promise<ResourceRecord> {
-      const resource = resources.draft(ownerId, { doc: storedHalf(data), hidden: {} })
+    async create(author: Author, actor: Actor, ownerId: string, data: Json): Promise<ResourceRecord> {
+      const doc = storedHalf(data)
+      const resource = resources.draft(ownerId, { doc, hidden: hiddenOf(actor, doc, undefined) })
       await save(author, (set) => resources.insert(set, resource))
       return resource
     },
 
-    async replace(author: Author, before: ResourceRecord, data: Json): Promise<ResourceRecord> {
-      const after = resources.revise(before, { doc: storedHalf(data) })
+    async replace(author: Author, actor: Actor, before: ResourceRecord, data: Json): Promise<ResourceRecord> {
+      const doc = storedHalf(data)
+      const after = resources.revise(before, { doc, hidden: hiddenOf(actor, doc, before) })
       await save(author, (set) => resources.replace(set, before, after))
       return after
     },
@@ -222,7 +250,11 @@ export const createResources = ({ store, dns, outgoing, accountOfNumber }: Tools
     /** Carriers of accounts of another system. */
     adoption: {
       schema: Resource,
-      ...adoptingInto(resources, ({ id, doc }) => ({ doc: { name: id, gateways: [], ...doc }, hidden: {} })),
+      ...adoptingInto<ResourceDoc, ResourceHidden>(resources, ({ id, doc }) => ({
+        doc: { name: id, gateways: [], ...doc },
+        // The operator has served these carriers before.
+        hidden: { operatorHosts: plainHostsOf(doc) },
+      })),
     } satisfies Adoption,
 
     /**
@@ -238,12 +270,8 @@ export const createResources = ({ store, dns, outgoing, accountOfNumber }: Tools
       const local = chooseGateways(await Promise.all(owners.map(carriersOf)), question)
       const global =
         huntAccountId === undefined ? chooseGateways([await carriersOf(systemScope)], question) : []
-      return [
-        ...local.map((choice) => ({ choice, isGlobal: false })),
-        ...global.map((choice) => ({ choice, isGlobal: true })),
-      ]
-        .slice(0, mostTargets)
-        .map(({ choice, isGlobal }) => targetOf(choice, isGlobal))
+      const ofAccounts = (await Promise.all(local.slice(0, mostTargets).map(localTarget))).flat()
+      return [...ofAccounts, ...global.map((choice) => targetOf(choice, true))].slice(0, mostTargets)
     },
 
     /**
@@ -258,21 +286,6 @@ export const createResources = ({ store, dns, outgoing, accountOfNumber }: Tools
       if (isAmong(carriers, address)) return true
       const { addresses } = await hosts.of(carriers.flatMap((carrier) => carrier.hosts))
       return [...addresses.values()].some((found) => isOneOf(found, address))
-    },
-
-    /** Whether a call from an address may come in; for a number also by carriers of whose it is. */
-    async decide({ number, ...origin }: CarrierQuestion): Promise<CarrierAnswer> {
-      const account = number === undefined ? undefined : await accountOfNumber(number)
-      const { resourceId, accountId, isSure } = await carrierAt(origin, account)
-      const max_age_s = isSure ? maxAgeSeconds : unsureSeconds
-      if (resourceId === undefined) return { allowed: false, reason: 'unknown_address', max_age_s }
-      return {
-        allowed: true,
-        resource_id: resourceId,
-        ...(accountId === undefined ? {} : { account_id: accountId }),
-        reason: accountId === undefined ? 'carrier' : 'carrier_of_account',
-        max_age_s,
-      }
     },
   }
 }

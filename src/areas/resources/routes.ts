@@ -1,11 +1,10 @@
 import { accountAdmin, superduper } from '../../auth/policies.ts'
-import { ListAnswer, lasting, made, one, removed } from '../../http/answer/answers.ts'
+import { ListAnswer, made, one, removed } from '../../http/answer/answers.ts'
 import { keptListing } from '../../http/answer/listing.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../http/route.ts'
 import { systemScope } from '../../storage/change-set.ts'
 import type { ResourceRecord, Resources } from './operations.ts'
-import { carrierQuestionIn } from './rules.ts'
-import { CarrierAnswer, Resource, ResourceRecord as ResourceAnswer, ResourceRow } from './schema.ts'
+import { Resource, ResourceRecord as ResourceAnswer, ResourceRow } from './schema.ts'
 
 const all = '/v2/resources'
 const oneOfAll = `${all}/{resource_id}` as const
@@ -20,8 +19,8 @@ export const resourceRoutes = (resources: Resources): Route[] => {
   const subjectOfAll = ({ path }: Pick<OneOfAll, 'path'>) => resources.get(systemScope, path.resource_id)
   const subject = ({ path }: Pick<OneOfAccount, 'path'>) => resources.get(path.account_id, path.resource_id)
 
-  const change = async ({ author, subject: resource, data }: OneOfAll | OneOfAccount) =>
-    one(await resources.replace(author, resource, data))
+  const change = async ({ author, actor, subject: resource, data }: OneOfAll | OneOfAccount) =>
+    one(await resources.replace(author, actor, resource, data))
 
   const remove = async ({ author, subject: resource }: Pick<OneOfAll, 'author' | 'subject'>) => {
     await resources.remove(author, resource)
@@ -48,7 +47,7 @@ export const resourceRoutes = (resources: Resources): Route[] => {
       summary: 'Create a carrier of the whole system',
       ...ofAll,
       judge: ({ actor, data }) => resources.judge({ actor, data, account: undefined }),
-      run: async ({ author, data }) => made(await resources.create(author, systemScope, data)),
+      run: async ({ author, actor, data }) => made(await resources.create(author, actor, systemScope, data)),
     }),
     get(oneOfAll, {
       summary: 'Read a carrier of the whole system',
@@ -90,7 +89,8 @@ export const resourceRoutes = (resources: Resources): Route[] => {
       summary: 'Create a carrier of an account',
       ...ofAccount,
       judge: ({ actor, account, data }) => resources.judge({ actor, data, account }),
-      run: async ({ author, account, data }) => made(await resources.create(author, account.id, data)),
+      run: async ({ author, actor, account, data }) =>
+        made(await resources.create(author, actor, account.id, data)),
     }),
     get(oneResource, {
       summary: 'Read a carrier of an account',
@@ -120,21 +120,6 @@ export const resourceRoutes = (resources: Resources): Route[] => {
       subject,
       answers: ResourceAnswer,
       run: remove,
-    }),
-    get('/v2/edge/carrier', {
-      summary: 'Tell an edge proxy whether calls from an address may come in',
-      allow: superduper,
-      price: { is: 'free' },
-      query: {
-        address: 'Required: where the call comes from',
-        port: 'From which port, for carriers that call from one alone',
-        number: 'Who is called: carriers of the account with this number, and of those above, count as well',
-      },
-      answers: CarrierAnswer,
-      run: async ({ query }) => {
-        const data = await resources.decide(carrierQuestionIn(query))
-        return lasting(data, data.max_age_s)
-      },
     }),
   ]
 }

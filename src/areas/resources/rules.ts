@@ -1,7 +1,7 @@
 // Which carriers take a call, in which order, and how they are asked; and which of them an address belongs to.
 import { type Address, type Cidr, isInCidr, parseAddress, parseNetwork } from '../../lib/cidr.ts'
 import { normalizeNumber } from '../../lib/e164.ts'
-import { hasProblems, invalid, joinProblems, type Problems } from '../../lib/failure.ts'
+import { joinProblems, type Problems } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
 import { compilePattern, type Pattern } from '../../lib/pattern.ts'
 import { isSipHost } from '../../lib/sip-host.ts'
@@ -253,13 +253,14 @@ export const hostsOf = ({ gateways = [] }: Partial<Resource>): { path: string; h
     }),
   )
 
+/** Every host and network of a carrier, also of a disabled one: its machines trust the edges all the same. */
+export const carrierHosts = (resource: Partial<Resource>): string[] => [
+  ...hostsOf(resource).map(({ host }) => host),
+  ...(resource.inbound_ips ?? []),
+]
+
 const hostProblems = (resource: Partial<Resource>): Problems =>
   joinProblems(...hostsOf(resource).map(({ path, host }) => (isSipHost(host) ? {} : wrongHost(path, host))))
-
-/** A customer's carrier that stands where nobody of the internet does. */
-export const insideProblem = (path: string, value: string): Problems => ({
-  [path]: { error: { message: 'The host is none of the internet that may be called', value } },
-})
 
 const gatewayProblems = ({ gateways = [] }: Partial<Resource>): Problems =>
   joinProblems(
@@ -332,37 +333,3 @@ export const resourceProblems = (resource: Partial<Resource>): Problems =>
     allHeaderProblems(resource),
     inboundProblems(resource),
   )
-
-/** What an edge asks of an address. */
-export interface CarrierQuestion extends Origin {
-  /** Who is called. */
-  number?: string | undefined
-}
-
-/** Null: what was given is no port. */
-const portIn = (text: string | null) => {
-  if (!text) return undefined
-  const port = Number(text)
-  return /^\d{1,5}$/.test(text) && port >= 1 && port <= 65_535 ? port : null
-}
-
-/** What an edge asks of an address, or a 400. */
-export const carrierQuestionIn = (query: URLSearchParams): CarrierQuestion => {
-  const text = query.get('address') || undefined
-  const address = text === undefined ? undefined : parseAddress(text)
-  const port = portIn(query.get('port'))
-  const number = query.get('number') || undefined
-  const problems: Problems = {
-    ...(text === undefined
-      ? { address: { required: { message: 'Field is required but missing', value: 'address' } } }
-      : {}),
-    ...(text !== undefined && address === undefined
-      ? { address: { wrong_format: { message: 'Must be an IP address', format: 'ip', value: text } } }
-      : {}),
-    ...(port === null
-      ? { port: { wrong_format: { message: 'Must be a port', format: 'port', value: query.get('port') } } }
-      : {}),
-  }
-  if (address === undefined || hasProblems(problems)) throw invalid(problems)
-  return { address, port: port ?? undefined, number }
-}

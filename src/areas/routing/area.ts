@@ -33,7 +33,9 @@ export const routingArea = area({
   ) {
     const { records } = store
     const { balance } = ledgers
-    const routing = createRouting({ ...needs, records, settings, numbers, limits, allotments, balance })
+    const { destinations } = needs.carriers
+    const tools = { ...needs, records, settings, numbers, limits, allotments, balance, destinations }
+    const routing = createRouting(tools)
     return { offers: routing, routes: routingRoutes(routing) }
   },
 })

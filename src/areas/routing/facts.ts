@@ -7,6 +7,7 @@ import type { TrunkTarget } from '../connectivity/rules.ts'
 import type { DeviceDoc } from '../devices/rules.ts'
 import type { GroupDoc } from '../groups/rules.ts'
 import type { EffectiveLimits } from '../limits/schema.ts'
+import type { Reached } from '../resources/destinations/operations.ts'
 
 export interface AccountFacts {
   id: string
@@ -91,6 +92,8 @@ export interface FactTable {
   limits: EffectiveLimits
   /** By the classification of the number. */
   funds: Funds
+  /** By a SIP place without its user, as JSON text: where a call to it is sent now. Undefined: nowhere. */
+  destination: Reached
   /** By an outside number as JSON text. */
   gateways: readonly GatewayTarget[]
   /** The server of a customer's own that takes the calls of a phone number, or that it is switched off. */

@@ -1,6 +1,8 @@
 import { type AccountRecord, type Actor, isAbove, isSuperduper, userKind } from '../../auth/identity.ts'
 import { disabledOf } from '../../auth/standing.ts'
+import { withoutControlCharacters } from '../../lib/control-characters.ts'
 import { failure } from '../../lib/failure.ts'
+import type { SipPlace } from '../../lib/sip-host.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { Records } from '../../storage/records.ts'
 import type { Accounts } from '../accounts/operations.ts'
@@ -11,6 +13,7 @@ import type { Groups } from '../groups/operations.ts'
 import type { Allotments } from '../limits/allotments/operations.ts'
 import type { LimitBook } from '../limits/operations.ts'
 import type { Numbers } from '../phone-numbers/operations.ts'
+import type { Destinations } from '../resources/destinations/operations.ts'
 import { refused } from './answers/rules.ts'
 import {
   type FactTable,
@@ -41,6 +44,7 @@ interface Tools {
   allotments: Allotments
   balance(accountId: string): Promise<number>
   carriers: Carriers
+  destinations: Pick<Destinations, 'reach'>
   trunks: Pick<Trunks, 'trunkFor'>
 }
 
@@ -59,7 +63,7 @@ export type Routing = ReturnType<typeof createRouting>
 /** Where calls go. Asked for every call: reads are cached or go by an index. */
 export const createRouting = (tools: Tools) => {
   const { records, settings, accounts, devices, callflows, groups, numbers, limits, allotments } = tools
-  const { balance, carriers, trunks } = tools
+  const { balance, carriers, destinations, trunks } = tools
 
   /** Of an account that is there: decisions ask for those alone. */
   const ofAccount =
@@ -99,6 +103,7 @@ export const createRouting = (tools: Tools) => {
       }
     }),
     gateways: ofAccount((account, key) => carriers.targetsFor(account, JSON.parse(key) as OutsideNumber)),
+    destination: (_actor, { accountId, key }) => destinations.reach(accountId, JSON.parse(key) as SipPlace),
     trunk: (_actor, { key }) => trunks.trunkFor(key),
   }
 
@@ -108,7 +113,7 @@ export const createRouting = (tools: Tools) => {
     const known = new Map<string, Fact>()
     for (let round = 0; round < mostRounds; round += 1) {
       const decided = decideRoute(question, known, rules)
-      if ('answer' in decided) return decided.answer
+      if ('answer' in decided) return withoutControlCharacters(decided.answer)
       const found = await Promise.all(decided.wants.map((want) => looks[want.what](actor, want)))
       for (const [index, want] of decided.wants.entries()) known.set(nameOf(want), found[index])
     }

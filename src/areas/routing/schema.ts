@@ -23,13 +23,14 @@ const Target = open({
   headers: keyed(anyText(), { description: 'Added to the call' }),
   number: anyText({ description: 'As the carrier or the server wants it' }),
   called: anyText({
-    description: 'The number behind a gateway in the form of the inventory: for the record',
+    description:
+      'Who is called outside: a number in the form of the inventory, or the user of a SIP URI. For the record',
   }),
   account_billing: anyText({
-    description: 'How its account pays for a number behind a gateway: for the record of that leg alone',
+    description: 'How its account pays for a call that leaves the platform: for the record of that leg alone',
   }),
   ha1: anyText(),
-  proxy: anyText(),
+  proxy: anyText({ description: 'Address that the call is sent to; `uri` stays the request URI' }),
   codecs: list(anyText()),
   progress_timeout_s: integer({
     description: 'When the next gateway is tried, if nothing rings at this one',

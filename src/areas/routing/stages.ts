@@ -23,12 +23,19 @@ export interface DeviceTarget extends Rung {
   owner_id?: string
   /** Of a device that does not register: where it is. */
   uri?: string
+  /** The address that the name in `uri` leads to now: the call is sent there. */
+  proxy?: string
+  /** Of a call that leaves the platform for a SIP URI: who is called, and how its account pays for it. */
+  called?: string
+  account_billing?: string
 }
 
 export type CarrierTarget = Rung & GatewayTarget & { type: 'gateway' }
 
 /** A server of a customer's own, which takes the calls of a number. */
-export type ServerTarget = Rung & Omit<TrunkTarget, 'failover'>
+export type ServerTarget = Rung &
+  Omit<TrunkTarget, 'failover'> &
+  Pick<DeviceTarget, 'proxy' | 'called' | 'account_billing'>
 
 export type Target = DeviceTarget | CarrierTarget | ServerTarget
 

@@ -1,9 +1,11 @@
 // What a call comes to on its way through flows: whom each step rings, what follows it, and where it leaves.
 import { memberOf } from '../../lib/member.ts'
+import { isSipHost, isSipUser, type SipPlace, sipAddress, sipPlaceIn } from '../../lib/sip-host.ts'
 import { noMatch, phoneNumberIn } from '../callflows/rules.ts'
 import type { TrunkTarget } from '../connectivity/rules.ts'
 import { isRegistrable } from '../devices/rules.ts'
 import type { Numbering } from '../phone-numbers/numbering/rules.ts'
+import type { Reached } from '../resources/destinations/operations.ts'
 import {
   type CallerId,
   dialPlansOf,
@@ -32,7 +34,16 @@ import {
 } from './flows/rules.ts'
 import { type Beside, type Forwarding, forwardingsFor, needsMediaServer } from './forwarding/rules.ts'
 import { billingOf, type FlatRate } from './offnet/rules.ts'
-import { delayed, ended, inOrder, leftOut, nothing, type Stage, together } from './stages.ts'
+import {
+  type DeviceTarget,
+  delayed,
+  ended,
+  inOrder,
+  leftOut,
+  nothing,
+  type Stage,
+  together,
+} from './stages.ts'
 
 /** A call that has to go somewhere. */
 export interface CallQuestion {
@@ -87,22 +98,41 @@ const outsideSeconds = 120
 const mostRung = 500
 const deepestPath = 10
 
-const sipUriOf = ({ doc: { sip } }: DeviceFacts) => {
-  if (sip?.method === 'ip') return sip.username ? `sip:${sip.username}@${sip.ip}` : `sip:${sip.ip}`
-  return sip?.invite_format === 'route' && sip.route ? sip.route : undefined
+/** The place of a device that does not register, from its record. */
+interface FixedPlace {
+  /** Undefined: the record has no valid SIP URI. */
+  place: SipPlace | undefined
+  /** The record chooses the user that is called there: such a call leaves the platform. */
+  isOffNet: boolean
 }
 
-const phoneOf = (device: DeviceFacts, { id, doc }: AccountFacts, { delay, timeout }: Timing): Stage => {
-  const { sip, owner_id: ownerId, device_type: type } = device.doc
-  const uri = sipUriOf(device)
-  if (uri === undefined && (!sip?.username || !isRegistrable(type))) return nothing
+const fixedPlaceOf = ({ doc: { sip } }: DeviceFacts): FixedPlace | undefined => {
+  if (sip?.method === 'ip') {
+    const { ip = '', username = '' } = sip
+    const place = { host: ip, ...(isSipUser(username) ? { user: username } : {}) }
+    return { place: isSipHost(ip) ? place : undefined, isOffNet: false }
+  }
+  if (sip?.invite_format !== 'route' || !sip.route) return undefined
+  return { place: sipPlaceIn(sip.route), isOffNet: true }
+}
+
+/** Where a call to a device is sent that does not register. */
+type Sent = Reached & Pick<DeviceTarget, 'called' | 'account_billing'>
+
+const targetOfDevice = (
+  device: DeviceFacts,
+  { id, doc }: AccountFacts,
+  { delay, timeout }: Timing,
+  sent: Sent | undefined,
+): Stage => {
+  const { sip, owner_id: ownerId } = device.doc
   const target = {
     type: 'device' as const,
     device_id: device.id,
     ...(sip?.username ? { username: sip.username } : {}),
     realm: sip?.realm ?? doc.realm,
     ...(ownerId === undefined ? {} : { owner_id: ownerId }),
-    ...(uri === undefined ? {} : { uri }),
+    ...sent,
     account_id: id,
     delay_s: delay,
     timeout_s: timeout,
@@ -118,7 +148,7 @@ const shown = (stage: Stage, callerId: CallerId): Stage => ({
 const nameOfParty = ({ device, user }: Party): [type: string, id: string] =>
   device ? ['device', device.id] : ['user', user?.id ?? '']
 
-/** A number that an account pays for, should it be called. */
+/** What an account pays for a call that leaves the platform, if it is answered. */
 interface Charge {
   account: string
   calls: number | undefined
@@ -209,13 +239,18 @@ export const createDecision = (asking: Asking, { numbering, flatRate }: Rules, q
     return { targets, leftOut: [], seconds: outsideSeconds }
   }
 
+  /** How an account pays for a call that leaves the platform, or why it cannot. Undefined: not known yet. */
+  const paymentOf = (account: AccountFacts, name: string | undefined) => {
+    const limits = ask('limits', account.id)
+    const funds = ask('funds', account.id, name)
+    return limits && funds && billingOf(name, limits, funds, flatRate)
+  }
+
   /** A number that leaves over carriers, when whoever pays for it can. */
   const overCarriers = (place: Place, dialled: Dialled, callerId: CallerId): Stage => {
     const { account } = place
-    const limits = ask('limits', account.id)
-    const funds = ask('funds', account.id, dialled.classification)
-    if (!limits || !funds) return nothing
-    const paid = billingOf(dialled.classification, limits, funds, flatRate)
+    const paid = paymentOf(account, dialled.classification)
+    if (!paid) return nothing
     const number = dialled.phone ?? dialled.text
     if (typeof paid === 'string') return leftOut('number', number, paid)
     const stage = gateways(place, dialled, callerId)
@@ -241,6 +276,49 @@ export const createDecision = (asking: Asking, { numbering, flatRate }: Rules, q
     return account ? arriving(account, { ...dialled, text: phone }, callerId, place.path) : nothing
   }
 
+  /**
+   * A call to a SIP URI that a customer has written: it leaves the platform, is restricted like a call to the number that
+   * the URI names, and is paid for. A text: why it is not made.
+   */
+  const sentOutside = (party: Party, place: SipPlace): Sent | string | undefined => {
+    const { account } = party
+    const dialled = place.user === undefined ? undefined : dial(party, place.user)
+    const name = dialled?.classification
+    if (dialled?.isEmergency || isRestricted(party, name)) return 'forbidden_classifier'
+    const paid = paymentOf(account, name)
+    if (paid === undefined || typeof paid === 'string') return paid
+    const reached = reach(account, place)
+    if (reached === undefined || typeof reached === 'string') return reached
+    classification ??= name
+    charges.push({ account: account.id, calls: paid.calls })
+    return { ...reached, called: dialled?.phone ?? place.user ?? place.host, account_billing: paid.billing }
+  }
+
+  /** Where a call to a place is sent now. A text: why it is not sent. Undefined: not known yet. */
+  const reach = (account: AccountFacts, { user, ...host }: SipPlace): Reached | string | undefined => {
+    const reached = ask('destination', account.id, JSON.stringify(host))
+    if (reached) return { ...reached, uri: sipAddress({ ...host, user }) }
+    return isOpen() ? undefined : 'forbidden_destination'
+  }
+
+  const phoneOf = (device: DeviceFacts, party: Party, timing: Timing): Stage => {
+    const { sip, device_type: type } = device.doc
+    const fixed = fixedPlaceOf(device)
+    if (!fixed) {
+      const isThere = sip?.username && isRegistrable(type)
+      return isThere
+        ? targetOfDevice(device, party.account, timing, undefined)
+        : leftOut('device', device.id, 'not_registrable')
+    }
+    const { place, isOffNet } = fixed
+    if (!place) return leftOut('device', device.id, 'forbidden_destination')
+    const sent = isOffNet ? sentOutside(party, place) : reach(party.account, place)
+    if (sent === undefined) return nothing
+    return typeof sent === 'string'
+      ? leftOut('device', device.id, sent)
+      : targetOfDevice(device, party.account, timing, sent)
+  }
+
   /** Where the calls go that a server does not take. */
   const failedOver = (
     { failover = {}, trunk_id, server }: TrunkTarget,
@@ -250,19 +328,37 @@ export const createDecision = (asking: Asking, { numbering, flatRate }: Rules, q
     const { number, uri, user } = failover
     const payer = { account: place.account }
     if (number !== undefined) return outside({ ...place, payer }, dial(payer, number), place.outsideId)
-    if (uri === undefined) return nothing
+    const wanted = uri === undefined ? undefined : sipPlaceIn(uri)
+    if (!wanted) return nothing
+    const called = user ?? dialled.phone ?? dialled.text
+    const sent = sentOutside(payer, { ...wanted, user: called })
+    if (sent === undefined) return nothing
+    if (typeof sent === 'string') return leftOut('trunk', trunk_id, sent)
     const target = {
+      ...sent,
       type: 'trunk' as const,
       trunk_id,
       server,
       account_id: place.account.id,
       caller_id: place.outsideId,
-      number: user ?? dialled.phone ?? dialled.text,
-      uri,
+      number: called,
+      uri: sipAddress(wanted),
       delay_s: 0,
       timeout_s: outsideSeconds,
     }
     return { targets: [target], leftOut: [], seconds: outsideSeconds }
+  }
+
+  const toServer = (trunk: TrunkTarget, account: AccountFacts, callerId: CallerId): Stage => {
+    const { failover: _, ...server } = trunk
+    const target = { timeout_s: outsideSeconds, ...server, account_id: account.id, caller_id: callerId }
+    const stage = { targets: [target], leftOut: [], seconds: trunk.delay_s + target.timeout_s }
+    if (trunk.uri === undefined) return stage
+    const place = sipPlaceIn(trunk.uri)
+    const reached = place ? reach(account, place) : 'forbidden_destination'
+    if (reached === undefined) return nothing
+    if (typeof reached === 'string') return leftOut('trunk', trunk.trunk_id, reached)
+    return { ...stage, targets: [{ ...target, ...reached }] }
   }
 
   /** The server of the account's own that takes the calls of a number, where there is one. */
@@ -274,9 +370,7 @@ export const createDecision = (asking: Asking, { numbering, flatRate }: Rules, q
     if (trunk === 'disabled') return leftOut('number', number, 'trunk_disabled')
     const name = `${account.id}/trunk/${number}`
     if (path.includes(name) || path.length >= deepestPath) return leftOut('number', number, 'circular')
-    const { failover: _, ...server } = trunk
-    const target = { timeout_s: outsideSeconds, ...server, account_id: account.id, caller_id: callerId }
-    const stage = { targets: [target], leftOut: [], seconds: trunk.delay_s + target.timeout_s }
+    const stage = toServer(trunk, account, callerId)
     return inOrder(stage, failedOver(trunk, dialled, { ...place, path: [...path, name] }))
   }
 
@@ -323,10 +417,7 @@ export const createDecision = (asking: Asking, { numbering, flatRate }: Rules, q
     if (disabled) return leftOut('device', id, disabled)
     if (isUndisturbed(party)) return leftOut('device', id, 'do_not_disturb')
     return ringForwarding(party, place, timing, () => {
-      const stage = phoneOf(device, place.account, timing)
-      return stage.targets.length > 0
-        ? shown(stage, place.callerId)
-        : leftOut('device', id, 'not_registrable')
+      return shown(phoneOf(device, party, timing), place.callerId)
     })
   }
 
@@ -380,8 +471,7 @@ export const createDecision = (asking: Asking, { numbering, flatRate }: Rules, q
       return leftOut('device', id, 'calls_itself')
     if (memberOf(device.doc, 'enabled') === false) return leftOut('device', id, 'device_disabled')
     if (isUndisturbed({ account: place.account, device })) return leftOut('device', id, 'do_not_disturb')
-    const stage = phoneOf(device, place.account, timing)
-    return stage.targets.length > 0 ? shown(stage, place.callerId) : leftOut('device', id, 'not_registrable')
+    return shown(phoneOf(device, partyAt(asking, place.account, device), timing), place.callerId)
   }
 
   const ringGroup = (id: string, place: Place, timing: Timing, groups: readonly string[]): Stage => {

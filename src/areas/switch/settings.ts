@@ -1,11 +1,11 @@
 import { Type } from 'typebox'
 import { choice } from '../../lib/schema.ts'
-import { secret } from '../../lib/secrets.ts'
+import { secret, secretUrl } from '../../lib/secrets.ts'
 import { section } from '../../settings/keys.ts'
 
 const kamailio = Type.Object(
   {
-    rpc_urls: Type.Array(Type.String({ pattern: '^https?://[^\\s/]', maxLength: 2048 }), {
+    rpc_urls: Type.Array(Type.String({ pattern: '^https?://[^\\s/]', maxLength: 2048, ...secretUrl }), {
       default: [],
       maxItems: 64,
       description:
@@ -38,6 +38,12 @@ const mediaSwitch = section('The machines that carry the calls', {
       '`kamailio`: the edges of `kamailio` are asked for registrations and calls, and are told what became stale; `none`: nobody is, and what needs a switch is 501',
   }),
   kamailio,
+  sip_hosts: Type.Array(Type.String({ minLength: 1, maxLength: 253 }), {
+    default: [],
+    maxItems: 256,
+    description:
+      'Names, addresses and CIDRs at which phones and carriers reach the edges: no call of a customer is sent there',
+  }),
 })
 
 export const switchSettings = { switch: mediaSwitch }

@@ -1,5 +1,15 @@
 import type { Static } from 'typebox'
-import { anyObject, anyText, gregorian, integer, list, must, open, text } from '../../../lib/schema.ts'
+import {
+  anyObject,
+  anyText,
+  gregorian,
+  integer,
+  list,
+  multiline,
+  must,
+  open,
+  text,
+} from '../../../lib/schema.ts'
 import { IntakeReport } from '../../cdrs/intake/schema.ts'
 
 /** A packet that an edge has turned away. */
@@ -20,7 +30,7 @@ export const EdgeRefusal = open(
     sip_code: must(integer({ minimum: 300, maximum: 699, description: 'What it was answered with' })),
     at: must(gregorian('When')),
   },
-  { title: 'Refusal at an edge' },
+  { ...multiline, title: 'Refusal at an edge' },
 )
 export type EdgeRefusal = Static<typeof EdgeRefusal>
 

@@ -43,7 +43,8 @@ const callerId = ({ caller_id: { name, number, privacy } }: RouteAnswer): Action
   ]
 }
 
-const isOverCarriers = ({ targets }: RouteAnswer) => targets.some(({ type }) => type === 'gateway')
+const leavesPlatform = ({ targets }: RouteAnswer) =>
+  targets.some(({ type, account_billing: billing }) => type === 'gateway' || billing !== undefined)
 
 const limits = (route: RouteAnswer, from: Bringer): Action[] => {
   const { calls, carrier_calls: carrierCalls } = route.limits
@@ -52,7 +53,7 @@ const limits = (route: RouteAnswer, from: Bringer): Action[] => {
     most === undefined || route.account_id === undefined
       ? []
       : [['limit', `hash crosspoint ${route.account_id}.${what} ${most} ${cause}`]]
-  return [...limit('calls', calls), ...(isOverCarriers(route) ? limit('carrier_calls', carrierCalls) : [])]
+  return [...limit('calls', calls), ...(leavesPlatform(route) ? limit('carrier_calls', carrierCalls) : [])]
 }
 
 /** What FreeSWITCH makes of SIP codes. */

@@ -53,7 +53,7 @@ const recordedAs = (
   { type, resource_id: resourceId, account_billing: billing, called }: Target,
   accountId: string | undefined,
 ): Variable[] =>
-  type === 'device'
+  type === 'device' && billing === undefined
     ? []
     : [
         ['ecallmgr_Account-ID', wordText(accountId)],
@@ -71,15 +71,23 @@ const registeredAs = ({ username, realm }: Target) => {
 
 const dialledNumber = (number: string | undefined) => numberText(number)?.replaceAll('#', '%23')
 
+/** Where the call goes instead of the host in its address. Undefined: the proxy is not valid in a dial string. */
+const pathOf = ({ proxy }: Target): string | undefined => {
+  if (proxy === undefined) return ''
+  const place = sipAddressIn(proxy)?.place
+  return place && `;fs_path=${encodeURIComponent(`sip:${place}`)}`
+}
+
 const phone = (target: Target) => {
   if (target.uri === undefined) {
     const registered = registeredAs(target)
     return registered && `user/${registered}`
   }
   const address = sipAddressIn(target.uri)
-  if (!address) return undefined
+  const path = pathOf(target)
+  if (!address || path === undefined) return undefined
   const user = address.user === undefined ? '' : `${address.user}@`
-  return `sofia/${phoneProfile}/sip:${user}${address.place}`
+  return `sofia/${phoneProfile}/sip:${user}${address.place}${path}`
 }
 
 /** A server that registers is called where it is, but for the number that it wants. */
@@ -87,7 +95,8 @@ const server = (target: Target) => {
   const number = dialledNumber(target.number)
   if (number === undefined) return undefined
   const address = sipAddressIn(target.uri)
-  if (address) return `sofia/${phoneProfile}/sip:${number}@${address.place}`
+  const path = pathOf(target)
+  if (address && path !== undefined) return `sofia/${phoneProfile}/sip:${number}@${address.place}${path}`
   // A percent sign is a place in what `regex` puts together.
   const isPlain = target.uri === undefined && !number.includes('%')
   const registered = isPlain ? registeredAs(target) : undefined
@@ -102,10 +111,8 @@ const carrier = (target: Target) => {
   const resourceId = wordText(target.resource_id)
   if (number === undefined || !address || resourceId === undefined) return undefined
   if (target.ha1 !== undefined) return `sofia/gateway/${resourceId}-${address.host}/${number}`
-  const proxy = sipAddressIn(target.proxy)
-  if (target.proxy !== undefined && !proxy) return undefined
-  const path = proxy ? `;fs_path=${encodeURIComponent(`sip:${proxy.place}`)}` : ''
-  return `sofia/${carrierProfile}/sip:${number}@${address.place}${path}`
+  const path = pathOf(target)
+  return path === undefined ? undefined : `sofia/${carrierProfile}/sip:${number}@${address.place}${path}`
 }
 
 const endpoints = { device: phone, trunk: server, gateway: carrier }

@@ -1,10 +1,13 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
 import type { Clock } from '../../../lib/clock.ts'
-import { failure } from '../../../lib/failure.ts'
+import { failure, hasProblems, invalid } from '../../../lib/failure.ts'
 import { newId } from '../../../lib/ids.ts'
 import { isObject, type Json } from '../../../lib/json.ts'
+import { memberOf } from '../../../lib/member.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { ChangeSet } from '../../../storage/change-set.ts'
+import type { Destinations } from '../../resources/destinations/operations.ts'
+import type { WrittenDestination } from '../../resources/destinations/rules.ts'
 import type { NumberFacts } from '../draft.ts'
 import { addRegistration, awaiting, type Deed } from '../orders.ts'
 import { isLocal } from '../rules.ts'
@@ -33,6 +36,7 @@ interface Tools {
   clock: Clock
   settings: Settings
   provider: FeatureProvider
+  destinations: Pick<Destinations, 'problems'>
   findAccount(id: string): Promise<AccountRecord | undefined>
   /** What the reseller of an account has set in `number_manager`. */
   resellerSettings(account: AccountRecord): Promise<Json>
@@ -72,6 +76,12 @@ const isRegistered = (address: E911, known: E911 | undefined) =>
 const displayNameOf = ({ outbound_cnam: cnam }: Readonly<Json>) =>
   isObject(cnam) && typeof cnam.display_name === 'string' ? cnam.display_name : undefined
 
+/** Where calls to a number are to be sent instead. */
+const destinationsIn = (doc: object): WrittenDestination[] => {
+  const text = memberOf(doc, 'failover', 'sip')
+  return typeof text === 'string' && text !== '' ? [{ path: 'failover.sip', form: 'uri', text }] : []
+}
+
 /** A number as somebody outside sees it. */
 interface Dressed extends Subscriber {
   hidden: NumberHidden
@@ -83,6 +93,7 @@ export const createNumberFeatures = ({
   clock,
   settings,
   provider,
+  destinations,
   findAccount,
   resellerSettings,
   messagesOf,
@@ -114,6 +125,12 @@ export const createNumberFeatures = ({
         carriesSms: isOneOf(sms_carriers, subject.carrier) && messages.sms?.enabled !== false,
         carriesMms: isOneOf(mms_carriers, subject.carrier) && messages.mms?.enabled !== false,
       })
+  }
+
+  const assertFailover = async (accountId: string, doc: NumberDoc, before: NumberRecord | undefined) => {
+    const had = before?.accountId === accountId ? destinationsIn(before.doc) : []
+    const problems = await destinations.problems({ id: accountId }, destinationsIn(doc), had)
+    if (hasProblems(problems)) throw invalid(problems)
   }
 
   const available = async (subject: FeatureSubject & { accountId: string }, isOperator: boolean) =>
@@ -200,6 +217,7 @@ export const createNumberFeatures = ({
       const refused = asked ? refusedFeature(facts.doc, may) : undefined
       if (refused) throw failure('number_forbidden', { cause: `feature ${refused} is not available` })
       const doc = asked ? facts.doc : withoutRefused(facts.doc, may)
+      if (asked) await assertFailover(accountId, doc, before)
       const active = { state, isLocal: isLocal(carrier), available: may }
       const subscriber = { number, accountId }
       const wanted = activeFeatures(doc, active)

@@ -11,13 +11,22 @@ interface Tools {
   dns: Pick<Dns, 'find'>
 }
 
+/** Where packets to a host go: an address, and the port that its SRV record names. */
+export interface HostPlace {
+  address: string
+  port?: number
+}
+
 /** Where a host is, as far as somebody has said so. */
 interface Known {
-  addresses: readonly string[]
+  /** Those that SRV records name come first, in the order of their priorities. */
+  places: readonly HostPlace[]
   /** Every question of it was answered. */
   isSure: boolean
   /** Unix milliseconds. */
   until: number
+  /** Where it was before, if nobody has answered since. */
+  earlier?: readonly HostPlace[] | undefined
 }
 
 /** What is known of hosts within the time that a question has. */
@@ -33,7 +42,7 @@ const [shortestMs, longestMs] = [30_000, 3_600_000]
 const failedMs = 5000
 // Whoever calls waits for a decision: what comes later serves the next call.
 const patienceMs = 500
-const mostHosts = 2000
+const mostHosts = 10_000
 const mostServices = 8
 
 // What says nothing says nothing of time, either.
@@ -42,11 +51,25 @@ const heldMs = (all: readonly Found[]) => {
   return Math.min(longestMs, Math.max(shortestMs, ttls.length === 0 ? 0 : Math.min(...ttls)))
 }
 
+interface Behind {
+  answers: readonly (Found | undefined)[]
+  places: readonly HostPlace[]
+}
+
+/** `priority weight port target`, as SRV records are written. */
+const serviceIn = (text: string) => {
+  const [priority, weight, port, target] = text.split(' ')
+  return target ? [{ priority: Number(priority), weight: Number(weight), port: Number(port), target }] : []
+}
+
 const keyOf = ({ host, service }: CarrierHost) => `${host} ${service ?? ''}`
+
+const placesIn = (found: Found | undefined, port?: number): HostPlace[] =>
+  (found?.records ?? []).map((address) => ({ address, ...(port === undefined ? {} : { port }) }))
 
 export type CarrierHosts = ReturnType<typeof createCarrierHosts>
 
-/** The addresses behind the host names of carriers, kept for as long as the DNS says. A failed look-up leads nowhere. */
+/** The addresses behind the host names of carriers, kept for as long as the DNS says, and on while nobody answers. */
 export const createCarrierHosts = ({ clock, dns }: Tools) => {
   const known = new Map<string, Known>()
   const looking = new Map<string, Promise<void>>()
@@ -64,21 +87,29 @@ export const createCarrierHosts = ({ clock, dns }: Tools) => {
   const addressesOf = (name: string) => Promise.all([find({ name, type: 'A' }), find({ name, type: 'AAAA' })])
 
   /** RFC 3263: where no port is said, records of the service may name further hosts. */
-  const behindService = async (service: string | undefined) => {
-    if (service === undefined) return []
+  const behindService = async (service: string | undefined): Promise<Behind> => {
+    if (service === undefined) return { answers: [], places: [] }
     const services = await find({ name: service, type: 'SRV' })
-    if (!services) return [undefined]
-    const targets = services.records.slice(0, mostServices).flatMap((text) => text.split(' ')[3] ?? [])
-    const all = await Promise.all(targets.map(addressesOf))
-    return targets.length > 0 ? [{ ...services, records: [] }, ...all.flat()] : []
+    if (!services) return { answers: [undefined], places: [] }
+    const found = services.records.flatMap(serviceIn).slice(0, mostServices)
+    if (found.length === 0) return { answers: [], places: [] }
+    const sorted = found.toSorted((a, b) => a.priority - b.priority || b.weight - a.weight)
+    const all = await Promise.all(
+      sorted.map(async ({ port, target }) => ({ port, answers: await addressesOf(target) })),
+    )
+    return {
+      answers: [services, ...all.flatMap(({ answers }) => answers)],
+      places: all.flatMap(({ port, answers }) => answers.flatMap((one) => placesIn(one, port))),
+    }
   }
 
   const lookUp = async ({ host, service }: CarrierHost): Promise<Known> => {
-    const answers = (await Promise.all([addressesOf(host), behindService(service)])).flat()
+    const [own, behind] = await Promise.all([addressesOf(host), behindService(service)])
+    const answers = [...own, ...behind.answers]
     const all = answers.filter((found) => found !== undefined)
     const isSure = all.length === answers.length
     return {
-      addresses: all.flatMap(({ records }) => records),
+      places: [...behind.places, ...own.flatMap((found) => placesIn(found))],
       isSure,
       until: clock.now() + (isSure ? heldMs(all) : failedMs),
     }
@@ -89,15 +120,23 @@ export const createCarrierHosts = ({ clock, dns }: Tools) => {
     return held && held.until > clock.now() ? held : undefined
   }
 
+  /** Where a host is, or was when somebody answered last. */
+  const lastPlaces = (host: CarrierHost) => {
+    const held = known.get(keyOf(host))
+    return held?.earlier ?? held?.places ?? []
+  }
+
   /** One look-up for all who ask meanwhile. */
   const learn = (host: CarrierHost) => {
     const key = keyOf(host)
     const under = looking.get(key)
     if (under) return under
     const started = lookUp(host)
-      .then((held) => {
+      .then((found) => {
+        const isNothing = !found.isSure && found.places.length === 0
+        const earlier = isNothing ? lastPlaces(host) : undefined
         known.delete(key)
-        known.set(key, held)
+        known.set(key, { ...found, earlier })
         forgetOldest(known, mostHosts)
       })
       .finally(() => looking.delete(key))
@@ -105,22 +144,47 @@ export const createCarrierHosts = ({ clock, dns }: Tools) => {
     return started
   }
 
+  /** Looks up what is not known, for as long as an answer may take. */
+  const learnAll = async (hosts: readonly CarrierHost[]) => {
+    const unknown = hosts.filter((host) => !current(keyOf(host)))
+    if (unknown.length === 0) return
+    const patience = sleep(patienceMs, undefined, { ref: false })
+    await Promise.race([patience, Promise.all(unknown.map(learn))])
+  }
+
+  /** Starts to look up what is not known. A fault is told to whoever waits for the name. */
+  const learnLater = (hosts: readonly CarrierHost[]) => {
+    for (const host of hosts) if (!current(keyOf(host))) learn(host).catch(() => undefined)
+  }
+
   return {
+    /** Where packets to a host go; empty when that is not known within the time that an answer may take. */
+    async placesOf(host: CarrierHost): Promise<readonly HostPlace[]> {
+      await learnAll([host])
+      return lastPlaces(host)
+    },
+
     /** Where these hosts are, as far as that is known within the time that an answer may take. */
     async of(hosts: readonly CarrierHost[]): Promise<HostAddresses> {
-      const unknown = hosts.filter((host) => !current(keyOf(host)))
-      if (unknown.length > 0) {
-        const patience = sleep(patienceMs, undefined, { ref: false })
-        await Promise.race([patience, Promise.all(unknown.map(learn))])
-      }
+      await learnAll(hosts)
       const addresses = new Map<CarrierHost, readonly string[]>()
       let isWhole = true
       for (const host of hosts) {
         const held = current(keyOf(host))
         isWhole &&= held?.isSure === true
-        if (held) addresses.set(host, held.addresses)
+        if (held)
+          addresses.set(
+            host,
+            held.places.map(({ address }) => address),
+          )
       }
       return { addresses, isWhole }
+    },
+
+    /** The addresses that are known of these hosts, or were known last. Others are looked up meanwhile, for whoever asks next. */
+    knownOf(hosts: readonly CarrierHost[]): readonly string[] {
+      learnLater(hosts)
+      return hosts.flatMap((host) => lastPlaces(host).map(({ address }) => address))
     },
   }
 }

@@ -13,18 +13,32 @@ export interface CarrierHost {
 
 const services = { udp: '_sip._udp', tcp: '_sip._tcp', tls: '_sips._tcp' } as const
 
+/** The one spelling of a host: an address as it is compared, a name in lower case and without the dot at its end. */
+export const plainHost = (text: string) => {
+  const address = parseAddress(text)
+  return address ? formatAddress(address) : text.replace(/\.$/, '').toLowerCase()
+}
+
+/** The names to look up for a host that is called over SIP (RFC 3263). */
+export const namesToLookUp = (
+  name: string,
+  port: number | undefined,
+  transport: keyof typeof services = 'udp',
+): Pick<CarrierHost, 'host' | 'service'> => {
+  const host = plainHost(name)
+  return { host, service: port === undefined ? `${services[transport]}.${host}` : undefined }
+}
+
 /** The name to look up for a gateway; none for one that says an address. */
 export const hostOf = ({
   server,
   port,
-  transport = 'udp',
+  transport,
   force_port: isForced,
-}: Readonly<Gateway>): CarrierHost[] => {
-  if (parseAddress(server)) return []
-  const host = server.replace(/\.$/, '').toLowerCase()
-  const service = port === undefined ? `${services[transport]}.${host}` : undefined
-  return [{ host, service, port: isForced ? (port ?? 5060) : undefined }]
-}
+}: Readonly<Gateway>): CarrierHost[] =>
+  parseAddress(server)
+    ? []
+    : [{ ...namesToLookUp(server, port, transport), port: isForced ? (port ?? 5060) : undefined }]
 
 export const isOneOf = (addresses: readonly string[], address: Address) => {
   const wanted = formatAddress(address)

@@ -24,6 +24,7 @@ const codes: Readonly<Record<string, number>> = {
   unknown_realm: 403,
   unknown_device: 403,
   forbidden_classifier: 403,
+  forbidden_destination: 403,
   no_credit: 402,
   limit_reached: 503,
   no_carrier: 503,
