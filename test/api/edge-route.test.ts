@@ -7,6 +7,7 @@ import { groupsArea } from '../../src/areas/groups/area.ts'
 import { ledgersArea } from '../../src/areas/ledgers/area.ts'
 import { limitsArea } from '../../src/areas/limits/area.ts'
 import { phoneNumbersArea } from '../../src/areas/phone-numbers/area.ts'
+import { resourcesArea } from '../../src/areas/resources/area.ts'
 import { type Carriers, createRouting, type Routing } from '../../src/areas/routing/operations.ts'
 import type { Actor } from '../../src/auth/identity.ts'
 import type { Json } from '../../src/lib/json.ts'
@@ -38,12 +39,24 @@ const createCarried = () => {
       phoneNumbers: phoneNumbersArea,
       limits: limitsArea,
       ledgers: ledgersArea,
+      resources: resourcesArea,
     },
-    create({ store: { records }, settings }, { phoneNumbers, limits, ledgers, ...needs }) {
+    create({ store: { records }, settings }, { phoneNumbers, limits, ledgers, resources, ...needs }) {
+      const { destinations } = resources
       const { numbers } = phoneNumbers
       const { balance } = ledgers
       const trunks = { trunkFor: async () => undefined }
-      const tools = { ...needs, ...limits, records, settings, numbers, balance, carriers, trunks }
+      const tools = {
+        ...needs,
+        ...limits,
+        records,
+        settings,
+        numbers,
+        balance,
+        carriers,
+        destinations,
+        trunks,
+      }
       carried.routing = createRouting(tools)
       return {}
     },
@@ -282,6 +295,11 @@ describeAnyEngine('where an edge sends a call', (engine) => {
     const failover = { sip: 'sip:desk@198.51.100.9:5070;transport=tcp' }
     const path = `${account.path}/connectivity/${made.id}`
     expect(await operator.post(path, trunk({ timeout: 15, failover }))).toSucceed()
+    expect((await ask(operator, { number, caller: '200' })).data).toMatchObject({
+      targets: [{ type: 'trunk' }],
+      left_out: [{ type: 'trunk', id: made.id, reason: 'no_credit' }],
+    })
+    await world.credit(account, 10)
     const { targets } = (await ask(operator, { number, caller: '200' })).data
     expect(targets[0]).not.toHaveProperty('failover')
     expect(targets[1]).toEqual({
@@ -290,6 +308,8 @@ describeAnyEngine('where an edge sends a call', (engine) => {
       server: 'PBX',
       number: 'desk',
       uri: 'sip:198.51.100.9:5070;transport=tcp',
+      called: 'desk',
+      account_billing: 'per_minute',
       delay_s: 15,
       timeout_s: 120,
     })

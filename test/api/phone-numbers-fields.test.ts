@@ -260,6 +260,9 @@ describeAnyEngine('the public fields of a number', (engine) => {
       refusal('failover'),
     )
     await use('trunkstore')
+    const inside = { failover: { sip: 'sip:+19005550123@10.0.0.1' } }
+    const [refused] = await world.unchanged(async () => [await world.ada.patch(path, inside)])
+    expect(refused).toBreak({ 'failover.sip': ['forbidden'] })
     expect((await world.ada.patch(path, { failover })).data).toMatchObject({
       failover,
       used_by: 'trunkstore',

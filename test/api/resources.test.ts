@@ -183,11 +183,11 @@ describeAnyEngine('carriers', (engine) => {
     const path = `${acme.path}/resources`
     const inside = { gateways: [{ server: '127.0.0.1' }, { server: 'sip.test', proxy: '10.0.0.9' }] }
     const [put] = await world.unchanged(async () => [await ada.put(path, carrier(inside))])
-    expect(put).toBreak({ 'gateways.0.server': ['error'], 'gateways.1.proxy': ['error'] })
+    expect(put).toBreak({ 'gateways.0.server': ['forbidden'], 'gateways.1.proxy': ['forbidden'] })
     const one = await make(path, inside, operator)
     expect(await ada.patch(one.path, { name: 'Renamed' })).toMatchObject({ status: 200 })
     const gateways = [{ server: '::1' }, ...inside.gateways]
-    expect(await ada.patch(one.path, { gateways })).toBreak({ 'gateways.0.server': ['error'] })
+    expect(await ada.patch(one.path, { gateways })).toBreak({ 'gateways.0.server': ['forbidden'] })
     await world.configure('crossbar', { allowed_private_hosts: ['127.0.0.0/8', '10.0.0.9'] })
     expect(await ada.put(path, carrier(inside))).toMatchObject({ status: 201 })
     await world.configure('crossbar', { allowed_private_hosts: [] })

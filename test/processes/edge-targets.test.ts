@@ -170,6 +170,32 @@ describe.skipIf(lacksKamailio)(`a target at an edge${lacksKamailio}`, () => {
     })
   })
 
+  it('that is paid for is not called beyond the limit of calls that leave, while other phones of the call ring', async () => {
+    const [ada, max, bob, away] = [
+      await town.newPhone('ada'),
+      await town.newPhone('max'),
+      await town.newPhone('bob'),
+      await town.newPhone('away'),
+    ]
+    const [mixed, alone] = [town.newNumber(), town.newNumber()]
+    const paid = device(away.username, {
+      uri: `sip:${away.username}@127.0.0.1:${away.phone.port}`,
+      called: away.username,
+      account_billing: 'per_minute',
+    })
+    const limited = (most: number) => ({ account_id: '6'.repeat(32), limits: { carrier_calls: most } })
+    town.server.rings(mixed, [], realm, { ...limited(0), targets: [paid, device(bob.username)] })
+    town.server.rings(alone, [], realm, { ...limited(0), targets: [paid] })
+    const calling = ada.phone.call(mixed)
+    bob.phone.answer(await bob.phone.comesIn('INVITE'), {}, 'bobs')
+    const answered = await calling
+    expect(outcomeOf(answered)).toBe('200 OK')
+    expect(outcomeOf(await max.phone.call(alone))).toBe('486 Busy Here')
+    town.server.rings(alone, [], realm, { ...limited(1), targets: [paid] })
+    await carried(max.phone, alone, away.phone)
+    expect((await ada.phone.within(answered, 'BYE')).status).toBe(200)
+  })
+
   it('that is a carrier for another account has its record there, and is held against what leaves there', async () => {
     const [ada, max, carrier] = [
       await town.newPhone('ada'),

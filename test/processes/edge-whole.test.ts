@@ -182,6 +182,8 @@ describe.skipIf(lacksKamailio)(`a server with an edge${lacksKamailio}`, () => {
     const { account, bob } = await office()
     const { admin } = place.session
     const [ofDevice, ofTrunk, ofNobody] = ['127.0.0.21', '127.0.0.22', '127.0.0.23']
+    const allowed = { default: { allowed_private_hosts: ['127.0.0.0/8'] } }
+    expect(await admin.patch('/v2/system_configs/crossbar', allowed)).toSucceed()
     const sip = { method: 'ip', ip: ofDevice }
     const device = (await admin.put(`${account.path}/devices`, { name: 'Gate', sip })).data
     const servers = [{ server_name: 'PBX', auth: { auth_method: 'IP', ip: ofTrunk } }]

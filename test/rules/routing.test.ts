@@ -11,6 +11,7 @@ import type { CallQuestion } from '../../src/areas/routing/walk.ts'
 import type { Json } from '../../src/lib/json.ts'
 import type { OperatorLimits } from '../../src/lib/limit-shapes.ts'
 import { compilePattern } from '../../src/lib/pattern.ts'
+import { type SipPlace, sipAddress } from '../../src/lib/sip-host.ts'
 
 type Docs = Readonly<Record<string, Json>>
 
@@ -31,6 +32,8 @@ interface Town {
   gateways?: number
   /** By the numbers whose calls they take. */
   trunks?: Readonly<Record<string, FactTable['trunk']>>
+  /** Forbidden hosts. */
+  forbidden?: readonly string[]
 }
 
 const rules = { numbering: compileNumbering({}), flatRate: { classifiers: ['did_us'] } }
@@ -108,6 +111,10 @@ const look = (town: Town, { what, accountId, key }: Want): unknown => {
       return effectiveLimits({ ...noWishes, ...town.wishes }, town.operator ?? {}, () => 0)
     case 'funds':
       return { balance: 100_000, overdraft: 0, ...town.funds }
+    case 'destination': {
+      const place = JSON.parse(key) as SipPlace
+      return town.forbidden?.includes(place.host) ? undefined : { uri: sipAddress(place) }
+    }
     case 'trunk':
       return town.trunks?.[key]
     case 'gateways': {
@@ -487,6 +494,86 @@ describe('a server that takes the calls of a number', () => {
     expect(targets[1]?.caller_id).toEqual({ number: '+14155550111' })
     expect(targets[1]).toMatchObject({ account_billing: 'per_minute', called: '+14155550199' })
     expect(variables).not.toHaveProperty('account_billing')
+  })
+})
+
+describe('a device with a SIP URI as its route', () => {
+  const at = (route: string, more: Town = {}): Town => ({
+    devices: { desk: phone(), far: phone({ sip: { invite_format: 'route', route } }) },
+    callflows: { f100: flow(rings('device', 'far')) },
+    ...more,
+  })
+  const number = '+14155550199'
+  const denied = (classification: string) => ({
+    account: { call_restriction: { [classification]: { action: 'deny' } } },
+  })
+
+  it('is charged like a call to the number in the URI', () => {
+    const { decision, targets, limits } = answerOf(
+      at(`sip:${number}@pbx.test`, { wishes: { calls: 5, resource_consuming_calls: 3 } }),
+      {},
+    )
+    expect({ decision, targets, limits }).toEqual({
+      decision: 'ring',
+      targets: [
+        {
+          type: 'device',
+          device_id: 'far',
+          realm: 'acme.test',
+          uri: `sip:${number}@pbx.test`,
+          called: number,
+          account_billing: 'per_minute',
+          delay_s: 0,
+          timeout_s: 20,
+        },
+      ],
+      limits: { calls: 5, carrier_calls: 3 },
+    })
+  })
+
+  it.each<[string, Town, string]>([
+    ['rings there', at('sip:desk@pbx.test'), 'ring | far 0+20'],
+    ['rings at a host alone', at('sip:pbx.test'), 'ring | far 0+20'],
+    [
+      'does not ring at a host that is forbidden',
+      at('sip:desk@carrier.test', { forbidden: ['carrier.test'] }),
+      'refuse | forbidden_destination',
+    ],
+    [
+      'does not ring without credit',
+      at(`sip:${number}@pbx.test`, { funds: { balance: 0 } }),
+      'refuse | no_credit',
+    ],
+    [
+      'does not ring a user name without credit',
+      at('sip:desk@pbx.test', { funds: { balance: 0 } }),
+      'refuse | no_credit',
+    ],
+    [
+      'does not ring a number that the account may not call',
+      at(`sip:${number}@pbx.test`, denied('did_us')),
+      'refuse | forbidden_classifier',
+    ],
+    ['never rings emergency services', at('sip:911@pbx.test'), 'refuse | forbidden_classifier'],
+    [
+      'does not ring at a URI with maddr',
+      at('sip:desk@pbx.test;maddr=192.0.2.1'),
+      'refuse | forbidden_destination',
+    ],
+    [
+      'does not ring at a URI with a Route header',
+      at('sip:desk@pbx.test?Route=%3Csip:x%3E'),
+      'refuse | forbidden_destination',
+    ],
+    ['does not ring at a tel URI', at('tel:+19005550123'), 'refuse | forbidden_destination'],
+  ])('%s', (_title, town, expected) => expect(brief(town)).toBe(expected))
+
+  it('is not charged if the device is authenticated by its IP address', () => {
+    const sip = { method: 'ip', ip: '192.0.2.9', username: number }
+    const { targets, limits } = answerOf(at('', { devices: { desk: phone(), far: phone({ sip }) } }), {})
+    expect(targets[0]).toMatchObject({ device_id: 'far', uri: `sip:${number}@192.0.2.9` })
+    expect(targets[0]).not.toHaveProperty('account_billing')
+    expect(limits).toEqual({})
   })
 })
 
