@@ -1,3 +1,5 @@
+import { isIP } from 'node:net'
+import { hostname } from 'node:os'
 import type { TSchema } from 'typebox'
 import { Account } from './areas/accounts/schema.ts'
 import type { Arrival } from './areas/adoption.ts'
@@ -46,6 +48,11 @@ const validated = <S extends TSchema>(schema: S, data: Json) => {
   return value
 }
 
+/** Host names by which others may know this machine: the one that it listens at, and its own. */
+const publicHostsOf = ({ host }: Config) => [
+  ...new Set([host, hostname()].filter((name) => isIP(name) === 0 && name.includes('.'))),
+]
+
 /** Makes the master account and its admin in an empty store. Undefined when there is a master account already. */
 export const makeMaster = async (
   areas: Areas,
@@ -72,6 +79,8 @@ export const makeMaster = async (
       const user = await areas.users.addTo(set, master, admin)
       if (adminPassword === undefined) resetId = (await areas.signIn.addFirstLink(set, user))?.resetId
       starts.insert(set, starts.draft(systemScope, content, recordId))
+      const hosts = publicHostsOf(config)
+      if (hosts.length > 0) areas.systemConfigs.addTo(set, 'crossbar', { default: { public_hosts: hosts } })
     })
   } catch (error) {
     // Another process of the same store was faster: its admin is the one that counts.

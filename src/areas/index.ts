@@ -16,6 +16,7 @@ import { edgeArea } from './edge/area.ts'
 import { eventsArea } from './events/area.ts'
 import { freeswitchArea } from './freeswitch/area.ts'
 import { groupsArea } from './groups/area.ts'
+import { hostNameConflictsArea } from './host-name-conflicts/area.ts'
 import { kazooArea } from './kazoo/area.ts'
 import { importHoldArea } from './kazoo/hold/area.ts'
 import { ledgersArea } from './ledgers/area.ts'
@@ -59,6 +60,7 @@ export const areas = [
   servicesArea,
   systemConfigsArea,
   configsArea,
+  resourcesArea,
   phoneNumbersArea,
   quotasArea,
   devicesArea,
@@ -67,7 +69,6 @@ export const areas = [
   accessListsArea,
   rateLimitsArea,
   quickcallsArea,
-  resourcesArea,
   connectivityArea,
   registrationsArea,
   channelsArea,
@@ -91,6 +92,7 @@ export const areas = [
   edgeArea,
   freeswitchArea,
   alertsArea,
+  hostNameConflictsArea,
   provisioningArea,
   webhooksArea,
   messageBusArea,

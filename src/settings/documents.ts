@@ -217,10 +217,16 @@ const crossbar = section('The service: TLS, sizes, connections, lists, prices of
     default: ['127.0.0.0/8', '::1'],
     description: 'Networks (CIDRs) and addresses from where /metrics may be read, without a proxy in between',
   }),
+  public_hosts: Type.Array(Type.String({ minLength: 1, maxLength: 253 }), {
+    default: [],
+    maxItems: 64,
+    description:
+      'Host names at which clients reach this server. No account may take them or a name above them and, for a brand, a name below them',
+  }),
   allowed_private_hosts: Type.Array(Type.String(), {
     default: [],
     description:
-      'Hosts inside of private networks that may be called for customers: names, addresses or CIDRs',
+      'Hosts inside of private networks that may be called for customers: names, addresses or CIDRs. A name or an address also allows SIP calls to a host of this platform or of a carrier of another account',
   }),
   basic_auth_type: choice(['md5', 'sha'], {
     default: 'md5',

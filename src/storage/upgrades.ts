@@ -37,6 +37,7 @@ import { signedInDevices } from './upgrades/0034-signed-in-devices.ts'
 import { kazoo } from './upgrades/0035-kazoo.ts'
 import { kazooKept } from './upgrades/0036-kazoo-kept.ts'
 import { chargesOfRequests } from './upgrades/0037-charges-of-requests.ts'
+import { hostNames } from './upgrades/0038-host-names.ts'
 
 export interface Dialect {
   /** A text column that is compared and ordered by its bytes, alike in both engines. */
@@ -105,6 +106,7 @@ export const upgrades: readonly Upgrade[] = [
   kazoo,
   kazooKept,
   chargesOfRequests,
+  hostNames,
 ]
 
 const pairsOf = (parts: Readonly<Record<string, string>>) =>

@@ -6,6 +6,7 @@ import {
   isAccountAdmin,
   isSuperduper,
   isWithin,
+  keyMarkOf,
 } from '../../auth/identity.ts'
 import { type Keyring, sha256Hex } from '../../auth/keyring.ts'
 import { failure, invalid, type Problems } from '../../lib/failure.ts'
@@ -21,6 +22,8 @@ import { type Author, ChangeSet, type Claim, type ClaimHolder } from '../../stor
 import { holderOf } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import { createAccountAdoption } from './adoption.ts'
+import { createHostNames } from './host-names/operations.ts'
+import { claimantOf } from './host-names/rules.ts'
 import {
   completeCallerId,
   edgeProblems,
@@ -63,11 +66,15 @@ type AddUser = (set: ChangeSet, account: AccountRecord) => Promise<void>
 const isOther = (holder: ClaimHolder | undefined, own: AccountRecord | undefined) =>
   holder !== undefined && holder.id !== own?.id
 
+/** The account that is changed, or the parent of a new one. */
+type Subject = { own: AccountRecord; parent?: undefined } | { own?: undefined; parent: AccountRecord }
+
 export type Accounts = ReturnType<typeof createAccounts>
 
 export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
   const accounts = createAccountStore(store)
   const adopting = createAccountAdoption({ store, keyring })
+  const hostNames = createHostNames({ store, settings })
   const { records, clock } = store
 
   const freshRealm = async (master: AccountRecord | undefined) => {
@@ -115,8 +122,14 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
     return isOther(await records.claimant(nameClaim(nameKey(name))), own) ? nameTaken(name) : {}
   }
 
-  const realmProblems = async (realm: string, own: AccountRecord | undefined): Promise<Problems> =>
-    isOther(await records.claimant(realmClaim(realm)), own) ? realmTaken(realm) : {}
+  /** A realm is a host name, too: the owners of names above and below it must be related accounts. */
+  const realmProblems = async (realm: string, { own, parent }: Subject): Promise<Problems> => {
+    if (isOther(await records.claimant(realmClaim(realm)), own)) return realmTaken(realm)
+    if (realm.toLowerCase() === own?.doc.realm.toLowerCase()) return {}
+    const tree = parent ? [...parent.hidden.tree, parent.id] : []
+    const claimant = own ? claimantOf(own) : { id: undefined, tree }
+    return hostNames.problems(claimant, [{ path: 'realm', text: realm, use: 'realm' }])
+  }
 
   /** The name's claim: with uniqueness off, whoever comes later claims the name and the own id behind it. */
   const nameClaimOf = async (name: string, id: string, own: AccountRecord | undefined) => {
@@ -208,6 +221,7 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
   }
 
   return {
+    hostNames,
     find: (id: string) => (isId(id) ? accounts.find(id, id) : Promise.resolve(undefined)),
     get: (id: string) => accounts.get(id, id),
     counted: accounts.counted,
@@ -220,12 +234,13 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
     resellerOf: (account: AccountRecord): Soon<string> =>
       account.hidden.tree.length === 0 ? account.id : resellerIn(account.hidden.tree),
 
-    /** What the schema cannot know: names and realms that somebody else holds, lists that are none. `own` is the account that is being changed, if any. */
-    async judge(data: Json, own?: AccountRecord): Promise<Problems> {
+    /** What the schema cannot check: names and realms of other accounts, and invalid lists. */
+    async judge(data: Json, subject: Subject): Promise<Problems> {
       const { name, realm } = data
+      const { own } = subject
       return {
         ...(typeof name === 'string' ? await nameProblems(name, own) : {}),
-        ...(typeof realm === 'string' ? await realmProblems(realm.replaceAll(' ', ''), own) : {}),
+        ...(typeof realm === 'string' ? await realmProblems(realm.replaceAll(' ', ''), subject) : {}),
         ...edgeProblems(data as Partial<AccountDoc>, own?.doc),
       }
     },
@@ -338,9 +353,11 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
       return found.filter((account) => account !== undefined)
     },
 
-    /** A new API key; the old one stops working, tokens made with it live on. */
-    async resetApiKey(author: Author, account: AccountRecord) {
-      return save(author, account, withHidden(account, freshApiKey(account.id)))
+    /** Makes a new API key. The old one stops working; its sessions continue unless `endsSessions`. */
+    async resetApiKey(author: Author, account: AccountRecord, { endsSessions }: { endsSessions: boolean }) {
+      const endedKeySessions = { before: Math.floor(clock.now() / 1000), mark: keyMarkOf(account) }
+      const hidden = { ...freshApiKey(account.id), ...(endsSessions ? { endedKeySessions } : {}) }
+      return save(author, account, withHidden(account, hidden))
     },
 
     /** Ends every session of the account and its users. */

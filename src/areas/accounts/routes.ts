@@ -12,7 +12,7 @@ import {
   accountAdminPerson,
   accountMember,
   ancestorOnly,
-  anyToken,
+  anyAdmin,
   superduper,
 } from '../../auth/policies.ts'
 import { proxyProblems } from '../../auth/proxies.ts'
@@ -21,13 +21,13 @@ import { type Listing, shortListing } from '../../http/answer/listing.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../http/route.ts'
 import { failure, joinProblems } from '../../lib/failure.ts'
 import { isId } from '../../lib/ids.ts'
-import { isObject, type Json } from '../../lib/json.ts'
+import { isObject, isTrue, type Json } from '../../lib/json.ts'
 import { closed, must, open, text } from '../../lib/schema.ts'
 import { type Soon, whenThere } from '../../lib/soon.ts'
 import { creationNotice, creationWishes } from '../../mail/creation-notice.ts'
 import type { CommittedChange } from '../../storage/idempotency.ts'
 import type { Accounts, Privileged } from './operations.ts'
-import { completeCallerId } from './rules.ts'
+import { completeCallerId, realmPowerProblems } from './rules.ts'
 import { Account, AccountRecord as AccountAnswer, AccountRow } from './schema.ts'
 import { accountsBelow, type ShownAccount } from './store.ts'
 import {
@@ -220,22 +220,25 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
 
   const judge = async (
     { actor, data, request }: Pick<Call<string, Json>, 'actor' | 'data' | 'request'>,
-    before: AccountRecord | undefined,
-  ) =>
-    joinProblems(
-      await accounts.judge(data, before),
+    subject: { own: AccountRecord } | { parent: AccountRecord },
+  ) => {
+    const before = 'own' in subject ? subject.own : undefined
+    return joinProblems(
+      await accounts.judge(data, subject),
+      realmPowerProblems(actor, data, before),
       proxyProblems(data, { actor, before, peer: request.peerAddress }),
     )
+  }
 
   const writing = { body: Account, answers: AccountAnswer, prepare, fails: ['validation_error'] as const }
 
   return [
     put('/v2/accounts', {
       summary: "Create a sub-account of the caller's account",
-      allow: anyToken,
+      allow: anyAdmin,
       ...writing,
       wishes: creationWishes,
-      judge: (call) => judge(call, undefined),
+      judge: (call) => judge(call, { parent: call.actor.account }),
       again: createdAgain,
       run: (call) => create(call, call.actor.account),
     }),
@@ -252,10 +255,10 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     }),
     put(anAccount, {
       summary: 'Create a sub-account',
-      allow: accountMember,
+      allow: accountAdmin,
       ...writing,
       wishes: creationWishes,
-      judge: (call) => judge(call, undefined),
+      judge: (call) => judge(call, { parent: call.account }),
       again: createdAgain,
       run: (call) => create(call, call.account),
     }),
@@ -264,7 +267,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
       allow: accountMember,
       subject,
       ...writing,
-      judge: (call) => judge(call, call.account),
+      judge: (call) => judge(call, { own: call.account }),
       run: (call) => change(call),
     }),
     patch(anAccount, {
@@ -272,7 +275,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
       allow: accountMember,
       subject,
       ...writing,
-      judge: (call) => judge(call, call.account),
+      judge: (call) => judge(call, { own: call.account }),
       run: (call) => change(call),
     }),
     del(anAccount, {
@@ -345,10 +348,12 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
       resource: 'accounts',
       allow: accountAdminPerson,
       tellsOnce: true,
+      wishes: { end_sessions: 'true also ends the sessions that were opened with the old API key' },
       answers: ApiKey,
-      run: async ({ author, account }) => ({
-        api_key: accounts.apiKeyOf(await accounts.resetApiKey(author, account)),
-      }),
+      run: async ({ author, account, request }) => {
+        const endsSessions = isTrue(request.value('end_sessions'))
+        return { api_key: accounts.apiKeyOf(await accounts.resetApiKey(author, account, { endsSessions })) }
+      },
     }),
     post(`${anAccount}/move`, {
       summary: 'Move an account, with all below it, under another parent',

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { AccountDoc, AccountRecord } from '../../auth/identity.ts'
+import { type AccountDoc, type AccountRecord, type Actor, speaksForAccount } from '../../auth/identity.ts'
 import { accessListProblems } from '../../lib/access-list.ts'
 import type { Problems } from '../../lib/failure.ts'
 import { isObject, type Json } from '../../lib/json.ts'
@@ -19,6 +19,17 @@ export const edgeProblems = (
     !isDeepStrictEqual(limits, before?.rate_limits) &&
     accountLimitProblems(limits, 'rate_limits.')),
 })
+
+/** Phones and other servers reach the account at its realm, so ordinary users leave it as it is. */
+export const realmPowerProblems = (
+  actor: Pick<Actor, 'user'>,
+  // Without a realm in the request the account keeps the one that it has.
+  { realm }: Json,
+  before: AccountRecord | undefined,
+): Problems =>
+  speaksForAccount(actor) || realm === undefined || realm === before?.doc.realm
+    ? {}
+    : { realm: { forbidden: { message: 'Only an admin may change this', cause: 'realm' } } }
 
 /**
  * What of a name counts when names are compared: its letters and digits, lower-cased.

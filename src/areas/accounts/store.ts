@@ -1,4 +1,5 @@
 import { type AccountDoc, type AccountHidden, type AccountRecord, accountKind } from '../../auth/identity.ts'
+import { hostNameOf } from '../../lib/host-name.ts'
 import { searchKey } from '../../lib/search-key.ts'
 import { fingerprint } from '../../lib/secrets.ts'
 import { accountsOfTreeSql } from '../../storage/account-tree.ts'
@@ -8,6 +9,8 @@ import type { Row, Statement } from '../../storage/db.ts'
 import { deleteRecord, fittingIn, recordColumns, sortKeyOf, weightColumn } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import { integer, keyset, type RowOf, shape, text } from '../../storage/table.ts'
+import { hostNameClaim } from './host-names/rules.ts'
+import { Account } from './schema.ts'
 import { accountMoved } from './signals.ts'
 
 export const nameTaken = (name: unknown) => ({
@@ -27,11 +30,17 @@ export const realmClaim = (realm: string) => ({
 export const apiKeyClaim = (hash: string) => ({ scope: systemScope, name: 'api_key', value: hash })
 
 // Who comes second is judged again: a name is then refused, or held with the id behind it; a generated realm is drawn anew.
-const claims = ({ doc, hidden }: AccountRecord): HeldClaim[] => [
-  { ...nameClaim(hidden.nameClaim), orElse: conflict },
-  { ...realmClaim(doc.realm), orElse: conflict },
-  { ...apiKeyClaim(hidden.apiKeyHash), orElse: conflict },
-]
+const claims = ({ id, doc, hidden }: AccountRecord): HeldClaim[] => {
+  const host = hostNameOf(doc.realm)
+  return [
+    { ...nameClaim(hidden.nameClaim), orElse: conflict },
+    { ...realmClaim(doc.realm), orElse: conflict },
+    { ...apiKeyClaim(hidden.apiKeyHash), orElse: conflict },
+    ...(host === undefined
+      ? []
+      : [{ scope: systemScope, ...hostNameClaim(host, id, 'realm'), orElse: conflict }]),
+  ]
+}
 
 export interface TreePage {
   /** The account whose sub-accounts are listed. */
@@ -82,6 +91,7 @@ const moveTally =
 export const createAccountStore = (store: Store) => {
   const collection = createCollection<AccountDoc, AccountHidden>(store, {
     kind: accountKind,
+    secrets: () => Account,
     sortKey: (doc) => sortKeyOf(doc.name),
     row: (doc) => ({ name: doc.name, realm: doc.realm, flags: doc.flags ?? [] }),
     claims,

@@ -6,13 +6,18 @@ import { SenderEmail } from './emails/schema.ts'
 import { createSenderStore, type SenderHidden } from './emails/store.ts'
 import type { BrandFiles } from './files/operations.ts'
 import { counted } from './operations.ts'
+import { hostsOf } from './rules.ts'
 import { Whitelabel } from './schema.ts'
-import { createWhitelabelStore, whitelabelId } from './store.ts'
+import { createWhitelabelStore, type WhitelabelHidden, whitelabelId } from './store.ts'
 
 /** How brands of another system are taken in, each with its files. */
 export const createBrandAdoption = (store: Store, files: BrandFiles): Adoption => {
   const whitelabels = createWhitelabelStore(store)
-  const adopting = adoptingInto<Whitelabel, object>(whitelabels, ({ doc }) => ({ doc, hidden: {} }))
+  const adopting = adoptingInto<Whitelabel, WhitelabelHidden>(whitelabels, ({ doc }) => ({
+    doc,
+    // The operator has served this brand before.
+    hidden: { confirmedHosts: hostsOf(doc) },
+  }))
   return {
     ...adopting,
     schema: Whitelabel,

@@ -6,6 +6,7 @@ import { createBrands } from './brands.ts'
 import { createWhitelabelDomains } from './domains/operations.ts'
 import { whitelabelDomainRoutes } from './domains/routes.ts'
 import { WhitelabelDomains } from './domains/schema.ts'
+import { createDomainTemplate } from './domains/template.ts'
 import { createDomainStandings } from './domains/watch.ts'
 import { createSenderEmails } from './emails/operations.ts'
 import { senderEmailRoutes } from './emails/routes.ts'
@@ -19,6 +20,7 @@ import { createPortals } from './portals.ts'
 import { whitelabelRoutes } from './routes.ts'
 import { Whitelabel } from './schema.ts'
 import { whitelabelSettings } from './settings.ts'
+import { createBrandVisibility } from './visibility.ts'
 
 /** The brands of resellers: what they look like, and in whose name they write. */
 export const whitelabelArea = area({
@@ -31,21 +33,37 @@ export const whitelabelArea = area({
     const files = createBrandFiles(store)
     const emails = createSenderEmails(tools)
     const standings = createDomainStandings(store)
-    const whitelabels = createWhitelabels({ store, attached: [files, emails, standings] })
+    const template = createDomainTemplate(tools.settings)
+    const whitelabels = createWhitelabels({
+      store,
+      attached: [files, emails, standings],
+      hostNames: accounts.hostNames,
+      derivedHostsOf: template.hostsOf,
+    })
     const senders = createBrandSenders({ store, whitelabels, emails })
-    const domains = createWhitelabelDomains({ ...tools, systemConfigs, whitelabels, standings, senders })
+    const domains = createWhitelabelDomains({
+      ...tools,
+      systemConfigs,
+      whitelabels,
+      standings,
+      template,
+      senders,
+    })
+    const visibility = createBrandVisibility({ clock: store.clock, accounts, whitelabels, domains })
     return {
       offers: {
         senders,
+        conflicts: whitelabels.conflicts,
+        find: whitelabels.find,
         brandOf: createBrands({ store, whitelabels, files }),
         brandAt: whitelabels.ofHost,
         isSetUp: domains.isSetUp,
         portalOf: createPortals({ whitelabels, domains }),
       },
       routes: [
-        ...whitelabelRoutes(whitelabels),
+        ...whitelabelRoutes(whitelabels, visibility),
         ...whitelabelDomainRoutes(domains),
-        ...brandFileRoutes({ whitelabels, files, accounts }),
+        ...brandFileRoutes({ whitelabels, files, visibility, accounts }),
         ...senderEmailRoutes(emails),
       ],
       rounds: [domains.watch.round],

@@ -1,17 +1,20 @@
-import { type Actor, accountKind } from '../../auth/identity.ts'
+import { type AccountRecord, type Actor, accountKind, isSuperduper } from '../../auth/identity.ts'
 import { failure, type Problems } from '../../lib/failure.ts'
+import { hostNameOf } from '../../lib/host-name.ts'
 import type { Attached } from '../../storage/attachment.ts'
 import { type Author, ChangeSet, systemScope } from '../../storage/change-set.ts'
 import { holderOf, requireRecord } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
-import { hostNameOf } from './host-name.ts'
-import { domainOf, domainPowerProblems, whitelabelProblems } from './rules.ts'
+import type { DerivedHostsOf, HostNames } from '../accounts/host-names/operations.ts'
+import { claimantOf, type WantedHostName } from '../accounts/host-names/rules.ts'
+import { domainOf, domainPowerProblems, hostsOf, newHostNames, whitelabelProblems } from './rules.ts'
 import type { Whitelabel } from './schema.ts'
 import {
   conferenceClaimName,
   createWhitelabelStore,
   domainClaim,
   domainTaken,
+  type WhitelabelHidden,
   type WhitelabelStored,
   whitelabelId,
 } from './store.ts'
@@ -20,10 +23,20 @@ interface Tools {
   store: Store
   /** What goes with the settings. */
   attached: readonly Attached[]
+  hostNames: HostNames
+  derivedHostsOf: DerivedHostsOf
 }
 
 // A host may stand a few names below its brand's domain.
 const mostLabels = 8
+
+/** Who writes settings. */
+interface Writer {
+  author: Author
+  actor: Actor
+  /** The operator confirms the hosts in them. */
+  confirms: boolean
+}
 
 /** What services count of an account that has a brand. */
 export const counted = ['branding', 'whitelabel'] as const
@@ -31,16 +44,33 @@ export const counted = ['branding', 'whitelabel'] as const
 export type Whitelabels = ReturnType<typeof createWhitelabels>
 
 /** How accounts present themselves: at most one record each, found by its domain. */
-export const createWhitelabels = ({ store, attached }: Tools) => {
+export const createWhitelabels = ({ store, attached, hostNames, derivedHostsOf }: Tools) => {
   const whitelabels = createWhitelabelStore(store)
   const { records } = store
 
   const find = (accountId: string) => whitelabels.find(accountId, whitelabelId)
 
+  const hostProblems = (account: AccountRecord, wanted: readonly WantedHostName[]) =>
+    hostNames.problems(claimantOf(account), wanted, derivedHostsOf)
+
   const uniqueProblems = async (accountId: string, data: Partial<Whitelabel>): Promise<Problems> => {
     const domain = domainOf(data)
     const holder = domain === undefined ? undefined : await records.claimant(domainClaim(domain))
     return holder && holder.accountId !== accountId ? domainTaken(data.domain) : {}
+  }
+
+  /** A host that the operator writes or confirms stays confirmed while the settings contain it. */
+  const hiddenOf = (
+    { actor, confirms }: Writer,
+    doc: Whitelabel,
+    before: WhitelabelStored | undefined,
+  ): WhitelabelHidden => {
+    const wereThere = before ? hostsOf(before.doc) : []
+    const wereConfirmed = before?.hidden.confirmedHosts ?? []
+    const isConfirmed = (host: string) =>
+      wereConfirmed.includes(host) || (isSuperduper(actor) && (confirms || !wereThere.includes(host)))
+    const confirmedHosts = hostsOf(doc).filter(isConfirmed)
+    return confirmedHosts.length > 0 ? { confirmedHosts } : {}
   }
 
   /** Of several accounts that share a conference host, the oldest. */
@@ -81,21 +111,32 @@ export const createWhitelabels = ({ store, attached }: Tools) => {
       return undefined
     },
 
+    /** Why hosts that an account has belong to another account or to the operator. */
+    async conflicts(account: AccountRecord): Promise<Problems> {
+      const brand = await find(account.id)
+      const confirmed = brand?.hidden.confirmedHosts ?? []
+      return brand ? hostProblems(account, newHostNames(brand.doc, undefined, confirmed)) : {}
+    },
+
     async judge(
-      { path, data, actor }: { path: { account_id: string }; data: Partial<Whitelabel>; actor: Actor },
+      { account, data, actor }: { account: AccountRecord; data: Partial<Whitelabel>; actor: Actor },
       before?: WhitelabelStored,
     ): Promise<Problems> {
+      // The operator confirms what it writes.
+      const confirmed = isSuperduper(actor) ? hostsOf(data) : (before?.hidden.confirmedHosts ?? [])
       return {
-        ...(await uniqueProblems(path.account_id, data)),
+        ...(await hostProblems(account, newHostNames(data, before?.doc, confirmed))),
+        ...(await uniqueProblems(account.id, data)),
         ...whitelabelProblems(data),
         ...domainPowerProblems(actor, data, before?.doc),
       }
     },
 
-    async create(author: Author, accountId: string, doc: Whitelabel): Promise<WhitelabelStored> {
+    async create(writer: Writer, accountId: string, doc: Whitelabel): Promise<WhitelabelStored> {
       if (await find(accountId)) throw failure('datastore_conflict', {})
-      const record = whitelabels.draft(accountId, { doc, hidden: {} }, whitelabelId)
-      const set = new ChangeSet(author)
+      const hidden = hiddenOf(writer, doc, undefined)
+      const record = whitelabels.draft(accountId, { doc, hidden }, whitelabelId)
+      const set = new ChangeSet(writer.author)
       requireRecord(set, { accountId, kind: accountKind, id: accountId })
       whitelabels.insert(set, record)
       set.count(accountId, ...counted, 1)
@@ -103,9 +144,9 @@ export const createWhitelabels = ({ store, attached }: Tools) => {
       return record
     },
 
-    async replace(author: Author, before: WhitelabelStored, doc: Whitelabel): Promise<WhitelabelStored> {
-      const after = whitelabels.revise(before, { doc })
-      const set = new ChangeSet(author)
+    async replace(writer: Writer, before: WhitelabelStored, doc: Whitelabel): Promise<WhitelabelStored> {
+      const after = whitelabels.revise(before, { doc, hidden: hiddenOf(writer, doc, before) })
+      const set = new ChangeSet(writer.author)
       whitelabels.replace(set, before, after)
       await store.commit(set)
       return after

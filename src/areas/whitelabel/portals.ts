@@ -1,6 +1,6 @@
 import type { AccountRecord } from '../../auth/identity.ts'
+import { hostNameOf } from '../../lib/host-name.ts'
 import type { WhitelabelDomainChecks } from './domains/operations.ts'
-import { hostNameOf } from './host-name.ts'
 import type { Whitelabels } from './operations.ts'
 
 interface Tools {

@@ -1,11 +1,12 @@
-import { accountMember, anyone } from '../../auth/policies.ts'
+import { accountAdmin, accountMember, anyone } from '../../auth/policies.ts'
 import { Answer, one, removed } from '../../http/answer/answers.ts'
 import { publicly } from '../../http/answer/visitors.ts'
 import { type Call, del, get, post, put, type Route } from '../../http/route.ts'
-import type { Json } from '../../lib/json.ts'
+import { isTrue, type Json } from '../../lib/json.ts'
 import type { Whitelabels } from './operations.ts'
 import { Whitelabel, WhitelabelRecord } from './schema.ts'
 import type { WhitelabelStored } from './store.ts'
+import type { BrandVisibility } from './visibility.ts'
 
 const onAccount = '/v2/accounts/{account_id}/whitelabel'
 const onDomain = '/v2/whitelabel/{domain}'
@@ -13,10 +14,25 @@ const onDomain = '/v2/whitelabel/{domain}'
 /** Clients send back what they have read. */
 const prepare = ({ id: _id, ...settings }: Json): Json => settings
 
-export const whitelabelRoutes = (whitelabels: Whitelabels): Route[] => {
+export const whitelabelRoutes = (whitelabels: Whitelabels, visibility: BrandVisibility): Route[] => {
   const subject = ({ path }: { path: { account_id: string } }) => whitelabels.get(path.account_id)
 
-  const writing = { allow: accountMember, prepare, body: Whitelabel, answers: WhitelabelRecord }
+  const writing = {
+    allow: accountMember,
+    prepare,
+    body: Whitelabel,
+    wishes: {
+      confirm_domain:
+        'true: the operator confirms the hosts, so that visitors see the brand without a DNS check',
+    },
+    answers: WhitelabelRecord,
+  }
+
+  const writerOf = ({ author, actor, request }: Pick<Call, 'author' | 'actor' | 'request'>) => ({
+    author,
+    actor,
+    confirms: isTrue(request.value('confirm_domain')),
+  })
 
   const shownTo = ({ visitor }: Pick<Call, 'visitor'>, record: WhitelabelStored) => {
     const { fields } = one(record)
@@ -35,18 +51,19 @@ export const whitelabelRoutes = (whitelabels: Whitelabels): Route[] => {
       summary: 'Create the whitelabel settings of an account',
       ...writing,
       judge: (call) => whitelabels.judge(call),
-      run: async ({ author, path, data }) => one(await whitelabels.create(author, path.account_id, data)),
+      run: async (call) => one(await whitelabels.create(writerOf(call), call.account.id, call.data)),
     }),
     post(onAccount, {
       summary: 'Replace the whitelabel settings of an account',
       ...writing,
       subject,
       judge: (call) => whitelabels.judge(call, call.subject),
-      run: async ({ author, subject: record, data }) => one(await whitelabels.replace(author, record, data)),
+      run: async (call) => one(await whitelabels.replace(writerOf(call), call.subject, call.data)),
     }),
     del(onAccount, {
       summary: 'Delete the whitelabel settings of an account, with its files and sender addresses',
-      allow: accountMember,
+      // It also deletes files and senders, which only admins may write.
+      allow: accountAdmin,
       subject,
       answers: WhitelabelRecord,
       run: async ({ author, subject: record }) => removed(await whitelabels.remove(author, record)),
@@ -55,7 +72,7 @@ export const whitelabelRoutes = (whitelabels: Whitelabels): Route[] => {
       summary: 'Read the whitelabel settings that hold at a host: for sign-in pages, without a token',
       allow: anyone,
       answers: WhitelabelRecord,
-      run: async (call) => shownTo(call, await whitelabels.byDomain(call.path.domain)),
+      run: async (call) => shownTo(call, await visibility.at(call.path.domain, call.visitor)),
     }),
   ]
 }

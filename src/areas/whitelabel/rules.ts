@@ -1,7 +1,8 @@
 import { type Actor, speaksForAccount } from '../../auth/identity.ts'
 import { invalid, type Problems } from '../../lib/failure.ts'
+import { hostNameOf } from '../../lib/host-name.ts'
 import { memberOf } from '../../lib/member.ts'
-import { hostNameOf } from './host-name.ts'
+import type { WantedHostName } from '../accounts/host-names/rules.ts'
 import type { Whitelabel } from './schema.ts'
 
 // A link is shown to everybody who visits the domain: none may be a script, nor look to a browser like one.
@@ -13,7 +14,7 @@ const isLink = (text: string) => !/[\s\p{C}]/u.test(text) && (linkSchemes.test(t
 
 const isHost = (text: string) => hostNameOf(text) !== undefined
 
-const hostPaths = ['domain', 'conference_public_domain']
+const hostFields = ['domain', 'conference_public_domain'] as const
 const linkPaths = [
   'fake_api_url',
   ...['help', 'learn_more'].map((key) => `nav.${key}`),
@@ -40,20 +41,47 @@ const problemsAt = (data: object, paths: readonly string[], isGood: (text: strin
 
 /** What the schema cannot say. */
 export const whitelabelProblems = (data: Partial<Whitelabel>): Problems => ({
-  ...problemsAt(data, hostPaths, isHost),
+  ...problemsAt(data, hostFields, isHost),
   ...problemsAt(data, linkPaths, isLink),
 })
 
-/** Mails with a way in may link to the domain of a brand: an admin says which one it is. */
+const spelled = (text: string | undefined) => (text ? (hostNameOf(text) ?? text) : '')
+
+/** The fields whose host was changed or removed. */
+const changedHosts = (data: Partial<Whitelabel>, before: Partial<Whitelabel> | undefined) =>
+  hostFields.filter((field) => spelled(data[field]) !== spelled(before?.[field]))
+
+/** Recovery mails may link to the hosts of a brand, so only admins change or remove them. */
 export const domainPowerProblems = (
   actor: Pick<Actor, 'user'>,
   data: Partial<Whitelabel>,
   before: Partial<Whitelabel> | undefined,
-): Problems => {
-  const { domain } = data
-  if (speaksForAccount(actor) || !domain || domain === before?.domain) return {}
-  return { domain: { forbidden: { message: 'Only an admin may change this', cause: 'domain' } } }
-}
+): Problems =>
+  speaksForAccount(actor)
+    ? {}
+    : Object.fromEntries(
+        changedHosts(data, before).map((field) => [
+          field,
+          { forbidden: { message: 'Only an admin may change this', cause: field } },
+        ]),
+      )
+
+/** The host names that the settings add, and which of them the operator has confirmed. */
+export const newHostNames = (
+  data: Partial<Whitelabel>,
+  before: Partial<Whitelabel> | undefined,
+  confirmed: readonly string[],
+): WantedHostName[] =>
+  changedHosts(data, before).flatMap((path) => {
+    const text = data[path]
+    if (!text) return []
+    const use = path === 'domain' ? 'domain' : 'conference'
+    return [{ path, text, use, isConfirmed: confirmed.includes(spelled(text)) }]
+  })
+
+/** Every host of a brand, in its one spelling. */
+export const hostsOf = (data: Partial<Whitelabel>): string[] =>
+  [domainOf(data), conferenceDomainOf(data)].filter((host) => host !== undefined)
 
 /** The host that the brand lives at, if any. */
 export const domainOf = ({ domain }: Partial<Whitelabel>) => (domain ? hostNameOf(domain) : undefined)

@@ -3,10 +3,16 @@ import { type Claim, conflict, systemScope } from '../../storage/change-set.ts'
 import { createCollection, type HeldClaim } from '../../storage/collection.ts'
 import type { StoredRecord } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
+import { hostNameClaim } from '../accounts/host-names/rules.ts'
 import { conferenceDomainOf, domainOf } from './rules.ts'
 import type { Whitelabel } from './schema.ts'
 
-export type WhitelabelStored = StoredRecord<Whitelabel, object>
+export interface WhitelabelHidden {
+  /** Hosts that the operator has confirmed: strangers see the brand there without a DNS check. */
+  confirmedHosts?: readonly string[]
+}
+
+export type WhitelabelStored = StoredRecord<Whitelabel, WhitelabelHidden>
 
 /** The id of the one record that an account may have. */
 export const whitelabelId = 'whitelabel'
@@ -36,11 +42,17 @@ const claims = ({ accountId, doc }: WhitelabelStored): HeldClaim[] => {
   return [
     ...(domain ? [{ ...domainClaim(domain), orElse: () => invalid(domainTaken(doc.domain)) }] : []),
     ...(conference ? [{ ...conferenceClaim(conference, accountId), orElse: conflict }] : []),
+    ...(domain
+      ? [{ scope: systemScope, ...hostNameClaim(domain, accountId, 'domain'), orElse: conflict }]
+      : []),
+    ...(conference
+      ? [{ scope: systemScope, ...hostNameClaim(conference, accountId, 'conference'), orElse: conflict }]
+      : []),
   ]
 }
 
 export const createWhitelabelStore = (store: Store) =>
-  createCollection<Whitelabel, object>(store, {
+  createCollection<Whitelabel, WhitelabelHidden>(store, {
     kind: 'whitelabel',
     sortKey: () => '',
     row: (doc) => ({ company_name: doc.company_name, domain: doc.domain }),

@@ -3,15 +3,14 @@ import { DnsFault } from '../../../dns/exchange.ts'
 import type { LookUp, Manner } from '../../../dns/resolver.ts'
 import type { Afterwards } from '../../../jobs/afterwards.ts'
 import { failure, invalid } from '../../../lib/failure.ts'
+import { hostNameOf } from '../../../lib/host-name.ts'
 import { zip } from '../../../lib/list.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { Author } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { SystemConfigs } from '../../system-configs/operations.ts'
 import type { SenderAddress } from '../emails/senders.ts'
-import { hostNameOf } from '../host-name.ts'
 import type { Whitelabels } from '../operations.ts'
-import { defaultTemplate } from './default-template.ts'
 import {
   type Entry,
   entriesOf,
@@ -24,6 +23,7 @@ import {
   testableType,
 } from './rules.ts'
 import type { DomainCheck, DomainChecks, SenderCheck } from './schema.ts'
+import type { DomainTemplate } from './template.ts'
 import { createDomainWatch, type DomainStandings } from './watch.ts'
 
 interface Tools {
@@ -34,12 +34,10 @@ interface Tools {
   dns: Dns
   whitelabels: Whitelabels
   standings: DomainStandings
+  template: DomainTemplate
   /** The sender addresses of an account. */
   senders: { addressesOf(accountId: string): Promise<SenderAddress[]> }
 }
-
-// What leads a browser to a host.
-const addressTypes: ReadonlySet<string> = new Set(['A', 'AAAA', 'CNAME', 'CNAM'])
 
 // A web page waits for the answer.
 const checkMs = 5000
@@ -67,12 +65,7 @@ export type WhitelabelDomainChecks = ReturnType<typeof createWhitelabelDomains>
 
 /** The DNS records that resellers have to set up, and whether they have. */
 export const createWhitelabelDomains = (tools: Tools) => {
-  const { settings, systemConfigs, dns, whitelabels, senders } = tools
-
-  const template = async (): Promise<Template> => {
-    const { domains = {} } = await settings.of('whitelabel')
-    return Object.keys(domains).length > 0 ? domains : defaultTemplate
-  }
+  const { settings, systemConfigs, dns, whitelabels, senders, template } = tools
 
   /** What was asked for, else what the account has set; the 400 when there is neither. */
   const domainFor = async (asked: unknown, accountId: string | undefined): Promise<string> => {
@@ -183,9 +176,26 @@ export const createWhitelabelDomains = (tools: Tools) => {
     return { checks: byType, senders: senderChecks }
   }
 
+  /**
+   * Whether DNS matches the operator's template at this host of a brand, or at one of its hosts. Undefined: DNS does not
+   * answer.
+   */
+  const matchesTemplate = async (brand: string, host?: string): Promise<boolean | undefined> => {
+    const domain = hostNameOf(brand)
+    if (domain === undefined) return false
+    const isMeant = (entry: Entry) => host === undefined || entry.host.toLowerCase() === host
+    const entries = (await template.addressesOf(domain)).filter(isMeant)
+    if (entries.length === 0) return false
+    const inquiry = await begin(domain, false)
+    const found = await Promise.all(entries.map((entry) => checkEntry(entry, inquiry)))
+    if (found.some(({ matches: isThere }) => isThere)) return true
+    return found.some(({ error }) => error !== undefined) ? undefined : false
+  }
+
   const watch = createDomainWatch({
     ...tools,
-    look: async (domain) => (await lookUpAll(domain, expand(await template(), domain), [], false)).checks,
+    look: async (domain) =>
+      (await lookUpAll(domain, expand(await template.whole(), domain), [], false)).checks,
   })
 
   return {
@@ -193,7 +203,7 @@ export const createWhitelabelDomains = (tools: Tools) => {
 
     /** The template for a domain: of a request, else of an account. */
     async expanded(asked: unknown, accountId: string | undefined): Promise<Template> {
-      return expand(await template(), await domainFor(asked, accountId))
+      return expand(await template.whole(), await domainFor(asked, accountId))
     },
 
     /** Replaces the template of the system. */
@@ -210,28 +220,21 @@ export const createWhitelabelDomains = (tools: Tools) => {
 
     /** The hosts at which a brand may have its web interface: the domain itself, and what the template calls a web GUI. */
     async portalsOf(domain: string): Promise<string[]> {
-      const isMeant = (entry: Entry) =>
-        addressTypes.has(entry.type) && (entry.host === domain || isPortal(entry))
-      const entries = entriesOf(expand(await template(), domain)).filter(isMeant)
+      const isMeant = (entry: Entry) => entry.host === domain || isPortal(entry)
+      const entries = (await template.addressesOf(domain)).filter(isMeant)
       return [...new Set(entries.map(({ host }) => host.toLowerCase()))]
     },
 
-    /** Whether the names of this host stand in the world as the operator said that they have to, for this brand. */
-    async isSetUp(brand: string, host: string): Promise<boolean> {
-      const domain = hostNameOf(brand)
-      if (domain === undefined) return false
-      const entries = entriesOf(expand(await template(), domain)).filter(
-        ({ host: name, type }) => name.toLowerCase() === host && addressTypes.has(type),
-      )
-      const inquiry = await begin(domain, false)
-      const found = await Promise.all(entries.map((entry) => checkEntry(entry, inquiry)))
-      return found.some(({ matches: isThere }) => isThere)
-    },
+    matchesTemplate,
+
+    /** Whether DNS matches the operator's template at this host, for this brand. False also if DNS does not answer. */
+    isSetUp: async (brand: string, host: string): Promise<boolean> =>
+      (await matchesTemplate(brand, host)) === true,
 
     /** Looks up every record of an account's domain, all at once, and what its sender addresses need. */
     async check(author: Author, asked: unknown, accountId: string, tcp: boolean) {
       const domain = await domainFor(asked, accountId)
-      const domains = expand(await template(), domain)
+      const domains = expand(await template.whole(), domain)
       const own = await senders.addressesOf(accountId)
       const found = await inTurn(accountId, () => lookUpAll(domain, domains, own, tcp))
       watch.note(author, { accountId, domain, checks: found.checks })

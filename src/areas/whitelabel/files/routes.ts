@@ -1,5 +1,5 @@
 import type { Actor } from '../../../auth/identity.ts'
-import { accountMember, anyone, anyToken } from '../../../auth/policies.ts'
+import { accountAdmin, anyone, anyToken } from '../../../auth/policies.ts'
 import { FileAnswer, one } from '../../../http/answer/answers.ts'
 import { harmless, publicly } from '../../../http/answer/visitors.ts'
 import { get, post, type Route } from '../../../http/route.ts'
@@ -8,12 +8,14 @@ import { anyText } from '../../../lib/schema.ts'
 import type { Accounts } from '../../accounts/operations.ts'
 import type { Whitelabels } from '../operations.ts'
 import { WhitelabelRecord } from '../schema.ts'
+import type { BrandVisibility } from '../visibility.ts'
 import type { BrandFile, BrandFiles } from './operations.ts'
 import { type FileKind, fileKinds, servedTypes, uploadTypes } from './rules.ts'
 
 interface Areas {
   whitelabels: Whitelabels
   files: BrandFiles
+  visibility: BrandVisibility
   accounts: Accounts
 }
 
@@ -26,13 +28,13 @@ const fileAnswer = ({ bytes, contentType, name, revision }: BrandFile, visitor: 
   })
 
 /** Reading is for everybody: a sign-in page shows them before anybody has a token. */
-export const brandFileRoutes = ({ whitelabels, files, accounts }: Areas): Route[] => {
+export const brandFileRoutes = ({ whitelabels, files, visibility, accounts }: Areas): Route[] => {
   /** The settings at a host, for those who may change them: the account that has them and whoever is above it. */
   const ownedByDomain = async ({ path, actor }: { path: { domain: string }; actor: Actor }) => {
     const record = await whitelabels.byDomain(path.domain)
     const account = await accounts.find(record.accountId)
-    if (!accountMember.allows(actor, account, path)) {
-      throw failure('forbidden', { cause: `may be called by: ${accountMember.name}` })
+    if (!accountAdmin.allows(actor, account, path)) {
+      throw failure('forbidden', { cause: `may be called by: ${accountAdmin.name}` })
     }
     return record
   }
@@ -51,7 +53,7 @@ export const brandFileRoutes = ({ whitelabels, files, accounts }: Areas): Route[
       }),
       post(onAccount, {
         summary: `Set the ${kind} of an account's brand: raw, as base64, as a data URL or in a form`,
-        allow: accountMember,
+        allow: accountAdmin,
         subject: ({ path }) => whitelabels.get(path.account_id),
         ...writing,
         run: async ({ author, subject, upload }) => {
@@ -64,7 +66,7 @@ export const brandFileRoutes = ({ whitelabels, files, accounts }: Areas): Route[
         resource: 'whitelabel',
         ...reading,
         run: async ({ path, visitor }) => {
-          const { accountId } = await whitelabels.byDomain(path.domain)
+          const { accountId } = await visibility.at(path.domain, visitor)
           return fileAnswer(await files.get(accountId, kind), visitor)
         },
       }),

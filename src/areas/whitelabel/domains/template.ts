@@ -1,0 +1,30 @@
+import type { Settings } from '../../../settings/settings.ts'
+import { defaultTemplate } from './default-template.ts'
+import { type Entry, entriesOf, expand, type Template } from './rules.ts'
+
+// What leads a browser to a host.
+const addressTypes: ReadonlySet<string> = new Set(['A', 'AAAA', 'CNAME', 'CNAM'])
+
+export type DomainTemplate = ReturnType<typeof createDomainTemplate>
+
+/** The DNS records that the operator wants for each brand. */
+export const createDomainTemplate = (settings: Settings) => {
+  const whole = async (): Promise<Template> => {
+    const { domains = {} } = await settings.of('whitelabel')
+    return Object.keys(domains).length > 0 ? domains : defaultTemplate
+  }
+
+  /** The entries for a domain that lead browsers to hosts. */
+  const addressesOf = async (domain: string): Promise<Entry[]> =>
+    entriesOf(expand(await whole(), domain)).filter(({ type }) => addressTypes.has(type))
+
+  return {
+    whole,
+    addressesOf,
+
+    /** The hosts of a domain that browsers can reach. */
+    async hostsOf(domain: string): Promise<string[]> {
+      return (await addressesOf(domain)).map(({ host }) => host.toLowerCase())
+    },
+  }
+}
