@@ -1,4 +1,5 @@
 // What the settings of a process say of the first admin, and when it counts; how they first sign in.
+import { hostname } from 'node:os'
 import { expect, it } from 'vitest'
 import { obtainServerKey } from '../../src/auth/key-handover.ts'
 import { markOf } from '../../src/auth/keyring.ts'
@@ -75,5 +76,17 @@ describeAnyEngine('the link of the first start', (engine) => {
       reason: 'reset id expired',
       cause: expect.stringMatching(/^\d{11}$/),
     })
+  })
+})
+
+describeAnyEngine('the host name that the first start listens at', (engine) => {
+  // `127.1` is a name to Node, and resolves to this machine everywhere.
+  const world = useWorld(engine, undefined, async () => ({ host: '127.1' }))
+
+  it('is added to public_hosts', async () => {
+    const { data } = await world.operator.get('/v2/system_configs/crossbar/default')
+    const { public_hosts: hosts } = data as { public_hosts: string[] }
+    expect(hosts).toContain('127.1')
+    expect(hosts.every((host) => host === '127.1' || host === hostname())).toBe(true)
   })
 })

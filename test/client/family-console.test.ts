@@ -66,6 +66,10 @@ describeAnyEngine('the public console of the family', (engine) => {
     const { account, page: owner, own } = await arrived()
     expect(await owner.write('PUT', `${own}/whitelabel`, { domain: host, company_name: 'Brand' })).toSucceed()
     expect(await owner.upload(`${own}/whitelabel/logo`, 'application/x-base64', pngUrl)).toSucceed()
+    // Visitors see the brand after the operator has confirmed its host.
+    const confirmed = { envelope: { confirm_domain: true } }
+    const brand = { domain: host, company_name: 'Brand' }
+    expect(await world.operator.post(`/v2/${own}/whitelabel`, brand, confirmed)).toSucceed()
     const branded = await page.load(host)
     expect(branded.look.data).toMatchObject({ domain: host, company_name: 'Brand' })
     expect(branded.pictures.map(({ status, headers }) => [status, headers['content-type']])).toEqual([

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { expand, holdsKey, matches } from '../../src/areas/whitelabel/domains/rules.ts'
 import { codeFrom, secondsToWait } from '../../src/areas/whitelabel/emails/rules.ts'
 import { nameToKeep } from '../../src/areas/whitelabel/files/rules.ts'
-import { hostNameOf } from '../../src/areas/whitelabel/host-name.ts'
 import { whitelabelProblems } from '../../src/areas/whitelabel/rules.ts'
+import { hostNameOf } from '../../src/lib/host-name.ts'
 
 describe('a host', () => {
   it.each([

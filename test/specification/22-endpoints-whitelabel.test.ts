@@ -239,6 +239,9 @@ describeAnyEngine('Endpoints: whitelabel', (engine) => {
 
     it('GET /v2/whitelabel/{domain}/logo, /icon, /welcome: the file, for whoever visits the domain', async () => {
       const { admin, domain, path } = await branded()
+      // Without DNS the operator confirms the host.
+      const confirmed = { envelope: { confirm_domain: true } }
+      expect(await world.operator.post(path, { domain }, confirmed)).toSucceed()
       for (const file of files) {
         const place = `/v2/whitelabel/${domain}/${file.kind}`
         expect(await world.anonymous.get(place)).toFailWith(404, 'bad_identifier', missing(file.kind).data)
