@@ -118,8 +118,7 @@ export const createAuthenticate = (tools: Tools) => {
   ) => {
     const place = { accountId: account.id, salt: account.hidden.signInSalt }
     const asker = deriver.visitor(account.id, clientAddress)
-    const holder = await keyHolder({ records: store.records, deriver }, asker, place, proof)
-    return holder && (await store.records.find(account.id, userKind, holder.id))
+    return keyHolder({ records: store.records, deriver }, asker, place, proof)
   }
 
   const check = async (

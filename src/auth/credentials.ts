@@ -49,6 +49,10 @@ export const digestOf = (method: DigestMethod, username: string, password: strin
     .update(`${username.toLowerCase()}:${password}`)
     .digest('hex')
 
+/** Whether this is the digest of an empty password, which is never accepted. */
+export const isEmptyPassword = (method: DigestMethod, digest: string, username: string | undefined) =>
+  username !== undefined && digest.toLowerCase() === digestOf(method, username, '')
+
 // Keys of the first layer were there before there was another.
 const markOf = (method: DigestMethod, layer: number) => (layer === 1 ? `${method}:` : `${layer}:${method}:`)
 

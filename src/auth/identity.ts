@@ -33,6 +33,8 @@ export interface AccountHidden {
   sealedApiKey: string
   /** The API key's SHA-256: what it is found by. */
   apiKeyHash: string
+  /** Ended sessions: those that API keys opened before this Unix second, and those of the key with this mark. */
+  endedKeySessions?: { before: number; mark: string }
   /** The value of the account's name claim: not its plain name when another account of that name came first. */
   nameClaim: string
 }
@@ -65,6 +67,9 @@ export const userKind = kind<UserDoc, UserHidden>('user')
 export type AccountRecord = RecordOf<typeof accountKind>
 export type UserRecord = RecordOf<typeof userKind>
 
+/** Identifies the account's current API key in a token. */
+export const keyMarkOf = ({ hidden: { apiKeyHash } }: AccountRecord) => apiKeyHash.slice(0, 16)
+
 /** Users have no owner: that column says who is an admin, so that the admins of an account are an index read. */
 export const adminsAmongUsers = 'admin'
 
@@ -77,6 +82,20 @@ export type AuthMethod = 'cb_user_auth' | 'cb_api_auth' | 'cb_basic_auth'
 
 /** A token for one thing: `own_password`, a new password of its user. */
 export type TokenPurpose = 'own_password'
+
+/** The session that created an impersonation session. */
+export interface TokenOrigin {
+  account_id: string
+  owner_id?: string
+  method: AuthMethod
+  api_key_id?: string
+  api_key_mark?: string
+  identity_sig: string
+  /** Identity of its token, by which it is revoked; absent for credentials without a token. */
+  token_id?: string
+  /** Unix seconds. */
+  exp?: number
+}
 
 /** What a token says. Written and read by tokens.ts alone. */
 export interface TokenClaims {
@@ -92,8 +111,12 @@ export interface TokenClaims {
   original_owner_id?: string
   jti: string
   mfa_resp?: boolean
+  /** The sessions that led to an impersonation session, oldest first: it ends with each of them. */
+  origins?: readonly TokenOrigin[]
   /** The named API key that opened the session: it ends with the key, and may do what the key may. */
   api_key_id?: string
+  /** The mark of the account's API key that opened the session. */
+  api_key_mark?: string
   purpose?: TokenPurpose
   /** What the way to sign in and the user's record allowed when it was made, separated by spaces; absent: everything. */
   scope?: string
@@ -109,6 +132,10 @@ export interface Actor {
   key?: ApiKeyRecord
   /** What the way to sign in and the user's record allow; absent: everything. A key's own scopes stand beside it. */
   scopes?: Scopes
+  /** The account's API key opened the session and was replaced since: the session cannot read keys or renew. */
+  hasReplacedKey?: true
+  /** Of an impersonation session: the callers who created it and the sessions before it. */
+  impersonators?: readonly Pick<Actor, 'account' | 'user' | 'key'>[]
   /** Absent with Basic credentials and named API keys. */
   claims: TokenClaims | undefined
   /** The token as it was sent. Absent where there are no claims. */
@@ -118,9 +145,11 @@ export interface Actor {
 /** An API key carries the rights of an admin, except where a person is asked for. */
 export const privLevelOf = (actor: Actor) => (actor.user ? (actor.user.doc.priv_level ?? 'user') : 'admin')
 
-/** Whether the actor may do less than others of the account: by its scopes, or as a named API key with limits. */
-export const isLimited = ({ key, scopes }: Actor) =>
-  (key !== undefined && !isUnlimited(key)) || (scopes !== undefined && !scopes.includes(everything))
+/** Whether the actor may do less than others of the account: because of scopes, a limited API key, or a replaced one. */
+export const isLimited = ({ key, scopes, hasReplacedKey }: Actor) =>
+  hasReplacedKey === true ||
+  (key !== undefined && !isUnlimited(key)) ||
+  (scopes !== undefined && !scopes.includes(everything))
 
 export const isAccountAdmin = (actor: Actor) => actor.user?.doc.priv_level === 'admin'
 

@@ -1,7 +1,7 @@
-import type { ClaimHolder } from '../storage/change-set.ts'
 import type { Records } from '../storage/records.ts'
-import type { DigestMethod } from './credentials.ts'
+import { type DigestMethod, isEmptyPassword } from './credentials.ts'
 import type { Asker, Deriver } from './deriving/deriver.ts'
+import { type UserRecord, userKind } from './identity.ts'
 
 /** Where sign-in keys are looked for: an account, or nobody's place, where none is found in the same time. */
 export interface KeyPlace {
@@ -11,19 +11,20 @@ export interface KeyPlace {
 }
 
 /**
- * Who holds a sign-in key that is made of this digest, of whatever layer. All layers are looked up, the weaker ones
- * first: a key that gets another layer meanwhile is found where it went.
+ * The user whose sign-in key is made of this digest, of whatever layer. All layers are looked up, the weaker ones first:
+ * a key that gets another layer during the look-up is found there.
  */
 export const keyHolder = async (
   { records, deriver }: { records: Records; deriver: Deriver },
   asker: Asker,
   { accountId, salt }: KeyPlace,
   { method, digest }: { method: DigestMethod; digest: string },
-): Promise<ClaimHolder | undefined> => {
-  let holder: ClaimHolder | undefined
+): Promise<UserRecord | undefined> => {
+  let holderId: string | undefined
   for (const value of await deriver.signInKeys(asker, salt, method, digest)) {
     const found = await records.claimant({ scope: accountId, name: 'sign_in', value })
-    holder ??= found
+    holderId ??= found?.id
   }
-  return holder
+  const user = holderId === undefined ? undefined : await records.find(accountId, userKind, holderId)
+  return user && !isEmptyPassword(method, digest, user.doc.username) ? user : undefined
 }

@@ -121,6 +121,9 @@ export const rateKeeper = withToken(
   (actor, account) => isSuperduper(actor) || (account?.hidden.isReseller === true && isAbove(actor, account)),
 )
 
+/** A user with `priv_level` admin, or an API key, of any account. */
+export const anyAdmin = withToken('admin of any account', speaksForAccount)
+
 /** A person with `priv_level` admin, of whatever account. */
 export const anyAdminPerson = withToken('admin user of any account', isAccountAdmin)
 

@@ -2,9 +2,9 @@ import { createHmac, createPrivateKey, createPublicKey, generateKeyPair, type Ke
 import { promisify } from 'node:util'
 import { decodeProtectedHeader, errors, jwtVerify, SignJWT } from 'jose'
 import type { Clock } from '../lib/clock.ts'
-import { failure } from '../lib/failure.ts'
+import { Failure, failure, isOutage } from '../lib/failure.ts'
 import { forgetOldest } from '../lib/forget-oldest.ts'
-import { gregorianNow } from '../lib/gregorian.ts'
+import { gregorianNow, gregorianOfUnix } from '../lib/gregorian.ts'
 import { randomHex } from '../lib/ids.ts'
 import type { Soon } from '../lib/soon.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -18,13 +18,16 @@ import {
   type Actor,
   type AuthMethod,
   accountKind,
+  keyMarkOf,
   type TokenClaims,
+  type TokenOrigin,
   type TokenPurpose,
   type UserRecord,
   userKind,
 } from './identity.ts'
 import { type Keyring, sha256Hex } from './keyring.ts'
-import { bothAllow, type Scopes, settingScopes } from './scopes.ts'
+import { impersonator } from './policies.ts'
+import { bothAllow, everything, type Scopes, settingScopes } from './scopes.ts'
 import { assertInService } from './standing.ts'
 
 interface SystemHidden {
@@ -53,6 +56,13 @@ interface Verified {
   system: SystemRecord
 }
 
+/** An impersonator whose session is still valid. */
+interface Impersonator {
+  actor: Pick<Actor, 'account' | 'user' | 'key'>
+  /** Gregorian seconds. */
+  until: number
+}
+
 /** Whom a token stood for when no record was newer than `era`. */
 interface Session {
   era: number
@@ -67,8 +77,8 @@ export interface TokenSubject {
   method: AuthMethod
   /** The named API key that opens the session. */
   key?: ApiKeyRecord
-  /** Who acts as the user, when somebody does. */
-  original?: { accountId: string; userId?: string }
+  /** Of an impersonation session: the sessions that led to it, oldest first. */
+  origins?: readonly TokenOrigin[] | undefined
   multiFactor?: boolean
   /** Not positive: the token does not expire. Undefined: as the system's settings say. */
   lifetimeSeconds?: number
@@ -133,12 +143,34 @@ type Subjects = Pick<Verified, 'system' | 'account' | 'user' | 'key'>
 const isSame = (a: Subjects, b: Subjects) =>
   a.system === b.system && a.account === b.account && a.user === b.user && a.key === b.key
 
-/** A session that a named key opens does not outlive it. */
-const expiryOf = (issued: number, lifetime: number, key: ApiKeyRecord | undefined) => {
+/** A session expires no later than the named key that opened it and the sessions in `origins`. */
+const expiryOf = (
+  issued: number,
+  lifetime: number,
+  { key, origins = [] }: Pick<TokenSubject, 'key' | 'origins'>,
+) => {
   const end = key && keyEnd(key)
-  const ends = [lifetime > 0 ? [issued + lifetime] : [], end === undefined ? [] : [end / 1000]].flat()
+  const ends = [
+    ...(lifetime > 0 ? [issued + lifetime] : []),
+    ...(end === undefined ? [] : [end / 1000]),
+    ...origins.flatMap(({ exp }) => (exp === undefined ? [] : [exp])),
+  ]
   return ends.length > 0 ? { exp: Math.min(...ends) } : {}
 }
+
+const isEndedWithKey = ({ iat, api_key_mark: mark }: TokenClaims, { hidden }: AccountRecord) => {
+  const { endedKeySessions: ended } = hidden
+  return ended !== undefined && (iat < ended.before || mark === ended.mark)
+}
+
+const isOfOneKey = ({ method, api_key_id: named }: Pick<TokenClaims, 'method' | 'api_key_id'>) =>
+  method === 'cb_api_auth' && named === undefined
+
+/** The impersonator, as claims and audit entries name it. */
+const originalIn = ([first]: readonly TokenOrigin[]) => ({
+  ...(first ? { original_account_id: first.account_id } : {}),
+  ...(first?.owner_id === undefined ? {} : { original_owner_id: first.owner_id }),
+})
 
 /** What a token allows now: what it was made for, and what its user may do today. What is for one thing is bound by that. */
 const scopesNow = ({ scope, purpose }: TokenClaims, user: UserRecord | undefined) =>
@@ -219,6 +251,14 @@ export const createTokens = (store: Store, keyring: Keyring, settings: Settings,
     return { system: identity, account, user, key }
   }
 
+  const unixNow = () => Math.floor(clock.now() / 1000)
+
+  /** Unix seconds at which a token that is issued now usually expires; undefined: never. */
+  const usualEnd = async () => {
+    const { token_auth_expiry_s: lifetime } = await settings.of('crossbar.auth')
+    return lifetime > 0 ? unixNow() + lifetime : undefined
+  }
+
   const isAlive = (claims: TokenClaims | undefined) =>
     claims?.exp === undefined || claims.exp * 1000 > clock.now()
 
@@ -241,15 +281,71 @@ export const createTokens = (store: Store, keyring: Keyring, settings: Settings,
     return entry
   }
 
+  const originServiceEnd = async (account: AccountRecord): Promise<number> => {
+    try {
+      return await assertInService(store, account)
+    } catch (error) {
+      // The caller learns nothing about the account of its impersonator.
+      throw error instanceof Failure && !isOutage(error) ? refused(error) : error
+    }
+  }
+
+  /** Fails unless the session that created an impersonation is still valid and may still impersonate users of the account. */
+  const assertOriginOpen = async (
+    identity: SystemRecord,
+    origin: TokenOrigin,
+    acted: AccountRecord,
+  ): Promise<Impersonator> => {
+    const { account_id: accountId, owner_id: userId, api_key_id: keyId, method } = origin
+    const [account, user, key] = await Promise.all([
+      store.records.find(accountId, accountKind, accountId),
+      userId === undefined ? undefined : store.records.find(accountId, userKind, userId),
+      keyId === undefined ? undefined : store.records.find(accountId, apiKeyKind, keyId),
+    ])
+    if (!account || (userId !== undefined && !user) || (keyId !== undefined && !key)) throw refused()
+    if (origin.identity_sig !== signatureOf(identity, account, user)) throw refused()
+    if (origin.token_id !== undefined && (await revocations.find(accountId, origin.token_id))) throw refused()
+    if (user?.doc.enabled === false || (key && !isKeyAlive(key, clock.now()))) throw refused()
+    if (isOfOneKey(origin) && origin.api_key_mark !== keyMarkOf(account)) throw refused()
+    const scopes = settingScopes(user?.doc.scope_restrictions)
+    const actor = { accountId, account, user, method, claims: undefined, token: undefined }
+    const isLimited = scopes !== undefined && !scopes.includes(everything)
+    if (isLimited || !impersonator.allows(actor, acted, {})) throw refused()
+    const end = key && keyEnd(key)
+    return {
+      actor: { account, user, ...(key ? { key } : {}) },
+      until: Math.min(
+        await originServiceEnd(account),
+        end === undefined ? Infinity : gregorianOfUnix(end / 1000),
+      ),
+    }
+  }
+
   const judge = async (token: string): Promise<Omit<Session, 'era'>> => {
-    const { claims, hash, account, user, key } = await current(token)
+    const { claims, hash, account, user, key, system: identity } = await current(token)
     if (await revocations.find(account.id, hash)) throw refused()
     if (user?.doc.enabled === false) throw refused()
     if (key && !isKeyAlive(key, clock.now())) throw refused()
+    const isReplaced = isOfOneKey(claims) && claims.api_key_mark !== keyMarkOf(account)
+    if (isReplaced && isEndedWithKey(claims, account)) throw refused()
+    // Impersonation sessions from before this rule have no origins: they would outlive the session that created them.
+    if (claims.original_account_id !== undefined && !claims.origins) throw refused()
     const inServiceUntil = await assertInService(store, account)
+    const impersonators: Impersonator[] = []
+    for (const origin of claims.origins ?? [])
+      impersonators.push(await assertOriginOpen(identity, origin, account))
     const actor = { accountId: account.id, account, user, method: claims.method, claims, token }
     const scopes = scopesNow(claims, user)
-    return { actor: { ...actor, ...(key ? { key } : {}), ...(scopes ? { scopes } : {}) }, inServiceUntil }
+    return {
+      actor: {
+        ...actor,
+        ...(key ? { key } : {}),
+        ...(scopes ? { scopes } : {}),
+        ...(isReplaced ? { hasReplacedKey: true as const } : {}),
+        ...(impersonators.length > 0 ? { impersonators: impersonators.map((one) => one.actor) } : {}),
+      },
+      inServiceUntil: Math.min(inServiceUntil, ...impersonators.map(({ until }) => until)),
+    }
   }
 
   const judgeAnew = async (token: string, era: number) => {
@@ -271,7 +367,7 @@ export const createTokens = (store: Store, keyring: Keyring, settings: Settings,
       user,
       method,
       key: apiKey,
-      original,
+      origins,
       multiFactor,
       lifetimeSeconds,
       purpose,
@@ -281,7 +377,7 @@ export const createTokens = (store: Store, keyring: Keyring, settings: Settings,
       const key = await keys.get(systemScope, identity.hidden.currentKeyId)
       const { token_auth_expiry_s: usual } = await settings.of('crossbar.auth')
       const lifetime = lifetimeSeconds ?? usual
-      const issued = Math.floor(clock.now() / 1000)
+      const issued = unixNow()
       const claims: TokenClaims = {
         iss: issuer,
         iat: issued,
@@ -289,11 +385,11 @@ export const createTokens = (store: Store, keyring: Keyring, settings: Settings,
         account_id: account.id,
         method,
         identity_sig: signatureOf(identity, account, user),
-        ...expiryOf(issued, lifetime, apiKey),
+        ...expiryOf(issued, lifetime, { ...(apiKey ? { key: apiKey } : {}), origins }),
         ...(apiKey ? { api_key_id: apiKey.id } : {}),
+        ...(method === 'cb_api_auth' && !apiKey ? { api_key_mark: keyMarkOf(account) } : {}),
         ...(user ? { owner_id: user.id } : {}),
-        ...(original ? { original_account_id: original.accountId } : {}),
-        ...(original?.userId ? { original_owner_id: original.userId } : {}),
+        ...(origins ? { ...originalIn(origins), origins } : {}),
         ...(multiFactor ? { mfa_resp: true } : {}),
         ...(purpose ? { purpose } : {}),
         ...(scopes ? { scope: scopes.join(' ') } : {}),
@@ -302,6 +398,23 @@ export const createTokens = (store: Store, keyring: Keyring, settings: Settings,
       return new SignJWT({ ...claims })
         .setProtectedHeader({ alg: 'RS256', typ: 'JWT', kid: key.id })
         .sign(createPrivateKey(pem))
+    },
+
+    /** The origins of an impersonation session that an actor creates. */
+    async originsOf({ accountId, account, user, method, key, claims, token }: Actor): Promise<TokenOrigin[]> {
+      // Credentials without a token have no end: such a session would be renewed forever.
+      const exp = claims ? claims.exp : await usualEnd()
+      const own: TokenOrigin = {
+        account_id: accountId,
+        ...(user ? { owner_id: user.id } : {}),
+        method,
+        ...(key ? { api_key_id: key.id } : {}),
+        ...(claims?.api_key_mark === undefined ? {} : { api_key_mark: claims.api_key_mark }),
+        identity_sig: signatureOf(await system(), account, user),
+        ...(token === undefined ? {} : { token_id: identityOf(token) }),
+        ...(exp === undefined ? {} : { exp }),
+      }
+      return [...(claims?.origins ?? []), own]
     },
 
     /** Ends one token for good; forgets older revocations of the account that have run out by themselves. */

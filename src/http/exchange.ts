@@ -114,6 +114,8 @@ export class Exchange {
   readonly id: string
   readonly trace: Trace
   readonly path: string
+  /** The query as it was sent, without the question mark. */
+  readonly search: string
   readonly query: URLSearchParams
   /** What the client sent; a tunnelled verb replaces it. */
   method: Method | 'HEAD' | 'OPTIONS'
@@ -159,7 +161,8 @@ export class Exchange {
     const url = targetOf(request)
     const mark = url.indexOf('?')
     this.path = mark < 0 ? url : url.slice(0, mark)
-    this.query = mark < 0 ? noQuery : new URLSearchParams(url.slice(mark + 1))
+    this.search = mark < 0 ? '' : url.slice(mark + 1)
+    this.query = mark < 0 ? noQuery : new URLSearchParams(this.search)
   }
 
   header(name: string): string | undefined {

@@ -1,5 +1,5 @@
 // Named API keys: what they may do, from where and until when, and that a change of that is felt at once.
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { startServer } from '../../src/compose.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { Client, createTransport } from '../support/client.ts'
@@ -221,14 +221,119 @@ describeEngines('named API keys', (engine) => {
       const { client } = await make(account, { scopes: ['users:write'] }, world.operator)
       const admin = await world.admin(account)
       const name = { first_name: 'No', last_name: 'Admin' }
+      const made = () => client.put(`${account.path}/users`, { ...name, priv_level: 'admin' })
+      expect(await world.refused(made)).toBreak({ priv_level: ['forbidden'] })
       for (const ask of [
-        () => client.put(`${account.path}/users`, { ...name, priv_level: 'admin' }),
         () => client.patch(admin.path, { email: 'mine@example.test' }),
         () => client.post(admin.path, { ...name, priv_level: 'user' }),
       ])
-        expect(await world.unchanged(ask)).toBreak({ priv_level: ['forbidden'] })
+        expect(await world.refused(ask)).toBreak({
+          priv_level: ['forbidden'],
+          scope_restrictions: ['forbidden'],
+        })
       expect(await client.put(`${account.path}/users`, name)).toSucceed()
     }
+  })
+
+  it('with limits cannot grant more than they have, by creating a user or by taking over one', async () => {
+    const account = await customer()
+    const { client } = await make(account, { scopes: ['users:write'] })
+    const user = await world.user(account)
+    const users = `${account.path}/users`
+    const name = { first_name: 'New', last_name: 'User' }
+    const signIn = { ...name, username: 'new.user', password: 'first-secret' }
+    for (const ask of [
+      () => client.put(users, signIn),
+      () => client.put(users, { ...name, email: 'new@acme.test' }),
+      () => client.put(users, { ...signIn, scope_restrictions: ['users:write', 'devices:read'] }),
+      () => client.put(users, { ...signIn, scope_restrictions: [] }),
+      () => client.patch(user.path, { password: 'other-secret' }),
+      () => client.patch(user.path, { credentials: '0'.repeat(32) }),
+      () => client.patch(user.path, { email: 'mine@acme.test' }),
+      () => client.patch(user.path, { username: 'mine', password: 'other-secret' }),
+      () => client.patch(user.path, { require_password_update: true }),
+    ])
+      expect(await world.refused(ask)).toBreak({ scope_restrictions: ['forbidden'] })
+    expect(await client.put(users, name)).toSucceed()
+    expect(await client.put(users, { ...signIn, scope_restrictions: ['users:read'] })).toSucceed()
+    expect(await client.patch(user.path, { timezone: 'Europe/Berlin' })).toSucceed()
+  })
+
+  describe('when the one key of the account is replaced', () => {
+    const replaced = async (data: Json = {}) => {
+      const account = await customer()
+      const admin = await world.again(await world.admin(account))
+      const holder = await world.keyHolder(account)
+      const put = await admin.put(`${account.path}/api_key`, data)
+      expect(put).toSucceed()
+      return { account, admin, holder, key: String(put.data.api_key) }
+    }
+    const renew = { envelope: { action: 'refresh_token' } }
+
+    it('sessions of the old key continue, but cannot read keys or renew', async () => {
+      const { account, holder, key } = await replaced()
+      expect(await holder.get(account.path)).toSucceed()
+      const asks = [
+        () => holder.get(`${account.path}/api_key`),
+        () => holder.put('/v2/auth', {}, renew),
+        () => holder.put(`${account.path}/api_keys`, { name: 'Mine', scopes: ['users:read'] }),
+      ]
+      for (const ask of asks) {
+        const answer = await world.refused(ask)
+        expect(answer).toFailWith(403, 'forbidden', {
+          message: 'forbidden',
+          cause: 'the API key that opened this session was replaced',
+        })
+      }
+      const shown = await holder.get(account.path, { query: { include_api_key: 'true' } })
+      expect(shown).toSucceed()
+      expect(shown.text).not.toContain(key)
+    })
+
+    it('sessions of the old key cannot live on as a user', async () => {
+      const { account, admin, holder } = await replaced()
+      const users = `${account.path}/users`
+      const user = await world.user(account)
+      const name = { first_name: 'New', last_name: 'User' }
+      const signIn = { username: 'new.user', password: 'first-secret' }
+      for (const ask of [
+        () => holder.put(users, { ...name, ...signIn }),
+        () => holder.put(users, { ...name, ...signIn, scope_restrictions: ['users:read'] }),
+        () => holder.put(users, { ...name, email: 'new@acme.test' }),
+        () => holder.patch(user.path, { password: 'other-secret' }),
+        () => holder.patch(user.path, { credentials: '0'.repeat(32) }),
+        () => holder.patch(user.path, { username: 'mine', password: 'other-secret' }),
+        () => holder.patch(user.path, { email: 'mine@acme.test' }),
+      ])
+        expect(await world.refused(ask)).toBreak({ scope_restrictions: ['forbidden'] })
+      for (const ask of [
+        () => holder.put(users, { ...name, priv_level: 'admin' }),
+        () => holder.patch(user.path, { priv_level: 'admin' }),
+        () => holder.patch(admin.path, { timezone: 'Europe/Berlin' }),
+        () => holder.delete(admin.path),
+      ])
+        expect(await world.refused(ask)).toBreak({ priv_level: ['forbidden'] })
+      expect(await holder.put(users, name)).toSucceed()
+      expect(await holder.patch(user.path, { timezone: 'Europe/Berlin' })).toSucceed()
+    })
+
+    it('sessions of the new key can read keys and renew', async () => {
+      const { account, key } = await replaced()
+      const holder = await world.keyHolder(account)
+      expect((await holder.get(`${account.path}/api_key`)).data).toEqual({ api_key: key })
+      expect(await holder.put('/v2/auth', {}, renew)).toSucceed()
+    })
+
+    it('end_sessions ends the sessions of the old key and no others', async () => {
+      const { account, admin, holder, key } = await replaced({ end_sessions: true })
+      expect((await holder.get(account.path)).status).toBe(401)
+      expect(await admin.get(account.path)).toSucceed()
+      const current = await world.keyHolder(account)
+      expect((await current.get(`${account.path}/api_key`)).data).toEqual({ api_key: key })
+      expect(await admin.put(`${account.path}/api_key`, {})).toSucceed()
+      expect(await current.get(account.path)).toSucceed()
+      expect((await holder.get(account.path)).status).toBe(401)
+    })
   })
 
   it('remember when they were used, and do not write at every request', async () => {

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import type { Client } from '../support/client.ts'
 import { createFaults, says } from '../support/faulty-database.ts'
 import { notForCaller } from '../support/refusals.ts'
-import { describeAnyEngine, type Person, useWorld } from '../support/world.ts'
+import { credentialsOf, describeAnyEngine, type Person, useWorld } from '../support/world.ts'
 
 const action = { envelope: { action: 'impersonate_user' } }
 
@@ -96,6 +96,112 @@ describeAnyEngine('impersonation', (engine) => {
       original_account_id: world.master.id,
       original_owner_id: world.operator.id,
     })
+  })
+
+  /** An admin of a superduper account, and a session in which that admin acts as a customer's user. */
+  const acting = async () => {
+    const account = await world.account()
+    expect(await world.operator.patch(account.path, { superduper_admin: true })).toSucceed()
+    const boss = await world.again(await world.admin(account, { username: 'boss', password: 'first-secret' }))
+    const target = await world.user(world.acme)
+    const { auth_token: token = '' } = (await become(boss, target)).body
+    const session = world.clientWithToken(token)
+    expect(await session.get(target.path)).toSucceed()
+    return { account, boss, target, session }
+  }
+  type Acting = Awaited<ReturnType<typeof acting>>
+
+  const reset = { envelope: { action: 'reset_signature_secret' } }
+
+  it.each<[string, (one: Acting) => Promise<unknown>]>([
+    ['a log-out of the session that created it', ({ boss }) => boss.delete('/v2/token_auth')],
+    ['a new password of the impersonator', ({ boss }) => boss.patch(boss.path, { password: 'other-secret' })],
+    ['the end of all sessions of the impersonator', ({ boss }) => boss.put(`${boss.path}/auth`, {}, reset)],
+    [
+      'the end of all sessions of the account of the impersonator',
+      ({ boss, account }) => boss.put(`${account.path}/auth`, {}, reset),
+    ],
+    [
+      'the demotion of the impersonator',
+      ({ boss }) => world.operator.patch(boss.path, { priv_level: 'user' }),
+    ],
+    ['the disabling of the impersonator', ({ boss }) => world.operator.patch(boss.path, { enabled: false })],
+    ['the deletion of the impersonator', ({ boss }) => world.operator.delete(boss.path)],
+    [
+      'scope restrictions of the impersonator',
+      ({ boss }) => world.operator.patch(boss.path, { scope_restrictions: ['devices:read'] }),
+    ],
+    [
+      'the end of superduper rights of the account',
+      ({ account }) => world.operator.patch(account.path, { superduper_admin: false }),
+    ],
+    [
+      'the disabling of the account of the impersonator',
+      ({ account }) => world.operator.patch(account.path, { enabled: false }),
+    ],
+  ])('ends with %s, while other impersonations continue', async (_title, end) => {
+    const one = await acting()
+    const other = await acting()
+    expect(await end(one)).toSucceed()
+    expect((await one.session.get(one.target.path)).status).toBe(401)
+    expect((await one.session.put('/v2/auth', {}, { envelope: { action: 'refresh_token' } })).status).toBe(
+      401,
+    )
+    expect(await other.session.get(other.target.path)).toSucceed()
+  })
+
+  it('ends with each session of a chain', async () => {
+    const { boss } = await acting()
+    const equal = await world.account()
+    await world.operator.patch(equal.path, { superduper_admin: true })
+    const eve = await world.admin(equal)
+    const asEve = world.clientWithToken((await become(boss, eve)).body.auth_token ?? '')
+    const asUli = world.clientWithToken((await become(asEve, world.uli)).body.auth_token ?? '')
+    expect(await asUli.get(world.uli.path)).toSucceed()
+    expect(await boss.delete('/v2/token_auth')).toSucceed()
+    expect((await asEve.get(eve.path)).status).toBe(401)
+    expect((await asUli.get(world.uli.path)).status).toBe(401)
+  })
+
+  const endOf = (token = ''): number =>
+    JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()).exp
+  const renew = { envelope: { action: 'refresh_token' } }
+
+  it('is never renewed beyond the session that created it', async () => {
+    const { account, boss, target } = await acting()
+    const token = await world.tokenOf(account, boss.id)
+    const session = world.clientWithToken(
+      (await become(world.clientWithToken(token), target)).body.auth_token ?? '',
+    )
+    world.clock.advance({ minutes: 30 })
+    const renewed = await session.put('/v2/auth', {}, renew)
+    expect(renewed).toSucceed()
+    expect(endOf(renewed.body.auth_token)).toBe(endOf(token))
+    expect((await claimsOf(renewed.body.auth_token)).original_owner_id).toBe(boss.id)
+    expect(await world.clientWithToken(token).delete('/v2/token_auth')).toSucceed()
+    expect((await world.clientWithToken(renewed.body.auth_token ?? '').get(target.path)).status).toBe(401)
+  })
+
+  it('that Basic credentials began ends after the usual lifetime of a token', async () => {
+    const { account, boss, target } = await acting()
+    const text = `${account.id}:${credentialsOf('boss', 'first-secret')}`
+    const authorization = `Basic ${Buffer.from(text).toString('base64')}`
+    const begun = await become(world.anonymous.with({ authorization }), target)
+    expect(begun).toSucceed()
+    const end = endOf(await world.tokenOf(account, boss.id))
+    world.clock.advance({ minutes: 30 })
+    const session = world.clientWithToken(begun.body.auth_token ?? '')
+    const renewed = await session.put('/v2/auth', {}, renew)
+    expect(renewed).toSucceed()
+    expect(endOf(renewed.body.auth_token)).toBe(end)
+  })
+
+  it('needs a connection that the impersonator may use, too', async () => {
+    const { boss, target, session } = await acting()
+    expect(await world.operator.patch(boss.path, { allowed_proxy_ips: ['192.0.2.1'] })).toSucceed()
+    expect(await session.get(target.path)).toFailWith(403, 'forbidden')
+    expect(await world.operator.patch(boss.path, { allowed_proxy_ips: ['127.0.0.1'] })).toSucceed()
+    expect(await session.get(target.path)).toSucceed()
   })
 
   it('needs its action', async () => {

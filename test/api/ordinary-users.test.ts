@@ -1,6 +1,22 @@
 // What an ordinary user (`priv_level` user) may do with the own account's powers, with other accounts and with people.
-import { expect, it } from 'vitest'
-import { credentialsOf, describeAnyEngine, type Person, useWorld } from '../support/world.ts'
+import { describe, expect, it } from 'vitest'
+import type { Json } from '../../src/lib/json.ts'
+import { memberOf } from '../../src/lib/member.ts'
+import {
+  credentialsOf,
+  describeAnyEngine,
+  type Person,
+  type TestAccount,
+  useWorld,
+} from '../support/world.ts'
+
+/** The same record with another value at a path; undefined: without the key. */
+const withValue = (record: Json, path: string, value: unknown): Json => {
+  const [key = '', ...rest] = path.split('.')
+  const { [key]: before, ...others } = record
+  if (rest.length > 0) return { ...others, [key]: withValue((before ?? {}) as Json, rest.join('.'), value) }
+  return value === undefined ? others : { ...others, [key]: value }
+}
 
 describeAnyEngine('ordinary users', (engine) => {
   const world = useWorld(engine)
@@ -114,6 +130,16 @@ describeAnyEngine('ordinary users', (engine) => {
     expect(await world.ada.patch(other.path, { email: 'new@acme.test' })).toSucceed()
   })
 
+  it('can delete only themselves', async () => {
+    const [one, other] = [await world.user(world.acme), await world.user(world.acme)]
+    const answer = await world.unchanged(() => one.delete(other.path))
+    expect(answer).toFailWith(400, 'validation error', {
+      user: { forbidden: { message: 'Only an admin may delete another user', cause: other.id } },
+    })
+    expect(await world.ada.delete(other.path)).toSucceed()
+    expect(await one.delete(one.path)).toSucceed()
+  })
+
   it('change their own password, name and address', async () => {
     const one = await world.user(world.acme)
     const username = `${one.username}-new`
@@ -134,5 +160,121 @@ describeAnyEngine('ordinary users', (engine) => {
       account_id: world.acme.id,
       number,
     })
+  })
+
+  interface Guarded {
+    /** The record and the field. */
+    title: string
+    field: string
+    /** Creates the record with a value in the field, for an ordinary user of the account. Returns its path. */
+    make(account: TestAccount, caller: Person): Promise<string>
+    /** Requests that change the record. Default: POST and PATCH. */
+    methods?: readonly ('post' | 'patch')[]
+    /** Values with which a request leaves the field as it is. Undefined: a POST without the field. */
+    keeping?: readonly unknown[]
+  }
+
+  const none = [undefined, null]
+
+  const otherUser = (field: string, value: unknown): Guarded => ({
+    title: `${field} of another user`,
+    field,
+    make: async (account) => (await world.user(account, { [field]: value })).path,
+  })
+
+  const ownUser = (field: string, value: unknown): Guarded => ({
+    title: `their ${field}`,
+    field,
+    async make(_account, caller) {
+      expect(await world.operator.patch(caller.path, { [field]: value })).toSucceed()
+      return caller.path
+    },
+  })
+
+  const account = (field: string, value: unknown, keeping: readonly unknown[] = []): Guarded => ({
+    title: `${field} of the account`,
+    field,
+    keeping,
+    async make({ path }) {
+      if (value !== undefined) expect(await world.operator.patch(path, { [field]: value })).toSucceed()
+      return path
+    },
+  })
+
+  const brand = (field: string): Guarded => ({
+    title: `${field} of the brand`,
+    field,
+    methods: ['post'],
+    async make({ path, realm }) {
+      const data = { company_name: 'Brand', [field]: `portal.${realm}` }
+      expect(await world.operator.put(`${path}/whitelabel`, data)).toSucceed()
+      return `${path}/whitelabel`
+    },
+  })
+
+  const phone = (field: string, fields: Json, keeping: readonly unknown[] = []): Guarded => ({
+    title: `${field} of a device`,
+    field,
+    keeping,
+    make: async (owner) => (await world.device(owner, fields)).path,
+  })
+
+  const proxies = ['127.0.0.0/8']
+  const scopes = ['users:write', 'accounts:write', 'devices:write']
+
+  const guarded: readonly Guarded[] = [
+    otherUser('username', 'guarded.name'),
+    otherUser('email', 'guarded@mail.test'),
+    otherUser('enabled', false),
+    otherUser('require_password_update', true),
+    otherUser('scope_restrictions', scopes),
+    otherUser('allowed_proxy_ips', proxies),
+    ownUser('scope_restrictions', scopes),
+    ownUser('allowed_proxy_ips', proxies),
+    account('allowed_proxy_ips', proxies),
+    account('realm', undefined, [...none, '']),
+    account('lends_bookkeepers_to', ['0'.repeat(32)], none),
+    account('trial_expires', 64_000_000_000, none),
+    brand('domain'),
+    brand('conference_public_domain'),
+    phone('device_type', { device_type: 'softphone' }, none),
+    phone('mobile.mdn', { device_type: 'mobile', mobile: { mdn: '+14155557272' } }),
+  ]
+
+  describe('do not change or remove', () => {
+    it.each(guarded.map((one) => [one.title, one] as const))('%s', async (_title, one) => {
+      const { field, make, methods = ['post', 'patch'], keeping = [] } = one
+      const home = await world.account(world.reseller)
+      const caller = await world.user(home)
+      const path = await make(home, caller)
+      const record: Json = (await caller.get(path)).data
+      const inField = (found: Json) => memberOf(found, ...field.split('.'))
+      const value = inField(record)
+      expect(value).toBeDefined()
+      const losses = methods.flatMap((method) =>
+        (method === 'post' ? [undefined, null, ''] : [null, '']).map((loss) => [method, loss] as const),
+      )
+      for (const [method, loss] of losses) {
+        const data = withValue(method === 'post' ? record : {}, field, loss)
+        const send = () => caller[method](path, data)
+        if (keeping.includes(loss)) expect(await send()).toSucceed()
+        else expect([400, 403]).toContain((await world.refused(send)).status)
+        expect(inField((await caller.get(path)).data)).toEqual(value)
+      }
+      expect(await caller.post(path, { ...record, custom: 'changed' })).toSucceed()
+      expect((await caller.get(path)).data.custom).toBe('changed')
+    })
+  })
+
+  it('do not take the rights of an admin away', async () => {
+    const home = await world.account(world.reseller)
+    const [caller, boss] = [await world.user(home), await world.admin(home)]
+    const record: Json = (await caller.get(boss.path)).data
+    for (const loss of [undefined, null, '', 'user']) {
+      const answer = await world.refused(() => caller.post(boss.path, withValue(record, 'priv_level', loss)))
+      expect(answer.status).toBe(400)
+    }
+    for (const loss of [null, '', 'user'])
+      expect((await world.refused(() => caller.patch(boss.path, { priv_level: loss }))).status).toBe(400)
   })
 })

@@ -109,9 +109,13 @@ describeAnyEngine('scopes', (engine) => {
     const named = { first_name: 'A', last_name: 'B' }
     const cases: [() => Promise<unknown>, Record<string, string[]>][] = [
       [() => amy.put(`${account.path}/api_keys`, { name: 'All', scopes: ['*'] }), { scopes: ['forbidden'] }],
-      [() => amy.put(`${account.path}/users`, named), forbidden],
+      [() => amy.put(`${account.path}/users`, { ...named, email: 'new@acme.test' }), forbidden],
       [
-        () => amy.put(`${account.path}/users`, { ...named, priv_level: 'admin' }),
+        () => amy.put(`${account.path}/users`, { ...named, username: 'new', password: 'taken-over' }),
+        forbidden,
+      ],
+      [
+        () => amy.put(`${account.path}/users`, { ...named, priv_level: 'admin', email: 'new@acme.test' }),
         { priv_level: ['forbidden'], ...forbidden },
       ],
       [() => amy.patch(uli.path, { scope_restrictions: ['*'] }), forbidden],

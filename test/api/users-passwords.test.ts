@@ -1,8 +1,11 @@
 // User names and passwords of users.
 import { createHash } from 'node:crypto'
 import { expect, it } from 'vitest'
+import { createUserStore } from '../../src/areas/users/store.ts'
+import { derive, digestDerivation } from '../../src/auth/credentials.ts'
 import type { Json } from '../../src/lib/json.ts'
-import { credentialsOf, describeAnyEngine, useWorld } from '../support/world.ts'
+import { ChangeSet } from '../../src/storage/change-set.ts'
+import { credentialsOf, describeAnyEngine, quickLayers, useWorld } from '../support/world.ts'
 
 const name = { first_name: 'A', last_name: 'B' }
 
@@ -45,6 +48,69 @@ describeAnyEngine('passwords', (engine) => {
     const stored = await Promise.all(tables.map((table) => world.server.store.all(`SELECT * FROM ${table}`)))
     const everything = JSON.stringify([stored, (await world.ada.get(user.path)).body, world.logEntries])
     for (const secret of [password, ...digests, ...bare]) expect(everything).not.toContain(secret)
+  })
+
+  it('that are empty change nothing, and their digest is not accepted', async () => {
+    const user = await world.user(world.acme, { username: 'form.filler', password: 'first-secret' })
+    const sent = { ...name, username: 'form.filler' }
+    expect(await world.ada.post(user.path, sent)).toSucceed()
+    const stored = async () => {
+      const { doc, hidden } = await world.server.areas.users.get(world.acme.id, user.id)
+      return { doc, hidden }
+    }
+    const before = await stored()
+    for (const secrets of [{ password: '' }, { credentials: '' }, { password: '', credentials: '' }]) {
+      expect(await world.ada.patch(user.path, { ...name, ...secrets })).toSucceed()
+      expect(await world.ada.post(user.path, { ...sent, ...secrets })).toSucceed()
+      expect(await stored()).toEqual(before)
+    }
+    expect(await signIn('form.filler', 'first-secret')).toBe(201)
+    const made = await world.ada.put(users(), { ...name, username: 'form.maker', password: '' })
+    expect(made).toSucceed()
+    expect((await world.server.areas.users.get(world.acme.id, made.data.id)).hidden.signInKeys).toEqual([])
+    const empty = credentialsOf('form.filler', '')
+    for (const credentials of [empty, empty.toUpperCase()])
+      expect(await world.refused(() => world.ada.patch(user.path, { credentials }))).toBreak({
+        credentials: ['insecure'],
+      })
+    const named = { ...name, username: 'form.other', credentials: credentialsOf('form.other', '') }
+    expect(await world.refused(() => world.ada.put(users(), named))).toBreak({ credentials: ['insecure'] })
+    const renamed = await world.refused(() =>
+      world.ada.patch(user.path, { username: 'form.renamed', password: '' }),
+    )
+    expect(renamed).toBreak({ password: ['required'] })
+  })
+
+  it('that are empty do not sign in, even if an older version stored their keys', async () => {
+    const user = await world.user(world.acme, { username: 'empty.one', password: 'first-secret' })
+    const { store, areas } = world.server
+    const { signInSalt } = (await areas.accounts.get(world.acme.id)).hidden
+    const storeKeysOf = async (password: string) => {
+      const signInKeys = (['md5', 'sha'] as const).map((method) => {
+        const digest = credentialsOf('empty.one', password, method === 'md5' ? 'md5' : 'sha1')
+        return derive(digestDerivation(signInSalt, method, digest), quickLayers)[0] ?? ''
+      })
+      const collection = createUserStore(store)
+      const record = await collection.get(world.acme.id, user.id)
+      const set = new ChangeSet({ requestId: 'test' })
+      const hidden = { ...record.hidden, signInKeys }
+      collection.replace(set, record, collection.revise(record, { hidden }))
+      await store.commit(set)
+    }
+    const withBasic = async (password: string) => {
+      const text = `${world.acme.id}:${credentialsOf('empty.one', password)}`
+      const authorization = `Basic ${Buffer.from(text).toString('base64')}`
+      return (await world.anonymous.with({ authorization }).get(user.path)).status
+    }
+    await storeKeysOf('other-secret')
+    expect([
+      await signIn('empty.one', 'other-secret'),
+      await signIn('empty.one', 'other-secret', 'sha'),
+    ]).toEqual([201, 201])
+    expect(await withBasic('other-secret')).toBe(200)
+    await storeKeysOf('')
+    expect([await signIn('empty.one', ''), await signIn('empty.one', '', 'sha')]).toEqual([401, 401])
+    expect(await withBasic('')).toBe(401)
   })
 
   it('are asked for when the user name changes', async () => {

@@ -199,6 +199,33 @@ describeAnyEngine('accounts in the console', (engine) => {
       expect((await world.ross.get(account.path)).data.enabled).toBe(true)
     })
 
+    it('get a new API key; the sessions of the old one end unless the box is cleared', async () => {
+      const account = await world.account(world.reseller, { name: 'Keyed' })
+      const { page } = await open(world.ross, `accounts/${account.id}`)
+      const dialog = page.getByRole('dialog')
+      const keyOf = async () => (await world.ross.get(`${account.path}/api_key`)).data.api_key as string
+      const renew = async ({ ends }: { ends: boolean }) => {
+        await act(page, 'Renew API key')
+        const box = dialog.getByRole('checkbox', { name: /^End the sessions/ })
+        expect(await box.isChecked()).toBe(true)
+        if (!ends) await pressOn(page, box, 'Space')
+        await pressOn(page, dialog.getByRole('button', { name: 'Renew API key' }))
+        const shown = page.getByRole('dialog', { name: 'New API key' })
+        await shown.getByText(await shown.locator('pre').innerText()).waitFor()
+        expect(await shown.locator('pre').innerText()).toBe(await keyOf())
+        await expectForEverybody(page)
+        await pressOn(page, shown.getByRole('button', { name: 'Close' }).last())
+        await shown.waitFor({ state: 'detached' })
+      }
+      const first = await world.keyHolder(account)
+      await renew({ ends: false })
+      expect(await first.get(account.path)).toSucceed()
+      world.clock.advance({ seconds: 1 })
+      const second = await world.keyHolder(account)
+      await renew({ ends: true })
+      for (const session of [first, second]) expect((await session.get(account.path)).status).toBe(401)
+    })
+
     it('become resellers, and no resellers', async () => {
       const account = await world.account(world.reseller)
       const { page } = await open(world.operator, `accounts/${account.id}`)

@@ -93,7 +93,7 @@ describeAnyEngine('what somebody else wrote, in the console', (engine) => {
     it('does not run where it is a welcome, or a mail', async () => {
       const account = await world.account(world.reseller)
       await world.operator.put(`${account.path}/reseller`, {})
-      await world.ross.put(`${account.path}/whitelabel`, { domain: 'welcome.test', company_name: long })
+      await world.operator.put(`${account.path}/whitelabel`, { domain: 'welcome.test', company_name: long })
       const asHtml = { body: hostilePage, headers: { 'content-type': 'text/html' } }
       expect(await world.ross.post(`${account.path}/whitelabel/welcome`, undefined, asHtml)).toSucceed()
       const { page } = await open(world.ross, 'brand/welcome', { account })
@@ -117,7 +117,8 @@ describeAnyEngine('what somebody else wrote, in the console', (engine) => {
 
   it('does not run when a file of a brand is opened directly', async () => {
     const account = await world.account(world.reseller)
-    await world.ross.put(`${account.path}/whitelabel`, { domain: 'files.test' })
+    // What the operator writes needs no DNS.
+    await world.operator.put(`${account.path}/whitelabel`, { domain: 'files.test' })
     const put = (path: string, body: string, type: string) =>
       world.ross.post(path, undefined, { body, headers: { 'content-type': type } })
     const logo = `${account.path}/whitelabel/logo`

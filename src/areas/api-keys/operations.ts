@@ -99,7 +99,9 @@ export const createApiKeys = ({ store, settings, afterwards, security }: Tools) 
   const write = async (key: ApiKeyRecord) => keys.noteUse(key, gregorianNow(clock))
 
   /** Who is limited has no hand in keys that may do more. */
-  const assertWithin = ({ key: own, scopes }: Actor, doc: Readonly<ApiKeyDoc>) => {
+  const assertWithin = ({ key: own, scopes, hasReplacedKey }: Actor, doc: Readonly<ApiKeyDoc>) => {
+    if (hasReplacedKey)
+      throw failure('forbidden', { cause: 'the API key that opened this session was replaced' })
     const problems = joinProblems(
       scopes ? excessProblems(doc, { scopes }, beyondScopes) : {},
       own ? excessProblems(doc, own.doc, beyondKey) : {},

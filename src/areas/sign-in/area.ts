@@ -44,13 +44,13 @@ export const signInArea = area({
     tools,
     { accounts, phoneNumbers, users, multiFactor, security: { security, lock }, apiKeys, attempts, brands },
   ) {
-    const { store, tokens } = tools
+    const { tokens } = tools
     const { accountOf: accountOfNumber } = phoneNumbers.identity
     const resets = createResets(tools)
     const signIn = createSignIn({ ...tools, accounts, security, apiKeys, accountOfNumber })
     const networks = createKnownNetworks(tools)
     const login = createLogin({ ...tools, ...multiFactor, users, signIn, security, lock, attempts, networks })
-    const impersonation = createImpersonation({ store, signIn, attempts })
+    const impersonation = createImpersonation({ ...tools, signIn, attempts })
     const recovery = createRecovery({ ...tools, resets, users, signIn, security, attempts, brands })
     const welcome = createWelcome({ ...tools, resets, users, brands })
     return {

@@ -1,5 +1,6 @@
 import type { AccountRecord, Actor, UserRecord } from '../../auth/identity.ts'
 import { assertInService } from '../../auth/standing.ts'
+import type { Tokens } from '../../auth/tokens.ts'
 import { invalid } from '../../lib/failure.ts'
 import type { Store } from '../../storage/store.ts'
 import type { LoginAttempts, Visit } from '../login-attempts/operations.ts'
@@ -8,6 +9,7 @@ import type { Session, SignIn } from './operations.ts'
 interface Tools {
   store: Store
   signIn: SignIn
+  tokens: Pick<Tokens, 'originsOf'>
   attempts: LoginAttempts
 }
 
@@ -20,7 +22,7 @@ const originalOf = ({ accountId, user, claims }: Actor) => {
 export type Impersonation = ReturnType<typeof createImpersonation>
 
 /** Acting as another user, in that user's name and with that user's rights. */
-export const createImpersonation = ({ store, signIn, attempts }: Tools) => ({
+export const createImpersonation = ({ store, signIn, tokens, attempts }: Tools) => ({
   /** No second factor is asked for. It is kept who did it before they can: a session without a trace is never told. */
   async begin(visit: Visit, actor: Actor, account: AccountRecord, user: UserRecord): Promise<Session> {
     await assertInService(store, account)
@@ -28,7 +30,7 @@ export const createImpersonation = ({ store, signIn, attempts }: Tools) => ({
       throw invalid({ user: { disabled: { message: 'user disabled', cause: user.id } } })
     }
     const original = originalOf(actor)
-    const session = await signIn.openSession(account, user, { original })
+    const session = await signIn.openSession(account, user, { origins: await tokens.originsOf(actor) })
     const by = original.userId ? `user ${original.userId}` : 'an API key'
     await attempts.keep(visit, {
       account,

@@ -97,8 +97,7 @@ export const createLogin = (tools: Tools) => {
 
   const holderOf = async (visit: Visit, place: KeyPlace, proof: Proof) => {
     const asker = deriver.visitor(place.accountId, visit.clientAddress)
-    const holder = await keyHolder({ records: store.records, deriver }, asker, place, proof)
-    return holder && users.find(place.accountId, holder.id)
+    return keyHolder({ records: store.records, deriver }, asker, place, proof)
   }
 
   /** Looks as if there were such an account. */

@@ -37,7 +37,7 @@ export interface Session {
 }
 
 /** What a session says about how it came to be. */
-type Proof = Pick<TokenSubject, 'original' | 'multiFactor' | 'purpose' | 'lifetimeSeconds'>
+type Proof = Pick<TokenSubject, 'origins' | 'multiFactor' | 'purpose' | 'lifetimeSeconds'>
 
 /** What a web client offers: of an app that this server does not know the name is all that there is to tell. */
 const appsOf = ({ doc: { available_apps: names } }: AccountRecord) =>
@@ -143,19 +143,13 @@ export const createSignIn = (tools: Tools) => {
       if (!claims) throw failure('precondition_failed', { message: 'invalid token for renew' })
       const { renew: allowed } = await settings.of('crossbar.auth')
       if (!allowed) throw failure('not_renewable', { method })
-      const original = claims.original_account_id
-        ? {
-            accountId: claims.original_account_id,
-            ...(claims.original_owner_id ? { userId: claims.original_owner_id } : {}),
-          }
-        : undefined
       const terms = await termsOf(account, user, method)
       const token = await tokens.issue({
         account,
         user,
         method,
         ...terms,
-        ...(original ? { original } : {}),
+        origins: claims.origins,
         ...(claims.mfa_resp ? { multiFactor: true } : {}),
       })
       return { token, result: await loginResult(account, user, terms.scopes) }
@@ -163,7 +157,8 @@ export const createSignIn = (tools: Tools) => {
 
     /** What a token says, with the login result of its owner. Its proofs stay inside. */
     async tokenInfo(actor: Actor): Promise<Json> {
-      const { exp, identity_sig, iss, method, iat, jti, scope, ...claims } = actor.claims ?? ({} as never)
+      const { exp, identity_sig, iss, method, iat, jti, scope, origins, api_key_mark, ...claims } =
+        actor.claims ?? ({} as never)
       return {
         ...claims,
         account_realm: actor.account.doc.realm,

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { type DigestMethod, layerOf } from '../../auth/credentials.ts'
+import { type DigestMethod, isEmptyPassword, layerOf } from '../../auth/credentials.ts'
 import type { Deriver } from '../../auth/deriving/deriver.ts'
 import {
   type AccountRecord,
@@ -76,7 +76,10 @@ export const createUserAdoption = ({ store, deriver }: Tools) => {
   }
 
   const deriveKeys = async (arrival: Arrival, before: UserRecord | undefined): Promise<readonly string[]> => {
-    const digests = Object.entries(factsOf(arrival).digests ?? {}) as [DigestMethod, string][]
+    const { username } = arrival.doc
+    const name = typeof username === 'string' ? username : undefined
+    const all = Object.entries(factsOf(arrival).digests ?? {}) as [DigestMethod, string][]
+    const digests = all.filter(([method, digest]) => !isEmptyPassword(method, digest, name))
     if (digests.length === 0) return []
     const had = before?.hidden.signInKeys ?? []
     if (had.length === digests.length && memory.isSame(arrival)) return had

@@ -1,4 +1,4 @@
-import { digestWanted, isDigest } from '../../auth/credentials.ts'
+import { digestWanted, isDigest, isEmptyPassword } from '../../auth/credentials.ts'
 import type { Asker, Deriver } from '../../auth/deriving/deriver.ts'
 import {
   type AccountRecord,
@@ -20,6 +20,7 @@ import type { Store } from '../../storage/store.ts'
 import type { AccountConfigs } from '../configs/operations.ts'
 import { createUserAdoption } from './adoption.ts'
 import {
+  deletionProblems,
   insecure,
   type ObjectType,
   passwordProblems,
@@ -104,16 +105,13 @@ export const createUsers = ({ store, deriver, settings, owned, configs }: Tools)
     }
   }
 
-  const digestProblems = ({ credentials }: Secrets): Problems =>
-    credentials === undefined || isDigest('md5', credentials)
-      ? {}
-      : {
-          credentials: {
-            wrong_format: {
-              message: `Must be ${digestWanted('md5')}; send a password that is not digested as password`,
-            },
-          },
-        }
+  const digestProblems = ({ credentials }: Secrets, username: string | undefined): Problems => {
+    if (credentials === undefined) return {}
+    if (isEmptyPassword('md5', credentials, username)) return insecure('credentials', ['a password'])
+    if (isDigest('md5', credentials)) return {}
+    const message = `Must be ${digestWanted('md5')}; send a password that is not digested as password`
+    return { credentials: { wrong_format: { message } } }
+  }
 
   const strengthProblemsIn = async (accountId: string, secrets: Secrets): Promise<Problems> => {
     if (secrets.password === undefined && secrets.credentials === undefined) return {}
@@ -132,7 +130,7 @@ export const createUsers = ({ store, deriver, settings, owned, configs }: Tools)
     const { secrets } = separated
     return joinProblems(
       passwordProblems(data.username, secrets, own?.doc),
-      digestProblems(secrets),
+      digestProblems(secrets, separated.doc.username ?? own?.doc.username),
       await strengthProblemsIn(accountId, secrets),
       actor ? privilegeProblems(actor, data.priv_level, own) : {},
       actor && own ? powerProblems(actor, separated, own) : {},
@@ -273,7 +271,7 @@ export const createUsers = ({ store, deriver, settings, owned, configs }: Tools)
       actor: Actor,
       { account, user, objectTypes }: Leaving,
     ): Promise<RemovedObject[]> {
-      const problems = privilegeProblems(actor, user.doc.priv_level, user)
+      const problems = deletionProblems(actor, user)
       if (hasProblems(problems)) throw invalid(problems)
       const set = new ChangeSet(author)
       users.remove(set, user)

@@ -33,8 +33,11 @@ export const separate = (data: Json): { doc: UserDoc; secrets: Secrets } => {
   return {
     doc: doc as UserDoc,
     secrets: {
-      ...(typeof password === 'string' ? { password } : {}),
-      ...(typeof credentials === 'string' ? { credentials: credentials.toLowerCase() } : {}),
+      // Forms send fields that are not filled in as empty texts.
+      ...(typeof password === 'string' && password !== '' ? { password } : {}),
+      ...(typeof credentials === 'string' && credentials !== ''
+        ? { credentials: credentials.toLowerCase() }
+        : {}),
     },
   }
 }
@@ -106,23 +109,35 @@ export const powerProblems = (
   )
 }
 
-/** Nobody lets users do, or takes the place of users who may do, what their own scopes do not let them. */
+/** An ordinary user may delete only itself: who may sign in is for admins to decide. */
+export const deletionProblems = (actor: Actor, user: UserRecord): Problems => {
+  if (user.doc.priv_level === 'admin') return privilegeProblems(actor, 'admin', user)
+  if (speaksForAccount(actor) || actor.user?.id === user.id) return {}
+  return { user: { forbidden: { message: 'Only an admin may delete another user', cause: user.id } } }
+}
+
+/** The scopes of the caller; undefined: everything. A session of a replaced API key can give nothing: a user would outlive it. */
+const limitsOf = ({ scopes, key, hasReplacedKey }: Actor) =>
+  hasReplacedKey ? [] : bothAllow(scopes, key?.doc.scopes)
+
+/** A caller cannot let a user do, or become a user who may do, more than its own scopes allow. */
 export const scopeProblems = (
   actor: Actor,
   { doc, secrets }: { doc: UserDoc; secrets: Secrets },
   before: UserRecord | undefined,
 ): Problems => {
-  const limits = bothAllow(actor.scopes, actor.key?.doc.scopes)
-  const takesPlace = () =>
-    before === undefined ||
-    (actor.user?.id !== before.id &&
-      (secretNames(secrets).length > 0 ||
-        fieldsOfIdentity.some((field) => isChanged(field, doc, before.doc))))
+  const limits = limitsOf(actor)
+  const opens = secretNames(secrets).length > 0
+  const takesPlace = () => {
+    // A user with a password or an email address can sign in, by password or by a mailed link.
+    if (before === undefined) return opens || doc.email !== undefined
+    if (actor.user?.id === before.id) return false
+    return opens || fieldsOfIdentity.some((field) => isChanged(field, doc, before.doc))
+  }
   const isWider = before !== undefined && isChanged('scope_restrictions', doc, before.doc)
-  // Named keys with `users:write` are trusted with ordinary users: docs/guides/api-keys.md.
-  if (!isWider && (actor.scopes === undefined || !takesPlace())) return {}
+  if (limits === undefined || (!isWider && !takesPlace())) return {}
   if (areScopesWithin(settingScopes(doc.scope_restrictions), limits)) return {}
-  const message = 'Whoever has scopes gives no others to a user'
+  const message = 'The caller cannot grant a user more than it may do'
   return { scope_restrictions: { forbidden: { message, target: limits } } }
 }
 

@@ -44,14 +44,19 @@ export const admit = (visit: Visit, credential: Credential): Soon<Actor> => {
   const { frame, crossbar, clientAddress, peerAddress } = visit
   const pledge = () => frame.throttle.pledgeSignIn(clientAddress, crossbar)
   return whenThere(frame.authenticate(credential, { clientAddress, pledge }), (actor) => {
-    if (actor.key && !isFromAllowedNetwork(actor.key, clientAddress))
-      throw invalidCredentials('the API key is not for this network')
-    if (!isThroughAllowedProxy(actor, peerAddress)) throw forbidden(proxyRefusal)
+    for (const one of [actor, ...(actor.impersonators ?? [])]) {
+      if (one.key && !isFromAllowedNetwork(one.key, clientAddress))
+        throw invalidCredentials('the API key is not for this network')
+      if (!isThroughAllowedProxy(one, peerAddress)) throw forbidden(proxyRefusal)
+    }
     return actor
   })
 }
 
-const assertInScope = ({ actor: { key, scopes }, endpoint, access, rule }: Question) => {
+const assertInScope = ({ actor, endpoint, access, rule }: Question) => {
+  const { key, scopes, hasReplacedKey } = actor
+  if (hasReplacedKey && (rule === 'unlimited' || rule === 'none'))
+    throw forbidden('the API key that opened this session was replaced')
   const asked = { area: endpoint, access, rule }
   if (key && !isInScope(key, asked)) throw forbidden('access denied by the scope of the API key')
   if (scopes && !letsPass(scopes, asked)) throw forbidden('access denied by the scope of the token')
