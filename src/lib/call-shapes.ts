@@ -15,6 +15,7 @@ import {
   typed,
   uniqueList,
 } from './schema.ts'
+import { secretUrl } from './secrets.ts'
 
 // Call settings that accounts, users and devices share, most general first.
 
@@ -62,7 +63,12 @@ const RecordingSettings = closed({
   should_announce_when_recording: flag(),
   should_record_feature_calls: flag({ default: true }),
   time_limit: integer({ minimum: 5, maximum: 10_800, description: 'Longest recording (seconds)' }),
-  url: anyText({ format: 'uri', minLength: 6, description: 'Where finished recordings are sent' }),
+  url: anyText({
+    format: 'uri',
+    minLength: 6,
+    ...secretUrl,
+    description: 'Where finished recordings are sent; a password in it is written and not shown',
+  }),
 })
 
 const RecordingByNetwork = closed({

@@ -1,5 +1,5 @@
 import { isObject, type Json } from './json.ts'
-import { mapSecrets, masked } from './secrets.ts'
+import { mapSecrets, masked, maskUrls } from './secrets.ts'
 
 /** One value of a record that is another one now. `from` is absent for what was added, `to` for what was removed. */
 export interface Difference {
@@ -14,12 +14,12 @@ const isSame = (a: unknown, b: unknown) => a === b || JSON.stringify(a) === JSON
 // No text in the store holds NUL, so that nothing else begins like this.
 const hiding = '\0'
 
-/** A document with something in the place of each secret that is not it, and is another for another one. */
+/** A document with something in the place of each secret that is not it, and is another for another one. URLs stay. */
 const hidden = (schema: object | undefined, doc: Json) =>
-  mapSecrets(schema, doc, (value) => `${hiding}${JSON.stringify(value)}`)
+  mapSecrets(schema, doc, (value, mark) => (mark === 'url' ? value : `${hiding}${JSON.stringify(value)}`))
 
 const shown = (value: unknown): unknown => {
-  if (typeof value === 'string') return value.startsWith(hiding) ? masked : value
+  if (typeof value === 'string') return value.startsWith(hiding) ? masked : maskUrls(value)
   if (Array.isArray(value)) return value.map(shown)
   if (!isObject(value)) return value
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, shown(inner)]))

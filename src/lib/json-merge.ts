@@ -2,6 +2,16 @@ import { isObject, type Json, maxDepth } from './json.ts'
 
 // Below `maxDepth` these leave a document as it is: validation refuses it anyway.
 
+const hasNulls = (value: unknown, depth: number): boolean => {
+  if (typeof value !== 'object' || value === null || depth >= maxDepth) return false
+  if (Array.isArray(value)) return value.some((item) => hasNulls(item, depth + 1))
+  for (const key of Object.keys(value)) {
+    const inner = (value as Json)[key]
+    if (inner === null || key === '__proto__' || hasNulls(inner, depth + 1)) return true
+  }
+  return false
+}
+
 const withoutNulls = (value: unknown, depth: number): unknown => {
   if (typeof value !== 'object' || value === null || depth >= maxDepth) return value
   if (Array.isArray(value)) return value.map((item) => withoutNulls(item, depth + 1))
@@ -12,8 +22,11 @@ const withoutNulls = (value: unknown, depth: number): unknown => {
   return kept
 }
 
-/** The data without keys whose value is null, at any depth. A null in a list stays: positions carry meaning. */
-export const dropNulls = (data: unknown) => withoutNulls(data, 0)
+/**
+ * The data without keys whose value is null, at any depth; the same object when it has none. A null in a list stays:
+ * positions carry meaning.
+ */
+export const dropNulls = (data: unknown) => (hasNulls(data, 0) ? withoutNulls(data, 0) : data)
 
 const merged = (current: unknown, patch: unknown, depth: number): unknown =>
   isObject(patch) && depth < maxDepth ? mergedObject(current, patch, depth) : patch
@@ -39,10 +52,15 @@ export const mergeObject = (current: unknown, patch: Json) => mergedObject(curre
 
 const isPrivateKey = (key: string) => key.startsWith('_') || key.startsWith('pvt_')
 
-/** The data without top-level keys that belong to the server. Keys inside custom data are the client's. */
+/**
+ * The data without top-level keys that belong to the server; the same object when it has none. Keys inside custom data are
+ * the client's.
+ */
 export const dropPrivateKeys = (data: unknown) => {
   if (!isObject(data)) return data
+  const keys = Object.keys(data)
+  if (!keys.some(isPrivateKey)) return data
   const kept: Json = {}
-  for (const key of Object.keys(data)) if (!isPrivateKey(key)) kept[key] = data[key]
+  for (const key of keys) if (!isPrivateKey(key)) kept[key] = data[key]
   return kept
 }

@@ -12,7 +12,10 @@ export const secret = { [markKey]: 'masked' } as const
 /** Marks a value that the answers of its own record show, and nothing else does. */
 export const readableSecret = { [markKey]: 'readable' } as const
 
-type Mark = 'masked' | 'readable'
+/** Marks a URL that may contain a password. Such a URL is stored sealed, and responses mask the password. */
+export const secretUrl = { [markKey]: 'url' } as const
+
+type Mark = 'masked' | 'readable' | 'url'
 
 // Fields that no schema describes are secret when they are called so.
 const names =
@@ -25,6 +28,46 @@ const secretText = textWith(names)
 
 /** What stands in the place of a secret. */
 export const masked = '***'
+
+// The parts of URLs, within longer texts and within JSON: `user:password@` and `?token=...`.
+const userInfo = /:\/\/([^\s/?#"\\]+)@/g
+const parameter = /([?&#]([^?&#=\s"\\]{1,64})=)([^&#\s"\\]+)/g
+const secretName =
+  /(?:password|passwd|passphrase|pwd|secret|token|signature|(?:access|api|auth|private|secret|shared|subscription)[._-]?key)\]?$/i
+// Public links have parameters of these names, too: `?key=start`. Their values are shorter than keys.
+const generalName = /^(?:auth|code|jwt|key|pass|sas|sig)$/i
+// Shorter texts are user names and words; longer ones may be tokens.
+const shortestToken = 16
+const tokenText = new RegExp(`^[\\w.~%+=-]{${shortestToken},}$`)
+
+const maskUser = (user: string) => (tokenText.test(user) ? masked : user)
+
+/** A user with an empty password is a key, as in `https://sk_live_x:@host`. */
+const maskUserInfo = (info: string) => {
+  const colon = info.indexOf(':')
+  if (colon < 0) return maskUser(info)
+  return colon === info.length - 1 ? `${masked}:` : `${maskUser(info.slice(0, colon))}:${masked}`
+}
+
+const isSecretParameter = (name: string, value: string) =>
+  secretName.test(name) || (generalName.test(name) && value.length >= shortestToken)
+
+/** The text without the passwords, tokens and keys in its URLs. */
+export const maskUrls = (text: string): string =>
+  text.includes('://')
+    ? text
+        .replace(userInfo, (_, info: string) => `://${maskUserInfo(info)}@`)
+        .replace(parameter, (whole, head: string, name: string, value: string) =>
+          isSecretParameter(name, value) ? `${head}${masked}` : whole,
+        )
+    : text
+
+/** Matches a URL without masks. A client that sends a mask does not know the password. */
+export const unmaskedPattern = '^(?!.*(?:[/:]\\*{3}:?@|=\\*{3}(?:[&#]|$)))'
+
+export const isSecretUrl = (schema: object) => markKey in schema && schema[markKey] === 'url'
+
+const hasUrlSecret = (value: unknown) => typeof value === 'string' && maskUrls(value) !== value
 
 export const isSecretKey = (key: string) => secretKey.test(key)
 
@@ -63,9 +106,10 @@ const shapeOf = (shape: Shape | undefined, value: Json, key: string): Shape | un
   return typeof additionalProperties === 'object' ? additionalProperties : undefined
 }
 
-const markOf = (shape: Shape | undefined, key: string): Mark | undefined => {
-  if (shape) return shape[markKey]
-  return isSecretKey(key) ? 'masked' : undefined
+const markOf = (shape: Shape | undefined, key: string, value: unknown): Mark | undefined => {
+  if (!shape) return isSecretKey(key) ? 'masked' : undefined
+  const mark = shape[markKey]
+  return mark === 'url' && !hasUrlSecret(value) ? undefined : mark
 }
 
 const isSet = (value: unknown) => value !== null && value !== undefined
@@ -107,13 +151,16 @@ export const namesSecret = (json: string, schema?: Shape): boolean => {
 type Make = (secret: unknown, mark: Mark) => unknown
 
 const mapped = (shape: Shape | undefined, value: unknown, make: Make): unknown => {
-  if (Array.isArray(value)) return value.map((item) => mapped(shape?.items, item, make))
+  const marked = (described: Shape | undefined, key: string, inner: unknown) => {
+    const mark = isSet(inner) ? markOf(described, key, inner) : undefined
+    return mark ? make(inner, mark) : mapped(described, inner, make)
+  }
+  if (Array.isArray(value)) return value.map((item) => marked(shape?.items, '', item))
   if (!isObject(value)) return value
-  const members = Object.entries(value).map(([key, inner]) => {
-    const described = shapeOf(shape, value, key)
-    const mark = isSet(inner) ? markOf(described, key) : undefined
-    return [key, mark ? make(inner, mark) : mapped(described, inner, make)]
-  })
+  const members = Object.entries(value).map(([key, inner]) => [
+    key,
+    marked(shapeOf(shape, value, key), key, inner),
+  ])
   return Object.fromEntries(members)
 }
 
@@ -121,21 +168,29 @@ const mapped = (shape: Shape | undefined, value: unknown, make: Make): unknown =
 export const mapSecrets = (schema: object | undefined, doc: Json, make: Make): Json =>
   mapped(schema, doc, make) as Json
 
+const withoutUrlSecrets = (doc: Json): Json => {
+  const text = JSON.stringify(doc)
+  const shown = maskUrls(text)
+  return shown === text ? doc : JSON.parse(shown)
+}
+
 /** The document as anybody may see it. */
 export const withMasks = (schema: object | undefined, doc: Json): Json =>
-  mapSecrets(schema, doc, () => masked)
+  withoutUrlSecrets(mapSecrets(schema, doc, (value, mark) => (mark === 'url' ? value : masked)))
 
 /** The document as those see it who may not even know which secrets there are. */
 export const withoutSecrets = (schema: object | undefined, doc: Json): Json =>
-  JSON.parse(JSON.stringify(mapSecrets(schema, doc, () => undefined)))
+  JSON.parse(
+    maskUrls(JSON.stringify(mapSecrets(schema, doc, (value, mark) => (mark === 'url' ? value : undefined)))),
+  )
 
 /** The document as the answers of its own record show it. */
 export const asAnswered = (schema: object | undefined, doc: Json): Json =>
-  mapSecrets(schema, doc, (value, mark) => (mark === 'readable' ? value : masked))
+  withoutUrlSecrets(mapSecrets(schema, doc, (value, mark) => (mark === 'masked' ? masked : value)))
 
 /** The same JSON text with the values of secrets replaced. Texts without any pass unparsed. */
 export const maskSecrets = (json: string, schema?: object): string =>
-  namesSecret(json, schema) ? JSON.stringify(withMasks(schema, JSON.parse(json))) : json
+  maskUrls(namesSecret(json, schema) ? JSON.stringify(withMasks(schema, JSON.parse(json))) : json)
 
 const textsIn = (value: unknown): string[] => {
   if (typeof value === 'string') return value === '' ? [] : [value]
@@ -156,31 +211,91 @@ export const withoutEchoes = (text: string, told: Json): string => {
   return words.length === 0 ? text : text.replace(new RegExp(words.join('|'), 'g'), masked)
 }
 
-const isRemoved = (value: unknown) => value === '' || value === null
+const hasEmpty = (shape: Shape | undefined, value: unknown): boolean => {
+  if (!shape) return false
+  if (Array.isArray(value)) return value.some((item) => hasEmpty(shape.items, item))
+  if (!isObject(value)) return false
+  return Object.keys(value).some((key) => {
+    const described = shapeOf(shape, value, key)
+    return (value[key] === '' && described?.[markKey] !== undefined) || hasEmpty(described, value[key])
+  })
+}
+
+const withoutEmpty = (shape: Shape | undefined, value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map((item) => withoutEmpty(shape?.items, item))
+  if (!isObject(value) || !shape) return value
+  const members = Object.entries(value).flatMap(([key, inner]) => {
+    const described = shapeOf(shape, value, key)
+    const isSecret = described?.[markKey] !== undefined && described[markKey] !== 'url'
+    return isSecret && inner === '' ? [] : [[key, withoutEmpty(described, inner)]]
+  })
+  return Object.fromEntries(members)
+}
+
+/** The data of a request without empty secrets: forms send fields that are not filled in as empty texts. */
+export const withoutEmptySecrets = (schema: object, data: Json): Json =>
+  hasEmpty(schema, data) ? (withoutEmpty(schema, data) as Json) : data
+
+/** A URL that comes back masked stays the stored one. */
+const keptUrl = (given: unknown, before: unknown): unknown =>
+  typeof before === 'string' && given !== before && given === maskUrls(before) ? before : given
+
+/** Finds the stored item that an item of a list was shown as, wherever it is in the list now. */
+const storedItems = (before: unknown) => {
+  const items: readonly unknown[] = Array.isArray(before) ? before : []
+  const shown = items.map((item) => maskUrls(JSON.stringify(item)))
+  const byShown = new Map(shown.map((text, index) => [text, items[index]]))
+  return (given: unknown, index: number): unknown => {
+    const text = JSON.stringify(given)
+    // Several items may look the same: the place decides.
+    return shown[index] === text ? items[index] : (byShown.get(text) ?? items[index])
+  }
+}
+
+const keptUrlsIn = (given: unknown, before: unknown): unknown => {
+  if (Array.isArray(given)) {
+    const storedItem = storedItems(before)
+    return given.map((item, index) => keptUrlsIn(item, storedItem(item, index)))
+  }
+  if (!isObject(given)) return keptUrl(given, before)
+  const old = isObject(before) ? before : {}
+  return Object.fromEntries(
+    Object.entries(given).map(([key, inner]) => [
+      key,
+      keptUrlsIn(inner, Object.hasOwn(old, key) ? old[key] : undefined),
+    ]),
+  )
+}
+
+/** The written record, in which URLs that come back masked are the stored ones. */
+export const withKeptUrls = (given: Json, before: Json): Json => {
+  const text = JSON.stringify(before)
+  return maskUrls(text) === text ? given : (keptUrlsIn(given, before) as Json)
+}
 
 const kept = (shape: Shape | undefined, given: unknown, before: unknown, fillsIn: boolean): unknown => {
   if (Array.isArray(given)) {
-    const items: readonly unknown[] = Array.isArray(before) ? before : []
-    return given.map((item, index) => kept(shape?.items, item, items[index], fillsIn))
+    const storedItem = storedItems(before)
+    return given.map((item, index) => kept(shape?.items, item, storedItem(item, index), fillsIn))
   }
-  if (!isObject(given)) return given
+  if (!isObject(given)) return keptUrl(given, before)
   const old = isObject(before) ? before : {}
   const members = Object.entries(given).map(([key, inner]) => {
     const described = shapeOf(shape, given, key)
     const had = Object.hasOwn(old, key) ? old[key] : undefined
-    if (markOf(described, key) !== 'masked') return [key, kept(described, inner, had, fillsIn)]
-    if (inner === masked) return [key, had]
-    return [key, isRemoved(inner) ? undefined : inner]
+    if (markOf(described, key, inner) !== 'masked') return [key, kept(described, inner, had, fillsIn)]
+    if (inner === masked || inner === '') return [key, had]
+    return [key, inner === null ? undefined : inner]
   })
   const isLeftOut = (key: string) =>
-    !Object.hasOwn(given, key) && markOf(shapeOf(shape, old, key), key) === 'masked'
+    !Object.hasOwn(given, key) && markOf(shapeOf(shape, old, key), key, old[key]) === 'masked'
   const filled = fillsIn ? Object.entries(old).filter(([key]) => isLeftOut(key)) : []
   return Object.fromEntries([...members, ...filled].filter(([, value]) => value !== undefined))
 }
 
 /**
- * What a write says of a document whose secrets its author cannot see: one that comes back masked stays what it was, an
- * empty one goes. `whole`: the document is sent anew, so that secrets which it does not name stay, too.
+ * The document after a write by a client that cannot see its secrets: a secret that comes back masked or empty is unchanged.
+ * `whole`: the client sent the whole document, and secrets that it left out are unchanged, too.
  */
 export const withKeptSecrets = (
   schema: object | undefined,

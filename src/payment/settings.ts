@@ -1,12 +1,12 @@
 import { Type } from 'typebox'
 import { secret } from '../lib/secrets.ts'
+import { address } from '../settings/keys.ts'
 
-const address = (description: string) => Type.String({ pattern: '^https?://', maxLength: 2048, description })
 const timeout = (fallback: number, description: string) =>
   Type.Integer({ minimum: 10, maximum: 60_000, default: fallback, description })
 
 const systemKeys = {
-  http_url: Type.Optional(address('Where every call is posted')),
+  http_url: address('Where every call is posted'),
   authorization_header: Type.Optional(
     Type.String({ maxLength: 4096, ...secret, description: 'Sent as it is in the header Authorization' }),
   ),
@@ -55,7 +55,7 @@ const stripeKeys = {
   publishable_key: Type.Optional(
     Type.String({ minLength: 1, maxLength: 512, description: 'Given to browsers that take a card' }),
   ),
-  api_url: Type.Optional(address('In place of https://api.stripe.com')),
+  api_url: address('In place of https://api.stripe.com'),
   webhook_secret: Type.Optional(
     Type.String({
       minLength: 1,

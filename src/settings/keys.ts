@@ -1,4 +1,5 @@
 import { type TObjectOptions, type TProperties, Type } from 'typebox'
+import { secretUrl } from '../lib/secrets.ts'
 
 // What settings documents are made of.
 
@@ -26,4 +27,4 @@ export const country = (description: string) =>
 
 /** Where something outside is asked. */
 export const address = (description: string) =>
-  Type.Optional(Type.String({ pattern: '^https?://', maxLength: 2048, description }))
+  Type.Optional(Type.String({ pattern: '^https?://', maxLength: 2048, ...secretUrl, description }))

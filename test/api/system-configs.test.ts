@@ -330,7 +330,7 @@ describeAnyEngine('system configs', (engine) => {
     expect((await world.operator.delete(path)).text).not.toContain('hush')
   })
 
-  it('leaves a secret as it is that comes back masked or not at all, and removes one that comes empty', async () => {
+  it('keeps a secret that comes back masked, empty or not at all, and removes one that is null', async () => {
     const path = `${all}/services.stripe`
     const kept = async () =>
       (await world.server.store.records.find('system', 'system_config', 'services.stripe'))?.doc
@@ -346,6 +346,8 @@ describeAnyEngine('system configs', (engine) => {
     await world.operator.patch(path, { default: { webhook_secret: null } })
     expect(await kept()).toEqual({ default: { api_key: 'sk_hush_2', publishable_key: 'pk_new' } })
     await world.operator.post(path, { default: { api_key: '', publishable_key: 'pk_new' } })
+    expect(await kept()).toEqual({ default: { api_key: 'sk_hush_2', publishable_key: 'pk_new' } })
+    await world.operator.patch(path, { default: { api_key: null } })
     expect(await kept()).toEqual({ default: { publishable_key: 'pk_new' } })
     await world.operator.delete(path)
   })

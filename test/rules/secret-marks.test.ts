@@ -1,18 +1,26 @@
 // What is secret is said in schemas: nothing there is called like a secret and is not marked.
 import { describe, expect, it } from 'vitest'
+import { Account } from '../../src/areas/accounts/schema.ts'
 import { declarationsOf } from '../../src/areas/assemble.ts'
 import { Device } from '../../src/areas/devices/schema.ts'
 import { areas } from '../../src/areas/index.ts'
 import { User } from '../../src/areas/users/schema.ts'
+import { Webhook } from '../../src/areas/webhooks/schema.ts'
+import { allRoutes } from '../../src/commands/openapi.ts'
+import { createValidation } from '../../src/http/judge/validation.ts'
 import { isObject, type Json } from '../../src/lib/json.ts'
 import {
   asAnswered,
   isSecretKey,
+  maskUrls,
   withKeptSecrets,
+  withKeptUrls,
   withMasks,
   withoutEchoes,
+  withoutEmptySecrets,
   withoutSecrets,
 } from '../../src/lib/secrets.ts'
+import { placesIn } from '../support/schema-texts.ts'
 
 const { settings, accountSettings } = declarationsOf(areas)
 
@@ -35,11 +43,29 @@ const fieldsOf = (shape: unknown, path: string): [string, unknown][] => {
 }
 
 const everything = { ...settings, ...accountSettings, device: Device, user: User }
+const bodies = new Set(allRoutes().flatMap(({ spec }) => spec.body ?? []))
 const fields = Object.entries(everything).flatMap(([name, shape]) => fieldsOf(shape, name))
 
 it('every field that is called like a secret is marked', () => {
   const forgotten = fields.filter(([path, mark]) => isSecretKey(path.split('.').at(-1) ?? '') && !mark)
   expect(forgotten).toEqual([])
+})
+
+/** Every URL field, by its path, with its mark. */
+const addressesOf = (shape: unknown, path: string): [string, unknown][] => {
+  if (!isObject(shape)) return []
+  const { format, pattern = '', 'x-secret': mark } = shape
+  const isAddress = format === 'uri' || /^\^(?:https|amqps)\?:/.test(String(pattern))
+  const inner = Object.entries(shape).flatMap(([key, one]) => addressesOf(one, `${path}.${key}`))
+  return isAddress ? [[path, mark], ...inner] : inner
+}
+
+it('every URL field that may contain a password is marked', () => {
+  const found = Object.entries({ ...everything, account: Account, webhook: Webhook }).flatMap(
+    ([name, shape]) => addressesOf(shape, name),
+  )
+  expect(found.length).toBeGreaterThan(20)
+  expect(found.filter(([, mark]) => mark !== 'url' && mark !== 'masked')).toEqual([])
 })
 
 it('these are the secrets that answers show, and those that they mask', () => {
@@ -75,7 +101,7 @@ it('a document is shown to four kinds of readers', () => {
   expect(withoutSecrets(undefined, doc)).toEqual({ hotdesk: {}, note: { list: [{}] } })
 })
 
-it('what comes back masked stays, what does not come stays in a whole document, what is empty goes', () => {
+it('a secret that comes back masked or empty is unchanged, one that is missing only in a whole document', () => {
   const before = {
     api_key: 'old',
     list: [{ password: 'first' }],
@@ -93,7 +119,10 @@ it('what comes back masked stays, what does not come stays in a whole document, 
     list: [{ password: 'first' }, {}],
     deep: { open: 2 },
   })
-  expect(withKeptSecrets(undefined, { api_key: '', deep: { secret: 'new' } }, before, 'whole')).toEqual({
+  const filled = { api_key: '', list: [{ password: null }], deep: { secret: 'new' } }
+  expect(withKeptSecrets(undefined, filled, before, 'whole')).toEqual({
+    api_key: 'old',
+    list: [{}],
     deep: { secret: 'new' },
   })
 })
@@ -107,5 +136,76 @@ describe('a text that repeats secrets', () => {
   it('does not grow by secrets that look like masks', () => {
     const headers = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`H${index}`, '*']))
     expect(withoutEchoes('* *', { custom_request_headers: headers })).toBe('*** ***')
+  })
+})
+
+it('an empty secret counts as one that was not sent, in every body', () => {
+  const secrets = [...bodies].flatMap((body) =>
+    placesIn(body)
+      .filter(({ schema }) => schema['x-secret'] === 'masked' || schema['x-secret'] === 'readable')
+      .map(({ path, around }) => ({ path, sent: around('') as Json, body })),
+  )
+  expect([...new Set(secrets.map(({ path }) => path))].sort()).toEqual([
+    'credentials',
+    'custom_request_headers',
+    'gateways.0.password',
+    'hotdesk.pin',
+    'password',
+    'security_settings.previous_key',
+    'security_settings.sha256_key',
+    'servers.0.auth.auth_password',
+    'sip.password',
+  ])
+  for (const { sent, body } of secrets)
+    expect(JSON.stringify(withoutEmptySecrets(body, sent))).not.toContain('""')
+})
+
+describe('a URL that comes back masked', () => {
+  const before = {
+    urls: ['https://a:first@one.test', 'https://b:second@two.test'],
+    one: 'https://c:d@e.test',
+  }
+  const [first, second] = before.urls
+
+  it.each<[string, Json, Json]>([
+    ['is the stored one', { urls: before.urls.map(maskUrls) }, { urls: before.urls }],
+    ['of a list that shifted, too', { urls: [maskUrls(second ?? '')] }, { urls: [second] }],
+    [
+      'of a list in another order, too',
+      { urls: before.urls.map(maskUrls).reverse() },
+      { urls: [second, first] },
+    ],
+    [
+      'is kept among new ones',
+      { urls: ['https://x:y@z.test', maskUrls(first ?? '')] },
+      { urls: ['https://x:y@z.test', first] },
+    ],
+    [
+      'is not the stored one if anything else differs',
+      { one: 'https://c:***@other.test' },
+      { one: 'https://c:***@other.test' },
+    ],
+  ])('%s', (_title, given, stored) => {
+    expect(withKeptUrls(given, before)).toEqual(stored)
+    expect(withKeptSecrets(undefined, given, before, 'changed')).toEqual(stored)
+  })
+
+  it('and is not a stored one is rejected, in every field', () => {
+    const shapes = [...bodies, ...Object.values(settings), ...Object.values(accountSettings)]
+    const marked = shapes.flatMap((shape) => {
+      const judge = createValidation(shape)
+      return placesIn(shape)
+        .filter(({ schema }) => schema['x-secret'] === 'url')
+        .map(({ path, around }) => ({ path, problems: judge(around('https://a:***@b.test')).problems }))
+    })
+    expect(marked.length).toBeGreaterThan(40)
+    for (const { path, problems } of marked)
+      expect(problems[path]).toEqual({
+        wrong_format: {
+          message: 'The URL contains *** instead of a password or key: send the password or key again',
+          value: 'https://a:***@b.test',
+          format: 'uri',
+        },
+      })
   })
 })

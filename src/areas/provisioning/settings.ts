@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { secret } from '../../lib/secrets.ts'
+import { secret, secretUrl } from '../../lib/secrets.ts'
 import { section } from '../../settings/keys.ts'
 
 const provisioner = section('The service that provisions phones', {
@@ -7,6 +7,7 @@ const provisioner = section('The service that provisions phones', {
     Type.String({
       pattern: '^https?://',
       maxLength: 2048,
+      ...secretUrl,
       description: 'Is told of every phone that is made, changed or removed; absent: nobody is',
     }),
   ),

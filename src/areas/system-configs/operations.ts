@@ -199,6 +199,11 @@ export const createSystemConfigs = ({ declared, store, settings, node, validate,
       },
     } satisfies Adoption,
 
+    /** Adds a document that the store does not have yet to a change set. */
+    addTo(set: ChangeSet, name: string, sections: SettingsDoc) {
+      collection.insert(set, collection.draft(systemScope, { doc: sections, hidden: {} }, name))
+    },
+
     async subject(name: string): Promise<SystemConfigSubject> {
       if (!isSettingsName(name)) throw failure('bad_identifier', { cause: name.slice(0, 200) })
       const record = await collection.find(systemScope, name)

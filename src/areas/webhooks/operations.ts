@@ -4,6 +4,7 @@ import type { Feed } from '../../events/feed.ts'
 import type { Lease } from '../../jobs/leases.ts'
 import { failure, invalid, joinProblems, type Problems } from '../../lib/failure.ts'
 import { newId, randomHex } from '../../lib/ids.ts'
+import { maskUrls } from '../../lib/secrets.ts'
 import type { Mail } from '../../mail/mail.ts'
 import type { Outgoing } from '../../outgoing/client.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
@@ -206,7 +207,7 @@ export const createWebhooks = (tools: Tools) => {
         const values = {
           'hook.id': id,
           'hook.name': name,
-          'hook.uri': uri,
+          'hook.uri': maskUrls(uri),
           'hook.event': hook,
           'hook.reason': tooManyFailures,
         }

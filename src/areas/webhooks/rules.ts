@@ -1,5 +1,6 @@
 import { callRecords, isTypeName, typeFilter } from '../../events/events.ts'
 import type { Problems } from '../../lib/failure.ts'
+import { maskUrls } from '../../lib/secrets.ts'
 import type { ReEnable, Webhook, WebhookKind } from './schema.ts'
 
 /** As much of an event as decides who is told of it. */
@@ -149,7 +150,12 @@ export const reEnableProblems = ({ 're-enable': isAsked }: Partial<ReEnable>): P
 
 /** What is wrong with an address that leads to where nobody but the operator may send this server. */
 export const addressProblem = (uri: string): Problems => ({
-  uri: { error: { message: 'The address leads to no host of the internet that may be called', value: uri } },
+  uri: {
+    error: {
+      message: 'The address leads to no host of the internet that may be called',
+      value: maskUrls(uri),
+    },
+  },
 })
 
 const isHttp = (uri: string) => URL.canParse(uri) && /^https?:$/.test(new URL(uri).protocol)

@@ -10,14 +10,16 @@ import {
   keyed,
   keyedBy,
   list,
+  multiline,
   must,
   open,
   text,
 } from '../../lib/schema.ts'
-import { readableSecret } from '../../lib/secrets.ts'
+import { readableSecret, secretUrl } from '../../lib/secrets.ts'
 
 const headerName = "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$"
-const headerValue = text(0, 4096, { pattern: '^[\\t\\x20-\\x7e\\x80-\\xff]*$' })
+// The pattern allows tabs and no other control characters.
+const headerValue = text(0, 4096, { ...multiline, pattern: '^[\\t\\x20-\\x7e\\x80-\\xff]*$' })
 
 const SecuritySettings = open({
   sha256_key: text(1, 512, { ...readableSecret, description: 'Signs what is sent' }),
@@ -29,7 +31,13 @@ const SecuritySettings = open({
 
 const fields = {
   name: must(text(1, 128)),
-  uri: must(text(1, 4096, { format: 'uri', description: 'Who is told: http or https' })),
+  uri: must(
+    text(1, 4096, {
+      ...secretUrl,
+      format: 'uri',
+      description: 'Where events are sent: http or https. Responses show a password in it as ***',
+    }),
+  ),
   hook: must(
     text(1, 128, {
       description: 'What it is told: all, a hook of GET /v2/webhooks, an event type, or <kind>.*',

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { maskUrls } from '../../lib/secrets.ts'
 import type { StoredRecord } from '../../storage/records.ts'
 import type { Listing } from './listing.ts'
 import type { Line } from './live.ts'
@@ -127,7 +128,7 @@ export const accepted = (message: string) => new Answer({ data: message, status:
 /** The JSON text of a record's public half with its id in front. */
 const publicText = (record: StoredRecord<object, object>, readOnly?: Record<string, unknown>) => {
   const head = JSON.stringify({ id: record.id, ...readOnly })
-  return record.docText === '{}' ? head : `${head.slice(0, -1)},${record.docText.slice(1)}`
+  return record.docText === '{}' ? head : `${head.slice(0, -1)},${maskUrls(record.docText).slice(1)}`
 }
 
 const metadataOf = (record: StoredRecord<object, object>) => ({

@@ -1,9 +1,10 @@
 import { failure } from '../../lib/failure.ts'
 import { memberOf as memberIn } from '../../lib/member.ts'
 import type { Question, Test } from '../../lib/question.ts'
+import { maskUrls } from '../../lib/secrets.ts'
 
-// Filters see the stored record with `id`, `created` and `modified`, never its private part:
-// a filter on a hidden value would tell it letter by letter.
+// Filters see the stored record with `id`, `created` and `modified`, never its private part or the passwords in its URLs:
+// a filter on a hidden value would return it letter by letter.
 
 type StoredRecord = Record<string, unknown>
 type Query = Iterable<readonly [string, string]>
@@ -32,11 +33,11 @@ const valueAt = (record: StoredRecord, path: Path): unknown => {
 /** The text that scalars are compared as; a missing value is the empty text, a list or an object has none. */
 const comparedText = (value: unknown): string | undefined => {
   if (value === undefined || value === null) return ''
-  return typeof value === 'object' ? undefined : String(value)
+  return typeof value === 'object' ? undefined : maskUrls(String(value))
 }
 
 /** Elements of lists may be objects: those are compared as JSON text. */
-const elementText = (value: unknown) => comparedText(value) ?? JSON.stringify(value)
+const elementText = (value: unknown) => comparedText(value) ?? maskUrls(JSON.stringify(value))
 
 const textsOf = (values: readonly unknown[]) =>
   new Set(values.map(comparedText).filter((text) => text !== undefined))

@@ -1,6 +1,7 @@
 import { failure, valueShown } from '../../lib/failure.ts'
 import { isTrue, type Json } from '../../lib/json.ts'
 import type { Question } from '../../lib/question.ts'
+import { maskUrls } from '../../lib/secrets.ts'
 import type { Collection } from '../../storage/collection.ts'
 import type { ListRow, StoredRecord } from '../../storage/records.ts'
 import { compileFields, type FieldPicker, type Filter, filterOf, questionsOf } from './filters.ts'
@@ -231,11 +232,12 @@ export type RowText = string | Uint8Array
 
 export type Render<T, Text extends RowText = string> = (item: T) => Text
 
-/** A row as JSON. */
+/** A row as JSON, with masks for the passwords in its URLs. */
 const jsonRow = <T>(listing: Listing<T>, plan: ListPlan): Render<T> => {
   const { fields, fullDocs } = plan
-  if (fields) return (item) => JSON.stringify(fields((listing.pickable ?? listing.record)(item)))
-  return fullDocs ? (item) => JSON.stringify(listing.record(item)) : listing.row
+  if (fields) return (item) => maskUrls(JSON.stringify(fields((listing.pickable ?? listing.record)(item))))
+  // Rows that were stored by older versions may contain passwords, too.
+  return (item) => maskUrls(fullDocs ? JSON.stringify(listing.record(item)) : listing.row(item))
 }
 
 /** Whether rows are shown as the list has them. */
@@ -252,7 +254,7 @@ export const jsonMember = <T>(listing: Listing<T>, plan: ListPlan): Render<T, Ro
 /** A row as an object by itself, for CSV: its key becomes its id. */
 export const flatRow = <T>(listing: Listing<T>, plan: ListPlan): Render<T> => {
   const { flat } = listing
-  if (flat && !plan.fields) return (item) => JSON.stringify(flat(item))
+  if (flat && !plan.fields) return (item) => maskUrls(JSON.stringify(flat(item)))
   const row = jsonRow(listing, plan)
   const { keyed } = listing
   return keyed ? (item) => `{"id":${JSON.stringify(keyed.key(item))},${row(item).slice(1)}` : row

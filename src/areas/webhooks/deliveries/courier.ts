@@ -1,6 +1,6 @@
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { newId } from '../../../lib/ids.ts'
-import { masked, withoutEchoes } from '../../../lib/secrets.ts'
+import { masked, maskUrls, withoutEchoes } from '../../../lib/secrets.ts'
 import { signatureOf } from '../../../lib/signature.ts'
 import { type Outgoing, type OutgoingAnswer, OutgoingError } from '../../../outgoing/client.ts'
 import type { Settings } from '../../../settings/settings.ts'
@@ -142,7 +142,7 @@ export const createCourier = ({ store: { clock }, settings, outgoing }: Tools) =
         hook_id: hook.id,
         hook_event: hookEventOf(hook.doc, event),
         event_id: eventId,
-        uri: hook.doc.uri,
+        uri: maskUrls(hook.doc.uri),
         method: parcel.method.toLowerCase(),
         req_headers: told(hook, headers),
         req_body: parcel.content,
