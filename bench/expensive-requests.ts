@@ -55,10 +55,12 @@ export const prepareExpensive = async (place: Place, records: number): Promise<E
 interface Wish {
   path: string
   accept?: string
+  /** Sent with PUT. */
+  body?: string
 }
 
 /** What costs most, each on all records of the account. */
-const wishesOf = (accountId: string): Wish[] => {
+export const wishesOf = (accountId: string): Wish[] => {
   const cdrs = `/v2/accounts/${accountId}/cdrs`
   const all = `${window}&paginate=false`
   return [
@@ -79,6 +81,16 @@ const wishesOf = (accountId: string): Wish[] => {
   ]
 }
 
+const manyKeys = Object.fromEntries(Array.from({ length: 90_000 }, (_, index) => [index.toString(36), 1]))
+const largeBody = JSON.stringify({ data: { name: 'Desk', ...manyKeys } })
+
+/** Bodies with more keys than a record may have. */
+export const largeBodiesOf = (accountId: string): Wish[] =>
+  ['devices', 'users', 'callflows'].map((kind) => ({
+    path: `/v2/accounts/${accountId}/${kind}`,
+    body: largeBody,
+  }))
+
 export interface Figures extends ProbeResult {
   answers: number
   /** By status; 0: the connection broke. */
@@ -92,34 +104,35 @@ interface Storm {
   seconds: number
   /** So many of the clients take the beginning of an answer and then nothing more. */
   stalled: number
+  wishes: readonly Wish[]
 }
 
 /** Asks, takes the answer and throws it away. */
 const ask = (
   agent: Agent,
   port: number,
-  { path, accept = 'application/json' }: Wish,
+  { path, accept = 'application/json', body }: Wish,
   token: string,
   stalls = false,
 ) =>
   new Promise<number>((resolve) => {
-    const headers = { 'x-auth-token': token, accept }
-    const outgoing = request({ port, host: '127.0.0.1', path, agent, headers }, (incoming) => {
+    const method = body === undefined ? 'GET' : 'PUT'
+    const headers = { 'x-auth-token': token, accept, 'content-type': 'application/json' }
+    const outgoing = request({ port, host: '127.0.0.1', method, path, agent, headers }, (incoming) => {
       const end = () => resolve(incoming.complete || stalls ? (incoming.statusCode ?? 0) : 0)
       incoming.once('close', end)
       if (stalls) incoming.once('data', () => incoming.pause())
       else incoming.resume()
     })
     outgoing.on('error', () => resolve(0))
-    outgoing.end()
+    outgoing.end(body)
   })
 
 export const stormExpensive = async (
   server: RunningServer,
   { greedy, modest }: ExpensiveStage,
-  { clients, seconds, stalled }: Storm,
+  { clients, seconds, stalled, wishes }: Storm,
 ): Promise<Figures> => {
-  const wishes = wishesOf(greedy.accountId)
   const statuses: Record<number, number> = {}
   const agent = new Agent({ keepAlive: true })
   let going = true
@@ -130,7 +143,7 @@ export const stormExpensive = async (
       const status = await ask(agent, server.port, wish, greedy.token, client < stalled)
       if (!going) return
       statuses[status] = (statuses[status] ?? 0) + 1
-      if (status >= 400) await sleep(20)
+      if (status >= 400 && status !== 413) await sleep(20)
     }
   }
 

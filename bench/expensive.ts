@@ -3,7 +3,13 @@
 // and what memory the server needs meanwhile.
 import { parseArgs } from 'node:util'
 import { onEngines } from './engines.ts'
-import { figuresText, prepareExpensive, stormExpensive } from './expensive-requests.ts'
+import {
+  figuresText,
+  largeBodiesOf,
+  prepareExpensive,
+  stormExpensive,
+  wishesOf,
+} from './expensive-requests.ts'
 import { type Place, startServer } from './server.ts'
 
 const { values: options } = parseArgs({
@@ -28,12 +34,22 @@ const runEngine = async (engine: string, place: Place) => {
   const stage = await prepareExpensive(place, records)
   const server = await startServer(place)
   try {
-    const calm = await stormExpensive(server, stage, { clients: 0, seconds: 3, stalled: 0 })
+    const wishes = wishesOf(stage.greedy.accountId)
+    const calm = await stormExpensive(server, stage, { clients: 0, seconds: 3, stalled: 0, wishes })
     say(`  alone: ${figuresText(calm)}`)
+    const bodies = await stormExpensive(server, stage, {
+      clients: 2,
+      seconds,
+      stalled: 0,
+      wishes: largeBodiesOf(stage.greedy.accountId),
+    })
+    say(`  beside two bodies of 90,000 keys: ${figuresText(bodies)}`)
+    say(`    goal: p99 50 ms: ${verdict(bodies.p99 < 50)}`)
     const figures = await stormExpensive(server, stage, {
       clients,
       seconds,
       stalled: Math.floor(clients / 8),
+      wishes,
     })
     say(`  beside: ${figuresText(figures)}`)
     say(`    goals: p99 50 ms: ${verdict(figures.p99 < 50)}; 600 MB: ${verdict(figures.peak < 600)}`)

@@ -3,7 +3,9 @@ import { type AccountRecord, type Actor, accountKind } from '../auth/identity.ts
 import { anyone } from '../auth/policies.ts'
 import { Failure, failure, invalid, isOutage } from '../lib/failure.ts'
 import { isId } from '../lib/ids.ts'
+import { valuesIn } from '../lib/json-values.ts'
 import { caught, type Soon, whenThere } from '../lib/soon.ts'
+import { percentDecoded } from '../lib/utf8.ts'
 import { isConflict, retrying } from '../storage/store.ts'
 import { ListAnswer, LiveAnswer } from './answer/answers.ts'
 import { planList } from './answer/listing.ts'
@@ -20,7 +22,7 @@ import { payForBody, payForRecord, payTokens, resourceOf, shareOf } from './judg
 import { checkPreconditions } from './judge/preconditions.ts'
 import { methodsOf, routeOf, segmentsOf } from './judge/router.ts'
 import type { Call, Method, Route } from './route.ts'
-import { contentTypeOf, openContent, streamBody } from './wire/bodies.ts'
+import { contentTypeOf, isJsonBody, openContent, streamBody } from './wire/bodies.ts'
 import { hasBody, readSmallBody, type WaitingBody } from './wire/body-bytes.ts'
 import { canonicalPeer, clientAddress, trustedProxies } from './wire/client-address.ts'
 import { preferredType, takesType } from './wire/media.ts'
@@ -42,6 +44,8 @@ const cutPath: Step = (exchange) => {
   const segments = segmentsOf(exchange.path)
   if (!segments) throw badPath('The path is not valid percent-encoding')
   exchange.segments = segments
+  // Node refuses a query with other bytes than ASCII; URLSearchParams would replace those that are not UTF-8.
+  percentDecoded(exchange.search, 'query')
   if (segments[0] === 'v1') throw failure('gone', {})
   if (segments[0] !== 'v2') throw failure('not_found', {})
 }
@@ -235,6 +239,21 @@ const authorize: Step = (exchange) => {
   })
 }
 
+// Values allowed in the envelope next to `data`: token, verb, consent and the like.
+const envelopeValues = 100
+
+/** Rejects a body with more values than any record may have before it is parsed. Lists and rows are taken one by one. */
+const assertFitsRecord = async (exchange: Exchange, bytes: Buffer) => {
+  const { route, frame, request } = exchange
+  if (!route?.spec.body || route.spec.judgesItself || route.spec.takesMany) return
+  if (!isJsonBody(request, bytes)) return
+  const { record_values: limit } = await frame.settings.of('quotas')
+  const values = valuesIn(bytes.toString('latin1'))
+  if (values <= limit + envelopeValues) return
+  const { endpoint: kind } = resourceOf(exchange)
+  throw failure('record_too_large', { kind, what: 'values', count: values, limit })
+}
+
 /** What waited is read now that somebody has answered for it, and paid for before anything is made of it. */
 const readWaiting = async (exchange: Exchange, waitingBody: WaitingBody) => {
   const { actor, request } = exchange
@@ -243,6 +262,7 @@ const readWaiting = async (exchange: Exchange, waitingBody: WaitingBody) => {
   if (announced !== undefined) await payForBody(exchange, announced)
   const bytes = await waitingBody.read()
   if (announced === undefined) await payForBody(exchange, bytes.length)
+  await assertFitsRecord(exchange, bytes)
   takeContent(exchange, bytes)
   const verb = request.method === 'POST' ? verbIn(exchange.body.envelope.verb) : undefined
   if (verb && verb !== exchange.method) {

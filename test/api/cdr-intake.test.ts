@@ -44,6 +44,17 @@ describeAnyEngine('Call detail records that are sent in', (engine) => {
     expect(answer).toSucceedWith({ ...nothing, accepted: 3 })
   })
 
+  it('must have integers that a number holds exactly', async () => {
+    const line = (value: string) =>
+      JSON.stringify(legOf()).replace('"duration_seconds":30', `"duration_seconds":30,"mine":${value}`)
+    const values = ['9007199254740991', '9007199254740993', '9007199254740993.0', '1.5']
+    const answer = await sendLines(values.map(line).join('\n'))
+    expect(answer.data).toMatchObject({
+      accepted: 2,
+      rejected: [2, 3].map((number) => ({ line: number, reason: expect.stringContaining('mine') })),
+    })
+  })
+
   it('are taken as a list', async () => {
     expect(await world.operator.put('/v2/cdrs', [legOf(), legOf()])).toSucceedWith({
       ...nothing,

@@ -28,8 +28,137 @@ describeAnyEngine('request bodies', (engine) => {
       expect(await putText(body)).toFailWith(400, 'validation error', jsonRefusal())
   })
 
-  it('must be UTF-8 text without surprises', async () => {
-    expect(await putText(Buffer.from([0xff, 0xfe, 0x7b]))).toFailWith(400, 'validation error', jsonRefusal())
+  const notUtf8 = (place: 'body' | 'query') => ({
+    [place]: {
+      invalid: { message: `The ${place} must be UTF-8, without another declared charset`, target: 'utf-8' },
+    },
+  })
+  const named = (bytes: string) => Buffer.from(`{"data":{"first_name":"A","last_name":"${bytes}"}}`, 'latin1')
+  const part = (bytes: string, type = '') =>
+    Buffer.from(
+      `--x\r\ncontent-disposition: form-data; name="last_name"\r\n${type}\r\n${bytes}\r\n--x--`,
+      'latin1',
+    )
+  const json = 'application/json'
+  const form = 'application/x-www-form-urlencoded'
+  const multipart = 'multipart/form-data; boundary=x'
+
+  it.each<[string, string, Buffer]>([
+    ['an invalid start byte', json, named('\xff')],
+    ['an incomplete character', json, named('\xc3(')],
+    ['an encoded surrogate', json, named('\xed\xa0\x80')],
+    ['Latin-1', json, named('M\xfcller')],
+    ['UTF-16', json, Buffer.from([0xff, 0xfe, 0x7b, 0])],
+    ['another declared charset', `${json}; charset=ISO-8859-1`, named('Mueller')],
+    ['a form in Latin-1', form, Buffer.from('last_name=M%FCller')],
+    ['raw bytes in a form', form, Buffer.from('last_name=M\xfcller', 'latin1')],
+    ['a part in Latin-1', multipart, part('M\xfcller')],
+    [
+      'a part with another declared charset',
+      multipart,
+      part('a', 'content-type: text/plain; charset=latin1\r\n'),
+    ],
+  ])('with %s are rejected, and nothing is stored', async (_title, type, body) => {
+    const headers = { 'content-type': type }
+    const answer = await world.refused(() => world.ada.put(users(), undefined, { body, headers }))
+    expect(answer).toFailWith(400, 'validation error', notUtf8('body'))
+  })
+
+  it.each<[string, string]>([
+    [json, 'Müller'],
+    [`${json}; charset=utf-8`, 'Müller'],
+    [`${json}; charset="UTF-8"`, '名前'],
+    [`${json}; charset=us-ascii`, 'Mueller'],
+  ])('of type %s are accepted in UTF-8', async (type, name) => {
+    const body = Buffer.from(`\ufeff{"data":{"first_name":"A","last_name":"${name}"}}`)
+    const answer = await world.ada.put(users(), undefined, { body, headers: { 'content-type': type } })
+    expect(answer).toSucceed()
+    expect(answer.data.last_name).toBe(name)
+  })
+
+  /** Sends a query as bytes that are not percent-encoded. */
+  const raw = async (query: string) => {
+    const connection = await openRaw(world.server.port)
+    const head = [
+      `GET ${users()}?${query} HTTP/1.1`,
+      'host: x',
+      `x-auth-token: ${world.ada.token}`,
+      'connection: close',
+    ]
+    connection.write(Buffer.from(`${head.join('\r\n')}\r\n\r\n`, 'latin1'))
+    await connection.closed
+    const [answer] = connection.answers()
+    return { status: answer?.status, data: JSON.parse(answer?.body ?? '{}').data }
+  }
+
+  it('and queries in another encoding are rejected, in UTF-8 accepted', async () => {
+    for (const query of ['filter_last_name=M%FCller', 'filter_last_name=%c3%28'])
+      expect(await world.ada.get(users(), { query })).toFailWith(400, 'validation error', notUtf8('query'))
+    for (const bytes of ['M\xfcller', 'Gr\xc3\xb6\xc3\x9fe'])
+      expect(await raw(`filter_last_name=${bytes}`)).toEqual({
+        status: 400,
+        data: { message: 'this is not an HTTP request' },
+      })
+    expect((await raw('filter_last_name=Gr%C3%B6%C3%9Fe')).status).toBe(200)
+    const made = await world.ada.put(users(), { first_name: 'A', last_name: 'Größe' })
+    expect((await world.ada.get(users(), { query: 'filter_last_name=Gr%C3%B6%C3%9Fe' })).data).toMatchObject([
+      { id: made.data.id },
+    ])
+  })
+
+  it('keep integers exactly, or are rejected', async () => {
+    const numbered = (number: string) =>
+      Buffer.from(`{"data":{"first_name":"A","last_name":"B","custom":${number}}}`)
+    const put = (number: string) => world.ada.put(users(), undefined, { body: numbered(number) })
+    const kept: [string, unknown][] = [
+      ['9007199254740991', 9007199254740991],
+      ['-9007199254740991', -9007199254740991],
+      ['9007199254740991.0', 9007199254740991],
+      ['0.1234567890123456789', 0.12345678901234568],
+      ['1e15', 1e15],
+      ['1e-300', 1e-300],
+      ['[1,2]', [1, 2]],
+      ['"12345678901234567890"', '12345678901234567890'],
+    ]
+    for (const [number, value] of kept) {
+      const made = await put(number)
+      expect(made).toSucceed()
+      expect(made.data.custom).toEqual(value)
+    }
+    for (const number of [
+      '9007199254740992',
+      '-9007199254740993',
+      '[1,12345678901234567890]',
+      '9007199254740993.0',
+      '9007199254740993e0',
+      '0.9007199254740993e16',
+      '1e300',
+    ])
+      expect(await world.refused(() => put(number))).toFailWith(400, 'validation error', {
+        json: {
+          invalid: {
+            message: 'contains an integer beyond 9007199254740991: send it as a string',
+            target: 'body',
+          },
+        },
+      })
+  })
+
+  it('with more values than a record may have are rejected, whatever their content type', async () => {
+    const limit = 20_000
+    const body = JSON.stringify({
+      data: { ...name, many: Array.from({ length: 60_000 }, (_, at) => `value ${at}`) },
+    })
+    const user = await world.user(world.acme)
+    for (const type of [json, form, multipart])
+      for (const send of [
+        () => world.ada.put(users(), undefined, { body, headers: { 'content-type': type } }),
+        () => world.ada.post(user.path, undefined, { body, headers: { 'content-type': type } }),
+      ]) {
+        const answer = await world.refused(send)
+        expect(answer).toFailWith(413, 'record_too_large')
+        expect(answer.data).toMatchObject({ cause: 'users', target: limit })
+      }
   })
 
   it('must not name a key twice', async () => {

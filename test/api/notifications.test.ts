@@ -48,6 +48,28 @@ describeEngines('notifications', (engine) => {
     return mailsTo(world.place.dataDir, email)
   }
 
+  it('take bodies in UTF-8 and refuse others', async () => {
+    const { ross, ofReseller } = await family()
+    const path = `${ofReseller}/new_user`
+    const latin = Buffer.from('<p>M\xfcller</p>', 'latin1')
+    for (const [type, body] of [
+      ['text/html', latin],
+      ['text/plain', latin],
+      ['text/html; charset=ISO-8859-1', Buffer.from('<p>Mueller</p>')],
+    ] as const) {
+      const answer = await world.refused(() =>
+        ross.post(path, undefined, { headers: { 'content-type': type }, body }),
+      )
+      expect(answer).toBreak({ body: ['invalid'] })
+    }
+    const draft = { html: latin.toString('base64') }
+    const preview = await world.refused(() => ross.post(`${path}/preview`, draft))
+    expect(preview).toBreak({ body: ['invalid'] })
+    const sent = { headers: { 'content-type': 'text/html; charset=UTF-8' }, body: '<p>Müller</p>' }
+    expect(await ross.post(path, undefined, sent)).toSucceed()
+    expect((await ross.get(path, accept('text/html'))).text).toBe('<p>Müller</p>')
+  })
+
   it('are listed with their names, those of its own marked', async () => {
     const { ross, ofReseller } = await family()
     await ross.post(`${ofReseller}/new_user`, { subject: 'Welcome' })

@@ -118,6 +118,25 @@ describe('random bytes', () => {
     expect((await world.operator.get(world.master.path)).status).toBe(200)
   })
 
+  it.each<[string, string, string]>([
+    ['two hosts', 'host: a.test\r\nhost: b.test', '400'],
+    ['the same host twice', 'host: a.test\r\nHost: a.test', '400'],
+    ['a path after the host', 'host: a.test/x', '400'],
+    ['a user before the host', 'host: me@a.test', '400'],
+    ['a space in the host', 'host: a test', '400'],
+    ['an incomplete address', 'host: [::1', '400'],
+    ['an invalid port', 'host: a.test:x', '400'],
+    ['a host and a port', 'host: a.test:8000', '200'],
+    ['an address and a port', 'host: [::1]:8000', '200'],
+    ['a host with an underscore', 'host: a_b.test', '200'],
+    ['an empty host', 'host:', '200'],
+  ])('with %s get one response', async (_title, hosts, status) => {
+    const bytes = Buffer.from(`GET /v2/schemas HTTP/1.1\r\n${hosts}\r\nconnection: close\r\n\r\n`)
+    const answer = await exchange(world.server.port, bytes)
+    expect(answer.match(/HTTP\/1\.1 /g)).toHaveLength(1)
+    expect(answer.slice(9, 12)).toBe(status)
+  })
+
   it('of a giant body are refused without being read', async () => {
     const path = `${world.acme.path}/users`
     const headers = `host: x\r\nx-auth-token: ${world.ada.token}\r\ncontent-type: application/json\r\n`

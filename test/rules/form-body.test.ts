@@ -10,12 +10,15 @@ const signs = fc.constantFrom('&', '=', '+', '%', '%20', '%C3', '%A9', '%zz', '%
 const texts = fc.array(fc.oneof(signs, fc.string({ unit: 'binary-ascii' }))).map((parts) => parts.join(''))
 
 describe('the fields of a form', () => {
-  it('are those that a browser reads', () => {
+  it('are those that a browser reads, or are rejected if their bytes are not UTF-8', () => {
     fc.assert(
       fc.property(texts, (text) => {
         // A question mark in front is passed over by browsers only, which take it for a whole query.
         fc.pre(!text.startsWith('?'))
-        expect(urlEncodedFields(Buffer.from(text), most)).toEqual([...new URLSearchParams(text)])
+        const fields = () => urlEncodedFields(Buffer.from(text), most)
+        const read = [...new URLSearchParams(text)]
+        if (read.flat().join('').includes('\ufffd')) expect(fields).toThrow(Failure)
+        else expect(fields()).toEqual(read)
       }),
       { numRuns: 1000 },
     )

@@ -1,6 +1,7 @@
 import type { AccountRecord } from '../../auth/identity.ts'
 import { failure, hasProblems, invalid, joinProblems, type Problems } from '../../lib/failure.ts'
 import { isId } from '../../lib/ids.ts'
+import { assertUtf8Charset, utf8Text } from '../../lib/utf8.ts'
 import { commonValues, type Mail, render } from '../../mail/mail.ts'
 import type { Notice } from '../../mail/notices.ts'
 import type { Senders } from '../../mail/senders.ts'
@@ -31,6 +32,12 @@ export interface NoticeSubject {
   /** How the notice holds there. */
   template: Template
   revision?: string
+}
+
+/** A body as it was sent, with the character set of its content type. */
+interface SentBody {
+  bytes: Buffer
+  charset?: string
 }
 
 /** A draft as it was sent. */
@@ -163,9 +170,10 @@ export const createNotifications = ({ store, mail, senders }: Tools) => {
       return write(author, subject, ownSettings(data, above), record?.hidden ?? {})
     },
 
-    async putBody(author: Author, subject: NoticeSubject, type: BodyType, bytes: Buffer) {
+    async putBody(author: Author, subject: NoticeSubject, type: BodyType, { bytes, charset }: SentBody) {
       if (bytes.length > largestBody) throw failure('too_large', { limit: largestBody })
-      const body = bytes.toString('utf8')
+      assertUtf8Charset(charset)
+      const body = utf8Text(bytes, 'body')
       const problems = bodyProblems('template', body, subject.notice.macros)
       if (hasProblems(problems)) throw invalid(problems)
       const { doc = {}, hidden = {} } = subject.record ?? {}

@@ -147,7 +147,7 @@ const levelRoutes = (
       run: async ({ author, subject: found, data, upload }) => {
         if (!upload) return view(await notifications.replace(author, found, data))
         const type = isBodyType(upload.contentType) ? upload.contentType : 'text/plain'
-        return view(await notifications.putBody(author, found, type, upload.bytes))
+        return view(await notifications.putBody(author, found, type, upload))
       },
     }),
     del(one, {

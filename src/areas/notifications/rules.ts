@@ -1,5 +1,6 @@
 import type { Problems } from '../../lib/failure.ts'
 import { namesIn, usesIn } from '../../lib/template.ts'
+import { utf8Text } from '../../lib/utf8.ts'
 
 /** The names that a notice knows. */
 type Names = Readonly<Record<string, { isSecret?: boolean }>>
@@ -55,7 +56,7 @@ export const recipientProblems = (to: Rule, names: Names): Problems => {
 /** A body that came as base64: raw HTML has a character that base64 has not. */
 export const htmlOf = (text: string) =>
   text.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(text)
-    ? Buffer.from(text, 'base64').toString('utf8')
+    ? utf8Text(Buffer.from(text, 'base64'), 'body')
     : text
 
 /** The values that a preview was given; a client that echoes the descriptions of names gives none. */

@@ -23,12 +23,16 @@ const reportedFlaws = 100
 // PostgreSQL has neither in text, and JSON has no infinite numbers: 1e999 would come back as null.
 const isStorableText = (text: string) => text.isWellFormed() && !text.includes('\0')
 
+// A number holds larger integers only approximately.
+export const isExactNumber = (value: number) =>
+  Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value)
+
 /** How many values a text, number or the like is; NaN where it cannot be stored. */
 const soundScalar = (value: unknown, areTextsSound: boolean) => {
   const isSound =
     typeof value === 'string'
       ? areTextsSound || isStorableText(value)
-      : typeof value !== 'number' || Number.isFinite(value)
+      : typeof value !== 'number' || isExactNumber(value)
   return isSound ? 1 : Number.NaN
 }
 
@@ -102,7 +106,7 @@ export const copyJson = (data: unknown): JsonCopy => {
     if (typeof value === 'string') {
       if (!isStorableText(value)) report('text', key)
     } else if (typeof value === 'number') {
-      if (!Number.isFinite(value)) report('number', key)
+      if (!isExactNumber(value)) report('number', key)
     } else if (Array.isArray(value) || isObject(value)) {
       return copyContainer(value, key)
     }

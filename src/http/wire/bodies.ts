@@ -5,6 +5,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { type Failure, invalid } from '../../lib/failure.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
 import { isObject } from '../../lib/json.ts'
+import { assertUtf8Charset, utf8Text } from '../../lib/utf8.ts'
 import type { BodyStream, Upload } from '../route.ts'
 import { dataUrl, decodedPieces, mostOpening, notBase64 } from './base64-pieces.ts'
 import { streamBytes } from './body-bytes.ts'
@@ -42,6 +43,14 @@ export const contentTypeOf = (request: IncomingMessage) => {
   return header.split(';', 1)[0]?.trim().toLowerCase() || 'application/json'
 }
 
+const openBrace = 0x7b
+
+/** Whether a body is read as JSON: as such, or as a form that is really JSON (curl's default content type). */
+export const isJsonBody = (request: IncomingMessage, bytes: Buffer) => {
+  const contentType = contentTypeOf(request)
+  return jsonTypes.has(contentType) || (formTypes.has(contentType) && bytes[0] === openBrace)
+}
+
 const isTransferEncoded = ({ headers }: IncomingMessage) => headers['content-transfer-encoding'] === 'base64'
 
 /** A body that its route reads as it arrives, with base64 and data URLs undone. */
@@ -76,7 +85,7 @@ const openEnvelope = (parsed: unknown): Body => {
 }
 
 const parseText = (bytes: Buffer, { values }: ContentLimits) => {
-  const text = bytes.toString('utf8')
+  const text = utf8Text(bytes, 'body')
   try {
     return openEnvelope(parseJson(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text, values))
   } catch (error) {
@@ -138,28 +147,34 @@ const uploadIn = (files: readonly FormField[]): Upload | undefined => {
   return { ...decoded(namedOf(file), bytes, false), fileName, files: files.length }
 }
 
-/** A form: its fields are `data`, its first file is the upload. A form that is really JSON is read as JSON (curl's default). */
+const textOfField = (charset: string | undefined, bytes: Buffer) => {
+  assertUtf8Charset(charset)
+  return utf8Text(bytes, 'body')
+}
+
+/** A form: its fields are `data`, its first file is the upload. */
 const openForm = (
   request: IncomingMessage,
   contentType: string,
   bytes: Buffer,
   limits: ContentLimits,
 ): Body => {
-  if (bytes[0] === 0x7b) return parseText(bytes, limits)
   const data: Record<string, unknown> = Object.create(null)
   if (contentType === 'application/x-www-form-urlencoded') {
     for (const [name, value] of urlEncodedFields(bytes, limits.fields)) data[name] = value
     return { data, envelope: {}, upload: undefined }
   }
   const fields = multipartFields(bytes, request.headers['content-type'] ?? '', limits.fields)
-  for (const { name, bytes, fileName } of fields)
-    if (fileName === undefined) data[name] = bytes.toString('utf8')
+  for (const { name, bytes, fileName, charset } of fields)
+    if (fileName === undefined) data[name] = textOfField(charset, bytes)
   return { data, envelope: {}, upload: uploadIn(fields.filter(({ fileName }) => fileName !== undefined)) }
 }
 
 const openBytes = (request: IncomingMessage, bytes: Buffer, limits: ContentLimits, clock: Clock): Body => {
   const contentType = contentTypeOf(request)
-  if (jsonTypes.has(contentType)) return parseText(bytes, limits)
+  const isText = jsonTypes.has(contentType) || formTypes.has(contentType)
+  if (isText) assertUtf8Charset(namedType(request.headers['content-type'] ?? '').charset)
+  if (isJsonBody(request, bytes)) return parseText(bytes, limits)
   if (formTypes.has(contentType)) return openForm(request, contentType, bytes, limits)
   return { data: undefined, envelope: {}, upload: openUpload(request, contentType, bytes, clock) }
 }

@@ -1,4 +1,5 @@
 import { invalid } from '../../lib/failure.ts'
+import { percentDecoded, utf8Text } from '../../lib/utf8.ts'
 import { type NamedType, namedType } from './media.ts'
 
 /** A field of a form; one with a file name is a file. */
@@ -14,18 +15,7 @@ const tooMany = (most: number) => badForm(`has more than ${most} fields`)
 
 const ampersand = 0x26
 
-const decodeField = (text: string) => {
-  const spaced = text.replaceAll('+', ' ')
-  if (!spaced.includes('%')) return spaced
-  try {
-    return decodeURIComponent(spaced)
-  } catch {
-    // As browsers do it: a percent sign that stands for nothing stays, bytes that are no UTF-8 are replaced.
-    return spaced.replace(/(?:%[0-9A-Fa-f]{2})+/g, (run) =>
-      Buffer.from(run.replaceAll('%', ''), 'hex').toString('utf8'),
-    )
-  }
-}
+const decodeField = (text: string) => percentDecoded(text.replaceAll('+', ' '), 'body')
 
 const pairOf = (text: string): [string, string] => {
   const mark = text.indexOf('=')
@@ -45,8 +35,7 @@ const countUpTo = (most: number, bytes: Buffer) => {
 /** The fields of `application/x-www-form-urlencoded`. URLSearchParams takes a time that grows with their square. */
 export const urlEncodedFields = (bytes: Buffer, most: number): [string, string][] => {
   countUpTo(most, bytes)
-  return bytes
-    .toString('utf8')
+  return utf8Text(bytes, 'body')
     .split('&')
     .flatMap((part) => (part === '' ? [] : [pairOf(part)]))
 }
@@ -121,7 +110,8 @@ export const multipartFields = (bytes: Buffer, contentType: string, most: number
     const end = bytes.indexOf(delimiter, body)
     if (end < 0) throw badForm('the last boundary is missing')
     if (fields.length === most) throw tooMany(most)
-    fields.push(fieldOf(bytes.toString('utf8', from, from + headLength), bytes.subarray(body, end)))
+    const head = utf8Text(bytes.subarray(from, from + headLength), 'body')
+    fields.push(fieldOf(head, bytes.subarray(body, end)))
     at = end + delimiter.length
   }
   return fields

@@ -41,8 +41,11 @@ const keysWritten = (text: string, mostValues: number) => {
   return keys
 }
 
+/** The number of keys. Rejects an integer beyond those that a number holds exactly, however it was written. */
 const keysParsed = (value: unknown, depth = 0): number => {
   if (depth > maxDepth) throw tooDeep()
+  if (Number.isInteger(value) && !Number.isSafeInteger(value))
+    throw new JsonRefusal(`contains an integer beyond ${Number.MAX_SAFE_INTEGER}: send it as a string`)
   if (value === null || typeof value !== 'object') return 0
   let count = 0
   if (Array.isArray(value)) {

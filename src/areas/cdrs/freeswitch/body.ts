@@ -1,5 +1,6 @@
 import { isBase64 } from '../../../lib/base64.ts'
 import { isObject, type Json } from '../../../lib/json.ts'
+import { lossyPercentDecoded, lossyUtf8Text } from '../../../lib/utf8.ts'
 
 // What mod_json_cdr posts, in each of its encodings: plain JSON, or a form whose one field
 // `cdr` is the JSON percent-encoded or in base64; on top of that the values of `variables` may be percent-encoded one
@@ -8,21 +9,17 @@ import { isObject, type Json } from '../../../lib/json.ts'
 /** A body that is none of these. */
 export class UnreadableBody extends Error {}
 
-/** Bytes that are no UTF-8 (names from old switches) become replacement characters; a bare percent sign stays. */
-const percentDecoded = (text: string) =>
-  text.replace(/(?:%[0-9A-Fa-f]{2})+/g, (run) => Buffer.from(run.replaceAll('%', ''), 'hex').toString('utf8'))
-
 /** The field of a form, which some versions announce as the other encoding: what it holds tells which it is. */
 const fieldText = (value: string): string => {
   // A base64 text may have been percent-encoded as a form field, too.
-  const decoded = percentDecoded(value)
+  const decoded = lossyPercentDecoded(value)
   if (decoded.trimStart().startsWith('{')) return decoded
-  if (decoded !== '' && isBase64(decoded)) return Buffer.from(decoded, 'base64').toString('utf8')
+  if (decoded !== '' && isBase64(decoded)) return lossyUtf8Text(Buffer.from(decoded, 'base64'))
   throw new UnreadableBody('the field cdr is neither percent-encoded JSON nor base64')
 }
 
 const documentIn = (bytes: Buffer): string => {
-  const text = bytes.toString('utf8').trim()
+  const text = lossyUtf8Text(bytes).trim()
   if (text.startsWith('{')) return text
   const field = text.split('&').find((part) => part.startsWith('cdr='))
   if (field === undefined) throw new UnreadableBody('the body is neither JSON nor a form with the field cdr')
@@ -45,7 +42,7 @@ const decodedVariables = (variables: Json): Json => {
   return Object.fromEntries(
     Object.entries(variables).map(([name, value]) => [
       name,
-      typeof value === 'string' ? percentDecoded(value) : value,
+      typeof value === 'string' ? lossyPercentDecoded(value) : value,
     ]),
   )
 }
