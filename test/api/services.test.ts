@@ -432,6 +432,20 @@ describeEngines('services', (engine) => {
     expect(refused).toFailWith(403, 'forbidden')
   })
 
+  it.each(['constructor', 'toString', '__proto__'])('count devices of type %s like others', async (type) => {
+    const { account } = await customer()
+    await world.device(account, { device_type: type })
+    await settle()
+    const counted = async () =>
+      Object.entries((await world.server.areas.services.quantities.of(account.id)).account.devices ?? {})
+    expect(await counted()).toEqual([[type, 1]])
+    expect(await world.ross.post(`${account.path}/services/reconciliation`, {})).toSucceed()
+    expect(await counted()).toEqual([[type, 1]])
+    await world.device(account, { device_type: type })
+    await settle()
+    expect(await counted()).toEqual([[type, 2]])
+  })
+
   it('have no audit entry of another form', async () => {
     const { account } = await customer()
     for (const id of ['foo', '202601-abc'])

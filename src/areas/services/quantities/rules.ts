@@ -64,6 +64,12 @@ export const sumsOf = (moves: readonly Move[], above: (accountId: string) => rea
 /** Category -> item -> count; zeros are left out. */
 export type Quantities = Record<string, Record<string, number>>
 
+/** Items may be named by customers, as types of devices are: `constructor` and `__proto__` are names like others. */
+export const noItems = (): Record<string, number> => Object.create(null)
+
+const countIn = (items: Readonly<Record<string, number>>, item: string) =>
+  Object.hasOwn(items, item) ? (items[item] ?? 0) : 0
+
 export const quantitiesBy = <Row extends { category: string; item: string }>(
   rows: readonly Row[],
   pick: (row: Row) => number,
@@ -72,7 +78,7 @@ export const quantitiesBy = <Row extends { category: string; item: string }>(
   for (const row of rows) {
     const count = pick(row)
     if (count === 0) continue
-    const items = quantities[row.category] ?? {}
+    const items = quantities[row.category] ?? noItems()
     items[row.item] = count
     quantities[row.category] = items
   }
@@ -87,9 +93,8 @@ export interface Totals {
 
 const addTo = (quantities: Quantities, category: string, item: string, delta: number) => {
   if (delta === 0) return
-  const items = { ...quantities[category] }
-  items[item] = (items[item] ?? 0) + delta
-  quantities[category] = items
+  const items = quantities[category] ?? {}
+  quantities[category] = { ...items, [item]: countIn(items, item) + delta }
 }
 
 /** What an account has after some moves: its own ones, and those of accounts below it, which all go to its cascade. */
@@ -134,7 +139,7 @@ export const differencesBetween = (
     const has = to[category] ?? {}
     const items = new Set([...Object.keys(had), ...Object.keys(has)])
     return [...items]
-      .map((item) => ({ category, item, delta: (has[item] ?? 0) - (had[item] ?? 0) }))
+      .map((item) => ({ category, item, delta: countIn(has, item) - countIn(had, item) }))
       .filter(({ delta }) => delta !== 0)
   })
 }
