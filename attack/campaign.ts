@@ -5,12 +5,12 @@ import { setBuckets, setPrices, signInOperator } from './api.ts'
 import { createFigures } from './figures.ts'
 import { type Attempt, createGenerator } from './generate.ts'
 import type { Killer } from './kill.ts'
-import { type Circumstances, findLeaks, judge, noteMove, unknownPolicies } from './model.ts'
+import { type Circumstances, findLeaks, isAccepted, judge, noteMove, unknownPolicies } from './model.ts'
 import { answersIn, exchangeRaw, judgeRaw, rawAttemptOf } from './raw.ts'
 import { readRoutes } from './routes.ts'
 import type { Target } from './server.ts'
 import { Builder, digestOf, type Operator, type Stage, setStage } from './stage.ts'
-import { asCurl, Caller, shellBytes, type WireAnswer } from './wire.ts'
+import { asCurl, asPrintf, Caller, type WireAnswer } from './wire.ts'
 
 export interface Plan {
   target: Target
@@ -36,6 +36,14 @@ const cutMilliseconds = 5000
 /** Of the run: what the server keeps for speed has been filled by then. */
 const warmUpShare = 0.25
 const allowedGrowth = 1.2
+
+const shownBytes = 600
+
+/** The part of a body that a finding shows: the start, or what is around a text. */
+const excerptOf = ({ body }: WireAnswer, text: string) => {
+  const at = Math.max(0, body.indexOf(text) - shownBytes / 2)
+  return body.toString('utf8', at, at + shownBytes)
+}
 
 const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]
 
@@ -80,20 +88,25 @@ export const attack = async (plan: Plan) => {
     return { isStoreCut: since !== undefined && since < cutMilliseconds, isThrottled }
   }
 
-  const storyOf = ({ persona, request }: Attempt, index: number, answer?: WireAnswer) => {
-    const told = answer ? `\n      ${answer.status} ${answer.body.toString('utf8').slice(0, 600)}` : ''
+  const storyOf = ({ persona, request }: Attempt, index: number, answer?: WireAnswer, text = '') => {
+    const told = answer ? `\n      ${answer.status} ${excerptOf(answer, text)}` : ''
     return `seed ${seed}, request ${index}, ${persona.title}:\n      ${asCurl(target.port, request).slice(0, 3000)}${told}`
   }
 
-  const titleOf = ({ aim, request }: Attempt) =>
-    aim.operation ? `${aim.operation.method} ${aim.operation.path}` : `${request.method}, bent`
+  const titleOf = ({ aim, request, refused }: Attempt) =>
+    refused?.title ??
+    (aim.operation ? `${aim.operation.method} ${aim.operation.path}` : `${request.method}, bent`)
 
   const judgeOne = (attempt: Attempt, index: number, answer: WireAnswer) => {
     const { persona, aim, request } = attempt
     const title = titleOf(attempt)
     figures.answered(answer.status, answer.ms, request, title)
-    for (const leak of findLeaks(persona, build.tenants, answer.body))
-      figures.fault('leak', `${title}: ${leak.replace(/\d+/g, 'N')}`, () => storyOf(attempt, index, answer))
+    for (const leak of findLeaks(persona, build.tenants, answer.body, request.body))
+      figures.fault('leak', `${title}: ${leak.replace(/\d+/g, 'N')}`, () =>
+        storyOf(attempt, index, answer, leak.split(' ', 1)[0]),
+      )
+    if (attempt.refused && isAccepted(attempt.refused, answer))
+      figures.fault('accepted', title, () => storyOf(attempt, index, answer))
     for (const fault of judge(persona, aim, request.method, answer, circumstances()))
       figures.fault('fault', `${title}: ${fault}`, () => storyOf(attempt, index, answer))
   }
@@ -143,7 +156,7 @@ export const attack = async (plan: Plan) => {
       const kind = fault.includes('smuggled') ? 'smuggled' : 'fault'
       figures.fault(kind, `${attempt.title}: ${fault}`, () => {
         const head = received.toString('latin1').slice(0, 800)
-        return `seed ${seed}, bytes ${index}:\n      printf %s ${shellBytes(attempt.bytes.subarray(0, 2000))} | nc 127.0.0.1 ${target.port}\n      ${JSON.stringify(head)}`
+        return `seed ${seed}, bytes ${index}:\n      ${asPrintf(target.port, attempt.bytes.subarray(0, 2000))}\n      ${JSON.stringify(head)}`
       })
     }
   }

@@ -1,7 +1,7 @@
 // What a run counts, and what it says about it at the end.
 import type { WireRequest } from './wire.ts'
 
-export type FaultKind = 'leak' | 'fault' | 'cut' | 'smuggled' | 'changed' | 'log' | 'memory'
+export type FaultKind = 'leak' | 'fault' | 'accepted' | 'cut' | 'smuggled' | 'changed' | 'log' | 'memory'
 
 interface Fault {
   kind: FaultKind

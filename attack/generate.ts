@@ -1,7 +1,8 @@
 // Requests that some route might take, spoiled somewhere, by somebody, at somebody's records.
 import { type Chance, createChance } from '../test/fuzz/chance.ts'
 import { brokenBody, hostileObject, hostileText, hostileValue, keys, spoiled } from '../test/fuzz/hostile.ts'
-import { type Aim, type Persona, sees, type Tenant } from './model.ts'
+import { type Aim, type Persona, type Refusal, sees, type Tenant } from './model.ts'
+import { refusedRequest } from './refused.ts'
 import type { Operation, Routes, Schema } from './routes.ts'
 import type { Stage } from './stage.ts'
 import type { WireRequest } from './wire.ts'
@@ -10,6 +11,8 @@ export interface Attempt {
   persona: Persona
   aim: Aim
   request: WireRequest
+  /** If the server must reject the request. */
+  refused?: Refusal
 }
 
 const methods = ['GET', 'PUT', 'POST', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']
@@ -523,6 +526,11 @@ export const createGenerator = ({ operations, resolve }: Routes, seed: number) =
   const attemptOf = (stage: Stage, index: number): Attempt => {
     const chance = createChance((Math.imul(seed, 0x9e3779b1) ^ Math.imul(index + 1, 0x85ebca6b)) >>> 0)
     const persona = pickPersona(chance, stage.personas)
+    const refused = chance.once(8) ? refusedRequest(chance, stage, persona) : undefined
+    if (refused) {
+      const aim = { operation: undefined, target: undefined, userId: undefined }
+      return { persona, aim, request: refused.request, refused: refused.refusal }
+    }
     const operation = pickOperation(chance, operations, persona)
     const ground = groundFor(chance, stage, persona, operation)
     const isWellMeant = chance.once(3)

@@ -51,6 +51,8 @@ interface Actor {
   isRestricted: boolean
   /** Of a named key, as it was made: `devices:read`. */
   scopes?: readonly string[]
+  /** The account's API key now. It has replaced the one that opened the session, so the caller must not read it. */
+  newKey?: string
 }
 
 /** Two that were moved below each other in turn are below each other here: never the same one twice. */
@@ -109,6 +111,7 @@ const policies: Readonly<Record<string, Predicate>> = {
   'admin of a superduper account, or above a reseller': (asked) => isAdmin(asked) && within(asked),
   'admin or API key of another, superduper account': (asked) =>
     isMaster(asked) && isAdmin(asked) && (asked.actor.kind === 'key' || isAbove(asked)),
+  'admin of any account': isAdmin,
   'admin user of any account': isPersonAdmin,
   'the user itself': ({ actor, target, userId }) => actor.tenant === target && actor.userId === userId,
 }
@@ -182,19 +185,22 @@ const maySee = (persona: Persona, owner: Tenant, visibility: Visibility) => {
   return isWithin(tenant, owner) ? visibility !== 'priv' : isWithin(owner, tenant) && visibility === 'name'
 }
 
-export interface Judgement {
-  faults: string[]
-  leaks: string[]
-}
-
-/** Texts of others in an answer. */
-export const findLeaks = (persona: Persona, owners: ReadonlyMap<number, Tenant>, body: Buffer): string[] => {
+/** Texts of others in an answer. A text that the request contains is no leak: errors repeat what was sent. */
+export const findLeaks = (
+  persona: Persona,
+  owners: ReadonlyMap<number, Tenant>,
+  body: Buffer,
+  sent: Buffer | undefined,
+): string[] => {
   if (!body.includes(plantedMark)) return []
   const leaks = new Set<string>()
+  const isEcho = (text: string) =>
+    sent?.toString('latin1').toLowerCase().includes(text.toLowerCase()) === true
   for (const [text, key, word] of body.toString('latin1').matchAll(plantedText)) {
     const owner = owners.get(Number(key))
     const visibility = visibilities.find((one) => one === word?.toLowerCase())
-    if (owner && visibility && !maySee(persona, owner, visibility)) leaks.add(`${text} of ${owner.title}`)
+    if (owner && visibility && !maySee(persona, owner, visibility) && !isEcho(text))
+      leaks.add(`${text} of ${owner.title}`)
   }
   return [...leaks]
 }
@@ -221,6 +227,18 @@ const envelopeFaults = ({ status, headers }: WireAnswer, envelope: Record<string
     faults.push('an incomplete error')
   return faults
 }
+
+/** What the server must reject. */
+export interface Refusal {
+  /** The class of the request. */
+  title: string
+  /** If present, a success without this text in it is correct, too. */
+  secret?: string
+}
+
+/** Whether the server accepted a request that it must reject. */
+export const isAccepted = ({ secret }: Refusal, { status, body }: Pick<WireAnswer, 'status' | 'body'>) =>
+  status < 400 && (secret === undefined || body.includes(secret))
 
 export interface Circumstances {
   /** A backend of the database was killed moments ago. */

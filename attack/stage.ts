@@ -1,6 +1,7 @@
 // A tree of accounts with people in it, made anew for each round: everybody's records carry texts of their own.
 import { type Api, credentialsOf } from './api.ts'
 import { type Persona, planted, type Tenant } from './model.ts'
+import { carrierHosts } from './refused/destinations.ts'
 
 export interface Stage {
   tenants: readonly Tenant[]
@@ -15,6 +16,8 @@ export interface Operator {
   masterId: string
   userId: string
 }
+
+const bossPassword = 'Boss-secret-1!'
 
 /** Stands in no answer and in no line of the log. */
 const passwordOf = (tenant: Tenant) => `${planted(tenant, 'secr')}-Aa1!`
@@ -34,8 +37,12 @@ const shared: Record<string, string[]> = {
   auth_token: ['none'],
 }
 
-/** Who acts in an account below is known there by the address: the log of its mail shows where its letters went. */
+/**
+ * Sub-accounts know the callers of an account above by name, which ledger entries contain, and by address, which the log of
+ * their mail contains.
+ */
 const known = (tenant: Tenant, username: string) => ({
+  last_name: planted(tenant, 'name'),
   email: `${planted(tenant, 'name')}.${username}@mail.test`,
 })
 
@@ -77,6 +84,14 @@ export class Builder {
     }
     this.tenants.set(0, master)
     return master
+  }
+
+  /** Creates the system's carrier, whose hosts are forbidden destinations. */
+  async carrier() {
+    const { data } = await this.#api.call('GET', '/v2/resources')
+    if (data.length > 0) return
+    const gateways = carrierHosts.map((server) => ({ server }))
+    await this.#api.call('PUT', '/v2/resources', { name: 'Carrier', rules: ['.'], gateways })
   }
 
   async tenant({ parent, title, is = {} }: Making): Promise<Tenant> {
@@ -146,6 +161,10 @@ export class Builder {
     const number = `+1415${String(2_000_000 + tenant.key)}`
     await api.call('PUT', `${place}/phone_numbers/${encodeURIComponent(number)}`, { custom: word })
     ids.phone_number = [number]
+    // Only the numbers of a trunk have a failover.
+    const auth = { auth_user: `pbx${tenant.key}`, auth_password: `${word}pw` }
+    const trunk = { servers: [{ auth, DIDs: { [number]: {} } }] }
+    ids.connectivity_id = [(await api.call('PUT', `${place}/connectivity`, trunk)).data.id]
     const provider = { name: word, provider_name: 'otp', enabled: false }
     ids.provider_id = [(await api.call('PUT', `${place}/multi_factor`, provider)).data.id]
     const list = { order: 'allow,deny', cidrs: ['203.0.113.0/24'], user_agent: word }
@@ -276,14 +295,94 @@ const forged = (token: string, claims: Record<string, unknown>) => {
 const unsigned = (token: string) =>
   `${Buffer.from('{"alg":"none","typ":"JWT"}').toString('base64url')}.${token.split('.')[1]}.`
 
+const endingSessions = { action: 'reset_signature_secret' }
+
+interface Boss {
+  api: Api
+  /** The user's path. */
+  place: string
+  token: string
+}
+
+/** What ends the impersonation sessions that an admin of the master account has created. */
+const endsOfBosses: readonly (readonly [title: string, end: (boss: Boss) => Promise<unknown>])[] = [
+  ['has logged out', ({ api, token }) => api.call('DELETE', '/v2/token_auth', undefined, token)],
+  ['was demoted', ({ api, place }) => api.call('PATCH', place, { priv_level: 'user' })],
+  ['was disabled', ({ api, place }) => api.call('PATCH', place, { enabled: false })],
+  ['was deleted', ({ api, place }) => api.call('DELETE', place)],
+  ['has a new password', ({ api, place }) => api.call('PATCH', place, { password: `${bossPassword}new` })],
+  [
+    'has a new signature secret',
+    ({ api, place }) => api.call('PUT', `${place}/auth`, {}, undefined, endingSessions),
+  ],
+]
+
+/** Impersonation sessions by what has ended the session of their creator. */
+const endedImpersonations = async (build: Builder, api: Api, tenant: Tenant) => {
+  const master = build.master()
+  const acted = await build.figure(tenant, 'acted', 'user')
+  const path = `/v2/accounts/${tenant.id}/users/${acted.userId}/user_auth`
+  const actBehind = async (
+    title: string,
+    username: string,
+    end: (boss: Boss) => Promise<unknown>,
+  ): Promise<[string, string]> => {
+    const { data } = await api.call('PUT', `/v2/accounts/${master.id}/users`, {
+      first_name: 'Boss',
+      last_name: 'Master',
+      username,
+      password: bossPassword,
+      priv_level: 'admin',
+    })
+    const credentials = credentialsOf(username, bossPassword)
+    const { auth_token: token } = await api.call(
+      'PUT',
+      '/v2/user_auth',
+      { credentials, account_name: 'master' },
+      '',
+    )
+    const acting = await api.call('PUT', path, {}, token, { action: 'impersonate_user' })
+    await end({ api, place: `/v2/accounts/${master.id}/users/${data.id}`, token })
+    return [title, acting.auth_token]
+  }
+  return Promise.all(
+    endsOfBosses.map(([title, end], index) => actBehind(title, `boss${tenant.key}x${index}`, end)),
+  )
+}
+
+/** Replaces the account's API key. The session of the old one, and the new key. */
+const sessionOfReplacedKey = async (api: Api, tenant: Tenant, data: object) => {
+  const place = `/v2/accounts/${tenant.id}/api_key`
+  const { data: key } = await api.call('GET', place)
+  const { auth_token: token } = await api.call('PUT', '/v2/api_auth', key, '')
+  const { data: made } = await api.call('PUT', place, data)
+  return { token, newKey: made.api_key as string }
+}
+
+/** A caller whose API key was replaced while its session stays. */
+const replacedKeyHolder = async (api: Api, tenant: Tenant): Promise<Persona> => {
+  const { token, newKey } = await sessionOfReplacedKey(api, tenant, {})
+  return {
+    title: 'a session of an API key that was replaced',
+    headers: bearing(token),
+    actor: { tenant, kind: 'key', userId: undefined, isRestricted: false, newKey },
+    home: tenant,
+    oneIn: 2,
+  }
+}
+
 /** Those whose session has ended, or never was one. */
-const ghosts = async (build: Builder, { api, token, masterId }: Operator, acme: Tenant, brief: Tenant) => {
+const ghosts = async (
+  build: Builder,
+  { api, token, masterId }: Operator,
+  { acme, brief, wiped }: Record<'acme' | 'brief' | 'wiped', Tenant>,
+) => {
   const ghost = (title: string, headers: Record<string, string>): Persona => ({
     title,
     headers,
     actor: undefined,
     home: acme,
-    oneIn: headers.authorization === undefined ? 2 : 100,
+    oneIn: headers.authorization === undefined ? 3 : 100,
   })
   const place = `/v2/accounts/${acme.id}`
   // Made first: it runs out while the others are made.
@@ -291,20 +390,32 @@ const ghosts = async (build: Builder, { api, token, masterId }: Operator, acme: 
     auth_modules: { cb_user_auth: { token_auth_expiry_s: 1 } },
   })
   const expired = await build.person(brief, 'brief', 'admin')
-  const [gone, disabled, reset] = await Promise.all([
+  const [gone, disabled, reset, deleted, rekeyed] = await Promise.all([
     build.person(acme, 'gone', 'admin'),
     build.person(acme, 'disabled', 'admin'),
     build.person(acme, 'reset', 'admin'),
+    build.figure(acme, 'deleted', 'admin'),
+    build.figure(acme, 'rekeyed', 'admin'),
   ])
   await api.call('DELETE', '/v2/token_auth', undefined, gone.token)
   await api.call('PATCH', `${place}/users/${disabled.userId}`, { enabled: false })
-  const ending = { action: 'reset_signature_secret' }
-  await api.call('PUT', `${place}/users/${reset.userId}/auth`, {}, undefined, ending)
+  await api.call('PUT', `${place}/users/${reset.userId}/auth`, {}, undefined, endingSessions)
+  await api.call('DELETE', `${place}/users/${deleted.userId}`)
+  await api.call('PATCH', `${place}/users/${rekeyed.userId}`, { password: passwordOf(acme) })
+  const acting = await endedImpersonations(build, api, acme)
+  const ended = await build.figure(wiped, 'ended', 'admin')
+  await api.call('PUT', `/v2/accounts/${wiped.id}/auth`, {}, undefined, endingSessions)
+  const replaced = await sessionOfReplacedKey(api, brief, { end_sessions: true })
   return [
     ghost('nobody', {}),
     ghost('a token that was ended', bearing(gone.token)),
     ghost('a token of a disabled user', bearing(disabled.token)),
     ghost('a token of a user whose secret was reset', bearing(reset.token)),
+    ghost('a token of a deleted user', bearing(deleted.token)),
+    ghost('a token of a user with a new password', bearing(rekeyed.token)),
+    ghost('a token of an account whose secret was reset', bearing(ended.token)),
+    ...acting.map(([title, acted]) => ghost(`an impersonation whose creator ${title}`, bearing(acted))),
+    ghost('a session of an API key whose sessions were ended', bearing(replaced.token)),
     ghost('a token that ran out', bearing(expired.token)),
     ghost('a token without a signature', bearing(unsigned(token))),
     ghost('a token with another account in it', bearing(forged(gone.token, { account_id: masterId }))),
@@ -352,7 +463,10 @@ export const setStage = async (build: Builder, operator: Operator): Promise<Stag
   await api.call('PUT', '/v2/system_configs/crossbar.configs', {
     default: { readable_documents: ['portal'] },
   })
+  // Numbers of the stage have no carrier: with this they may have a failover.
+  await api.call('PUT', '/v2/system_configs/number_manager', { default: { local_feature_override: true } })
   const master = build.master()
+  await build.carrier()
   const reseller = await build.tenant({ parent: master, title: 'reseller', is: { isReseller: true } })
   const otherReseller = await build.tenant({
     parent: master,
@@ -360,17 +474,20 @@ export const setStage = async (build: Builder, operator: Operator): Promise<Stag
     is: { isReseller: true },
   })
   const acme = await build.tenant({ parent: reseller, title: 'acme', is: { isPlayground: true } })
+  await api.call('PATCH', `/v2/accounts/${acme.id}`, { wnm_allow_additions: true })
   const vault = await build.tenant({ parent: reseller, title: 'neighbour' })
   const rival = await build.tenant({ parent: otherReseller, title: 'rival' })
   const child = await build.tenant({ parent: acme, title: 'child', is: { isPlayground: true } })
   const bound = await build.tenant({ parent: reseller, title: 'bound' })
   const brief = await build.tenant({ parent: reseller, title: 'brief' })
+  const wiped = await build.tenant({ parent: reseller, title: 'wiped' })
   const spares = await Promise.all(
     Array.from({ length: 8 }, () =>
       build.tenant({ parent: acme, title: 'spare', is: { isPlayground: true, isSpare: true } }),
     ),
   )
-  const lost = await ghosts(build, operator, acme, brief)
+  const lost = await ghosts(build, operator, { acme, brief, wiped })
+  const replacedKey = await replacedKeyHolder(api, brief)
   await Promise.all([
     ...[acme, child].map((tenant) => build.plant(tenant, 6)),
     ...[vault, rival, reseller, otherReseller, bound].map((tenant) => build.plant(tenant, 1)),
@@ -429,6 +546,7 @@ export const setStage = async (build: Builder, operator: Operator): Promise<Stag
       oneIn: 1,
     },
     ...(await namedKeys(operator, acme)),
+    replacedKey,
     ...lost,
   ]
   const tenants = [master, reseller, otherReseller, acme, vault, rival, child, bound, ...spares]

@@ -8,6 +8,8 @@ export interface WireRequest {
   path: string
   headers: Readonly<Record<string, string>>
   body: Buffer | undefined
+  /** Values of the Host headers. Default: one header with one name. */
+  hosts?: readonly string[]
 }
 
 export interface WireAnswer {
@@ -59,8 +61,8 @@ export const dechunk = (bytes: Buffer): { body: Buffer; end: number } | undefine
   }
 }
 
-export const bytesOf = ({ method, path, headers, body }: WireRequest): Buffer => {
-  let head = `${method} ${path} HTTP/1.1\r\nhost: attack.test\r\n`
+export const bytesOf = ({ method, path, headers, body, hosts = ['attack.test'] }: WireRequest): Buffer => {
+  let head = `${method} ${path} HTTP/1.1\r\n${hosts.map((host) => `host: ${host}\r\n`).join('')}`
   for (const [name, value] of Object.entries(headers)) head += `${name}: ${value}\r\n`
   if (body) head += `content-length: ${body.length}\r\n`
   const first = Buffer.from(`${head}\r\n`, 'latin1')
@@ -240,8 +242,14 @@ const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
 export const shellBytes = (bytes: Buffer) =>
   `$'${bytes.toString('latin1').replace(/[^ -&(-[\]-~]/g, (sign) => `\\x${sign.charCodeAt(0).toString(16).padStart(2, '0')}`)}'`
 
-/** A line that repeats a request. */
-export const asCurl = (port: number, { method, path, headers, body }: WireRequest) => {
+/** Bytes that are sent to the server as they are. */
+export const asPrintf = (port: number, bytes: Buffer) =>
+  `printf %s ${shellBytes(bytes)} | nc 127.0.0.1 ${port}`
+
+/** A line that repeats a request. curl sends one Host header of its own. */
+export const asCurl = (port: number, request: WireRequest) => {
+  const { method, path, headers, body, hosts } = request
+  if (hosts) return asPrintf(port, bytesOf(request))
   const lines = Object.entries(headers).map(([name, value]) => ` -H ${quoted(`${name}: ${value}`)}`)
   const data = body ? ` --data-binary ${shellBytes(body)}` : ''
   const verb = method === 'HEAD' ? '-I' : `-X ${method}`

@@ -50,6 +50,16 @@ describe('the pages', () => {
     expect(named).toEqual([])
   })
 
+  it('list only existing tests in the table of promises', () => {
+    const rows = pageText('docs/reference/security.md').matchAll(/^\|.+\| (`[^|]+`) \|$/gm)
+    const names = [...rows].flatMap(([, cell = '']) => cell.split(', ').map((name) => name.slice(1, -1)))
+    const unknown = names
+      .filter((name) => name !== 'npm run attack')
+      .filter((name) => ![name, `${name}.test.ts`].some((file) => existsSync(join(root, 'test', file))))
+    expect(unknown).toEqual([])
+    expect(names).toContain('api/ordinary-users')
+  })
+
   it('write their command line in one form, which a fresh clone has', () => {
     const defines = (path: string) => pageText(path).includes('\ncrosspoint() {')
     const bare = pagePaths

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import {
   type Aim,
   findLeaks,
+  isAccepted,
   isWithin,
   judge,
   noteMove,
@@ -11,8 +12,10 @@ import {
   type Tenant,
 } from '../../attack/model.ts'
 import { answersIn, judgeRaw } from '../../attack/raw.ts'
+import { refusedClasses, refusedRequest } from '../../attack/refused.ts'
 import type { Operation } from '../../attack/routes.ts'
-import { dechunk, shellBytes, type WireAnswer } from '../../attack/wire.ts'
+import { asCurl, bytesOf, dechunk, shellBytes, type WireAnswer } from '../../attack/wire.ts'
+import { createChance } from '../fuzz/chance.ts'
 
 const tenant = (key: number, parent?: Tenant, is: Partial<Tenant> = {}): Tenant => ({
   key,
@@ -84,7 +87,7 @@ const calm = { isStoreCut: false, isThrottled: false }
 describe('the model of an attack', () => {
   it('calls a planted text a leak where the caller may not see it', () => {
     const seenBy = (by: Persona, owner: Tenant, visibility: Parameters<typeof planted>[1]) =>
-      findLeaks(by, owners, Buffer.from(`{"a":"${planted(owner, visibility)}"}`))
+      findLeaks(by, owners, Buffer.from(`{"a":"${planted(owner, visibility)}"}`), undefined)
     expect(seenBy(persona(acme, 'admin'), rival, 'priv')).toEqual(['cnry3xprivz of tenant 3'])
     expect(seenBy(persona(acme, 'admin'), acme, 'priv')).toEqual([])
     expect(seenBy(persona(reseller, 'admin'), acme, 'priv')).toEqual([])
@@ -95,6 +98,24 @@ describe('the model of an attack', () => {
     expect(seenBy(persona(master, 'admin'), acme, 'secr')).toEqual(['cnry2xsecrz of tenant 2'])
     expect(seenBy(ghost, acme, 'name')).toEqual(['cnry2xnamez of tenant 2'])
     expect(seenBy(ghost, acme, 'publ')).toEqual([])
+  })
+
+  it('ignores planted texts that the request itself contains', () => {
+    const text = planted(rival, 'name')
+    const seenAfter = (sent: string) =>
+      findLeaks(persona(acme, 'admin'), owners, Buffer.from(text), Buffer.from(sent))
+    expect(seenAfter('{}')).toHaveLength(1)
+    expect(seenAfter(`{"domain":"${text.toUpperCase()}.test"}`)).toEqual([])
+  })
+
+  it('finds requests that were accepted by mistake', () => {
+    const isFound = (given: WireAnswer, secret?: string) =>
+      isAccepted({ title: 'a', ...(secret === undefined ? {} : { secret }) }, given)
+    expect(isFound(good)).toBe(true)
+    expect(isFound(failed(403, 'forbidden'))).toBe(false)
+    const shown = answer(200, { metadata: { api_key: 'new-key' } })
+    expect(isFound(shown, 'new-key')).toBe(true)
+    expect(isFound(good, 'new-key')).toBe(false)
   })
 
   it('says who is let in by mistake', () => {
@@ -120,6 +141,7 @@ describe('the model of an attack', () => {
         persona(place, 'admin'),
         new Map([...owners, [8, moved]]),
         Buffer.from(planted(moved, 'priv')),
+        undefined,
       )
     const request = { path: `/v2/accounts/${moved.id}/move`, body: Buffer.from(`{"to":"${place.id}"}`) }
     expect(leaks()).toHaveLength(1)
@@ -193,5 +215,91 @@ describe('the model of an attack', () => {
     expect(dechunk(Buffer.from('3\r\nabc\r\n0\r\n\r\nrest'))).toEqual({ body: Buffer.from('abc'), end: 13 })
     expect(dechunk(Buffer.from('3\r\nab'))).toBeUndefined()
     expect(shellBytes(Buffer.from("a'\r\n\0\\z"))).toBe("$'a\\x27\\x0d\\x0a\\x00\\x5cz'")
+  })
+})
+
+describe('requests that the server must reject', () => {
+  const operator = { ...persona(master, 'admin'), title: 'operator', home: acme }
+  const actorOf = (home: Tenant, kind: 'admin' | 'user' | 'key', more: object) => ({
+    ...persona(home, kind),
+    title: Object.keys(more).join(),
+    actor: { tenant: home, kind, userId: undefined, isRestricted: false, ...more },
+  })
+  const personas: readonly Persona[] = [
+    { ...ghost, title: 'ended session' },
+    persona(acme, 'admin'),
+    { ...actorOf(acme, 'user', { userId: 'u' }), title: 'user' },
+    persona(acme, 'key'),
+    actorOf(acme, 'key', { scopes: ['users:write'] }),
+    actorOf(acme, 'key', { newKey: 'new-key' }),
+    { ...actorOf(master, 'user', { userId: 'm' }), title: 'user of the master account' },
+    operator,
+  ]
+  const stage = { tenants: [master, reseller, acme, rival], personas, victims: [rival] }
+  const everyone = personas.map(({ title }) => title)
+
+  it('are of classes, each for these personas', () => {
+    const table = refusedClasses.map(({ title, isFor }) => {
+      const titles = personas.filter(isFor).map((one) => one.title)
+      return [title, titles.length === personas.length ? 'everyone' : titles]
+    })
+    const users = ['user', 'user of the master account']
+    const keys = ['key', 'scopes', 'newKey']
+    expect(Object.fromEntries(table)).toEqual({
+      'a forbidden destination': 'everyone',
+      'a host name of another account': 'everyone',
+      'a control character in a line of text': 'everyone',
+      'more keys than a record may have': 'everyone',
+      'a text that is not UTF-8, or an integer that JSON cannot hold exactly': 'everyone',
+      'two Host headers, a malformed one or none': 'everyone',
+      'more than the scopes of a key': ['scopes'],
+      'more than an ordinary user may': users,
+      'more than an account may': ['admin', 'user', ...keys, 'user of the master account'],
+      'no valid session': ['ended session'],
+      'keys and renewal for a session of a replaced API key': ['newKey'],
+      'the new API key in the account, for a session of a replaced one': ['newKey'],
+    })
+  })
+
+  it.each(refusedClasses.map((one) => [one.title, one] as const))(
+    '%s: are made for each of them, with their credentials',
+    (_title, { isFor, make, oneIn = 1 }) => {
+      const asking = personas.filter(isFor)
+      expect(asking).not.toEqual([])
+      for (const one of asking) {
+        const signed = { ...one, headers: { 'x-auth-token': one.title } }
+        for (let seed = 0; seed < (oneIn === 1 ? 100 : 3); seed += 1) {
+          const request = make({ chance: createChance(seed), stage, persona: signed })
+          expect(request.headers['x-auth-token']).toBe(one.title)
+          expect(request.path).toMatch(/^\/v2\/\w+/)
+          expect(request.path).not.toContain('undefined')
+        }
+      }
+    },
+  )
+
+  it('are drawn from the classes of the persona, with the text that no response may show', () => {
+    for (const one of personas) {
+      const drawn = Array.from({ length: 2000 }, (_, seed) =>
+        refusedRequest(createChance(seed), stage, one),
+      ).filter((request) => request !== undefined)
+      const titles = new Set(drawn.map(({ refusal }) => refusal.title))
+      const own = refusedClasses.filter(({ isFor }) => isFor(one)).map(({ title }) => title)
+      expect([...titles].sort(), one.title).toEqual(own.sort())
+    }
+    expect(everyone).toHaveLength(new Set(everyone).size)
+    const holder = personas.filter(({ actor }) => actor?.newKey !== undefined)
+    const secrets = Array.from({ length: 200 }, (_, seed) =>
+      refusedRequest(createChance(seed), stage, holder[0] as Persona),
+    ).flatMap((request) => request?.refusal.secret ?? [])
+    expect(new Set(secrets)).toEqual(new Set(['new-key']))
+  })
+
+  it('have the Host headers that they name', () => {
+    const request = { method: 'GET', path: '/', headers: {}, body: undefined }
+    expect(bytesOf(request).toString()).toContain('\r\nhost: attack.test\r\n')
+    const two = { ...request, hosts: ['a', 'b'] }
+    expect(bytesOf(two).toString()).toBe('GET / HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n')
+    expect(asCurl(80, two)).toMatch(/^printf .* \| nc 127\.0\.0\.1 80$/)
   })
 })

@@ -128,3 +128,12 @@ export const differenceOf = (before: Snapshot, after: Snapshot) => {
   const has = new Set(rowsOf(after))
   return { gone: [...had].filter((row) => !has.has(row)), new: [...has].filter((row) => !had.has(row)) }
 }
+
+/** How many events, audit entries, webhook deliveries and mails there are. */
+export const countTraces = async (store: Store) => {
+  const [row] = await store.all(`SELECT
+    (SELECT count(*) FROM audit_log) AS events,
+    (SELECT count(*) FROM webhook_deliveries) AS deliveries,
+    (SELECT count(*) FROM records WHERE kind IN ('mail', 'password_recovery', 'new_user')) AS mails`)
+  return row
+}

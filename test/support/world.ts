@@ -19,7 +19,7 @@ import { createTestLog } from './log.ts'
 import { testConnections } from './postgres.ts'
 import './matchers.ts'
 import { sharePlace } from './shared-places.ts'
-import { createSnapshots, differenceOf } from './snapshot.ts'
+import { countTraces, createSnapshots, differenceOf } from './snapshot.ts'
 
 export { describeAnyEngine, describeEngines, describeOnce } from './databases.ts'
 
@@ -413,6 +413,7 @@ const openNew = async (
 const settingsOfFirstStart: readonly (keyof Config)[] = [
   'adminPassword',
   'adminUsername',
+  'host',
   'masterAccount',
   'masterRealm',
   'smtpUrl',
@@ -492,6 +493,14 @@ export const buildWorld = async (
       const before = await snapshot()
       const result = await act()
       expect(differenceOf(before, await snapshot())).toEqual({ gone: [], new: [] })
+      return result
+    },
+    /** Does it, and shows that it changed nothing, sent nothing and emitted no event. */
+    async refused<T>(act: () => Promise<T>): Promise<T> {
+      await snapshot()
+      const before = await countTraces(server.store)
+      const result = await world.unchanged(act)
+      expect(await countTraces(server.store)).toEqual(before)
       return result
     },
     logEntries: entries,
