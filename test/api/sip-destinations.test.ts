@@ -150,12 +150,13 @@ describeAnyEngine('SIP destinations that customers write', (engine) => {
 
   it('allowed networks open neither carriers nor this platform; allowed hosts open the platform and carriers of others', async () => {
     const devices = `${world.acme.path}/devices`
-    const at = (ip: string) => () => world.ada.put(devices, { name: 'Desk', sip: { method: 'ip', ip } })
+    const at = (host: string) => () =>
+      world.ada.put(devices, { name: 'Desk', sip: { invite_format: 'route', route: `sip:x@${host}` } })
     await world.configure('crossbar', { allowed_private_hosts: ['198.51.100.0/24'] })
     for (const ip of [carrierAddress, '198.51.100.21'])
-      expect(await world.refused(at(ip))).toBreak({ 'sip.ip': ['forbidden'] })
+      expect(await world.refused(at(ip))).toBreak({ 'sip.route': ['forbidden'] })
     await world.configure('crossbar', { allowed_private_hosts: [carrierAddress, '198.51.100.21'] })
-    expect(await world.refused(at(carrierAddress))).toBreak({ 'sip.ip': ['forbidden'] })
+    expect(await world.refused(at(carrierAddress))).toBreak({ 'sip.route': ['forbidden'] })
     expect(await at('198.51.100.21')()).toSucceed()
     await world.configure('crossbar', { allowed_private_hosts: ['198.51.100.9'] })
     expect(await at('198.51.100.9')()).toSucceed()
