@@ -1,5 +1,6 @@
 // What scopes bind: those of a user, and those of a way to sign in.
 import { expect, it } from 'vitest'
+import { allRoutes } from '../../src/commands/openapi.ts'
 import { credentialsOf, describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
 
 const beyond = { message: 'forbidden', cause: 'access denied by the scope of the token' }
@@ -129,4 +130,47 @@ describeAnyEngine('scopes', (engine) => {
     expect(await amy.patch(broad.path, { timezone: 'Europe/Berlin' })).toSucceed()
     expect(await amy.patch(amy.path, { password: 'new-secret' })).toSucceed()
   })
+
+  it('do not let their holder read or replace the API key, or choose scopes and restrictions for sign-ins', async () => {
+    const account = await world.account(world.reseller)
+    const below = await world.account(account)
+    const scope_restrictions = ['accounts:write', 'security:write', 'token_restrictions:write']
+    const amy = await world.admin(account, { scope_restrictions })
+    const wide = { auth_modules: { cb_user_auth: { scopes: ['*'] } } }
+    for (const { path } of [account, below]) {
+      const asks = [
+        () => amy.get(`${path}/api_key`),
+        () => amy.put(`${path}/api_key`, {}),
+        () => amy.post(`${path}/security`, wide),
+        () => amy.patch(`${path}/security`, wide),
+        () => amy.post(`${path}/token_restrictions`, { restrictions: {} }),
+      ]
+      for (const ask of asks) expect(await world.refused(ask)).toFailWith(403, 'forbidden', beyond)
+    }
+    const boss = await world.admin(account)
+    expect(await boss.patch(`${account.path}/security`, wide)).toSucceed()
+    expect(await world.refused(() => amy.delete(`${account.path}/security`))).toFailWith(
+      403,
+      'forbidden',
+      beyond,
+    )
+    expect(await boss.put(`${account.path}/api_key`, {})).toSucceed()
+    expect(await amy.patch(account.path, { timezone: 'Europe/Berlin' })).toSucceed()
+  })
+})
+
+it('routes that show an API key or change what sign-ins may do are for callers without scopes', () => {
+  const guarded = allRoutes().filter(
+    ({ method, path }) =>
+      path.endsWith('/api_key') || (method !== 'GET' && /\/(?:security|token_restrictions)$/.test(path)),
+  )
+  expect(guarded.map(({ method, path, spec }) => `${method} ${path} ${spec.namedKeys}`).sort()).toEqual([
+    'DELETE /v2/accounts/{account_id}/security unlimited',
+    'DELETE /v2/accounts/{account_id}/token_restrictions unlimited',
+    'GET /v2/accounts/{account_id}/api_key unlimited',
+    'PATCH /v2/accounts/{account_id}/security unlimited',
+    'POST /v2/accounts/{account_id}/security unlimited',
+    'POST /v2/accounts/{account_id}/token_restrictions unlimited',
+    'PUT /v2/accounts/{account_id}/api_key unlimited',
+  ])
 })

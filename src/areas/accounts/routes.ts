@@ -347,6 +347,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
       summary: 'Make a new API key',
       resource: 'accounts',
       allow: accountAdminPerson,
+      namedKeys: 'unlimited',
       tellsOnce: true,
       wishes: { end_sessions: 'true also ends the sessions that were opened with the old API key' },
       answers: ApiKey,

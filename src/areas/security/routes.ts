@@ -38,7 +38,9 @@ export const securityRoutes = (security: Security, lock: LoginLock): Route[] => 
     data,
   }: Call<string, Json, SecuritySubject>) => one(await security.replace(author, account, record, data))
 
-  const writing = { allow: accountAdmin, subject, body: SecuritySettings, answers: SecuritySettingsRecord }
+  // It sets the scopes of those who sign in: who has less may not choose them.
+  const unlimited = { allow: accountAdmin, namedKeys: 'unlimited' } as const
+  const writing = { ...unlimited, subject, body: SecuritySettings, answers: SecuritySettingsRecord }
 
   return [
     get('/v2/security', {
@@ -67,7 +69,7 @@ export const securityRoutes = (security: Security, lock: LoginLock): Route[] => 
     }),
     del(onAccount, {
       summary: 'Inherit how one may sign in to an account',
-      allow: accountAdmin,
+      ...unlimited,
       subject: ({ account }) => security.get(account),
       answers: SecuritySettingsRecord,
       run: async ({ author, subject: record }) => removed(await security.remove(author, record)),

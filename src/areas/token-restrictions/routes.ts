@@ -17,6 +17,8 @@ export const tokenRestrictionRoutes = (restrictions: RestrictionOperations): Rou
     const record = await restrictions.find(path.account_id)
     return { record, ...(record ? { revision: record.revision } : {}) }
   }
+  // Who has less than the whole account may not choose what others have.
+  const unlimited = { allow: accountAdmin, namedKeys: 'unlimited' } as const
   const existing = ({ path }: { path: { account_id: string } }) => restrictions.get(path.account_id)
 
   return [
@@ -29,7 +31,7 @@ export const tokenRestrictionRoutes = (restrictions: RestrictionOperations): Rou
     }),
     post(onAccount, {
       summary: 'Restrict what tokens of an account may be used for',
-      allow: accountAdmin,
+      ...unlimited,
       subject: found,
       body: TokenRestrictions,
       answers: TokenRestrictions,
@@ -38,7 +40,7 @@ export const tokenRestrictionRoutes = (restrictions: RestrictionOperations): Rou
     }),
     del(onAccount, {
       summary: 'Lift the restrictions of an account',
-      allow: accountAdmin,
+      ...unlimited,
       subject: existing,
       answers: TokenRestrictions,
       run: async ({ author, subject: record }) => removed(await restrictions.remove(author, record)),
