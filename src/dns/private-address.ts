@@ -1,4 +1,4 @@
-import { type Cidr, isInCidr, parseAddress, parseNetwork } from '../lib/cidr.ts'
+import { type Address, type Cidr, isInCidr, parseAddress, parseNetwork } from '../lib/cidr.ts'
 
 // Addresses that mean something only inside of a machine or a network: whoever may name one reaches behind the firewall.
 const inside: readonly Cidr[] = [
@@ -35,13 +35,17 @@ const carriers: readonly (readonly [Cidr, number])[] = (
   return network ? [[network, at] as const] : []
 })
 
+/** The IPv4 address that an address carries, such as 203.0.113.7 in 64:ff9b::cb00:7107; otherwise the address itself. */
+export const carriedAddress = (address: Address): Address => {
+  const [, at] = carriers.find(([network]) => isInCidr(address, network)) ?? []
+  return at === undefined ? address : { family: 4, bytes: address.bytes.slice(at, at + 4) }
+}
+
 const isInside = (text: string): boolean => {
   const address = parseAddress(text)
   if (!address) return true
-  if (inside.some((network) => isInCidr(address, network))) return true
-  return carriers.some(
-    ([network, at]) => isInCidr(address, network) && isInside(address.bytes.slice(at, at + 4).join('.')),
-  )
+  const carried = carriedAddress(address)
+  return inside.some((network) => isInCidr(address, network) || isInCidr(carried, network))
 }
 
 /** Whether an address is loopback, private or otherwise not of the internet. What is no address is not either. */

@@ -70,6 +70,9 @@ describeAnyEngine('SIP destinations that customers write', (engine) => {
     ['carrier', 'gate.carrier.test'],
     ['carrier', 'GATE.carrier.test.'],
     ['carrier', '198.51.100.8'],
+    // NAT64 and 6to4 carry the IPv4 address of the carrier.
+    ['carrier', '64:ff9b::c633:6407'],
+    ['carrier', '2002:c633:6407::1'],
     ['rival', 'gate.rival.test'],
     ['rival', '198.51.100.9'],
     ['rival', '198.51.100.81'],

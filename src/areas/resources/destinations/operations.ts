@@ -1,6 +1,6 @@
 import { networkInterfaces } from 'node:os'
 import { type AccountRecord, accountKind } from '../../../auth/identity.ts'
-import { isPrivateAddress } from '../../../dns/private-address.ts'
+import { carriedAddress, isPrivateAddress } from '../../../dns/private-address.ts'
 import { type Address, formatAddress, parseAddress } from '../../../lib/cidr.ts'
 import { joinProblems, type Problems } from '../../../lib/failure.ts'
 import { type SipPlace, sipAddress } from '../../../lib/sip-host.ts'
@@ -147,7 +147,8 @@ export const createDestinations = ({ store, settings, resources, carriers, hosts
     host: string,
     text: string | undefined,
   ): Promise<Objection | undefined> => {
-    const address = text === undefined ? undefined : parseAddress(text)
+    const written = text === undefined ? undefined : parseAddress(text)
+    const address = written && carriedAddress(written)
     if (includesHost(known.carriers, host, address)) return 'carrier'
     if (includesHost(known.allowedHosts, host, address)) return undefined
     if (await isEveryones(known, host, address)) return 'carrier'
