@@ -146,6 +146,9 @@ describeEngines('webhooks', (engine) => {
     'http://good.example@169.254.169.254/latest',
     'http://[::ffff:10.0.0.1]/',
     'ftp://203.0.113.7/',
+    'https:bob:secret@203.0.113.7/',
+    'https:/bob:secret@203.0.113.7/',
+    'https:///bob:secret@203.0.113.7/',
     'https://user:%ff@203.0.113.7/',
   ])('do not lead to %s', async (uri) => {
     const answer = await world.unchanged(() => world.ada.put(hooksOf(world.acme), { ...sound, uri }))

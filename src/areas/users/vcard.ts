@@ -1,5 +1,6 @@
 import type { UserDoc } from '../../auth/identity.ts'
 import { memberOf } from '../../lib/member.ts'
+import { maskUrls } from '../../lib/secrets.ts'
 import type { Image } from './photo.ts'
 
 // vCard 3.0: RFC 2426.
@@ -97,5 +98,5 @@ export const vcardOf = (doc: UserDoc, organisation: string, photo: Image | undef
     ...(photo ? [photoLine(photo)] : []),
     'END:VCARD',
   ]
-  return `${lines.map(folded).join('\r\n')}\r\n`
+  return `${lines.map((line) => folded(maskUrls(line))).join('\r\n')}\r\n`
 }

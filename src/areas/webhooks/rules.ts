@@ -93,7 +93,7 @@ const required = (path: string): Problems => ({
 })
 
 const notAmong = (path: string, target: readonly string[], value: string): Problems => ({
-  [path]: { enum: { message: enumMessage, target, value } },
+  [path]: { enum: { message: enumMessage, target, value: maskUrls(value) } },
 })
 
 const selectorProblems = (
@@ -158,7 +158,8 @@ export const addressProblem = (uri: string): Problems => ({
   },
 })
 
-const isHttp = (uri: string) => URL.canParse(uri) && /^https?:$/.test(new URL(uri).protocol)
+// Two slashes: URL also reads `https:user:password@host`, where the password would not be found.
+const isHttp = (uri: string) => URL.canParse(uri) && /^https?:\/\/[^/\\]/i.test(uri)
 
 /** What can be said of an address without asking anybody. */
 export const uriProblems = (uri: string): Problems => (isHttp(uri) ? {} : addressProblem(uri))
