@@ -14,6 +14,7 @@ const names = Object.keys(settingsDocuments)
 describe('the page of settings', () => {
   it('is committed as the schemas make it (UPDATE_EXPECTED=1 writes it)', () => {
     const page = settingsPage()
+    expect(page).not.toContain('undefined')
     if (process.env.UPDATE_EXPECTED) writeFileSync(committed, page)
     expect(
       readFileSync(committed, 'utf8') === page,

@@ -24,7 +24,7 @@ interface Shape {
   items?: Shape
   anyOf?: Shape[]
   'x-unit'?: string
-  'x-secret'?: 'masked' | 'readable'
+  'x-secret'?: 'masked' | 'readable' | 'url'
 }
 
 /** One key of a document, where it stands (`features.allow`; `*` is any name). */
@@ -118,7 +118,11 @@ const defaultOf = ({ default: value }: Shape): string => {
   return text === '{}' ? '' : `\`${text}\``
 }
 
-const secrecy = { masked: ' Secret: written and never shown.', readable: ' Secret: shown to the operator.' }
+const secrecy = {
+  masked: ' Secret: written and never shown.',
+  readable: ' Secret: shown to the operator.',
+  url: ' A password in it is never shown.',
+}
 
 const meaningOf = ({ description = '', 'x-secret': mark }: Shape) =>
   mark ? `${description}.${secrecy[mark]}` : description
