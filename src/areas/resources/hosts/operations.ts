@@ -73,6 +73,7 @@ export type CarrierHosts = ReturnType<typeof createCarrierHosts>
 export const createCarrierHosts = ({ clock, dns }: Tools) => {
   const known = new Map<string, Known>()
   const looking = new Map<string, Promise<void>>()
+  let failed: { cause: unknown } | undefined
 
   /** Undefined: nobody has answered. The resolver gives up by itself. */
   const find = async (question: LookUp): Promise<Found | undefined> => {
@@ -152,9 +153,16 @@ export const createCarrierHosts = ({ clock, dns }: Tools) => {
     await Promise.race([patience, Promise.all(unknown.map(learn))])
   }
 
-  /** Starts to look up what is not known. A fault is told to whoever waits for the name. */
+  /** Starts look-ups without waiting. The next call throws the error of a look-up that failed unexpectedly. */
   const learnLater = (hosts: readonly CarrierHost[]) => {
-    for (const host of hosts) if (!current(keyOf(host))) learn(host).catch(() => undefined)
+    const error = failed
+    failed = undefined
+    if (error) throw error.cause
+    for (const host of hosts)
+      if (!current(keyOf(host)))
+        learn(host).catch((cause: unknown) => {
+          failed = { cause }
+        })
   }
 
   return {
