@@ -246,7 +246,7 @@ export const shellBytes = (bytes: Buffer) =>
 export const asPrintf = (port: number, bytes: Buffer) =>
   `printf %s ${shellBytes(bytes)} | nc 127.0.0.1 ${port}`
 
-/** A line that repeats a request. curl sends one Host header of its own. */
+/** A line that repeats a request. curl adds one Host header. */
 export const asCurl = (port: number, request: WireRequest) => {
   const { method, path, headers, body, hosts } = request
   if (hosts) return asPrintf(port, bytesOf(request))

@@ -1,4 +1,4 @@
-// Host names that belong to other accounts, or to nobody.
+// Host names of other accounts, and reserved names.
 import { isWithin, planted } from '../model.ts'
 import { type Asked, asJson, homeOf, isAnyone, type RefusedClass } from './asked.ts'
 

@@ -42,7 +42,7 @@ type Use = 'call' | 'carrier'
 /** Hosts that a destination is compared with. */
 interface Known {
   carriers: HostSet
-  /** The carriers of all accounts: nobody calls them as a phone or PBX. Undefined: they do not count. */
+  /** The carriers of all accounts: customers may not call them as a phone or PBX. Undefined: not checked. */
   everyones: HostSet | undefined
   platform: HostSet
   /** What the operator has allowed although it is in a private network. */
