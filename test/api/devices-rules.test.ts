@@ -45,7 +45,10 @@ describeAnyEngine('rules for devices', (engine) => {
       const sip = { username, realm: 'RIVAL.test' }
       const answer = await refuses(acme, { sip }, { 'sip.realm': ['unique'], 'sip.username': ['unique'] })
       expect(answer.data).toEqual({
-        'sip.realm': unique('SIP realm belongs to another account', 'RIVAL.test'),
+        'sip.realm': unique(
+          'The host name, or one above or below it, belongs to another account',
+          'RIVAL.test',
+        ),
         'sip.username': unique('SIP credentials already in use', username),
       })
     }

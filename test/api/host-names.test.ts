@@ -87,6 +87,52 @@ describeAnyEngine('host names', (engine) => {
     },
   )
 
+  const realmFields: readonly (readonly [field: string, make: Ask])[] = [
+    ['realm', ({ account, admin }, realm) => admin.patch(account.path, { realm })],
+    [
+      'sip.realm',
+      ({ account, admin }, realm) => admin.put(`${account.path}/devices`, { name: 'Desk', sip: { realm } }),
+    ],
+    [
+      'account.auth_realm',
+      ({ account, admin }, realm) =>
+        admin.put(`${account.path}/connectivity`, { account: { auth_realm: realm }, servers: [] }),
+    ],
+  ]
+
+  it.each(realmFields)(
+    'of strangers, in any spelling, and texts that are no host names are rejected in %s',
+    async (field, ask) => {
+      const name = `sip.${fresh()}`
+      const holder = await owner({ realm: name })
+      const stranger = await owner({})
+      for (const text of [name.toUpperCase(), `${name}.`, `deep.${name}`, name.replace('sip.', '')]) {
+        const answer = await world.refused(() => ask(stranger, text))
+        expect(answer).toBreak({ [field]: ['unique'] })
+      }
+      for (const text of ['sip..test', '.sip.test', `${label()}.test.`])
+        expect(await world.refused(() => ask(stranger, text))).toBreak({ [field]: ['wrong_format'] })
+      expect(await ask(holder, `deep.${name}`)).toSucceed()
+      expect(await ask(stranger, fresh())).toSucceed()
+    },
+  )
+
+  it.each(webUses)(
+    'above a name that a stranger has are given by the operator, as %s',
+    async (field, ask) => {
+      const name = fresh()
+      const squatter = await owner({ domain: `x.${name}` })
+      const account = await owner({})
+      expectTaken(await world.refused(() => ask(account, name)), field, name)
+      expect(await ask({ ...account, admin: world.operator }, name)).toSucceed()
+      const visible = await world.operator.get(brandOf(squatter.account))
+      expect(visible.data).toMatchObject({ domain: `x.${name}` })
+      expect(await alertedAccounts()).toEqual([squatter.account.id])
+      expect(await squatter.admin.delete(brandOf(squatter.account))).toSucceed()
+      expect(await alertedAccounts()).toEqual([])
+    },
+  )
+
   it.each(uses)('below a name belong to its account and the sub-accounts, as %s', async (_field, ask) => {
     const domain = fresh()
     const reseller = await owner({ domain })

@@ -53,6 +53,7 @@ describeAnyEngine('a media switch', (engine) => {
       mediaSwitch,
       mobileNumbers,
       afterwards,
+      hostNames: areas.accounts.hostNames,
       destinations: areas.resources.destinations,
     })
     const made = await world.account()

@@ -128,7 +128,7 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
     if (realm.toLowerCase() === own?.doc.realm.toLowerCase()) return {}
     const tree = parent ? [...parent.hidden.tree, parent.id] : []
     const claimant = own ? claimantOf(own) : { id: undefined, tree }
-    return hostNames.problems(claimant, [{ path: 'realm', text: realm, use: 'realm' }])
+    return hostNames.realmProblems(claimant, 'realm', realm)
   }
 
   /** The name's claim: with uniqueness off, whoever comes later claims the name and the own id behind it. */

@@ -1,10 +1,11 @@
 import type { AccountRecord } from '../../auth/identity.ts'
 import { failure, joinProblems, type Problems } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
-import { type Author, ChangeSet, conflict, systemScope } from '../../storage/change-set.ts'
+import { type Author, ChangeSet, conflict } from '../../storage/change-set.ts'
 import { readsOf } from '../../storage/collection.ts'
 import type { Store } from '../../storage/store.ts'
 import type { MediaSwitch } from '../../switch/media-switch.ts'
+import { claimantOf } from '../accounts/host-names/rules.ts'
 import type { Accounts } from '../accounts/operations.ts'
 import { type Adoption, adoptingInto } from '../adoption.ts'
 import type { SipClaims } from '../devices/operations.ts'
@@ -33,7 +34,7 @@ interface Tools {
   store: Store
   mediaSwitch: Pick<MediaSwitch, 'endRegistrations'>
   numbers: Numbers
-  accounts: Pick<Accounts, 'find'>
+  accounts: Pick<Accounts, 'find' | 'hostNames'>
   destinations: Pick<Destinations, 'problems'>
   /** The names that trunks share with devices. */
   sip: SipClaims
@@ -126,10 +127,7 @@ export const createTrunks = (tools: Tools) => {
     own: ConnectivityRecord | undefined,
   ): Promise<Problems> => {
     if (realm === undefined || realm === own?.doc.account?.auth_realm) return {}
-    const holder = await records.claimant({ scope: systemScope, name: 'realm', value: realm.toLowerCase() })
-    return holder && holder.id !== account.id
-      ? taken('account.auth_realm', 'SIP realm belongs to another account', realm)
-      : {}
+    return accounts.hostNames.realmProblems(claimantOf(account), 'account.auth_realm', realm)
   }
 
   /** Numbers that already lead elsewhere, to a callflow or a mobile device, or to other trunks of the account. */

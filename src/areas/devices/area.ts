@@ -1,3 +1,4 @@
+import { accountsArea } from '../accounts/area.ts'
 import { area } from '../area.ts'
 import { phoneNumbersArea } from '../phone-numbers/area.ts'
 import { resourcesArea } from '../resources/area.ts'
@@ -9,10 +10,10 @@ import { Device } from './schema.ts'
 /** Phones, and what they sign in to the switch with. */
 export const devicesArea = area({
   name: 'devices',
-  needs: { phoneNumbers: phoneNumbersArea, resources: resourcesArea },
+  needs: { accounts: accountsArea, phoneNumbers: phoneNumbersArea, resources: resourcesArea },
   failures: deviceFailures,
-  create(tools, { phoneNumbers, resources: { destinations } }) {
-    const devices = createDevices({ ...tools, destinations, mobileNumbers: phoneNumbers.mobile })
+  create(tools, { accounts: { hostNames }, phoneNumbers, resources: { destinations } }) {
+    const devices = createDevices({ ...tools, hostNames, destinations, mobileNumbers: phoneNumbers.mobile })
     return {
       offers: devices,
       routes: deviceRoutes(devices, tools.store.records),

@@ -2,10 +2,12 @@ import { type AccountRecord, type Actor, isSuperduper, userKind } from '../../au
 import type { Afterwards } from '../../jobs/afterwards.ts'
 import { Failure, failure, joinProblems, type Problems } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
-import { type Author, ChangeSet, systemScope } from '../../storage/change-set.ts'
+import { type Author, ChangeSet } from '../../storage/change-set.ts'
 import { readsOf } from '../../storage/collection.ts'
 import type { Store } from '../../storage/store.ts'
 import type { MediaSwitch, Notice, Phone } from '../../switch/media-switch.ts'
+import type { HostNames } from '../accounts/host-names/operations.ts'
+import { claimantOf } from '../accounts/host-names/rules.ts'
 import { type Adoption, adoptingInto } from '../adoption.ts'
 import type { MobileNumbers } from '../phone-numbers/operations.ts'
 import type { Destinations } from '../resources/destinations/operations.ts'
@@ -28,7 +30,6 @@ import {
   type DeviceRecord,
   identityClaim,
   mostReaching,
-  realmTaken,
   uniqueNamesOf,
   usernameClaim,
   usernameTaken,
@@ -37,6 +38,7 @@ import {
 interface Tools {
   store: Store
   mediaSwitch: MediaSwitch
+  hostNames: HostNames
   mobileNumbers: MobileNumbers
   destinations: Pick<Destinations, 'problems'>
   afterwards: Afterwards
@@ -81,7 +83,8 @@ export type SipClaims = typeof sipClaims
 
 export type Devices = ReturnType<typeof createDevices>
 
-export const createDevices = ({ store, mediaSwitch, mobileNumbers, destinations, afterwards }: Tools) => {
+export const createDevices = (tools: Tools) => {
+  const { store, mediaSwitch, hostNames, mobileNumbers, destinations, afterwards } = tools
   const devices = createDeviceStore(store)
   const { records } = store
 
@@ -111,17 +114,16 @@ export const createDevices = ({ store, mediaSwitch, mobileNumbers, destinations,
     return joinProblems(...found)
   }
 
-  /** A realm that belongs to another account. Whether that account knows the user name is not told. */
+  /** A realm that the account may not have. Whether its owner knows the user name is not told. */
   const realmProblems = async (
     account: AccountRecord,
     { sip }: Partial<DeviceDoc>,
     own: DeviceRecord | undefined,
   ): Promise<Problems> => {
     if (sip?.realm === undefined || sip.realm === own?.doc.sip?.realm) return {}
-    const claim = { scope: systemScope, name: 'realm', value: sip.realm.toLowerCase() }
-    const holder = await records.claimant(claim)
-    if (!holder || holder.id === account.id) return {}
-    return { ...realmTaken(sip.realm), ...(sip.username ? usernameTaken(sip.username) : {}) }
+    const found = await hostNames.realmProblems(claimantOf(account), 'sip.realm', sip.realm)
+    const isRefused = Object.keys(found).length > 0
+    return isRefused && sip.username ? { ...found, ...usernameTaken(sip.username) } : found
   }
 
   /** An owner who left keeps what they had: only a new one has to be there. */

@@ -19,7 +19,6 @@ const taken = (path: string, message: string, cause: unknown): Problems => ({
 
 export const usernameTaken = (username: string) =>
   taken('sip.username', 'SIP credentials already in use', username)
-export const realmTaken = (realm: string) => taken('sip.realm', 'SIP realm belongs to another account', realm)
 
 // The account is named, not its realm: a device of it stays findable when the realm changes.
 export const usernameClaim = (accountId: string, username: string): Claim => ({

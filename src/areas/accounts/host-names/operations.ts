@@ -8,13 +8,14 @@ import {
   type Claimant,
   type HeldUse,
   type Holding,
-  type HostNameUse,
   holdingIn,
   hostNameClaimName,
   hostNamePrefixes,
+  isPlainHostName,
   mayHaveToo,
   namesAbove,
   type Relation,
+  realmFormProblem,
   reservationOf,
   reservationProblem,
   takenProblem,
@@ -31,10 +32,7 @@ const holdersAtOnce = 200
 /** The hosts that the DNS template derives from a domain. */
 export type DerivedHostsOf = (domain: string) => Promise<readonly string[]>
 
-interface Wanted {
-  host: string
-  use: HostNameUse
-}
+type Wanted = Omit<WantedHostName, 'path' | 'text'> & { host: string }
 
 export type HostNames = ReturnType<typeof createHostNames>
 
@@ -120,7 +118,7 @@ export const createHostNames = ({ store, settings }: Tools) => {
     if (await isTakenAbove(claimant, wanted, derivedHostsOf)) return true
     // An account above that has the same name, or the master account, owns the names below it.
     const isOwnedAbove = await isAny(claimant, holdings, ({ isAncestor }) => isAncestor)
-    if (isOwnedAbove || claimant.tree.length === 0) return false
+    if (isOwnedAbove || claimant.tree.length === 0 || wanted.isConfirmed) return false
     const isStrange = ({ isSelf, isDescendant }: Relation) => !isSelf && !isDescendant
     for await (const below of heldAt(hostNamePrefixes(wanted.host).below))
       if (await isAny(claimant, below, isStrange)) return true
@@ -141,14 +139,24 @@ export const createHostNames = ({ store, settings }: Tools) => {
     wanted: WantedHostName,
     derivedHostsOf: DerivedHostsOf,
   ): Promise<Problems> => {
-    const { path, text, use } = wanted
+    const { path, text, ...rest } = wanted
     const host = hostNameOf(text)
     if (host === undefined) return {}
     const isMaster = claimant.tree.length === 0
     const hosts = isMaster ? { own: [], parents: [] } : await operatorHosts(wanted)
-    const reservation = reservationOf(host, use, hosts)
+    const reservation = reservationOf(host, rest.use, hosts)
     if (reservation) return { [path]: reservationProblem(reservation, text) }
-    return (await isTaken(claimant, { host, use }, derivedHostsOf)) ? { [path]: takenProblem(text) } : {}
+    return (await isTaken(claimant, { ...rest, host }, derivedHostsOf)) ? { [path]: takenProblem(text) } : {}
+  }
+
+  const problems = async (
+    claimant: Claimant,
+    wanted: readonly WantedHostName[],
+    derivedHostsOf: DerivedHostsOf = async () => [],
+  ): Promise<Problems> => {
+    const found: Problems = {}
+    for (const one of wanted) Object.assign(found, await problemOf(claimant, one, derivedHostsOf))
+    return found
   }
 
   return {
@@ -161,14 +169,13 @@ export const createHostNames = ({ store, settings }: Tools) => {
     },
 
     /** Why an account may not have these names. Texts that are no host names are skipped: the caller validates the form. */
-    async problems(
-      claimant: Claimant,
-      wanted: readonly WantedHostName[],
-      derivedHostsOf: DerivedHostsOf = async () => [],
-    ): Promise<Problems> {
-      const found: Problems = {}
-      for (const one of wanted) Object.assign(found, await problemOf(claimant, one, derivedHostsOf))
-      return found
+    problems,
+
+    /** Why an account may not have this SIP realm, also its form. */
+    async realmProblems(claimant: Claimant, path: string, text: string): Promise<Problems> {
+      const found = await problems(claimant, [{ path, text, use: 'realm' }])
+      if (Object.keys(found).length > 0 || isPlainHostName(text)) return found
+      return { [path]: realmFormProblem(text) }
     },
   }
 }

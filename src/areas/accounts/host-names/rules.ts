@@ -25,7 +25,10 @@ export interface WantedHostName {
   /** As it was sent. */
   text: string
   use: HostNameUse
-  /** The operator writes the name, or has confirmed it: it may be below the operator's own names. */
+  /**
+   * The operator writes the name, or has confirmed it: it may be below the operator's own names, and above names that
+   * other accounts have.
+   */
   isConfirmed?: boolean
 }
 
@@ -161,4 +164,15 @@ export const reservationProblem = (reservation: Reservation, cause: string) => (
 
 export const takenProblem = (cause: string) => ({
   unique: { message: 'The host name, or one above or below it, belongs to another account', cause },
+})
+
+/** Whether a text is a host name and already in its one spelling, but for capital letters. */
+export const isPlainHostName = (text: string) => hostNameOf(text) === text.toLowerCase()
+
+export const realmFormProblem = (value: string) => ({
+  wrong_format: {
+    message: 'Must be a host name, such as sip.example.com, without a dot at its end',
+    format: 'hostname',
+    value,
+  },
 })
