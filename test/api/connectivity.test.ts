@@ -300,7 +300,10 @@ describeEngines('trunks', (engine) => {
       'servers.0.auth.ip': unique(address, '203.0.113.41'),
     })
     expect(await attempt(other, [server()], { account: { auth_realm: one.realm } })).toEqual({
-      'account.auth_realm': unique('SIP realm belongs to another account', one.realm),
+      'account.auth_realm': unique(
+        'The host name, or one above or below it, belongs to another account',
+        one.realm,
+      ),
     })
     const devices = await world.unchanged(async () => [
       await operator.put(`${one.path}/devices`, { name: 'x', sip: { username: 'trunk' } }),
@@ -504,6 +507,7 @@ describeEngines('trunks', (engine) => {
     expect(await trunkFor(three)).toEqual({
       ...common,
       server: '2',
+      isRenamed: true,
       number: 'fixed',
       uri: 'sip:pbx.test',
       delay_s: 0,

@@ -483,6 +483,20 @@ describe('a server that takes the calls of a number', () => {
     ],
   ])('%s', (_title, place, expected) => expect(brief(place, inbound)).toBe(expected))
 
+  it('is called by a user name that is an extension without a charge, and by one that is a number with one', () => {
+    const named = (user: string) =>
+      answerOf(town({ [number]: server({ number: user, isRenamed: true }) }), inbound).targets[0]
+    expect(named('pbx')).toMatchObject({ number: 'pbx', uri: 'sip:pbx.test' })
+    expect(named('pbx')).not.toHaveProperty('account_billing')
+    expect(named(other)).not.toHaveProperty('account_billing')
+    expect(named(there)).toMatchObject({
+      number: there,
+      uri: 'sip:pbx.test',
+      called: there,
+      account_billing: 'per_minute',
+    })
+  })
+
   it('has behind it for whom the account pays, and shows outside who the caller is there', () => {
     const doc = { caller_id: { internal: { number: '101' }, external: { number: '+14155550111' } } }
     const place = town(
@@ -568,12 +582,29 @@ describe('a device with a SIP URI as its route', () => {
     ['does not ring at a tel URI', at('tel:+19005550123'), 'refuse | forbidden_destination'],
   ])('%s', (_title, town, expected) => expect(brief(town)).toBe(expected))
 
-  it('is not charged if the device is authenticated by its IP address', () => {
-    const sip = { method: 'ip', ip: '192.0.2.9', username: number }
-    const { targets, limits } = answerOf(at('', { devices: { desk: phone(), far: phone({ sip }) } }), {})
-    expect(targets[0]).toMatchObject({ device_id: 'far', uri: `sip:${number}@192.0.2.9` })
+  const pbx = (username: string) => ({ method: 'ip', ip: '192.0.2.9', username })
+  const calling = (username: string, more: Town = {}) =>
+    answerOf(at('', { devices: { desk: phone(), far: phone({ sip: pbx(username) }) }, ...more }), {})
+
+  it.each([
+    ['an extension', '100', {}],
+    ['a number of the account', number, { numbers: { [number]: { accountId: 'acme' } } }],
+  ])('is not charged at a fixed IP address if the user there is %s', (_title, username, more) => {
+    const { targets, limits } = calling(username, more)
+    expect(targets[0]).toMatchObject({ device_id: 'far', uri: `sip:${username}@192.0.2.9` })
     expect(targets[0]).not.toHaveProperty('account_billing')
     expect(limits).toEqual({})
+  })
+
+  it('leaves the platform at a fixed IP address if the user there is a number that is not of the account', () => {
+    const { targets, limits } = calling(number, { wishes: { calls: 5, resource_consuming_calls: 3 } })
+    expect(targets[0]).toMatchObject({
+      device_id: 'far',
+      uri: `sip:${number}@192.0.2.9`,
+      called: number,
+      account_billing: 'per_minute',
+    })
+    expect(limits).toEqual({ calls: 5, carrier_calls: 3 })
   })
 })
 

@@ -233,6 +233,8 @@ export interface TrunkTarget {
   account_id: string
   /** As the server wants it. */
   number: string
+  /** The number is the user name of the server, which its customer chooses. */
+  isRenamed?: true
   /** Where it stands, without a user; absent when it is called where it is registered. */
   uri?: string
   /** Whom it is registered as. */
@@ -294,6 +296,7 @@ export const targetOf = (
     server: serverName(server, index),
     account_id: accountId,
     number: formats[format](number, server),
+    ...(format === 'username' ? { isRenamed: true as const } : {}),
     ...placeOf(server, realm),
     delay_s: delay,
     ...(timeout === undefined ? {} : { timeout_s: timeout }),

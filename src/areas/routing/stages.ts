@@ -34,7 +34,7 @@ export type CarrierTarget = Rung & GatewayTarget & { type: 'gateway' }
 
 /** A server of a customer's own, which takes the calls of a number. */
 export type ServerTarget = Rung &
-  Omit<TrunkTarget, 'failover'> &
+  Omit<TrunkTarget, 'failover' | 'isRenamed'> &
   Pick<DeviceTarget, 'proxy' | 'called' | 'account_billing'>
 
 export type Target = DeviceTarget | CarrierTarget | ServerTarget

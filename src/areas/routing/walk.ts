@@ -102,7 +102,7 @@ const deepestPath = 10
 interface FixedPlace {
   /** Undefined: the record has no valid SIP URI. */
   place: SipPlace | undefined
-  /** The record chooses the user that is called there: such a call leaves the platform. */
+  /** The record contains any SIP URI: a call to it leaves the platform. Otherwise the place is the account's own PBX. */
   isOffNet: boolean
 }
 
@@ -294,6 +294,17 @@ export const createDecision = (asking: Asking, { numbering, flatRate }: Rules, q
     return { ...reached, called: dialled?.phone ?? place.user ?? place.host, account_billing: paid.billing }
   }
 
+  /**
+   * Whether a SIP user that a customer has written is a phone number that is not in service in the account. The
+   * customer's server may connect such a call to anyone.
+   */
+  const isForeignNumber = (account: AccountFacts, user: string | undefined) => {
+    if (user === undefined) return false
+    const { phone, isEmergency } = dial({ account }, user)
+    if (isEmergency || phone === undefined) return isEmergency
+    return ask('numberOwner', '', phone)?.accountId !== account.id && !isOpen()
+  }
+
   /** Where a call to a place is sent now. A text: why it is not sent. Undefined: not known yet. */
   const reach = (account: AccountFacts, { user, ...host }: SipPlace): Reached | string | undefined => {
     const reached = ask('destination', account.id, JSON.stringify(host))
@@ -312,7 +323,8 @@ export const createDecision = (asking: Asking, { numbering, flatRate }: Rules, q
     }
     const { place, isOffNet } = fixed
     if (!place) return leftOut('device', device.id, 'forbidden_destination')
-    const sent = isOffNet ? sentOutside(party, place) : reach(party.account, place)
+    const leaves = isOffNet || isForeignNumber(party.account, place.user)
+    const sent = leaves ? sentOutside(party, place) : reach(party.account, place)
     if (sent === undefined) return nothing
     return typeof sent === 'string'
       ? leftOut('device', device.id, sent)
@@ -350,15 +362,17 @@ export const createDecision = (asking: Asking, { numbering, flatRate }: Rules, q
   }
 
   const toServer = (trunk: TrunkTarget, account: AccountFacts, callerId: CallerId): Stage => {
-    const { failover: _, ...server } = trunk
+    const { failover: _, isRenamed, ...server } = trunk
     const target = { timeout_s: outsideSeconds, ...server, account_id: account.id, caller_id: callerId }
     const stage = { targets: [target], leftOut: [], seconds: trunk.delay_s + target.timeout_s }
     if (trunk.uri === undefined) return stage
     const place = sipPlaceIn(trunk.uri)
-    const reached = place ? reach(account, place) : 'forbidden_destination'
-    if (reached === undefined) return nothing
-    if (typeof reached === 'string') return leftOut('trunk', trunk.trunk_id, reached)
-    return { ...stage, targets: [{ ...target, ...reached }] }
+    if (!place) return leftOut('trunk', trunk.trunk_id, 'forbidden_destination')
+    const leaves = isRenamed && isForeignNumber(account, trunk.number)
+    const sent = leaves ? sentOutside({ account }, { ...place, user: trunk.number }) : reach(account, place)
+    if (sent === undefined) return nothing
+    if (typeof sent === 'string') return leftOut('trunk', trunk.trunk_id, sent)
+    return { ...stage, targets: [{ ...target, ...sent, uri: trunk.uri }] }
   }
 
   /** The server of the account's own that takes the calls of a number, where there is one. */
