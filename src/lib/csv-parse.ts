@@ -30,6 +30,8 @@ const byteOrderMark = [0xef, 0xbb, 0xbf]
 
 // One row is held in memory; more than this is a quote that was never closed.
 const mostRecordBytes = 1_000_000
+// Columns are compared with one another, so their number bounds what a header costs.
+const mostCells = 10_000
 
 // A longer row that is still coming is looked through again only when it has doubled, however small its pieces are.
 const longRowBytes = 65_536
@@ -89,6 +91,7 @@ const findRecord = (bytes: Buffer, from: number, isLast: boolean): RecordSpans |
     const span = spanAt(bytes, at, isLast)
     if (!span) return undefined
     spans.push(span)
+    if (spans.length > mostCells) throw new CsvMistake(`a row has more than ${mostCells} cells`)
     const behind = span.quoted ? passBlanks(bytes, span.to + 1) : span.to
     if (behind === bytes.length) return isLast ? { spans, next: behind } : undefined
     if (isLineEnd(bytes[behind])) return { spans, next: behind + 1 }

@@ -75,6 +75,8 @@ const hintOn = (unknown: readonly string[], isKnown: (name: string) => boolean) 
 /** A column's name as it is most likely meant. */
 const bare = (name: string) => name.trim().toLowerCase().replace(/[ -]/g, '_').replace(/^"|"$/g, '')
 
+const maxReportedColumns = 100
+
 /** What is wrong with the columns of an input, by the key it is reported under. */
 export const columnProblems = (
   action: TaskAction,
@@ -91,7 +93,9 @@ export const columnProblems = (
   const unknown = has.filter((name) => !isKnown(name))
   return {
     ...(missing.length > 0 ? { missing_mandatory_fields: missing } : {}),
-    ...(unknown.length > 0 ? { unknown_fields: unknown, ...hintOn(unknown, isKnown) } : {}),
+    ...(unknown.length > 0
+      ? { unknown_fields: unknown.slice(0, maxReportedColumns), ...hintOn(unknown, isKnown) }
+      : {}),
     ...(columns ? {} : { expected_content: 'text/csv' }),
   }
 }
