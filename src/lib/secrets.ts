@@ -29,11 +29,12 @@ const secretText = textWith(names)
 /** What stands in the place of a secret. */
 export const masked = '***'
 
-// The parts of URLs, within longer texts and within JSON: `user:password@` and `?token=...`.
+// The parts of URLs, within longer texts and within JSON: `user:password@`, `?token=...` and `;token=...`.
 const userInfo = /:\/\/([^\s/?#"\\]+)@/g
-const parameter = /([?&#]([^?&#=\s"\\]{1,64})=)([^&#\s"\\]+)/g
+// A semicolon within a value is part of it, unless a further parameter begins there.
+const parameter = /([?&#;]([^?&#;=\s"\\]{1,64})=)([^&#;\s"\\]*(?:;[^&#;=\s"\\]*(?=[;&#\s"\\]|$))*)/g
 const secretName =
-  /(?:password|passwd|passphrase|pwd|secret|token|signature|(?:access|api|auth|private|secret|shared|subscription)[._-]?key)\]?$/i
+  /(?:password|passwd|passphrase|pwd|secret|token|signature|authorization|(?:access|api|auth|private|secret|shared|subscription)[._-]?key)\]?$/i
 // Public links have parameters of these names, too: `?key=start`. Their values are shorter than keys.
 const generalName = /^(?:auth|code|jwt|key|pass|sas|sig)$/i
 // Shorter texts are user names and words; longer ones may be tokens.
@@ -49,8 +50,14 @@ const maskUserInfo = (info: string) => {
   return colon === info.length - 1 ? `${masked}:` : `${maskUser(info.slice(0, colon))}:${masked}`
 }
 
-const isSecretParameter = (name: string, value: string) =>
-  secretName.test(name) || (generalName.test(name) && value.length >= shortestToken)
+/** `password` for `pass%77ord`. */
+const decodedName = (name: string) =>
+  name.replaceAll(/%([0-9a-f]{2})/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)))
+
+const isSecretParameter = (written: string, value: string) => {
+  const name = decodedName(written)
+  return value !== '' && (secretName.test(name) || (generalName.test(name) && value.length >= shortestToken))
+}
 
 /** The text without the passwords, tokens and keys in its URLs. */
 export const maskUrls = (text: string): string =>
@@ -63,7 +70,7 @@ export const maskUrls = (text: string): string =>
     : text
 
 /** Matches a URL without masks. A client that sends a mask does not know the password. */
-export const unmaskedPattern = '^(?!.*(?:[/:]\\*{3}:?@|=\\*{3}(?:[&#]|$)))'
+export const unmaskedPattern = '^(?!.*(?:[/:]\\*{3}:?@|=\\*{3}(?:[&#;]|$)))'
 
 export const isSecretUrl = (schema: object) => markKey in schema && schema[markKey] === 'url'
 

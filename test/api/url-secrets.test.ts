@@ -166,6 +166,10 @@ it.each([
   ],
   ['https://host.test/#access_token=hush&state=1', 'https://host.test/#access_token=***&state=1'],
   ['https://host.test/?key=AIza0123456789abcdef', 'https://host.test/?key=***'],
+  ['https://host.test/?pass%77ord=hush&%70wd=hush', 'https://host.test/?pass%77ord=***&%70wd=***'],
+  ['https://host.test/in;v=1;password=hu;sh;w=2?a=b', 'https://host.test/in;v=1;password=***;w=2?a=b'],
+  ['https://host.test/?a=1;token=hush', 'https://host.test/?a=1;token=***'],
+  ['https://host.test/?authorization=Basic%20aHVzaA==', 'https://host.test/?authorization=***'],
   ['two: http://a:b@c.test and http://d:e@f.test', 'two: http://a:***@c.test and http://d:***@f.test'],
 ])('%s is shown as %s', (text, shown) => {
   expect(maskUrls(text)).toBe(shown)
