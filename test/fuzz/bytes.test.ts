@@ -126,6 +126,8 @@ describe('random bytes', () => {
     ['a space in the host', 'host: a test', '400'],
     ['an incomplete address', 'host: [::1', '400'],
     ['an invalid port', 'host: a.test:x', '400'],
+    ['a port that is too large', 'host: a.test:65536', '400'],
+    ['two hosts in one header', 'host: a.test,b.test', '400'],
     ['a host and a port', 'host: a.test:8000', '200'],
     ['an address and a port', 'host: [::1]:8000', '200'],
     ['a host with an underscore', 'host: a_b.test', '200'],

@@ -38,13 +38,18 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void
 const wrongHost = (message: string) => invalid({ host: { invalid: { message, target: 'host' } } })
 
 // A name or an address, and a port: no client sends the other forms that RFC 3986 allows.
-const hostText = /^(?:[A-Za-z0-9._~!$&'()*+,;=%-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{0,5})?$/
+const hostText = /^(?:[\w.~-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(?::(\d{0,5}))?$/
+
+const isHostText = (text: string) => {
+  const [whole, port = ''] = hostText.exec(text) ?? []
+  return whole !== undefined && Number(port) <= 65_535
+}
 
 /** With two Host headers, this server and a proxy in front of it could choose different ones. */
 const requireHost = ({ headers: { host }, rawHeaders, httpVersion }: IncomingMessage) => {
   const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host')
   if (hosts.length > 1) throw wrongHost('Send the header Host exactly once')
-  if (host !== undefined && host !== '' && !hostText.test(host))
+  if (host !== undefined && host !== '' && !isHostText(host))
     throw wrongHost('The header Host must be a host name or an address, and a port')
   if (host !== undefined || httpVersion === '1.0') return
   throw invalid({ host: { required: { message: 'The header Host is required', value: 'host' } } })
