@@ -118,13 +118,16 @@ describeAnyEngine('host names', (engine) => {
   )
 
   it.each(webUses)(
-    'above a name that a stranger has are given by the operator, as %s',
+    'above a name that a stranger has are given by the operator with confirm_domain, as %s',
     async (field, ask) => {
       const name = fresh()
       const squatter = await owner({ domain: `x.${name}` })
       const account = await owner({})
       expectTaken(await world.refused(() => ask(account, name)), field, name)
-      expect(await ask({ ...account, admin: world.operator }, name)).toSucceed()
+      expectTaken(await world.refused(() => ask({ ...account, admin: world.operator }, name)), field, name)
+      const brand = { [field]: name }
+      const options = { envelope: { confirm_domain: true } }
+      expect(await world.operator.put(brandOf(account.account), brand, options)).toSucceed()
       const visible = await world.operator.get(brandOf(squatter.account))
       expect(visible.data).toMatchObject({ domain: `x.${name}` })
       expect(await alertedAccounts()).toEqual([squatter.account.id])

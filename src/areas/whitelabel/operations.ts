@@ -115,17 +115,30 @@ export const createWhitelabels = ({ store, attached, hostNames, derivedHostsOf }
     async conflicts(account: AccountRecord): Promise<Problems> {
       const brand = await find(account.id)
       const confirmed = brand?.hidden.confirmedHosts ?? []
-      return brand ? hostProblems(account, newHostNames(brand.doc, undefined, confirmed)) : {}
+      if (!brand) return {}
+      const wanted = newHostNames(brand.doc, undefined, confirmed)
+      return hostProblems(
+        account,
+        wanted.map((one) => ({ ...one, mayBeAbove: one.isConfirmed === true })),
+      )
     },
 
     async judge(
-      { account, data, actor }: { account: AccountRecord; data: Partial<Whitelabel>; actor: Actor },
+      { actor, confirms }: Pick<Writer, 'actor' | 'confirms'>,
+      account: AccountRecord,
+      data: Partial<Whitelabel>,
       before?: WhitelabelStored,
     ): Promise<Problems> {
+      const isOperator = isSuperduper(actor)
       // The operator confirms what it writes.
-      const confirmed = isSuperduper(actor) ? hostsOf(data) : (before?.hidden.confirmedHosts ?? [])
+      const confirmed = isOperator ? hostsOf(data) : (before?.hidden.confirmedHosts ?? [])
+      const wanted = newHostNames(data, before?.doc, confirmed)
+      const mayBeAbove = isOperator && confirms
       return {
-        ...(await hostProblems(account, newHostNames(data, before?.doc, confirmed))),
+        ...(await hostProblems(
+          account,
+          wanted.map((one) => ({ ...one, mayBeAbove })),
+        )),
         ...(await uniqueProblems(account.id, data)),
         ...whitelabelProblems(data),
         ...domainPowerProblems(actor, data, before?.doc),

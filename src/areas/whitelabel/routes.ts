@@ -23,15 +23,19 @@ export const whitelabelRoutes = (whitelabels: Whitelabels, visibility: BrandVisi
     body: Whitelabel,
     wishes: {
       confirm_domain:
-        'true: the operator confirms the hosts, so that visitors see the brand without a DNS check',
+        'true: the operator confirms the hosts. Visitors see the brand without a DNS check, and other accounts may have names below the hosts',
     },
     answers: WhitelabelRecord,
   }
 
-  const writerOf = ({ author, actor, request }: Pick<Call, 'author' | 'actor' | 'request'>) => ({
-    author,
+  const confirmationOf = ({ actor, request }: Pick<Call, 'actor' | 'request'>) => ({
     actor,
     confirms: isTrue(request.value('confirm_domain')),
+  })
+
+  const writerOf = (call: Pick<Call, 'author' | 'actor' | 'request'>) => ({
+    author: call.author,
+    ...confirmationOf(call),
   })
 
   const shownTo = ({ visitor }: Pick<Call, 'visitor'>, record: WhitelabelStored) => {
@@ -50,14 +54,14 @@ export const whitelabelRoutes = (whitelabels: Whitelabels, visibility: BrandVisi
     put(onAccount, {
       summary: 'Create the whitelabel settings of an account',
       ...writing,
-      judge: (call) => whitelabels.judge(call),
+      judge: (call) => whitelabels.judge(confirmationOf(call), call.account, call.data),
       run: async (call) => one(await whitelabels.create(writerOf(call), call.account.id, call.data)),
     }),
     post(onAccount, {
       summary: 'Replace the whitelabel settings of an account',
       ...writing,
       subject,
-      judge: (call) => whitelabels.judge(call, call.subject),
+      judge: (call) => whitelabels.judge(confirmationOf(call), call.account, call.data, call.subject),
       run: async (call) => one(await whitelabels.replace(writerOf(call), call.subject, call.data)),
     }),
     del(onAccount, {

@@ -118,7 +118,7 @@ export const createHostNames = ({ store, settings }: Tools) => {
     if (await isTakenAbove(claimant, wanted, derivedHostsOf)) return true
     // An account above that has the same name, or the master account, owns the names below it.
     const isOwnedAbove = await isAny(claimant, holdings, ({ isAncestor }) => isAncestor)
-    if (isOwnedAbove || claimant.tree.length === 0 || wanted.isConfirmed) return false
+    if (isOwnedAbove || claimant.tree.length === 0 || wanted.mayBeAbove) return false
     const isStrange = ({ isSelf, isDescendant }: Relation) => !isSelf && !isDescendant
     for await (const below of heldAt(hostNamePrefixes(wanted.host).below))
       if (await isAny(claimant, below, isStrange)) return true

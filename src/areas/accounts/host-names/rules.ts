@@ -25,11 +25,10 @@ export interface WantedHostName {
   /** As it was sent. */
   text: string
   use: HostNameUse
-  /**
-   * The operator writes the name, or has confirmed it: it may be below the operator's own names, and above names that
-   * other accounts have.
-   */
+  /** The operator writes the name, or has confirmed it: it may be below the operator's own names. */
   isConfirmed?: boolean
+  /** The name may be above names of strangers: the operator has confirmed it, so their names are the conflict. */
+  mayBeAbove?: boolean
 }
 
 /** The account that wants a name. A new account has no ID yet. */
