@@ -83,6 +83,24 @@ describe.skipIf(lacksKamailio)(`a target at an edge${lacksKamailio}`, () => {
     expect([b.caller_id_name, b.caller_id_number]).toEqual(['Acme AB', '+14155550200'])
   })
 
+  it('gets no header from control characters in a caller ID or a header of the target', async () => {
+    const [ada, carrier] = [await town.newPhone('ada'), await town.newPhone('carrier')]
+    const number = town.newNumber()
+    const forged = 'Remote-Party-ID: <sip:911@acme.test>'
+    const target = gateway(carrier.phone, {
+      caller_id: { name: `Ann\r\n${forged}`, number: `200\n${forged}` },
+      headers: { 'X-Good': 'yes', 'X-Bad': `no\r\n${forged}`, 'X-Lone': `no\n${forged}` },
+    })
+    town.server.rings(number, [], realm, { targets: [target] })
+    const { invite, records } = await carried(ada.phone, number, carrier.phone)
+    expect(headerOf(invite, 'from')).toMatch(/^"Ann +Remote-Party-ID: <sip:911@acme\.test>" ?<sip:200%20/)
+    expect(headersOf(invite, 'x-good')).toEqual(['yes'])
+    expect(headersOf(invite, 'remote-party-id')).toEqual([])
+    expect(headersOf(invite, 'x-bad')).toEqual([])
+    expect(headersOf(invite, 'x-lone')).toEqual([])
+    for (const record of records) expect(JSON.stringify(record)).not.toMatch(/\\[rn]|\\u00[01]/)
+  })
+
   it('is shown who calls by each carrier in turn, and one of them hides it', async () => {
     const [ada, broken, good] = [
       await town.newPhone('ada'),

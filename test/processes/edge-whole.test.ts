@@ -241,7 +241,7 @@ describe.skipIf(lacksKamailio)(`a server with an edge${lacksKamailio}`, () => {
     expect(await callsOf(called.account)).toEqual([[`${callId}.b`, 'outbound']])
   })
 
-  it('takes what a call over a carrier costs from the account, also where it was forwarded there', async () => {
+  it('charges a call over a carrier to the account, also after a forward, and a call to the route of a device', async () => {
     const { account, ada, bob } = await office()
     const { admin } = place.session
     const carrier = await openPhone({
@@ -266,9 +266,24 @@ describe.skipIf(lacksKamailio)(`a server with an edge${lacksKamailio}`, () => {
     const forward = { enabled: true, number: '+14155550177', substitute: true, require_keypress: false }
     expect(await admin.patch(bob.device.path, { call_forward: forward })).toSucceed()
     const amounts: number[] = []
-    for (const [turn, dialled] of ['+14155550177', '100'].entries()) {
+    // A route names another server, and a number there.
+    const allowed = { default: { allowed_private_hosts: ['127.0.0.0/8'] } }
+    expect(await admin.patch('/v2/system_configs/crossbar', allowed)).toSucceed()
+    const pbx = await openPhone({
+      edgePort: edge.port,
+      realm: 'pbx.test',
+      username: 'pbx',
+      address: '127.0.0.8',
+    })
+    phones.push(pbx)
+    const sip = { invite_format: 'route', route: `sip:+14155550166@127.0.0.8:${pbx.port}` }
+    const far = (await admin.put(`${account.path}/devices`, { name: 'Far', sip })).data
+    const flow = { module: 'device', data: { id: far.id }, children: {} }
+    expect(await admin.put(`${account.path}/callflows`, { numbers: ['300'], flow })).toSucceed()
+    for (const [turn, dialled] of ['+14155550177', '100', '300'].entries()) {
+      const callee = dialled === '300' ? pbx : carrier
       const calling = ada.phone.call(dialled, { callId: `${turn}-${randomUUID()}@phone` })
-      carrier.answer(await carrier.comesIn('INVITE', turn + 1), {}, `gates${turn}`)
+      callee.answer(await callee.comesIn('INVITE', dialled === '100' ? 2 : 1), {}, `gates${turn}`)
       const final = await calling
       expect(outcomeOf(final)).toBe('200 OK')
       // Begun seconds are not paid for: the call has to last into another one, and one more for the clock of the edge.
@@ -282,16 +297,17 @@ describe.skipIf(lacksKamailio)(`a server with an edge${lacksKamailio}`, () => {
         ),
       )
     }
-    expect(amounts).toEqual([9.98, 9.96])
-    // It is the leg to the carrier that costs something, with the number that it was called for.
+    expect(amounts).toEqual([9.98, 9.96, 9.94])
+    // The leg that leaves the platform is rated, by the number that it was called for.
     const legs = (await admin.get(`${account.path}/cdrs?paginate=false`)).data as Json[]
     const costly = legs.filter(({ cost }) => cost !== '0')
     expect(costly.map(({ callee_id_number: number, cost }) => [number, cost])).toEqual([
+      ['+14155550166', '200'],
       ['+14155550177', '200'],
       ['+14155550177', '200'],
     ])
     expect(costly.every(({ call_id: id }) => String(id).endsWith('.b'))).toBe(true)
-    expect(legs).toHaveLength(4)
+    expect(legs).toHaveLength(6)
   })
 
   it('ends calls for both who speak when the API says so, and tells their records once each', async () => {
