@@ -460,9 +460,6 @@ const restrictions = { restrictions: { _: { _: { users: [{ rules: { '#': ['GET']
 /** Master, two resellers, and below the first a customer to play with, its sub-accounts, and a neighbour. */
 export const setStage = async (build: Builder, operator: Operator): Promise<Stage> => {
   const { api } = operator
-  await api.call('PUT', '/v2/system_configs/crossbar.configs', {
-    default: { readable_documents: ['portal'] },
-  })
   // Numbers of the stage have no carrier: with this they may have a failover.
   await api.call('PUT', '/v2/system_configs/number_manager', { default: { local_feature_override: true } })
   const master = build.master()

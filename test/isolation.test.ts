@@ -67,7 +67,6 @@ const plant = async (world: World, account: TestAccount): Promise<Tenant> => {
   // What accounts above set there is for those below to read.
   const theme = account.id === world.acme.id || account.id === world.rival.id ? word : 'from above'
   await operator.post(`${account.path}/notifications/password_recovery`, { subject: theme })
-  await world.configure('crossbar.configs', { readable_documents: ['portal'] })
   await operator.post(`${account.path}/configs/portal`, { theme })
   await operator.post(`${account.path}/configs/default`, { theme })
   await operator.post(`${user.path}/photo`, undefined, {

@@ -77,7 +77,6 @@ const idsOf = async () => {
     body: Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
   })
   await world.operator.post(`${world.acme.path}/security`, { auth_modules: {} })
-  await world.configure('crossbar.configs', { readable_documents: ['portal'] })
   await world.operator.post(`${world.acme.path}/configs/portal`, { theme: 'blue' })
   await world.operator.post('/v2/system_configs/portal', { default: { theme: 'grey' } })
   await world.anonymous.put('/v2/user_auth', { credentials: '0'.repeat(32), account_name: 'Acme' })

@@ -1,4 +1,4 @@
-import { beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 describeAnyEngine('configs of accounts', (engine) => {
@@ -6,42 +6,46 @@ describeAnyEngine('configs of accounts', (engine) => {
 
   const pathOf = (account: { path: string }, name = 'portal') => `${account.path}/configs/${name}`
 
-  const ofClients = ['portal', 'kept', 'guarded', 'shop', 'free']
-
-  const markReadable = (...names: string[]) =>
-    world.operator.post('/v2/system_configs/crossbar.configs', { default: { readable_documents: names } })
-
-  beforeAll(async () => {
-    await markReadable(...ofClients)
-  })
-
-  it('shows nothing of what others say in a document that the operator has not marked readable', async () => {
-    await world.configure('inner', { margin: 3, nested: { open: 1 } })
-    const [above, below] = [pathOf(world.reseller, 'inner'), pathOf(world.acme, 'inner')]
+  it('shows what the system and the reseller say in a document of any name, unless the operator hides it', async () => {
+    await world.operator.post('/v2/system_configs/phone.client', {
+      default: { ignore_completed_elsewhere: false, nested: { open: 1 } },
+    })
+    const [above, below] = [pathOf(world.reseller, 'phone.client'), pathOf(world.acme, 'phone.client')]
+    expect(await world.ross.post(above, { discount: 4 })).toSucceed()
+    const shown = {
+      id: 'configs_phone.client',
+      ignore_completed_elsewhere: false,
+      nested: { open: 1 },
+      discount: 4,
+    }
+    expect(await world.ada.get(below)).toSucceedWith(shown)
+    expect(await world.ada.post(below, { discount: 5 })).toSucceedWith({ ...shown, discount: 5 })
+    await world.configure('crossbar.configs', { hidden_documents: ['phone.client'] })
     await world.unchanged(async () => {
       for (const answer of [
         await world.ross.get(above),
-        await world.ross.post(above, { discount: 4 }),
-        await world.ross.patch(above, { discount: 4 }),
+        await world.ross.patch(above, { discount: 6 }),
         await world.ada.get(below),
-        await world.ada.put(below, { margin: 3 }),
+        await world.ada.put(below, { discount: 6 }),
+        await world.ada.delete(below),
       ])
         expect(answer).toFailWith(404, 'bad_identifier', {
           message: 'bad identifier',
-          cause: 'inner',
-          reason: 'there is no such settings document',
+          cause: 'phone.client',
+          reason: 'this document holds for the whole system',
         })
     })
-    await markReadable(...ofClients, 'inner')
-    await world.ross.post(above, { discount: 4 })
-    const shown = { id: 'configs_inner', margin: 3, nested: { open: 1 }, discount: 4 }
-    expect(await world.ada.get(below)).toSucceedWith(shown)
-    expect(await world.ada.post(below, { margin: 5 })).toSucceedWith({ ...shown, margin: 5 })
-    await markReadable(...ofClients)
-    expect(await world.ada.get(below)).toSucceedWith({ id: 'configs_inner', margin: 5 })
-    expect(await world.ada.delete(below)).toSucceedWith({ id: 'configs_inner', margin: 5 })
-    expect(await world.ada.get(below)).toFailWith(404, 'bad_identifier')
+    await world.operator.delete('/v2/system_configs/crossbar.configs')
+    expect(await world.ada.get(below)).toSucceedWith({ ...shown, discount: 5 })
   })
+
+  it.each(['kazoo_endpoint', 'callflow', 'fax', 'media', 'notify', 'anything'])(
+    'is empty for %s where nobody has set anything',
+    async (name) => {
+      const account = await world.account(world.rival)
+      expect(await world.operator.get(pathOf(account, name))).toSucceedWith({ id: `configs_${name}` })
+    },
+  )
 
   it('goes on showing the documents that the server follows for accounts', async () => {
     await world.operator.post('/v2/system_configs/number_manager', {
@@ -161,7 +165,7 @@ describeAnyEngine('configs of accounts', (engine) => {
 
   it('knows no account level of documents that the server follows as a whole', async () => {
     const before = await world.snapshot()
-    for (const name of ['crossbar', 'token_buckets', 'frontier', 'crossbar.auth']) {
+    for (const name of ['crossbar', 'token_buckets', 'frontier', 'crossbar.auth', 'ecallmgr']) {
       expect(await world.ada.get(pathOf(world.acme, name))).toFailWith(404, 'bad_identifier')
       expect(await world.ada.post(pathOf(world.acme, name), { a: 1 })).toFailWith(404, 'bad_identifier')
     }

@@ -166,8 +166,6 @@ describeAnyEngine('a stolen database', (engine) => {
       settings: { secret_key: 'Key-of-provider', application_secret_key: 'Application-key' },
     })
     expect(provider.status).toBe(201)
-    const readable_documents = ['shop', 'carrier.sample']
-    await world.configure('crossbar.configs', { readable_documents })
     for (const [name, section] of Object.entries(documents)) {
       const answer = await world.operator.post(`/v2/system_configs/${name}`, { default: section })
       expect(answer.status).toBe(200)

@@ -62,7 +62,6 @@ const tokenHeader = ({ token }: { token: string }) => ({ 'x-auth-token': token }
 
 /** Everybody anew, because a round may have deleted them or ended their sessions. */
 const gather = async (world: World): Promise<Caller[]> => {
-  await world.configure('crossbar.configs', { readable_documents: ['portal'] })
   await world.configure('crossbar', { token_costs: 0, user_auth_tokens: 0, api_auth_tokens: 0 })
   const reseller = await settle(world, world.master)
   await world.operator.put(`${reseller.account.path}/reseller`, {})

@@ -75,7 +75,6 @@ export const setStage = async (world: World, route?: string): Promise<Stage> => 
       restrictions: { _: { _: { users: [{ rules: { '/': ['GET'] } }] } } },
     }),
   )
-  await world.configure('crossbar.configs', { readable_documents: ['portal'] })
   await done(operator.post(`${account.path}/configs/portal`, { theme: 'blue' }))
   await done(operator.post(`${account.path}/security`, { auth_modules: {} }))
   await done(operator.post(`${user.path}/photo`, undefined, photo))

@@ -192,9 +192,9 @@ admins of the master account read and change it under \`/v2/system_configs/{docu
   node (\`crosspoint@HOST\`, as answers tell it), which wins over \`default\` key by key.
 * \`GET\` shows \`default\` filled with the values that nobody set. \`PATCH\` changes the keys that it names, \`POST\` replaces the
   document. Only what differs from the defaults is stored.
-* A value of the wrong type or beyond its bounds is refused with 400 and the key. Keys that are not on this page are kept
-  for clients, followed by nothing, and told as such in \`metadata.warnings\`. Documents that are neither on this page nor in
-  \`readable_documents\` of \`crossbar.configs\` are 404.
+* A value of the wrong type or beyond its bounds is rejected with 400 and the key. Keys and documents that are not on this page
+  are stored for clients. The server does not read them and says so in \`metadata.warnings\`. Accounts read such documents under
+  \`/v2/accounts/{account_id}/configs/{name}\`, except those in \`hidden_documents\` of \`crossbar.configs\`.
 * A default that is not shown is none: the meaning says what holds while a key is absent.
 * Fields of requests have a page of their own, [properties.md](properties.md).
 * Under \`x.*.y\` the star is any name, or stands for each of the keys above it.

@@ -58,16 +58,12 @@ export const createAccountConfigs = (tools: Tools) => {
   const documentSchemaOf = (name: string) => (Object.hasOwn(documents, name) ? documents[name] : undefined)
   const collection = createAccountConfigStore(store, schemaOf)
 
-  const assertHasAccountLevel = (name: string) => {
+  const assertReadable = async (name: string) => {
     if (!isSettingsName(name)) throw failure('bad_identifier', { cause: name.slice(0, 200) })
-    if (!Object.hasOwn(documents, name) || hasAccountLevel(name)) return
+    if (hasAccountLevel(name)) return
+    const { hidden_documents: hidden } = await settings.of('crossbar.configs')
+    if (!Object.hasOwn(documents, name) && !hidden.includes(name)) return
     throw failure('bad_identifier', { cause: name, reason: 'this document holds for the whole system' })
-  }
-
-  /** What was stored before stays, so that it can be read and taken away. */
-  const assertMayBe = async (name: string, record: AccountConfigStored | undefined) => {
-    if (record || name === unnamed || (await isReadableBelow(name))) return
-    throw failure('bad_identifier', { cause: name, reason: 'there is no such settings document' })
   }
 
   const systemValues = async (name: string): Promise<Json> => {
@@ -78,12 +74,7 @@ export const createAccountConfigs = (tools: Tools) => {
   const ownValues = async (accountId: string, name: string): Promise<Json> =>
     (await collection.find(accountId, idOf(name)))?.doc ?? {}
 
-  /** Nobody knows what a document of another name is for, until the operator says that accounts may read it. */
-  const isReadableBelow = async (name: string) =>
-    hasAccountLevel(name) || (await settings.of('crossbar.configs')).readable_documents.includes(name)
-
   const layersBelow = async (account: AccountRecord, name: string) => {
-    if (!(await isReadableBelow(name))) return []
     const resellerId = await accounts.resellerOf(account)
     const system = await systemValues(name)
     return resellerId === account.id ? [system] : [system, await ownValues(resellerId, name)]
@@ -127,9 +118,8 @@ export const createAccountConfigs = (tools: Tools) => {
     adoption,
 
     async subject(account: AccountRecord, name: string): Promise<AccountConfigSubject> {
-      assertHasAccountLevel(name)
+      await assertReadable(name)
       const record = await collection.find(account.id, idOf(name))
-      await assertMayBe(name, record)
       return {
         id: idOf(name),
         accountId: account.id,

@@ -1,11 +1,23 @@
 import { Type } from 'typebox'
 import { section } from '../../settings/keys.ts'
 
-const configs = section('What accounts see of settings above them', {
-  readable_documents: Type.Array(Type.String({ minLength: 1, maxLength: 128 }), {
-    default: [],
+// Documents of a Kazoo cluster that hold for its own machines. No client of an account reads them.
+const clusterDocuments = [
+  'braintree',
+  'datamgr',
+  'ecallmgr',
+  'fs_nodes',
+  'kazoo_amqp',
+  'kazoo_couch',
+  'smtp_client',
+  'sysconf',
+]
+
+const configs = section('What accounts see of the settings of their reseller and of the system', {
+  hidden_documents: Type.Array(Type.String({ minLength: 1, maxLength: 128 }), {
+    default: clusterDocuments,
     description:
-      'Settings documents of clients, beside those that the server follows: they are kept for the system and for accounts, and under /configs accounts see what the system and their reseller say. Secrets are never shown. Documents of other names are 404',
+      'Names of documents that accounts cannot read or write under /configs: the response is 404. Under every other name that the server itself does not use, an account reads the values of the system, of its reseller and its own, merged. Passwords and keys of others are never shown',
   }),
 })
 

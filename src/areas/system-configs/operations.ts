@@ -4,7 +4,7 @@ import type { Json } from '../../lib/json.ts'
 import { asAnswered, withKeptSecrets } from '../../lib/secrets.ts'
 import { isSettingsName } from '../../settings/names.ts'
 import { defaultsOf } from '../../settings/sections.ts'
-import type { Settings, SettingsDoc } from '../../settings/settings.ts'
+import type { SettingsDoc } from '../../settings/settings.ts'
 import { type Warning, warningsOf } from '../../settings/unknown-keys.ts'
 import { type Author, ChangeSet, systemScope } from '../../storage/change-set.ts'
 import { readsOf } from '../../storage/collection.ts'
@@ -28,7 +28,6 @@ import { createSystemConfigStore, type SystemConfigStored } from './store.ts'
 interface Tools {
   declared: Pick<Declarations, 'settings'>
   store: Store
-  settings: Settings
   /** The section that holds for this process alone. */
   node: string
   validate: Validate
@@ -57,13 +56,13 @@ interface SentSection {
 }
 
 const unknownDocument =
-  'there is no such settings document; readable_documents of crossbar.configs names further ones that clients keep'
+  'No part of the server reads this document. Accounts read it under configs, unless hidden_documents of crossbar.configs contains its name'
 
 const tlsKeys = ['use_ssl', 'ssl_port', 'ssl_cert', 'ssl_key', 'ssl_ca_cert', 'ssl_password']
 
 export type SystemConfigs = ReturnType<typeof createSystemConfigs>
 
-export const createSystemConfigs = ({ declared, store, settings, node, validate, tlsProblems }: Tools) => {
+export const createSystemConfigs = ({ declared, store, node, validate, tlsProblems }: Tools) => {
   const collection = createSystemConfigStore(store, (name) => documentShape(schemaOf(name)))
   const partials = new Map<string, TSchema>()
 
@@ -150,14 +149,6 @@ export const createSystemConfigs = ({ declared, store, settings, node, validate,
     if (!record && !schemaOf(name)) throw failure('bad_identifier', { cause: name })
   }
 
-  /** What was stored before stays, so that it can be read and taken away. */
-  const assertMayBe = async (name: string, record: SystemConfigStored | undefined) => {
-    if (record || schemaOf(name)) return
-    const { readable_documents: declaredNames } = await settings.of('crossbar.configs')
-    if (!declaredNames.includes(name))
-      throw failure('bad_identifier', { cause: name, reason: unknownDocument })
-  }
-
   /** What of a section cannot be followed: keys that are not as they have to be. */
   const failingIn = async (name: string, section: Json) => {
     const { sound, problems } = await judged(name, section)
@@ -207,7 +198,6 @@ export const createSystemConfigs = ({ declared, store, settings, node, validate,
     async subject(name: string): Promise<SystemConfigSubject> {
       if (!isSettingsName(name)) throw failure('bad_identifier', { cause: name.slice(0, 200) })
       const record = await collection.find(systemScope, name)
-      await assertMayBe(name, record)
       const schema = schemaOf(name)
       const sections = record?.doc ?? {}
       return {
@@ -255,7 +245,7 @@ export const createSystemConfigs = ({ declared, store, settings, node, validate,
       const schema = schemaOf(name)
       return schema
         ? Object.entries(sections).flatMap(([section, values]) => warningsOf(schema, values, [section]))
-        : []
+        : [{ path: name, message: unknownDocument }]
     },
 
     sectionWarnings(name: string, values: Json): Warning[] {
