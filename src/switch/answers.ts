@@ -1,5 +1,8 @@
-/** What may go wrong with anything that is asked of a switch. */
-export const switchFails = ['no_media_switch', 'media_switch_unreachable'] as const
+/** Failures of requests that read from edges: with no edge configured the result is empty. */
+export const edgeFails = ['media_switch_unreachable'] as const
+
+/** Failures of requests that a phone has to get. */
+export const switchFails = ['no_media_switch', ...edgeFails] as const
 
 /** What metadata tells of edges that did not answer: nothing where all did. */
 export const unreachableIn = (hosts: readonly string[]) => (hosts.length > 0 ? { unreachable: hosts } : {})

@@ -93,14 +93,15 @@ export interface MediaSwitch {
 }
 
 const unavailable = () => Promise.reject(failure('no_media_switch', {}))
+const empty = async () => ({ found: [], unreachable: [] })
 
-/** Nothing can be registered here, so there is nothing to end; everything else fails. */
+/** Without a switch no phone is registered and no call is active. Requests to a phone fail with `no_media_switch`. */
 export const noMediaSwitch: MediaSwitch = {
-  registrations: unavailable,
+  registrations: empty,
   endRegistrations: async () => [],
   notify: unavailable,
   startQuickcall: unavailable,
-  calls: unavailable,
-  call: unavailable,
-  hangUp: unavailable,
+  calls: empty,
+  call: async () => undefined,
+  hangUp: async () => false,
 }

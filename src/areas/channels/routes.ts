@@ -5,7 +5,7 @@ import { get, post, type Route } from '../../http/route.ts'
 import { failure } from '../../lib/failure.ts'
 import { anyText, list } from '../../lib/schema.ts'
 import type { Records } from '../../storage/records.ts'
-import { switchFails, unreachableIn } from '../../switch/answers.ts'
+import { edgeFails, unreachableIn } from '../../switch/answers.ts'
 import type { Heard } from '../../switch/media-switch.ts'
 import type { Devices } from '../devices/operations.ts'
 import type { Channels } from './operations.ts'
@@ -18,7 +18,7 @@ const oneChannel = `${all}/{uuid}` as const
 const listed = ({ found, unreachable }: Heard<Channel>) =>
   answer({ data: found, metadata: unreachableIn(unreachable) })
 
-const listing = { isLong: true, allow: accountMember, answers: list(Channel), fails: switchFails } as const
+const listing = { isLong: true, allow: accountMember, answers: list(Channel), fails: edgeFails } as const
 
 interface Tools {
   channels: Channels
@@ -52,7 +52,7 @@ export const channelRoutes = ({ channels, devices, records }: Tools): Route[] =>
     summary: 'Read a call that goes on',
     allow: accountMember,
     answers: Channel,
-    fails: switchFails,
+    fails: edgeFails,
     run: ({ account, path }) => channels.get(account, path.uuid),
   }),
   post(oneChannel, {
@@ -60,7 +60,7 @@ export const channelRoutes = ({ channels, devices, records }: Tools): Route[] =>
     allow: accountMember,
     body: ChannelAction,
     answers: anyText(),
-    fails: ['invalid_action', ...switchFails],
+    fails: ['invalid_action', ...edgeFails],
     run: async ({ account, path, data }) => {
       if (data.action !== 'hangup') throw failure('invalid_action', {})
       await channels.hangUp(account, path.uuid)

@@ -202,8 +202,6 @@ export const createDevices = (tools: Tools) => {
       const { found, unreachable } = await mediaSwitch.registrations(phones)
       return { ids: new Set(found.map(({ phone }) => phone.deviceId)), unreachable }
     } catch (error) {
-      // Where there is no switch nothing can be registered.
-      if (error instanceof Failure && error.is('no_media_switch')) return { ids: new Set(), unreachable: [] }
       if (!(error instanceof Failure && error.is('media_switch_unreachable'))) throw error
       return { ids: new Set(), unreachable: error.details.edges.map(({ host }) => host) }
     }

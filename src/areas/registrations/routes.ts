@@ -2,7 +2,7 @@ import { accountMember } from '../../auth/policies.ts'
 import { answer, RowsAnswer } from '../../http/answer/answers.ts'
 import { del, get, type Route } from '../../http/route.ts'
 import { anyText, list } from '../../lib/schema.ts'
-import { switchFails, unreachableIn } from '../../switch/answers.ts'
+import { edgeFails, unreachableIn } from '../../switch/answers.ts'
 import type { Registrations } from './operations.ts'
 import { Registration, RegistrationCount } from './schema.ts'
 
@@ -16,7 +16,7 @@ export const registrationRoutes = (registrations: Registrations): Route[] => [
     isLong: true,
     allow: accountMember,
     answers: list(Registration),
-    fails: switchFails,
+    fails: edgeFails,
     run: async ({ account }) => {
       const { batches, unreachable } = await registrations.list(account)
       return new RowsAnswer(batches, () => unreachableIn([...unreachable]))
@@ -27,7 +27,7 @@ export const registrationRoutes = (registrations: Registrations): Route[] => [
     isLong: true,
     allow: accountMember,
     answers: RegistrationCount,
-    fails: switchFails,
+    fails: edgeFails,
     run: async ({ account }) => {
       const { count, unreachable } = await registrations.count(account)
       return answer({ data: { count }, metadata: unreachableIn(unreachable) })
@@ -38,14 +38,14 @@ export const registrationRoutes = (registrations: Registrations): Route[] => [
     isLong: true,
     allow: accountMember,
     answers: anyText(),
-    fails: switchFails,
+    fails: edgeFails,
     run: async ({ account }) => ended(await registrations.endAll(account)),
   }),
   del(`${all}/{username}`, {
     summary: 'Forget the registrations of a device, by its SIP user name',
     allow: accountMember,
     answers: anyText(),
-    fails: switchFails,
+    fails: edgeFails,
     run: async ({ account, path }) => ended(await registrations.endOf(account, path.username)),
   }),
 ]

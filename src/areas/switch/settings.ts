@@ -35,7 +35,7 @@ const mediaSwitch = section('The machines that carry the calls', {
   adapter: choice(['none', 'kamailio'], {
     default: 'none',
     description:
-      '`kamailio`: the edges of `kamailio` are asked for registrations and calls, and are told what became stale; `none`: nobody is, and what needs a switch is 501',
+      '`kamailio`: the server asks the edges in `kamailio` for registrations and calls, and notifies them of changes. `none`: there are no registrations and no calls, and requests that a phone has to get are 501',
   }),
   kamailio,
   sip_hosts: Type.Array(Type.String({ minLength: 1, maxLength: 253 }), {
