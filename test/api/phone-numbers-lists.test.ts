@@ -408,6 +408,7 @@ describeAnyEngine('whose a number is, and of what kind', (engine) => {
     expect(await classify('+442079460000')).toMatchObject({ name: 'international', e164: '+442079460000' })
     expect(await classify('911')).toMatchObject({ name: 'emergency', emergency: true })
     const all = await world.ada.get(`${listOf(world.acme)}/classifiers`)
+    for (const [name, classifier] of Object.entries(all.data)) expect(classifier).toMatchObject({ name })
     expect(Object.keys(all.data)).toEqual([
       'tollfree_us',
       'toll_us',

@@ -35,7 +35,13 @@ export const createNumberPlanning = (settings: Settings) => {
 
   return {
     rules,
-    classifiers: async () => (await rules()).classifiers,
+    /** The classifiers by name. Consoles read the name in each of them as well. */
+    async named() {
+      const { classifiers } = await rules()
+      return Object.fromEntries(
+        Object.entries(classifiers).map(([name, classifier]) => [name, { ...classifier, name }]),
+      )
+    },
 
     classify,
 

@@ -10,7 +10,7 @@ export const numberPlanningRoutes = (planning: NumberPlanning): Route[] => [
     summary: 'List the kinds of numbers',
     allow: accountMember,
     answers: Classifiers,
-    run: () => planning.classifiers(),
+    run: () => planning.named(),
   }),
   get(`${classifiers}/{number}`, {
     summary: 'Tell the kind of a number',

@@ -5,11 +5,12 @@ const fields = {
   friendly_name: anyText(),
   pretty_print: anyText({ description: '# takes a character, S skips one, * takes the rest' }),
   emergency: flag(),
+  name: anyText(),
 }
 
 export const Classifiers = keyed(open(fields), { title: 'Number classifiers' })
 
 export const Classification = open(
-  { ...fields, name: anyText(), number: must(anyText()), e164: must(anyText()) },
+  { ...fields, number: must(anyText()), e164: must(anyText()) },
   { title: 'Classification of a number' },
 )
