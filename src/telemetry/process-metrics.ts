@@ -7,11 +7,12 @@ let registry: Registry | undefined
 const misnamed = ['handles', 'requests', 'resources'].map((name) => `nodejs_active_${name}_total`)
 
 /** What the runtime tells of itself: memory, processor time, delays of the event loop, collections of garbage. */
-export const processMetricsText = (): Promise<string> => {
+export const processMetricsText = async (): Promise<string> => {
   if (!registry) {
     registry = new Registry()
     collectDefaultMetrics({ register: registry })
     for (const name of misnamed) registry.removeSingleMetric(name)
   }
-  return registry.metrics()
+  // The library spells NaN as no parser but that of Prometheus reads it.
+  return (await registry.metrics()).replace(/ Nan$/gm, ' NaN')
 }

@@ -228,6 +228,24 @@ describeAnyEngine('request bodies', (engine) => {
     }
   })
 
+  it('may be a JSON merge patch in a PATCH, in an envelope or without one', async () => {
+    const user = await world.user(world.acme, { first_name: 'Ann', custom: { a: 1, b: 2 } })
+    const headers = { 'content-type': 'application/merge-patch+json' }
+    const patch = (body: object) =>
+      world.ada.patch(user.path, undefined, { body: JSON.stringify(body), headers })
+    expect((await patch({ first_name: 'Bea', custom: { a: null } })).data).toMatchObject({
+      first_name: 'Bea',
+      custom: { b: 2 },
+    })
+    expect((await patch({ data: { custom: { b: 3 } } })).data).toMatchObject({ custom: { b: 3 } })
+    const body = JSON.stringify({ data: name })
+    expect(await world.unchanged(() => world.ada.put(users(), undefined, { body, headers }))).toFailWith(
+      415,
+      'unsupported_media_type',
+      expect.anything(),
+    )
+  })
+
   it('may be a form, whose fields are the data', async () => {
     const headers = { 'content-type': 'application/x-www-form-urlencoded' }
     const made = await world.ada.put(users(), undefined, {

@@ -20,7 +20,7 @@ export const figuresIn = (text: string): Figure[] =>
         (found) => [found.groups?.name ?? '', found.groups?.value ?? ''] as const,
       )
       const value = groups.value === '+Inf' ? Number.POSITIVE_INFINITY : Number(groups.value)
-      if (Number.isNaN(value) && groups.value !== 'Nan') throw new Error(`no number: ${one}`)
+      if (Number.isNaN(value) && groups.value !== 'NaN') throw new Error(`no number: ${one}`)
       return { name: groups.name ?? '', labels: Object.fromEntries(labels), value }
     })
 

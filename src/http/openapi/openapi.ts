@@ -4,6 +4,7 @@ import type { Catalogue } from '../../lib/failure-answer.ts'
 import { isObject, type Json } from '../../lib/json.ts'
 import { unexpected } from '../answer/failures.ts'
 import type { Route } from '../route.ts'
+import { patchType } from '../wire/bodies.ts'
 import { type Example, readExamples } from './examples.ts'
 import { operationNames } from './operation-names.ts'
 import { tagOf, tags, wordOf } from './tags.ts'
@@ -326,6 +327,7 @@ const requestBody = (route: Route, components: Components, { request }: Example)
     const data = bodySchema(route, spec.body, components)
     const schema = { type: 'object', required: ['data'], properties: { data } }
     Object.assign(content, jsonContent(schema, request))
+    if (method === 'PATCH') content[patchType] = { schema: data }
   }
   for (const type of [...(spec.uploads ?? []), ...(spec.streams ?? [])]) content[type] = { schema: binary }
   return { requestBody: { required: method !== 'DELETE', content } }

@@ -45,10 +45,20 @@ export const contentTypeOf = (request: IncomingMessage) => {
 
 const openBrace = 0x7b
 
+export const patchType = 'application/merge-patch+json'
+
+/** A JSON merge patch (RFC 7396), which may be without an envelope. */
+const isMergePatch = (request: IncomingMessage) =>
+  request.method === 'PATCH' && contentTypeOf(request) === patchType
+
 /** Whether a body is read as JSON: as such, or as a form that is really JSON (curl's default content type). */
 export const isJsonBody = (request: IncomingMessage, bytes: Buffer) => {
   const contentType = contentTypeOf(request)
-  return jsonTypes.has(contentType) || (formTypes.has(contentType) && bytes[0] === openBrace)
+  return (
+    jsonTypes.has(contentType) ||
+    isMergePatch(request) ||
+    (formTypes.has(contentType) && bytes[0] === openBrace)
+  )
 }
 
 const isTransferEncoded = ({ headers }: IncomingMessage) => headers['content-transfer-encoding'] === 'base64'
@@ -63,7 +73,9 @@ export const streamBody = (request: IncomingMessage, limit: number, clock: Clock
 const badJson = (message: string): Failure => invalid({ json: { invalid: { message, target: 'body' } } })
 
 /** The envelope of a JSON body: its keys are lower-cased, dashes become underscores; keys inside `data` stay. */
-const openEnvelope = (parsed: unknown): Body => {
+const openEnvelope = (parsed: unknown, isPatch: boolean): Body => {
+  if (isPatch && isObject(parsed) && !isObject(parsed.data))
+    return { data: parsed, envelope: {}, upload: undefined }
   if (!isObject(parsed)) {
     throw invalid({
       json: { invalid: { message: 'The body must be an object with the key data', target: 'body' } },
@@ -84,10 +96,10 @@ const openEnvelope = (parsed: unknown): Body => {
   return { data, envelope, upload: undefined }
 }
 
-const parseText = (bytes: Buffer, { values }: ContentLimits) => {
+const parseText = (bytes: Buffer, { values }: ContentLimits, isPatch: boolean) => {
   const text = utf8Text(bytes, 'body')
   try {
-    return openEnvelope(parseJson(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text, values))
+    return openEnvelope(parseJson(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text, values), isPatch)
   } catch (error) {
     if (error instanceof JsonRefusal) throw badJson(error.message)
     throw error
@@ -172,9 +184,10 @@ const openForm = (
 
 const openBytes = (request: IncomingMessage, bytes: Buffer, limits: ContentLimits, clock: Clock): Body => {
   const contentType = contentTypeOf(request)
-  const isText = jsonTypes.has(contentType) || formTypes.has(contentType)
+  const isPatch = isMergePatch(request)
+  const isText = jsonTypes.has(contentType) || formTypes.has(contentType) || isPatch
   if (isText) assertUtf8Charset(namedType(request.headers['content-type'] ?? '').charset)
-  if (isJsonBody(request, bytes)) return parseText(bytes, limits)
+  if (isJsonBody(request, bytes)) return parseText(bytes, limits, isPatch)
   if (formTypes.has(contentType)) return openForm(request, contentType, bytes, limits)
   return { data: undefined, envelope: {}, upload: openUpload(request, contentType, bytes, clock) }
 }
