@@ -98,6 +98,7 @@ describeAnyEngine('callflows', (engine) => {
       name: 'b',
       numbers: ['101', number],
       patterns: [],
+      featurecode: false,
       modules: ['menu', 'user', 'response'],
       flags: ['x'],
     }
@@ -106,6 +107,7 @@ describeAnyEngine('callflows', (engine) => {
       name: 'a',
       numbers: ['no_match'],
       patterns: ['^9(\\d+)$'],
+      featurecode: false,
       modules: ['response'],
       flags: [],
     }

@@ -1,6 +1,6 @@
-import type { Static } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { Flags } from '../../lib/call-shapes.ts'
-import { anyObject, anyText, flag, id, integer, list, must, open, text } from '../../lib/schema.ts'
+import { anyObject, anyText, either, flag, id, integer, list, must, open, text } from '../../lib/schema.ts'
 
 const Flow = open(
   {
@@ -31,6 +31,7 @@ const fields = {
   type: text(1, 64, { description: 'What a client made it for' }),
   featurecode: FeatureCode,
   owner_id: id({ description: 'The user whom it serves' }),
+  group_id: id({ description: 'The group that it rings: consoles find the callflow of a group by it' }),
   contact_list: open({ exclude: flag({ description: 'Leave it out of the contact list' }) }),
   flags: Flags,
 }
@@ -64,8 +65,9 @@ export const CallflowRow = open(
     type: anyText(),
     numbers: must(list(anyText())),
     patterns: must(list(anyText())),
-    featurecode: FeatureCode,
+    featurecode: either([FeatureCode, Type.Literal(false)], { description: 'false: the callflow has none' }),
     owner_id: anyText(),
+    group_id: anyText(),
     modules: must(list(anyText(), { description: 'The modules of the flow, each once' })),
     flags: Flags,
   },

@@ -4,6 +4,7 @@ import type { ChangeSet } from '../../storage/change-set.ts'
 import { createCollection } from '../../storage/collection.ts'
 import { requireRecord, type StoredRecord, sortKeyOf } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
+import { smartPbxFeatures } from '../users/rules.ts'
 import type { GroupDoc } from './rules.ts'
 
 export type GroupRecord = StoredRecord<GroupDoc, object>
@@ -15,7 +16,10 @@ export const createGroupStore = (store: Store) => {
     row: (doc) => ({
       name: doc.name,
       endpoints: Object.keys(doc.endpoints).length,
-      features: memberOf(doc.music_on_hold, 'media_id') ? ['music_on_hold'] : [],
+      features: [
+        ...smartPbxFeatures(doc),
+        ...(memberOf(doc.music_on_hold, 'media_id') ? ['music_on_hold'] : []),
+      ],
       flags: doc.flags ?? [],
     }),
   })

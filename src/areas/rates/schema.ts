@@ -89,7 +89,9 @@ export const RateRecord = open({ id: must(anyText()), ...fields }, { title: 'Rat
 export const RateRow = open(
   {
     id: must(anyText()),
+    name: anyText({ description: 'rate_name' }),
     prefix: must(integer()),
+    carrier: anyText(),
     cost: number({ description: 'rate_cost' }),
     description: anyText(),
     surcharge: number({ description: 'rate_surcharge' }),

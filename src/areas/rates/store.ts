@@ -51,7 +51,9 @@ export const createRateStore = (store: Store) => {
     sortKey: ({ prefix }) => String(prefix),
     ownerId: ({ ratedeck_id: ratedeckId = '' }) => ratedeckId,
     row: (doc) => ({
+      name: doc.rate_name,
       prefix: doc.prefix,
+      carrier: doc.carrier,
       cost: doc.rate_cost,
       description: doc.description,
       surcharge: doc.rate_surcharge,

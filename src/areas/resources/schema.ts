@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import {
+  anyObject,
   anyText,
   choice,
   flag,
@@ -126,6 +127,8 @@ export const ResourceRow = open(
     enabled: must(flag()),
     emergency: must(flag()),
     weight_cost: must(integer()),
+    classifiers: anyObject(),
+    template_name: anyText(),
     flags: must(list(anyText())),
   },
   { title: 'Resource row' },

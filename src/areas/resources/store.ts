@@ -35,11 +35,13 @@ export const createResourceStore = (store: Store) => {
     kind: 'resource',
     secrets: () => Resource,
     sortKey: ({ name }) => sortKeyOf(name),
-    row: ({ name, enabled, emergency, weight_cost, flags }) => ({
+    row: ({ name, enabled, emergency, weight_cost, classifiers, template_name, flags }) => ({
       name,
       enabled,
       emergency,
       weight_cost,
+      classifiers,
+      template_name,
       flags: flags ?? [],
     }),
     claims: hostClaims,

@@ -9,6 +9,7 @@ import {
 import { areScopesWithin, bothAllow, settingScopes } from '../../auth/scopes.ts'
 import { failure, invalid, type Problems } from '../../lib/failure.ts'
 import { isObject, type Json } from '../../lib/json.ts'
+import { memberOf } from '../../lib/member.ts'
 import { hasCallForward, hasExternalNumber, hasMusicOnHold, isEnabled } from '../devices/rules.ts'
 import { userReadOnly } from './schema.ts'
 
@@ -163,8 +164,11 @@ export const assertServesPurpose = ({ claims, user }: Actor, subject: UserRecord
   throw failure('forbidden', { cause: 'the token is good for a new password and nothing else' })
 }
 
-const smartPbx = (doc: UserDoc) =>
-  Object.entries(doc.smartpbx ?? {}).flatMap(([name, value]) => (isEnabled(value) ? [name] : []))
+/** The features that a console keeps under `smartpbx` of users and groups and that are enabled. */
+export const smartPbxFeatures = (doc: object) => {
+  const features = memberOf(doc, 'smartpbx')
+  return isObject(features) ? Object.keys(features).filter((name) => isEnabled(features[name])) : []
+}
 
 /** What is switched on for a user, by the names that list rows carry. */
 export const featuresOf = (doc: UserDoc): string[] => {
@@ -177,7 +181,7 @@ export const featuresOf = (doc: UserDoc): string[] => {
     ['music_on_hold', hasMusicOnHold(doc)],
     ['do_not_disturb', isEnabled(doc.do_not_disturb)],
   ]
-  return [...features.filter(([, on]) => on).map(([name]) => name), ...smartPbx(doc)]
+  return [...features.filter(([, on]) => on).map(([name]) => name), ...smartPbxFeatures(doc)]
 }
 
 /** What users own, by the names that `object_types` takes. */

@@ -88,6 +88,7 @@ export const WebhookRow = open(
     format: must(anyText()),
     version: must(anyText()),
     include_subaccounts: must(flag()),
+    group: anyText(),
     disable_reason: anyText({ description: 'Why the server has switched it off' }),
   },
   { title: 'Webhook row' },

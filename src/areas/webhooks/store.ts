@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox'
+import { memberOf } from '../../lib/member.ts'
 import { createCollection } from '../../storage/collection.ts'
 import { type StoredRecord, sortKeyOf } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
@@ -37,18 +38,16 @@ export const createWebhookStore = (store: Store) => {
   const collection = createCollection<Webhook, WebhookHidden>(store, {
     kind: webhookKind,
     sortKey: ({ name }) => sortKeyOf(name),
-    row: (
-      { name, enabled, hook, uri, http_verb, format, version, include_subaccounts },
-      { disableReason },
-    ) => ({
-      name,
-      enabled,
-      hook,
-      uri,
-      http_verb,
-      format,
-      version,
-      include_subaccounts,
+    row: (doc, { disableReason }) => ({
+      name: doc.name,
+      enabled: doc.enabled,
+      hook: doc.hook,
+      uri: doc.uri,
+      http_verb: doc.http_verb,
+      format: doc.format,
+      version: doc.version,
+      include_subaccounts: doc.include_subaccounts,
+      group: memberOf(doc, 'group'),
       disable_reason: disableReason,
     }),
     secrets: () => secrets,
