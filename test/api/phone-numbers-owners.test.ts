@@ -225,3 +225,40 @@ describeAnyEngine('the number of a mobile device', (engine) => {
     })
   })
 })
+
+describeAnyEngine('a number without owner', (engine) => {
+  const world = useWorld(engine)
+  const next = createNumberSource()
+
+  it('is not found below any account when the operator reads or changes it, also in collections', async () => {
+    const number = next()
+    await makeNumber(world, world.acme, number, { create_with_state: 'available' })
+    const cause = { error: 'not_found', code: 404, message: `number ${number} not found`, cause: number }
+    for (const account of [world.master, world.reseller, world.acme]) {
+      const path = pathOf(account, number)
+      const collection = `${account.path}/phone_numbers/collection`
+      const act = async () => ({
+        single: [
+          await world.operator.get(path),
+          await world.operator.post(path, { my: 1 }),
+          await world.operator.patch(path, { my: 1 }),
+        ],
+        several: [
+          await world.operator.post(collection, { numbers: [number], my: 1 }),
+          await world.operator.patch(collection, { numbers: [number], my: 1 }),
+        ],
+      })
+      const { single, several } = await world.refused(act)
+      for (const answer of single) expect(answer).toFailWith(404, 'bad_identifier')
+      for (const answer of several) expect(answer).toSucceedWith({ success: {}, error: { [number]: cause } })
+    }
+  })
+
+  it('is removed from the inventory by the operator with `hard`', async () => {
+    const number = next()
+    const path = await makeNumber(world, world.acme, number, { create_with_state: 'available' })
+    const answer = await world.operator.delete(path, undefined, { query: { hard: true } })
+    expect(answer).toSucceedWith({ id: number, state: 'deleted' })
+    expect(await world.server.areas.phoneNumbers.numbers.findAnywhere(number)).toBeUndefined()
+  })
+})

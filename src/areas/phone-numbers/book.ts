@@ -93,21 +93,23 @@ export const createNumberBook = ({ store, planning, findAccount }: Tools) => {
     return { set, number: after, deleted: false }
   }
 
-  /** The account's number, or one below it; also one that nobody owns, for the operator. */
+  /** The account's number, or one of its sub-accounts if the request reaches the tree. */
   const own = async (view: NumberView, request: Existing): Promise<NumberRecord> => {
     const number = await planning.reconcile(request.number)
     const stored = await view.get(number)
     const missing = failure('number_not_found', { number })
-    if (!stored) throw missing
-    if (stored.accountId === '') {
-      if (isSuperduper(request.by)) return stored
-      throw missing
-    }
+    if (!stored || stored.accountId === '') throw missing
     if (stored.accountId === request.account.id) return stored
     const owner = request.reach === 'tree' ? await findAccount(stored.accountId) : undefined
     const isBelow = owner?.hidden.tree.includes(request.account.id) === true
     if (!isBelow || !(isSuperduper(request.by) || reaches(request.by, owner))) throw missing
     return stored
+  }
+
+  /** The same, and for the operator also a number without owner: below which account it is named does not matter. */
+  const removable = async (view: NumberView, request: Existing): Promise<NumberRecord> => {
+    const stored = await view.get(await planning.reconcile(request.number))
+    return stored?.accountId === '' && isSuperduper(request.by) ? stored : own(view, request)
   }
 
   const assertAuthorised = async ({ by, account }: NumberRequest, number: NumberRecord) => {
@@ -123,5 +125,5 @@ export const createNumberBook = ({ store, planning, findAccount }: Tools) => {
     return { set, number: await draft(stored.id, stored, bare), deleted: true }
   }
 
-  return { numbers, standingOf, settle, rewrite, own, assertAuthorised, addRemoval }
+  return { numbers, standingOf, settle, rewrite, own, removable, assertAuthorised, addRemoval }
 }

@@ -34,7 +34,7 @@ const bareFacts = (stored: NumberRecord, state: NumberState, accountId: string):
 
 /** Numbers that their owners give up, or lose. */
 export const createDepartures = ({ clock, settings, features, desk, book, findAccount }: Tools) => {
-  const { settle, own, assertAuthorised, addRemoval } = book
+  const { settle, removable, assertAuthorised, addRemoval } = book
 
   const carrierOf = ({ carrier }: NumberRecord) => desk.of(carrier)
 
@@ -112,7 +112,7 @@ export const createDepartures = ({ clock, settings, features, desk, book, findAc
 
     /** Back to who had reserved it before, or out of the account. */
     async release(view: NumberView, request: Existing): Promise<NumberPlan> {
-      const stored = await own(view, request)
+      const stored = await removable(view, request)
       await assertAuthorised(request, stored)
       if (!isReleasable(stored.state, stored.carrier)) {
         const { releasedState } = await releaseSettings()
@@ -124,7 +124,7 @@ export const createDepartures = ({ clock, settings, features, desk, book, findAc
 
     /** Out of the inventory, whatever its state: the operator's right. */
     async remove(view: NumberView, request: Existing): Promise<NumberPlan> {
-      const stored = await own(view, request)
+      const stored = await removable(view, request)
       if (!isSuperduper(request.by)) throw failure('number_forbidden', {})
       assertFree(stored)
       const set = setOf(request)

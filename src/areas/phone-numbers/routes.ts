@@ -53,13 +53,18 @@ export const phoneNumberRoutes = (tools: Tools): Route[] => {
     number: path.phone_number,
   })
 
-  /** The account's number; the operator may look at those that nobody owns. */
-  const subject = async ({ account, actor, path }: NumberCall) => {
+  const subject = async ({ account, path }: NumberCall) => {
     const number = await numbers.reconcile(path.phone_number)
-    const found = await numbers.findAnywhere(number)
-    const isFree = found?.accountId === '' && isSuperduper(actor)
-    if (!found || !(found.accountId === account.id || isFree)) throw failure('number_not_found', { number })
+    const found = await numbers.find(account.id, number)
+    if (!found) throw failure('number_not_found', { number })
     return found
+  }
+
+  /** The account's number; for the operator also one without owner, which can be created and removed. */
+  const ownOrFree = async (call: NumberCall) => {
+    if (!isSuperduper(call.actor)) return subject(call)
+    const found = await numbers.findAnywhere(await numbers.reconcile(call.path.phone_number))
+    return found?.accountId === '' ? found : subject(call)
   }
 
   const shown = async (number: NumberRecord, { actor }: NumberCall, more: Json = {}): Promise<Answer> => {
@@ -91,7 +96,7 @@ export const phoneNumberRoutes = (tools: Tools): Route[] => {
   const creating = {
     ...changing,
     fails: ['number_exists', ...stateFailures, ...fieldFailures, ...carrierFailures] as const,
-    again: async (call: NumberCall) => shown(await subject(call), call),
+    again: async (call: NumberCall) => shown(await ownOrFree(call), call),
   }
 
   return [
@@ -160,7 +165,7 @@ export const phoneNumberRoutes = (tools: Tools): Route[] => {
       summary: 'Release a phone number; `hard` removes it, for operators',
       allow: accountMember,
       query: { hard: 'true removes the number from the inventory; operators only' },
-      subject,
+      subject: ownOrFree,
       answers: PhoneNumberRecord,
       fails: [...stateFailures, ...carrierFailures],
       run: async (call) => {
