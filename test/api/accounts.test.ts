@@ -57,7 +57,10 @@ describeAnyEngine('creating an account', (engine) => {
 
   it('puts it below the caller, or below the account in the path', async () => {
     const own = (await world.ada.put('/v2/accounts', { name: freshName() })).data
-    const below = (await world.ross.put(world.acme.path, { name: freshName() })).data
+    const made = await world.ross.put(world.acme.path, { name: freshName() })
+    const below = made.data
+    const ofAlias = await world.ross.put('/v2/account', { name: freshName() })
+    for (const { headers, data } of [made, ofAlias]) expect(headers.location).toBe(`/v2/accounts/${data.id}`)
     const { data } = await world.ross.get(`${world.acme.path}/children`)
     const ids = data.map(({ id }: Json) => id)
     expect(ids).toEqual(expect.arrayContaining([own.id, below.id]))

@@ -192,7 +192,7 @@ describeEngines('an Idempotency-Key while the store fails', (engine) => {
         const { data } = await world.ross.get(`${account.path}/transactions/${again.data.id}`)
         expect(again.data).toEqual(data)
         expect(data.status).toBe('completed')
-        expect(again.headers.location).toBe(`${wish.path}/${data.id}`)
+        expect(again.headers.location).toBe(`${account.path}/transactions/${data.id}`)
       }
       expect(await total(account)).toBe(0)
     })

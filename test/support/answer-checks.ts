@@ -189,17 +189,30 @@ const fileMistake = (route: Route | undefined, { headers, status }: Answer) => {
   return status < 300 && fits ? undefined : `${status} with content type ${type}, which is not declared`
 }
 
+const isCreation = ({ status }: Answer) => status >= 200 && status < 300
+
 /** A judge of answers for the given routes: throws when one breaks what holds for all. */
 export const createAnswerChecks = (routes: readonly Route[]) => {
   const router = createRouter(routes)
 
+  const routeAt = (path: string, method: Method): Route | undefined => {
+    const segments = segmentsOf(path) ?? []
+    const full = segments[1] === 'account' ? ['v2', 'accounts', 'own', ...segments.slice(2)] : segments
+    const match = router.find(full)
+    return match && routeOf(match, method)?.route
+  }
+
   const routeFor = (raw: RawRequest): Route | undefined => {
     const { verb } = wordsOf(raw)
     const method = raw.method === 'POST' && typeof verb === 'string' ? verb.toUpperCase() : raw.method
-    const segments = segmentsOf(raw.path.split('?')[0] as string) ?? []
-    const full = segments[1] === 'account' ? ['v2', 'accounts', 'own', ...segments.slice(2)] : segments
-    const match = router.find(full)
-    return match && routeOf(match, method as Method)?.route
+    return routeAt(raw.path.split('?')[0] as string, method as Method)
+  }
+
+  /** `Location` of what was created is the path of a route that reads it. */
+  const locationMistake = (answer: Answer) => {
+    const { location } = answer.headers
+    if (location === undefined || !isCreation(answer) || routeAt(String(location), 'GET')) return undefined
+    return `no route reads Location ${location}`
   }
 
   const mistakes = (raw: RawRequest, answer: Answer): (string | false | undefined)[] => {
@@ -215,6 +228,7 @@ export const createAnswerChecks = (routes: readonly Route[]) => {
     const hidden = privateKeys(answer.data)
     return [
       ...general,
+      locationMistake(answer),
       hidden.length > 0 && `private keys: ${hidden.join(', ')}`,
       route ? dataMistake(route, answer, has('fields') || has('full_docs')) : 'success without a route',
     ]

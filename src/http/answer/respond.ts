@@ -3,6 +3,7 @@ import { Failure, isOutage } from '../../lib/failure.ts'
 import { iconTypes, imageTypes } from '../../lib/image-type.ts'
 import { describeError } from '../../lib/log.ts'
 import type { Exchange } from '../exchange.ts'
+import { routeOf } from '../judge/router.ts'
 import { outlastsAnswer } from '../wire/refused-body.ts'
 import { Answer, FileAnswer, ListAnswer, RowsAnswer, StreamAnswer } from './answers.ts'
 import { type EnvelopeParts, envelopeOf, envelopeTail } from './envelope.ts'
@@ -33,9 +34,23 @@ const withoutLastSlashes = (path: string) => {
   return path.slice(0, end)
 }
 
-const location = (exchange: Exchange, id: string): Headers => ({
-  location: `${withoutLastSlashes(exchange.path)}/${id}`,
-})
+/**
+ * The path of a record that was created: below the path of the request, next to it (a sub-account is created at the path
+ * of its parent, a payment at `transactions/sale`), or below the account (devices of a user).
+ */
+const location = ({ frame, path, segments }: Exchange, id: string): Headers => {
+  const isRead = (place: readonly string[]) => {
+    const match = frame.router.find(place)
+    return match !== undefined && routeOf(match, 'GET') !== undefined
+  }
+  if (isRead([...segments, id])) return { location: `${withoutLastSlashes(path)}/${id}` }
+  const others = [
+    [...segments.slice(0, -1), id],
+    [...segments.slice(0, 3), ...segments.slice(-1), id],
+  ]
+  const place = others.find(isRead)
+  return place ? { location: `/${place.map(encodeURIComponent).join('/')}` } : {}
+}
 
 async function* largeAnswer(exchange: Exchange, { data, ...rest }: EnvelopeParts): Pieces {
   const print = wantsPretty(exchange) ? createPrettyPrinter() : (text: string) => text
