@@ -38,6 +38,7 @@ import { kazoo } from './upgrades/0035-kazoo.ts'
 import { kazooKept } from './upgrades/0036-kazoo-kept.ts'
 import { chargesOfRequests } from './upgrades/0037-charges-of-requests.ts'
 import { hostNames } from './upgrades/0038-host-names.ts'
+import { accountNames } from './upgrades/0039-account-names.ts'
 
 export interface Dialect {
   /** A text column that is compared and ordered by its bytes, alike in both engines. */
@@ -107,6 +108,7 @@ export const upgrades: readonly Upgrade[] = [
   kazooKept,
   chargesOfRequests,
   hostNames,
+  accountNames,
 ]
 
 const pairsOf = (parts: Readonly<Record<string, string>>) =>

@@ -111,6 +111,8 @@ describeAnyEngine('creating an account', (engine) => {
       [{ name: '' }, { name: ['minLength'] }],
       [{ name: 'x'.repeat(129) }, { name: ['maxLength'] }],
       [{ name: 5 }, { name: ['type'] }],
+      [{ name: '--- !?' }, { name: ['invalid'] }],
+      [{ name: '\u093e' }, { name: ['invalid'] }],
       [{ realm: 'abc' }, { realm: ['minLength'] }],
       [{ realm: 'under$core' }, { realm: ['pattern'] }],
       [{ caller_id: { internal: { name: 'x'.repeat(36) } } }, { 'caller_id.internal.name': ['maxLength'] }],
@@ -134,6 +136,13 @@ describeAnyEngine('creating an account', (engine) => {
     )
     expect(both.map(({ status }) => status).sort()).toEqual([201, 400])
     expect(both.find(({ status }) => status === 400)).toBreak({ name: ['unique'] })
+  })
+
+  it('compares names by letters, combining marks and digits, in NFC', async () => {
+    const names = ['राम', 'रमा', 'Zoë & Söhne', '電話 9']
+    for (const name of names) expect(await world.ada.put('/v2/accounts', { name })).toSucceed()
+    for (const name of ['राम.', 'zoe\u0308 so\u0308hne', 'ZOË SÖHNE', '電話9'])
+      expect(await world.refused(() => world.rex.put('/v2/accounts', { name }))).toBreak({ name: ['unique'] })
   })
 
   it('allows a name twice when the operator does', async () => {

@@ -28,6 +28,7 @@ import {
   completeCallerId,
   edgeProblems,
   isInSubtree,
+  isName,
   nameKey,
   publicHalf,
   treeAfterMove,
@@ -40,6 +41,7 @@ import {
   createAccountStore,
   nameClaim,
   nameTaken,
+  nameWithoutLetters,
   realmClaim,
   realmTaken,
   type TreePage,
@@ -117,6 +119,7 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
   }
 
   const nameProblems = async (name: string, own: AccountRecord | undefined): Promise<Problems> => {
+    if (!isName(name) && name !== own?.doc.name) return nameWithoutLetters(name)
     const { ensure_unique_name: isUnique } = await settings.of('crossbar.accounts')
     if (!isUnique || nameKey(name) === nameKey(own?.doc.name ?? '')) return {}
     return isOther(await records.claimant(nameClaim(nameKey(name))), own) ? nameTaken(name) : {}

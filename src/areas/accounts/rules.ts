@@ -32,10 +32,18 @@ export const realmPowerProblems = (
     : { realm: { forbidden: { message: 'Only an admin may change this', cause: 'realm' } } }
 
 /**
- * What of a name counts when names are compared: its letters and digits, lower-cased.
- * "My Co." and "myco" are one name; a name in another script keeps its own letters.
+ * Account names are compared by their letters, combining marks and digits, lower-cased and in NFC: "My Co." and "myco"
+ * are one name, राम and रमा are two. Stored as a claim: another rule needs an upgrade of the store.
  */
-export const nameKey = (name: string) => name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '')
+export const nameKey = (name: string) =>
+  name
+    .normalize('NFC')
+    .toLowerCase()
+    .normalize('NFC')
+    .replace(/[^\p{L}\p{M}\p{N}]/gu, '')
+
+/** Without a letter or digit nothing of a name can be compared. */
+export const isName = (name: string) => /[\p{L}\p{N}]/u.test(name)
 
 /** What of an account is stored as its public half: read-only values are the server's. */
 export const publicHalf = (data: Json): AccountDoc => {

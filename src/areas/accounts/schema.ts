@@ -40,7 +40,12 @@ const Notifications = open({
 })
 
 const fields = {
-  name: must(text(1, 128, { description: 'Unique by its letters a-z and digits' })),
+  name: must(
+    text(1, 128, {
+      description:
+        'Unique by its letters, combining marks and digits of any script, whatever their case; needs a letter or digit',
+    }),
+  ),
   realm: text(4, 253, { pattern: '^[.\\w-]+$', description: 'SIP domain, unique; generated when missing' }),
   ...callFields,
   access_lists: AccessList,

@@ -17,6 +17,10 @@ export const nameTaken = (name: unknown) => ({
   name: { unique: { message: 'Account name already in use', cause: name } },
 })
 
+export const nameWithoutLetters = (name: unknown) => ({
+  name: { invalid: { message: 'A name needs at least one letter or digit', cause: name } },
+})
+
 export const realmTaken = (realm: unknown) => ({
   realm: { unique: { message: 'Account realm already in use', cause: realm } },
 })
