@@ -104,6 +104,13 @@ export const gregorian = (description: string) =>
 export const choice = <const T extends readonly string[]>(values: T, notes?: TSchemaOptions) =>
   Type.Unsafe<T[number]>({ type: 'string', enum: values, ...notes })
 
+const anyCaseKey = 'x-any-case'
+
+/** Marks a `choice` of values in capitals that is also accepted in other case, and stored in capitals. */
+export const anyCase = { [anyCaseKey]: true } as const
+
+export const isAnyCase = (schema: object) => anyCaseKey in schema
+
 export const list = <S extends TSchema>(items: S, notes?: TArrayOptions): TArray<S> =>
   Type.Array(items, notes)
 

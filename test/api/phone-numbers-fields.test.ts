@@ -90,7 +90,7 @@ describeAnyEngine('the public fields of a number', (engine) => {
       { 'e911.postal_code': ['required'], 'e911.region': ['required'], 'e911.street_address': ['required'] },
     ],
     ['a region of three letters', { e911: { ...address, region: 'CAL' } }, { 'e911.region': ['maxLength'] }],
-    ...['U', 'USA', 'XX', 'us'].map((country): [string, Json, Record<string, string[]>] => [
+    ...['U', 'USA', 'XX', 'xx'].map((country): [string, Json, Record<string, string[]>] => [
       `the country ${country}`,
       { e911: { ...address, country } },
       { 'e911.country': ['enum'] },
@@ -189,6 +189,14 @@ describeAnyEngine('the public fields of a number', (engine) => {
     const named = await world.ada.post(path, { e911: { ...address, caller_name: 'Front desk' } })
     expect(named.data.e911.caller_name).toBe('Front desk')
     expect((await world.ada.post(path, {})).data).toEqual({ id: answer.data.id, state: 'in_service' })
+  })
+
+  it('stores a country in capitals, whatever its case was', async () => {
+    const path = await remote()
+    for (const country of ['us', 'Us', 'US']) {
+      const answer = await world.ada.patch(path, { e911: { ...address, country } })
+      expect(answer.data.e911.country).toBe('US')
+    }
   })
 
   it('another carrier drops what it has not got, and is not shown among the fields', async () => {

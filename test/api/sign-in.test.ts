@@ -54,6 +54,9 @@ describeAnyEngine('signing in with a user name and password', (engine) => {
       { account_id: world.acme.id },
       { phone_number: '+14155550100' },
       { phone_number: '4155550100' },
+      { phone_number: '+1 (415) 555-0100' },
+      { phone_number: ' 415.555/0100 ' },
+      { phone_number: '415\u2011555\u20130100' },
     ]
     for (const way of ways)
       expect(await signIn({ credentials: uliDigest, ...way })).toSucceedWith(byName.data)

@@ -7,6 +7,9 @@ import type { NumberState } from './rules.ts'
 /** The states in which calls to a number have somebody to go to. */
 const serving: ReadonlySet<NumberState> = new Set(['in_service', 'port_in', 'port_out', 'reserved'])
 
+/** Blanks, brackets, dots, slashes and dashes only make a number readable; U+2010 to U+2015 and U+2212 are dashes. */
+const withoutFormat = (text: string) => text.replace(/[\s().\-/\u2010-\u2015\u2212]/g, '')
+
 interface Tools {
   numbers: Numbers
   findAccount(id: string): Promise<AccountRecord | undefined>
@@ -37,9 +40,9 @@ export const createNumberIdentity = ({ numbers, findAccount }: Tools) => {
       return { account_id: owner.id, number, ...callFeatures(found.hidden.features) }
     },
 
-    /** The account that signs in with one of its numbers. */
+    /** The account that signs in with one of its numbers, as a person writes it: `+1 (415) 555-0100`. */
     async accountOf(text: string): Promise<AccountRecord | undefined> {
-      const found = await numbers.findAnywhere(await numbers.normalize(text))
+      const found = await numbers.findAnywhere(await numbers.normalize(withoutFormat(text)))
       return found?.accountId && serving.has(found.state) ? findAccount(found.accountId) : undefined
     },
   }

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import { countries } from '../../lib/countries.ts'
 import {
+  anyCase,
   anyObject,
   anyText,
   choice,
@@ -46,7 +47,7 @@ export const E911 = open(
     activated_time: anyText({ description: 'When the provider activated it; set by the server' }),
     callback_cid_number: text(10, 10, { description: 'Number that emergency services call back' }),
     caller_name: text(3, Number.MAX_SAFE_INTEGER, { description: 'Name shown to emergency services' }),
-    country: choice(countries, { description: 'ISO 3166-1 alpha-2, in capitals' }),
+    country: choice(countries, { ...anyCase, description: 'ISO 3166-1 alpha-2; stored in capitals' }),
     delivery_method: choice(['direct', 'three_way', 'security_desk']),
     extended_address: anyText({ description: 'Suite, floor and the like' }),
     latitude: text(0, 11, { description: 'WGS84' }),

@@ -3,6 +3,7 @@ import { fullFormats } from 'ajv-formats/dist/formats.js'
 import type { Static, TSchema } from 'typebox'
 import type { Problems } from '../../lib/failure.ts'
 import type { Handover, Json } from '../../lib/json.ts'
+import { isAnyCase } from '../../lib/schema.ts'
 import { isTimezone } from '../../lib/timezones.ts'
 import { isEmailAddress } from '../../mail/email-address.ts'
 import { copyJson, isExactNumber, type JsonCopy, takeJson } from './json-copy.ts'
@@ -87,12 +88,13 @@ const firstDefined = <T>(items: readonly T[], pick: (item: T) => unknown) => {
 }
 
 /** What a text stands for where something else is wanted, if anything. */
-const castOf = ({ keyword, data, params, propertyName }: ErrorObject) => {
+const castOf = ({ keyword, data, params, propertyName, parentSchema = {} }: ErrorObject) => {
   if (typeof data !== 'string' || data.length > 40 || propertyName !== undefined) return undefined
   if (keyword === 'type') return firstDefined([params.type].flat(), (type) => castText[type]?.(data))
   if (keyword !== 'enum') return undefined
-  return params.allowedValues.find(
-    (allowed: unknown) => typeof allowed !== 'string' && String(allowed) === data,
+  const inCapitals = isAnyCase(parentSchema) ? data.toUpperCase() : undefined
+  return params.allowedValues.find((allowed: unknown) =>
+    typeof allowed === 'string' ? allowed === inCapitals : String(allowed) === data,
   )
 }
 
