@@ -116,6 +116,15 @@ const groupIn = (program: Command, args: readonly string[]): Command | undefined
   return found && found.commands.length > 0 ? found : undefined
 }
 
+/** Prints the reason of an error that the operator can remove, which a command has left to its caller. */
+const failed = async (error: unknown) => {
+  const { reasonOf } = await import('./refusals.ts')
+  const reason = reasonOf(error)
+  if (reason === undefined) throw error
+  process.stderr.write(`crosspoint: ${reason}\n`)
+  return status.failed
+}
+
 /** Runs a command line; answers with the status that the process ends with. */
 export const runProgram = async (args: readonly string[]): Promise<number> => {
   let ended: number = status.done
@@ -130,7 +139,7 @@ export const runProgram = async (args: readonly string[]): Promise<number> => {
     else await program.parseAsync(asked, { from: 'user' })
     return ended
   } catch (error) {
-    if (!(error instanceof CommanderError)) throw error
+    if (!(error instanceof CommanderError)) return await failed(error)
     return error.exitCode === 0 ? status.done : status.misused
   }
 }

@@ -4,7 +4,7 @@ import { Refusal } from '../storage/saved-store.ts'
 import { status } from './statuses.ts'
 
 /** What a person can do something about; undefined of faults of the program. */
-const reasonOf = (error: unknown): string | undefined => {
+export const reasonOf = (error: unknown): string | undefined => {
   if (error instanceof ConfigError) return `the settings are wrong:\n  ${error.mistakes.join('\n  ')}`
   // No room, no rights, no server: those of the system and of databases have a code.
   return error instanceof Refusal || typeof codeOf(error) === 'string' ? messageOf(error) : undefined

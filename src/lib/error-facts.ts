@@ -11,3 +11,9 @@ export const messageOfReading = (error: unknown) =>
 /** The code of a system's or a database's error: ENOENT, 42P01. */
 export const codeOf = (error: unknown): unknown =>
   error instanceof Error && 'code' in error ? error.code : undefined
+
+/** The error, with a message that names the path that it is about: those of SQLite and of reading a directory do not. */
+export const namingPath = (path: string, error: unknown): unknown => {
+  if (error instanceof Error && !error.message.includes(path)) error.message = `${path}: ${error.message}`
+  return error
+}

@@ -1,4 +1,5 @@
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync, type DatabaseSyncOptions } from 'node:sqlite'
+import { namingPath } from '../lib/error-facts.ts'
 
 // The log is written back to the file when it holds 32 MB: rarer than usual, so that pages which many commits touch
 // are written back once. What a row held before is overwritten with zeros, where its page is written anyway.
@@ -21,19 +22,28 @@ const pause = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0,
 
 const isLocked = (error: unknown) => error instanceof Error && /database is locked/.test(error.message)
 
+/** Opens the file; an error names it. */
+export const openFile = (file: string, options: DatabaseSyncOptions = {}): DatabaseSync => {
+  try {
+    return new DatabaseSync(file, options)
+  } catch (error) {
+    throw namingPath(file, error)
+  }
+}
+
 /**
  * Opens the file as every connection that writes does: write-ahead log, every commit synced to disk.
  * Of processes that start at once on a new file one switches the log on; SQLite lets the others fail at that without
  * waiting, so they try again.
  */
 export const openDurable = (file: string): DatabaseSync => {
-  const connection = new DatabaseSync(file)
+  const connection = openFile(file)
   for (let attempt = 1; ; attempt += 1) {
     try {
       connection.exec(durable)
       return connection
     } catch (error) {
-      if (!isLocked(error) || attempt === attempts) throw error
+      if (!isLocked(error) || attempt === attempts) throw namingPath(file, error)
       pause()
     }
   }
