@@ -209,9 +209,23 @@ const ordersBeside = (seat: Seat): Order[] =>
     return received ? [orderOf(other, received.message)] : []
   })
 
+// Without a write for this time, in ms, the log is written back to the file: a copy of the file alone is complete then.
+const idleMs = 500
+
+const writeBack = () => {
+  try {
+    prepared('PRAGMA wal_checkpoint(PASSIVE)').get()
+  } catch {
+    // A full disk: the log still has everything, and the next pause tries again.
+  }
+}
+
+const idle = setTimeout(writeBack, idleMs).unref()
+
 const carryOut = (first: Order) => {
   const orders = [first, ...ordersBeside(first.seat)]
   const outcomes = run(orders.flatMap(({ tasks }) => tasks))
+  idle.refresh()
   let at = 0
   const settled = orders.map((order) => {
     const own = outcomes.slice(at, at + order.tasks.length)
