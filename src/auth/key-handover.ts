@@ -12,7 +12,7 @@ import { type Author, ChangeSet, systemScope } from '../storage/change-set.ts'
 import { createCollection } from '../storage/collection.ts'
 import { cacheKey } from '../storage/db.ts'
 import type { Store } from '../storage/store.ts'
-import { dropServerKey, fingerprintOf, keepServerKey, newServerKey, readServerKey } from './keyring.ts'
+import { dropUndeclaredKey, fingerprintOf, keepServerKey, newServerKey, readServerKey } from './keyring.ts'
 
 // The server's key never stands in the database in clear. A process that joins a store on another machine writes
 // down a public key; a process that has the server's key encrypts it to that; nobody else can read the answer.
@@ -115,7 +115,7 @@ export const isKeyOf = async (store: Store, key: Buffer): Promise<boolean | unde
   return identity && identity.doc.fingerprint === fingerprintOf(key)
 }
 
-/** Declares the store's key. False when another process has declared one. */
+/** Declares the store's key, unless another process has declared one. */
 const declareIdentity = async (store: Store, key: Buffer) => {
   const { identities } = collections(store)
   const set = new ChangeSet(author)
@@ -123,11 +123,9 @@ const declareIdentity = async (store: Store, key: Buffer) => {
   identities.insert(set, identities.draft(systemScope, { doc, hidden: {} }, identityId))
   try {
     await store.commit(set)
-    return true
   } catch (error) {
     await store.fence()
-    if (await identityOf(store)) return false
-    throw error
+    if (!(await identityOf(store))) throw error
   }
 }
 
@@ -136,22 +134,24 @@ const declareIdentity = async (store: Store, key: Buffer) => {
  * server of the same store. Refuses a key that is not the store's.
  */
 export const obtainServerKey = async (store: Store, dataDir: string): Promise<Buffer> => {
+  // Read first: another process of this directory removes it when `server.key` is there.
+  const undeclared = readServerKey(dataDir, 'undeclared.key')
   const own = readServerKey(dataDir)
   const identity = await identityOf(store)
   if (!identity) {
     // On disk before it is declared: a declared key that was lost would make the store useless.
-    const key = keepServerKey(dataDir, own ?? newServerKey())
-    if (await declareIdentity(store, key)) return key
-    const declared = await identityOf(store)
-    if (!own && declared?.doc.fingerprint !== fingerprintOf(key)) dropServerKey(dataDir)
+    const key = own ?? keepServerKey(dataDir, undeclared ?? newServerKey(), 'undeclared.key')
+    await declareIdentity(store, key)
     return obtainServerKey(store, dataDir)
   }
   const { fingerprint } = identity.doc
   if (!own) {
-    keepServerKey(dataDir, await askForKey(store, dataDir, fingerprint))
+    const isDeclared = undeclared !== undefined && fingerprintOf(undeclared) === fingerprint
+    keepServerKey(dataDir, isDeclared ? undeclared : await askForKey(store, dataDir, fingerprint))
     return obtainServerKey(store, dataDir)
   }
   if (fingerprintOf(own) !== fingerprint) throw refusal(dataDir)
+  if (undeclared) dropUndeclaredKey(dataDir)
   return own
 }
 

@@ -17,7 +17,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { codeOf } from '../lib/error-facts.ts'
+import { codeOf, namingPath } from '../lib/error-facts.ts'
 import { randomHex, randomKey } from '../lib/ids.ts'
 
 /** Encrypts what has to be readable again but must mean nothing to a thief of the database. */
@@ -33,18 +33,21 @@ const keyBytes = 32
 const nonceBytes = 12
 const tagBytes = 16
 
-const fileOf = (dataDir: string) => join(dataDir, 'keys', 'server.key')
+/** A key that the store does not know yet has another name: `keys/server.key` is always the key of a store. */
+type KeyFile = 'server.key' | 'undeclared.key'
+
+const fileOf = (dataDir: string, name: KeyFile) => join(dataDir, 'keys', name)
 
 /** The server's key as `keys/server.key` of the data directory holds it; undefined when there is none yet. */
-export const readServerKey = (dataDir: string): Buffer | undefined => {
-  const file = fileOf(dataDir)
+export const readServerKey = (dataDir: string, name: KeyFile = 'server.key'): Buffer | undefined => {
+  const file = fileOf(dataDir, name)
   try {
     const key = Buffer.from(readFileSync(file, 'utf8').trim(), 'hex')
     if (key.length !== keyBytes) throw new Error(`${file} does not hold ${keyBytes} bytes in hex`)
     return key
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined
-    throw error
+    throw namingPath(file, error)
   }
 }
 
@@ -61,8 +64,8 @@ const syncDirectory = (directory: string) => {
  * Keeps a key for the next start, and returns the one that is kept: of processes that start at once, the first one's.
  * The file takes its name when it is written whole, so that neither another process nor a power loss finds a part.
  */
-export const keepServerKey = (dataDir: string, key: Buffer): Buffer => {
-  const file = fileOf(dataDir)
+export const keepServerKey = (dataDir: string, key: Buffer, name: KeyFile = 'server.key'): Buffer => {
+  const file = fileOf(dataDir, name)
   const draft = `${file}.${randomHex(8)}`
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   writeFileSync(draft, `${key.toString('hex')}\n`, { mode: 0o600, flag: 'wx', flush: true })
@@ -74,13 +77,14 @@ export const keepServerKey = (dataDir: string, key: Buffer): Buffer => {
     rmSync(draft)
   }
   syncDirectory(dirname(file))
-  const kept = readServerKey(dataDir)
+  const kept = readServerKey(dataDir, name)
   if (!kept) throw new Error(`${file} is gone`)
   return kept
 }
 
-/** Forgets a key that no store knows. */
-export const dropServerKey = (dataDir: string) => rmSync(fileOf(dataDir))
+/** Removes the key that the store does not know, or that has become `keys/server.key`. */
+export const dropUndeclaredKey = (dataDir: string) =>
+  rmSync(fileOf(dataDir, 'undeclared.key'), { force: true })
 
 export const newServerKey = () => randomKey(keyBytes)
 

@@ -9,6 +9,7 @@ import { createDesk, Refused } from './demo/desk.ts'
 import { createPast } from './demo/past.ts'
 import { chanceOfStory, daysOfStory, tellStory } from './demo/story.ts'
 import type { Stage } from './demo/tree.ts'
+import { checkForMissingStore } from './missing-store.ts'
 import { createProgress } from './progress.ts'
 
 /** Something that the person at the terminal has to put right: nothing has been changed. */
@@ -113,6 +114,7 @@ const perform = async (options: DemoOptions): Promise<Result> => {
   process.umask(0o077)
   // Mail of the story goes to the outbox.
   const config: Config = { ...environment, host: '127.0.0.1', port: 0, smtpUrl: undefined }
+  await checkForMissingStore(environment)
   const past = createPast(systemClock.now(), daysOfStory)
   const log = createCommandLog(config, 'error')
   const server = await startServer(config, { clock: past, log }, { timeOfDay: systemClock })

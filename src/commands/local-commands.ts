@@ -7,7 +7,10 @@ export const addServe = (program: Command, run: Run) =>
   program
     .command('serve')
     .description('run the server in the foreground; serve --help lists its settings')
-    .action(() => run(async () => (await import('./serve.ts')).serve.run([])))
+    .option('--new', 'start an empty store although the data directory has the key of an older one')
+    .action(({ new: isNew }: { new?: boolean }) =>
+      run(async () => (await import('./serve.ts')).serve.run(isNew ? ['--new'] : [])),
+    )
 
 const usualCalls = 50_000
 const mostCalls = 5_000_000

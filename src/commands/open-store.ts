@@ -8,6 +8,7 @@ import { openPostgres } from '../storage/postgres.ts'
 import { openSqlite } from '../storage/sqlite.ts'
 import { createStore, type Store } from '../storage/store.ts'
 import { upgradeStorage } from '../storage/upgrades.ts'
+import { checkForMissingStore } from './missing-store.ts'
 
 interface OpenStore {
   store: Store
@@ -19,6 +20,7 @@ const cacheBytes = 16_000_000
 
 /** The store that the settings name, for commands that do their work beside a running server or without one. */
 export const openStore = async (config: Config, clock: Clock): Promise<OpenStore> => {
+  await checkForMissingStore(config)
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
   const db = config.databaseUrl
     ? openPostgres(config.databaseUrl, { connections: config.databaseConnections })

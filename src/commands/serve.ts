@@ -9,13 +9,18 @@ import { createLog, describeError, type Log } from '../lib/log.ts'
 import { threadsByCores } from '../threads/by-cores.ts'
 import type { HttpThreads } from '../threads/http-threads.ts'
 import { boundOldGeneration } from './heap-bounds.ts'
+import { checkForMissingStore } from './missing-store.ts'
 import { openSignIn, removeSignIn } from './sign-in-page.ts'
 
 const help = () =>
   [
-    'Usage: crosspoint serve',
+    'Usage: crosspoint serve [--new]',
     '',
-    'Runs the server in the foreground. Settings (environment):',
+    'Runs the server in the foreground.',
+    '',
+    '  --new                        starts an empty store although the data directory has the key of an older one',
+    '',
+    'Settings (environment):',
     '',
     ...settingsTable.map(
       ({ name, fallback, meaning }) =>
@@ -122,6 +127,11 @@ const run = async (args: readonly string[]): Promise<number> => {
     process.stdout.write(help())
     return 0
   }
+  const unknown = args.find((arg) => arg !== '--new')
+  if (unknown !== undefined) {
+    process.stderr.write(`crosspoint: unknown argument ${unknown}\n${help()}`)
+    return 2
+  }
   const config = readSettings()
   if (!config) return 2
   // Everything this process writes is for its own user: store, keys, outbox.
@@ -132,6 +142,8 @@ const run = async (args: readonly string[]): Promise<number> => {
   for (const stranger of strangers()) log.write('warn', stranger)
   const { first, again } = hearEnding()
   try {
+    const unused = await checkForMissingStore(config, { isNew: args.includes('--new') })
+    if (unused !== undefined) log.write('warn', unused)
     const { server, threads } = await startThreads(config, log)
     boundOldGeneration()
     removeSignIn(config.dataDir)

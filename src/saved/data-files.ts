@@ -15,7 +15,7 @@ const isWanted = (name: string) =>
   folders.some((folder) => name.startsWith(`${folder}/`)) || certificates.test(name)
 
 // Keys and mails take their names when they are written whole; until then they have others.
-const isDraft = (name: string) => /^keys\/.*\.key\.[0-9a-f]+$|\.eml\.part$/.test(name)
+const isDraft = (name: string) => /^keys\/(?:.*\.key\.[0-9a-f]+|undeclared\.key)$|\.eml\.part$/.test(name)
 
 const namesIn = (dataDir: string) =>
   readdirSync(dataDir, { withFileTypes: true, recursive: true })

@@ -5,7 +5,7 @@ import { isDistributed } from './distribution/commits.ts'
 import { createServers } from './postgres-servers.ts'
 import { checkTool, type PostgresPlace, startTool } from './postgres-tools.ts'
 import { evenPieces, Refusal, type StoreCopy } from './saved-store.ts'
-import { countsOf, standingOf } from './standing.ts'
+import { countsOf, isSetUp, standingOf } from './standing.ts'
 import type { Run } from './upgrades.ts'
 
 const tableNames = `SELECT c.relname AS name, current_schema() AS schema FROM pg_class c
@@ -119,6 +119,16 @@ export const upgradeOfPostgres = async (url: string): Promise<number> => {
   const client = await connectTo(url)
   try {
     return requireStore((await lookInto(runnerOn(client))).upgrade)
+  } finally {
+    await client.end()
+  }
+}
+
+export const isPostgresSetUp = async (url: string): Promise<boolean> => {
+  const client = await connectTo(url)
+  try {
+    const run = runnerOn(client)
+    return await isSetUp(run, await lookInto(run))
   } finally {
     await client.end()
   }

@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs'
 import { type FileHandle, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
+import { namingPath } from '../lib/error-facts.ts'
 import type { Row } from './db.ts'
 import { pieceBytes, Refusal, type StoreCopy } from './saved-store.ts'
-import { countsOf, type StoreTables, standingOf } from './standing.ts'
+import { openFile } from './sqlite-open.ts'
+import { countsOf, isSetUp, type StoreTables, standingOf } from './standing.ts'
 import type { Run } from './upgrades.ts'
 
 const tableNames = `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name`
@@ -15,11 +17,13 @@ const runnerOn =
     connection.prepare(sql).all() as Row[]
 
 const lookInto = async <T>(file: string, look: (run: Run, found: StoreTables) => Promise<T>) => {
-  const connection = new DatabaseSync(file, { readOnly: true })
+  const connection = openFile(file, { readOnly: true })
   try {
     const run = runnerOn(connection)
     const names = (await run(tableNames)).map(({ name }) => String(name))
     return await look(run, await standingOf(run, names))
+  } catch (error) {
+    throw namingPath(file, error)
   } finally {
     connection.close()
   }
@@ -33,12 +37,21 @@ export const upgradeOfSqlite = async (file: string): Promise<number> => {
   return upgrade
 }
 
+export const isSqliteSetUp = async (file: string): Promise<boolean> =>
+  existsSync(file) && lookInto(file, isSetUp)
+
+export const accountsInSqlite = async (file: string): Promise<number> => {
+  if (!(await isSqliteSetUp(file))) return 0
+  const count = "SELECT count(*) AS count FROM records WHERE kind = 'account'"
+  return lookInto(file, async (run) => Number((await run(count))[0]?.count))
+}
+
 /**
  * Copies the file within one read transaction, which hinders no writer: its online backup begins anew whenever another
  * process writes. What was deleted is not in the copy.
  */
 const copyTo = (file: string, copy: string) => {
-  const connection = new DatabaseSync(file)
+  const connection = openFile(file)
   try {
     connection.exec('PRAGMA busy_timeout = 5000; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000')
     connection.prepare('VACUUM INTO ?').run(copy)

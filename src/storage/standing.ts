@@ -23,3 +23,8 @@ export const countsOf = async (run: Run, names: readonly string[]): Promise<Reco
   }
   return counts
 }
+
+/** Whether a server has set the store up: it has declared its key. */
+export const isSetUp = async (run: Run, { upgrade }: StoreTables): Promise<boolean> =>
+  upgrade !== undefined &&
+  (await run("SELECT id FROM records WHERE account_id = 'system' AND kind = 'server_key' LIMIT 1")).length > 0

@@ -26,9 +26,15 @@ const newDirectory = () => mkdtempSync(join(tmpdir(), 'crosspoint-'))
 interface StartOptions {
   /** No file that the server writes becomes larger than this number of blocks of the shell's `ulimit -f`. */
   largestFileBlocks?: number
+  /** Of `serve`. */
+  args?: readonly string[]
 }
 
-const start = async (environment: Environment, dataDir: string, largestFileBlocks: number | undefined) => {
+const start = async (
+  environment: Environment,
+  dataDir: string,
+  { largestFileBlocks, args = [] }: StartOptions = {},
+) => {
   const env: Environment = {
     ...process.env,
     CROSSPOINT_PORT: '0',
@@ -41,7 +47,7 @@ const start = async (environment: Environment, dataDir: string, largestFileBlock
     NODE_OPTIONS: nodeOptions(environment.NODE_OPTIONS),
   }
   const limit = largestFileBlocks === undefined ? '' : `ulimit -f ${largestFileBlocks};`
-  const command = ['-c', `${limit} exec "$0" "$@"`, process.execPath, program, 'serve']
+  const command = ['-c', `${limit} exec "$0" "$@"`, process.execPath, program, 'serve', ...args]
   const child = spawn('/bin/sh', command, { env, stdio: ['ignore', 'pipe', 'pipe'] })
   // After it, all that the process has printed is here.
   const closed = new Promise<number | null>((resolve) => child.once('close', resolve))
@@ -78,7 +84,7 @@ const start = async (environment: Environment, dataDir: string, largestFileBlock
 const firstStart = async () => {
   const dataDir = newDirectory()
   process.once('exit', () => rmSync(dataDir, { recursive: true, force: true }))
-  const server = await start({ CROSSPOINT_DATABASE_URL: undefined }, dataDir, undefined)
+  const server = await start({ CROSSPOINT_DATABASE_URL: undefined }, dataDir)
   const code = await server.end()
   if (code !== 0) throw new Error(`the first start ended with ${code}:\n${server.errors()}`)
   return dataDir
@@ -110,10 +116,10 @@ const isUsualFirstStart = (environment: Environment, dataDir: string) => {
 export const startServerProcess = async (
   environment: Environment = {},
   dataDir = newDirectory(),
-  { largestFileBlocks }: StartOptions = {},
+  options: StartOptions = {},
 ): Promise<ServerProcess> => {
   if (isUsualFirstStart(environment, dataDir)) await copyFirstStart(dataDir)
-  return start(environment, dataDir, largestFileBlocks)
+  return start(environment, dataDir, options)
 }
 
 export const removeDataDir = (server: ServerProcess) =>

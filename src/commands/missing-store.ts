@@ -1,0 +1,50 @@
+// A store that was lost, or is somewhere else than the settings name, looks like one that was never begun.
+import { join } from 'node:path'
+import { readServerKey } from '../auth/keyring.ts'
+import type { Config } from '../config/config.ts'
+import { hostIn } from '../lib/postgres-url.ts'
+import { isPostgresSetUp } from '../storage/postgres-dump.ts'
+import { Refusal } from '../storage/saved-store.ts'
+import { accountsInSqlite, isSqliteSetUp } from '../storage/sqlite-copy.ts'
+
+type Place = Pick<Config, 'dataDir' | 'databaseUrl'>
+
+const storeFile = ({ dataDir }: Place) => join(dataDir, 'crosspoint.db')
+
+const isEmpty = async (place: Place) => {
+  const { databaseUrl } = place
+  if (databaseUrl === undefined) return !(await isSqliteSetUp(storeFile(place)))
+  // The server reports a database that does not respond when it connects itself.
+  return !(await isPostgresSetUp(databaseUrl).catch(() => true))
+}
+
+/** The embedded store that an empty database leaves unused. */
+const unusedStore = async (place: Place) => {
+  if (place.databaseUrl === undefined) return undefined
+  const accounts = await accountsInSqlite(storeFile(place))
+  if (accounts === 0) return undefined
+  return `The accounts of ${storeFile(place)} (${accounts}) are not in the database. To copy them, run \`crosspoint move --to postgres://...\` without CROSSPOINT_DATABASE_URL`
+}
+
+/**
+ * Refuses to begin an empty store next to the key of an older one, unless `isNew` is set. Returns a warning if an empty
+ * database is about to replace an embedded store.
+ */
+export const checkForMissingStore = async (
+  place: Place,
+  { isNew = false } = {},
+): Promise<string | undefined> => {
+  if (!(await isEmpty(place))) return undefined
+  const unused = await unusedStore(place)
+  const key = readServerKey(place.dataDir)
+  if (!key || isNew) return unused
+  const { databaseUrl } = place
+  const store = databaseUrl === undefined ? storeFile(place) : `the database at ${hostIn(databaseUrl)}`
+  const file = `Restore a backup (move ${storeFile(place)} away first), or copy the store with its crosspoint.db-wal`
+  throw new Refusal(
+    `${join(place.dataDir, 'keys', 'server.key')} is the key of a store, but ${store} is empty. ${[
+      unused ?? (databaseUrl === undefined ? file : 'Restore a backup, or correct CROSSPOINT_DATABASE_URL'),
+      'To start an empty store on purpose, run `crosspoint serve --new`',
+    ].join('. ')}`,
+  )
+}
