@@ -208,6 +208,23 @@ describe('the record of a leg', () => {
     })
   })
 
+  it('has the callee of the leg that it originated, never the caller', () => {
+    const calleeOf = (originatee: Json) => {
+      const profiles = { originatee_caller_profiles: [{ uuid: 'b', ...originatee }] }
+      const caller_profile = { caller_id_name: 'Uli', caller_id_number: '1002', originatee: profiles }
+      const { callee_id_name: name, callee_id_number: number } = recordOf(
+        {},
+        { callflow: [{ caller_profile }] },
+      )
+      return [name, number]
+    }
+    const caller = { caller_id_name: 'Uli', caller_id_number: '1002' }
+    expect(calleeOf(caller)).toEqual([undefined, undefined])
+    expect(calleeOf({ ...caller, destination_number: '1001' })).toEqual([undefined, '1001'])
+    const callee = { callee_id_name: 'Ada', callee_id_number: '1009' }
+    expect(calleeOf({ ...caller, ...callee, destination_number: '1001' })).toEqual(['Ada', '1009'])
+  })
+
   it('belongs to the leg that originated it, unless it names its interaction', () => {
     const joinsOf = (variables: Json) => switchLegOf({ variables }).joins
     expect(joinsOf({ uuid: 'b', originating_leg_uuid: 'a' })).toEqual({ callId: 'a', transferred: [] })

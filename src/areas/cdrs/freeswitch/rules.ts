@@ -85,6 +85,15 @@ const addressesOf = ({ first }: Reader) => ({
   user_agent: first('sip_user_agent'),
 })
 
+/** Who was called, by the profile of the other leg: the caller id of an originatee is that of the caller. */
+const calledInProfile = ({ originator, originatee }: Reader, part: 'name' | 'number') => {
+  if (originator.uuid !== undefined) return textOf(originator[`caller_id_${part}`])
+  return (
+    textOf(originatee[`callee_id_${part}`]) ??
+    (part === 'number' ? textOf(originatee.destination_number) : undefined)
+  )
+}
+
 const calledPart = (reader: Reader, part: 'name' | 'number') => {
   const { first, profile } = reader
   const isOutbound = directionOf(reader) === 'outbound'
@@ -92,7 +101,7 @@ const calledPart = (reader: Reader, part: 'name' | 'number') => {
     (isOutbound ? first(`origination_callee_id_${part}`) : undefined) ??
     first(`effective_callee_id_${part}`) ??
     textOf(profile[`callee_id_${part}`]) ??
-    textOf(otherProfile(reader).profile[`caller_id_${part}`])
+    calledInProfile(reader, part)
   )
 }
 
