@@ -15,3 +15,7 @@ export type Handover = 'lent' | 'given' | 'given with sound texts'
 
 /** A container this deep inside others is refused: no record needs it, and recursion must stay bounded. */
 export const maxDepth = 64
+
+/** A number holds larger integers only approximately, and JSON has no infinite numbers. */
+export const isExactNumber = (value: number) =>
+  Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value)

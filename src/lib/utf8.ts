@@ -27,8 +27,8 @@ export const percentDecoded = (text: string, place: TextPlace): string =>
   eachEncodedRun(text, (bytes) => utf8Text(bytes, place))
 
 /**
- * The text of bytes in which a replacement character stands for bytes that are not UTF-8. Only for the call records that
- * a FreeSWITCH posts: it does not send a refused record again, and a call must not be lost because of a caller's name.
+ * The text of bytes with a replacement character instead of each byte that is not UTF-8. Only for call records: a call must
+ * not be lost because of a caller's name.
  */
 export const lossyUtf8Text = (bytes: Buffer): string => bytes.toString('utf8')
 

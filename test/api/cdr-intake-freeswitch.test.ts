@@ -73,7 +73,8 @@ describeAnyEngine('A FreeSWITCH that posts call detail records', (engine) => {
 
   const accepted = { status: 200, body: { status: 'accepted' } }
   const duplicate = { status: 200, body: { status: 'duplicate' } }
-  const ignored = { status: 200, body: { status: 'ignored' } }
+  const ignored = (reason: string) => ({ status: 200, body: { status: 'ignored', reason } })
+  const strange = ignored('no account ID, account code, domain or address of the leg belongs to an account')
 
   it('has the leg stored, field by field', async () => {
     const leg = fresh('inbound')
@@ -214,20 +215,20 @@ describeAnyEngine('A FreeSWITCH that posts call detail records', (engine) => {
     const broken = { variables: { uuid: '' } }
     const answers = await Promise.all([...legs.map((leg) => postLeg(leg)), postLeg(broken)])
     expect(answers.slice(0, 40).every(({ body }) => body.status === 'accepted')).toBe(true)
-    expect(answers[40]).toEqual(ignored)
+    expect(answers[40]).toEqual(strange)
   })
 
-  it('is told in 2xx that a leg of no account is not stored', async () => {
-    const strange = {
+  it('gets a 2xx with the reason for a leg of no account, which is not stored', async () => {
+    const elsewhere = {
       domain_name: 'elsewhere.test',
       sip_from_uri: '100@192.0.2.1',
       sip_to_uri: '9011@192.0.2.10',
       sip_req_uri: '9011@192.0.2.10',
       accountcode: '100',
     }
-    expect(await world.unchanged(() => postLeg(fresh('fax', strange)))).toEqual(ignored)
+    expect(await world.unchanged(() => postLeg(fresh('fax', elsewhere)))).toEqual(strange)
     const unknown = { 'ecallmgr_Account-ID': '0'.repeat(32) }
-    expect(await world.unchanged(() => postLeg(fresh('inbound', unknown)))).toEqual(ignored)
+    expect(await world.unchanged(() => postLeg(fresh('inbound', unknown)))).toEqual(strange)
   })
 
   it('names the account by its id, else by account code, domain or the host of an address', async () => {
@@ -393,12 +394,17 @@ describeAnyEngine('A FreeSWITCH that posts call detail records', (engine) => {
     })
   })
 
-  it('has legs that no record is kept of ignored', async () => {
+  it('gets the reason why a leg is ignored', async () => {
     const lost = fresh('outbound', { hangup_cause: 'WRONG_CALL_STATE', last_bridge_hangup_cause: '' })
     const test = { ...fresh('fax'), app_log: { applications: [{ app_name: 'milliwatt' }] } }
     const bowout = fresh('outbound', { is_loopback: '1', loopback_leg: 'B', loopback_hangup_cause: 'bowout' })
-    for (const leg of [lost, test, bowout]) {
-      expect(await world.unchanged(() => postLeg(leg))).toEqual(ignored)
+    const reasons = [
+      'hangup_cause: WRONG_CALL_STATE',
+      'app_log: the setting ignore_apps contains milliwatt',
+      'the settings of cdr ignore this application or loopback leg',
+    ]
+    for (const [at, leg] of [lost, test, bowout].entries()) {
+      expect(await world.unchanged(() => postLeg(leg))).toEqual(ignored(reasons[at] ?? ''))
     }
   })
 

@@ -44,15 +44,14 @@ describeAnyEngine('Call detail records that are sent in', (engine) => {
     expect(answer).toSucceedWith({ ...nothing, accepted: 3 })
   })
 
-  it('must have integers that a number holds exactly', async () => {
+  it('lose integers that a number does not hold exactly', async () => {
     const line = (value: string) =>
       JSON.stringify(legOf()).replace('"duration_seconds":30', `"duration_seconds":30,"mine":${value}`)
     const values = ['9007199254740991', '9007199254740993', '9007199254740993.0', '1.5']
     const answer = await sendLines(values.map(line).join('\n'))
-    expect(answer.data).toMatchObject({
-      accepted: 2,
-      rejected: [2, 3].map((number) => ({ line: number, reason: expect.stringContaining('mine') })),
-    })
+    expect(answer).toSucceedWith({ ...nothing, accepted: 4 })
+    const kept = await Promise.all([3, 2, 1, 0].map((back) => documentOf(`leg-${made - back}`)))
+    expect(kept.map((record) => record?.mine)).toEqual([9_007_199_254_740_991, undefined, undefined, 1.5])
   })
 
   it('are taken as a list', async () => {
@@ -161,15 +160,11 @@ describeAnyEngine('Call detail records that are sent in', (engine) => {
       JSON.stringify(legOf({ timestamp: undefined })),
       JSON.stringify(legOf({ timestamp: 1_767_566_000 })),
       JSON.stringify(legOf({ timestamp: yesterday + 30 * 86_400 })),
-      JSON.stringify(legOf({ interaction_id: 'abc' })),
-      JSON.stringify(legOf({ interaction_id: `${yesterday - 28 * 86_400}-abc` })),
-      JSON.stringify(legOf({ interaction_id: `${yesterday}-abc`, interaction_key: 'abd' })),
-      JSON.stringify(legOf({ caller_id_name: 'a\u0000b' })),
       JSON.stringify(legOf()),
     ]
     const answer = await sendLines(`\ufeff${lines.join('\r\n')}`)
     expect(answer.data.rejected.map(({ line }: { line: number }) => line)).toEqual([
-      2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
+      2, 4, 5, 6, 7, 8, 9, 10, 11,
     ])
     const reasons = answer.data.rejected.map(({ reason }: { reason: string }) => reason)
     expect(reasons.slice(1)).toEqual([
@@ -181,37 +176,33 @@ describeAnyEngine('Call detail records that are sent in', (engine) => {
       'timestamp: there is no time: timestamp, interaction_id or channel_created_time is needed',
       'interaction_time: lies before the year 2000 (Gregorian seconds are wanted)',
       'interaction_time: lies in the future',
-      'interaction_id: is not <11 digits>-<key>',
-      'timestamp: lies more than 27 days from interaction_time',
-      'interaction_key: is not the one of interaction_id',
-      expect.stringMatching(/^caller_id_name: /),
     ])
-    expect(answer).toSucceedWith({ ...nothing, accepted: 2, rejected: expect.anything(), rejected_total: 13 })
+    expect(answer).toSucceedWith({ ...nothing, accepted: 2, rejected: expect.anything(), rejected_total: 9 })
   })
 
-  it('are refused for what no store keeps, however it is written', async () => {
+  it('are stored without what no store keeps, however it is written', async () => {
     const lineWith = (member: string) => `${JSON.stringify(legOf()).slice(0, -1)},${member}}`
     const nested = (levels: number) => `"nested":{"other":${'['.repeat(levels)}${']'.repeat(levels)}}`
-    const lines = [
-      lineWith('"to":"a\\u0000b"'),
-      lineWith('"to":"\\ud83d"'),
-      lineWith('"\\udc00":"a"'),
-      lineWith('"other":{"size":1e999}'),
-      lineWith(nested(63)),
-      lineWith(nested(20_000)),
-      lineWith(nested(62)),
-      lineWith('"to":"\\ud83d\\ude00 \\u00e4"'),
+    const members = [
+      '"to":"a\\u0000b"',
+      '"to":"\\ud83d"',
+      '"\\udc00":"a"',
+      '"other":{"size":1e999}',
+      nested(63),
+      nested(20_000),
+      '"to":"\\ud83d\\ude00 \\u00e4"',
     ]
-    const answer = await sendLines(`${lines.join('\n')}\n`)
-    expect(answer.data.rejected).toEqual([
-      { line: 1, reason: expect.stringMatching(/^to: /) },
-      { line: 2, reason: expect.stringMatching(/^to: /) },
-      { line: 3, reason: expect.stringMatching(/^\udc00|^\ufffd/) },
-      { line: 4, reason: expect.stringMatching(/^other\.size: /) },
-      { line: 5, reason: expect.stringMatching(/^nested\.other\..*64 levels/) },
-      { line: 6, reason: expect.stringMatching(/^nested\.other\..*64 levels/) },
-    ])
-    expect(answer.data.accepted).toBe(2)
+    const answer = await sendLines(`${members.map(lineWith).join('\n')}\n`)
+    expect(answer).toSucceedWith({ ...nothing, accepted: members.length })
+    const stored = await Promise.all(
+      members.map((_, at) => documentOf(`leg-${made - members.length + 1 + at}`)),
+    )
+    const [nul, half, key, number, deep, deeper, sound] = stored
+    expect([nul?.to, half?.to, sound?.to]).toEqual(['a\ufffdb', '\ufffd', '\u{1f600} ä'])
+    expect([key?.['\ufffd'], number?.other]).toEqual(['a', {}])
+    // 61 lists around the one that is too deep.
+    const kept = `{"other":${'['.repeat(62)}null${']'.repeat(62)}}`
+    expect([deep, deeper].map((record) => JSON.stringify(record?.nested))).toEqual([kept, kept])
   })
 
   it('lose what would be a prototype, wherever it stands', async () => {
@@ -231,30 +222,28 @@ describeAnyEngine('Call detail records that are sent in', (engine) => {
     const good = [headers({ in: { 'X-A_1': 'a' }, out: { b: true, c: 7 } }), ...kinds.map(resource)]
     expect(await send(...good)).toSucceedWith({ ...nothing, accepted: good.length })
     const bad = [
-      headers({ in: { 'X A': 'a' } }),
+      headers({ in: { 'X A': 'a', 'X-B': 'b' } }),
       headers({ out: { 'X-A': { b: 1 } } }),
       headers({ in: 'X-A' }),
       resource('sideways'),
     ]
-    const answer = await world.unchanged(() => send(...bad))
-    const reasons = answer.data.rejected.map(({ reason }: { reason: string }) => reason.split(': ')[0])
-    expect(reasons).toEqual([
-      'custom_sip_headers.in.X A',
-      'custom_sip_headers.out.X-A',
-      'custom_sip_headers.in',
-      'custom_channel_vars.resource_type',
+    expect(await send(...bad)).toSucceedWith({ ...nothing, accepted: bad.length })
+    const stored = await Promise.all(bad.map(({ call_id: id }) => documentOf(id)))
+    expect(stored.map((record) => record?.custom_sip_headers)).toEqual([
+      { in: { 'X-B': 'b' } },
+      { out: {} },
+      {},
+      undefined,
     ])
+    expect(stored[3]?.custom_channel_vars).toEqual({ account_id: world.acme.id })
   })
 
-  it('of another encoding than UTF-8 are told by their line', async () => {
+  it('may have lines in another encoding than UTF-8', async () => {
     const line = Buffer.from(`${JSON.stringify(legOf({ caller_id_name: 'Müller' }))}\n`)
-    const other = Buffer.from(`${JSON.stringify(legOf({ caller_id_name: 'Müller' }))}\n`, 'latin1')
-    expect(await sendLines(Buffer.concat([line, other]))).toSucceedWith({
-      ...nothing,
-      accepted: 1,
-      rejected: [{ line: 2, reason: 'the line is not UTF-8' }],
-      rejected_total: 1,
-    })
+    const leg = legOf({ caller_id_name: 'Müller' })
+    const other = Buffer.from(`${JSON.stringify(leg)}\n`, 'latin1')
+    expect(await sendLines(Buffer.concat([line, other]))).toSucceedWith({ ...nothing, accepted: 2 })
+    expect((await documentOf(leg.call_id))?.caller_id_name).toBe('M\ufffdller')
   })
 
   it('tell bad records of a list by their place, and take the others', async () => {
@@ -262,7 +251,7 @@ describeAnyEngine('Call detail records that are sent in', (engine) => {
       legOf(),
       5,
       null,
-      legOf({ caller_id_name: 'a\u0000' }),
+      legOf({ billing_seconds: -1 }),
       legOf(),
     ])
     expect(answer).toSucceedWith({
@@ -271,7 +260,7 @@ describeAnyEngine('Call detail records that are sent in', (engine) => {
       rejected: [
         { line: 2, reason: 'a record is an object' },
         { line: 3, reason: 'a record is an object' },
-        { line: 4, reason: expect.stringMatching(/^caller_id_name: /) },
+        { line: 4, reason: 'billing_seconds: Value must be at least 0' },
       ],
       rejected_total: 3,
     })

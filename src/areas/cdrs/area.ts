@@ -17,7 +17,7 @@ import { cdrFailures } from './failures.ts'
 import { createFreeswitchIntake } from './freeswitch/operations.ts'
 import { freeswitchPage } from './freeswitch/routes.ts'
 import { createLegAdoption } from './intake/adoption.ts'
-import { countVerdicts } from './intake/metrics.ts'
+import { countRepairs, countVerdicts } from './intake/metrics.ts'
 import { createIntake } from './intake/operations.ts'
 import { cdrIntakeRoutes } from './intake/routes.ts'
 import { createKeptRows } from './listing/kept-rows.ts'
@@ -54,7 +54,13 @@ export const cdrsArea = area({
     const rows = createKeptRows(store.generationOf, tools.metrics)
     const billing = createCallBilling({ accounts, rates, ...limits, ledgers, classOf })
     const count = countVerdicts(tools.metrics)
-    const intake = createIntake({ ...tools, archive, billing, count: count('api') })
+    const intake = createIntake({
+      ...tools,
+      archive,
+      billing,
+      count: count('api'),
+      countRepair: countRepairs(tools.metrics),
+    })
     const months = createCdrMonths({
       ...tools,
       intake,

@@ -71,7 +71,7 @@ const CustomChannelVars = open(
 /** One leg of a call. What the schema does not name is kept as it is. */
 export const Cdr = open(
   {
-    call_id: must(text(1, 255, { description: 'Unique id of the leg' })),
+    call_id: must(text(1, 255, { ...multiline, description: 'Unique id of the leg' })),
     call_direction: choice(['inbound', 'outbound'], { description: 'As the media switch sees it' }),
     duration_seconds: seconds('Duration of the leg'),
     billing_seconds: seconds('Seconds since the answer'),
@@ -126,8 +126,8 @@ export const Cdr = open(
     request: anyText(),
     hangup_cause: anyText(),
     hangup_code: anyText({ description: 'sip:486 and the like' }),
-    local_sdp: anyText(),
-    remote_sdp: anyText(),
+    local_sdp: anyText(multiline),
+    remote_sdp: anyText(multiline),
     media_server: anyText(),
     media_quality: open(
       {
@@ -152,7 +152,6 @@ export const Cdr = open(
     presence_id: anyText(),
     user_agent: anyText(),
   },
-  // Names that phones send may contain control characters, and every call must be recorded.
-  { ...multiline, title: 'Call detail record' },
+  { title: 'Call detail record' },
 )
 export type Cdr = Static<typeof Cdr>

@@ -1,4 +1,4 @@
-import { isObject, type Json, maxDepth } from '../../lib/json.ts'
+import { isExactNumber, isObject, type Json, maxDepth } from '../../lib/json.ts'
 
 export type Segment = string | number
 
@@ -20,12 +20,8 @@ export interface JsonCopy {
 
 const reportedFlaws = 100
 
-// PostgreSQL has neither in text, and JSON has no infinite numbers: 1e999 would come back as null.
+// PostgreSQL has neither in text.
 const isStorableText = (text: string) => text.isWellFormed() && !text.includes('\0')
-
-// A number holds larger integers only approximately.
-export const isExactNumber = (value: number) =>
-  Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value)
 
 /** How many values a text, number or the like is; NaN where it cannot be stored. */
 const soundScalar = (value: unknown, areTextsSound: boolean) => {

@@ -2,11 +2,11 @@ import { Ajv, type AnySchema, type ErrorObject, type ValidateFunction } from 'aj
 import { fullFormats } from 'ajv-formats/dist/formats.js'
 import type { Static, TSchema } from 'typebox'
 import type { Problems } from '../../lib/failure.ts'
-import type { Handover, Json } from '../../lib/json.ts'
+import { type Handover, isExactNumber, type Json } from '../../lib/json.ts'
 import { isAnyCase } from '../../lib/schema.ts'
 import { isTimezone } from '../../lib/timezones.ts'
 import { isEmailAddress } from '../../mail/email-address.ts'
-import { copyJson, isExactNumber, type JsonCopy, takeJson } from './json-copy.ts'
+import { copyJson, type JsonCopy, takeJson } from './json-copy.ts'
 import { withTextRules } from './text-rules.ts'
 import { createProblemReport, segmentsOf } from './validation-problems.ts'
 

@@ -35,7 +35,8 @@ export const lacksRate = (record: Cdr) => {
   return (account || reseller) && record.custom_channel_vars?.rate === undefined
 }
 
-const userPart = (address: string | undefined) => address?.split('@', 1)[0]
+/** The user of an address, without what a repair of the record has put into it. */
+const userPart = (address: string | undefined) => address?.split('@', 1)[0]?.replaceAll(/[ \ufffd]/g, '')
 
 const dialledForm = /^\+?\d{7,15}$/
 

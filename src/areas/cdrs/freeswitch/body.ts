@@ -1,6 +1,8 @@
 import { isBase64 } from '../../../lib/base64.ts'
+import { replacementCharacter, storable } from '../../../lib/control-characters.ts'
 import { isObject, type Json } from '../../../lib/json.ts'
 import { lossyPercentDecoded, lossyUtf8Text } from '../../../lib/utf8.ts'
+import { parseWithRawQuotes } from '../intake/lenient-json.ts'
 
 // What mod_json_cdr posts, in each of its encodings: plain JSON, or a form whose one field
 // `cdr` is the JSON percent-encoded or in base64; on top of that the values of `variables` may be percent-encoded one
@@ -47,56 +49,28 @@ const decodedVariables = (variables: Json): Json => {
   )
 }
 
-// What follows the end of a string in JSON without spaces, which is what a switch writes.
-const afterString = /^(?:,["{[\dtfn-]|:["{[\dtfn-]|[}\]](?:[,}\]]|$))/
-const validEscape = /^\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/
-
-/** How what stands at a place inside of a string is written, and how many characters of the text that takes up. */
-const inString = (text: string, at: number): [written: string, taken: number] => {
-  const sign = text.charAt(at)
-  if (sign < ' ') return [`\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`, 1]
-  if (sign === '"') return ['\\"', 1]
-  if (sign !== '\\') return [sign, 1]
-  const found = validEscape.exec(text.slice(at, at + 6))?.[0]
-  return found === undefined ? ['\\\\', 1] : [found, found.length]
-}
-
-/**
- * JSON whose strings hold raw quotes and line ends. FreeSWITCH leaves percent signs alone that look encoded already, so
- * with `encode` and `encode-values` both on, one decoding uncovers values together with what surrounds them. A quote
- * counts as the end of a string only where JSON could go on.
- */
-const repaired = (text: string) => {
-  let result = ''
-  let isInside = false
-  let at = 0
-  while (at < text.length) {
-    const sign = text.charAt(at)
-    const isEdge = sign === '"' && (!isInside || afterString.test(text.slice(at + 1, at + 3)))
-    if (isEdge) isInside = !isInside
-    const [written, taken] = isInside && !isEdge ? inString(text, at) : [sign, 1]
-    result += written
-    at += taken
-  }
-  return result
-}
-
-const parsed = (text: string): unknown => {
+const parsed = (text: string) => {
   try {
-    return JSON.parse(text)
+    return parseWithRawQuotes(text)
   } catch {
-    try {
-      return JSON.parse(repaired(text))
-    } catch {
-      throw new UnreadableBody('the body is not valid JSON')
-    }
+    throw new UnreadableBody('the body is not valid JSON')
   }
 }
 
-/** The leg that a switch has posted, its variables in plain text. */
-export const readPostedLeg = (bytes: Buffer): Json => {
-  const leg = parsed(documentIn(bytes))
-  if (!isObject(leg) || !isObject(leg.variables))
+/** A posted leg, its variables in plain text. */
+export interface PostedLeg {
+  leg: Json
+  /** Whether its text was not as JSON and UTF-8 require, or contained what no store keeps. */
+  isRepaired: boolean
+}
+
+/** Reads the leg that a switch has posted. Throws UnreadableBody. */
+export const readPostedLeg = (bytes: Buffer): PostedLeg => {
+  const text = documentIn(bytes)
+  const { value, isRepaired } = parsed(text)
+  if (!isObject(value) || !isObject(value.variables))
     throw new UnreadableBody('there are no variables in the body')
-  return { ...leg, variables: decodedVariables(leg.variables) }
+  const sent = { ...value, variables: decodedVariables(value.variables) }
+  const leg = storable(sent) as Json
+  return { leg, isRepaired: isRepaired || leg !== sent || text.includes(replacementCharacter) }
 }

@@ -13,7 +13,7 @@ import type { Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/operations.ts'
 import type { Intake, LegVerdict } from '../intake/operations.ts'
 import type { Leg } from '../intake/rules.ts'
-import { readPostedLeg, UnreadableBody } from './body.ts'
+import { type PostedLeg, readPostedLeg, UnreadableBody } from './body.ts'
 import { type AccountHint, isUnwanted, type SwitchLeg, switchLegOf } from './rules.ts'
 
 interface Tools {
@@ -31,6 +31,15 @@ interface Arrival {
   author: Author
   leg: Leg
 }
+
+/** What became of a posted leg; of an ignored one the reason. */
+interface SwitchVerdict {
+  verdict: LegVerdict
+  reason?: string
+}
+
+const noAccount = 'no account ID, account code, domain or address of the leg belongs to an account'
+const bowedOut = 'the settings of cdr ignore this application or loopback leg'
 
 const legsPerBatch = 200
 
@@ -69,23 +78,29 @@ export const createFreeswitchIntake = ({ store, settings, accounts, intake, log,
     return undefined
   }
 
-  const isIgnored = async (leg: SwitchLeg) => {
+  const ignoredBecause = async (leg: SwitchLeg) => {
+    if (isUnwanted(leg)) return 'hangup_cause: WRONG_CALL_STATE'
     const { ignore_apps: ignored } = await settings.of('cdr')
-    return isUnwanted(leg) || leg.apps.some((app) => ignored.includes(app))
+    const app = leg.apps.find((name) => ignored.includes(name))
+    return app && `app_log: the setting ignore_apps contains ${app}`
   }
 
-  const takeLeg = async (author: Author, leg: SwitchLeg): Promise<LegVerdict> => {
-    if (await isIgnored(leg)) return 'ignored'
+  const takeLeg = async (author: Author, { leg: posted, isRepaired }: PostedLeg): Promise<SwitchVerdict> => {
+    const leg = switchLegOf(posted)
+    const reason = await ignoredBecause(leg)
+    if (reason !== undefined) return { verdict: 'ignored', reason }
     const account = await accountOf(leg.accountHints)
     if (!account) {
       // Strangers who try numbers at a switch leave such legs by the thousand: they are no fault of the switch.
       log.write('info', 'a leg of no known account was not stored', { call_id: leg.callId })
-      return 'ignored'
+      return { verdict: 'ignored', reason: noAccount }
     }
     const vars = { ...(leg.record.custom_channel_vars as Json), account_id: account.id }
-    const judged = await intake.judge(dropNulls({ ...leg.record, custom_channel_vars: vars }))
-    if (typeof judged === 'string' || 'rejected' in judged) return judged
-    return write({ author, leg: leg.joins ? { ...judged, joins: leg.joins } : judged })
+    const record = dropNulls({ ...leg.record, custom_channel_vars: vars })
+    const judged = await intake.judge({ record, isRepaired }, 'freeswitch')
+    if (judged === 'ignored') return { verdict: judged, reason: bowedOut }
+    if (typeof judged === 'string' || 'rejected' in judged) return { verdict: judged }
+    return { verdict: await write({ author, leg: leg.joins ? { ...judged, joins: leg.joins } : judged }) }
   }
 
   return {
@@ -96,16 +111,16 @@ export const createFreeswitchIntake = ({ store, settings, accounts, intake, log,
     },
 
     /** Takes a posted body; a leg that was taken before is a duplicate. */
-    async take(author: Author, bytes: Buffer): Promise<LegVerdict> {
+    async take(author: Author, bytes: Buffer): Promise<SwitchVerdict> {
       try {
-        const verdict = await takeLeg(author, switchLegOf(readPostedLeg(bytes)))
-        count(verdict)
-        return verdict
+        const taken = await takeLeg(author, readPostedLeg(bytes))
+        count(taken.verdict)
+        return taken
       } catch (error) {
         if (!(error instanceof UnreadableBody)) throw error
-        const rejection = { rejected: error.message }
-        count(rejection)
-        return rejection
+        const verdict = { rejected: error.message }
+        count(verdict)
+        return { verdict }
       }
     },
 

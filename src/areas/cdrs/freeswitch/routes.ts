@@ -14,9 +14,9 @@ export const freeswitchPage = ({ isSecret, take }: FreeswitchIntake): PostedPage
   largestBytes: 2_000_000,
   isSecret,
   take: async (author, bytes) => {
-    const verdict = await take(author, bytes)
+    const { verdict, reason } = await take(author, bytes)
     return typeof verdict === 'string'
-      ? { status: 200, content: { status: verdict } }
+      ? { status: 200, content: { status: verdict, reason } }
       : { status: 400, content: { status: 'rejected', reason: verdict.rejected } }
   },
   fault: 'a call record from a switch could not be taken',

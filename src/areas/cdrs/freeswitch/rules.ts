@@ -47,14 +47,17 @@ const otherProfile = ({ originator, originatee }: Reader) =>
     ? { profile: originatee, direction: originatee.uuid === undefined ? undefined : 'outbound' }
     : { profile: originator, direction: 'inbound' }
 
+/** A wrong text stays, so that the record is rejected and not billed as a call without it. */
+const billedCountOf = (text: string | undefined) => countOf(text) ?? text
+
 const timesOf = (reader: Reader) => {
   const { first, times } = reader
   const ended = momentOf(first('end_epoch')) ?? microsecondsToSeconds(momentOf(times.hangup_time))
   return {
     channel_created_time: momentOf(times.created_time) ?? momentOf(first('start_uepoch')),
     timestamp: ended === undefined ? undefined : ended + gregorianUnixOffset,
-    duration_seconds: countOf(first('duration')),
-    billing_seconds: countOf(first('billsec')),
+    duration_seconds: billedCountOf(first('duration')),
+    billing_seconds: billedCountOf(first('billsec')),
     ringing_seconds: countOf(first('progresssec')),
   }
 }

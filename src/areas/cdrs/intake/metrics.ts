@@ -1,5 +1,5 @@
 import type { Metrics } from '../../../lib/metrics.ts'
-import type { LegVerdict } from './operations.ts'
+import type { LegVerdict, Source } from './operations.ts'
 
 const outcomeOf = (verdict: LegVerdict) => (typeof verdict === 'string' ? verdict : 'rejected')
 
@@ -10,6 +10,15 @@ export const countVerdicts = (metrics: Metrics) => {
     help: 'Call records that came in, by what became of them.',
     labels: ['source', 'outcome'],
   })
-  return (source: 'api' | 'freeswitch') => (verdict: LegVerdict) =>
-    records.of(source, outcomeOf(verdict)).add()
+  return (source: Source) => (verdict: LegVerdict) => records.of(source, outcomeOf(verdict)).add()
+}
+
+/** Counts records whose descriptive fields were repaired. */
+export const countRepairs = (metrics: Metrics) => {
+  const records = metrics.counter({
+    name: 'crosspoint_call_records_repaired_total',
+    help: 'Call records with a text, number or time that was repaired.',
+    labels: ['source'],
+  })
+  return (source: Source) => records.of(source).add()
 }

@@ -1,6 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import { messageOf } from '../../../lib/error-facts.ts'
 import { dropNulls } from '../../../lib/json-merge.ts'
+import { lossyUtf8Text } from '../../../lib/utf8.ts'
+import { parseLeniently } from './lenient-json.ts'
 import type { Entry } from './operations.ts'
 
 // A leg with both session descriptions and every variable of a switch has some 20 KB.
@@ -11,12 +13,11 @@ const tooLong = `the line is longer than ${longestLine} bytes`
 
 const entryOf = (line: number, bytes: Buffer): Entry | undefined => {
   if (bytes.length > longestLine) return { line, flaw: tooLong }
-  if (!isUtf8(bytes)) return { line, flaw: 'the line is not UTF-8' }
-  const text = bytes.toString('utf8').trim()
+  const text = lossyUtf8Text(bytes).trim()
   // A byte order mark counts as space to trim().
   if (text === '') return undefined
   try {
-    const record: unknown = JSON.parse(text)
+    const { value: record, isRepaired } = parseLeniently(text)
     // Looking for the word costs a fraction of a walk through the record.
     const kept = text.includes('null') ? dropNulls(record) : record
     // Only an escape can stand for NUL, or for half of a surrogate pair.
@@ -24,7 +25,8 @@ const entryOf = (line: number, bytes: Buffer): Entry | undefined => {
       line,
       bytes: bytes.length,
       record: kept,
-      handover: text.includes('\\u') ? 'given' : 'given with sound texts',
+      handover: isRepaired || text.includes('\\u') ? 'given' : 'given with sound texts',
+      isRepaired: isRepaired || !isUtf8(bytes),
     }
   } catch (error) {
     return { line, flaw: messageOf(error).slice(0, 200) }

@@ -15,6 +15,7 @@ import { lacksRate, type NewCall, newCallOf } from '../billing/rules.ts'
 import { type CdrRow, storedColumns } from '../columns.ts'
 import { Cdr } from '../schema.ts'
 import { asItIs, type HeldRow, heldIn } from './held-rows.ts'
+import { repaired } from './repair.ts'
 import {
   canJoin,
   distinct,
@@ -31,6 +32,7 @@ import {
   rowOf,
   startOf,
   withExactPrices,
+  withFittingTimes,
   withoutSecrets,
 } from './rules.ts'
 import type { IntakeReport } from './schema.ts'
@@ -46,6 +48,8 @@ interface Tools {
   archive?: Pick<ArchiveReading, 'find'>
   /** Hears what became of each record that `take` is given. */
   count(verdict: LegVerdict): void
+  /** Is called for each record that was repaired. */
+  countRepair(source: Source): void
 }
 
 /** Where calls are paid for: `here`, or they are history that was paid for before it came here. */
@@ -60,11 +64,19 @@ interface TakeManner {
 /** What became of a record. */
 export type LegVerdict = 'accepted' | 'duplicate' | 'ignored' | { rejected: string }
 
-/** A record on its way in, which is given away, or why it could not even be read; its bytes where no body of one piece bounds them. */
-export type Entry = { line: number; bytes?: number } & (
-  | { record: unknown; handover?: Given }
-  | { flaw: string }
-)
+/** The way in. */
+export type Source = 'api' | 'freeswitch'
+
+/** A record on its way in, which is given away. */
+interface SentRecord {
+  record: unknown
+  handover?: Given
+  /** Whether the text that it was read from was repaired. */
+  isRepaired?: boolean
+}
+
+/** A record on its way in, or why it could not even be read; its bytes where no body of one piece bounds them. */
+export type Entry = { line: number; bytes?: number } & (SentRecord | { flaw: string })
 
 type Given = Exclude<Handover, 'lent'>
 
@@ -126,7 +138,8 @@ const isVerdict = (judged: Leg | ReadyLeg | LegVerdict): judged is LegVerdict =>
 export type Intake = ReturnType<typeof createIntake>
 
 /** The way in for call detail records, wherever they come from. A record counts as accepted when it is on disk. */
-export const createIntake = ({ store, settings, validate, billing, archive, count: tally }: Tools) => {
+export const createIntake = (tools: Tools) => {
+  const { store, settings, validate, billing, archive, count: tally, countRepair } = tools
   const legs = createIntakeStore(store, archive)
   const now = () => gregorianNow(store.clock)
 
@@ -135,15 +148,18 @@ export const createIntake = ({ store, settings, validate, billing, archive, coun
 
   /** A record as it will be stored, or the verdict on it. What is null has been left out already. */
   const judgeWith =
-    (known: AtHand) =>
-    async (given: unknown, handover: Given = 'given'): Promise<Leg | LegVerdict> => {
+    (known: AtHand, source: Source) =>
+    async ({ record: given, handover = 'given', isRepaired }: SentRecord): Promise<Leg | LegVerdict> => {
       if (!isObject(given)) return { rejected: 'a record is an object' }
-      const { value: record, problems } = await validate(
-        Cdr,
-        withExactPrices(withoutSecrets(given)),
-        handover,
-      )
+      const sent = withExactPrices(withoutSecrets(given))
+      const first = await validate(Cdr, sent, handover)
+      const isSound = !hasProblems(first.problems)
+      const { value, problems } = isSound
+        ? first
+        : await repaired(sent, (record) => validate(Cdr, record, 'lent'))
       if (hasProblems(problems)) return { rejected: reasonOf(problems) }
+      const record = withFittingTimes(value)
+      if (isRepaired || !isSound || record !== value) countRepair(source)
       const accountId = record.custom_channel_vars?.account_id
       if (accountId === undefined) return { rejected: 'custom_channel_vars.account_id: is missing' }
       if (!known.accounts.has(accountId)) known.accounts.set(accountId, await isAccount(accountId))
@@ -153,7 +169,8 @@ export const createIntake = ({ store, settings, validate, billing, archive, coun
     }
 
   /** What judges records of one moment, of which most belong to the same accounts. */
-  const judging = async () => judgeWith({ accounts: new Map(), ignored: await settings.of('cdr') })
+  const judging = async (source: Source) =>
+    judgeWith({ accounts: new Map(), ignored: await settings.of('cdr') }, source)
 
   const namesOf = ({ accountId, record, joins }: Leg): LegName[] =>
     joins ? [joins.callId, record.call_id, ...joins.transferred].map((callId) => ({ accountId, callId })) : []
@@ -271,7 +288,7 @@ export const createIntake = ({ store, settings, validate, billing, archive, coun
   }
 
   return {
-    judge: async (given: unknown) => (await judging())(given),
+    judge: async (sent: SentRecord, source: Source) => (await judging(source))(sent),
     write,
     forgetInteractions: legs.forgetInteractions,
     unions: createUnions(legs),
@@ -347,10 +364,9 @@ export const createIntake = ({ store, settings, validate, billing, archive, coun
 
       try {
         for await (const entries of chunks) {
-          const [judge, at] = [await judging(), now()]
+          const [judge, at] = [await judging('api'), now()]
           for (const entry of entries) {
-            const judged =
-              'flaw' in entry ? { rejected: entry.flaw } : await judge(entry.record, entry.handover)
+            const judged = 'flaw' in entry ? { rejected: entry.flaw } : await judge(entry)
             const leg = isVerdict(judged) ? judged : readyAtOnce(judged, at, room)
             if (isVerdict(leg)) count(entry.line, leg)
             else {

@@ -170,7 +170,9 @@ const namedInteraction = (record: Cdr): Interaction | undefined => {
 
 /** When a leg of which the record does not say it began. */
 export const startOf = (record: Cdr): number => {
-  const ended = record.timestamp === undefined ? undefined : record.timestamp - (record.duration_seconds ?? 0)
+  // A longer call is listed as if it began later.
+  const duration = Math.min(record.duration_seconds ?? 0, farthestApartSeconds)
+  const ended = record.timestamp === undefined ? undefined : record.timestamp - duration
   return (
     channelStartOf(record) ??
     ended ??
@@ -185,6 +187,37 @@ export const interactionOf = (record: Cdr): Interaction =>
     time: record.interaction_time ?? startOf(record),
     key: record.interaction_key ?? interactionKeyOf(record.call_id),
   }
+
+const interactionKeys = ['interaction_id', 'interaction_time', 'interaction_key'] as const
+
+const fits = (time: number | undefined, ended: number) =>
+  time === undefined || Math.abs(ended - time) <= farthestApartSeconds
+
+const namesFittingInteraction = (record: Cdr, ended: number) => {
+  try {
+    const named = namedInteraction(record)
+    return fits(named?.time ?? record.interaction_time, ended)
+  } catch (error) {
+    if (error instanceof Rejection) return false
+    throw error
+  }
+}
+
+/**
+ * The record without an interaction that is malformed, and without times that are too far from its end. A record that does
+ * not tell when it ended stays as it is.
+ */
+export const withFittingTimes = (record: Cdr): Cdr => {
+  const { timestamp: ended } = record
+  if (ended === undefined) return record
+  const isChannelTime = fits(channelStartOf(record), ended)
+  const isInteraction = namesFittingInteraction(record, ended)
+  if (isChannelTime && isInteraction) return record
+  const kept = { ...record }
+  if (!isChannelTime) delete kept.channel_created_time
+  if (!isInteraction) for (const key of interactionKeys) delete kept[key]
+  return kept
+}
 
 /** The time of the record itself. */
 const timestampOf = (record: Cdr, { time }: Interaction) => {

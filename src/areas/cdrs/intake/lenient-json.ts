@@ -1,0 +1,93 @@
+// JSON as switches write it: with bare `nan` and `inf`, and with texts of callers that are not escaped.
+
+// Far out of range, so that it is no number: null would hide that a value was sent.
+const outOfRange = '1e999'
+const noNumber = /-?(?:nan(?:\([a-z0-9]*\))?|inf(?:inity)?)(?=[\s,\]}]|$)/iy
+const validEscape = /^\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/
+// What follows the end of a string in JSON without spaces, which is what a switch writes.
+const afterString = /^(?:,["{[\dtfnNiI-]|:["{[\dtfnNiI-]|[}\]](?:[,}\]]|$))/
+
+// What is taken over as it is, in strings and between them.
+const plainInside = /[ !#-[\]-\uffff]+/y
+const plainBetween = /[^"in-]+/iy
+
+const foundAt = (pattern: RegExp, text: string, at: number) => {
+  pattern.lastIndex = at
+  return pattern.exec(text)?.[0]
+}
+
+type Written = [written: string, taken: number]
+
+/** Returns how what is at a place inside a string is written, and how many characters of the text this replaces. */
+const inString = (text: string, at: number): Written => {
+  const plain = foundAt(plainInside, text, at)
+  if (plain !== undefined) return [plain, plain.length]
+  const sign = text.charAt(at)
+  if (sign < ' ') return [`\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`, 1]
+  if (sign === '"') return ['\\"', 1]
+  if (sign !== '\\') return [sign, 1]
+  const found = validEscape.exec(text.slice(at, at + 6))?.[0]
+  return found === undefined ? ['\\\\', 1] : [found, found.length]
+}
+
+const betweenStrings = (text: string, at: number): Written => {
+  const found = foundAt(noNumber, text, at)
+  if (found !== undefined) return [outOfRange, found.length]
+  const plain = foundAt(plainBetween, text, at) ?? text.charAt(at)
+  return [plain, plain.length]
+}
+
+type EndsString = (text: string, at: number) => boolean
+
+const everyQuote: EndsString = () => true
+const whereJsonContinues: EndsString = (text, at) => afterString.test(text.slice(at + 1, at + 3))
+
+const repaired = (text: string, endsString: EndsString) => {
+  const pieces: string[] = []
+  let isInside = false
+  let at = 0
+  while (at < text.length) {
+    const isEdge = text.charAt(at) === '"' && (!isInside || endsString(text, at))
+    if (isEdge) isInside = !isInside
+    const inner = isInside ? inString : betweenStrings
+    const [written, taken] = isEdge ? ['"', 1] : inner(text, at)
+    pieces.push(written)
+    at += taken
+  }
+  return pieces.join('')
+}
+
+interface Parsed {
+  value: unknown
+  isRepaired: boolean
+}
+
+const firstThatParses = (text: string, repairs: readonly (() => string)[]): Parsed => {
+  try {
+    return { value: JSON.parse(text), isRepaired: false }
+  } catch (error) {
+    for (const repair of repairs) {
+      try {
+        return { value: JSON.parse(repair()), isRepaired: true }
+      } catch {
+        // The next repair assumes less about the text.
+      }
+    }
+    throw error
+  }
+}
+
+/**
+ * Parses JSON. If the text is not valid, bare `nan` and `inf` become Infinity, and control characters and wrong escapes in
+ * strings are escaped. Throws the error of JSON.parse if the text is not valid after that.
+ */
+export const parseLeniently = (text: string): Parsed =>
+  firstThatParses(text, [() => repaired(text, everyQuote)])
+
+/**
+ * The same for JSON whose strings may also contain raw quotes. FreeSWITCH does not encode percent signs that look encoded,
+ * so with `encode` and `encode-values` both on, one decoding decodes values together with the JSON around them. A quote
+ * ends a string only where JSON could continue.
+ */
+export const parseWithRawQuotes = (text: string): Parsed =>
+  firstThatParses(text, [() => repaired(text, everyQuote), () => repaired(text, whereJsonContinues)])
