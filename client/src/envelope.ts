@@ -14,6 +14,8 @@ export interface Envelope<Data = unknown> {
   version?: string
   message?: string
   error?: string
+  /** Of a 402 `accept charges`: names the prices that it shows. */
+  quote_id?: string
   page_size?: number
   start_key?: string
   /** Absent on the last page. */

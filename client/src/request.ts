@@ -41,9 +41,10 @@ export const ifMatch = ({ revision }: Pick<Envelope, 'revision'>): Record<string
 
 const isInvoice = (value: unknown): value is QuotedInvoice => isObject(value) && isObject(value.summary)
 
-const withConsent = (outgoing: Outgoing): Outgoing => {
+const withConsent = (outgoing: Outgoing, quoteId: string | undefined): Outgoing => {
   const url = new URL(outgoing.url)
   url.searchParams.set('accept_charges', 'true')
+  if (quoteId !== undefined) url.searchParams.set('quote_id', quoteId)
   const headers = new Headers(outgoing.headers)
   // Another request than the one that was refused.
   headers.set('idempotency-key', freshKey())
@@ -83,7 +84,7 @@ export const createCalls = (send: Send, sessions: Sessions) => {
     const facts = errorFactsOf(response, envelope)
     const data = envelope?.data
     if (facts.status === 402 && facts.kind === 'accept charges' && Array.isArray(data)) {
-      const agreed = withConsent(outgoing)
+      const agreed = withConsent(outgoing, envelope?.quote_id)
       return new ChargesNeeded(facts, data.filter(isInvoice), async () =>
         mustReadEnvelope(await call(agreed)),
       )

@@ -31,7 +31,7 @@ const pauseMs = 60_000
 const mostRemembered = 20_000
 
 /** Who asked. The key of a request that was refused keeps its answer, not this. */
-const without = ({ idempotency: _, acceptsCharges: __, ...author }: Author): Author => author
+const without = ({ idempotency: _, acceptsCharges: __, consent: ___, ...author }: Author): Author => author
 
 const keyOf = ({ happening: { accountId, type, id }, about }: Refusal) =>
   JSON.stringify([accountId, type, id, about])

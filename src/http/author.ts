@@ -1,6 +1,22 @@
+import { hash } from 'node:crypto'
+import { isObject } from '../lib/json.ts'
 import { traceparentOf } from '../lib/trace.ts'
-import type { Author } from '../storage/change-set.ts'
+import type { Author, ChargeConsent } from '../storage/change-set.ts'
 import type { Exchange } from './exchange.ts'
+import { withoutUnstored } from './judge/judge-data.ts'
+
+const consentOf = (exchange: Exchange): ChargeConsent => {
+  const quoteId = exchange.value('quote_id')
+  return {
+    ...(typeof quoteId === 'string' && quoteId !== '' ? { quoteId } : {}),
+    fingerprint() {
+      const { method, path, body } = exchange
+      const data = isObject(body.data) ? withoutUnstored(body.data, {}) : body.data
+      return hash('sha256', JSON.stringify([method, path, data]), 'hex')
+    },
+    toJSON: () => undefined,
+  }
+}
 
 /** Who stands behind what a request writes. */
 export const authorOf = (exchange: Exchange): Author => {
@@ -12,6 +28,7 @@ export const authorOf = (exchange: Exchange): Author => {
   }
   if (exchange.trace.recorder) author.trace = traceparentOf(exchange.trace)
   if (exchange.isTrue('accept_charges')) author.acceptsCharges = true
+  if (exchange.method !== 'GET') author.consent = consentOf(exchange)
   if (exchange.claim) author.idempotency = exchange.claim
   if (!actor) return author
   author.authAccountId = actor.accountId

@@ -4,6 +4,8 @@ export interface FailureAnswer {
   message: string
   data: unknown
   metadata?: Record<string, unknown>
+  /** Further keys of the envelope. */
+  extra?: Record<string, string>
   headers?: Record<string, string>
 }
 

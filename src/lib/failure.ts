@@ -16,6 +16,15 @@ type Refusal = { reason?: string } & (
   | { message: string; cause?: string }
 )
 
+/** What a request would cost the account that asks. Units. */
+export interface Quote {
+  quoteId: string
+  /** Due at once. */
+  today: number
+  /** By how much the monthly bills rise. */
+  monthly: number
+}
+
 /** What can go wrong anywhere. `http/answer/failures.ts` maps each kind to status, message and data. */
 export interface FrameFailures {
   validation_error: { problems: Problems; metadata?: Record<string, unknown> }
@@ -38,7 +47,7 @@ export interface FrameFailures {
   datastore_conflict: { message?: string }
   idempotency_conflict: { message: string; retryAfterSeconds?: number; changes?: readonly object[] }
   request_timeout: Record<never, never>
-  charges_not_accepted: { invoices: readonly unknown[] }
+  charges_not_accepted: Quote & { invoices: readonly unknown[] }
   not_enough_credit: { accountId: string }
   billing_issue: { reason: string; message: string }
   gone: Record<never, never>

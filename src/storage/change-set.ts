@@ -14,6 +14,17 @@ import { type KeyClaim, markCommitted } from './idempotency.ts'
 import type { Signal } from './signal.ts'
 import { integer, table, text } from './table.ts'
 
+/** The prices that a request or a task agrees to. */
+export interface ChargeConsent {
+  /** Absent: of the last quote that the same caller got for the same request. */
+  quoteId?: string
+  /** Identifies the request: the same for the one that got the quote and the one that accepts it. */
+  fingerprint?(): string
+  /** The price lists of the asking account that a task agrees to. */
+  terms?: unknown
+  toJSON(): undefined
+}
+
 /** Who stands behind a write, as the audit entry tells it. */
 export interface Author {
   requestId: string
@@ -33,6 +44,8 @@ export interface Author {
   trace?: string
   /** Whoever asks for the change agrees to what it costs. */
   acceptsCharges?: boolean
+  /** Which quote that is about. Absent where no request asks. */
+  consent?: ChargeConsent
   /** The key under which a request is carried out once. */
   idempotency?: KeyClaim
 }

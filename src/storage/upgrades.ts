@@ -39,6 +39,7 @@ import { kazooKept } from './upgrades/0036-kazoo-kept.ts'
 import { chargesOfRequests } from './upgrades/0037-charges-of-requests.ts'
 import { hostNames } from './upgrades/0038-host-names.ts'
 import { accountNames } from './upgrades/0039-account-names.ts'
+import { chargeQuotes } from './upgrades/0040-charge-quotes.ts'
 
 export interface Dialect {
   /** A text column that is compared and ordered by its bytes, alike in both engines. */
@@ -109,6 +110,7 @@ export const upgrades: readonly Upgrade[] = [
   chargesOfRequests,
   hostNames,
   accountNames,
+  chargeQuotes,
 ]
 
 const pairsOf = (parts: Readonly<Record<string, string>>) =>

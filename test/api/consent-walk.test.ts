@@ -16,19 +16,20 @@ import { createRewind } from '../support/store-rewind.ts'
 import { walkLimitMs } from '../support/walk.ts'
 import { describeAnyEngine, useWorld } from '../support/world.ts'
 
-const priced = { _all: { rate: 1, activation_charge: 2, cascade: true } }
-const everything = Object.fromEntries(
-  [
-    'accounts',
-    'branding',
-    'devices',
-    'limits',
-    'number_carriers',
-    'number_services',
-    'phone_numbers',
-    'users',
-  ].map((category) => [category, priced]),
-)
+const priced = (rate: number) => ({ _all: { rate, activation_charge: 2 * rate, cascade: true } })
+const everything = (rate: number) =>
+  Object.fromEntries(
+    [
+      'accounts',
+      'branding',
+      'devices',
+      'limits',
+      'number_carriers',
+      'number_services',
+      'phone_numbers',
+      'users',
+    ].map((category) => [category, priced(rate)]),
+  )
 
 /** What the walk brings to ask: others need more than ordinary records, and have tests of their own. */
 const asking = [`PUT ${onAccount}`, `PUT ${onAccount}/devices`, `PUT ${onAccount}/users`]
@@ -65,7 +66,7 @@ describeAnyEngine('a customer whose plan prices everything', (engine) => {
     await world.operator.delete(`${account.path}/token_restrictions`)
     await world.operator.patch(account.path, { wnm_allow_additions: true })
     expect((await world.ross.post(`${account.path}/services`, { add: [planId] })).status).toBe(200)
-    await world.credit(account, 1000)
+    await world.credit(account, 100_000)
     return { id, admin, stage }
   }
 
@@ -85,10 +86,21 @@ describeAnyEngine('a customer whose plan prices everything', (engine) => {
     }
     expect([name, answer.body.message]).toEqual([name, 'accept charges'])
     expect(await stateOf(world.operator, id)).toEqual(before)
-    const shown = (answer.data as unknown as Asked[]).reduce((sum, { summary }) => sum + summary.today, 0)
-    const agreed = await callRoute(admin, route, stage, `agreed ${name}`.replaceAll(/[^\w]/g, '-'), {
-      accept_charges: true,
-    })
+    const agree = (query: { quote_id?: string }) =>
+      callRoute(admin, route, stage, `agreed ${name}`.replaceAll(/[^\w]/g, '-'), {
+        accept_charges: true,
+        ...query,
+      })
+    const dearer = { plan: everything(500) }
+    expect((await world.ross.post(`/v2/accounts/${id}/services/overrides`, dearer)).status).toBe(200)
+    const raised = await stateOf(world.operator, id)
+    const again = await agree({})
+    expect([name, again.status, again.body.message]).toEqual([name, 402, 'accept charges'])
+    const old = await agree({ quote_id: answer.body.quote_id as string })
+    expect([name, old.status, old.body.quote_id]).toEqual([name, 402, again.body.quote_id])
+    expect(await stateOf(world.operator, id)).toEqual(raised)
+    const shown = (again.data as unknown as Asked[]).reduce((sum, { summary }) => sum + summary.today, 0)
+    const agreed = await agree({ quote_id: again.body.quote_id as string })
     expect([name, agreed.status < 300], agreed.text).toEqual([name, true])
     const after = await stateOf(world.operator, id)
     expect([name, after.balance]).toEqual([name, before.balance - shown])
@@ -96,11 +108,11 @@ describeAnyEngine('a customer whose plan prices everything', (engine) => {
   }
 
   it(
-    'is asked by every route that makes anything dearer, and charged what it was shown',
+    'is asked by every route that costs more, asked again at a higher price, and charged what it was shown last',
     async () => {
       const { data: plan } = await world.ross.put(`${world.reseller.path}/service_plans`, {
         name: 'Everything',
-        plan: everything,
+        plan: everything(1),
       })
       const routes = writingRoutes(world).filter(({ path }) => path.startsWith(onAccount))
       // An embedded store is put back after each route, so that one place serves most of them.

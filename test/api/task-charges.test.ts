@@ -215,4 +215,44 @@ describeAnyEngine('what a task charges', (engine) => {
       .toMatchObject({ status: 'success', success_count: 2 })
     expect(await standingOf(account)).toEqual({ account: account.id, balance: before - 54, monthly: 62 })
   })
+
+  it('is no more than the dry run showed that the task names', async () => {
+    const account = await customer({ number_carriers: { _all: { rate: 1 } } })
+    const admin = await world.admin(account)
+    const priceAt = (rate: number) =>
+      world.ross.post(`${account.path}/services/overrides`, { plan: { number_carriers: { _all: { rate } } } })
+    const csv = csvOf([[fresh(), '']])
+    const shown = await run('import', csv, admin, account, dry)
+    await priceAt(500)
+    const quoted = { query: { quote_id: String(shown.task.id) } }
+    const dearer = await runTask({ ...wish(admin, account, csv), ...quoted })
+    expect(dearer.task).toMatchObject({ status: 'failure', success_count: 0 })
+    expect(rowsOf(dearer.output).map(({ error }) => error)).toEqual(['accept_charges'])
+    const retried = await admin.put(`${shown.path}/retry`, undefined, { query: { dry_run: 'false' } })
+    expect(retried).toFailWith(404, 'bad_identifier')
+    expect(await monthlyOf(account)).toBe(0)
+    await priceAt(0.5)
+    const cheaper = await runTask({ ...wish(admin, account, csv), ...quoted })
+    expect(cheaper.task).toMatchObject({ status: 'success', success_count: 1 })
+    expect(await monthlyOf(account)).toBe(0.5)
+  })
+
+  it('is that of a dry run of the same account, or the task is refused', async () => {
+    const account = await customer({ number_carriers: { _all: { rate: 1 } } })
+    const query = { category: 'number_management', action: 'import', quote_id: 'f'.repeat(32) }
+    const body = Buffer.from(csvOf([[fresh(), '']]))
+    const refused = await world.refused(() =>
+      world.ross.put(`${account.path}/tasks`, undefined, {
+        query,
+        body,
+        headers: { 'content-type': 'text/csv' },
+      }),
+    )
+    expect(refused.status).toBe(400)
+    expect(refused.data).toEqual({
+      quote_id: {
+        invalid: { message: 'Must be the id of a dry run of this account', value: query.quote_id },
+      },
+    })
+  })
 })

@@ -15,6 +15,7 @@ export interface Envelope {
   auth_token?: string
   version?: string
   error?: string
+  quote_id?: string
   message?: string
   page_size?: number
   start_key?: string

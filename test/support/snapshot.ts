@@ -15,6 +15,7 @@ const logTables = new Set([
   'number_searches',
   'billing_progress',
   'balance_watch',
+  'charge_quotes',
   'idempotency_keys',
   'api_key_uses',
   'sign_in_buckets',

@@ -498,6 +498,7 @@ describeAnyEngine('a running task', (engine) => {
         priced: async (sum = 0) => [
           { account_id: account.id, name: 'Payer', today: sum, recurring: 0, invoices: [] },
         ],
+        terms: async () => [],
       }
       const pricedActionsOf = (store: Process['store']) =>
         actionsOf(store).map((action) =>

@@ -25,7 +25,7 @@ export const withConsent = async <Answer>(run: () => Promise<Answer>): Promise<A
   } catch (error) {
     if (!(error instanceof ChargesNeeded)) throw error
     if (!(await askForConsent(error))) throw new NotAgreed()
-    // The same request, so the same kind of answer.
-    return (await error.accept()) as Answer
+    // The same request, so the same kind of answer; a price that has risen since is shown again.
+    return withConsent(async () => (await error.accept()) as Answer)
   }
 }

@@ -24,6 +24,7 @@ import { ServicePlan } from './plans/schema.ts'
 import { createPlanStore } from './plans/store.ts'
 import { createPriceBook } from './price-book.ts'
 import { createQuantityBook } from './quantities/operations.ts'
+import { createQuotes } from './quotes.ts'
 import { servicesRoutes } from './routes.ts'
 import { ArrivingServices } from './schema.ts'
 import { servicesSettings } from './settings.ts'
@@ -56,6 +57,7 @@ export const servicesArea = area({
     const bookkeepers = createBookkeepers({ store, books, priceBook, gateways, vendors })
     const standings = createStandings({ books, settings, bookkeepers })
     const charged = createCharged(store)
+    const quotes = createQuotes(store)
     const foresight = createForesight({ store, books, quantities, charged })
     const tell = createTelling(tools)
     const audit = createServiceAudit({ ...tools, quantities, tell })
@@ -103,14 +105,14 @@ export const servicesArea = area({
         service_audit: createAuditArrivals(store),
         service_day: createDayArrivals(store),
       },
-      rounds: [quantities.round, synchronization.round],
+      rounds: [quantities.round, synchronization.round, quotes.round],
       errands: [repricing],
       hears: [
         on(accountMoved, quantities.moveWith),
         on(accountLeaving, quantities.removeWith),
         on(accountLeaving, synchronization.leaving.removeWith),
       ],
-      gates: [createConsent({ store, books, quantities, standings, audit, charged })],
+      gates: [createConsent({ store, books, quantities, standings, audit, charged, quotes })],
       taskActions: createServiceTasks(accounts, quantities),
     }
   },

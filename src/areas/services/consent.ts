@@ -1,5 +1,5 @@
 import type { AccountRecord } from '../../auth/identity.ts'
-import { failure, isOutage } from '../../lib/failure.ts'
+import { failure, isOutage, type Quote } from '../../lib/failure.ts'
 import { elementAt, zip } from '../../lib/list.ts'
 import { dollarsOfUnits } from '../../lib/money.ts'
 import type { ChangeSet } from '../../storage/change-set.ts'
@@ -25,6 +25,7 @@ import type { Counted } from './pricing/items.ts'
 import type { PriceList } from './pricing/merge.ts'
 import type { QuantityBook } from './quantities/operations.ts'
 import { moved } from './quantities/rules.ts'
+import { covers, type Quotes, quoteOf } from './quotes.ts'
 import { chargesAgreed } from './signals.ts'
 import type { Standings } from './standing.ts'
 import { createTurnStore } from './store.ts'
@@ -36,6 +37,7 @@ interface Tools {
   standings: Standings
   audit: ServiceAudit
   charged: Charged
+  quotes: Quotes
 }
 
 /** Where an account stands when some of what waits in its turn is agreed to. */
@@ -81,7 +83,7 @@ const amountOf = (compared: readonly ComparedInvoice[]) =>
  * have gone wrong because of the company is judged again alone.
  */
 export const createConsent = (tools: Tools): Gate => {
-  const { store, books, standings, audit, quantities, charged } = tools
+  const { store, books, standings, audit, quantities, charged, quotes } = tools
   const { clock } = store
   const turns = createTurnStore(store)
 
@@ -114,10 +116,35 @@ export const createConsent = (tools: Tools): Gate => {
     set.happened({ accountId: id, type: 'charge.accepted', kind: 'charge', id, after })
   }
 
-  const ask = async ({ account }: Payer, { set, author }: Request, compared: readonly ComparedInvoice[]) => {
+  /** Whether what is asked is accepted at this price. `counted` before the request. */
+  const isAccepted = async (
+    { author, moves }: Request,
+    { account }: Payer,
+    counted: Counted,
+    quote: Quote,
+  ) => {
+    if (!author.acceptsCharges) return false
+    const terms = author.consent?.terms as readonly PriceList[] | undefined
+    if (!terms) return quotes.isAccepted(author, quote)
+    const agreed = compareInvoices(
+      priceAccount(terms, counted),
+      priceAccount(terms, moved(counted, account.id, moves)),
+      clock.now(),
+    )
+    return covers(quoteOf(agreed), quote)
+  }
+
+  const ask = async (
+    payer: Payer,
+    request: Request,
+    { counted, compared }: { counted: Counted; compared: readonly ComparedInvoice[] },
+  ) => {
+    const { account } = payer
+    const { set, author } = request
     if (author.authAccountId !== account.id || !compared.some(raisesCharge)) return
-    if (!author.acceptsCharges)
-      throw failure('charges_not_accepted', { invoices: compared.map(comparedJson) })
+    const quote = quoteOf(compared)
+    if (!(await isAccepted(request, payer, counted, quote)))
+      throw failure('charges_not_accepted', { invoices: compared.map(comparedJson), ...quote })
     const standing = await standings.of(account, amountOf(compared))
     if (standing.acceptable) return tellAccepted(set, account, compared)
     const { reason, message = reason } = standing
@@ -164,7 +191,7 @@ export const createConsent = (tools: Tools): Gate => {
     const compared = await compare(payer, invoices)
     payer.soFar = { ...soFar, counted, invoices }
     if (!compared.some(isChanged)) return
-    if (!request.isCorrection) await ask(payer, request, compared)
+    if (!request.isCorrection) await ask(payer, { ...request, moves }, { counted: soFar.counted, compared })
     await tell(request, payer, { moves, compared })
     payer.soFar.isConcerned = true
     if (request.isCorrection) return
@@ -275,6 +302,13 @@ export const createConsent = (tools: Tools): Gate => {
   return async (sets, write) => {
     if (!sets.some(isMoving)) return write(sets)
     const payerIds = await payersOf(sets)
-    return payerIds.length === 0 ? write(sets) : take(payerIds, { sets, write })
+    if (payerIds.length === 0) return write(sets)
+    try {
+      await take(payerIds, { sets, write })
+    } catch (error) {
+      // Not where it is thrown: what was priced in company is priced again alone.
+      await quotes.remember(elementAt(sets, 0).author, error)
+      throw error
+    }
   }
 }

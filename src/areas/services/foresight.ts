@@ -82,6 +82,11 @@ export const createForesight = (tools: Tools): Foresight<Foreseen> => {
       return after
     },
 
+    async terms(accountId) {
+      const account = await books.account(accountId)
+      return account ? (await books.terms(account)).lists : []
+    },
+
     async priced(foreseen = {}) {
       const charges = await Promise.all(
         Object.entries(foreseen).map(([accountId, more]) => chargeOf(accountId, more)),

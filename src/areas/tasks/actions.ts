@@ -93,6 +93,8 @@ export interface Foresight<Gathered = unknown> {
   /** What was gathered before, and what some more change sets move. Kept as JSON, of a size that rows do not add to. */
   add(gathered: Gathered | undefined, sets: readonly ChangeSet[]): Promise<Gathered>
   priced(gathered: Gathered | undefined): Promise<ForeseenCharge[]>
+  /** The price lists of an account. Kept as JSON. */
+  terms(accountId: string): Promise<unknown>
 }
 
 interface Definition {

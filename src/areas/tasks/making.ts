@@ -3,7 +3,7 @@ import type { AccountRecord, Actor } from '../../auth/identity.ts'
 import { superduper } from '../../auth/policies.ts'
 import type { Part } from '../../jobs/long-work/parts/store.ts'
 import type { RunKey } from '../../jobs/long-work/store.ts'
-import { failure } from '../../lib/failure.ts'
+import { failure, invalid } from '../../lib/failure.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
 import { newId } from '../../lib/ids.ts'
 import type { Json } from '../../lib/json.ts'
@@ -32,6 +32,8 @@ export interface TaskOrder {
   input: TaskInput
   fileName: string | undefined
   dryRun: boolean
+  /** The dry run whose prices the task agrees to. */
+  quoteId?: string | undefined
   /** What the request says beside it: the parameters of actions without input are found here. */
   parameter(name: string): unknown
 }
@@ -63,6 +65,7 @@ interface Made {
   intake: Intake | undefined
   parameters: Json | undefined
   origin: Origin | undefined
+  terms: unknown
 }
 
 const originFields = { retry: 'retry_of', continue: 'continuation_of' } as const
@@ -132,8 +135,9 @@ export const createMaker = ({ base, store, actions, find, requireRoomForInput }:
     return action.parameters && given
   }
 
-  const draft = (order: TaskOrder, action: TaskAction, { key, intake, parameters, origin }: Made) => {
+  const draft = (order: TaskOrder, action: TaskAction, { key, intake, parameters, origin, terms }: Made) => {
     const { actor, author, fileName, dryRun } = order
+    const { consent: _, ...madeBy } = author
     return tasks.draft(
       key.accountId,
       {
@@ -152,7 +156,8 @@ export const createMaker = ({ base, store, actions, find, requireRoomForInput }:
           ...(parameters ? { parameters } : {}),
         },
         hidden: {
-          author,
+          author: madeBy,
+          ...(terms === undefined ? {} : { terms }),
           authMethod: actor.method,
           ...(actor.user ? { authUserId: actor.user.id } : {}),
           ...(origin?.rowsBefore ? { rowsBefore: origin.rowsBefore } : {}),
@@ -175,6 +180,15 @@ export const createMaker = ({ base, store, actions, find, requireRoomForInput }:
     throw failure('bad_identifier_list', { values: [isKnown ? name : category] })
   }
 
+  /** The price lists of the dry run that was shown, if one was. */
+  const termsOf = async ({ quoteId }: TaskOrder, { accountId }: RunKey, origin: Origin | undefined) => {
+    const shown = quoteId === undefined ? origin?.task : await tasks.find(accountId, quoteId)
+    if (shown?.doc.dry_run) return shown.hidden.terms
+    if (quoteId === undefined) return undefined
+    const message = 'Must be the id of a dry run of this account'
+    throw invalid({ quote_id: { invalid: { message, value: quoteId } } })
+  }
+
   /** What is checked first decides which refusal a task with several faults gets; the input is stored on the way, the task at the end. */
   const build = async (order: TaskOrder, key: RunKey, origin: Origin | undefined): Promise<TaskRecord> => {
     const [category, name] = requireNames(order)
@@ -191,8 +205,9 @@ export const createMaker = ({ base, store, actions, find, requireRoomForInput }:
     if (origin && intake?.rowCount !== origin.rowCount) {
       throw failure('bad_identifier', { cause: origin.task.id, reason: refusalReasons[origin.how] })
     }
+    const terms = await termsOf(order, key, origin)
     const parameters = origin ? origin.task.doc.parameters : await settle(action, order)
-    const task = draft(order, action, { key, intake, parameters, origin })
+    const task = draft(order, action, { key, intake, parameters, origin, terms })
     const set = new ChangeSet(author)
     requireRecord(set, holderOf(account))
     if (origin) requireRecord(set, holderOf(origin.task))

@@ -186,6 +186,11 @@ export const createTasks = (tools: Tools) => {
     return !task.doc.dry_run && known?.input === 'csv' && known.foresight !== undefined
   }
 
+  const currentTerms = async (task: TaskRecord) => {
+    const action = actionOf(task)
+    return action?.input === 'csv' ? action.foresight?.terms(task.doc.auth_account_id) : undefined
+  }
+
   const hiddenFrom = async (task: TaskRecord, reader: TaskReader) => {
     const known = actionOf(task)
     return known?.input === 'none' && known.hides ? known.hides(reader) : []
@@ -306,7 +311,8 @@ export const createTasks = (tools: Tools) => {
 
     /**
      * Lets the task run: a process with room for it takes it up. That agrees to what its rows cost, unless `acceptsCharges`
-     * says otherwise: then those fail that charge the account which made the task.
+     * says otherwise: then those fail that charge the account which made the task. A row also fails when a price has risen
+     * since the start, or since the dry run that the task names.
      */
     async start(author: Author, task: TaskRecord, acceptsCharges = true): Promise<TaskView> {
       requirePossible(task, 'start')
@@ -319,7 +325,8 @@ export const createTasks = (tools: Tools) => {
       }
       const { authAccountId: accountId, authUserId: userId } = author
       const starter = accountId && userId ? { starter: { accountId, userId } } : {}
-      const after = tasks.revise(task, { doc, hidden: { ...task.hidden, ...starter } })
+      const terms = isPriced(task) ? { terms: task.hidden.terms ?? (await currentTerms(task)) } : {}
+      const after = tasks.revise(task, { doc, hidden: { ...task.hidden, ...starter, ...terms } })
       const set = new ChangeSet(author)
       store.move(set, task, after, 'pending', 'executing')
       await takeRowsOver(set, task)

@@ -131,6 +131,7 @@ const routesBelow = <const Root extends string>(
         action: 'What it does',
         file_name: 'Name of the input file',
         dry_run: 'true: every row is judged, nothing is changed',
+        quote_id: 'The id of a dry run: no row is charged more than at the prices of then',
         created_from: 'For actions over a range of time (Gregorian seconds)',
         created_to: 'The same',
       },
@@ -151,6 +152,7 @@ const routesBelow = <const Root extends string>(
           input: inputOf(call),
           fileName: filledText(query.get('file_name')) ?? filledText(call.data.file_name),
           dryRun: isTrue(request.value('dry_run')),
+          quoteId: filledText(request.value('quote_id')),
           parameter: (name) => request.value(name),
         })
         return made(view)

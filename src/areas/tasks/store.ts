@@ -40,6 +40,8 @@ interface TaskHidden {
   author: Author
   authMethod: AuthMethod
   authUserId?: string
+  /** The price lists that its rows are charged by at most: of a dry run those by which it was priced. */
+  terms?: unknown
   /** The user who started it, if a user did. */
   starter?: { accountId: string; userId: string }
   /** Of a task that goes on where others stopped: the first of them, and how many of its rows come before. */
@@ -63,6 +65,7 @@ export type TaskRecord = StoredRecord<TaskDoc, TaskHidden>
 export const authorOf = ({ id, hidden }: Pick<TaskRecord, 'id' | 'hidden'>): Author => ({
   ...hidden.author,
   taskId: id,
+  ...(hidden.terms === undefined ? {} : { consent: { terms: hidden.terms, toJSON: () => undefined } }),
 })
 
 /** Ids of another system do not grow with time: among those that do they stand where the task was made. */

@@ -72,7 +72,7 @@ interface Agreement {
 /** What a request answers with, after its charges were shown and agreed to; refused, the error stands. */
 export const withConsent = async (
   terminal: Terminal,
-  { yes = false }: Agreement,
+  agreement: Agreement,
   request: () => Promise<Envelope>,
 ): Promise<Envelope> => {
   try {
@@ -81,8 +81,8 @@ export const withConsent = async (
     if (!(error instanceof ChargesNeeded)) throw error
     await showCharges(terminal, error)
     const question = { message: 'Agree to these charges?', option: '--yes' }
-    const isAgreed = yes || (terminal.isAttended && (await askWhether(terminal, question)))
+    const isAgreed = agreement.yes || (terminal.isAttended && (await askWhether(terminal, question)))
     if (!isAgreed) throw error
-    return error.accept()
+    return withConsent(terminal, agreement, () => error.accept())
   }
 }

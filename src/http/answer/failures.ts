@@ -64,7 +64,12 @@ export const frameFailures: Renderers<FrameFailures> = {
     message: 'unsupported_media_type',
     data: { message, target: accepted },
   }),
-  charges_not_accepted: ({ invoices }) => ({ status: 402, message: 'accept charges', data: invoices }),
+  charges_not_accepted: ({ invoices, quoteId }) => ({
+    status: 402,
+    message: 'accept charges',
+    data: invoices,
+    extra: { quote_id: quoteId },
+  }),
   not_enough_credit: ({ accountId }) => ({
     status: 402,
     message: 'not_enough_credit',

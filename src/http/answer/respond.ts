@@ -169,9 +169,9 @@ export const respondFailure = (exchange: Exchange, error: unknown) => {
   if (answer) logRefusal(exchange, error, answer.status)
   if (answer && isExpected) tellRefusal(exchange, error, answer)
   if (response.headersSent) return void response.destroy()
-  const { status, message, data, metadata, headers } = answer ?? unexpected
+  const { status, message, data, metadata, headers, extra: further } = answer ?? unexpected
   const wire: Headers = { ...headers }
   if (outlastsAnswer(exchange.request)) wire.connection = 'close'
-  const extra = { error: String(status), message }
+  const extra = { error: String(status), message, ...further }
   return sendJson(exchange, status, envelopeOf({ ...common(exchange, 'error'), data, metadata, extra }), wire)
 }

@@ -28,7 +28,7 @@ export const createValidate =
   async <S extends TSchema>(schema: S, data: unknown, handover?: Handover) =>
     validationOf(schema)(data, mannerOf(await settings.of('crossbar')), handover)
 
-const consent = ['accept_charges']
+const consent = ['accept_charges', 'quote_id']
 
 /** What browser consoles say of themselves in every write. It is kept with the record where a record has room for it. */
 const mark = 'ui_metadata'

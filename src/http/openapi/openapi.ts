@@ -159,6 +159,14 @@ const envelopes = {
       message: text('The kind of failure'),
     },
   },
+  PaymentFailure: {
+    allOf: [{ $ref: '#/components/schemas/Failure' }],
+    properties: {
+      quote_id: text(
+        'With `accept charges`: identifies the prices in `data`. Repeat the request with `accept_charges` and this `quote_id`',
+      ),
+    },
+  },
   ValidationFailure: {
     allOf: [{ $ref: '#/components/schemas/Failure' }],
     properties: {
@@ -279,13 +287,18 @@ const failures = (route: Route, statuses: Statuses) =>
       .map((status) => [status, { $ref: `#/components/responses/Failure${status}` }]),
   )
 
+const failureSchemas = new Map([
+  [400, 'ValidationFailure'],
+  [402, 'PaymentFailure'],
+])
+
 /** What routes refer to: a refusal that comes before a route is found belongs to none. */
 const failureResponses = (routes: readonly Route[], statuses: Statuses) => {
   const told = new Set(routes.flatMap((route) => failureStatuses(route, statuses)))
   const responses = [...kindsByStatus(statuses)]
     .filter(([status]) => told.has(status))
     .map(([status, kinds]) => {
-      const schema = `#/components/schemas/${status === 400 ? 'ValidationFailure' : 'Failure'}`
+      const schema = `#/components/schemas/${failureSchemas.get(status) ?? 'Failure'}`
       const description = kinds.map((kind) => kind.replaceAll('_', ' ')).join(', ')
       return [`Failure${status}`, { description, content: jsonContent({ $ref: schema }) }]
     })

@@ -23,6 +23,7 @@ export const placements: Readonly<Record<string, Placement>> = {
   cdr_interactions: 'by_account',
   cdr_tallies: 'by_account',
   cdrs: 'by_account',
+  charge_quotes: 'at_coordinator',
   charged_items: 'at_coordinator',
   claims: 'at_coordinator',
   credit_notes: 'at_coordinator',

@@ -114,7 +114,7 @@ const forReal = async (accountId: string, { id, category, action, file_name }: T
   const { envelope } = await crosspoint.request({
     method: 'PUT',
     path: tasks,
-    query: { category, action, file_name },
+    query: { category, action, file_name, quote_id: id },
     headers: { 'content-type': 'text/csv' },
     body: await input.blob(),
   })

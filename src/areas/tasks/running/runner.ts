@@ -326,6 +326,11 @@ export const createRunner = ({ base, store, settings, log, metrics, find, tell }
     return action.foresight?.priced(run.detail)
   }
 
+  const termsOf = ({ doc: { category, action: name, auth_account_id } }: TaskRecord) => {
+    const action = find(category, name)
+    return action?.input === 'csv' ? action.foresight?.terms(auth_account_id) : undefined
+  }
+
   const tellEnd = (set: ChangeSet, { accountId, id, docText, doc: { status } }: TaskRecord) => {
     const type = status === 'success' || status === 'partial' ? 'task.finished' : 'task.failed'
     set.happened({ accountId, type, kind: 'task', id, after: docText })
@@ -345,7 +350,11 @@ export const createRunner = ({ base, store, settings, log, metrics, find, tell }
         node: progress.run.node,
         csvs: [...task.doc.csvs, 'out.csv'],
       },
-      hidden: end !== 'complete' ? { ...task.hidden, brokenOff: true } : task.hidden,
+      hidden: {
+        ...task.hidden,
+        ...(charges ? { terms: await termsOf(task) } : {}),
+        ...(end === 'complete' ? {} : { brokenOff: true }),
+      },
     })
     const set = new ChangeSet(authorOf(task))
     store.tasks.replace(set, task, after)

@@ -1,0 +1,177 @@
+// Consent to charges is for the price that was shown.
+import { expect, it } from 'vitest'
+import { startServer } from '../../src/compose.ts'
+import type { Json } from '../../src/lib/json.ts'
+import { type Answer, type Client, clientWithToken, createTransport } from '../support/client.ts'
+import { createTestLog } from '../support/log.ts'
+import { allowAdditions, createNumberSource } from '../support/numbers.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+
+describeAnyEngine('the price that a request accepts', (engine) => {
+  const world = useWorld(engine, allowAdditions)
+  const next = createNumberSource('+1415777')
+
+  const priceAt = ({ path }: TestAccount, plan: Json) =>
+    world.ross.post(`${path}/services/overrides`, { plan })
+
+  const customer = async (plan: Json) => {
+    const account = await world.account(world.reseller)
+    await world.operator.patch(account.path, { wnm_allow_additions: true })
+    const admin = await world.admin(account)
+    const made = await world.ross.put(`${world.reseller.path}/service_plans`, { name: 'Plan', plan })
+    expect(await world.ross.post(`${account.path}/services`, { add: [made.data.id] })).toSucceed()
+    return { account, admin }
+  }
+
+  const phones = (rate: number) => ({ devices: { sip_device: { rate } } })
+  const phone = { name: 'Desk' }
+  const addPhone = (by: Client, { path }: TestAccount, envelope: Json = {}) =>
+    by.put(`${path}/devices`, phone, { envelope })
+  const agreed = { accept_charges: true }
+  const monthlyOf = ({ data }: Answer) =>
+    (data as unknown as { summary: { recurring: number } }[]).map(({ summary }) => summary.recurring)
+
+  it('is the one in the 402, which is repeated when the price has risen since', async () => {
+    const { account, admin } = await customer(phones(1))
+    const first = await addPhone(admin, account)
+    expect(first).toMatchObject({
+      status: 402,
+      body: { message: 'accept charges', quote_id: expect.stringMatching(/^[0-9a-f]{32}$/) },
+    })
+    await priceAt(account, phones(500))
+    const second = await world.unchanged(() => addPhone(admin, account, agreed))
+    expect(second).toMatchObject({ status: 402, body: { message: 'accept charges' } })
+    expect(monthlyOf(second)).toEqual([500])
+    expect(second.body.quote_id).not.toBe(first.body.quote_id)
+    const old = { ...agreed, quote_id: first.body.quote_id }
+    expect(await world.unchanged(() => addPhone(admin, account, old))).toMatchObject({ status: 402 })
+    expect((await addPhone(admin, account, agreed)).status).toBe(201)
+  })
+
+  it('covers a lower price, with the quote_id and without it', async () => {
+    const { account, admin } = await customer(phones(3))
+    const { body } = await addPhone(admin, account)
+    await priceAt(account, phones(2))
+    expect((await addPhone(admin, account, { ...agreed, quote_id: body.quote_id })).status).toBe(201)
+    await addPhone(admin, account)
+    await priceAt(account, phones(1))
+    expect((await addPhone(admin, account, agreed)).status).toBe(201)
+  })
+
+  it('is any price for a client that always accepts charges and was shown none', async () => {
+    const { account, admin } = await customer(phones(500))
+    expect((await addPhone(admin, account, agreed)).status).toBe(201)
+  })
+
+  it('is not that of a quote that does not exist', async () => {
+    const { account, admin } = await customer(phones(1))
+    const refused = await world.unchanged(() =>
+      addPhone(admin, account, { ...agreed, quote_id: 'f'.repeat(32) }),
+    )
+    expect(refused).toMatchObject({ status: 402, body: { message: 'accept charges' } })
+  })
+
+  it('stands in data, next to data or in the query, and is not stored', async () => {
+    const { account, admin } = await customer(phones(1))
+    const ask = async () => (await addPhone(admin, account)).body.quote_id as string
+    const inData = await admin.put(`${account.path}/devices`, { ...phone, ...agreed, quote_id: await ask() })
+    expect(inData.status).toBe(201)
+    expect(inData.data).not.toHaveProperty('quote_id')
+    const query = { ...agreed, quote_id: await ask() }
+    expect((await admin.put(`${account.path}/devices`, phone, { query })).status).toBe(201)
+  })
+
+  it('is asked for again after ten minutes, unless the request names the quote and nothing has changed', async () => {
+    const { account, admin } = await customer(phones(1))
+    const { body } = await addPhone(admin, account)
+    world.clock.advance({ minutes: 11 })
+    expect(await world.unchanged(() => addPhone(admin, account, agreed))).toMatchObject({ status: 402 })
+    world.clock.advance({ minutes: 11 })
+    expect((await addPhone(admin, account, { ...agreed, quote_id: body.quote_id })).status).toBe(201)
+  })
+
+  it('is that of the same caller and the same request', async () => {
+    const { account, admin } = await customer(phones(1))
+    await addPhone(admin, account)
+    await priceAt(account, phones(2))
+    const other = await world.admin(account)
+    expect((await addPhone(other, account, agreed)).status).toBe(201)
+    const another = { name: 'Hall' }
+    expect((await admin.put(`${account.path}/devices`, another, { envelope: agreed })).status).toBe(201)
+    expect(await addPhone(admin, account, agreed)).toMatchObject({ status: 402 })
+  })
+
+  it('is known to every process of a server', async () => {
+    const { account, admin } = await customer(phones(1))
+    await addPhone(admin, account)
+    await priceAt(account, phones(2))
+    const other = await startServer(world.config, { clock: world.clock, log: createTestLog().log })
+    const transport = createTransport(other.port)
+    try {
+      const there = clientWithToken(transport.send, admin.token)
+      const asked = await addPhone(there, account, agreed)
+      expect(asked).toMatchObject({ status: 402, body: { message: 'accept charges' } })
+      expect((await addPhone(admin, account, agreed)).status).toBe(201)
+    } finally {
+      transport.close()
+      await other.stop()
+    }
+  })
+
+  const both = { additions: true, removals: true }
+  const numbersOf = (path: string, data: Json) => ({ method: 'PUT', path: `/phone_numbers${path}`, data })
+
+  it.each<[string, (rate: number) => Json, (own: string) => { method: string; path: string; data: Json }]>([
+    [
+      'a prorated addition',
+      (rate) => ({ users: { user: { rate, prorate: both } } }),
+      () => ({ method: 'PUT', path: '/users', data: { first_name: 'A', last_name: 'B' } }),
+    ],
+    [
+      'an activation',
+      (rate) => ({ users: { user: { activation_charge: rate } } }),
+      () => ({ method: 'PUT', path: '/users', data: { first_name: 'A', last_name: 'B' } }),
+    ],
+    [
+      'a tax that is added',
+      (rate) => ({ users: { user: { rate: 1, taxes: [{ name: 'VAT', rate }] } } }),
+      () => ({ method: 'PUT', path: '/users', data: { first_name: 'A', last_name: 'B' } }),
+    ],
+    [
+      'a collection of numbers',
+      (rate) => ({ number_carriers: { _all: { rate } } }),
+      () => numbersOf('/collection', { numbers: [next(), next()] }),
+    ],
+    [
+      'a feature of a number',
+      (rate) => ({ number_services: { prepend: { rate } } }),
+      (own) => ({
+        method: 'PATCH',
+        path: `/phone_numbers/${encodeURIComponent(own)}`,
+        data: { prepend: { name: 'Bakery', enabled: true } },
+      }),
+    ],
+    [
+      'a sub-account of a plan that cascades',
+      (rate) => ({ accounts: { account: { rate, cascade: true } } }),
+      () => ({ method: 'PUT', path: '', data: { name: `Shop ${next()}` } }),
+    ],
+  ])('binds %s', async (_, plan, requestFor) => {
+    const { account, admin } = await customer(plan(1))
+    await world.credit(account, 10_000)
+    const own = next()
+    await world.operator.put(
+      `${account.path}/phone_numbers/${encodeURIComponent(own)}`,
+      {},
+      { envelope: agreed },
+    )
+    const { method, path, data } = requestFor(own)
+    const send = (envelope: Json = {}) => admin.request(method, `${account.path}${path}`, data, { envelope })
+    const first = await send()
+    expect([first.status, first.body.message], first.text).toEqual([402, 'accept charges'])
+    await priceAt(account, plan(50))
+    const second = await world.unchanged(() => send(agreed))
+    expect([second.status, second.body.message]).toEqual([402, 'accept charges'])
+    expect(await send({ ...agreed, quote_id: second.body.quote_id })).toSucceed()
+  })
+})
