@@ -40,6 +40,7 @@ import { chargesOfRequests } from './upgrades/0037-charges-of-requests.ts'
 import { hostNames } from './upgrades/0038-host-names.ts'
 import { accountNames } from './upgrades/0039-account-names.ts'
 import { chargeQuotes } from './upgrades/0040-charge-quotes.ts'
+import { chargedPrices } from './upgrades/0041-charged-prices.ts'
 
 export interface Dialect {
   /** A text column that is compared and ordered by its bytes, alike in both engines. */
@@ -111,6 +112,7 @@ export const upgrades: readonly Upgrade[] = [
   hostNames,
   accountNames,
   chargeQuotes,
+  chargedPrices,
 ]
 
 const pairsOf = (parts: Readonly<Record<string, string>>) =>

@@ -2,10 +2,11 @@ import { monthOf } from '../../lib/time-key.ts'
 import type { ChangeSet } from '../../storage/change-set.ts'
 import type { Store } from '../../storage/store.ts'
 import type { ComparedInvoice, Invoice } from './pricing/invoices.ts'
+import { type ChargedItem, spanOf } from './pricing/proration.ts'
 import { createChargedStore, createTurnStore } from './store.ts'
 
-/** `category/item` -> units that an account was charged for it in a month, less what was given back. */
-export type ChargedItems = Map<string, number>
+/** `category/item` -> what an account was charged for it in a month. */
+export type ChargedItems = Map<string, ChargedItem>
 
 export const itemKey = ({ category, key }: { category: string; key: string }) => `${category}/${key}`
 
@@ -47,18 +48,22 @@ export const createCharged = (store: Store) => {
     /** A bill for a whole month. Whoever has just priced something that the account has prices it anew. */
     billed(set: ChangeSet, accountId: string, { month, invoice }: { month: number; invoice: Invoice }) {
       turns.pass(set, accountId)
-      for (const { category, item, total } of invoice.items)
-        if (total !== 0)
-          rows.add(set, { accountId, month, item: itemKey({ category, key: item }), amount: total })
+      for (const priced of invoice.items) {
+        const { category, item: key, total: amount } = priced
+        const prices = [spanOf(priced)]
+        if (amount !== 0)
+          rows.add(set, { accountId, month, item: itemKey({ category, key }), amount, prices })
+      }
     },
 
     /** What was agreed to for the rest of the month. */
     agreed(set: ChangeSet, accountId: string, compared: readonly ComparedInvoice[]) {
       const month = currentMonth()
       for (const { prorations } of compared)
-        for (const proration of prorations)
-          if (proration.total !== 0)
-            rows.add(set, { accountId, month, item: itemKey(proration), amount: proration.total })
+        for (const proration of prorations) {
+          const { total: amount, prices } = proration
+          rows.add(set, { accountId, month, item: itemKey(proration), amount, prices })
+        }
     },
 
     /** Parts of a bill that are given back. Whoever has just priced something that the account has prices it anew. */
@@ -75,7 +80,10 @@ export const createCharged = (store: Store) => {
       const turn = await turns.of(accountId)
       const before = await rows.of(accountId, month)
       set.statements.push(...turns.take([{ accountId, turn }]).statements)
-      const kept = items.map((part) => ({ ...part, total: stillCharged(part, before.get(itemKey(part))) }))
+      const kept = items.map((part) => ({
+        ...part,
+        total: stillCharged(part, before.get(itemKey(part))?.amount),
+      }))
       giveBack(set, accountId, { month, items: kept })
       return sumOf(items) - sumOf(kept)
     },
@@ -95,13 +103,22 @@ export const createCharged = (store: Store) => {
   }
 }
 
+/** What was charged for an item before, and by what is agreed to but not written yet. */
+export const chargedBy =
+  (before: ChargedItems, agreed: ChargedItems = new Map()) =>
+  (item: { category: string; key: string }): ChargedItem => {
+    const [had, has] = [before.get(itemKey(item)), agreed.get(itemKey(item))]
+    const { prices } = has ?? had ?? { prices: [] }
+    return { amount: (had?.amount ?? 0) + (has?.amount ?? 0), ...(prices ? { prices } : {}) }
+  }
+
 /** The same with what a change that is not written yet comes to. */
 export const withAgreed = (charged: ChargedItems, compared: readonly ComparedInvoice[]): ChargedItems => {
   const all = new Map(charged)
   for (const { prorations } of compared)
     for (const proration of prorations) {
       const key = itemKey(proration)
-      all.set(key, (all.get(key) ?? 0) + proration.total)
+      all.set(key, { amount: (all.get(key)?.amount ?? 0) + proration.total, prices: proration.prices })
     }
   return all
 }

@@ -7,16 +7,16 @@ import type { Gate, Store } from '../../storage/store.ts'
 import { agreedLines } from './agreed/rules.ts'
 import type { ServiceAudit } from './audit/operations.ts'
 import type { Books } from './books.ts'
-import { type Charged, type ChargedItems, itemKey, withAgreed } from './charged.ts'
+import { type Charged, type ChargedItems, chargedBy, withAgreed } from './charged.ts'
 import { type CountMove, concernedBy, isMoving, movesOfSets, type Request } from './moves.ts'
 import { createPayerTurns, type Outcome } from './payer-turns.ts'
 import {
   type ComparedInvoice,
   comparedJson,
   compareInvoices,
-  givesBack,
   type Invoice,
   isChanged,
+  isProrated,
   priceAccount,
   raisesCharge,
   riseOf,
@@ -56,7 +56,7 @@ interface Payer {
   account: AccountRecord
   lists: readonly PriceList[]
   turn: number
-  /** What was charged before this turn: read when something is to be given back. */
+  /** What was charged before this turn: read when something is settled by the day. */
   chargedBefore?: ChargedItems
   soFar: SoFar
 }
@@ -168,17 +168,14 @@ export const createConsent = (tools: Tools): Gate => {
     await audit.add(set, { account, compared, changed, types })
   }
 
-  /** No more is given back than was charged this month: what plans began to price in between was not paid for. */
+  /** What goes gives back what it was charged this month: what plans began to price in between was not paid for. */
   const compare = async (payer: Payer, invoices: readonly Invoice[]) => {
     const { account, soFar } = payer
     const compared = compareInvoices(soFar.invoices, invoices, clock.now())
-    if (!givesBack(compared)) return compared
+    if (!isProrated(compared)) return compared
     const before = payer.chargedBefore ?? (await charged.of(account.id))
     payer.chargedBefore = before
-    return compareInvoices(soFar.invoices, invoices, clock.now(), (item) => {
-      const key = itemKey(item)
-      return (before.get(key) ?? 0) + (soFar.charged.get(key) ?? 0)
-    })
+    return compareInvoices(soFar.invoices, invoices, clock.now(), chargedBy(before, soFar.charged))
   }
 
   /** What a request means for one who pays. */

@@ -2,15 +2,15 @@ import { dollarsOfUnits } from '../../lib/money.ts'
 import type { Store } from '../../storage/store.ts'
 import type { ForeseenCharge, Foresight } from '../tasks/operations.ts'
 import type { Books } from './books.ts'
-import { type Charged, itemKey } from './charged.ts'
+import { type Charged, chargedBy } from './charged.ts'
 import { type CountMove, movesOfSets } from './moves.ts'
 import {
   type ComparedInvoice,
   comparedJson,
   compareInvoices,
-  givesBack,
   type Invoice,
   isChanged,
+  isProrated,
   priceAccount,
   riseOf,
 } from './pricing/invoices.ts'
@@ -43,9 +43,8 @@ export const createForesight = (tools: Tools): Foresight<Foreseen> => {
   const compare = async (accountId: string, before: readonly Invoice[], after: readonly Invoice[]) => {
     const moment = store.clock.now()
     const compared = compareInvoices(before, after, moment)
-    if (!givesBack(compared)) return compared
-    const had = await charged.of(accountId)
-    return compareInvoices(before, after, moment, (item) => had.get(itemKey(item)) ?? 0)
+    if (!isProrated(compared)) return compared
+    return compareInvoices(before, after, moment, chargedBy(await charged.of(accountId)))
   }
 
   const chargeOf = async (accountId: string, more: Totals): Promise<ForeseenCharge | undefined> => {

@@ -5,6 +5,7 @@ import { requireRecord, type StoredRecord } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import { adoptingInto } from '../adoption.ts'
 import { assignmentClaim } from './plans/store.ts'
+import type { ChargedItem, PriceSpan } from './pricing/proration.ts'
 import type { ServicesDoc } from './rules.ts'
 
 export type ServicesRecord = StoredRecord<ServicesDoc, object>
@@ -103,24 +104,32 @@ interface ChargedRow {
   accountId: string
   month: number
   item: string
-  /** Units. */
+  /** Units that are added. */
   amount: number
+  /** Absent: they stay. */
+  prices?: readonly PriceSpan[]
 }
 
-/** What accounts were charged in a month, by what it was for. */
+/** What accounts were charged in a month, and at what prices, by what it was for. */
 export const createChargedStore = ({ all }: Store) => ({
-  async of(accountId: string, month: number): Promise<Map<string, number>> {
-    const rows = await all<{ item: string; amount: number }>(
-      'SELECT item, amount FROM charged_items WHERE account_id = $1 AND month = $2',
+  async of(accountId: string, month: number): Promise<Map<string, ChargedItem>> {
+    const rows = await all<{ item: string; amount: number; prices: string | null }>(
+      'SELECT item, amount, prices FROM charged_items WHERE account_id = $1 AND month = $2',
       [accountId, month],
     )
-    return new Map(rows.map(({ item, amount }) => [item, amount]))
+    return new Map(
+      rows.map(({ item, amount, prices }) => [
+        item,
+        { amount, ...(prices ? { prices: JSON.parse(prices) } : {}) },
+      ]),
+    )
   },
 
-  add: (set: ChangeSet, { accountId, month, item, amount }: ChargedRow) =>
+  add: (set: ChangeSet, { accountId, month, item, amount, prices }: ChargedRow) =>
     set.run(
-      `INSERT INTO charged_items (account_id, month, item, amount) VALUES ($1, $2, $3, $4)
-        ON CONFLICT (account_id, month, item) DO UPDATE SET amount = charged_items.amount + excluded.amount`,
-      [accountId, month, item, amount],
+      `INSERT INTO charged_items (account_id, month, item, amount, prices) VALUES ($1, $2, $3, $4, $5)
+        ON CONFLICT (account_id, month, item) DO UPDATE SET amount = charged_items.amount + excluded.amount,
+          prices = COALESCE(excluded.prices, charged_items.prices)`,
+      [accountId, month, item, amount, prices ? JSON.stringify(prices) : null],
     ),
 })

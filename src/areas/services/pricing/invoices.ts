@@ -7,12 +7,13 @@ import {
   nameOf,
   type PricedItem,
   priceItem,
+  proratesOf,
   quantityOf,
   taxesJson,
 } from './items.ts'
 import type { PriceList } from './merge.ts'
 import type { Bookkeeper, ItemPlan, ItemPlans } from './plan.ts'
-import { type Proration, prorationJson, prorationOf } from './proration.ts'
+import { type ChargedItem, type Proration, prorationJson, prorationOf } from './proration.ts'
 import { addedBy, type TaxLine, taxed, taxJson, taxKey, taxLineJson, taxTotals } from './taxes.ts'
 
 // One function prices an account: quote, 402 preview, summary, audit and the monthly bill all come from it.
@@ -93,19 +94,19 @@ const activationOf = (before: PricedItem | undefined, after: PricedItem): Activa
 
 const keyOf = ({ id, type, vendor_id }: Bookkeeper) => JSON.stringify([id, type, vendor_id])
 
-/** Units that may be given back of an item for the rest of a month. */
-type MayGiveBack = (item: { category: string; key: string }) => number
+/** What was charged for an item this month. */
+type ChargedFor = (item: { category: string; key: string }) => ChargedItem
 
-const unlimited: MayGiveBack = () => Number.POSITIVE_INFINITY
+const unknown: ChargedFor = () => ({ amount: Number.POSITIVE_INFINITY })
 
 const compareInvoice = (
   before: Invoice | undefined,
   after: Invoice,
-  { moment, mayGiveBack }: { moment: number; mayGiveBack: MayGiveBack },
+  { moment, chargedFor }: { moment: number; chargedFor: ChargedFor },
 ): ComparedInvoice => {
   const pairs = after.items.map((item) => [before?.items.find(sameItem(item)), item] as const)
   const activations = pairs.flatMap((pair) => activationOf(...pair) ?? [])
-  const prorations = pairs.flatMap((pair) => prorationOf(...pair, { moment, mayGiveBack }) ?? [])
+  const prorations = pairs.flatMap((pair) => prorationOf(...pair, { moment, chargedFor }) ?? [])
   const taxesToday = taxTotals([...activations, ...prorations].flatMap(({ taxes }) => taxes))
   const today = sumOf(activations) + sumOf(prorations) + addedBy(taxesToday)
   return { before, after, activations, prorations, taxesToday, today }
@@ -114,16 +115,16 @@ const compareInvoice = (
 /**
  * Pairs invoices by bookkeeper; one that is not there any more is paired with an empty one. `moment` (Unix
  * milliseconds) is that of the change: prorations are for the days that are left of its month, so whoever shows
- * somebody what is due and charges it later hands in the same moment or keeps what was shown. `mayGiveBack` bounds what
- * removals are worth.
+ * somebody what is due and charges it later hands in the same moment or keeps what was shown. `chargedFor` bounds what
+ * removals give back.
  */
 export const compareInvoices = (
   before: readonly Invoice[],
   after: readonly Invoice[],
   moment: number,
-  mayGiveBack = unlimited,
+  chargedFor = unknown,
 ): ComparedInvoice[] => {
-  const terms = { moment, mayGiveBack }
+  const terms = { moment, chargedFor }
   const earlier = new Map(before.map((invoice) => [keyOf(invoice.bookkeeper), invoice]))
   const kept = after.map((invoice) => compareInvoice(earlier.get(keyOf(invoice.bookkeeper)), invoice, terms))
   const present = new Set(after.map(({ bookkeeper }) => keyOf(bookkeeper)))
@@ -144,9 +145,14 @@ export const withoutDues = (compared: ComparedInvoice): ComparedInvoice => ({
   today: 0,
 })
 
-/** Whether a removal gives back what was charged for the rest of the month. */
-export const givesBack = (compared: readonly ComparedInvoice[]) =>
-  compared.some(({ prorations }) => prorations.some(({ total }) => total < 0))
+/** Whether what moved is settled by the day: then what was charged for it counts. */
+export const isProrated = (compared: readonly ComparedInvoice[]) =>
+  compared.some(({ before, after }) =>
+    after.items.some(
+      (item) =>
+        proratesOf(item.plan).additions && before?.items.find(sameItem(item))?.quantity !== item.quantity,
+    ),
+  )
 
 /** Units by which the monthly bill rises, added taxes included; negative when it falls. */
 export const riseOf = ({ before, after }: ComparedInvoice) => after.total - (before?.total ?? 0)

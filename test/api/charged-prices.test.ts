@@ -1,0 +1,110 @@
+// What is removed gives back what it was charged for the rest of the month, whatever its price is by then.
+import { expect, it } from 'vitest'
+import type { Json } from '../../src/lib/json.ts'
+import type { Client } from '../support/client.ts'
+import { describeAnyEngine, type TestAccount, useWorld, type World } from '../support/world.ts'
+
+const both = { additions: true, removals: true }
+
+const useCustomers = (world: World) => {
+  /** With an item for users that costs a dollar for each day of a month of 31 days. */
+  const customer = async (item: Json = {}) => {
+    const account = await world.account(world.reseller)
+    const admin = await world.admin(account)
+    const plan = { users: { user: { rate: 31, prorate: both, ...item } } }
+    const made = await world.ross.put(`${world.reseller.path}/service_plans`, { name: 'Plan', plan })
+    expect(await world.ross.post(`${account.path}/services`, { add: [made.data.id] })).toSucceed()
+    await world.credit(account, 10_000)
+    return { account, admin }
+  }
+
+  const priceAt = async ({ path }: TestAccount, item: Json) => {
+    const plan = { users: { user: item } }
+    expect(await world.ross.post(`${path}/services/overrides`, { plan })).toSucceed()
+  }
+
+  const balanceOf = async ({ path }: TestAccount) =>
+    (await world.ross.get(`${path}/ledgers/total`)).data.amount
+
+  const agreed = { query: { accept_charges: true } }
+
+  const add = async (admin: Client, { path }: TestAccount): Promise<string> => {
+    const made = await admin.put(`${path}/users`, { first_name: 'A', last_name: 'B' }, agreed)
+    expect(made.status).toBe(201)
+    return `${path}/users/${made.data.id}`
+  }
+
+  /** Dollars that the account gets back. */
+  const remove = async (admin: Client, account: TestAccount, path: string) => {
+    const before = await balanceOf(account)
+    expect(await admin.delete(path)).toSucceed()
+    return (await balanceOf(account)) - before
+  }
+
+  return { customer, priceAt, balanceOf, add, remove }
+}
+
+describeAnyEngine('a removal', (engine) => {
+  const world = useWorld(engine)
+  const { customer, priceAt, balanceOf, add, remove } = useCustomers(world)
+
+  // 27 of 31 days are left.
+  it.each([
+    ['raised', 500],
+    ['lowered', 3.1],
+    ['dropped to nothing', 0],
+  ])('gives back what was charged when the price was %s since', async (_, rate) => {
+    const { account, admin } = await customer()
+    const path = await add(admin, account)
+    expect(await balanceOf(account)).toBe(10_000 - 27)
+    await priceAt(account, { rate })
+    expect(await remove(admin, account, path)).toBe(27)
+  })
+
+  it('gives back what was added last first, each at its own price', async () => {
+    const { account, admin } = await customer()
+    const paths = [await add(admin, account), await add(admin, account)]
+    await priceAt(account, { rate: 62 })
+    paths.push(await add(admin, account))
+    await priceAt(account, { rate: 310 })
+    const returned: number[] = []
+    for (const path of paths) returned.push(await remove(admin, account, path))
+    expect(returned).toEqual([54, 27, 27])
+    expect(await balanceOf(account)).toBe(10_000)
+  })
+
+  it('gives back the tax that was charged', async () => {
+    const taxes = (rate: number) => [{ name: 'VAT', rate, tax_id: 'vat' }]
+    const { account, admin } = await customer({ taxes: taxes(10) })
+    const path = await add(admin, account)
+    expect(await balanceOf(account)).toBe(10_000 - 29.7)
+    await priceAt(account, { taxes: taxes(20) })
+    await remove(admin, account, path)
+    expect(await balanceOf(account)).toBe(10_000)
+  })
+
+  it('gives back nothing of what was added when it was free', async () => {
+    const { account, admin } = await customer({ rate: 0 })
+    const path = await add(admin, account)
+    await priceAt(account, { rate: 31 })
+    expect(await remove(admin, account, path)).toBe(0)
+  })
+})
+
+describeAnyEngine('a removal in a month that was billed', (engine) => {
+  const world = useWorld(engine)
+  const { customer, priceAt, balanceOf, add, remove } = useCustomers(world)
+
+  it('gives back what the bill charged, for the days that are left', async () => {
+    const { account, admin } = await customer()
+    const paths = [await add(admin, account), await add(admin, account)]
+    await world.server.rounds.runNow('monthly_bills')
+    world.clock.advance({ milliseconds: Date.UTC(2026, 1, 1) - world.clock.now() })
+    await world.server.rounds.runNow('monthly_bills')
+    expect(await balanceOf(account)).toBe(10_000 - 2 * 27 - 2 * 31)
+    await priceAt(account, { rate: 500 })
+    world.clock.advance({ hours: 14 * 24 })
+    const later = world.clientWithToken(await world.tokenOf(account, admin.id))
+    for (const path of paths) expect(await remove(later, account, path)).toBe(15.5)
+  })
+})
