@@ -28,7 +28,7 @@ export interface CollectionDefinition<Doc extends object, Hidden extends object>
   counts?(doc: Readonly<Doc>): readonly (readonly [category: string, item: string])[]
   /** The schema that marks what is secret in a record; without it names tell. Secrets are stored sealed. */
   secrets?: SecretsOf
-  /** What an auditor is shown of the private half when it changes: facts as they are, secrets as fingerprints. */
+  /** What an auditor is shown of the private half when it changes: facts as they are, secrets under names that are masked. */
   audited?(hidden: Readonly<Hidden>): object
 }
 

@@ -86,16 +86,24 @@ describeEngines('the audit log', (engine) => {
     })
   })
 
-  it('tells that a secret changed, and not the secret', async () => {
+  it('shows that a password or a key changed as ***, also when an old password returns', async () => {
     const account = await world.account()
     const user = await world.user(account, { username: 'sam', password: 'first-secret' })
     const path = `${account.path}/users/${user.id}`
-    expect(await world.operator.patch(path, { username: 'sam', password: 'second-secret' })).toSucceed()
-    const { changes, record_name: name } = await lastOf(account.id, 'user', user.id)
-    const fingerprint = expect.stringMatching(/^[0-9a-f]{8}$/)
-    expect(changes).toContainEqual({ path: 'password_fingerprint', from: fingerprint, to: fingerprint })
-    expect(changes).toContainEqual({ path: 'signature_fingerprint', from: fingerprint, to: fingerprint })
-    expect(JSON.stringify(changes)).not.toContain('secret')
-    expect(name).toBe('sam')
+    for (const password of ['second-secret', 'first-secret', 'second-secret'])
+      expect(await world.operator.patch(path, { username: 'sam', password })).toSucceed()
+    const changed = (name: string) => ({ path: name, from: '***', to: '***' })
+    const edits = (await entriesOf(account.id, 'user', user.id)).slice(1)
+    expect(edits.map(({ changes, record_name: name }) => [changes, name])).toEqual(
+      edits.map(() => [[changed('password'), changed('signature_secret')], 'sam']),
+    )
+    expect(edits).toHaveLength(3)
+    // Nothing else shows it either.
+    const { before_doc: before, after_doc: after } = edits[0] ?? {}
+    expect([before, edits[1]?.before_doc, edits[2]?.before_doc]).toEqual([after, before, before])
+    expect(JSON.parse(String(after))).toMatchObject({ password: '***', signature_secret: '***' })
+
+    expect(await world.operator.put(`${account.path}/api_key`, {})).toSucceed()
+    expect((await lastOf(account.id, 'account', account.id)).changes).toEqual([changed('api_key')])
   })
 })

@@ -107,8 +107,8 @@ export const createAccountStore = (store: Store) => {
       is_reseller: hidden.isReseller,
       superduper_admin: hidden.isSuperduper,
       wnm_allow_additions: hidden.allowsNumberAdditions,
-      api_key_fingerprint: fingerprint(hidden.apiKeyHash),
-      signature_fingerprint: fingerprint(hidden.signatureSecret),
+      api_key: fingerprint(hidden.apiKeyHash),
+      signature_secret: fingerprint(hidden.signatureSecret),
     }),
   })
 

@@ -118,8 +118,8 @@ export const createUserStore = (store: Store) => {
       doc.enabled === false ? [] : [['users', doc.priv_level === 'admin' ? 'admin' : 'user']],
     audited: (hidden) => ({
       has_avatar: hidden.hasAvatar ?? false,
-      password_fingerprint: fingerprint(hidden.signInKeys.join()),
-      signature_fingerprint: fingerprint(hidden.signatureSecret),
+      password: fingerprint(hidden.signInKeys.join()),
+      signature_secret: fingerprint(hidden.signatureSecret),
     }),
   })
 
