@@ -22,9 +22,9 @@ export interface FeedEvent {
   /** Undefined: no change of a record, but something that happened. */
   action: 'created' | 'edited' | 'deleted' | undefined
   author: Author
-  /** JSON text of the public form after it, secrets masked; undefined of what is deleted. */
+  /** JSON text of the public form after it with the id, secrets masked; undefined of what is deleted. */
   afterText: string | undefined
-  /** The same before it; undefined of what is new. */
+  /** The same before it; undefined of what is new, and of an edit if nobody asked for it. */
   beforeText: string | undefined
 }
 

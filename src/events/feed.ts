@@ -62,14 +62,21 @@ const mentionOf = ({ sequence, accountId, tree, event, kind, recordId, action }:
   action: actions.find((known) => known === action),
 })
 
+/** JSON text of a record with its id, which stored records do not contain. */
+const withId = (text: string | undefined, id: string) => {
+  if (text === undefined || !text.startsWith('{')) return text
+  if (text.includes('"id":') && Object.hasOwn(JSON.parse(text), 'id')) return text
+  return `{"id":${JSON.stringify(id)}${text === '{}' ? '' : ','}${text.slice(1)}`
+}
+
 const eventOf = (row: FeedRow): FeedEvent => ({
   ...mentionOf(row),
   id: row.id,
   at: row.at,
   recordName: row.recordName,
   author: row.author,
-  afterText: row.afterDoc,
-  beforeText: row.beforeDoc,
+  afterText: withId(row.afterDoc, row.recordId),
+  beforeText: withId(row.beforeDoc, row.recordId),
 })
 
 /** What is many events: the id and the place of each, of those that come behind one. */

@@ -221,10 +221,10 @@ export const createFeedRows = ({ all, words }: Store) => {
         await pause(lookMs)
     },
 
-    /** Rows whole, in their order; with the records as they were before only if they are asked for. */
+    /** Rows whole, in their order; records as they were before only if they are asked for, or were deleted. */
     async whole(wanted: readonly HeadRow[], withBefore: boolean): Promise<FeedRow[]> {
       if (wanted.length === 0) return []
-      const before = withBefore ? 'before_doc' : 'NULL'
+      const before = withBefore ? 'before_doc' : "CASE WHEN action = 'deleted' THEN before_doc END"
       const sql = `SELECT ${lean.columns}, ${before} AS "beforeDoc" FROM audit_log
         WHERE sequence IN ${words.numbers('$1')} AND event IS NOT NULL ORDER BY sequence`
       return stored.list(await all(sql, [JSON.stringify(wanted.map(({ sequence }) => sequence))]))

@@ -394,7 +394,7 @@ export const deleteRecord = (set: ChangeSet, record: StoredRecord<object, object
       rows: 1,
       orElse: conflict,
     })
-    .record({ ...holderOf(record), action: 'deleted', name: nameOf(record.doc) })
+    .record({ ...holderOf(record), action: 'deleted', before: record.docText, name: nameOf(record.doc) })
 
 /** Fails the change set unless the record is there; nobody removes it before the change set is done. */
 export const requireRecord = (set: ChangeSet, { accountId, kind, id }: ClaimHolder) =>

@@ -32,7 +32,7 @@ describeEngines('the audit log', (engine) => {
     return entry
   }
 
-  it('keeps a record as it was made, then what differs, then its name', async () => {
+  it('keeps a record as it was made, then what differs, then the deleted record', async () => {
     const { id: accountId } = world.acme
     const { id, path } = await world.device(world.acme, { name: 'Hall', note: 'x'.repeat(2000) })
     expect(
@@ -66,8 +66,15 @@ describeEngines('the audit log', (engine) => {
         record_name: 'Lobby',
         changes: [{ path: 'caller_id.internal.name', from: 'Ada' }],
       },
-      { before_doc: null, after_doc: null, action: 'deleted', changes: null, record_name: 'Lobby' },
+      {
+        before_doc: expect.any(String),
+        after_doc: null,
+        action: 'deleted',
+        changes: null,
+        record_name: 'Lobby',
+      },
     ])
+    expect(entries[3]?.before_doc).toBe(entries[2]?.after_doc)
     expect(JSON.parse(String(entries[0]?.after_doc))).toMatchObject({ name: 'Hall', note: 'x'.repeat(2000) })
   })
 

@@ -81,12 +81,12 @@ describeAnyEngine('what an edge reports', (engine) => {
       {
         type: 'sip.refused',
         record: { kind: 'device', id: device.id },
-        after: { ...refusal, at: now + 1, count: 2 },
+        after: { ...refusal, id: device.id, at: now + 1, count: 2 },
       },
       {
         type: 'sip.refused',
         record: { kind: 'account', id: account.id },
-        after: { ...refusalOf(realm, { username: 'nobody' }), count: 1 },
+        after: { ...refusalOf(realm, { username: 'nobody' }), id: account.id, count: 1 },
       },
     ])
   })

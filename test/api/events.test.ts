@@ -79,10 +79,11 @@ describeAnyEngine('the feed', (engine) => {
       actor: { type: 'user', id: world.operator.id, account_id: world.operator.account.id },
       request_id: expect.any(String),
       record: { kind: 'user', id },
-      after: expect.objectContaining({ first_name: 'Ann' }),
+      after: expect.objectContaining({ id, first_name: 'Ann' }),
     })
-    expect([edited.before?.first_name, edited.after?.first_name]).toEqual(['Ann', 'Anna'])
-    expect(deleted.after).toBeUndefined()
+    expect(edited.before).toEqual(created.after)
+    expect(edited.after).toEqual({ ...created.after, first_name: 'Anna' })
+    expect([deleted.before, deleted.after]).toEqual([edited.after, undefined])
     expect(events.map(({ sequence }) => sequence)).toEqual(events.map(({ sequence }) => sequence).sort())
   })
 

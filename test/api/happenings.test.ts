@@ -159,7 +159,7 @@ describeAnyEngine('what happens', (engine) => {
     expect(await read(account, ['balance.low'])).toEqual([])
     await spend()
     await spend()
-    expect((await only(account, 'balance.low'))?.after).toEqual({ balance: 4, threshold: 5 })
+    expect((await only(account, 'balance.low'))?.after).toEqual({ id: account.id, balance: 4, threshold: 5 })
   })
 
   it('when a limit is reached is told once a minute, and writes nothing else', async () => {

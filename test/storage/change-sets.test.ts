@@ -170,7 +170,11 @@ describeEngines('change sets', (engine) => {
           { path: 'signing_secret', to: '***' },
         ],
       },
-      { ...nothing, action: 'deleted' },
+      {
+        ...nothing,
+        action: 'deleted',
+        before: JSON.stringify({ title: 'b', signing_secret: '***', password: null }),
+      },
     ])
     expect(await world.events(accountId)).toEqual(
       ['note.created', 'note.edited', 'note.deleted'].map((event) => ({

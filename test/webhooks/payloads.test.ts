@@ -50,9 +50,18 @@ describeAnyEngine('what a webhook is told', (engine) => {
       timestamp: expect.any(Number),
       data: {
         metadata: { id: user.id, account_id: world.acme.id, type: 'user' },
-        doc: expect.objectContaining({ first_name: 'Vera', pin: '***' }),
+        doc: expect.objectContaining({ id: user.id, first_name: 'Vera', pin: '***' }),
       },
     })
+  })
+
+  it('contains a deleted record as it was in version 2', async () => {
+    const deletions = { type: 'user', action: 'doc_deleted' }
+    const { at } = await hook(world.acme, { hook: 'object', custom_data: deletions, version: 'v2' })
+    const user = await world.user(world.acme, { first_name: 'Vera', pin: '1234' })
+    expect(await world.operator.delete(user.path)).toSucceed()
+    const doc = expect.objectContaining({ id: user.id, first_name: 'Vera', pin: '***' })
+    expect((await firstCall(at)).json).toMatchObject({ name: 'doc_deleted', data: { doc } })
   })
 
   it('is an event by its type, in both versions, for hooks of event types', async () => {

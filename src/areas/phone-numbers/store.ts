@@ -137,7 +137,7 @@ const tellArrival = (set: ChangeSet, before: NumberRecord | undefined, after: Nu
 const tellLoss = (set: ChangeSet, before: NumberRecord) => {
   if (before.accountId) set.tell(numberLeaving, { accountId: before.accountId, number: before.id })
   const told = isReleased(before) ? ({ event: 'number.released' } as const) : {}
-  set.record({ ...subject(before), action: 'deleted', ...told })
+  set.record({ ...subject(before), action: 'deleted', before: audited(before), ...told })
 }
 
 const tellPort = (set: ChangeSet, after: NumberRecord) =>
@@ -339,13 +339,13 @@ export const createNumberStore = (store: Store) => {
     /** Takes a number away again that has arrived. */
     withdraw(set: ChangeSet, number: NumberRecord) {
       drop(set, number)
-      set.record({ ...subject(number), action: 'deleted' })
+      set.record({ ...subject(number), action: 'deleted', before: audited(number) })
     },
 
     /** The same number under another name. */
     rename(set: ChangeSet, before: NumberRecord, after: NumberRecord) {
       drop(set, before)
-      set.record({ ...subject(before), action: 'deleted' })
+      set.record({ ...subject(before), action: 'deleted', before: audited(before) })
       add(set, after)
       set.record({ ...subject(after), action: 'created', after: audited(after) })
       const { accountId } = before

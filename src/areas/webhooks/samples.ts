@@ -9,7 +9,7 @@ const ids = {
 // 2026-01-05T12:00:00Z
 const at = 1_767_614_400_000
 
-const record = { first_name: 'Ada', last_name: 'Lovelace', username: 'ada' }
+const record = { id: ids.record_id, first_name: 'Ada', last_name: 'Lovelace', username: 'ada' }
 
 const changes = (['created', 'edited', 'deleted'] as const).map(
   (action): ToldEvent => ({
@@ -18,7 +18,7 @@ const changes = (['created', 'edited', 'deleted'] as const).map(
     type: `user.${action}`,
     kind: 'user',
     action,
-    ...(action === 'deleted' ? {} : { after: record }),
+    [action === 'deleted' ? 'before' : 'after']: record,
   }),
 )
 

@@ -1,6 +1,6 @@
 // What receivers are sent: pure functions of the hook and the event.
 import { createHmac } from 'node:crypto'
-import { afterOf, type FeedEvent } from '../../../events/events.ts'
+import { afterOf, beforeOf, type FeedEvent } from '../../../events/events.ts'
 import { gregorianOfUnix } from '../../../lib/gregorian.ts'
 import { isObject, type Json } from '../../../lib/json.ts'
 import { actionWord } from '../rules.ts'
@@ -17,11 +17,14 @@ export interface ToldEvent {
   action?: 'created' | 'edited' | 'deleted'
   /** The record after it, without secrets. */
   after?: Json
+  /** The deleted record, without secrets. */
+  before?: Json
 }
 
 export const toldOf = (event: FeedEvent): ToldEvent => {
   const { type, kind, recordId, accountId, at, action } = event
   const after = afterOf(event)
+  const before = action === 'deleted' ? beforeOf(event) : undefined
   return {
     type,
     kind,
@@ -30,6 +33,7 @@ export const toldOf = (event: FeedEvent): ToldEvent => {
     at,
     ...(action === undefined ? {} : { action }),
     ...(after === undefined ? {} : { after }),
+    ...(before === undefined ? {} : { before }),
   }
 }
 
@@ -70,7 +74,7 @@ const nested = (hook: Webhook, event: ToldEvent): Json => ({
   timestamp: gregorianOfUnix(event.at / 1000),
   data: {
     metadata: { id: event.record_id, account_id: event.account_id, type: event.kind },
-    doc: event.after ?? {},
+    doc: event.after ?? event.before ?? {},
   },
 })
 
