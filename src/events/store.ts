@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Author } from '../storage/change-set.ts'
 import type { Value } from '../storage/db.ts'
+import { recordBytes, withWholeDocs } from '../storage/entry-docs.ts'
 import { newestPlace } from '../storage/placing.ts'
 import type { Store } from '../storage/store.ts'
 import { integer, json, optional, type RowOf, shape, text } from '../storage/table.ts'
@@ -51,6 +52,7 @@ const leanColumns = {
   action: text(),
   author: json<Author>(),
   afterDoc: optional(text()),
+  baseId: optional(text()),
   span: optional(integer()),
 } as const
 
@@ -82,7 +84,7 @@ const heads = shape({
 })
 
 const headColumns = `${beginnings.columns}, CASE WHEN span IS NOT NULL THEN after_doc END AS "ids",
-  coalesce(octet_length(after_doc), 0) + coalesce(octet_length(before_doc), 0) AS "bytes"`
+  ${recordBytes} AS "bytes"`
 
 /** As much of a row as decides who reads the rest. */
 export type HeadRow = RowOf<typeof heads>
@@ -227,7 +229,8 @@ export const createFeedRows = ({ all, words }: Store) => {
       const before = withBefore ? 'before_doc' : "CASE WHEN action = 'deleted' THEN before_doc END"
       const sql = `SELECT ${lean.columns}, ${before} AS "beforeDoc" FROM audit_log
         WHERE sequence IN ${words.numbers('$1')} AND event IS NOT NULL ORDER BY sequence`
-      return stored.list(await all(sql, [JSON.stringify(wanted.map(({ sequence }) => sequence))]))
+      const found = stored.list(await all(sql, [JSON.stringify(wanted.map(({ sequence }) => sequence))]))
+      return withWholeDocs({ all, words }, found)
     },
   }
 }

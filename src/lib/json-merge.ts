@@ -50,6 +50,22 @@ export const mergePatch = (current: unknown, patch: unknown) => merged(current, 
 /** The same of a PATCH that is an object: so is what comes of it. */
 export const mergeObject = (current: unknown, patch: Json) => mergedObject(current, patch, 0)
 
+const difference = (from: Json, to: Json, depth: number): Json => {
+  const patch: Json = {}
+  for (const key of Object.keys(from)) if (!Object.hasOwn(to, key)) patch[key] = null
+  for (const [key, value] of Object.entries(to)) {
+    const had = Object.hasOwn(from, key) ? from[key] : undefined
+    if (JSON.stringify(had) === JSON.stringify(value)) continue
+    patch[key] =
+      isObject(had) && isObject(value) && depth < maxDepth ? difference(had, value, depth + 1) : value
+  }
+  return patch
+}
+
+/** The PATCH that makes `to` of `from`; undefined if `to` has nulls in objects, which no PATCH can write. */
+export const patchBetween = (from: Json, to: Json): Json | undefined =>
+  hasNulls(to, 0) ? undefined : difference(from, to, 1)
+
 const isPrivateKey = (key: string) => key.startsWith('_') || key.startsWith('pvt_')
 
 /**

@@ -34,6 +34,8 @@ export const auditLog = table(
     ...auditColumns,
     /** Of what is many events: how many. */
     span: optional(integer()),
+    /** Of a large record: the entry whose record the texts before and after are patches of, see entry-docs.ts. */
+    baseId: optional(text()),
     /** Of the content, until the entry has its place in the chain of its account. */
     digest: text(),
   },

@@ -9,6 +9,7 @@ import { currentTraceparent } from '../lib/trace.ts'
 import { actorOf } from './actor.ts'
 import { auditLog, happened } from './audit-log.ts'
 import { type Append, cacheKey, type Statement, type Value, type Write } from './db.ts'
+import { type Base, entryDocs } from './entry-docs.ts'
 import { type Errand, errandStatement, workKey } from './errand.ts'
 import { type KeyClaim, markCommitted } from './idempotency.ts'
 import type { Signal } from './signal.ts'
@@ -339,9 +340,10 @@ interface Secrets {
  * What an entry tells of a record. Of an edit the audit keeps what differs, for whole copies each time would have no
  * end; the record before and after it is kept as long as events are.
  */
-const contentOf = (change: Change, secrets: Secrets) => {
+const contentOf = (id: string, change: Change, base: Base | undefined, secrets: Secrets) => {
   const { before, after, name } = change
-  const docs = { beforeDoc: secrets.masked(change, before), afterDoc: secrets.masked(change, after) }
+  const texts = { before: secrets.masked(change, before), after: secrets.masked(change, after) }
+  const docs = entryDocs(id, texts, base)
   if (before === undefined || after === undefined) return { ...docs, changes: undefined, recordName: name }
   const record: Json = JSON.parse(after)
   const changes = differencesBetween(JSON.parse(before), record, secrets.schemaOf(change))
@@ -358,6 +360,8 @@ interface EntryFacts {
   author: string
   actorId: string | undefined
   standingOf(accountId: string): Standing
+  /** The entry that an edit of a large record refers to. */
+  baseOf(change: Change): Base | undefined
 }
 
 const placeOf = (accountId: string, { at, author, actorId, standingOf }: EntryFacts) => {
@@ -367,19 +371,20 @@ const placeOf = (accountId: string, { at, author, actorId, standingOf }: EntryFa
 
 const entryOf = (change: Change, facts: EntryFacts, secrets: Secrets): Append => {
   const { accountId, kind, id: recordId, action, event = `${kind}.${action}` } = change
+  const place = placeOf(accountId, facts)
   return appended({
-    ...placeOf(accountId, facts),
+    ...place,
     ...(change.tree ? { accountId, tree: change.tree.join(' ') } : {}),
     kind,
     recordId,
     action,
     event,
     span: undefined,
-    ...contentOf(change, secrets),
+    ...contentOf(place.id, change, facts.baseOf(change), secrets),
   })
 }
 
-const noChange = { beforeDoc: undefined, changes: undefined, recordName: undefined }
+const noChange = { beforeDoc: undefined, baseId: undefined, changes: undefined, recordName: undefined }
 
 const happeningOf = (happening: Happening, facts: EntryFacts, secrets: Secrets): Append => {
   const { accountId, kind, id, type, after, ids } = happening
@@ -451,14 +456,14 @@ export const writeOf = (
   sets: readonly ChangeSet[],
   clock: Clock,
   secrets: Secrets,
-  standingOf: EntryFacts['standingOf'],
+  known: Pick<EntryFacts, 'standingOf' | 'baseOf'>,
 ): Write => {
   if (sets.some(({ changes, happenings }) => changes.length + happenings.length === 0))
     throw new Error('a change set without a change: nothing may be written unrecorded')
   const at = clock.now()
   const authorText = createAuthorTexts()
   const feed = sets.flatMap(({ author, summary, changes, happenings }) => {
-    const facts = { at, author: authorText(author), actorId: actorOf(author).id, standingOf }
+    const facts = { at, author: authorText(author), actorId: actorOf(author).id, ...known }
     if (summary) return [entryOf(summary, facts, secrets)]
     return [
       ...changes.map((change) => entryOf(change, facts, secrets)),

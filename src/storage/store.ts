@@ -1,8 +1,9 @@
 import type { Clock } from '../lib/clock.ts'
 import { Failure, isOutage } from '../lib/failure.ts'
 import { inSpan } from '../lib/trace.ts'
-import { type ChangeSet, type Standing, writeOf } from './change-set.ts'
+import { type Change, type ChangeSet, type Standing, writeOf } from './change-set.ts'
 import type { Database, Engine, Statement, Write } from './db.ts'
+import { type Base, findBase, isPatchable } from './entry-docs.ts'
 import { createGenerations, type GenerationOf } from './generations.ts'
 import { createMonthlyTable, type MonthlyTable } from './monthly.ts'
 import { outageInWords } from './outages.ts'
@@ -136,12 +137,24 @@ export const createStore = (db: Database, clock: Clock, cacheBytes?: number): St
     return standings
   }
 
+  const basesOf = async (changes: readonly Change[], known: (accountId: string) => Standing) => {
+    const bases = new Map<Change, Base | undefined>()
+    for (const change of changes) {
+      const accountId = change.tree ? change.accountId : known(change.accountId).accountId
+      bases.set(change, await findBase(db.all, accountId, change, clock.now()))
+    }
+    return bases
+  }
+
   const write = async (sets: readonly ChangeSet[]) => {
     // Gates have things to tell as well.
     if (isTelling(sets)) await deliver(sets, hearings)
     const standings = standingOf && (await standingsOf(sets, standingOf))
     const known = (accountId: string) => standings?.get(accountId) ?? { accountId, tree: [] }
-    await noticing(writeOf(sets, clock, sealing, known))
+    const large = sets.flatMap(({ changes }) => changes.filter(isPatchable))
+    const bases = large.length > 0 ? await basesOf(large, known) : undefined
+    const baseOf = (change: Change) => bases?.get(change)
+    await noticing(writeOf(sets, clock, sealing, { standingOf: known, baseOf }))
   }
 
   const passing = (sets: readonly ChangeSet[], [gate, ...others]: readonly Gate[]): Promise<void> =>

@@ -41,6 +41,7 @@ import { hostNames } from './upgrades/0038-host-names.ts'
 import { accountNames } from './upgrades/0039-account-names.ts'
 import { chargeQuotes } from './upgrades/0040-charge-quotes.ts'
 import { chargedPrices } from './upgrades/0041-charged-prices.ts'
+import { recordPatches } from './upgrades/0042-record-patches.ts'
 
 export interface Dialect {
   /** A text column that is compared and ordered by its bytes, alike in both engines. */
@@ -113,6 +114,7 @@ export const upgrades: readonly Upgrade[] = [
   accountNames,
   chargeQuotes,
   chargedPrices,
+  recordPatches,
 ]
 
 const pairsOf = (parts: Readonly<Record<string, string>>) =>

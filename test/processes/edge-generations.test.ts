@@ -134,10 +134,13 @@ describeAnyEngine('edges', (engine) => {
       const account = await world.account(world.reseller)
       const user = await world.user(account)
       const sip = { username: 'roaming', realm: 'Own.test' }
-      const device = await world.device(account, { owner_id: user.id, sip })
+      // The store contains edits of a large record as patches.
+      const device = await world.device(account, { owner_id: user.id, sip, note: 'x'.repeat(5000) })
       const { operator } = world
       const moved = await saidOf(one, () => operator.patch(device.path, { sip: { realm: 'other.test' } }))
       expect(moved).toEqual(new Set([account.realm, 'own.test', 'other.test']))
+      const disabled = await saidOf(one, () => operator.patch(device.path, { enabled: false }))
+      expect(disabled).toEqual(new Set([account.realm, 'other.test']))
       const off = await saidOf(one, () => operator.patch(user.path, { enabled: false }))
       expect(off).toEqual(moved)
       const gone = await saidOf(one, () => operator.delete(device.path))

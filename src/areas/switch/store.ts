@@ -18,8 +18,11 @@ const kinds = followedKinds.map((kind) => `'${kind}'`).join(', ')
 
 /** What was committed, as far as answers to edges may depend on it. Records are not read, but for their realms. */
 export const createChangeStore = ({ all, words }: Store) => {
-  const realm = `CASE kind WHEN 'account' THEN ${words.textAt('after_doc', 'realm')}
-    WHEN 'device' THEN ${words.textAt('after_doc', 'sip', 'realm')} END`
+  const realmIn = (doc: string) => `CASE kind WHEN 'account' THEN ${words.textAt(doc, 'realm')}
+    WHEN 'device' THEN ${words.textAt(doc, 'sip', 'realm')} END`
+  // A patch has a realm where it differs from that of its base, see storage/entry-docs.ts.
+  const realm = `coalesce(${realmIn('after_doc')}, (SELECT ${realmIn('base.after_doc')} FROM audit_log base
+    WHERE base.account_id = audit_log.account_id AND base.id = audit_log.base_id))`
 
   return {
     /** Changes behind a place, up to another one, in their order. */

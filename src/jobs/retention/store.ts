@@ -1,6 +1,7 @@
 // What is left over in tables of several areas, and in those that nobody owns.
 import { happened } from '../../storage/audit-log.ts'
 import { cacheKey, type Statement } from '../../storage/db.ts'
+import { baseStoredMs, isBase, isNoBase } from '../../storage/entry-docs.ts'
 import { forgetRows } from '../../storage/forgetting.ts'
 import type { Store } from '../../storage/store.ts'
 import { shape, text } from '../../storage/table.ts'
@@ -32,9 +33,9 @@ export const createRetentionStore = (store: Store) => {
     return Number(row?.sequence ?? 0)
   }
 
-  /** The last sequence of what happened before a time. Places follow the times but for what came late by moments. */
-  const lastBefore = async (unixMs: number) => {
-    let [low, high] = [await markOf('forgotten'), await newest()]
+  /** The last sequence, from `first` on, of what happened before a time. Places follow the times but for what came late by moments. */
+  const lastBefore = async (unixMs: number, first: number) => {
+    let [low, high] = [first, await newest()]
     while (low < high) {
       const middle = Math.ceil((low + high) / 2)
       const [row] = await store.all(
@@ -52,6 +53,35 @@ export const createRetentionStore = (store: Store) => {
       'SELECT sequence FROM audit_log WHERE sequence IS NOT NULL ORDER BY sequence DESC LIMIT 1',
     )
     return Number(row?.sequence ?? 0)
+  }
+
+  /** Removes what only events needed of the rows up to a place. The mark says how far it has come. */
+  const tidy = async (
+    { mark, which, until }: { mark: string; which: string; until: number },
+    signal: AbortSignal,
+  ) => {
+    let from = await markOf(mark)
+    while (from < until && !signal.aborted) {
+      const to = Math.min(until, from + feedRowsAtOnce)
+      const params = [from, to]
+      await store.writeUnrecorded([
+        { sql: `DELETE FROM feed_below WHERE ${between}`, params },
+        // What the audit has let go of has no digest any more: it was an event, and nothing else.
+        {
+          sql: `DELETE FROM audit_log WHERE (action = '${happened}' OR digest IS NULL) AND ${which} AND ${between}`,
+          params,
+        },
+        // Of what was made or removed the audit keeps the whole record: nothing else tells what it was.
+        {
+          sql: `UPDATE audit_log SET base_id = NULL, before_doc = CASE WHEN changes IS NULL THEN before_doc END,
+              after_doc = CASE WHEN changes IS NULL THEN after_doc END
+            WHERE (changes IS NOT NULL OR base_id IS NOT NULL) AND ${which} AND ${between}`,
+          params,
+        },
+        putMark(mark, to),
+      ])
+      from = to
+    }
   }
 
   return {
@@ -78,28 +108,12 @@ export const createRetentionStore = (store: Store) => {
      * shown none of it from the first moment: the mark goes first.
      */
     async forgetEvents(before: number, signal: AbortSignal) {
-      const until = await lastBefore(before)
       const mark = await markOf('forgotten')
+      const until = await lastBefore(before, mark)
       if (until > mark) await store.writeUnrecorded([putMark('forgotten', until)])
-      let from = await markOf('tidied')
-      while (from < until && !signal.aborted) {
-        const to = Math.min(until, from + feedRowsAtOnce)
-        await store.writeUnrecorded([
-          { sql: 'DELETE FROM feed_below WHERE sequence > $1 AND sequence <= $2', params: [from, to] },
-          // What the audit has let go of has no digest any more: it was an event, and nothing else.
-          {
-            sql: `DELETE FROM audit_log WHERE (action = '${happened}' OR digest IS NULL) AND ${between}`,
-            params: [from, to],
-          },
-          // Of what was made or removed the audit keeps the whole record: nothing else tells what it was.
-          {
-            sql: `UPDATE audit_log SET before_doc = NULL, after_doc = NULL WHERE changes IS NOT NULL AND ${between}`,
-            params: [from, to],
-          },
-          putMark('tidied', to),
-        ])
-        from = to
-      }
+      await tidy({ mark: 'tidied', which: isNoBase, until }, signal)
+      const oldest = await lastBefore(before - baseStoredMs, await markOf('tidied_bases'))
+      await tidy({ mark: 'tidied_bases', which: isBase, until: oldest }, signal)
     },
 
     /** Removes what stands beside accounts that are gone. */

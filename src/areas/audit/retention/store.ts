@@ -1,5 +1,6 @@
 import { happened } from '../../../storage/audit-log.ts'
 import type { ChangeSet } from '../../../storage/change-set.ts'
+import { isNoBase } from '../../../storage/entry-docs.ts'
 import type { Store } from '../../../storage/store.ts'
 import { integer, shape, text } from '../../../storage/table.ts'
 import { dropFromIndex } from '../indexing/store.ts'
@@ -38,13 +39,13 @@ export const createAuditRetentionStore = ({ scan }: Store) => ({
     )
   },
 
-  /** Takes entries out of the chain, up to a place. Those that are still shown as events go when events do. */
+  /** Takes entries out of the chain, up to a place. Those that events still need go when events do. */
   letGo(set: ChangeSet, accountId: string, until: number) {
     const range = `account_id = $1 AND sequence <= $2 AND ${inChain}`
     set
       .add(dropFromIndex('account_id = $1 AND sequence <= $2', [accountId, until]))
       .run(
-        `DELETE FROM audit_log WHERE ${range}
+        `DELETE FROM audit_log WHERE ${range} AND ${isNoBase}
           AND sequence <= (SELECT sequence FROM feed_marks WHERE name = 'forgotten')`,
         [accountId, until],
       )

@@ -1,0 +1,122 @@
+// The records before and after an edit. Large ones are stored as merge patches of the record in an earlier entry, their base,
+// so that a small edit takes little space however large the record is.
+import type { Json } from '../lib/json.ts'
+import { mergeObject, patchBetween } from '../lib/json-merge.ts'
+import type { Change } from './change-set.ts'
+import type { Database } from './db.ts'
+import type { Store } from './store.ts'
+import { optional, shape, text } from './table.ts'
+
+/** JSON texts: records, or merge patches of the record after the entry `baseId`. A base names itself. */
+export interface EntryDocs {
+  beforeDoc: string | undefined
+  afterDoc: string | undefined
+  baseId: string | undefined
+}
+
+/** An entry with the whole record after it. */
+export interface Base {
+  id: string
+  doc: Json
+}
+
+/** The condition of the partial index `audit_log_bases`. */
+export const isBase = 'base_id = id'
+export const isNoBase = '(base_id IS NULL OR base_id <> id)'
+
+// Characters. Two copies of smaller records cost less than looking for a base.
+const minPatched = 4096
+
+const dayMs = 86_400_000
+/** Age up to which edits refer to a base. */
+const baseUsedMs = 30 * dayMs
+/** How much longer than other events a base is stored: one day more than it is used, for clocks that differ. */
+export const baseStoredMs = baseUsedMs + dayMs
+
+const isLarge = (...docs: (string | undefined)[]) =>
+  docs.some((doc) => doc !== undefined && doc.length >= minPatched)
+
+const patchText = (from: Json, to: string) => {
+  const patch = patchBetween(from, JSON.parse(to))
+  return patch && JSON.stringify(patch)
+}
+
+/** Two patches, if they are much shorter than the records. */
+const asPatches = (base: Base, before: string, after: string): EntryDocs | undefined => {
+  const beforeDoc = patchText(base.doc, before)
+  const afterDoc = patchText(base.doc, after)
+  if (beforeDoc === undefined || afterDoc === undefined) return undefined
+  const isShort = (beforeDoc.length + afterDoc.length) * 4 < before.length + after.length
+  return isShort ? { beforeDoc, afterDoc, baseId: base.id } : undefined
+}
+
+/** What the entry `id` stores of these records. An edit that differs much from the base becomes a base. */
+export const entryDocs = (
+  id: string,
+  { before, after }: { before: string | undefined; after: string | undefined },
+  base: Base | undefined,
+): EntryDocs => {
+  const whole = { beforeDoc: before, afterDoc: after, baseId: undefined }
+  if (after === undefined || !isLarge(before, after)) return whole
+  if (before === undefined) return { ...whole, baseId: id }
+  const patches = base && asPatches(base, before, after)
+  if (patches) return patches
+  const beforeDoc = patchText(JSON.parse(after), before)
+  return beforeDoc === undefined ? whole : { beforeDoc, afterDoc: after, baseId: id }
+}
+
+const bases = shape({ accountId: text(), id: text(), afterDoc: optional(text()) })
+
+const newestBase = `SELECT ${bases.columns} FROM audit_log
+  WHERE account_id = $1 AND kind = $2 AND record_id = $3 AND ${isBase} AND at >= $4 ORDER BY id DESC LIMIT 1`
+
+/** Whether an edit can be stored as patches. */
+export const isPatchable = ({ before, after }: Change) =>
+  before !== undefined && after !== undefined && isLarge(before, after)
+
+/** The newest base of a record whose entries are in the audit log of an account. */
+export const findBase = async (
+  all: Database['all'],
+  accountId: string,
+  { kind, id }: Change,
+  now: number,
+): Promise<Base | undefined> => {
+  const found = bases.first(await all(newestBase, [accountId, kind, id, now - baseUsedMs]))
+  return found?.afterDoc === undefined ? undefined : { id: found.id, doc: JSON.parse(found.afterDoc) }
+}
+
+/** Bytes of the records that a row of the audit log leads to, about. */
+export const recordBytes = `coalesce(octet_length(before_doc), 0) + coalesce(octet_length(after_doc), 0) +
+  2 * coalesce((SELECT octet_length(base.after_doc) FROM audit_log base
+    WHERE base.account_id = audit_log.account_id AND base.id = audit_log.base_id), 0)`
+
+const merged = (base: Json | undefined, patch: string | undefined) =>
+  base === undefined || patch === undefined ? undefined : JSON.stringify(mergeObject(base, JSON.parse(patch)))
+
+type Entry = EntryDocs & { accountId: string; id: string }
+
+/** The same entries with whole records. */
+export const withWholeDocs = async <E extends Entry>(
+  { all, words }: Pick<Store, 'all' | 'words'>,
+  entries: readonly E[],
+): Promise<E[]> => {
+  const places = entries.flatMap(({ accountId, baseId }) =>
+    baseId === undefined ? [] : [[accountId, baseId]],
+  )
+  if (places.length === 0) return [...entries]
+  const sql = `SELECT DISTINCT ${bases.columns} FROM ${words.pairs('$1')} CROSS JOIN audit_log
+    WHERE account_id = pairs.a AND id = pairs.b`
+  const found = bases.list(await all(sql, [JSON.stringify(places)]))
+  const docs = new Map<string, Json>()
+  for (const { id, afterDoc } of found) if (afterDoc !== undefined) docs.set(id, JSON.parse(afterDoc))
+  return entries.map((entry) => {
+    const { id, baseId, beforeDoc, afterDoc } = entry
+    if (baseId === undefined) return entry
+    const base = docs.get(baseId)
+    return {
+      ...entry,
+      beforeDoc: merged(base, beforeDoc),
+      afterDoc: baseId === id ? afterDoc : merged(base, afterDoc),
+    }
+  })
+}
