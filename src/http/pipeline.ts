@@ -4,6 +4,7 @@ import { anyone } from '../auth/policies.ts'
 import { Failure, failure, invalid, isOutage } from '../lib/failure.ts'
 import { isId } from '../lib/ids.ts'
 import { valuesIn } from '../lib/json-values.ts'
+import { createKeyedQueue } from '../lib/one-at-a-time.ts'
 import { caught, type Soon, whenThere } from '../lib/soon.ts'
 import { percentDecoded } from '../lib/utf8.ts'
 import { isConflict, retrying } from '../storage/store.ts'
@@ -19,7 +20,7 @@ import { answerAgain } from './judge/answer-again.ts'
 import { unbuiltIn } from './judge/family.ts'
 import { judgeData } from './judge/judge-data.ts'
 import { payForBody, payForRecord, payTokens, resourceOf, shareOf } from './judge/paying.ts'
-import { checkPreconditions } from './judge/preconditions.ts'
+import { checkPreconditions, revisionOf } from './judge/preconditions.ts'
 import { methodsOf, routeOf, segmentsOf } from './judge/router.ts'
 import type { Call, Method, Route } from './route.ts'
 import { contentTypeOf, isJsonBody, openContent, streamBody } from './wire/bodies.ts'
@@ -396,9 +397,8 @@ const mayStill = async (exchange: Exchange) => {
 }
 
 /** Parents and record, its price, body, precondition, execution. */
-const runRoute = (exchange: Exchange, route: Route, pay = payForRecord): Soon<unknown> => {
-  const call = callOf(exchange)
-  return whenThere(route.subject?.(call), (subject) => {
+const runRoute = (exchange: Exchange, route: Route, call: Call, pay = payForRecord): Soon<unknown> =>
+  whenThere(route.subject?.(call), (subject) => {
     call.subject = subject
     return whenThere(pay(exchange, subject), () =>
       whenThere(judgeData(exchange, route, call), (data) => {
@@ -408,28 +408,41 @@ const runRoute = (exchange: Exchange, route: Route, pay = payForRecord): Soon<un
       }),
     )
   })
-}
 
 const paidAlready = () => undefined
 
-const runAgain = (exchange: Exchange, route: Route) =>
-  retrying(async () => {
-    await readAgain(exchange)
-    return runRoute(exchange, route, paidAlready)
-  }, 2)
+const oneAtATime = createKeyedQueue()
+
+/** Requests that lost a race for one record run one after the other: side by side, all but one would lose again. */
+const runAgain = (exchange: Exchange, route: Route, lost: Call) =>
+  oneAtATime(exchange.path, () => {
+    let [before, last] = [lost, lost]
+    return retrying(
+      async () => {
+        await readAgain(exchange)
+        before = last
+        last = callOf(exchange)
+        return runRoute(exchange, route, last, paidAlready)
+      },
+      2,
+      () => revisionOf(before.subject) !== revisionOf(last.subject),
+    )
+  })
 
 /**
  * A lost write race starts again from the record as it is now, so that a PATCH is merged into it and If-Match is held
  * against it. What comes as a stream comes once.
  */
-const carryOut = (exchange: Exchange, route: Route): Soon<unknown> =>
-  caught(
-    () => runRoute(exchange, route),
+const carryOut = (exchange: Exchange, route: Route): Soon<unknown> => {
+  const call = callOf(exchange)
+  return caught(
+    () => runRoute(exchange, route, call),
     (error) => {
       if (exchange.body.stream || !isConflict(error)) throw error
-      return runAgain(exchange, route)
+      return runAgain(exchange, route, call)
     },
   )
+}
 
 const answer = (exchange: Exchange, route: Route, result: unknown): Soon<void> => {
   if (result instanceof LiveAnswer) return sendLive(exchange, result, () => mayStill(exchange))

@@ -212,16 +212,27 @@ const attempts = 5
 
 export const isConflict = (error: unknown) => error instanceof Failure && error.kind === 'datastore_conflict'
 
+// A request that others outrun so often has no chance; without a limit one that always conflicts would never end.
+const maxAttempts = 100
+
 /**
  * Repeats read-decide-commit when another writer was faster; after a few lost races the 409 goes to the caller. `first`: 2
- * for who has lost one already.
+ * for who has lost one already. Where `hasProgressed` says that the last attempt found another state than the one before,
+ * it was a race that another writer won: that attempt does not count.
  */
-export const retrying = async <T>(operation: (attempt: number) => Promise<T>, first = 1): Promise<T> => {
-  for (let attempt = first; ; attempt += 1) {
+export const retrying = async <T>(
+  operation: (attempt: number) => Promise<T>,
+  first = 1,
+  hasProgressed: () => boolean = () => false,
+): Promise<T> => {
+  let attempt = first
+  for (let count = 1; ; count += 1) {
     try {
       return await operation(attempt)
     } catch (error) {
-      if (!isConflict(error) || attempt === attempts) throw error
+      if (!isConflict(error)) throw error
+      if (!hasProgressed()) attempt += 1
+      if (attempt > attempts || count === maxAttempts) throw error
     }
   }
 }

@@ -63,22 +63,6 @@ describeAnyEngine('faults', (engine) => {
     expect(await world.ada.get(`${world.acme.path}/users`)).toSucceed()
     world.takeErrors()
   })
-
-  it('never come of a crowd of writers: each write is kept, or refused with 409', async () => {
-    const user = await world.user(world.acme)
-    const fields = Array.from({ length: 40 }, (_, index) => `field_${index}`)
-    const answers = await Promise.all(fields.map((field) => world.ada.patch(user.path, { [field]: 1 })))
-    const kept = fields.filter((_, index) => answers[index]?.status === 200)
-    for (const answer of answers.filter(({ status }) => status !== 200))
-      expect(answer).toFailWith(409, 'datastore_conflict', { message: 'conflicting documents' })
-    expect(kept.length).toBeGreaterThan(0)
-    const { data } = await world.ada.get(user.path)
-    expect(
-      Object.keys(data)
-        .filter((key) => key.startsWith('field_'))
-        .sort(),
-    ).toEqual(kept.toSorted())
-  })
 })
 
 describeAnyEngine('a lost race', (engine) => {

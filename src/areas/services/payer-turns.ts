@@ -1,3 +1,5 @@
+import { createKeyedQueue } from '../../lib/one-at-a-time.ts'
+
 /** How a piece of work ended. */
 export type Outcome = 'done' | { error: unknown }
 
@@ -17,21 +19,8 @@ const mostTogether = 32
 export const createPayerTurns = <Work>(
   run: (ids: readonly string[], works: readonly Work[]) => Promise<readonly Outcome[]>,
 ) => {
-  const tails = new Map<string, Promise<void>>()
+  const holdOne = createKeyedQueue()
   const waiting = new Map<string, Seat<Work>[]>()
-
-  const holdOne = async <T>(id: string, work: () => Promise<T>): Promise<T> => {
-    const before = tails.get(id)
-    const { promise, resolve } = Promise.withResolvers<void>()
-    tails.set(id, promise)
-    try {
-      await before
-      return await work()
-    } finally {
-      resolve()
-      if (tails.get(id) === promise) tails.delete(id)
-    }
-  }
 
   /** Always taken in the order of their ids: no two wait for each other. */
   const hold = <T>(ids: readonly string[], work: () => Promise<T>): Promise<T> => {
