@@ -48,7 +48,8 @@ export interface FrameFailures {
   idempotency_conflict: { message: string; retryAfterSeconds?: number; changes?: readonly object[] }
   request_timeout: Record<never, never>
   charges_not_accepted: Quote & { invoices: readonly unknown[] }
-  not_enough_credit: { accountId: string }
+  /** `missing`: dollars. */
+  not_enough_credit: { accountId: string; missing: number }
   billing_issue: { reason: string; message: string }
   gone: Record<never, never>
   precondition_failed: { message?: string }

@@ -55,6 +55,10 @@ export const OperatorLimits = open(
     bundled_twoway_trunks: bundled('twoway trunks'),
     bundled_inbound_trunks: bundled('inbound trunks'),
     bundled_outbound_trunks: bundled('outbound trunks'),
+    prepaid: flag({
+      description:
+        'Charges that the account accepts are refused when its balance, and what it may pay later, do not cover them',
+    }),
     allow_prepay: flag({ description: 'Calls are paid by the minute from the balance' }),
     allow_postpay: flag({ description: 'The balance may go below nothing' }),
     max_postpay_amount: dollars('How far below nothing the balance may go'),

@@ -144,11 +144,15 @@ describeAnyEngine('consent to charges', (engine) => {
     expect(summary.invoices[0].summary.recurring).toBe(5)
   })
 
-  it('refuses, with nothing changed, what neither the balance nor postpay covers', async () => {
+  it('refuses to a prepaid account, with nothing changed, what neither its balance nor postpay covers', async () => {
     const { account, admin } = await customer({ users: { user: { rate: 2, activation_charge: 25 } } })
+    await world.prepay(account)
     await world.credit(account, 24)
     const refused = await world.unchanged(() => addUser(admin, account))
-    expect(refused).toFailWith(402, 'not_enough_credit')
+    expect(refused).toFailWith(402, 'not_enough_credit', {
+      message: 'the account does not have enough credit to perform the operation',
+      missing: 1,
+    })
     await world.credit(account, 1)
     expect((await addUser(admin, account)).status).toBe(201)
     expect(await balance(admin, account)).toBe(0)
@@ -202,6 +206,7 @@ describeAnyEngine('consent to charges', (engine) => {
 
   it('lets those who wait together spend what there is, and no more', async () => {
     const { account, admin } = await customer({ users: { user: { rate: 0, activation_charge: 25 } } })
+    await world.prepay(account)
     await world.credit(account, 80)
     const answers = await Promise.all(Array.from({ length: 10 }, () => addUser(admin, account)))
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 201, ...Array(7).fill(402)])

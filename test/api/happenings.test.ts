@@ -197,6 +197,7 @@ describeAnyEngine('what happens', (engine) => {
 
   it('when money lacks is told as a refused charge', async () => {
     const { account, admin } = await sold({ users: { user: { rate: 1, activation_charge: 50 } } })
+    await world.prepay(account)
     const body = { first_name: 'A', last_name: 'B', accept_charges: true }
     expect(await admin.put(`${account.path}/users`, body)).toFailWith(402, 'not_enough_credit')
     expect((await only(account, 'charge.refused'))?.after).toMatchObject({ reason: 'not_enough_credit' })

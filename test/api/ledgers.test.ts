@@ -140,12 +140,15 @@ describeAnyEngine('ledgers', (engine) => {
     })
     const before = await world.operator.get(`${world.reseller.path}/ledgers/total`)
     await book(account, 'credit', entry(100_000))
+    await world.prepay(world.reseller)
     const tooMuch = await world.unchanged(() =>
       book(account, 'debit', entry(100_000), { impact_reseller: true }),
     )
     expect(tooMuch).toFailWith(402, 'not_enough_credit', {
-      message: `account ${world.reseller.id} does not have enough credit to perform the operation`,
+      message: 'the account does not have enough credit to perform the operation',
+      missing: expect.any(Number),
     })
+    await world.operator.post(`${world.reseller.path}/limits/operator`, {})
     expect((await world.operator.get(`${world.reseller.path}/ledgers/total`)).data).toEqual(before.data)
   })
 
@@ -202,11 +205,12 @@ describeAnyEngine('ledgers', (engine) => {
     await expectBalanced()
   })
 
-  it('let exactly as many of many debits of the own account through as there is money for', async () => {
+  it('let exactly as many of many debits of a prepaid account’s own ledger through as there is money for', async () => {
     const reseller = await world.account()
     await world.operator.put(`${reseller.path}/reseller`, {})
     const account = await world.account(reseller)
     const admin = await world.admin(reseller)
+    await world.prepay(reseller)
     await world.operator.put(`${reseller.path}/ledgers/credit`, entry(50))
     const debit = () =>
       admin.put(`${account.path}/ledgers/debit`, undefined, {

@@ -188,10 +188,11 @@ describeAnyEngine('limits', (engine) => {
     })
   })
 
-  it('let the own balance go as far below nothing as the operator allows', async () => {
+  it('let the balance of a prepaid account go as far below nothing as the operator allows', async () => {
     const reseller = await world.account()
     await world.operator.put(`${reseller.path}/reseller`, {})
     const [account, admin] = [await world.account(reseller), await world.admin(reseller)]
+    await world.prepay(reseller)
     let id = 0
     const debit = (amount: number) => {
       const data = {
@@ -203,7 +204,7 @@ describeAnyEngine('limits', (engine) => {
       return admin.put(`${account.path}/ledgers/debit`, undefined, { body })
     }
     expect((await world.unchanged(() => debit(1))).status).toBe(402)
-    const postpay = { allow_postpay: true, max_postpay_amount: 10 }
+    const postpay = { prepaid: true, allow_postpay: true, max_postpay_amount: 10 }
     await world.operator.post(`${limitsOf(reseller)}/operator`, postpay)
     expect((await debit(10)).status).toBe(201)
     expect((await world.unchanged(() => debit(0.0001))).status).toBe(402)

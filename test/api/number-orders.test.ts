@@ -144,7 +144,7 @@ describeAnyEngine('numbers of an inventory outside', (engine) => {
     const answer = await world.unchanged(() => activate(admin, account, number, accepting))
     expect(answer).toFailWith(402, 'billing_issue', {
       reason: 'card',
-      message: `account ${account.id} is not in good standing`,
+      message: 'the account is not in good standing',
     })
     const collection = `${account.path}/phone_numbers/collection/activate`
     const several = await world.unchanged(() => admin.put(collection, { numbers: [number] }, accepting))
@@ -155,6 +155,7 @@ describeAnyEngine('numbers of an inventory outside', (engine) => {
 
   it('are not asked for by an account that cannot pay', async () => {
     const { account, admin } = await customer(0)
+    await world.prepay(account)
     const [number] = await found(account)
     const many = `${account.path}/phone_numbers/collection/activate`
     for (const act of [

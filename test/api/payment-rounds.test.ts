@@ -351,7 +351,7 @@ describeEngines('by itself', (engine) => {
     )
     expect(answer).toFailWith(402, 'billing_issue', {
       reason: 'bookkeeper_rejection',
-      message: `account ${account.id} is not in good standing`,
+      message: 'the account is not in good standing',
     })
     await world.configure('services', { enforce_good_standing: false })
   })

@@ -252,7 +252,7 @@ describeEngines('services', (engine) => {
     const answer = await world.unchanged(() => addPhone(admin, account, { accept_charges: true }))
     expect(answer).toFailWith(402, 'billing_issue', {
       reason: 'card',
-      message: `account ${account.id} is not in good standing`,
+      message: 'the account is not in good standing',
     })
     await world.operator.post(`${account.path}/services/status`, { in_good_standing: true })
     expect((await addPhone(admin, account, { accept_charges: true })).status).toBe(201)

@@ -118,6 +118,7 @@ describeAnyEngine('a call of the typed client', (engine) => {
 
   it('that cannot be paid for says so', async () => {
     const { account, admin } = await customer({ rate: 2, activation_charge: 101 })
+    await world.prepay(account)
     const client = await as(admin)
     const data = { first_name: 'A', last_name: 'B' }
     const needed = await errorOf(client.request({ method: 'PUT', path: `${account.path}/users`, data }))

@@ -480,6 +480,10 @@ export const buildWorld = async (
       const usage = { type: 'credit', quantity: 1, unit: 'payment' }
       must(await operator.put(`${account.path}/ledgers/credit`, { source, usage, amount }))
     },
+    /** Has charges of an account refused that its balance does not cover. */
+    async prepay(account: Pick<TestAccount, 'path'>) {
+      must(await operator.patch(`${account.path}/limits/operator`, { prepaid: true }))
+    },
     /** Lets everything be mailed that waits for it. */
     async deliverMail() {
       await server.rounds.runNow('password_recovery')

@@ -16,7 +16,7 @@ export const ledgersArea = area({
   needs: { accounts: accountsArea, services: servicesArea, limits: limitsArea },
   failures: ledgerFailures,
   create({ store, settings }, { accounts, services: { audit, charged }, limits: { limits } }) {
-    const ledgers = createLedgers({ store, accounts, audit, charged, overdraft: limits.overdraft })
+    const ledgers = createLedgers({ store, accounts, audit, charged, overdraft: limits.chargeOverdraft })
     return {
       offers: ledgers,
       routes: ledgerRoutes({ ledgers, accounts, settings, clock: store.clock }),

@@ -19,7 +19,6 @@ import {
   type Entry,
   type EntryDetails,
   entryJson,
-  mayOverdraw,
   monthBeginningAt,
   monthNumber,
   type SourceSum,
@@ -31,8 +30,8 @@ import { type Booked, balanceMoved } from './signals.ts'
 import { createLedgerStore, type EntryPage } from './store.ts'
 import { bookingTold } from './told.ts'
 
-/** How far below nothing an account's balance may go, in units. */
-type Overdraft = (account: AccountRecord) => Promise<number>
+/** Units below nothing that the balance of a prepaid account may go to; undefined of others. */
+type Overdraft = (account: AccountRecord) => Promise<number | undefined>
 
 interface Tools {
   store: Store
@@ -124,16 +123,16 @@ export const createLedgers = ({ store, accounts, audit, charged, overdraft }: To
   }
 
   /**
-   * Whoever stands above an account may take more than is there: it corrects. From its own account nobody does, unless
-   * that may pay later.
+   * What an account starts itself takes no more than is there where the account is prepaid. Nothing that another account
+   * starts is refused: an account above is billed for what happens below.
    */
-  const floorFor = async (author: Author, account: AccountRecord, amount: number) =>
-    amount >= 0 || mayOverdraw(author, account)
-      ? undefined
-      : {
-          units: -(await overdraft(account)),
-          orElse: () => failure('not_enough_credit', { accountId: account.id }),
-        }
+  const floorFor = async (author: Author, account: AccountRecord, amount: number) => {
+    if (amount >= 0 || author.authAccountId !== account.id) return undefined
+    const lowest = await overdraft(account)
+    if (lowest === undefined) return undefined
+    const missing = dollarsOfUnits(Math.max(1, -lowest - (await rows.balance(account.id)) - amount))
+    return { units: -lowest, orElse: () => failure('not_enough_credit', { accountId: account.id, missing }) }
+  }
 
   /** Books several that are told one by one. */
   const bookEach = (
@@ -206,8 +205,8 @@ export const createLedgers = ({ store, accounts, audit, charged, overdraft }: To
       rows.requireRoomForSale(set, accountId, clock.now(), () => tooLarge(requestFields)('amount')),
 
     /**
-     * Takes what somebody has agreed to, or gives back: all of it or nothing. Whoever has not enough, and may not pay
-     * later, is refused with `not_enough_credit`: see `mayOverdraw`. Zero amounts leave no trace.
+     * Takes what an account has agreed to, or gives back: all of it or nothing. A prepaid account without enough is
+     * refused with `not_enough_credit`. Zero amounts leave no trace.
      */
     async charge(set: ChangeSet, account: AccountRecord, postings: readonly Posting[]): Promise<void> {
       const moving = postings.filter(({ amount }) => amount !== 0)

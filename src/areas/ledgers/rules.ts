@@ -187,12 +187,3 @@ export const csvRow = (entry: Entry) => {
     ...Object.fromEntries(Object.entries(metadata).map(([key, value]) => [`metadata_${key}`, value])),
   }
 }
-
-/**
- * Who may take more of an account's money than there is: those who stand above it, and the server by itself. What a
- * customer starts takes no more than is there, or than the customer may pay later.
- */
-export const mayOverdraw = (
-  { authAccountId }: { authAccountId?: string },
-  { hidden: { tree } }: { hidden: { tree: readonly string[] } },
-) => authAccountId === undefined || tree.includes(authAccountId) || tree.length === 0

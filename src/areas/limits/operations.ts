@@ -28,6 +28,9 @@ const category = 'limits'
 
 export type LimitBook = ReturnType<typeof createLimits>
 
+const overdraftOf = ({ allow_postpay: isAllowed, max_postpay_amount: dollars = 0 }: OperatorLimits) =>
+  isAllowed ? unitsOfDollars(dollars) : 0
+
 /** How many calls accounts may have, what they want of that, and whether they may pay later. */
 export const createLimits = ({ store, accounts, services, quantities }: Tools) => {
   const wishes = createAttachment<Limits>(store, 'limits')
@@ -128,9 +131,12 @@ export const createLimits = ({ store, accounts, services, quantities }: Tools) =
     },
 
     /** How far below nothing the balance may go, in units. */
-    async overdraft(account: AccountRecord): Promise<number> {
-      const { allow_postpay: isAllowed, max_postpay_amount: dollars = 0 } = await ofOperator(account)
-      return isAllowed ? unitsOfDollars(dollars) : 0
+    overdraft: async (account: AccountRecord): Promise<number> => overdraftOf(await ofOperator(account)),
+
+    /** Units below nothing that charges may take the balance of a prepaid account to; undefined of others: no matter how far. */
+    async chargeOverdraft(account: AccountRecord): Promise<number | undefined> {
+      const limits = await ofOperator(account)
+      return limits.prepaid ? overdraftOf(limits) : undefined
     },
 
     /** What the account's limits count as. */

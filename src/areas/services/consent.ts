@@ -141,13 +141,15 @@ export const createConsent = (tools: Tools): Gate => {
   ) => {
     const { account } = payer
     const { set, author } = request
-    if (author.authAccountId !== account.id || !compared.some(raisesCharge)) return
+    if (author.authAccountId === undefined || !compared.some(raisesCharge)) return
+    const isOwn = author.authAccountId === account.id
+    if (!isOwn && !(await books.treeOf(author.authAccountId)).includes(account.id)) return
     const quote = quoteOf(compared)
-    if (!(await isAccepted(request, payer, counted, quote)))
+    if (isOwn && !(await isAccepted(request, payer, counted, quote)))
       throw failure('charges_not_accepted', { invoices: compared.map(comparedJson), ...quote })
     const standing = await standings.of(account, amountOf(compared))
-    if (standing.acceptable) return tellAccepted(set, account, compared)
-    const { reason, message = reason } = standing
+    if (standing.acceptable) return isOwn ? tellAccepted(set, account, compared) : undefined
+    const { reason, message = reason } = isOwn ? standing : standings.providersIssue
     throw failure('billing_issue', { reason, message })
   }
 

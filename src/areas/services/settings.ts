@@ -5,7 +5,10 @@ const priority = (fallback: number, description: string) =>
   Type.Integer({ default: fallback, ...unit('rank'), description })
 
 const services = section('Plans, charges and standing', {
-  enforce_good_standing: flag(false, 'Refuse charges of accounts that are not in good standing'),
+  enforce_good_standing: flag(
+    false,
+    'Refuse charges of accounts that are not in good standing, and of accounts below them',
+  ),
   master_account_bookkeeper: Type.Optional(
     Type.String({
       minLength: 1,

@@ -15,6 +15,13 @@ export type Standings = ReturnType<typeof createStandings>
 
 const good: Standing = { acceptable: true }
 
+/** Of an account above: nothing is told of it. */
+const providersIssue: Standing = {
+  acceptable: false,
+  reason: 'delinquent',
+  message: 'contact your provider',
+}
+
 // An account is billed through its parent, that one through its own, and so on: as high as a tree can be.
 const longestChain = 64
 
@@ -45,6 +52,8 @@ export const createStandings = (tools: {
   return {
     payerOf,
 
+    providersIssue,
+
     /** Whether an account may be charged `amount` units more. */
     async of(account: AccountRecord, amount: number): Promise<Standing> {
       const { enforce_good_standing: isEnforced } = await settings.of('services')
@@ -53,10 +62,12 @@ export const createStandings = (tools: {
       const services = await books.services.find(payer.id)
       if (services?.doc.status === 'delinquent') {
         const { reason = 'delinquent' } = services.doc
-        return { acceptable: false, reason, message: `account ${payer.id} is not in good standing` }
+        if (payer.id !== account.id) return providersIssue
+        return { acceptable: false, reason, message: 'the account is not in good standing' }
       }
       const { lists } = await books.terms(payer)
-      return ask(payer, lists)
+      const standing = await ask(payer, lists)
+      return standing.acceptable || payer.id === account.id ? standing : providersIssue
     },
   }
 }

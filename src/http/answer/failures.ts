@@ -70,10 +70,10 @@ export const frameFailures: Renderers<FrameFailures> = {
     data: invoices,
     extra: { quote_id: quoteId },
   }),
-  not_enough_credit: ({ accountId }) => ({
+  not_enough_credit: ({ missing }) => ({
     status: 402,
     message: 'not_enough_credit',
-    data: { message: `account ${accountId} does not have enough credit to perform the operation` },
+    data: { message: 'the account does not have enough credit to perform the operation', missing },
   }),
   billing_issue: ({ reason, message }) => ({
     status: 402,

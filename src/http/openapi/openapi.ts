@@ -162,6 +162,26 @@ const envelopes = {
   PaymentFailure: {
     allOf: [{ $ref: '#/components/schemas/Failure' }],
     properties: {
+      data: {
+        anyOf: [
+          {
+            type: 'array',
+            items: { type: 'object' },
+            description: '`accept charges`: the invoices as they would be',
+          },
+          {
+            type: 'object',
+            properties: {
+              message: { type: 'string' },
+              reason: { type: 'string', description: '`billing_issue`: why the account may not be charged' },
+              missing: {
+                type: 'number',
+                description: "`not_enough_credit`: dollars that the account's own balance lacks",
+              },
+            },
+          },
+        ],
+      },
       quote_id: text(
         'With `accept charges`: identifies the prices in `data`. Repeat the request with `accept_charges` and this `quote_id`',
       ),

@@ -197,7 +197,7 @@ export const createDunning = (tools: Tools): ErrandKind<Dunning, undefined> => {
       const rules = await settings.of('services.dunning')
       const one: Case = { account, invoice, dunning: payload, rules, set, attempt }
       if (attempt && isOpen(attempt)) return wait(one, 'a payment is under way', {}, clock.now() + lookMs)
-      return (await progress.isCovered(invoice)) ? paidByBalance(one) : step(one)
+      return (await progress.missingFor(invoice)) === 0 ? paidByBalance(one) : step(one)
     },
   }
 }

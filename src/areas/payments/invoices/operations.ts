@@ -195,7 +195,9 @@ export const createInvoices = (tools: Tools) => {
   }
 
   const payFromBalance = async (author: Author, account: AccountRecord, invoice: Issued): Promise<Paying> => {
-    if (!(await progress.isCovered(invoice))) throw failure('not_enough_credit', { accountId: account.id })
+    const missing = await progress.missingFor(invoice)
+    if (missing > 0)
+      throw failure('not_enough_credit', { accountId: account.id, missing: dollarsOfUnits(missing) })
     const set = new ChangeSet(author)
     progress.settle(set, invoice, { by: 'balance' })
     await bookkeepers.note(set, account.id, 'payment_declined', true)

@@ -40,8 +40,8 @@ export const createInvoiceProgress = ({ rows, ledgers }: Tools) => {
 
     settle,
 
-    /** Whether what the account has covers all that it owes, this invoice included. */
-    isCovered: async ({ accountId }: Invoice) => (await ledgers.balance(accountId)) >= 0,
+    /** Units that the account lacks to cover all that it owes, this invoice included. */
+    missingFor: async ({ accountId }: Invoice) => Math.max(0, -(await ledgers.balance(accountId))),
 
     /** What the end of a transaction means for the invoice that it was to pay. */
     async ended(set: ChangeSet, transaction: Transaction, status: TransactionStatus) {
