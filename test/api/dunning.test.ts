@@ -144,7 +144,7 @@ describeAnyEngine('unpaid invoices', (engine) => {
     await (await operator()).post(`${one.tokens}/${good?.id}`, { default: true })
     const invoice = await invoiceOf(one)
     const paid = await (await operator()).post(`${one.path}/invoices/${invoice.id}/pay`)
-    expect(paid.data).toMatchObject({ status: 'paid', amount_due: 10 })
+    expect(paid.data).toMatchObject({ status: 'paid', amount_due: 0 })
     expect(await told(one, 'invoice.paid')).toBe(1)
     expect(await standing()).toEqual({ in_good_standing: true })
   })

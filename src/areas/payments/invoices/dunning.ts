@@ -107,7 +107,7 @@ export const createDunning = (tools: Tools): ErrandKind<Dunning, undefined> => {
 
   const paidByBalance = async ({ set, account, invoice }: Case): Promise<Step> => {
     progress.settle(set, invoice, { by: 'balance' })
-    await bookkeepers.note(set, account.id, 'payment_declined', true)
+    await progress.restore(set, account.id, invoice.id)
     return { state: 'done', sets: [set], outcome: 'covered by the balance' }
   }
 
@@ -190,10 +190,14 @@ export const createDunning = (tools: Tools): ErrandKind<Dunning, undefined> => {
       const account = await books.account(accountId)
       const invoice = await rows.find(accountId, invoiceId)
       if (!account || !invoice) return done('the account is gone')
-      if (!isIssued(invoice) || !mayBecome(invoice.status, 'write_off'))
-        return done(`it is ${invoice.status}`)
-      const attempt = invoice.attempt === '' ? undefined : await transactions.get(accountId, invoice.attempt)
       const set = new ChangeSet({ requestId: 'dunning', acceptsCharges: true })
+      if (!isIssued(invoice) || !mayBecome(invoice.status, 'write_off')) {
+        // Of two that were settled at once each may have found the other one open.
+        await progress.restore(set, accountId)
+        const sets = set.changes.length === 0 ? [] : [set]
+        return { state: 'done', sets, outcome: `it is ${invoice.status}` }
+      }
+      const attempt = invoice.attempt === '' ? undefined : await transactions.get(accountId, invoice.attempt)
       const rules = await settings.of('services.dunning')
       const one: Case = { account, invoice, dunning: payload, rules, set, attempt }
       if (attempt && isOpen(attempt)) return wait(one, 'a payment is under way', {}, clock.now() + lookMs)

@@ -200,7 +200,7 @@ export const createInvoices = (tools: Tools) => {
       throw failure('not_enough_credit', { accountId: account.id, missing: dollarsOfUnits(missing) })
     const set = new ChangeSet(author)
     progress.settle(set, invoice, { by: 'balance' })
-    await bookkeepers.note(set, account.id, 'payment_declined', true)
+    await progress.restore(set, account.id, invoice.id)
     await store.commit(set)
     return { invoice: await rows.get(account.id, invoice.id) }
   }
@@ -230,6 +230,7 @@ export const createInvoices = (tools: Tools) => {
       takeReturned(set, account, invoice, returned)
       rows.move(set, invoice, { status: 'void' })
       rows.tell(set, invoice, 'void', { amount: dollarsOfUnits(leftOf(invoice)) })
+      await progress.restore(set, account.id, id)
       await store.commit(set)
       return rows.get(account.id, id)
     },
@@ -265,7 +266,10 @@ export const createInvoices = (tools: Tools) => {
       const isPaid = invoice.status !== 'paid' && toPay(after) === 0
       rows.move(set, invoice, { status: isPaid ? 'paid' : invoice.status, credited: after.credited })
       rows.tell(set, invoice, 'credited', { credit_note_id: noteId, amount: dollarsOfUnits(amount) })
-      if (isPaid) rows.tell(set, invoice, 'paid', { by: 'credit_note' })
+      if (isPaid) {
+        rows.tell(set, invoice, 'paid', { by: 'credit_note' })
+        await progress.restore(set, account.id, id)
+      }
       await store.commit(set)
       return this.note(account.id, id, noteId)
     },

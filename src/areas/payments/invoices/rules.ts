@@ -366,6 +366,10 @@ export const leftOf = ({ doc, credited }: Pick<Invoice, 'doc' | 'credited'>) =>
 export const toPay = ({ doc, credited }: Pick<Invoice, 'doc' | 'credited'>) =>
   Math.max(0, Math.min(doc.amountDue, doc.total - credited))
 
+/** Whether an invoice that is not paid should be. A gateway charges at once. */
+export const isOverdue = ({ status, doc }: Pick<Invoice, 'status' | 'doc'>, gregorianSeconds: number) =>
+  status === 'uncollectible' || doc.collection === 'charge' || doc.due <= gregorianSeconds
+
 /** Source -> units: what an invoice took from each ledger. */
 export const bySource = ({ items, taxes }: Pick<InvoiceDoc, 'items' | 'taxes'>) => {
   const ledgerOf = { services: 'services', prorations: 'prorations', usage: usageSource } as const
@@ -422,7 +426,7 @@ export const invoiceJson = (
     bookkeeper,
     items: items.map(lineJson),
     taxes: taxes.map(taxJson),
-    amount_due: dollarsOfUnits(doc.amountDue),
+    amount_due: invoice.status === 'paid' || invoice.status === 'void' ? 0 : dollarsOfUnits(toPay(invoice)),
     ...(attempt === '' ? {} : { transaction_id: attempt }),
     ...(notes.length === 0 ? {} : { credit_notes: notes.map(creditNoteJson) }),
     ...(events.length === 0 ? {} : { events: events.map(eventJson) }),

@@ -79,7 +79,7 @@ export const InvoiceAnswer = open({
   bookkeeper: must(anyObject()),
   items: must(list(Line)),
   taxes: must(list(Tax)),
-  amount_due: must(dollars('of the total, what the balance did not cover when it was issued')),
+  amount_due: must(dollars('still to be paid')),
   transaction_id: anyText({ description: 'What is to pay it, or did' }),
   credit_notes: list(CreditNoteAnswer),
   events: list(open({ at: must(integer()), event: must(anyText()) })),

@@ -8,7 +8,7 @@ import { type ChangeSet, conflict } from '../../../storage/change-set.ts'
 import type { Statement } from '../../../storage/db.ts'
 import type { Store } from '../../../storage/store.ts'
 import { integer, json, oneOf, shape, table, text } from '../../../storage/table.ts'
-import type { Entry, EntryDetails } from '../../ledgers/rules.ts'
+import { type Entry, type EntryDetails, rolloverService } from '../../ledgers/rules.ts'
 import {
   type CreditNote,
   type CreditNoteDoc,
@@ -129,6 +129,10 @@ const selectUsage = `SELECT month, for_account_id AS "forAccountId", amount, qua
     FROM ledger_months m WHERE m.account_id = $1 AND m.source_service = '${usageSource}' AND m.month < $2) AS months
   WHERE amount <> 0 ORDER BY month, for_account_id`
 
+const sumBeside = `SELECT CAST(coalesce(sum(amount), 0) AS BIGINT) AS amount FROM ledger_months
+  WHERE account_id = $1 AND month >= $2
+    AND source_service NOT IN (${itemised}, '${usageSource}', 'payments', '${rolloverService}')`
+
 const takeNumber = `INSERT INTO invoice_numbers (issuer_id, series, last) VALUES ($1, $2, 1)
   ON CONFLICT (issuer_id, series) DO UPDATE SET last = invoice_numbers.last + 1`
 
@@ -205,6 +209,19 @@ export const createInvoiceStore = ({ all, scan, clock, words }: Store) => {
       const sql = `${selectInvoices} WHERE ${terms.join(' AND ')}
         ORDER BY i.issued ${order}, i.id ${order} LIMIT $2`
       return toInvoices(await all(sql, params))
+    },
+
+    /** Invoices that are not paid, in the order in which money pays them: those that were given up come last. */
+    async unpaid(accountId: string): Promise<Invoice[]> {
+      const sql = `${selectInvoices} WHERE i.account_id = $1 AND s.status IN ('open', 'uncollectible')
+        ORDER BY s.status, i.issued, i.id`
+      return toInvoices(await all(sql, [accountId]))
+    },
+
+    /** What the ledgers whose entries stand on no invoice come to since the beginning of a month. Units. */
+    async besideSince(accountId: string, month: number): Promise<number> {
+      const [row] = await all(sumBeside, [accountId, month])
+      return Number(row?.amount)
     },
 
     /** Entries of months before one that no document has yet, the oldest first. */

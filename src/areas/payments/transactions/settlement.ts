@@ -70,12 +70,9 @@ export const createSettlement = ({ store, rows, books, bookkeepers, ledgers, mai
       })
   }
 
-  /** What the end of a movement means for the standing: a bill that is not paid, or paid after all. */
-  const noteStanding = async (set: ChangeSet, { accountId, type, doc }: Transaction, outcome: Outcome) => {
-    if (type !== 'sale') return
-    if (outcome.status === 'succeeded') await bookkeepers.note(set, accountId, 'payment_declined', true)
-    // Of an invoice's payment more is tried first.
-    else if (doc.executor.trigger === 'recurring' && doc.invoice_id === undefined)
+  /** A bill that is not paid. Of an invoice's payment more is tried first. */
+  const noteRefusal = async (set: ChangeSet, { accountId, type, doc }: Transaction) => {
+    if (type === 'sale' && doc.executor.trigger === 'recurring' && doc.invoice_id === undefined)
       await bookkeepers.note(set, accountId, 'payment_declined', false)
   }
 
@@ -90,7 +87,7 @@ export const createSettlement = ({ store, rows, books, bookkeepers, ledgers, mai
     if (status !== 'completed' && status !== 'failed') return set
     if (status === 'failed' && doc.sale)
       rows.unreserve(set, transaction.accountId, doc.sale.id, transaction.amount)
-    await noteStanding(set, transaction, outcome)
+    if (status === 'failed') await noteRefusal(set, transaction)
     await ended(set, { ...transaction, doc }, status)
     await tell(set, transaction, doc)
     return set
