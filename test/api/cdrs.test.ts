@@ -456,10 +456,21 @@ describeEngines('Call detail records', (engine) => {
       expect(await admin.get(cdrs, { query: { created_from: to } })).toBreak({ created_from: ['date_range'] })
     })
 
-    it('takes a bound that is no positive number for absent', async () => {
-      await send(leg(now()))
-      for (const created_from of ['foo', '-5', '0', '1.5', ''])
-        expect((await admin.get(cdrs, { query: { created_from } })).data).toHaveLength(1)
+    it('has no silent bounds: a fraction is rounded, and what is no time is refused', async () => {
+      const end = now()
+      await send(leg(end - 10), leg(end))
+      const timestamps = async (query: Json) =>
+        (await admin.get(cdrs, { query: query as Record<string, string> })).data.map(
+          ({ timestamp }: Json) => Number(timestamp) + 30,
+        )
+      expect(await timestamps({ created_from: '' })).toEqual([end, end - 10])
+      expect(await timestamps({ created_from: `${end - 1}.499` })).toEqual([end])
+      expect(await timestamps({ created_to: `${end - 1}.499` })).toEqual([end - 10])
+      expect(await timestamps({ created_to: `${end - 1}.999` })).toEqual([end, end - 10])
+      for (const created_from of ['foo', '-5'])
+        expect(await admin.get(cdrs, { query: { created_from } })).toBreak({ created_from: ['type'] })
+      const first = await admin.get(cdrs, { query: { created_from: 0 } })
+      expect(first).toBreak({ created_from: ['date_range'] })
     })
 
     it('holds legs that ended after the month of their interaction', async () => {

@@ -62,10 +62,26 @@ describe('a window of time', () => {
     )
   })
 
-  it('wants whole numbers', () => {
-    for (const text of ['yesterday', '-1', '1.5', '1e9', '9'.repeat(40)]) {
-      expect(rulesBrokenBy(`created_to=${text}`)).toEqual([['created_to', ['type']]])
-    }
+  it('has its bounds rounded, and blanks around them do not count', () => {
+    const at = 90 * day
+    for (const [text, from] of [
+      [`${at}.4`, at],
+      [`${at}.5`, at + 1],
+      [`${at}.999`, at + 1],
+      [`+${at}`, at],
+      [` ${at}%20`, at],
+      ['7.776e6', at],
+      ['7.7760004E%2B06', at],
+      ['', 100 * day - maximum],
+      ['%20', 100 * day - maximum],
+    ] as const)
+      expect(windowOf(`created_from=${text}`), text).toEqual({ from, to: 100 * day })
+  })
+
+  it('is refused with the name of a bound that is no time', () => {
+    for (const text of ['yesterday', '-1', '1.', '.5', '1e99', '1e-9', '0x10', '1 2', 'NaN', '9'.repeat(40)])
+      for (const name of ['created_from', 'created_to'])
+        expect(rulesBrokenBy(`${name}=${text}`), text).toEqual([[name, ['type']]])
   })
 
   it('is refused as a failure of the API', () => {

@@ -86,7 +86,7 @@ describe.each(['directory', 'bucket'] as const)('Call records of which some lie 
               const interactions = createInteractionStore(store, around.reading)
               const window = { from: edge + at, to: edge + at + width }
               const holder = { accountId, ...(owner ? { ownerId: owner } : {}) }
-              const asked = askedOf(questionsOf(query)).filter(legs.isCondition)
+              const asked = askedOf(questionsOf(new URLSearchParams(query))).filter(legs.isCondition)
               const paging = { limit, descending }
               const walk = { after: undefined, descending }
               const scopes = [whole, { ...whole, ...window }].map((one) => ({ ...one, ...holder }))
@@ -224,7 +224,7 @@ describeEngines('Call records that are archived while they are read', (engine) =
         const { lines } = storesOf(place)[of]
         const wanted = await textOf(lines(scope, walk, view))
         // A filter that all of them pass: parts are as small as a trial.
-        const questions = askedOf(questionsOf([['filter_call_direction', 'inbound']]))
+        const questions = askedOf(questionsOf(new URLSearchParams('filter_call_direction=inbound')))
         const asked = of === 'legs' ? { ...scope, questions } : scope
         const parts = await interrupted(lines(asked, walk, view), place.around.archive)
         expect(Buffer.concat(parts).toString()).toBe(wanted)
@@ -428,7 +428,7 @@ describeEngines('A month of call records that others move', (engine) => {
     await insertLegs(store, [...plainLegs(accountId, 12, 'leg', 1), ...plainLegs(other, 12, 'leg', 1)])
     await around.archive()
     const legs = createCdrStore(store, around.reading, 1)
-    const questions = askedOf(questionsOf([['filter_call_direction', 'inbound']]))
+    const questions = askedOf(questionsOf(new URLSearchParams('filter_call_direction=inbound')))
     const scope = { accountId, ...whole, questions }
     const walk = { after: undefined, descending: false }
     const wanted = await textOf(legs.lines(scope, walk, view))

@@ -260,7 +260,7 @@ describeEngines('Reading call detail records costs the same everywhere', (engine
   it('exports and filters go along the same index', async () => {
     const view = { utcOffset: 0, forReseller: false }
     const walk = { after: undefined, descending: true }
-    const questions = questionsOf([['filter_hangup_cause', 'USER_BUSY']])
+    const questions = questionsOf(new URLSearchParams('filter_hangup_cause=USER_BUSY'))
     const plans = await plansOf(async (store) => {
       for await (const _lines of createCdrStore(store).lines(whole, walk, view));
       await createCdrStore(store).find(accountId, '202601-000001')

@@ -170,7 +170,7 @@ describeEngines('Reading call detail records', (engine) => {
         fc.array(question, { minLength: 1, maxLength: 3 }),
         async (made, how, query) => {
           const rows = await stored(made)
-          const asked = askedOf(questionsOf(query))
+          const asked = askedOf(questionsOf(new URLSearchParams(query)))
           const judge = filterOf(asked)
           const wantedRows = rows.filter((row) => judge?.(filterableOf(row, { forReseller: true })) ?? true)
           const store = legs()
@@ -188,7 +188,7 @@ describeEngines('Reading call detail records', (engine) => {
 
 describe('Filters on call ids', () => {
   it('take ids of records for the calls they name', () => {
-    const [question] = askedOf(questionsOf([['filter_other_leg_call_id', '202602-abc']]))
+    const [question] = askedOf(questionsOf(new URLSearchParams('filter_other_leg_call_id=202602-abc')))
     expect(question?.test).toEqual({ is: 'oneOf', texts: new Set(['abc']) })
   })
 })

@@ -162,10 +162,8 @@ const wanted = fc.oneof(
 export const question = fc.oneof(
   fc
     .tuple(fc.constantFrom(...forms, ...more), fc.constantFrom(...keys), wanted)
-    .map(([form, key, value]) => [form + key, value] as const),
+    .map(([form, key, value]): [string, string] => [form + key, value]),
   fc.tuple(fc.constantFrom('has_key', 'key_missing', 'has_value', 'value_missing'), fc.constantFrom(...keys)),
-  fc.tuple(
-    fc.constantFrom('modified_from', 'modified_to'),
-    fc.constantFrom(String(edge), 'x', '9'.repeat(30)),
-  ),
+  fc.tuple(fc.constant('modified_from'), fc.constantFrom('0', String(edge))),
+  fc.tuple(fc.constant('modified_to'), fc.constantFrom(String(edge), '9'.repeat(15))),
 )

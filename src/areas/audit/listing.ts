@@ -1,8 +1,8 @@
 import { sequenceOf, sequenceText } from '../../events/events.ts'
 import { ListAnswer } from '../../http/answer/answers.ts'
 import type { Cursor, Listing } from '../../http/answer/listing.ts'
-import { timeWindowAsked } from '../../http/answer/time-window.ts'
 import type { Test } from '../../lib/question.ts'
+import { timeBoundsIn } from '../../lib/time-bounds.ts'
 import type { Audit } from './operations.ts'
 import {
   type AuditEntry,
@@ -64,7 +64,7 @@ export const auditAnswer = (
       action: given(query, 'action'),
       kind: given(query, 'kind'),
       recordId: given(query, 'record_id'),
-      ...timeBounds(timeWindowAsked(query)),
+      ...timeBounds(timeBoundsIn(query)),
       ...place,
     }),
   )

@@ -1,7 +1,7 @@
 import { userKind } from '../../auth/identity.ts'
 import { accountMember, type ResellerOf, seesCosts } from '../../auth/policies.ts'
 import { ListAnswer, RowsAnswer } from '../../http/answer/answers.ts'
-import { lenientTimeWindow, movingBounds } from '../../http/answer/time-window.ts'
+import { movingBounds, timeWindow } from '../../http/answer/time-window.ts'
 import { type Call, get, type Route } from '../../http/route.ts'
 import { failure, invalid } from '../../lib/failure.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
@@ -111,7 +111,7 @@ export const cdrRoutes = ({ cdrs, rows, stats, store, resellerOf }: Tools): Rout
 
   const scopeOf = async ({ account, query }: Asked, ownerId?: string) => {
     const { maximumRange } = await cdrs.rules()
-    const window = lenientTimeWindow(query, now(), maximumRange)
+    const window = timeWindow(query, now(), maximumRange)
     return { accountId: account.id, ...window, questions: [], ...(ownerId === undefined ? {} : { ownerId }) }
   }
 
@@ -135,7 +135,7 @@ export const cdrRoutes = ({ cdrs, rows, stats, store, resellerOf }: Tools): Rout
     const interval: Interval = oneOf(query, 'interval', intervals) ?? 'day'
     const groupBy: Grouping | undefined = oneOf(query, 'group_by', groupings)
     const { maximumRange } = await cdrs.rules()
-    const window = lenientTimeWindow(query, now(), longestSpan[interval], maximumRange)
+    const window = timeWindow(query, now(), longestSpan[interval], maximumRange)
     return { span: spanOf(window), interval, groupBy, utcOffset: quarterOffsetIn(query) }
   }
 

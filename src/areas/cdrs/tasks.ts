@@ -4,6 +4,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { invalid } from '../../lib/failure.ts'
 import { gregorianNow, gregorianOfUnix, unixOfGregorian } from '../../lib/gregorian.ts'
 import type { Json } from '../../lib/json.ts'
+import { badRange, timeBound } from '../../lib/time-bounds.ts'
 import type { OutputAction, TaskContext } from '../tasks/operations.ts'
 import type { CdrRow } from './columns.ts'
 import { isPricedForReseller, tellsCost } from './costs.ts'
@@ -22,18 +23,16 @@ const rowsOfAPart = 500
 /** The position behind the last record. */
 const atEnd = 'end'
 
-const wholeIn = (given: Json, name: string, form: RegExp): number | undefined => {
-  const value = given[name]
-  if (value === undefined) return undefined
-  if (form.test(String(value))) return Number(value)
-  throw invalid({
-    [name]: { type: { message: 'Value is not of the right type', target: 'integer', value } },
-  })
-}
-
-const time = /^\d{1,15}$/
 // A plus sign of a query is a blank.
 const offset = /^ ?[+-]?\d{1,9}$/
+
+const offsetIn = ({ utc_offset: value }: Json): number | undefined => {
+  if (value === undefined) return undefined
+  if (offset.test(String(value))) return Number(value)
+  throw invalid({
+    utc_offset: { type: { message: 'Value is not of the right type', target: 'integer', value } },
+  })
+}
 
 const beginningOfMonth = (gregorianSeconds: number) => {
   const now = new Date(unixOfGregorian(gregorianSeconds) * 1000)
@@ -88,17 +87,14 @@ const createExport = ({ cdrs, clock, resellerOf }: Tools): OutputAction => ({
 
   async settle(given) {
     const { maximumRange } = await cdrs.rules()
-    const end = wholeIn(given, 'created_to', time)
+    const end = timeBound('created_to', given.created_to)
     const to = end ?? gregorianNow(clock)
-    const from = wholeIn(given, 'created_from', time) ?? Math.max(0, to - maximumRange)
+    const from = timeBound('created_from', given.created_from) ?? Math.max(0, to - maximumRange)
     if (from > to) {
-      const problem = {
-        message: `created_from ${from} is later than ${end === undefined ? 'now,' : 'created_to'} ${to}`,
-        cause: from,
-      }
-      throw invalid({ created_from: { date_range: problem } })
+      const until = end === undefined ? 'now,' : 'created_to'
+      throw badRange('created_from', `created_from ${from} is later than ${until} ${to}`, from)
     }
-    const utcOffset = wholeIn(given, 'utc_offset', offset)
+    const utcOffset = offsetIn(given)
     return {
       created_from: from,
       created_to: to,

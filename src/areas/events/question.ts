@@ -3,6 +3,7 @@ import type { FeedQuestion } from '../../events/store.ts'
 import { invalid } from '../../lib/failure.ts'
 import { unixOfGregorian } from '../../lib/gregorian.ts'
 import { isTrue } from '../../lib/json.ts'
+import { timeBoundsIn } from '../../lib/time-bounds.ts'
 
 /** What is asked of the feed, without where it goes on. */
 export type Wanted = Omit<FeedQuestion, 'after' | 'limit'>
@@ -25,20 +26,11 @@ const typesIn = (query: URLSearchParams): string[] => {
   return types
 }
 
-const timeIn = (query: URLSearchParams, name: string): number | undefined => {
-  const text = query.get(name)
-  if (text === null || text === '') return undefined
-  if (/^\d{1,15}$/.test(text)) return unixOfGregorian(Number(text)) * 1000
-  throw invalid({
-    [name]: { type: { message: 'Value is not of the right type', target: 'integer', value: text } },
-  })
-}
-
 const secondMs = 1000
 
 /** Reads what a feed is asked for. Bounds of time are Gregorian seconds, both included. */
 export const wantedIn = (query: URLSearchParams, accountId: string, isTop: boolean): Wanted => {
-  const to = timeIn(query, 'created_to')
+  const { from, to } = timeBoundsIn(query)
   return {
     accountId,
     isTop,
@@ -46,8 +38,8 @@ export const wantedIn = (query: URLSearchParams, accountId: string, isTop: boole
     types: typesIn(query),
     recordId: query.get('record_id') ?? undefined,
     actorId: query.get('actor_id') ?? undefined,
-    from: timeIn(query, 'created_from'),
-    to: to === undefined ? undefined : to + secondMs,
+    from: from === undefined ? undefined : unixOfGregorian(from) * secondMs,
+    to: to === undefined ? undefined : (unixOfGregorian(to) + 1) * secondMs,
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Listing } from '../../http/answer/listing.ts'
-import type { TimeWindow } from '../../http/answer/time-window.ts'
 import { gregorianOfUnix } from '../../lib/gregorian.ts'
 import type { Json } from '../../lib/json.ts'
+import type { TimeWindow } from '../../lib/time-bounds.ts'
 import type { Notice } from '../../mail/notices.ts'
 import type { NoticeSubject, Notifications } from './operations.ts'
 import type { AttemptEntry } from './store.ts'

@@ -2,6 +2,7 @@ import { failure } from '../../lib/failure.ts'
 import { memberOf as memberIn } from '../../lib/member.ts'
 import type { Question, Test } from '../../lib/question.ts'
 import { maskUrls } from '../../lib/secrets.ts'
+import { timeBoundsIn } from '../../lib/time-bounds.ts'
 
 // Filters see the stored record with `id`, `created` and `modified`, never its private part or the passwords in its URLs:
 // a filter on a hidden value would return it letter by letter.
@@ -88,30 +89,29 @@ const byKeyName = new Map<string, Test>([
   ['missing_value', { is: 'unfilled' }],
 ])
 
-const timeBound = (is: 'notBefore' | 'notAfter'): TestMaker => {
-  // No time is before or after NaN.
-  return (text) => ({ is, bound: /^\d+$/.test(text) ? Number(text) : Number.NaN })
-}
-
-const byTime = new Map<string, readonly [string, TestMaker]>([
-  ['created_from', ['created', timeBound('notBefore')]],
-  ['created_to', ['created', timeBound('notAfter')]],
-  ['modified_from', ['modified', timeBound('notBefore')]],
-  ['modified_to', ['modified', timeBound('notAfter')]],
-])
+const timeQuestions = (query: URLSearchParams): Question[] =>
+  (['created', 'modified'] as const).flatMap((key) => {
+    const { from, to } = timeBoundsIn(query, key)
+    const tests: Test[] = [
+      ...(from === undefined ? [] : [{ is: 'notBefore', bound: from } as const]),
+      ...(to === undefined ? [] : [{ is: 'notAfter', bound: to } as const]),
+    ]
+    return tests.map((test) => ({ key, test }))
+  })
 
 const questionOf = (name: string, value: string): Question | undefined => {
   const keyTest = byKeyName.get(name)
   if (keyTest) return { key: value, test: keyTest }
-  const time = byTime.get(name)
-  if (time) return { key: time[0], test: time[1](value) }
   const match = byPrefix.find(([prefix]) => name.startsWith(prefix))
   return match && { key: name.slice(match[0].length), test: match[1](value) }
 }
 
-/** The filters of a query: a record is kept when all of them are answered with yes. */
-export const questionsOf = (query: Query): Question[] => {
-  const questions: Question[] = []
+/**
+ * The filters of a query: a record is kept when all of them are answered with yes. A bound of time that is no time, and a
+ * reversed window, are a 400.
+ */
+export const questionsOf = (query: URLSearchParams): Question[] => {
+  const questions = timeQuestions(query)
   for (const [name, value] of query) {
     const question = questionOf(name, value)
     if (question && question.key !== '') questions.push(question)
@@ -163,8 +163,9 @@ const judges: { [T in Test as T['is']]: (value: unknown, test: T) => boolean } =
   filled: isFilled,
   unfilled: (value) => !isFilled(value),
   impossible: () => false,
-  notBefore: (value, { bound }) => typeof value === 'number' && value >= bound,
-  notAfter: (value, { bound }) => typeof value === 'number' && value <= bound,
+  // What has no such time, such as an event or a notice, is in every window.
+  notBefore: (value, { bound }) => value === undefined || (typeof value === 'number' && value >= bound),
+  notAfter: (value, { bound }) => value === undefined || (typeof value === 'number' && value <= bound),
 }
 
 const filterOfOne = ({ key, test }: Question): Filter => {
@@ -175,7 +176,7 @@ const filterOfOne = ({ key, test }: Question): Filter => {
 
 /**
  * All questions as one filter, or undefined when there are none: then no record needs to be parsed.
- * One that cannot be evaluated (broken JSON, text for a time) keeps nothing.
+ * One that cannot be evaluated (broken JSON) keeps nothing.
  */
 export const filterOf = (questions: readonly Question[]): Filter | undefined => {
   if (questions.length === 0) return undefined

@@ -1,0 +1,41 @@
+import { invalid, valueShown } from './failure.ts'
+
+/** Gregorian seconds, both inclusive. */
+export interface TimeWindow {
+  from: number
+  to: number
+}
+
+// Kazoo reads an integer or a decimal number, and rounds it: browsers send T.999 for the end of a day.
+const numeric = /^\d{1,15}(?:\.\d+)?(?:e\+?\d{1,2})?$/i
+// Keys of times have 15 digits.
+const latest = 999_999_999_999_999
+
+/**
+ * Reads a bound of time in Gregorian seconds: a fraction is rounded, blanks around it do not count, and an empty text is no
+ * bound. Anything else is a 400 with the name. Every list, export and sum reads its bounds here.
+ */
+export const timeBound = (name: string, given: unknown): number | undefined => {
+  const text = typeof given === 'object' && given !== null ? 'an object' : String(given ?? '').trim()
+  if (text === '') return undefined
+  const seconds = numeric.test(text) ? Math.round(Number(text)) : Number.NaN
+  if (seconds <= latest) return seconds
+  const message = 'Must be a time in Gregorian seconds, such as 63935000000'
+  throw invalid({ [name]: { type: { message, target: 'integer', ...valueShown(given) } } })
+}
+
+/** The 400 for a window whose bounds do not go together. `cause`: the bound to change. */
+export const badRange = (name: string, message: string, cause: number) =>
+  invalid({ [name]: { date_range: { message, cause } } })
+
+/** The bounds in a query, by the times that they are about. A reversed window is a 400. */
+export const timeBoundsIn = (
+  query: URLSearchParams,
+  about: 'created' | 'modified' = 'created',
+): Partial<TimeWindow> => {
+  const [first, last] = [`${about}_from`, `${about}_to`]
+  const [from, to] = [timeBound(first, query.get(first)), timeBound(last, query.get(last))]
+  if (from !== undefined && to !== undefined && from > to)
+    throw badRange(first, `${first} ${from} is later than ${last} ${to}`, from)
+  return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }
+}

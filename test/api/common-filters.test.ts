@@ -1,0 +1,185 @@
+// Every list takes the filters that are common to all lists, and means the same by them.
+import { beforeAll, expect, it } from 'vitest'
+import type { Route } from '../../src/http/route.ts'
+import type { Json } from '../../src/lib/json.ts'
+import type { Answer } from '../support/client.ts'
+import { nowOf, sendLegs } from '../support/legs.ts'
+import { nameOf } from '../support/route-samples.ts'
+import { callRoute, onAccount, type Stage, setStage } from '../support/route-stage.ts'
+import { inParallel, walkLimitMs } from '../support/walk.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
+
+type Query = Record<string, string>
+
+/** Lists with rows that have no time of creation: these are in every window. */
+const timeless = new Set([
+  `GET ${onAccount}/parents`,
+  `GET ${onAccount}/tree`,
+  `GET ${onAccount}/apps_store`,
+  `GET ${onAccount}/notifications`,
+  // The alerts about the account itself.
+  `GET ${onAccount}/alerts`,
+  'GET /v2/notifications',
+  'GET /v2/system_configs',
+  'GET /v2/webhooks',
+  'GET /v2/webhooks/samples/{sample_id}',
+  'GET /v2/work',
+])
+
+const keepAll: Query[] = [
+  { key_missing: 'no_such_key' },
+  { value_missing: 'no_such_key' },
+  { missing_value: 'no_such_key' },
+  { filter_no_such_key: '' },
+  { filter_not_no_such_key: 'x' },
+  { filter_none_no_such_key: '["x"]' },
+  { filter_array_intersect_none_no_such_key: '["x"]' },
+  { created_from: '', created_to: '', modified_from: ' ', modified_to: '' },
+]
+
+const keepNone: Query[] = [
+  { has_key: 'no_such_key' },
+  { has_value: 'no_such_key' },
+  { filter_no_such_key: 'x' },
+  { filter_any_no_such_key: '["x"]' },
+  { filter_array_intersect_all_no_such_key: '["x"]' },
+  { filter_array_intersect_any_no_such_key: '["x"]' },
+]
+
+const wrongBounds = ['yesterday', '-5', '0x10', '1e99']
+
+/** What tells the rows of a list apart. */
+const rowsOf = ({ data }: Answer): readonly unknown[] => {
+  if (!Array.isArray(data)) return Object.keys(data.numbers)
+  return data.map((row: Json | string) =>
+    typeof row === 'string' ? row : (row.id ?? row.sequence ?? row.name),
+  )
+}
+
+describeAnyEngine('Every list', (engine) => {
+  const world = useWorld(engine)
+  let stage: Stage
+  let filled: { route: Route; rows: readonly unknown[] }[]
+  const isRead = ({ method }: Route) => method === 'GET'
+
+  const ask = (route: Route, query: Query) => {
+    const search: Query = route.path.endsWith('/search') ? { t: 'account', q: 'name', v: '' } : {}
+    return callRoute(world.operator, route, stage, 'a-walk', { page_size: '500', ...search, ...query })
+  }
+
+  beforeAll(async () => {
+    const set = await setStage(world)
+    // The account has no plan: any id shows that bounds are read first.
+    stage = { ...set, ids: { ...set.ids, service_plan_id: set.ids.plan_id ?? '' } }
+    const { account_id: id = '', user_id: owner_id } = stage.ids
+    const account = { ...world.acme, id, path: `/v2/accounts/${id}` }
+    await sendLegs(world, [
+      {
+        call_id: 'walk',
+        timestamp: nowOf(world) - 60,
+        custom_channel_vars: { account_id: account.id, owner_id },
+      },
+    ])
+    await world.account(account)
+    await world.server.feed.settled()
+    filled = []
+    for (const route of world.server.routes.filter((one) => isRead(one) && one.spec.list)) {
+      const answer = await ask(route, {})
+      const rows = answer.status === 200 ? rowsOf(answer) : []
+      if (rows.length > 0) filled.push({ route, rows })
+    }
+  })
+
+  const kept = async (route: Route, query: Query) => {
+    const answer = await ask(route, query)
+    expect(answer.status, `${nameOf(route)} ${JSON.stringify(query)} ${answer.text}`).toBe(200)
+    return rowsOf(answer)
+  }
+
+  const eachFilled = (check: (list: { route: Route; rows: readonly unknown[] }) => Promise<void>) =>
+    inParallel(filled, check)
+
+  it(
+    'keeps or drops a row by what it has, in the same way',
+    () =>
+      eachFilled(async ({ route, rows }) => {
+        for (const query of keepAll)
+          expect(await kept(route, query), `${nameOf(route)} ${JSON.stringify(query)}`).toEqual(rows)
+        for (const query of keepNone)
+          expect(await kept(route, query), `${nameOf(route)} ${JSON.stringify(query)}`).toEqual([])
+      }),
+    walkLimitMs,
+  )
+
+  it(
+    'has its rows in a window of time that contains them, and in no other one',
+    () =>
+      eachFilled(async ({ route, rows }) => {
+        const [first, last] = [nowOf(world) - 86_400, nowOf(world) + 86_400]
+        for (const [from, to] of [
+          [first, last],
+          [`${first}.4`, `${last}.999`],
+        ]) {
+          for (const about of ['created', 'modified']) {
+            const query = { [`${about}_from`]: String(from), [`${about}_to`]: String(to) }
+            expect(await kept(route, query), `${nameOf(route)} ${about}`).toEqual(rows)
+          }
+        }
+        const later = { created_from: String(last), created_to: String(last + 1) }
+        const found = await kept(route, later)
+        if (timeless.has(nameOf(route))) expect(found.length, nameOf(route)).toBeGreaterThan(0)
+        else expect(found, nameOf(route)).toEqual([])
+      }),
+    walkLimitMs,
+  )
+
+  it(
+    'and every sum over a window rejects a reversed window and bounds that are no time',
+    async () => {
+      const withWindow = world.server.routes.filter(({ spec }) => spec.query && 'created_from' in spec.query)
+      const routes = new Set([...filled.map(({ route }) => route), ...withWindow.filter(isRead)])
+      await inParallel([...routes], async (route) => {
+        const bounds = route.spec.list ? ['created', 'modified'] : ['created']
+        for (const about of bounds) {
+          const [from, to] = [`${about}_from`, `${about}_to`]
+          const now = nowOf(world)
+          const reversed = await ask(route, { [from]: String(now), [to]: String(now - 1) })
+          expect(reversed, nameOf(route)).toBreak({ [from]: ['date_range'] })
+          for (const name of [from, to])
+            for (const text of wrongBounds)
+              expect(await ask(route, { [name]: text }), `${nameOf(route)} ${text}`).toBreak({
+                [name]: ['type'],
+              })
+        }
+      })
+      // Among them the sums, which are no lists.
+      const sums = [...routes].filter(({ spec }) => !spec.list).map(nameOf)
+      expect(sums).toEqual(
+        expect.arrayContaining([
+          `GET ${onAccount}/cdrs/summary`,
+          `GET ${onAccount}/services/audit/summary`,
+          `GET ${onAccount}/ledgers`,
+          `GET ${onAccount}/transactions/monthly_recurring`,
+          `GET ${onAccount}/allotments/consumed`,
+        ]),
+      )
+    },
+    walkLimitMs,
+  )
+
+  it('is in this test if an account usually has rows in it', () => {
+    const names = filled.map(({ route }) => nameOf(route))
+    const common = [
+      'children',
+      'users',
+      'devices',
+      'cdrs',
+      'events',
+      'audit',
+      'notifications',
+      'phone_numbers',
+    ]
+    expect(names).toEqual(expect.arrayContaining(common.map((name) => `GET ${onAccount}/${name}`)))
+    expect(names.length).toBeGreaterThan(55)
+  })
+})
