@@ -257,6 +257,19 @@ describeEngines('lists as CSV', (engine) => {
     )
   })
 
+  it('are named in any script: `filename*` has the whole name', async () => {
+    const path = await accountWith({ last_name: 'a' })
+    const nameOf = async (more: Record<string, string>, query: Query = {}) =>
+      (await world.ada.get(path, { headers: { ...headers, ...more }, query })).headers['content-disposition']
+    const expected = `attachment; filename="Anrufe M_rz.csv"; filename*=UTF-8''Anrufe%20M%C3%A4rz.csv`
+    expect(await nameOf({}, { file_name: 'Anrufe März.csv' })).toBe(expected)
+    const sent = Buffer.from('Anrufe März.csv').toString('latin1')
+    expect(await nameOf({ 'x-file-name': sent })).toBe(expected)
+    expect(await nameOf({}, { file_name: '通話.csv' })).toBe(
+      `attachment; filename="__.csv"; filename*=UTF-8''%E9%80%9A%E8%A9%B1.csv`,
+    )
+  })
+
   it('are pages, filtered and with the key of the next one, or whole', async () => {
     const path = await accountWith({ last_name: 'a' }, { last_name: 'b' }, { last_name: 'c' })
     const linesOf = (answer: Answer) => answer.text.trimEnd().split('\r\n').length

@@ -164,11 +164,28 @@ describeEngines('tasks', (engine) => {
       ['one line', 'abc'],
       ['nothing', ''],
       ['nothing but line ends', '\r\n\n'],
-      ['a header with an empty cell', 'prefix,rate_cost,\n1,2,3'],
+      ['a header with an empty cell between others', 'prefix,,rate_cost\n1,2,3'],
       ['a last row that is longer', 'prefix,rate_cost\n1,2\n1,2,3'],
     ])('is refused for a CSV of %s', async (_what, csv) => {
       const answer = await world.unchanged(() => putCsv(world.operator, world.master, importing, csv))
       expect(answer).toFailWith(500, 'invalid request', badCsv)
+    })
+
+    it.each([
+      ['semicolons and decimal commas', 'prefix;rate_cost\n49;0,02\n', 'commas'],
+      ['semicolons, decimal commas and a byte order mark', '\ufeffprefix;rate_cost\r\n49;0,02\r\n', 'commas'],
+      ['tabs and decimal commas', 'prefix\trate_cost\n49\t0,02\n', 'commas'],
+      ['an empty column at the end', 'prefix,rate_cost,\n49,0.02,\n', 'columns'],
+      ['several empty columns at the end', 'prefix,rate_cost,,,\n49,0.02,,,\n', 'columns'],
+      ['empty columns in its rows alone', 'prefix,rate_cost\n1,0.02\n49,0.02,,\n', 'columns'],
+    ] as const)('with %s is refused with what to change in it', async (_what, csv, hint) => {
+      const answer = await world.refused(() => putCsv(world.operator, world.master, importing, csv))
+      const hints = {
+        commas: 'cells must be separated by commas, and numbers have a decimal point',
+        columns: 'remove the empty columns at the end of its lines',
+      }
+      const message = `${badCsv.csv.format.message}: ${hints[hint]}`
+      expect(answer).toFailWith(500, 'invalid request', { csv: { format: { message } } })
     })
 
     it('tells a malformed CSV before an unknown action', async () => {
@@ -179,6 +196,11 @@ describeEngines('tasks', (engine) => {
     it.each([
       ['a quote that is not closed', 'prefix,rate_cost\n1,"2', 'a quote is not closed'],
       ['text behind a quote', 'prefix,rate_cost\n"1"x,2', 'text stands behind a closing quote'],
+      [
+        'quoted cells with semicolons between them',
+        '"prefix";"rate_cost"\n"49";"0,02"',
+        'cells must be separated by commas, and numbers have a decimal point',
+      ],
       [
         'letters of another encoding',
         Buffer.from('prefix,rate_cost,description\r\n1,2,"two\r\nlines"\r\n44,3,M\xfcnchen\r\n', 'latin1'),

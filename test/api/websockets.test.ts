@@ -33,6 +33,17 @@ describeEngines('websockets', (engine) => {
     ])
   })
 
+  it.each([0, 7, -1.5])('answer with the request_id %s as it came', async (request_id) => {
+    const talk = await connect(pathOfSockets)
+    talk.send(JSON.stringify({ action: 'ping', request_id, data: {} }))
+    talk.send(JSON.stringify({ action: 'dance', request_id, data: {} }))
+    await eventually(
+      () => talk.said,
+      ({ length }) => length === 2,
+    )
+    expect(talk.said.map((message) => message.request_id)).toEqual([request_id, request_id])
+  })
+
   it('send what happens to documents under the binding as it was asked for, and nothing once it is unsubscribed', async () => {
     const { ada, acme } = world
     const talk = await subscribed(ada.token, acme.id, 'object.doc_created.user')

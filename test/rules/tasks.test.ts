@@ -151,7 +151,7 @@ describe('the columns of an input', () => {
       {
         missing_mandatory_fields: ['name', 'size'],
         unknown_fields: ['name;size'],
-        message: 'Cells have to be separated by commas',
+        message: 'The cells must be separated by commas, and numbers have a decimal point',
       },
     ],
     [onRows, ['name', 'size', 'a;b'], { unknown_fields: ['a;b'] }],

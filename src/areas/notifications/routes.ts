@@ -2,6 +2,7 @@ import { accountAdmin, resellerAdmin, superduper } from '../../auth/policies.ts'
 import { Answer, FileAnswer, ListAnswer } from '../../http/answer/answers.ts'
 import { shortListing } from '../../http/answer/listing.ts'
 import { timeWindow } from '../../http/answer/time-window.ts'
+import { attachment } from '../../http/file-names.ts'
 import { type Call, del, get, post, put, type Route } from '../../http/route.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { failure } from '../../lib/failure.ts'
@@ -72,10 +73,9 @@ const levelRoutes = (
     const body = type === 'text/html' ? template.bodies.html : template.bodies.text
     if (body === undefined) throw failure('bad_identifier', { cause: type })
     const name = `${notice.id}.${type === 'text/html' ? 'html' : 'txt'}`
-    const disposition = `attachment; filename="${name}"`
     return new FileAnswer(Buffer.from(body), `${type}; charset=utf-8`, {
       ...harmless,
-      'content-disposition': disposition,
+      ...attachment(name),
     })
   }
 

@@ -8,6 +8,7 @@ import {
 } from '../../auth/policies.ts'
 import { FileAnswer, ListAnswer } from '../../http/answer/answers.ts'
 import { collectionListing, type Listing } from '../../http/answer/listing.ts'
+import { attachment } from '../../http/file-names.ts'
 import { type Call, del, get, patch, post, type Route } from '../../http/route.ts'
 import { columnsOf, csvLine, flattenRow } from '../../lib/csv.ts'
 import { failure, hasProblems, invalid, joinProblems, type Problems } from '../../lib/failure.ts'
@@ -51,7 +52,7 @@ const csvOf = (items: readonly object[]) => {
   const columns = columnsOf(rows)
   const lines = [columns, ...rows.map((row) => columns.map((column) => row.get(column)))]
   return new FileAnswer(Buffer.from(lines.map(csvLine).join('')), 'text/csv', {
-    'content-disposition': 'attachment; filename="services_summary.csv"',
+    ...attachment('services_summary.csv'),
   })
 }
 

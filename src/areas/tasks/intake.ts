@@ -2,11 +2,12 @@
 
 import type { Part } from '../../jobs/long-work/parts/store.ts'
 import { csvLine, plainCsvLine, restored } from '../../lib/csv.ts'
-import { CsvMistake, type CsvRecord, createCsvParser } from '../../lib/csv-parse.ts'
+import { CsvMistake, type CsvRecord, commasOnly, createCsvParser } from '../../lib/csv-parse.ts'
 import { failure } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
 import { plainDecimal } from '../../lib/money.ts'
 import { createUtf8Lines, NotUtf8 } from '../../lib/utf8-lines.ts'
+import { otherSeparator } from './rules.ts'
 
 /** What an input turned out to be. */
 export interface Intake {
@@ -29,7 +30,23 @@ const mostIncompleteTold = 1000
 
 const badFormat = (message: string) => failure('invalid_request', { data: { csv: { format: { message } } } })
 
-const notRectangular = () => badFormat('Empty CSV or some row(s) longer than others or header missing')
+const unevenRows = 'Empty CSV or some row(s) longer than others or header missing'
+
+const notRectangular = (hint?: string) =>
+  badFormat(hint === undefined ? unevenRows : `${unevenRows}: ${hint}`)
+
+const emptyColumns = 'remove the empty columns at the end of its lines'
+
+/** What to change in a file whose header has an empty cell. */
+const headerHint = (header: readonly string[]) =>
+  header.findLastIndex((name) => name !== '') < header.indexOf('') ? emptyColumns : undefined
+
+/** What to change in a file of which a row has more or fewer cells than the header. */
+const rowHint = (header: readonly string[], cells: readonly (string | undefined)[]) => {
+  if (header.some((name) => otherSeparator.test(name))) return commasOnly
+  const isEmptyBehind = cells.length > header.length && !cells.slice(header.length).some(Boolean)
+  return isEmptyBehind ? emptyColumns : undefined
+}
 
 /** Judges the rows of an input one after the other. */
 const createJudge = ({ mandatory }: Wishes) => {
@@ -40,13 +57,13 @@ const createJudge = ({ mandatory }: Wishes) => {
 
   const takeHeader = (cells: readonly (string | undefined)[]) => {
     header = cells.map((cell) => cell ?? '')
-    if (header.includes('')) throw notRectangular()
+    if (header.includes('')) throw notRectangular(headerHint(header))
     if (new Set(header).size < header.length) throw badFormat('The header names a column twice')
     needed = mandatory.map((name) => header?.indexOf(name) ?? -1).filter((index) => index >= 0)
   }
 
-  const takeRow = (cells: readonly (string | undefined)[], width: number) => {
-    if (cells.length !== width) throw notRectangular()
+  const takeRow = (cells: readonly (string | undefined)[], columns: readonly string[]) => {
+    if (cells.length !== columns.length) throw notRectangular(rowHint(columns, cells))
     rowCount += 1
     if (incomplete.length < mostIncompleteTold && needed.some((index) => !cells[index])) {
       incomplete.push(plainCsvLine(cells.map((cell) => cell && restored(cell))).slice(0, -2))
@@ -55,7 +72,7 @@ const createJudge = ({ mandatory }: Wishes) => {
 
   return {
     take({ cells }: CsvRecord) {
-      if (header) takeRow(cells, header.length)
+      if (header) takeRow(cells, header)
       else takeHeader(cells)
     },
     /** Rows so far, the header included. */

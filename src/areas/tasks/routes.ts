@@ -2,6 +2,7 @@ import type { AccountRecord, Actor } from '../../auth/identity.ts'
 import { accountMember, anyone, anyToken, type Policy, superduper } from '../../auth/policies.ts'
 import { Answer, ListAnswer, StreamAnswer } from '../../http/answer/answers.ts'
 import type { Listing } from '../../http/answer/listing.ts'
+import { attachment } from '../../http/file-names.ts'
 import { type Call, del, get, patch, put, type Route } from '../../http/route.ts'
 import { isTrue } from '../../lib/json.ts'
 import { zip } from '../../lib/list.ts'
@@ -107,7 +108,7 @@ const routesBelow = <const Root extends string>(
     const { subject: task, actor } = call
     return new StreamAnswer({
       contentType: 'text/csv',
-      headers: { 'content-disposition': `attachment; filename="${fileName(task, name)}"` },
+      headers: attachment(fileName(task, name)),
       chunks: await tasks.read(task, name, { actor, account: accountOf(call) }),
     })
   }

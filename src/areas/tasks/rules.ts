@@ -1,3 +1,4 @@
+import { commasOnly } from '../../lib/csv-parse.ts'
 import type { TaskAction } from './actions.ts'
 import type { taskStatuses } from './schema.ts'
 
@@ -60,13 +61,13 @@ export const secondsLeft = ({ total, done, workedMs, pauseMs }: Progress): numbe
     ? undefined
     : Math.ceil(((total - done) * (workedMs / done + pauseMs)) / 1000)
 
-const otherSeparator = /[;\t|]/
+export const otherSeparator = /[;\t|]/
 
 /** What whoever made a file of unknown columns most likely has to change in it. */
 const hintOn = (unknown: readonly string[], isKnown: (name: string) => boolean) => {
   const isLine = (name: string) =>
     otherSeparator.test(name) && name.split(otherSeparator).some((part) => isKnown(bare(part)))
-  if (unknown.some(isLine)) return { message: 'Cells have to be separated by commas' }
+  if (unknown.some(isLine)) return { message: `The ${commasOnly}` }
   const misspelt = unknown.find((name) => isKnown(bare(name)))
   if (misspelt === undefined) return {}
   return { message: `Column names are in lower case and without spaces: ${bare(misspelt)}, not ${misspelt}` }

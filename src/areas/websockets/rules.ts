@@ -103,10 +103,13 @@ export const takesDocument = ({ document }: Binding, name: string, type: string,
   return isTypeMeant(document, type) && (document.action === name || document.action === wildcard)
 }
 
+/** What a client calls its request: it is repeated as it came. */
+export type RequestId = string | number
+
 /** What a client asks for. */
 export interface Command {
   action: string
-  requestId: string | undefined
+  requestId: RequestId | undefined
   token: string | undefined
   accountId: string | undefined
   /** Undefined when nothing was said of bindings: `unsubscribe` is about all of them then. */
@@ -144,7 +147,7 @@ export const commandOf = (text: string): Command | undefined => {
   const data = isObject(json.data) ? json.data : {}
   return {
     action: textIn(json, 'action') ?? '',
-    requestId: textIn(json, 'request_id'),
+    requestId: typeof json.request_id === 'number' ? json.request_id : textIn(json, 'request_id'),
     token: textIn(json, 'auth_token', 16_384),
     accountId: textIn(data, 'account_id'),
     bindings: bindingsIn(data),
@@ -164,12 +167,12 @@ export const isMetadataShort = (metadata: unknown) => {
   }
 }
 
-const reply = (requestId: string, status: 'success' | 'error', data: object) =>
+const reply = (requestId: RequestId, status: 'success' | 'error', data: object) =>
   JSON.stringify({ action: 'reply', request_id: requestId, status, data })
 
-export const successReply = (requestId: string, data: object) => reply(requestId, 'success', data)
+export const successReply = (requestId: RequestId, data: object) => reply(requestId, 'success', data)
 
-export const errorReply = (requestId: string, error: string, data: object = {}) =>
+export const errorReply = (requestId: RequestId, error: string, data: object = {}) =>
   reply(requestId, 'error', { errors: [error], ...data })
 
 export const errors = {

@@ -14,6 +14,7 @@ import {
   errors,
   everyAccount,
   isMetadataShort,
+  type RequestId,
   successReply,
 } from './rules.ts'
 import type { Subscription, Subscriptions } from './subscriptions.ts'
@@ -123,7 +124,7 @@ export const createConversation = (tools: Tools): Conversation => {
     }
   }
 
-  const subscribe = async (command: Command, requestId: string) => {
+  const subscribe = async (command: Command, requestId: RequestId) => {
     const actor = await admitted(command)
     const bindings = wanted(command.bindings)
     const accountId = command.accountId ?? actor.accountId
@@ -177,7 +178,7 @@ export const createConversation = (tools: Tools): Conversation => {
     return { response: 'pong' }
   }
 
-  const carryOut = async (command: Command, requestId: string): Promise<object> => {
+  const carryOut = async (command: Command, requestId: RequestId): Promise<object> => {
     try {
       await connection.pay()
     } catch (error) {
@@ -242,7 +243,7 @@ export const createConversation = (tools: Tools): Conversation => {
         ended.set(key, [...(ended.get(key) ?? []), one])
       }
       for (const [key, dropped] of ended) {
-        const [requestId, objection] = JSON.parse(key) as [string, string]
+        const [requestId, objection] = JSON.parse(key) as [RequestId, string]
         drop(dropped)
         const data = { unsubscribed: texts(dropped), subscriptions: texts(held.values()) }
         connection.answer(errorReply(requestId, objection, data))

@@ -3,7 +3,7 @@ import { callRecords, type FeedEvent, sequenceText } from '../../events/events.t
 import type { Feed, FeedHead } from '../../events/feed.ts'
 import type { Connection } from '../../http/wire/upgrade.ts'
 import { gregorianOfUnix } from '../../lib/gregorian.ts'
-import { type Binding, everyAccount, isTypeMeant, takesDocument } from './rules.ts'
+import { type Binding, everyAccount, isTypeMeant, type RequestId, takesDocument } from './rules.ts'
 
 /** What a connection hears of an account. */
 export interface Subscription {
@@ -12,7 +12,7 @@ export interface Subscription {
   actor: Actor
   token: string
   /** Of the command that asked for it. */
-  requestId: string
+  requestId: RequestId
   connection: Connection
 }
 

@@ -2,6 +2,7 @@ import { csvLine, flattenRow } from '../../lib/csv.ts'
 import { failure } from '../../lib/failure.ts'
 import { giveBack } from '../../storage/give-back.ts'
 import type { Exchange } from '../exchange.ts'
+import { attachment, bareFileName, headerText } from '../file-names.ts'
 import {
   flatRow,
   isLongPage,
@@ -23,18 +24,16 @@ import { harmless } from './visitors.ts'
 // The room of a stream of parts, of which the next are made ahead.
 const sheetStreamBytes = 6_000_000
 
-const bareFileName = (name: string) =>
-  (name.split(/[\\/]/).at(-1) ?? '').replace(/[^\w.\- ]/g, '_').slice(0, 200)
-
 const csvFileName = (exchange: Exchange) => {
-  const asked = exchange.header('x-file-name') ?? exchange.value('file_name')
+  const named = exchange.header('x-file-name')
+  const asked = named === undefined ? exchange.value('file_name') : headerText(named)
   return (typeof asked === 'string' && bareFileName(asked)) || 'result.csv'
 }
 
 const csvHeaders = (exchange: Exchange): Headers => ({
   ...harmless,
   'content-type': 'text/csv',
-  'content-disposition': `attachment; filename="${csvFileName(exchange)}"`,
+  ...attachment(csvFileName(exchange)),
 })
 
 /** A row that is no object, such as a name, stands in the column of ids. */

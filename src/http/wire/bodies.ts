@@ -6,6 +6,7 @@ import { type Failure, invalid } from '../../lib/failure.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
 import { isObject } from '../../lib/json.ts'
 import { assertUtf8Charset, utf8Text } from '../../lib/utf8.ts'
+import { uploadName } from '../file-names.ts'
 import type { BodyStream, Upload } from '../route.ts'
 import { dataUrl, decodedPieces, mostOpening, notBase64 } from './base64-pieces.ts'
 import { streamBytes } from './body-bytes.ts'
@@ -115,7 +116,7 @@ const extensions: Record<string, string> = {
 }
 
 const fileNameOf = (request: IncomingMessage, contentType: string, clock: Clock) => {
-  const given = /filename="?([^";]+)"?/i.exec(request.headers['content-disposition'] ?? '')?.[1]
+  const given = uploadName(request.headers['content-disposition'] ?? '')
   if (given) return given
   return `uploaded_file_${gregorianNow(clock)}.${extensions[contentType] ?? 'bin'}`
 }

@@ -1,6 +1,7 @@
 import { accountAdmin, accountMember, ownReseller } from '../../../auth/policies.ts'
 import { answer, FileAnswer, ListAnswer } from '../../../http/answer/answers.ts'
 import { type Listing, shortListing } from '../../../http/answer/listing.ts'
+import { attachment } from '../../../http/file-names.ts'
 import { type Call, get, post, put, type Route } from '../../../http/route.ts'
 import { columnsOf, csvLine, flattenRow } from '../../../lib/csv.ts'
 import { decimalsOf, unitsOfDollars } from '../../../lib/money.ts'
@@ -24,8 +25,6 @@ interface RouteTools {
 }
 
 const nameOf = ({ number, id }: Invoice) => `invoice-${number ? numberText(number).replaceAll('/', '-') : id}`
-
-const attachment = (name: string) => ({ 'content-disposition': `attachment; filename="${name}"` })
 
 const csvOf = (invoice: Invoice) => {
   const rows = csvRows(invoice).map(flattenRow)

@@ -2,6 +2,7 @@ import type { Actor } from '../../../auth/identity.ts'
 import { accountAdmin, anyone, anyToken } from '../../../auth/policies.ts'
 import { FileAnswer, one } from '../../../http/answer/answers.ts'
 import { harmless, publicly } from '../../../http/answer/visitors.ts'
+import { attachment } from '../../../http/file-names.ts'
 import { get, post, type Route } from '../../../http/route.ts'
 import { failure } from '../../../lib/failure.ts'
 import { anyText } from '../../../lib/schema.ts'
@@ -19,12 +20,12 @@ interface Areas {
   accounts: Accounts
 }
 
-const fileAnswer = ({ bytes, contentType, name, revision }: BrandFile, visitor: Actor | undefined) =>
+const fileAnswer = ({ bytes, contentType, name = 'file', revision }: BrandFile, visitor: Actor | undefined) =>
   new FileAnswer(bytes, contentType, {
     ...harmless,
     ...publicly(visitor),
     etag: `"${revision}"`,
-    'content-disposition': `attachment; filename="${name}"`,
+    ...attachment(name),
   })
 
 /** Reading is for everybody: a sign-in page shows them before anybody has a token. */

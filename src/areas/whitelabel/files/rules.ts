@@ -88,7 +88,10 @@ const extensions: Readonly<Record<string, string>> = {
 /** `logo-NAME.png`: what is left of the name that was given holds nothing a header or a file system could trip over. */
 export const nameToKeep = (kind: FileKind, given: string, contentType: string) => {
   const base = (given.split(/[\\/]/).at(-1) ?? '').replace(/\.[A-Za-z0-9]{1,5}$/, '')
-  const safe = base.replace(/[^\w-]/g, '_').slice(0, 100)
+  const safe = base
+    .replace(/[^\p{L}\p{M}\p{N}_-]/gu, '_')
+    .slice(0, 100)
+    .toWellFormed()
   const [bareType = ''] = contentType.split(';', 1)
   return `${kind}-${safe || 'file'}.${extensions[bareType] ?? 'bin'}`
 }
