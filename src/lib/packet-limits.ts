@@ -41,6 +41,8 @@ const strayIn = (limits: Readonly<Json>, known: readonly string[], message: stri
   Object.fromEntries(
     Object.entries(limits)
       .filter(([key, value]) => !known.includes(key) && (isObject(value) || limitNames.has(key)))
+      // Consoles add it to every write.
+      .filter(([key]) => key !== 'ui_metadata')
       .map(([key]) => [`${at}${key}`, { additionalProperties: { message, target: key } }]),
   )
 
