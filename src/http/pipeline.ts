@@ -80,10 +80,23 @@ const isStreamed = ({ frame, segments, method, request }: Exchange) => {
   return types !== undefined && hasBody(request) && takesType(contentTypeOf(request), types)
 }
 
+const tunnelled: readonly Method[] = ['PUT', 'POST', 'PATCH', 'DELETE', 'GET']
+
+const verbIn = (verb: unknown) => {
+  const wanted = typeof verb === 'string' ? verb.toUpperCase() : undefined
+  return tunnelled.find((one) => one === wanted)
+}
+
+/** The method that a request means: a POST may name another one. */
+const methodMeant = ({ method, body, query }: Exchange) =>
+  method === 'POST' ? (verbIn(body.envelope.verb ?? query.get('verb')) ?? method) : method
+
 const takeContent = (exchange: Exchange, bytes: Buffer) => {
   const { request, crossbar, frame } = exchange
   const limits = { values: shareOf(exchange) * crossbar.max_body_values, fields: crossbar.max_form_fields }
   exchange.body = openContent(request, bytes, limits, frame.clock)
+  if (exchange.body.lacksData && methodMeant(exchange) !== 'DELETE')
+    throw invalid({ data: { required: { message: 'Field is required but missing', value: 'data' } } })
 }
 
 const readUnjudged = async (exchange: Exchange) => {
@@ -111,17 +124,8 @@ const openBody: Step = (exchange) => {
   exchange.body = streamBody(request, crossbar.max_streamed_size, frame.clock)
 }
 
-const tunnelled: readonly Method[] = ['PUT', 'POST', 'PATCH', 'DELETE', 'GET']
-
-const verbIn = (verb: unknown) => {
-  const wanted = typeof verb === 'string' ? verb.toUpperCase() : undefined
-  return tunnelled.find((one) => one === wanted)
-}
-
 const takeVerb: Step = (exchange) => {
-  if (exchange.method !== 'POST') return
-  const method = verbIn(exchange.body.envelope.verb ?? exchange.query.get('verb'))
-  if (method) exchange.method = method
+  exchange.method = methodMeant(exchange)
 }
 
 /** The credential is judged early; a bad one only counts where one is needed. */

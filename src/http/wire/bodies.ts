@@ -19,6 +19,8 @@ export interface Body {
   data: unknown
   envelope: Record<string, unknown>
   upload: Upload | undefined
+  /** A JSON body without `data`, as some clients send with DELETE. */
+  lacksData?: boolean
   stream?: BodyStream
   /** SHA-256 of the body as it was sent, where the request has an Idempotency-Key. */
   digest?: string
@@ -86,9 +88,7 @@ const openEnvelope = (parsed: unknown, isPatch: boolean): Body => {
   for (const [key, value] of Object.entries(parsed)) envelope[key.toLowerCase().replaceAll('-', '_')] = value
   const { data } = envelope
   delete envelope.data
-  if (data === undefined) {
-    throw invalid({ data: { required: { message: 'Field is required but missing', value: 'data' } } })
-  }
+  if (data === undefined) return { data, envelope, upload: undefined, lacksData: true }
   if (data === null || typeof data !== 'object') {
     throw invalid({
       data: { type: { message: 'Value is not of the right type', target: 'object, array', value: data } },
