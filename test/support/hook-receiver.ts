@@ -4,6 +4,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { eventually } from './eventually.ts'
+import { parseStrictly } from './repeated-keys.ts'
 
 /** A request as it came. */
 export interface HookCall {
@@ -26,7 +27,7 @@ export type Answering = (call: HookCall, response: ServerResponse) => unknown
 
 const parse = (body: string) => {
   try {
-    return JSON.parse(body)
+    return parseStrictly(body)
   } catch {
     return undefined
   }

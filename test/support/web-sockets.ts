@@ -5,6 +5,7 @@ import { type ClientOptions, WebSocket } from 'ws'
 import type { RunningServer } from '../../src/compose.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { eventually } from './eventually.ts'
+import { parseStrictly } from './repeated-keys.ts'
 
 /** What a server says over WebSocket. */
 export interface Said {
@@ -27,7 +28,7 @@ let asked = 0
 export const talkOver = (socket: WebSocket) => {
   const said: Said[] = []
   let closing: { code: number; reason: string } | undefined
-  socket.on('message', (bytes: Buffer) => said.push(JSON.parse(bytes.toString('utf8')) as Said))
+  socket.on('message', (bytes: Buffer) => said.push(parseStrictly(bytes.toString('utf8')) as Said))
   socket.on('error', () => undefined)
   socket.once('close', (code, reason: Buffer) => {
     closing = { code, reason: reason.toString('utf8') }
@@ -132,7 +133,7 @@ export const useWebSockets = (port: () => number) => {
             resolve({
               status: response.statusCode ?? 0,
               headers: response.headers,
-              body: text === '' ? {} : (JSON.parse(text) as Json),
+              body: text === '' ? {} : (parseStrictly(text) as Json),
             }),
           )
         })

@@ -7,7 +7,7 @@ import type { ChangeSet, Claim } from '../../storage/change-set.ts'
 import { holderOf } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Adoption, Arrival } from '../adoption.ts'
-import { treeAfterMove } from './rules.ts'
+import { publicHalf, treeAfterMove } from './rules.ts'
 import { Account } from './schema.ts'
 import { createAccountStore } from './store.ts'
 
@@ -62,7 +62,7 @@ export const createAccountAdoption = ({ store, keyring }: Tools) => {
   /** Packet limits arrive by themselves: what came before stays. */
   const docOf = (arrival: Arrival, before: AccountRecord | undefined): AccountDoc => {
     const limits = before?.doc.rate_limits
-    return { ...(arrival.doc as AccountDoc), ...(limits ? { rate_limits: limits } : {}) }
+    return { ...publicHalf(arrival.doc), ...(limits ? { rate_limits: limits } : {}) }
   }
 
   const recordOf = (arrival: Arrival, before: AccountRecord | undefined, salt?: string) => {

@@ -125,11 +125,17 @@ export const lasting = (data: unknown, seconds: number) => {
 /** A private 202: the work goes on after the answer. */
 export const accepted = (message: string) => new Answer({ data: message, status: 202, message })
 
-/** The JSON text of a record's public half with its id in front. */
+/** The JSON text of a record's public half with its id in front. The server's own values replace stored ones of the same key. */
 const publicText = (record: StoredRecord<object, object>, readOnly?: Record<string, unknown>) => {
-  const head = JSON.stringify({ id: record.id, ...readOnly })
-  return record.docText === '{}' ? head : `${head.slice(0, -1)},${maskUrls(record.docText).slice(1)}`
+  const own = { id: record.id, ...readOnly }
+  const head = JSON.stringify(own)
+  const isRepeated = Object.keys(own).some((key) => Object.hasOwn(record.doc, key))
+  const docText = isRepeated ? JSON.stringify(without(record.doc, Object.keys(own))) : record.docText
+  return docText === '{}' ? head : `${head.slice(0, -1)},${maskUrls(docText).slice(1)}`
 }
+
+const without = (doc: object, keys: readonly string[]) =>
+  Object.fromEntries(Object.entries(doc).filter(([key]) => !keys.includes(key)))
 
 const metadataOf = (record: StoredRecord<object, object>) => ({
   id: record.id,

@@ -2,6 +2,7 @@ import { accountKind } from '../../../auth/identity.ts'
 import { differencesBetween } from '../../../lib/differences.ts'
 import type { Json } from '../../../lib/json.ts'
 import type { Store } from '../../../storage/store.ts'
+import { publicHalf } from '../../accounts/rules.ts'
 import { convertAccount, treeOf } from '../conversions/accounts/rules.ts'
 import { readDocument } from '../documents/fields.ts'
 import { type Drawings, type Look, toldAt } from './drawings.ts'
@@ -25,7 +26,7 @@ export const createAccountComparison = (
     const { doc, hidden, modified } = stored
     const expected = await arrivalOf({ draft, document })
     const differences = [
-      ...differencesOfRecords(expected.doc, doc as Json),
+      ...differencesOfRecords(publicHalf(expected.doc), doc as Json),
       ...differencesBetween(
         { enabled: draft.facts.enabled, is_reseller: planned.isReseller },
         { enabled: hidden.enabled, is_reseller: hidden.isReseller },
