@@ -5,6 +5,7 @@ import {
   closed,
   either,
   flag,
+  former,
   integer,
   keyed,
   keyedBy,
@@ -16,6 +17,14 @@ import {
   uniqueList,
 } from './schema.ts'
 import { secretUrl } from './secrets.ts'
+
+/** Older names of the ways to write a number. */
+export const formerNumberFormats = former({
+  'e.164': 'e164',
+  '1npanxxxxxx': '1npan',
+  npanxxxxxx: 'npan',
+  e164_without_plus: 'strip_plus',
+})
 
 // Call settings that accounts, users and devices share, most general first.
 
@@ -234,7 +243,7 @@ const Media = open({
     enforce_security: flag({ default: false }),
     methods: list(choice(['zrtp', 'srtp'])),
   }),
-  fax_option: flag({ description: 'T.38 is supported' }),
+  fax_option: flag({ ...former({ auto: true }), description: 'T.38 is supported' }),
   ignore_early_media: flag(),
   progress_timeout: integer({ description: 'Seconds' }),
   webrtc: flag(),

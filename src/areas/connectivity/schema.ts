@@ -1,4 +1,5 @@
 import type { Static } from 'typebox'
+import { formerNumberFormats } from '../../lib/call-shapes.ts'
 import { anyText, choice, flag, id, integer, keyedBy, list, must, open, text } from '../../lib/schema.ts'
 import { readableSecret } from '../../lib/secrets.ts'
 import { CarrierHeaders } from '../resources/schema.ts'
@@ -32,6 +33,7 @@ export const inboundFormats = ['e164', 'npan', '1npan', 'strip_plus', 'username'
 const Options = open({
   enabled: flag({ default: true, description: 'Whether calls from and to the server are taken' }),
   inbound_format: choice(inboundFormats, {
+    ...formerNumberFormats,
     default: 'npan',
     description:
       'How numbers are told to the server: +14155550100, 4155550100, 14155550100, without the plus, or as its user name',

@@ -5,6 +5,7 @@ import {
   CallRecording,
   endpointFields,
   Flags,
+  formerNumberFormats,
   SipHeaders,
   sipHeaderValue,
 } from '../../lib/call-shapes.ts'
@@ -47,6 +48,7 @@ const Sip = open(
     ip: anyText({ description: 'IPv4 address, for method ip' }),
     expire_seconds: integer({ default: 300, description: 'How long a registration lasts' }),
     invite_format: choice(['contact', 'username', 'npan', '1npan', 'e164', 'route', 'strip_plus'], {
+      ...formerNumberFormats,
       default: 'contact',
     }),
     route: anyText({ description: 'SIP address to call, for invite format route' }),

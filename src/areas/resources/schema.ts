@@ -1,4 +1,5 @@
 import type { Static } from 'typebox'
+import { formerNumberFormats } from '../../lib/call-shapes.ts'
 import {
   anyObject,
   anyText,
@@ -42,6 +43,7 @@ const Gateway = open({
   prefix: aroundNumber('Stands in front of the number'),
   suffix: aroundNumber('Stands behind the number'),
   invite_format: choice(['route', 'username', 'e164', 'npan', '1npan', 'strip_plus'], {
+    ...formerNumberFormats,
     default: 'route',
     description:
       'How numbers are written: as the rule gives them, the `username` instead, +14155550100, 4155550100, ' +

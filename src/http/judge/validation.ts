@@ -3,7 +3,8 @@ import { fullFormats } from 'ajv-formats/dist/formats.js'
 import type { Static, TSchema } from 'typebox'
 import type { Problems } from '../../lib/failure.ts'
 import { type Handover, isExactNumber, type Json } from '../../lib/json.ts'
-import { isAnyCase } from '../../lib/schema.ts'
+import { memberOf } from '../../lib/member.ts'
+import { formerKey, isAnyCase } from '../../lib/schema.ts'
 import { isTimezone } from '../../lib/timezones.ts'
 import { isEmailAddress } from '../../mail/email-address.ts'
 import { copyJson, type JsonCopy, takeJson } from './json-copy.ts'
@@ -88,8 +89,13 @@ const firstDefined = <T>(items: readonly T[], pick: (item: T) => unknown) => {
 }
 
 /** What a text stands for where something else is wanted, if anything. */
-const castOf = ({ keyword, data, params, propertyName, parentSchema = {} }: ErrorObject) => {
+const castOf = (
+  { keyword, data, params, propertyName, parentSchema = {} }: ErrorObject,
+  manner: Manner,
+) => {
   if (typeof data !== 'string' || data.length > 40 || propertyName !== undefined) return undefined
+  const current = memberOf(parentSchema, formerKey, data)
+  if (current !== undefined || manner === 'strict') return current
   if (keyword === 'type') return firstDefined([params.type].flat(), (type) => castText[type]?.(data))
   if (keyword !== 'enum') return undefined
   const inCapitals = isAnyCase(parentSchema) ? data.toUpperCase() : undefined
@@ -116,10 +122,10 @@ const setAt = (root: Root, segments: readonly string[], value: unknown) => {
   holder[key] = value
 }
 
-const castTexts = (root: Root, errors: readonly ErrorObject[]) => {
+const castTexts = (root: Root, errors: readonly ErrorObject[], manner: Manner) => {
   let hasCast = false
   for (const error of errors) {
-    const cast = castOf(error)
+    const cast = castOf(error, manner)
     if (cast === undefined) continue
     setAt(root, segmentsOf(error), cast)
     hasCast = true
@@ -127,11 +133,11 @@ const castTexts = (root: Root, errors: readonly ErrorObject[]) => {
   return hasCast
 }
 
-const judge = (root: Root, validate: ValidateFunction, rounds: number) => {
+const judge = (root: Root, validate: ValidateFunction, manner: Manner) => {
   for (let round = 0; ; round += 1) {
     if (validate(root.data)) return []
     const errors = validate.errors ?? []
-    if (round === rounds || !castTexts(root, errors)) return errors
+    if (round === castRounds || !castTexts(root, errors, manner)) return errors
   }
 }
 
@@ -151,8 +157,7 @@ export const createValidation = <S extends TSchema>(schema: S): Validation<Stati
     const copied = taken(data, handover)
     const isHasty = copied.values > manyValues
     const root: Root = { data: copied.copy }
-    const rounds = manner === 'strict' ? 0 : castRounds
-    const errors = judge(root, isHasty ? judgeHastily() : judgeAll(), rounds)
+    const errors = judge(root, isHasty ? judgeHastily() : judgeAll(), manner)
     const value = root.data as Static<S>
     if (errors.length === 0 && copied.flaws.length === 0) {
       return { value, problems: {}, sound: value as Partial<Static<S>> }
