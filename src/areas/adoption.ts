@@ -1,5 +1,7 @@
 import type { TSchema } from 'typebox'
+import type { Problems } from '../lib/failure.ts'
 import type { Json } from '../lib/json.ts'
+import type { Place } from '../lib/removal.ts'
 import type { ChangeSet } from '../storage/change-set.ts'
 import type { Collection } from '../storage/collection.ts'
 import type { StoredRecord } from '../storage/records.ts'
@@ -41,8 +43,12 @@ export interface Drawn {
  * errand; what belongs together comes together.
  */
 export interface Adoption {
-  /** What `doc` is held against before `put`: keys that fail are set aside. Without it the area takes it as it is. */
+  /** Checked before `put`: values that break it are removed and stored as rejected. Without it the area takes any document. */
   schema?: TSchema
+  /** Checked after the schema; values that break the rules are removed and stored as rejected, too. */
+  rules?(doc: Json): Problems
+  /** Repairs a document that would do more without the values at these places than it did with them. */
+  repair?(doc: Json, removed: readonly Place[]): Json
   /** Keys, dotted, that `put` leaves out because they cannot hold here: for documents that no one schema describes. */
   leavesOut?(arrival: Pick<Arrival, 'id' | 'doc'>): Promise<readonly string[]>
   /** The kind of the records that it makes, under the account and the id of their arrival; undefined where they are none. */

@@ -17,6 +17,7 @@ import type { Catalogue } from '../lib/failure-answer.ts'
 import type { Handover, Json } from '../lib/json.ts'
 import type { Log } from '../lib/log.ts'
 import type { Metrics } from '../lib/metrics.ts'
+import type { Place } from '../lib/removal.ts'
 import type { Mail } from '../mail/mail.ts'
 import type { Definitions } from '../mail/notices.ts'
 import type { ObjectStore } from '../object-store/object-store.ts'
@@ -33,12 +34,15 @@ import type { Migration } from './migrations/operations.ts'
 import type { CountSource } from './services/reconciliation/operations.ts'
 import type { TaskAction } from './tasks/operations.ts'
 
-/** Holds data against a schema: texts are cast where that is allowed, `sound` lacks the keys that fail. */
+/**
+ * Holds data against a schema: texts are cast where that is allowed, `sound` lacks the keys that fail, `places` are the
+ * smallest values at fault.
+ */
 export type Validate = <S extends TSchema>(
   schema: S,
   data: unknown,
   handover?: Handover,
-) => Promise<{ value: Static<S>; sound: object; problems: Problems }>
+) => Promise<{ value: Static<S>; sound: object; problems: Problems; places: () => readonly Place[] }>
 
 /** What areas own before they are made; the types that go by these names follow from it. */
 export interface Declarations {

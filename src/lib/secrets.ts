@@ -175,6 +175,23 @@ const mapped = (shape: Shape | undefined, value: unknown, make: Make): unknown =
 export const mapSecrets = (schema: object | undefined, doc: Json, make: Make): Json =>
   mapped(schema, doc, make) as Json
 
+/** The same of the value at one place of a document. All of it is secret where something above it is. */
+export const mapSecretsAt = (
+  schema: object | undefined,
+  place: readonly string[],
+  value: unknown,
+  make: Make,
+): unknown => {
+  let shape: Shape | undefined = schema
+  for (const key of place) {
+    const described: Shape | undefined = shape?.items ?? shapeOf(shape, { [key]: value }, key)
+    const mark = markOf(described, key, value)
+    if (mark) return make(value, mark)
+    shape = described
+  }
+  return mapped(shape, value, make)
+}
+
 const withoutUrlSecrets = (doc: Json): Json => {
   const text = JSON.stringify(doc)
   const shown = maskUrls(text)

@@ -209,6 +209,7 @@ describe('a device', () => {
             },
             access_lists: { order: 'deny,allow', cidrs: ['10.0.0.0/8'] },
             rate_limits: { per_minute: { invites: 5 } },
+            kazoo_import: { rejected: { 'access_lists.cidrs.1': '10.0.0.0/99' } },
           },
           facts: {},
           files: [],
@@ -261,7 +262,7 @@ describe('a device', () => {
       name: 'Phone 1',
       enabled: false,
       sip: { password: 'sip-secret' },
-      kazoo_import: { rejected: { sip: { username: 'pHONE' } } },
+      kazoo_import: { rejected: { 'sip.username': 'pHONE' } },
     })
     expect(codes(all.get(younger.id))).toEqual([
       'mac_address_taken mac_address',
@@ -362,9 +363,7 @@ describe('a brand', () => {
     expect(one.drafts[0]?.doc).toEqual({
       company_name: 'Acme',
       nav: { learn_more: 'https://a.example' },
-      kazoo_import: {
-        rejected: { nav: { help: 'javascript:alert(1)', learn_more: 'https://a.example' } },
-      },
+      kazoo_import: { rejected: { 'nav.help': 'javascript:alert(1)' } },
     })
     expect(codes(one)).toEqual(['link_invalid nav.help', 'domain_taken domain'])
   })

@@ -196,10 +196,7 @@ describe('what happens to calls', () => {
     expect(by.get('6')?.drafts[0]?.doc).toEqual({
       servers: [{ auth: { auth_user: 'u' }, DIDs: { '+14155550101': {} } }],
     })
-    expect(['3', '5', '7'].map((one) => by.get(one)?.outcome)).toEqual(['kept', 'kept', 'kept'])
-    expect(['3', '5'].map((one) => by.get(one)?.findings[0]?.code)).toEqual([
-      'record_not_taken',
-      'record_not_taken',
-    ])
+    expect(['3', '5', '7'].map((one) => by.get(one)?.outcome)).toEqual(['kept', 'imported', 'kept'])
+    expect(by.get('3')?.findings).toMatchObject([{ code: 'record_not_taken', field: 'flow' }])
   })
 })

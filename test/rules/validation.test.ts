@@ -312,7 +312,7 @@ describe('lenient casts', () => {
     [{ one: { on: 'true' } }, { one: { on: true } }],
     [{ name: '5' }, { name: '5' }],
   ])('takes %j as %j', (data, value) => {
-    expect(createValidation(schema)(data)).toEqual({ value, problems: {}, sound: value })
+    expect(createValidation(schema)(data)).toMatchObject({ value, problems: {}, sound: value })
   })
 
   it.each<[object, string, string]>([
@@ -578,7 +578,9 @@ describe('data that are given away', () => {
     fc.assert(
       fc.property(any, (data) => {
         const copied = structuredClone(data)
-        expect(validate(copied, 'lenient', 'given')).toEqual(validate(data))
+        const { places: given, ...judged } = validate(copied, 'lenient', 'given')
+        const { places: lent, ...expected } = validate(data)
+        expect([judged, given()]).toEqual([expected, lent()])
       }),
       { numRuns: 2000 },
     )

@@ -12,6 +12,7 @@ import type { Accounts } from '../accounts/operations.ts'
 import { type Adoption, adoptingInto } from '../adoption.ts'
 import type { Declarations, Validate } from '../area.ts'
 import type { Sent, SystemConfigs } from '../system-configs/operations.ts'
+import { validPartOf } from '../valid-part.ts'
 import { belowAccount, difference, effective } from './rules.ts'
 import { type AccountConfigStored, createAccountConfigStore } from './store.ts'
 
@@ -105,12 +106,13 @@ export const createAccountConfigs = (tools: Tools) => {
   const adoption: Adoption = {
     ...adoptingInto<Json, Record<never, never>>(collection, async ({ id, doc }) => {
       const schema = schemaOf(id)
-      const sound = schema ? (await validate(schema, doc)).sound : doc
-      return { doc: { ...sound }, hidden: {} }
+      return { doc: schema ? (await validPartOf(validate, schema, doc)).doc : doc, hidden: {} }
     }),
     async leavesOut({ id, doc }) {
       const schema = schemaOf(id)
-      return schema ? Object.keys((await validate(schema, doc)).problems) : []
+      if (!schema) return []
+      const { removed, unsolved } = await validPartOf(validate, schema, doc)
+      return [...removed.map(({ place }) => place.join('.')), ...unsolved]
     },
   }
 

@@ -1,4 +1,5 @@
 import type { AccountRecord } from '../../auth/identity.ts'
+import { normalizeNumber } from '../../lib/e164.ts'
 import { failure, joinProblems, type Problems } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
 import { type Author, ChangeSet, conflict } from '../../storage/change-set.ts'
@@ -235,6 +236,11 @@ export const createTrunks = (tools: Tools) => {
     /** Trunks of another system. Their numbers, which come by themselves, say that they lead here. */
     adoption: {
       schema: Connectivity,
+      rules(doc) {
+        // Trunks with more numbers than a request may have are stored.
+        const { servers: _, ...problems } = connectivityProblems(doc, normalizeNumber)
+        return problems
+      },
       ...adoptingInto(trunks, ({ doc }) => ({ doc, hidden: {} })),
     } satisfies Adoption,
 

@@ -27,6 +27,7 @@ import {
   type ResourceDoc,
   resourceProblems,
   storedHalf,
+  withoutWiderUse,
 } from './rules.ts'
 import { type Gateway, Resource } from './schema.ts'
 import type { ResourceHidden, ResourceRecord, ResourceStore } from './store.ts'
@@ -250,6 +251,8 @@ export const createResources = ({ store, resources, hosts, destinations, outgoin
     /** Carriers of accounts of another system. */
     adoption: {
       schema: Resource,
+      rules: resourceProblems,
+      repair: withoutWiderUse,
       ...adoptingInto<ResourceDoc, ResourceHidden>(resources, ({ id, doc }) => ({
         doc: { name: id, gateways: [], ...doc },
         // The operator has served these carriers before.

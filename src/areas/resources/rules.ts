@@ -4,6 +4,7 @@ import { normalizeNumber } from '../../lib/e164.ts'
 import { joinProblems, type Problems } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
 import { compilePattern, type Pattern } from '../../lib/pattern.ts'
+import type { Place } from '../../lib/removal.ts'
 import { isSipHost } from '../../lib/sip-host.ts'
 import { type CarrierHost, hostOf } from './hosts/rules.ts'
 import { type Classifier, type Gateway, type Resource, resourceReadOnly } from './schema.ts'
@@ -333,3 +334,9 @@ export const resourceProblems = (resource: Partial<Resource>): Problems =>
     allHeaderProblems(resource),
     inboundProblems(resource),
   )
+
+const narrowing: readonly (string | undefined)[] = ['rules', 'cid_rules', 'classifiers']
+
+/** A carrier that lost a rule would take calls that were not for it: it is disabled until a person has looked at it. */
+export const withoutWiderUse = (doc: Json, removed: readonly Place[]): Json =>
+  removed.some(([key]) => narrowing.includes(key)) ? { ...doc, enabled: false } : doc

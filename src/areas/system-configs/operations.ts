@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox'
 import { failure, joinProblems, type Problems } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
+import { createRemoval } from '../../lib/removal.ts'
 import { asAnswered, withKeptSecrets } from '../../lib/secrets.ts'
 import { isSettingsName } from '../../settings/names.ts'
 import { defaultsOf } from '../../settings/sections.ts'
@@ -11,6 +12,7 @@ import { readsOf } from '../../storage/collection.ts'
 import type { Store } from '../../storage/store.ts'
 import { type Adoption, adoptingInto } from '../adoption.ts'
 import type { Declarations, Validate } from '../area.ts'
+import { validPartOf } from '../valid-part.ts'
 import {
   documentShape,
   effectiveSection,
@@ -149,17 +151,14 @@ export const createSystemConfigs = ({ declared, store, node, validate, tlsProble
     if (!record && !schemaOf(name)) throw failure('bad_identifier', { cause: name })
   }
 
-  /** What of a section cannot be followed: keys that are not as they have to be. */
-  const failingIn = async (name: string, section: Json) => {
-    const { sound, problems } = await judged(name, section)
-    const paths = Object.keys({ ...problems, ...sectionProblems(name, sound) })
-    return { sound, failing: new Set(paths.map((path) => path.split('.', 1)[0] ?? '')) }
-  }
-
-  /** What of a section can be followed. */
-  const soundSection = async (name: string, section: Json): Promise<Json> => {
-    const { sound, failing } = await failingIn(name, section)
-    return Object.fromEntries(Object.entries(sound).filter(([key]) => !failing.has(key)))
+  /** What of a section of another system can be followed, and the paths of what cannot. */
+  const followable = async (name: string, section: Json): Promise<{ doc: Json; failing: string[] }> => {
+    const schema = partialSchema(name)
+    const valid = schema && (await validPartOf(validate, schema, section))
+    const { rest, removed, remove } = createRemoval(valid?.doc ?? section)
+    remove(Object.keys(sectionProblems(name, rest)).map((path) => path.split('.', 1)))
+    const places = [...(valid?.removed ?? []), ...removed].map(({ place }) => place.join('.'))
+    return { doc: rest, failing: [...places, ...(valid?.unsolved ?? [])] }
   }
 
   const soundSections = async (name: string, sections: SettingsDoc): Promise<SettingsDoc> =>
@@ -167,7 +166,7 @@ export const createSystemConfigs = ({ declared, store, node, validate, tlsProble
       await Promise.all(
         Object.entries(sections).map(async ([section, values]) => [
           section,
-          await soundSection(name, values),
+          (await followable(name, values)).doc,
         ]),
       ),
     )
@@ -185,7 +184,7 @@ export const createSystemConfigs = ({ declared, store, node, validate, tlsProble
       async leavesOut({ id, doc }) {
         const left: string[] = []
         for (const [section, values] of Object.entries(doc as SettingsDoc))
-          for (const key of (await failingIn(id, values)).failing) left.push(`${section}.${key}`)
+          for (const key of (await followable(id, values)).failing) left.push(`${section}.${key}`)
         return left
       },
     } satisfies Adoption,

@@ -176,7 +176,7 @@ const describe: Describe = (error) =>
 // An alternative that failed is not an error of its own, only that all of them did.
 const insideCombination =
   /(?<!\/(?:properties|patternProperties))\/(?:(?:anyOf|oneOf)\/\d+|not|contains|propertyNames)\//
-const isReported = ({ keyword, schemaPath }: ErrorObject) =>
+export const isReported = ({ keyword, schemaPath }: ErrorObject) =>
   keyword !== 'if' && !insideCombination.test(schemaPath)
 
 const flawRules: Record<Flaw['kind'], [string, Problem]> = {

@@ -4,9 +4,11 @@ import type { Static, TSchema } from 'typebox'
 import type { Problems } from '../../lib/failure.ts'
 import { type Handover, isExactNumber, type Json } from '../../lib/json.ts'
 import { memberOf } from '../../lib/member.ts'
+import type { Place } from '../../lib/removal.ts'
 import { formerKey, isAnyCase } from '../../lib/schema.ts'
 import { isTimezone } from '../../lib/timezones.ts'
 import { isEmailAddress } from '../../mail/email-address.ts'
+import { invalidPlaces } from './invalid-places.ts'
 import { copyJson, type JsonCopy, takeJson } from './json-copy.ts'
 import { withTextRules } from './text-rules.ts'
 import { createProblemReport, segmentsOf } from './validation-problems.ts'
@@ -17,6 +19,8 @@ interface Judgement<T> {
   problems: Problems
   /** The value without its failing top-level keys, so that server rules can judge the rest in the same answer. */
   sound: Partial<T>
+  /** The smallest values at fault, and where required ones are missing. */
+  places: () => readonly Place[]
 }
 
 /** `strict` refuses text where a number or boolean is wanted instead of casting it. */
@@ -160,10 +164,15 @@ export const createValidation = <S extends TSchema>(schema: S): Validation<Stati
     const errors = judge(root, isHasty ? judgeHastily() : judgeAll(), manner)
     const value = root.data as Static<S>
     if (errors.length === 0 && copied.flaws.length === 0) {
-      return { value, problems: {}, sound: value as Partial<Static<S>> }
+      return { value, problems: {}, sound: value as Partial<Static<S>>, places: () => [] }
     }
     const found = report(copied, errors)
     const sound = isHasty ? {} : found.soundPart(value)
-    return { value, problems: found.problems(), sound: sound as Partial<Static<S>> }
+    return {
+      value,
+      problems: found.problems(),
+      sound: sound as Partial<Static<S>>,
+      places: () => invalidPlaces(errors, copied.flaws),
+    }
   }
 }

@@ -1,5 +1,6 @@
 // A store after a first start, a Kazoo, and the commands that import from it. A server starts when a test first sends a request.
 import { join } from 'node:path'
+import type { Database } from '../../../src/storage/db.ts'
 import { openPostgres } from '../../../src/storage/postgres.ts'
 import { openSqlite } from '../../../src/storage/sqlite.ts'
 import { Client, createTransport } from '../client.ts'
@@ -49,6 +50,15 @@ export const openImportStage = async (
     return clientWith({ 'x-auth-token': answer.body.auth_token })
   }
   let admin: Promise<Client> | undefined
+  const withDatabase = async <T>(work: (db: Database) => Promise<T>): Promise<T> => {
+    const { databaseUrl, dataDir } = place
+    const db = databaseUrl ? openPostgres(databaseUrl) : openSqlite(join(dataDir, 'crosspoint.db'))
+    try {
+      return await work(db)
+    } finally {
+      await db.close()
+    }
+  }
   return {
     place,
     kazoo,
@@ -75,15 +85,12 @@ export const openImportStage = async (
       return admin
     },
     /** Changes the store as nothing of ours would. */
-    async change(...statements: readonly string[]) {
-      const { databaseUrl, dataDir } = place
-      const db = databaseUrl ? openPostgres(databaseUrl) : openSqlite(join(dataDir, 'crosspoint.db'))
-      try {
+    change: (...statements: readonly string[]) =>
+      withDatabase(async (db) => {
         for (const sql of statements) await db.write({ statements: [{ sql, params: [] }], stale: [] })
-      } finally {
-        await db.close()
-      }
-    },
+      }),
+    /** Rows as they are stored. */
+    rows: (sql: string) => withDatabase((db) => db.all(sql, [])),
     async close() {
       await (await server)?.end()
       await kazoo.close()

@@ -1,48 +1,43 @@
 import { accessListProblems } from '../../../lib/access-list.ts'
 import { isObject, type Json } from '../../../lib/json.ts'
+import { createRemoval } from '../../../lib/removal.ts'
 import type { Finding, KazooDocument } from '../documents/document.ts'
+import { rejectedOf, withRejected } from '../documents/rejected.ts'
 import { finding } from './findings.ts'
+
+const field = 'access_lists'
 
 const shown = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value)).slice(0, 256)
 
-const isCidr = (value: unknown): value is string =>
+const isCidr = (value: unknown) =>
   typeof value === 'string' && Object.keys(accessListProblems({ cidrs: [value] })).length === 0
 
 const isPattern = (value: unknown) =>
   typeof value === 'string' && Object.keys(accessListProblems({ user_agent: value })).length === 0
 
-/** An account's or device's document without the subnets and patterns of its access list that are none: nobody ever looked. */
+/** An account's or device's document without invalid subnets and patterns in its access list. Kazoo accepts any text there. */
 export const accessListsIn = (
   document: KazooDocument,
   doc: Json,
 ): { doc: Json; findings: readonly Finding[] } => {
-  const { access_lists: lists } = doc
+  const lists = doc[field]
   if (!isObject(lists)) return { doc, findings: [] }
   const { cidrs, user_agent: pattern } = lists
-  const all: readonly unknown[] = Array.isArray(cidrs) ? cidrs : []
-  const bad = all.filter((value) => !isCidr(value))
-  const isBadPattern = pattern !== undefined && !isPattern(pattern)
-  const { user_agent: _, ...others } = lists
+  const bad = Array.isArray(cidrs) ? [...cidrs.keys()].filter((index) => !isCidr(cidrs[index])) : []
+  const { rest, removed, remove } = createRemoval(doc)
+  remove([
+    ...bad.map((index) => [field, 'cidrs', String(index)]),
+    ...(pattern === undefined || isPattern(pattern) ? [] : [[field, 'user_agent']]),
+  ])
   return {
-    doc: {
-      ...doc,
-      access_lists: {
-        ...(isBadPattern ? others : lists),
-        ...(Array.isArray(cidrs) ? { cidrs: all.filter(isCidr) } : {}),
-      },
-    },
-    findings: [
-      ...bad.map((value) =>
-        finding(document, 'needs_hand', 'cidr_invalid', { field: 'access_lists.cidrs', old: shown(value) }),
-      ),
-      ...(isBadPattern
-        ? [
-            finding(document, 'needs_hand', 'pattern_invalid', {
-              field: 'access_lists.user_agent',
-              old: shown(pattern),
-            }),
-          ]
-        : []),
-    ],
+    doc: withRejected(rest, rejectedOf(removed)),
+    findings: removed
+      .map(({ place: [, key = ''], value }) =>
+        finding(document, 'needs_hand', key === 'cidrs' ? 'cidr_invalid' : 'pattern_invalid', {
+          field: `${field}.${key}`,
+          old: shown(value),
+        }),
+      )
+      .reverse(),
   }
 }

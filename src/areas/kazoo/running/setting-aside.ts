@@ -1,16 +1,28 @@
-import { hasProblems } from '../../../lib/failure.ts'
-import { isObject, type Json } from '../../../lib/json.ts'
-import { memberOf } from '../../../lib/member.ts'
+import type { Json } from '../../../lib/json.ts'
+import { mapSecretsAt } from '../../../lib/secrets.ts'
 import type { Adoption } from '../../adoption.ts'
 import type { Validate } from '../../area.ts'
+import { validPartOf } from '../../valid-part.ts'
 import type { Draft, Finding, KazooDocument } from '../documents/document.ts'
+import { pathOf, placeOf, rejectedIn, rejectedOf, withRejected } from '../documents/rejected.ts'
 
 interface Tools {
   adoptions: Readonly<Record<string, Adoption>>
   validate: Validate
 }
 
-/** Keys that break the schema are set aside in the record, where they can be looked at and put right. */
+/** Records are stored with the values of keys of this name sealed. */
+const asSecret = (secret: unknown) => ({ secret })
+
+const withSecrets = (schema: object, rejected: Json): Json =>
+  Object.fromEntries(
+    Object.entries(rejected).map(([path, value]) => [
+      path,
+      mapSecretsAt(schema, placeOf(path), value, asSecret),
+    ]),
+  )
+
+/** Stores values that break the schema under `kazoo_import.rejected` of the record, where a person can look at them. */
 export const createSettingAside =
   ({ adoptions, validate }: Tools) =>
   async (
@@ -24,16 +36,13 @@ export const createSettingAside =
       id,
       field,
     })
-    const { schema, leavesOut } = adoptions[draft.as] ?? {}
+    const { schema, rules, repair, leavesOut } = adoptions[draft.as] ?? {}
     if (!schema) return { doc: draft.doc, findings: ((await leavesOut?.(draft)) ?? []).map(setAside) }
-    const { value, sound, problems } = await validate(schema, draft.doc)
-    if (!hasProblems(problems)) return { doc: isObject(value) ? value : draft.doc, findings: [] }
-    const kept: Record<string, unknown> = { ...sound }
-    const rejected = Object.fromEntries(
-      Object.keys(problems).map((path) => [path, memberOf(draft.doc, ...path.split('.'))]),
-    )
-    const findings = Object.keys(problems).map(setAside)
-    const before = memberOf(draft.doc, 'kazoo_import', 'rejected')
-    const all = { ...(isObject(before) ? before : {}), ...rejected }
-    return { doc: { ...kept, kazoo_import: { rejected: all } }, findings }
+    const { doc, removed, unsolved } = await validPartOf(validate, schema, draft.doc, rules)
+    const places = removed.map(({ place }) => place)
+    const rejected = withSecrets(schema, { ...rejectedIn(doc), ...rejectedOf(removed) })
+    return {
+      doc: withRejected(repair?.(doc, places) ?? doc, rejected),
+      findings: [...places.map(pathOf), ...unsolved].map(setAside),
+    }
   }

@@ -5,13 +5,13 @@ import { hasProblems, type Problems } from '../../../../lib/failure.ts'
 import { isObject, type Json } from '../../../../lib/json.ts'
 import { flowProblems, patternProblems, tidyNumbers } from '../../../callflows/rules.ts'
 import { callflowReadOnly } from '../../../callflows/schema.ts'
-import { connectivityProblems, storedHalf } from '../../../connectivity/rules.ts'
-import type { Connectivity } from '../../../connectivity/schema.ts'
+import { storedHalf } from '../../../connectivity/rules.ts'
+import { connectivityReadOnly } from '../../../connectivity/schema.ts'
 import { groupReadOnly } from '../../../groups/schema.ts'
-import { resourceProblems } from '../../../resources/rules.ts'
-import { type Resource, resourceReadOnly } from '../../../resources/schema.ts'
+import { resourceReadOnly } from '../../../resources/schema.ts'
 import type { Converted, Finding, KazooDocument } from '../../documents/document.ts'
 import { isGone, publicPart, textIn, timesOf } from '../../documents/fields.ts'
+import { withRejected } from '../../documents/rejected.ts'
 import { converted, finding } from '../findings.ts'
 import { keepDocument, keepOrList } from '../kept/rules.ts'
 import { draftOf } from '../owners.ts'
@@ -41,21 +41,25 @@ const isListable = (text: string) => text !== '' && text.length <= longestNumber
 /** Patterns are written for another engine of regular expressions: those that this one does not read are left out. */
 const readablePatterns = (document: KazooDocument) => {
   const { patterns } = document.fields
-  const texts = Array.isArray(patterns)
-    ? patterns.filter((one): one is string => typeof one === 'string')
-    : []
-  const unreadable = texts.filter((pattern) => hasProblems(patternProblems({ patterns: [pattern] })))
+  const all: readonly unknown[] = Array.isArray(patterns) ? patterns : []
+  const unreadable = all.flatMap((pattern, index) =>
+    typeof pattern === 'string' && hasProblems(patternProblems({ patterns: [pattern] }))
+      ? [{ index, pattern }]
+      : [],
+  )
+  const left = new Set(unreadable.map(({ index }) => index))
   return {
-    patterns: texts.filter((pattern) => !unreadable.includes(pattern)),
-    findings: unreadable.map((old) =>
-      finding(document, 'needs_hand', 'pattern_unreadable', { field: 'patterns', old }),
+    patterns: all.filter((_, index) => !left.has(index)),
+    rejected: Object.fromEntries(unreadable.map(({ index, pattern }) => [`patterns.${index}`, pattern])),
+    findings: unreadable.map(({ pattern }) =>
+      finding(document, 'needs_hand', 'pattern_unreadable', { field: 'patterns', old: pattern }),
     ),
   }
 }
 
 const readCallflow = (document: KazooDocument, { dialPlan }: CallContext): Reading => {
   const { fields } = document
-  const { patterns, findings } = readablePatterns(document)
+  const { patterns, rejected, findings } = readablePatterns(document)
   const numbers = tidyNumbers(fields.numbers, { plans: [dialPlan], numbering }).filter(isListable)
   const doc = {
     ...publicPart(fields, callflowReadOnly),
@@ -63,56 +67,49 @@ const readCallflow = (document: KazooDocument, { dialPlan }: CallContext): Readi
     ...(fields.patterns === undefined ? {} : { patterns }),
   }
   const hasFlow = textIn(fields, 'flow', 'module') !== undefined
-  return { doc, findings, problem: hasFlow ? firstOf(flowProblems(fields.flow)) : 'flow' }
+  return {
+    doc: withRejected(doc, rejected),
+    findings,
+    problem: hasFlow ? firstOf(flowProblems(fields.flow)) : 'flow',
+  }
 }
 
-const endpointTypes: readonly unknown[] = ['user', 'device', 'group']
-
-const endpointProblem = ([id, endpoint]: [string, unknown]) =>
-  /^[0-9a-f]{32}$/.test(id) && isObject(endpoint) && endpointTypes.includes(endpoint.type)
-    ? undefined
-    : `endpoints.${id}`
+/** A field of another type than it has to be is empty, and rejected. */
+const shaped = (doc: Json, field: string, isValid: (value: unknown) => boolean, empty: unknown): Json => {
+  const value = doc[field]
+  if (isValid(value)) return doc
+  return withRejected({ ...doc, [field]: empty }, value === undefined ? {} : { [field]: value })
+}
 
 const readGroup = ({ id, fields }: KazooDocument): Reading => {
-  const { endpoints = {} } = fields
-  const doc = { ...publicPart(fields, groupReadOnly), name: textIn(fields, 'name') ?? id, endpoints }
-  const problem = isObject(endpoints)
-    ? Object.entries(endpoints).map(endpointProblem).find(Boolean)
-    : 'endpoints'
-  return { doc, findings: [], problem }
+  const doc = { ...publicPart(fields, groupReadOnly), name: textIn(fields, 'name') ?? id }
+  return { doc: shaped(doc, 'endpoints', isObject, {}), findings: [], problem: undefined }
 }
-
-const gatewayProblem = (gateway: unknown, index: number) =>
-  textIn(gateway, 'server') === undefined ? `gateways.${index}.server` : undefined
 
 const readResource = ({ id, fields }: KazooDocument): Reading => {
-  const { gateways = [] } = fields
-  const doc = { ...publicPart(fields, resourceReadOnly), name: textIn(fields, 'name') ?? id, gateways }
-  const shape = Array.isArray(gateways) ? gateways.map(gatewayProblem).find(Boolean) : 'gateways'
-  return { doc, findings: [], problem: shape ?? unreadable(() => resourceProblems(doc as Partial<Resource>)) }
+  const doc = { ...publicPart(fields, resourceReadOnly), name: textIn(fields, 'name') ?? id }
+  return { doc: shaped(doc, 'gateways', Array.isArray, []), findings: [], problem: undefined }
 }
 
-const serverProblem = (server: unknown, index: number) =>
-  isObject(server) && isObject(server.auth) ? undefined : `servers.${index}.auth`
-
-const readTrunks = ({ fields }: KazooDocument, { realm }: CallContext): Reading => {
-  const doc = publicPart(fields, ['id', 'created', 'modified'])
-  const { servers = [] } = doc
-  const shape = Array.isArray(servers) ? servers.map(serverProblem).find(Boolean) : 'servers'
-  if (shape !== undefined) return { doc, findings: [], problem: shape }
-  const problem = unreadable(() => connectivityProblems(doc as Partial<Connectivity>, normalizeNumber))
-  const stored = problem === undefined ? storedHalf(doc, { realm, normalize: normalizeNumber }) : doc
-  return { doc: stored, findings: [], problem }
-}
-
-/** The first problem that the rules of an area find; what they stumble over is one as well. */
-const unreadable = (judge: () => Problems): string | undefined => {
+/** The part as it is stored; a part of another form than it has to be stays for the check against the schema. */
+const tidyPart = (part: Json, realm: string): Json => {
   try {
-    return firstOf(judge())
+    return storedHalf(part, { realm, normalize: normalizeNumber })
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
-    return 'form'
+    return part
   }
+}
+
+const readTrunks = ({ fields }: KazooDocument, { realm }: CallContext): Reading => {
+  const { servers, ...others } = shaped(
+    publicPart(fields, connectivityReadOnly),
+    'servers',
+    Array.isArray,
+    [],
+  )
+  const tidy = (servers as unknown[]).flatMap((server) => tidyPart({ servers: [server] }, realm).servers)
+  return { doc: { ...tidyPart(others, realm), servers: tidy }, findings: [], problem: undefined }
 }
 
 type Read = (document: KazooDocument, context: CallContext) => Reading

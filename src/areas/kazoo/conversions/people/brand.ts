@@ -1,11 +1,13 @@
-import { isObject, type Json } from '../../../../lib/json.ts'
+import type { Json } from '../../../../lib/json.ts'
+import { createRemoval } from '../../../../lib/removal.ts'
 import { whitelabelProblems } from '../../../whitelabel/rules.ts'
 import { attachmentsOf, fileAs } from '../../documents/attachments.ts'
 import type { AttachedFile, Converted, Finding, KazooDocument } from '../../documents/document.ts'
 import { publicPart, textIn } from '../../documents/fields.ts'
+import { placeOf, rejectedOf, withRejected } from '../../documents/rejected.ts'
 import { converted, finding } from '../findings.ts'
 import { draftOf } from '../owners.ts'
-import { type PeopleContext, withSetAside } from './context.ts'
+import type { PeopleContext } from './context.ts'
 import { filesOutside } from './files.ts'
 import { keyOfLost, sharedNamesOf } from './shared-names.ts'
 
@@ -27,32 +29,26 @@ const filesOf = (document: KazooDocument): { files: AttachedFile[]; unused: stri
   return { files, unused: all.map(({ name }) => name).filter((name) => !used.has(name)) }
 }
 
-/** The same without what stands at a dotted path. */
-const without = (doc: Json, [key = '', ...deeper]: readonly string[]): Json => {
-  const { [key]: inner, ...others } = doc
-  return deeper.length > 0 && isObject(inner) ? { ...others, [key]: without(inner, deeper) } : others
-}
-
 const withoutBad = (document: KazooDocument, doc: Json) => {
   const bad = Object.keys(whitelabelProblems(doc))
+  const { rest, removed, remove } = createRemoval(doc)
+  remove(bad.map(placeOf))
   return {
-    doc: bad.reduce((left, path) => without(left, path.split('.')), doc),
-    rejected: Object.fromEntries(
-      [...new Set(bad.map((path) => path.split('.')[0] ?? path))].map((key) => [key, doc[key]]),
-    ),
+    doc: withRejected(rest, rejectedOf(removed)),
     findings: bad.map((field) => finding(document, 'needs_hand', 'link_invalid', { field })),
   }
 }
 
 /** How an account presents itself. A domain that an older account has is left to that. */
 export const convertBrand = (document: KazooDocument, { accountId, lost }: PeopleContext): Converted => {
-  const { doc: sound, rejected, findings } = withoutBad(document, publicPart(document.fields, ['id']))
-  const isLost = sharedNamesOf(document, sound, accountId).some((name) => lost.has(keyOfLost(name)))
-  const told = { field: 'domain', old: textIn(sound, 'domain') ?? '' }
+  const { doc, findings } = withoutBad(document, publicPart(document.fields, ['id']))
+  const isLost = sharedNamesOf(document, doc, accountId).some((name) => lost.has(keyOfLost(name)))
+  const told = { field: 'domain', old: textIn(doc, 'domain') ?? '' }
+  const { domain: _, ...others } = doc
   const ofDomain: Finding[] = isLost ? [finding(document, 'needs_hand', 'domain_taken', told)] : []
   const { files, unused } = filesOf(document)
   const draft = draftOf(document, 'whitelabel', accountId, {
-    doc: withSetAside(isLost ? without(sound, ['domain']) : sound, rejected),
+    doc: isLost ? others : doc,
     files,
   })
   return converted(document, 'imported', {

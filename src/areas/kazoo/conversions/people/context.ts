@@ -1,4 +1,3 @@
-import type { Json } from '../../../../lib/json.ts'
 import type { KazooDocument } from '../../documents/document.ts'
 import { timesOf } from '../../documents/fields.ts'
 
@@ -38,7 +37,3 @@ export const createNames = () => {
 }
 
 export type HoldName = ReturnType<typeof createNames>
-
-/** A record's document, with what could not be stored beside it. */
-export const withSetAside = (doc: Json, rejected: Json): Json =>
-  Object.keys(rejected).length === 0 ? doc : { ...doc, kazoo_import: { rejected } }

@@ -3,10 +3,11 @@ import { sipAddressOf, sipIdentityOf, tidy } from '../../../devices/rules.ts'
 import { deviceReadOnly } from '../../../devices/schema.ts'
 import type { Converted, Finding, KazooDocument } from '../../documents/document.ts'
 import { publicPart, textIn } from '../../documents/fields.ts'
+import { withRejected } from '../../documents/rejected.ts'
 import { accessListsIn } from '../access-lists.ts'
 import { converted, finding } from '../findings.ts'
 import { draftOf } from '../owners.ts'
-import { type HoldName, type PeopleContext, withSetAside } from './context.ts'
+import type { HoldName, PeopleContext } from './context.ts'
 import { keyOfLost, sharedNamesOf } from './shared-names.ts'
 
 /** What is known of the other documents of the account. */
@@ -130,7 +131,7 @@ const switchedOff = (
 ): Step => {
   const sip = isObject(step.doc.sip) ? step.doc.sip : {}
   const { [key]: taken, ...others } = sip
-  const rejected = { ...step.rejected, sip: { [key]: taken } }
+  const rejected = { ...step.rejected, [`sip.${key}`]: taken }
   const told = { field: `sip.${key}`, old }
   return {
     doc: { ...step.doc, sip: others, enabled: false },
@@ -190,6 +191,6 @@ export const convertDevice = (
   ]
   const start = tidyDevice(document, { realm: context.realm, storedRealm })
   const { doc, rejected, findings } = repairs.reduce((step, repair) => repair(step), start)
-  const draft = draftOf(document, 'device', context.accountId, { doc: withSetAside(doc, rejected) })
+  const draft = draftOf(document, 'device', context.accountId, { doc: withRejected(doc, rejected) })
   return converted(document, 'imported', { drafts: [draft], findings })
 }

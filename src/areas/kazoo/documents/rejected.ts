@@ -1,0 +1,26 @@
+import { isObject, type Json } from '../../../lib/json.ts'
+import { memberOf } from '../../../lib/member.ts'
+import type { Place, Removed } from '../../../lib/removal.ts'
+
+// Values that a record cannot store, by their path: `kazoo_import.rejected` of the record.
+
+const key = 'kazoo_import'
+
+/** Dots within keys are encoded. */
+export const pathOf = (place: Place): string => place.map((key) => key.replaceAll('.', '%2E')).join('.')
+
+export const placeOf = (path: string): Place => path.split('.').map((key) => key.replaceAll('%2E', '.'))
+
+export const rejectedOf = (removed: readonly Removed[]): Json =>
+  Object.fromEntries(removed.map(({ place, value }) => [pathOf(place), value]))
+
+export const rejectedIn = (doc: Json): Json => {
+  const found = memberOf(doc, key, 'rejected')
+  return isObject(found) ? found : {}
+}
+
+/** The document with further rejected values, if there are any. */
+export const withRejected = (doc: Json, further: Json): Json => {
+  const rejected = { ...rejectedIn(doc), ...further }
+  return Object.keys(rejected).length === 0 ? doc : { ...doc, [key]: { rejected } }
+}

@@ -1,0 +1,45 @@
+import type { TSchema } from 'typebox'
+import { hasProblems, type Problems } from '../lib/failure.ts'
+import { isObject, type Json } from '../lib/json.ts'
+import { memberOf } from '../lib/member.ts'
+import { createRemoval, type Removed } from '../lib/removal.ts'
+import type { Validate } from './area.ts'
+
+// Very large documents report one error at a time. After this number of rounds whole fields are removed.
+const maxSingleRounds = 500
+
+/** What of a document is valid, and what had to be removed for that. */
+interface ValidPart {
+  /** With defaults, and texts cast. */
+  doc: Json
+  removed: readonly Removed[]
+  /** Paths of missing required fields, and of other problems that removing values does not solve. */
+  unsolved: readonly string[]
+}
+
+/**
+ * Removes the smallest values that break the schema, until the rest is valid, and then those that break the rules. What
+ * rules miss stays missing.
+ */
+export const validPartOf = async (
+  validate: Validate,
+  schema: TSchema,
+  given: Json,
+  rules: (doc: Json) => Problems = () => ({}),
+): Promise<ValidPart> => {
+  const { rest, removed, remove } = createRemoval(given)
+  for (let round = 0; ; round += 1) {
+    const { value, sound, problems, places } = await validate(schema, rest)
+    if (!hasProblems(problems)) {
+      const doc = isObject(value) ? value : rest
+      const broken = Object.keys(rules(doc))
+      const found = broken
+        .map((path) => path.split('.'))
+        .filter((place) => memberOf(rest, ...place) !== undefined)
+      if (remove(found)) continue
+      return { doc, removed, unsolved: broken }
+    }
+    const found = round < maxSingleRounds ? places() : places().map((place) => place.slice(0, 1))
+    if (!remove(found)) return { doc: { ...sound }, removed, unsolved: Object.keys(problems) }
+  }
+}
