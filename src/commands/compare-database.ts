@@ -55,10 +55,11 @@ export const compareWithDatabase = (named: string, { sample, seed, json }: Asked
     try {
       const source = await openSource(named)
       try {
-        const compared = await withImports(({ compare }) =>
+        const compared = await withImports(({ compare, respond }) =>
           compare(source, {
             sample,
             seed,
+            respond,
             onAccount: (done, all) => {
               if (done % toldEvery === 0) tell(`${counted(done)} of ${counted(all)} accounts`)
             },

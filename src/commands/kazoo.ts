@@ -2,6 +2,7 @@ import { checkAccounts, checkNames } from '../areas/accounts/verification/store.
 import type { AreaTools } from '../areas/area.ts'
 import { declarationsOf } from '../areas/assemble.ts'
 import { areas } from '../areas/index.ts'
+import type { Respond } from '../areas/kazoo/comparing/sources.ts'
 import { needsPerson, type Report, reportJson, reportText } from '../areas/kazoo/report/report.ts'
 import type { Manner } from '../areas/kazoo/running/operations.ts'
 import { openSource } from '../areas/kazoo/source/open.ts'
@@ -24,6 +25,7 @@ import { bareAreas } from './bare-areas.ts'
 import { createCommandLog } from './command-log.ts'
 import { counted, createTold, tell } from './kazoo-told.ts'
 import { openStore } from './open-store.ts'
+import { createResponses } from './read-responses.ts'
 import { tellingRefusals } from './refusals.ts'
 import { status } from './statuses.ts'
 
@@ -78,6 +80,7 @@ interface Parts {
   compare: ReturnType<typeof bareAreas>['offers']['kazoo']['compare']
   /** What the store says of itself: trees and counts, names, ledgers. */
   checks: readonly Check[]
+  respond: Respond
 }
 
 export const withImports = async <T>(work: (parts: Parts) => Promise<T>): Promise<T> => {
@@ -109,9 +112,15 @@ export const withImports = async <T>(work: (parts: Parts) => Promise<T>): Promis
   // The threads that derive do not keep a process alive.
   const alive = setInterval(() => undefined, aliveMs)
   try {
-    const { kazoo, reconciliation } = bareAreas(tools).offers
+    const { offers, routes } = bareAreas(tools)
+    const { kazoo, reconciliation } = offers
     const checks = [checkAccounts(store, reconciliation.differences), checkNames(store), checkLedgers(store)]
-    return await work({ imports: kazoo.imports, compare: kazoo.compare, checks })
+    return await work({
+      imports: kazoo.imports,
+      compare: kazoo.compare,
+      checks,
+      respond: createResponses(routes, store),
+    })
   } finally {
     clearInterval(alive)
     await leases.stop()
@@ -149,7 +158,7 @@ const mannerOf = ({
 })
 
 const perform = (source: Source, options: ImportOptions) =>
-  withImports(async ({ imports, checks }) => {
+  withImports(async ({ imports, checks, respond }) => {
     const manner = mannerOf(options)
     if (options.survey) return say(await imports.survey(source, manner), options)
     if (options.follow) {
@@ -158,6 +167,7 @@ const perform = (source: Source, options: ImportOptions) =>
       await imports.finish(source, {
         ...manner,
         checks,
+        respond,
         acceptsDifferences: options.acceptDifferences === true,
         onDifference: createDifferencesTold(),
       })

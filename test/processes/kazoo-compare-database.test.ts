@@ -20,14 +20,29 @@ describeEngines('crosspoint compare kazoo with a database', (engine) => {
   const words = () => ['compare', 'kazoo', stage.kazoo.url, '--sample', 'all']
   const compare = (...args: string[]) => stage.run(...words(), ...args)
 
-  it('says that all is the same, with counts to sign, or what changed on either side, and why, without a secret', async () => {
+  it('reports what the import rejected and what changed on either side, and why, with counts to sign and without a secret', async () => {
     const same = await stage.run(...words())
     expect(same.errors).toBe('')
-    expect(same.output).toMatch(/9 of 9 accounts, [\d,]+ answers, 0 different\./)
+    expect(same.output).toMatch(/9 of 9 accounts, [\d,]+ answers, 7 different\./)
+    const lines = same.output
+      .split('\n')
+      .filter((line) => line.includes(' key by key ') && line.includes(' there '))
+    expect(lines.map((line) => [/: (\S+) is/.exec(line)?.[1], /\((\w+)\)$/.exec(line)?.[1]])).toEqual([
+      ['realm', 'realm_taken'],
+      ['username', 'username_taken'],
+      ['username', 'set_aside'],
+      ['email', 'set_aside'],
+      ['call_forward.0', 'set_aside'],
+      ['timezone', 'set_aside'],
+      ['access_lists.cidrs.1', 'cidr_invalid'],
+      ['owner_id', 'owner_gone'],
+      ['enabled', 'sip_username_taken'],
+      ['sip.username', 'sip_username_taken'],
+    ])
     expect(same.output).toMatch(/^user +8 +8 the same$/m)
     expect(same.output).toMatch(/^call records +8 +8 the same$/m)
     expect(same.output).toMatch(/^Accepted by: /m)
-    expect(same.status).toBe(0)
+    expect(same.status).toBe(2)
 
     const admin = await stage.admin()
     const olga = documentNamed('user_md5_only').id

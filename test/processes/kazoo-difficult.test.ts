@@ -2,16 +2,22 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { Told } from '../../src/areas/kazoo/comparing/rules.ts'
 import type { Client } from '../support/client.ts'
 import { describeAnyEngine } from '../support/databases.ts'
 import { type ImportStage, openImportStage } from '../support/kazoo/import-stage.ts'
 import { credentialsOf } from '../support/world.ts'
 
+interface Expected {
+  id: string
+  kazoo_import?: { rejected: Record<string, unknown> }
+}
+
 const folder = join(import.meta.dirname, '..', 'data', 'kazoo')
 const dump = join(folder, 'dump')
 
 /** The whole `data` of each response, by its path. */
-const expected: Record<string, unknown> = JSON.parse(readFileSync(join(folder, 'expected.json'), 'utf8'))
+const expected: Record<string, Expected> = JSON.parse(readFileSync(join(folder, 'expected.json'), 'utf8'))
 
 describeAnyEngine('difficult documents of a Kazoo', (engine) => {
   let stage: ImportStage
@@ -38,5 +44,57 @@ describeAnyEngine('difficult documents of a Kazoo', (engine) => {
     expect(stored).toContain('kazoo_import')
     for (const secret of ['gateway-secret-1', 'gateway-secret-2', '"secret\\":\\"abc'])
       expect(stored).not.toContain(secret)
+  })
+
+  const compared = async () => {
+    const { output } = await stage.run('compare', 'kazoo', dump, '--sample', 'all', '--json')
+    const { differences } = JSON.parse(output) as { differences: Told[] }
+    return differences.filter(({ question }) => question.endsWith('key by key'))
+  }
+
+  it('are compared with the responses of the API key by key: each rejected value is reported, and nothing else', async () => {
+    const found = await compared()
+    const rejected = Object.values(expected).flatMap(({ id, kazoo_import: set }) =>
+      Object.keys(set?.rejected ?? {}).map((path) => `${id} ${path}`),
+    )
+    const reported = found.map(({ id, what }) => `${id} ${what}`)
+    // What lost a part that it needs was rejected as a whole: the part is not reported again.
+    const isWithin = (outer: string) => (inner: string) => `${inner}.`.startsWith(`${outer}.`)
+    for (const one of rejected)
+      expect(
+        reported.filter((other) => isWithin(other)(one)),
+        one,
+      ).toHaveLength(1)
+    for (const one of reported) expect(rejected.filter(isWithin(one)), one).not.toEqual([])
+    expect(
+      found.filter(
+        ({ why }) => !/^(?:set_aside|cidr_invalid|link_invalid|pattern_unreadable)$/.test(why ?? ''),
+      ),
+    ).toEqual([])
+    expect(JSON.stringify(found)).not.toMatch(/gateway-secret|"abc"/)
+  })
+
+  it('are not finished while the API lacks a value that no report explains', async () => {
+    const [kept, lost] = ['"premium":{"action":"deny"}', '"premium":{}']
+    const replaced = (from: string, to: string) =>
+      stage.change(`UPDATE records SET doc = replace(doc, '${from}', '${to}') WHERE kind = 'user'`)
+    const finish = () => stage.run('import', 'kazoo', dump, '--finish', '--json')
+    await replaced(kept, lost)
+    const path = 'call_restriction.premium.action'
+    const [difference] = (await compared()).filter(({ what }) => what === path)
+    expect(difference).toEqual({
+      account_id: expect.any(String),
+      question: 'user, key by key',
+      id: '1'.repeat(32),
+      what: path,
+      there: 'deny',
+    })
+    const refused = await finish()
+    expect(refused.status).toBe(1)
+    expect(refused.errors).toContain(
+      `keys: account ${difference?.account_id}, user ${difference?.id}: ${path}`,
+    )
+    await replaced(lost, kept)
+    expect(await finish()).toMatchObject({ status: 2, errors: '' })
   })
 })

@@ -133,7 +133,7 @@ describeEngines('documents of a Kazoo', (engine) => {
       for (const id of ['a', 'b', 'c']) kazoo.put(database, { _id: id, pvt_type: 'thing' })
       refused.add('b')
       await read()
-      const codes = async () => await run.codesOf(database, 'b')
+      const codes = async () => (await run.findingsOf(database, 'b')).map(({ code }) => code)
       expect(await codes()).toEqual(['refused'])
 
       for (const id of ['a', 'b']) kazoo.remove(database, id)

@@ -32,8 +32,12 @@ interface Tools {
   chapters: readonly Chapter[]
 }
 
+/** The codes of findings, each once. */
+export const codesOf = (findings: readonly { code: string }[]) =>
+  [...new Set(findings.map(({ code }) => code))].join(', ')
+
 /** What the times say of who has changed something since; undefined where they are the same. */
-const changedSince = (there: number, here: number) => {
+export const changedSince = (there: number, here: number) => {
   if (here > there) return 'changed here since'
   return here < there ? 'changed there since' : undefined
 }
@@ -55,8 +59,8 @@ export const createDrawings = ({ store, adoptions, validate, chapters }: Tools) 
     if (since !== undefined) return since
     const known = (await run.known(document.database, [document.id])).get(document.id)
     if (!known) return 'it came after the import'
-    const codes = await run.codesOf(document.database, document.id)
-    return codes.length > 0 ? codes.join(', ') : undefined
+    const codes = codesOf(await run.findingsOf(document.database, document.id))
+    return codes === '' ? undefined : codes
   }
 
   return {

@@ -9,7 +9,7 @@ export interface Tally {
 }
 
 // Whoever has more of them looks at the first ones.
-const mostTold = 200
+const mostTold = 10_000
 
 /** Counts answers that are held against each other; of what differs it keeps the first. */
 export const createTally = (names: readonly string[] = []) => {

@@ -2,6 +2,7 @@
 import type { Check } from '../../../lib/check.ts'
 import { checkCalls } from './checks/calls.ts'
 import { checkDocuments } from './checks/documents.ts'
+import { checkKeys } from './checks/keys.ts'
 import { checkMonths } from './checks/months.ts'
 import { checkNumbers } from './checks/numbers.ts'
 import { checkRecords } from './checks/records.ts'
@@ -16,4 +17,5 @@ export const importChecks = (tools: CheckTools): Check[] => [
   checkNumbers(tools),
   checkMonths(tools),
   checkCalls(tools),
+  checkKeys(tools),
 ]

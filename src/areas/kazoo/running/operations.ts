@@ -14,6 +14,7 @@ import type { Validate } from '../../area.ts'
 import type { LegAdoption } from '../../cdrs/intake/adoption.ts'
 import type { Chapter, Facts } from '../chapters/chapter.ts'
 import { createGathering } from '../chapters/gathering.ts'
+import type { Respond } from '../comparing/sources.ts'
 import { copiesDatabase } from '../conversions/accounts/seen.ts'
 import { createCallImport } from '../conversions/call-records/operations.ts'
 import { finding } from '../conversions/findings.ts'
@@ -64,6 +65,7 @@ export interface Following extends Manner {
 export interface Finishing extends Manner {
   /** What is looked at beside what was read: what the store says of itself. */
   checks: readonly Check[]
+  respond: Respond
   onDifference(check: string, fault: Fault): void
   acceptsDifferences: boolean
 }
@@ -406,7 +408,7 @@ export const createImport = (tools: ImportTools) => {
       }),
 
     /** Takes over what is left and opens the store to all others, unless something differs from what it has to be. */
-    finish: (source: Source, { checks, onDifference, acceptsDifferences, ...manner }: Finishing) =>
+    finish: (source: Source, { checks, respond, onDifference, acceptsDifferences, ...manner }: Finishing) =>
       alone(async () => {
         const state = await requireOpen()
         if (!state) throw new Refusal('there is no import to finish')
@@ -420,6 +422,7 @@ export const createImport = (tools: ImportTools) => {
           chapters: [settings, ...chapters],
           legAdoption,
           author,
+          respond,
           adoptions: tools.adoptions,
           records: store.records,
           checked: createCheckedStore(store),

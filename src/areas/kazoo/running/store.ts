@@ -97,7 +97,7 @@ const upsertDocument = documents.upsert('name', 'documentId')
 const insertFinding = findings.insert()
 const names = shape({ documentId: text() })
 const outcomeCounts = shape({ type: text(), outcome: oneOf(outcomes), count: integer() })
-const coded = shape({ code: text() })
+const coded = shape({ code: text(), field: optional(text()) })
 const fielded = shape({ field: text() })
 const codes = shape({ severity: oneOf(severities), code: text(), count: integer() })
 
@@ -229,16 +229,14 @@ export const createRunStore = ({ all, scan }: Store) => ({
       ),
     ),
 
-  /** The codes of what was found about a document. */
-  codesOf: async (name: string, documentId: string): Promise<string[]> =>
-    coded
-      .list(
-        await all(
-          'SELECT DISTINCT code FROM kazoo_findings WHERE name = $1 AND document_id = $2 ORDER BY code',
-          [name, documentId],
-        ),
-      )
-      .map(({ code }) => code),
+  /** What was found about a document. */
+  findingsOf: async (name: string, documentId: string) =>
+    coded.list(
+      await all(
+        'SELECT code, field FROM kazoo_findings WHERE name = $1 AND document_id = $2 ORDER BY code, number',
+        [name, documentId],
+      ),
+    ),
 
   /** The fields of a document of which a code was told. */
   fieldsOf: async (name: string, documentId: string, code: string): Promise<string[]> =>

@@ -3,6 +3,7 @@
 import { isE164, normalizeNumber } from '../../../../lib/e164.ts'
 import { hasProblems, type Problems } from '../../../../lib/failure.ts'
 import { isObject, type Json } from '../../../../lib/json.ts'
+import { createRemoval, type Removed } from '../../../../lib/removal.ts'
 import { flowProblems, patternProblems, tidyNumbers } from '../../../callflows/rules.ts'
 import { callflowReadOnly } from '../../../callflows/schema.ts'
 import { storedHalf } from '../../../connectivity/rules.ts'
@@ -11,7 +12,7 @@ import { groupReadOnly } from '../../../groups/schema.ts'
 import { resourceReadOnly } from '../../../resources/schema.ts'
 import type { Converted, Finding, KazooDocument } from '../../documents/document.ts'
 import { isGone, publicPart, textIn, timesOf } from '../../documents/fields.ts'
-import { withRejected } from '../../documents/rejected.ts'
+import { pathOf, rejectedOf, withRejected } from '../../documents/rejected.ts'
 import { converted, finding } from '../findings.ts'
 import { keepDocument, keepOrList } from '../kept/rules.ts'
 import { draftOf } from '../owners.ts'
@@ -36,49 +37,50 @@ const firstOf = (problems: Problems) => (hasProblems(problems) ? Object.keys(pro
 const numbering = { normalize: normalizeNumber, isReconcilable: isE164 }
 const longestNumber = 36
 
-const isListable = (text: string) => text !== '' && text.length <= longestNumber
+/** A number as text, or as a JSON number of older documents. */
+const isListable = (number: unknown) =>
+  (typeof number === 'string' || typeof number === 'number') &&
+  String(number).trim() !== '' &&
+  String(number).length <= longestNumber
 
-/** Patterns are written for another engine of regular expressions: those that this one does not read are left out. */
-const readablePatterns = (document: KazooDocument) => {
-  const { patterns } = document.fields
-  const all: readonly unknown[] = Array.isArray(patterns) ? patterns : []
-  const unreadable = all.flatMap((pattern, index) =>
-    typeof pattern === 'string' && hasProblems(patternProblems({ patterns: [pattern] }))
-      ? [{ index, pattern }]
-      : [],
-  )
-  const left = new Set(unreadable.map(({ index }) => index))
-  return {
-    patterns: all.filter((_, index) => !left.has(index)),
-    rejected: Object.fromEntries(unreadable.map(({ index, pattern }) => [`patterns.${index}`, pattern])),
-    findings: unreadable.map(({ pattern }) =>
-      finding(document, 'needs_hand', 'pattern_unreadable', { field: 'patterns', old: pattern }),
-    ),
-  }
+/** Patterns are written for another engine of regular expressions than this one. */
+const isUnreadable = (pattern: unknown) =>
+  typeof pattern === 'string' && hasProblems(patternProblems({ patterns: [pattern] }))
+
+const placesOf = (doc: Json, field: string, isBad: (item: unknown) => boolean) => {
+  const items: unknown = doc[field]
+  if (!Array.isArray(items)) return []
+  return [...items.keys()].filter((index) => isBad(items[index])).map((index) => [field, String(index)])
 }
 
-const readCallflow = (document: KazooDocument, { dialPlan }: CallContext): Reading => {
-  const { fields } = document
-  const { patterns, rejected, findings } = readablePatterns(document)
-  const numbers = tidyNumbers(fields.numbers, { plans: [dialPlan], numbering }).filter(isListable)
-  const doc = {
-    ...publicPart(fields, callflowReadOnly),
-    numbers,
-    ...(fields.patterns === undefined ? {} : { patterns }),
-  }
-  const hasFlow = textIn(fields, 'flow', 'module') !== undefined
-  return {
-    doc: withRejected(doc, rejected),
-    findings,
-    problem: hasFlow ? firstOf(flowProblems(fields.flow)) : 'flow',
-  }
-}
+const removalOf = (document: KazooDocument, { place, value }: Removed) =>
+  place[0] === 'patterns'
+    ? finding(document, 'needs_hand', 'pattern_unreadable', { field: 'patterns', old: String(value) })
+    : finding(document, 'repaired', 'set_aside', { field: pathOf(place) })
 
 /** A field of another type than it has to be is empty, and rejected. */
 const shaped = (doc: Json, field: string, isValid: (value: unknown) => boolean, empty: unknown): Json => {
   const value = doc[field]
   if (isValid(value)) return doc
   return withRejected({ ...doc, [field]: empty }, value === undefined ? {} : { [field]: value })
+}
+
+const readCallflow = (document: KazooDocument, { dialPlan }: CallContext): Reading => {
+  const { fields } = document
+  const given = shaped(publicPart(fields, callflowReadOnly), 'numbers', Array.isArray, [])
+  const { rest, removed, remove } = createRemoval(given)
+  remove([
+    ...placesOf(given, 'numbers', (number) => !isListable(number)),
+    ...placesOf(given, 'patterns', isUnreadable),
+  ])
+  const listed = (rest.numbers as readonly unknown[]).map(String)
+  const numbers = tidyNumbers(listed, { plans: [dialPlan], numbering })
+  const hasFlow = textIn(fields, 'flow', 'module') !== undefined
+  return {
+    doc: withRejected({ ...rest, numbers }, rejectedOf(removed)),
+    findings: removed.map((one) => removalOf(document, one)),
+    problem: hasFlow ? firstOf(flowProblems(fields.flow)) : 'flow',
+  }
 }
 
 const readGroup = ({ id, fields }: KazooDocument): Reading => {

@@ -4,6 +4,7 @@ import type { Store } from '../../../../storage/store.ts'
 import type { Adoption } from '../../../adoption.ts'
 import type { LegAdoption } from '../../../cdrs/intake/adoption.ts'
 import type { Chapter, Facts } from '../../chapters/chapter.ts'
+import type { Respond } from '../../comparing/sources.ts'
 import type { RunStore } from '../../running/store.ts'
 import type { CheckedStore } from '../store.ts'
 
@@ -17,6 +18,7 @@ export interface CheckTools {
   adoptions: Readonly<Record<string, Adoption>>
   legAdoption: LegAdoption
   author: Author
+  respond: Respond
 }
 
 /** Hears of each fault. */

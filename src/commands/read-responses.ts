@@ -1,0 +1,81 @@
+import { type AccountRecord, type Actor, accountKind } from '../auth/identity.ts'
+import { masterClaim } from '../first-start.ts'
+import { Answer, RawJson } from '../http/answer/answers.ts'
+import { createRouter, routeOf, segmentsOf } from '../http/judge/router.ts'
+import type { Call, Route } from '../http/route.ts'
+import { Failure, isOutage } from '../lib/failure.ts'
+import type { Json } from '../lib/json.ts'
+import type { Store } from '../storage/store.ts'
+
+const parsed = (value: unknown) => (value instanceof RawJson ? JSON.parse(value.text) : (value ?? {}))
+
+const partsOf = (result: unknown): { data: Json; metadata: Json } =>
+  result instanceof Answer
+    ? { data: parsed(result.fields.data), metadata: parsed(result.fields.metadata) }
+    : { data: parsed(result), metadata: {} }
+
+/** Reads records as the API responds to the operator, by the routes themselves and without a server. */
+export const createResponses = (routes: readonly Route[], { records }: Pick<Store, 'records'>) => {
+  const router = createRouter(routes)
+
+  const accountOf = (id: string) => records.find(id, accountKind, id) as Promise<AccountRecord | undefined>
+
+  const operator = async (): Promise<Actor> => {
+    const holder = await records.claimant(masterClaim)
+    const account = holder && (await accountOf(holder.id))
+    if (!account) throw new Error('The store has no master account')
+    return {
+      accountId: account.id,
+      account,
+      user: undefined,
+      method: 'cb_api_auth',
+      claims: undefined,
+      token: undefined,
+    }
+  }
+
+  const callTo = async (path: string, variables: Readonly<Record<string, string>>): Promise<Call> => {
+    const actor = await operator()
+    const account = await accountOf(variables.account_id ?? '')
+    if (!account) throw new Failure('bad_identifier', { cause: variables.account_id })
+    return {
+      path: variables,
+      data: undefined,
+      sent: undefined,
+      subject: undefined,
+      account,
+      actor,
+      visitor: actor,
+      author: { requestId: 'responses' },
+      query: new URLSearchParams(),
+      envelope: {},
+      upload: undefined,
+      stream: undefined,
+      request: {
+        id: 'responses',
+        method: 'GET',
+        path,
+        clientAddress: '',
+        peerAddress: '',
+        header: () => undefined,
+        value: () => undefined,
+        accepts: 'application/json',
+      },
+    }
+  }
+
+  /** Undefined where the API refuses: there is no such record. */
+  return async (path: string): Promise<{ data: Json; metadata: Json } | undefined> => {
+    const match = router.find(segmentsOf(path) ?? [])
+    const found = match && routeOf(match, 'GET')
+    if (!found) throw new Error(`No route reads ${path}`)
+    try {
+      const call = await callTo(path, found.path)
+      call.subject = await found.route.subject?.(call)
+      return partsOf(await found.route.run(call))
+    } catch (error) {
+      if (!(error instanceof Failure) || isOutage(error)) throw error
+      return undefined
+    }
+  }
+}
