@@ -37,6 +37,8 @@ export interface Content {
   html?: string
   replyTo?: string
   attachments?: readonly Attachment[]
+  /** Shown next to the sender's address instead of the name that belongs to it. */
+  senderName?: string
   /** An address that a template asks for instead of the account's, and the account whose template it is. */
   from?: { address: string; accountId: string }
 }

@@ -19,6 +19,8 @@ export interface Order<Id extends NoticeId> {
   to: readonly string[]
   /** The account of those who are named, where it is another one: its log has the mail, for their addresses are its own. */
   accountOfThose?: string
+  /** Shown next to the sender's address; without it the name that belongs to the address. */
+  senderName?: string
   values: ValuesOf<Id>
   /** How long anybody has a use for it: a letter with an expired code is not sent. */
   goodForSeconds?: number
@@ -125,9 +127,12 @@ export const createMail = ({ store, notices, keyring, nudge }: Tools): Mail => {
     async notify(set, order) {
       const template = await templates.of(order.account, order.notice)
       if (!template.isEnabled) return
-      const { attachments } = order
-      const text = render(template, { ...commonValues(order.account), ...order.values })
-      const content = attachments ? { ...text, attachments } : text
+      const { attachments, senderName } = order
+      const content = {
+        ...render(template, { ...commonValues(order.account), ...order.values }),
+        ...(attachments ? { attachments } : {}),
+        ...(senderName ? { senderName } : {}),
+      }
       const recipients = await recipientsOf(order, template)
       const loggedBy = recipients === order.to ? order.accountOfThose : undefined
       for (const recipient of distinct(recipients)) set.errand(letterTo(recipient, order, content, loggedBy))

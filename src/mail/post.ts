@@ -101,7 +101,8 @@ export const createPost = (tools: Tools) => {
 
   const pack = async (letter: LetterErrand): Promise<Parcel> => {
     const content = openContent(keyring, letter.id, letter.payload.sealed)
-    const sender = await senderFor(letter, content)
+    const { senderName } = content
+    const sender = { ...(await senderFor(letter, content)), ...(senderName ? { name: senderName } : {}) }
     const { recipient: to, messageId, created: date } = letter.payload
     const message = await composeMessage(content, { from: sender, to, messageId, date }, documentOf)
     const signing = await senders.signingFor(letter.accountId, sender.address)

@@ -381,10 +381,30 @@ describeEngines('invoices', (engine) => {
       one.includes('Subject: Invoice'),
     )
     expect(mail).toContain(`Subject: Invoice ${row?.number} of ${account.name}: ${row?.total} USD`)
+    expect(mail).toContain('From: Reseller <crosspoint@localhost>')
     expect(mail).toContain(`filename=invoice-${row?.number}.pdf`)
     expect(mail).toContain(Buffer.from('%PDF-1.3').toString('base64').slice(0, 10))
     const events = (await read(account, row?.id)).events as Json[]
     expect(events.map(({ event }) => event)).toContain('mailed')
+  })
+
+  it('name the company of their issuer, which is the sender of their mail without a verified address', async () => {
+    await round('monthly_bills')
+    const account = await customer()
+    await adminOf(account, { email: 'payer@branded.test' })
+    await phone(account)
+    const brand = `${world.reseller.path}/whitelabel`
+    expect(await world.ross.put(brand, { company_name: 'Reseller & Co' })).toSucceed()
+    await nextMonth()
+    await round('monthly_bills', 'invoice_mail')
+    await world.deliverMail()
+    expect(await world.ross.delete(brand)).toSucceed()
+    const [row] = await invoicesOf(account)
+    expect((await read(account, row?.id)).issuer).toEqual({ id: world.reseller.id, name: 'Reseller & Co' })
+    const mails = await mailsTo(world.config.dataDir, 'payer@branded.test')
+    expect(mails.find((one) => one.includes('Subject: Invoice'))).toContain(
+      'From: "Reseller & Co" <crosspoint@localhost>',
+    )
   })
 
   it('come before what is added on the first, while bills are being made', async () => {

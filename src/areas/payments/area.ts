@@ -47,7 +47,12 @@ export const paymentsArea = area({
     const transactions = createTransactions({ ...money, ended: progress.ended })
     const manual = createManualTransactions({ transactions, bookkeepers })
     const topups = createTopups({ ...money, transactions })
-    const composing = createComposing({ ...money, rows, resellerOf: accounts.resellerOf })
+    const composing = createComposing({
+      ...money,
+      rows,
+      resellerOf: accounts.resellerOf,
+      companyNameOf: whitelabel.companyNameOf,
+    })
     const issuing = createInvoiceIssuing({ store, settings, rows, composing })
     const billing = createBilling({ ...money, transactions, invoices: issuing })
     const invoicing = { ...money, rows, composing, issuing, progress, transactions }

@@ -55,6 +55,7 @@ export const whitelabelArea = area({
         senders,
         conflicts: whitelabels.conflicts,
         find: whitelabels.find,
+        companyNameOf: async (accountId: string) => (await whitelabels.find(accountId))?.doc.company_name,
         brandOf: createBrands({ store, whitelabels, files }),
         brandAt: whitelabels.ofHost,
         isSetUp: domains.isSetUp,

@@ -38,6 +38,8 @@ interface Tools {
   rows: InvoiceStore
   /** The account that sells to another. */
   resellerOf: ResellerOf
+  /** `company_name` of the account's brand. */
+  companyNameOf(accountId: string): Promise<string | undefined>
 }
 
 /** What the ledger holds of months that have ended, and no document has yet. */
@@ -73,7 +75,7 @@ export type Composing = ReturnType<typeof createComposing>
 
 /** What stands on the invoices of an account: the same for the document that is issued and for the draft of it. */
 export const createComposing = (tools: Tools) => {
-  const { store, settings, books, bookkeepers, ledgers, rows, resellerOf } = tools
+  const { store, settings, books, bookkeepers, ledgers, rows, resellerOf, companyNameOf } = tools
   const { clock } = store
 
   const monthlyOf = (bookkeeper: Bookkeeper) =>
@@ -95,7 +97,8 @@ export const createComposing = (tools: Tools) => {
   const issuerOf = async (account: AccountRecord): Promise<Party> => {
     const id = await resellerOf(account)
     const issuer = await books.account(id)
-    return issuer ? partyOf(issuer) : { id, name: id }
+    const party = issuer ? partyOf(issuer) : { id, name: id }
+    return { ...party, name: (await companyNameOf(id)) || party.name }
   }
 
   /** The same for a draft and for what becomes of it. */

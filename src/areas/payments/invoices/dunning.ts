@@ -97,7 +97,7 @@ export const createDunning = (tools: Tools): ErrandKind<Dunning, undefined> => {
       'payment.reason': attempt ? message : 'the balance does not cover it',
       'payment.next': dayText(nextAt),
     }
-    await mail.notify(set, { notice, account, to: [], values })
+    await mail.notify(set, { notice, account, to: [], senderName: invoice.doc.issuer.name, values })
     rows.tell(set, invoice, notice, { next: gregorianOfUnix(nextAt / 1000) })
     // The first of these steps is taken because it was not paid when it should have been.
     const told = dunning.stage === undefined ? ({ event: 'invoice.overdue' } as const) : {}

@@ -31,6 +31,7 @@ export const createInvoiceMailing = ({ books, rows, mail }: Tools): ErrandKind<A
       notice: 'invoice',
       account,
       to: [],
+      senderName: invoice.doc.issuer.name,
       values: { ...invoiceValues(invoice), 'invoice.status': invoice.status },
       attachments: [
         {

@@ -110,7 +110,7 @@ const drawHead = (doc: Doc, { title, facts, account, issuer }: Head, { brand }: 
   }
   const top = Math.max(y, margin + 70) + 20
   const left = drawParty(doc, 'Billed to', account, { x: margin, y: top })
-  const other = drawParty(doc, 'From', { ...issuer, name: brand.name ?? issuer.name }, { x: 305, y: top })
+  const other = drawParty(doc, 'From', issuer, { x: 305, y: top })
   return Math.max(left, other) + 24
 }
 
