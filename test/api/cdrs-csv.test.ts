@@ -57,7 +57,7 @@ describeEngines('Call detail records as CSV', (engine) => {
   it('are one line for each row, quoted as RFC 4180 says, with formulas neutralised', async () => {
     await send(
       leg(now(), {
-        call_id: 'odd, "leg"',
+        call_id: 'odd, "leg"\nof two lines',
         duration_seconds: 40,
         billing_seconds: 33,
         channel_created_time: 1_767_614_260_123_456,
@@ -74,8 +74,8 @@ describeEngines('Call detail records as CSV', (engine) => {
       }),
     )
     const line =
-      '"202601-odd, ""leg""","odd, ""leg""",+493012345,"\'=HYPERLINK(""http://x"")",,"",40,33,' +
-      `${now() - 40},'@SUM(1),,-5,"line\nbreak@acme.test",'+4930@acme.test,inbound,,,0,,+493012345,` +
+      '"202601-odd, ""leg""\nof two lines","odd, ""leg""\nof two lines",+493012345,"\'=HYPERLINK(""http://x"")",,"",40,33,' +
+      `${now() - 40},'@SUM(1),,-5,line break@acme.test,'+4930@acme.test,inbound,,,0,,+493012345,` +
       '2026-01-05 11:59:20,1767614360,1767614260.123456,"Mon, 05 Jan 2026 11:59:20 GMT",2026-01-05,' +
       `2026-01-05T11:59:20Z,,0.012,,,'-1+2,"[""a"",""b""]",,,${now() - 40}-deadbeef\r\n`
     for (const path of [cdrs, `${cdrs}/interaction`]) {
