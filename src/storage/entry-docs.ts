@@ -65,7 +65,7 @@ export const entryDocs = (
   return beforeDoc === undefined ? whole : { beforeDoc, afterDoc: after, baseId: id }
 }
 
-const bases = shape({ accountId: text(), id: text(), afterDoc: optional(text()) })
+const bases = shape({ id: text(), afterDoc: optional(text()) })
 
 const newestBase = `SELECT ${bases.columns} FROM audit_log
   WHERE account_id = $1 AND kind = $2 AND record_id = $3 AND ${isBase} AND at >= $4 ORDER BY id DESC LIMIT 1`
@@ -95,28 +95,32 @@ const merged = (base: Json | undefined, patch: string | undefined) =>
 
 type Entry = EntryDocs & { accountId: string; id: string }
 
+const withWholeBefore = <E extends Entry>(base: E): E =>
+  base.beforeDoc === undefined || base.afterDoc === undefined
+    ? base
+    : { ...base, beforeDoc: merged(JSON.parse(base.afterDoc), base.beforeDoc) }
+
 /** The same entries with whole records. */
 export const withWholeDocs = async <E extends Entry>(
   { all, words }: Pick<Store, 'all' | 'words'>,
   entries: readonly E[],
 ): Promise<E[]> => {
-  const places = entries.flatMap(({ accountId, baseId }) =>
-    baseId === undefined ? [] : [[accountId, baseId]],
-  )
-  if (places.length === 0) return [...entries]
-  const sql = `SELECT DISTINCT ${bases.columns} FROM ${words.pairs('$1')} CROSS JOIN audit_log
-    WHERE account_id = pairs.a AND id = pairs.b`
-  const found = bases.list(await all(sql, [JSON.stringify(places)]))
+  // Many entries have one base. Ids are unique.
+  const places = new Map<string, string>()
+  for (const { accountId, id, baseId } of entries)
+    if (baseId !== undefined && baseId !== id) places.set(baseId, accountId)
   const docs = new Map<string, Json>()
-  for (const { id, afterDoc } of found) if (afterDoc !== undefined) docs.set(id, JSON.parse(afterDoc))
+  if (places.size > 0) {
+    const sql = `SELECT ${bases.columns} FROM ${words.pairs('$1')} CROSS JOIN audit_log
+      WHERE id = pairs.a AND account_id = pairs.b`
+    for (const { id, afterDoc } of bases.list(await all(sql, [JSON.stringify([...places])])))
+      if (afterDoc !== undefined) docs.set(id, JSON.parse(afterDoc))
+  }
   return entries.map((entry) => {
     const { id, baseId, beforeDoc, afterDoc } = entry
     if (baseId === undefined) return entry
+    if (baseId === id) return withWholeBefore(entry)
     const base = docs.get(baseId)
-    return {
-      ...entry,
-      beforeDoc: merged(base, beforeDoc),
-      afterDoc: baseId === id ? afterDoc : merged(base, afterDoc),
-    }
+    return { ...entry, beforeDoc: merged(base, beforeDoc), afterDoc: merged(base, afterDoc) }
   })
 }

@@ -116,6 +116,7 @@ describeEngines('websockets', (engine) => {
       ['doc_created', 'cdr', 'first'],
       ['doc_created', 'cdr', 'second'],
     ])
+    expect(events.map(({ data }) => data.doc.id)).toEqual(events.map(({ data }) => data.id))
     expect((await other.heard(1)).map(({ data }) => data.id)).toEqual([user.id])
   })
 

@@ -7,5 +7,8 @@ export const recordPatches: Upgrade = {
   statements: ({ key }) => [
     `ALTER TABLE audit_log ADD COLUMN base_id ${key}`,
     'CREATE INDEX audit_log_bases ON audit_log (account_id, kind, record_id, id) WHERE base_id = id',
+    // There is no base before: retention begins where it is.
+    `INSERT INTO feed_marks (name, sequence)
+      SELECT 'tidied_bases', sequence FROM feed_marks WHERE name = 'tidied'`,
   ],
 }
