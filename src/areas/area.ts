@@ -42,7 +42,7 @@ export type Validate = <S extends TSchema>(
   schema: S,
   data: unknown,
   handover?: Handover,
-) => Promise<{ value: Static<S>; sound: object; problems: Problems; places: () => readonly Place[] }>
+) => Promise<{ value: Static<S>; sound: object; problems: Problems; places?: () => readonly Place[] }>
 
 /** What areas own before they are made; the types that go by these names follow from it. */
 export interface Declarations {

@@ -29,7 +29,7 @@ export const validPartOf = async (
 ): Promise<ValidPart> => {
   const { rest, removed, remove } = createRemoval(given)
   for (let round = 0; ; round += 1) {
-    const { value, sound, problems, places } = await validate(schema, rest)
+    const { value, sound, problems, places = () => [] } = await validate(schema, rest)
     if (!hasProblems(problems)) {
       const doc = isObject(value) ? value : rest
       const broken = Object.keys(rules(doc))

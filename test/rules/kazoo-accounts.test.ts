@@ -350,6 +350,13 @@ describe('an account', () => {
             topup: { amount: 10, threshold: 5 },
             ui_metadata: { version: '4' },
             access_lists: { order: 'allow,deny', cidrs: ['10.0.0.0/8'] },
+            kazoo_import: {
+              rejected: {
+                'access_lists.cidrs.1': 'nonsense',
+                'access_lists.cidrs.2': 7,
+                'access_lists.user_agent': '(',
+              },
+            },
           },
           facts: {
             tree: [m, r],

@@ -312,7 +312,7 @@ describe('lenient casts', () => {
     [{ one: { on: 'true' } }, { one: { on: true } }],
     [{ name: '5' }, { name: '5' }],
   ])('takes %j as %j', (data, value) => {
-    expect(createValidation(schema)(data)).toMatchObject({ value, problems: {}, sound: value })
+    expect(createValidation(schema)(data)).toEqual({ value, problems: {}, sound: value })
   })
 
   it.each<[object, string, string]>([
@@ -580,7 +580,7 @@ describe('data that are given away', () => {
         const copied = structuredClone(data)
         const { places: given, ...judged } = validate(copied, 'lenient', 'given')
         const { places: lent, ...expected } = validate(data)
-        expect([judged, given()]).toEqual([expected, lent()])
+        expect([judged, given?.()]).toEqual([expected, lent?.()])
       }),
       { numRuns: 2000 },
     )

@@ -19,8 +19,8 @@ interface Judgement<T> {
   problems: Problems
   /** The value without its failing top-level keys, so that server rules can judge the rest in the same answer. */
   sound: Partial<T>
-  /** The smallest values at fault, and where required ones are missing. */
-  places: () => readonly Place[]
+  /** Of data with problems: the smallest values at fault, and where required ones are missing. */
+  places?: () => readonly Place[]
 }
 
 /** `strict` refuses text where a number or boolean is wanted instead of casting it. */
@@ -164,7 +164,7 @@ export const createValidation = <S extends TSchema>(schema: S): Validation<Stati
     const errors = judge(root, isHasty ? judgeHastily() : judgeAll(), manner)
     const value = root.data as Static<S>
     if (errors.length === 0 && copied.flaws.length === 0) {
-      return { value, problems: {}, sound: value as Partial<Static<S>>, places: () => [] }
+      return { value, problems: {}, sound: value as Partial<Static<S>> }
     }
     const found = report(copied, errors)
     const sound = isHasty ? {} : found.soundPart(value)

@@ -2,7 +2,7 @@ import { accessListProblems } from '../../../lib/access-list.ts'
 import { isObject, type Json } from '../../../lib/json.ts'
 import { createRemoval } from '../../../lib/removal.ts'
 import type { Finding, KazooDocument } from '../documents/document.ts'
-import { rejectedOf, withRejected } from '../documents/rejected.ts'
+import { pathOf, rejectedOf, withRejected } from '../documents/rejected.ts'
 import { finding } from './findings.ts'
 
 const field = 'access_lists'
@@ -32,12 +32,12 @@ export const accessListsIn = (
   return {
     doc: withRejected(rest, rejectedOf(removed)),
     findings: removed
+      .toSorted((one, other) => (pathOf(one.place) < pathOf(other.place) ? -1 : 1))
       .map(({ place: [, key = ''], value }) =>
         finding(document, 'needs_hand', key === 'cidrs' ? 'cidr_invalid' : 'pattern_invalid', {
           field: `${field}.${key}`,
           old: shown(value),
         }),
-      )
-      .reverse(),
+      ),
   }
 }
