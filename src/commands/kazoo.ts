@@ -11,7 +11,7 @@ import { checkLedgers } from '../areas/ledgers/verification/store.ts'
 import { createDeriver, nicenessOfMany } from '../auth/deriving/deriver.ts'
 import { createKeyring, readServerKey } from '../auth/keyring.ts'
 import { configFromEnvironment } from '../config/env.ts'
-import { createValidate } from '../http/judge/judge-data.ts'
+import { validateLeniently } from '../http/judge/judge-data.ts'
 import { createLeases } from '../jobs/leases.ts'
 import type { Check, Fault } from '../lib/check.ts'
 import { systemClock } from '../lib/clock.ts'
@@ -107,7 +107,7 @@ export const withImports = async <T>(work: (parts: Parts) => Promise<T>): Promis
     // Nothing is sent: whose words mail has is looked up.
     mail: createMail({ store, keyring, notices: createNotices(declared.notices), nudge: () => undefined }),
     callArchive: openObjectStore(config.callArchive),
-    validate: createValidate(settings),
+    validate: validateLeniently,
   }
   // The threads that derive do not keep a process alive.
   const alive = setInterval(() => undefined, aliveMs)

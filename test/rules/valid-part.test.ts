@@ -5,6 +5,8 @@ import { describe, expect, it } from 'vitest'
 import { Account } from '../../src/areas/accounts/schema.ts'
 import { Connectivity } from '../../src/areas/connectivity/schema.ts'
 import { Device } from '../../src/areas/devices/schema.ts'
+import type { Draft } from '../../src/areas/kazoo/documents/document.ts'
+import { createSettingAside } from '../../src/areas/kazoo/running/setting-aside.ts'
 import { Resource } from '../../src/areas/resources/schema.ts'
 import { User } from '../../src/areas/users/schema.ts'
 import { validPartOf } from '../../src/areas/valid-part.ts'
@@ -146,5 +148,24 @@ describe('the valid part of a document', () => {
       'by.AB': '2',
       'by.c': 'long',
     })
+  })
+})
+
+describe('rejected secrets', () => {
+  const setAside = createSettingAside({ adoptions: { device: { schema: Device } }, validate })
+  const draftOf = (doc: Json): Draft => ({
+    ...{ as: 'device', accountId: 'a', id: 'd', created: 1, modified: 1, doc, facts: {}, files: [] },
+  })
+
+  it('are marked as such, once, in documents that were exported and are imported again', async () => {
+    const place = { database: 'a', id: 'd' }
+    const sip = { username: 'desk', password: 'abc' }
+    const { doc, findings } = await setAside(draftOf({ name: 'D', sip }), place)
+    expect(doc).toMatchObject({
+      sip: { username: 'desk' },
+      kazoo_import: { rejected: { 'sip.password': { secret: 'abc' } } },
+    })
+    expect(findings).toEqual([{ severity: 'repaired', code: 'set_aside', ...place, field: 'sip.password' }])
+    expect(await setAside(draftOf(doc), place)).toEqual({ doc, findings: [] })
   })
 })

@@ -28,6 +28,10 @@ export const createValidate =
   async <S extends TSchema>(schema: S, data: unknown, handover?: Handover) =>
     validationOf(schema)(data, mannerOf(await settings.of('crossbar')), handover)
 
+/** The same for records of another system, which are older than any strict setting. */
+export const validateLeniently = async <S extends TSchema>(schema: S, data: unknown, handover?: Handover) =>
+  validationOf(schema)(data, 'lenient', handover)
+
 const consent = ['accept_charges', 'quote_id']
 
 /** What browser consoles say of themselves in every write. It is kept with the record where a record has room for it. */

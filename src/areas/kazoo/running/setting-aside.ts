@@ -1,4 +1,4 @@
-import type { Json } from '../../../lib/json.ts'
+import { isObject, type Json } from '../../../lib/json.ts'
 import { mapSecretsAt } from '../../../lib/secrets.ts'
 import type { Adoption } from '../../adoption.ts'
 import type { Validate } from '../../area.ts'
@@ -7,12 +7,13 @@ import type { Draft, Finding, KazooDocument } from '../documents/document.ts'
 import { pathOf, placeOf, rejectedIn, rejectedOf, withRejected } from '../documents/rejected.ts'
 
 interface Tools {
-  adoptions: Readonly<Record<string, Adoption>>
+  adoptions: Readonly<Record<string, Pick<Adoption, 'schema' | 'rules' | 'repair' | 'leavesOut'>>>
   validate: Validate
 }
 
-/** Records are stored with the values of keys of this name sealed. */
-const asSecret = (secret: unknown) => ({ secret })
+/** Records are stored with the values of keys of this name sealed. Documents of an export have the key already. */
+const asSecret = (secret: unknown) =>
+  isObject(secret) && Object.keys(secret).join() === 'secret' ? secret : { secret }
 
 const withSecrets = (schema: object, rejected: Json): Json =>
   Object.fromEntries(
