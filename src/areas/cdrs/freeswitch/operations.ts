@@ -14,7 +14,7 @@ import type { Accounts } from '../../accounts/operations.ts'
 import type { Intake, LegVerdict } from '../intake/operations.ts'
 import type { Leg } from '../intake/rules.ts'
 import { type PostedLeg, readPostedLeg, UnreadableBody } from './body.ts'
-import { type AccountHint, isUnwanted, type SwitchLeg, switchLegOf } from './rules.ts'
+import { type AccountHint, isUnwanted, lacksEnd, type SwitchLeg, switchLegOf } from './rules.ts'
 
 interface Tools {
   store: Store
@@ -39,6 +39,7 @@ interface SwitchVerdict {
 }
 
 const noAccount = 'no account ID, account code, domain or address of the leg belongs to an account'
+const noEnd = 'timestamp: the leg has no end: end_epoch, hangup_time or duration is needed'
 const bowedOut = 'the settings of cdr ignore this application or loopback leg'
 
 const legsPerBatch = 200
@@ -95,6 +96,7 @@ export const createFreeswitchIntake = ({ store, settings, accounts, intake, log,
       log.write('info', 'a leg of no known account was not stored', { call_id: leg.callId })
       return { verdict: 'ignored', reason: noAccount }
     }
+    if (lacksEnd(leg)) return { verdict: { rejected: noEnd } }
     const vars = { ...(leg.record.custom_channel_vars as Json), account_id: account.id }
     const record = dropNulls({ ...leg.record, custom_channel_vars: vars })
     const judged = await intake.judge({ record, isRepaired }, 'freeswitch')

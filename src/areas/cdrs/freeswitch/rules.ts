@@ -300,3 +300,7 @@ export const switchLegOf = (posted: Json): SwitchLeg => {
 
 /** Legs that the platform never keeps, whatever the settings say. */
 export const isUnwanted = ({ record }: SwitchLeg) => record.hangup_cause === 'WRONG_CALL_STATE'
+
+/** Whether nothing tells when the call ended: it would be stored as one without a second. */
+export const lacksEnd = ({ record }: SwitchLeg) =>
+  record.timestamp === undefined && record.duration_seconds === undefined
