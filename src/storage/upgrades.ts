@@ -42,6 +42,7 @@ import { accountNames } from './upgrades/0039-account-names.ts'
 import { chargeQuotes } from './upgrades/0040-charge-quotes.ts'
 import { chargedPrices } from './upgrades/0041-charged-prices.ts'
 import { recordPatches } from './upgrades/0042-record-patches.ts'
+import { manualDays } from './upgrades/0043-manual-days.ts'
 
 export interface Dialect {
   /** A text column that is compared and ordered by its bytes, alike in both engines. */
@@ -115,6 +116,7 @@ export const upgrades: readonly Upgrade[] = [
   chargeQuotes,
   chargedPrices,
   recordPatches,
+  manualDays,
 ]
 
 const pairsOf = (parts: Readonly<Record<string, string>>) =>

@@ -465,7 +465,7 @@ describeEngines('services', (engine) => {
     const day = new Date(world.clock.now()).toISOString().slice(0, 10)
     const last = Math.floor(world.clock.now() / 1000) + 62_167_219_200
     const entry = { addition: 3, removal: 1, quantity: 2, last_timestamp: last, sum_quantity: false }
-    expect(summary[0]?.user).toEqual({ [day]: entry })
+    expect(Object.keys(summary[0] as Json)).toEqual(['accounts', 'users'])
     expect(summary[0]?.users).toEqual({ [day]: { ...entry, addition: 4, quantity: 3 } })
     world.clock.advance({ hours: 24 })
     // The tokens of yesterday are no good any more.
@@ -480,5 +480,32 @@ describeEngines('services', (engine) => {
         { [day]: entry },
       ])
     }
+  })
+
+  it('tell of counts set by hand, which stand for the own ones until they are taken away', async () => {
+    const { account } = await customer()
+    await world.user(account)
+    await settle()
+    const path = `${account.path}/services`
+    const last = Math.floor(world.clock.now() / 1000) + 62_167_219_200
+    const read = async (name: string) => (await world.ross.get(`${path}/audit/summary/${name}`)).data
+    const entry = { removal: 0, last_timestamp: last, sum_quantity: false }
+    const day = new Date(world.clock.now()).toISOString().slice(0, 10)
+    const manual = { users: { user: 7 }, licences: { desk: 2 } }
+    expect(await world.ross.post(`${path}/manual`, manual)).toSucceed()
+    expect(await read('licences')).toEqual([{ [day]: { ...entry, addition: 2, quantity: 2 } }])
+    expect(await read('user')).toEqual([{ [day]: { ...entry, addition: 7, quantity: 7 } }])
+    await world.user(account)
+    await settle()
+    expect(await read('user')).toEqual([{ [day]: { ...entry, addition: 8, quantity: 7 } }])
+    expect(await world.ross.patch(`${path}/manual`, { users: { user: null } })).toSucceed()
+    expect(await read('user')).toEqual([{ [day]: { ...entry, addition: 8, removal: 5, quantity: 2 } }])
+  })
+
+  it('are read over a range of any length', async () => {
+    const { account } = await customer({ users: { user: { rate: 1 } } })
+    const query = { created_from: 1, created_to: 99_999_999_999 }
+    for (const path of ['audit', 'audit/summary'])
+      expect((await world.ross.get(`${account.path}/services/${path}`, { query })).data).not.toEqual([])
   })
 })

@@ -22,7 +22,7 @@ describeAnyEngine('The services audit summary', (engine) => {
     const { data } = await world.ross.get(`${account.path}/services/audit/summary`)
     const itself = { '2026-01-05': { ...day, addition: 1, removal: 0, quantity: 1 } }
     const phones = { '2026-01-05': day }
-    expect(data).toEqual([{ accounts: itself, account: itself, devices: phones, sip_device: phones }])
+    expect(data).toEqual([{ accounts: itself, devices: phones }])
     const category = await world.ross.get(`${account.path}/services/audit/summary/devices`)
     expect(category).toSucceedWith([phones])
   })

@@ -245,15 +245,7 @@ describeAnyEngine('Endpoints: services', (engine) => {
       sum_quantity: false,
     }
     const day = (more: object = {}) => ({ '2026-01-05': { ...counted, ...more } })
-    const summary = [
-      {
-        account: day(),
-        accounts: day(),
-        admin: day(),
-        user: day(),
-        users: day({ addition: 2, quantity: 2 }),
-      },
-    ]
+    const summary = [{ accounts: day(), users: day({ addition: 2, quantity: 2 }) }]
     expect(said(await admin.get(`${path}/audit/summary`))).toEqual({
       status: 200,
       data: summary,

@@ -110,6 +110,8 @@ export const createServices = (tools: Tools) => {
     const compared = compareInvoices(had, has, store.clock.now())
     const changed = { id: account.id, name: account.doc.name }
     await audit.add(set, { account, compared, changed, types: [type] })
+    if (type === 'manual')
+      audit.setManual(set, account.id, before?.doc.manual ?? {}, doc.manual ?? {}, counts)
     await store.commit(set)
     return doc
   }

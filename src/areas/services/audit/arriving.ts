@@ -19,7 +19,7 @@ type ArrivingDay = Pick<QuantityDay, 'category' | 'item' | 'day' | 'addition' | 
 
 const dayOf = ({ created, facts }: Arrival): QuantityDay => {
   const { quantity, ...day } = facts as unknown as ArrivingDay
-  return { ...day, own: quantity, below: 0, lastAt: unixOfGregorian(created) * 1000 }
+  return { ...day, own: quantity, below: 0, manual: undefined, lastAt: unixOfGregorian(created) * 1000 }
 }
 
 /** Takes in what another system noted of changed invoices. */

@@ -8,12 +8,28 @@ import type { Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import { type ComparedInvoice, isChanged } from '../pricing/invoices.ts'
 import type { QuantityBook } from '../quantities/operations.ts'
+import type { Quantities, Totals } from '../quantities/rules.ts'
+import { createServicesStore } from '../store.ts'
 import type { TellBookkeepers } from '../synchronization/operations.ts'
-import { type AuditReason, auditDoc, auditSummary, daysNewestFirst, together } from './rules.ts'
+import {
+  type AuditReason,
+  auditDoc,
+  auditSummary,
+  daysNewestFirst,
+  manualChanges,
+  summaryOfOne,
+  together,
+} from './rules.ts'
 import { type AuditPage, createAuditStore } from './store.ts'
 
-const dayOfGregorian = (toUnix: number) =>
-  Number(new Date(toUnix * 1000).toISOString().slice(0, 10).replaceAll('-', ''))
+/** Unix seconds, both days included. */
+interface Days {
+  from: number
+  to: number
+}
+
+const dayOf = (unixSeconds: number) =>
+  Number(new Date(unixSeconds * 1000).toISOString().slice(0, 10).replaceAll('-', ''))
 
 const auditId = /^\d{6}-[0-9a-f]+$/
 
@@ -38,6 +54,7 @@ export const createServiceAudit = (tools: {
   const { store, settings, quantities, tell } = tools
   const { records, clock } = store
   const entries = createAuditStore(store)
+  const services = createServicesStore(store)
 
   const accountName = async (id: string) => (await records.find(id, accountKind, id))?.doc.name ?? id
 
@@ -71,6 +88,11 @@ export const createServiceAudit = (tools: {
   const isKept = async ({ hidden }: AccountRecord) =>
     hidden.tree.length > 0 || (await settings.of('services')).should_save_master_audit_logs
 
+  const daysIn = (accountId: string, { from, to }: Days) => entries.days(accountId, dayOf(from), dayOf(to))
+
+  const countsNow = async (accountId: string) =>
+    together(await quantities.of(accountId), (await services.find(accountId))?.doc.manual ?? {})
+
   const entryId = () => `${monthOf(clock.now())}-${randomHex(13)}`
 
   return {
@@ -101,12 +123,31 @@ export const createServiceAudit = (tools: {
       return entry
     },
 
-    /** What moved on the days from one time to another, in Unix seconds: category or item -> day -> entry. */
-    async summary(accountId: string, fromUnix: number, toUnix: number) {
-      const days = await entries.days(accountId, dayOfGregorian(fromUnix), dayOfGregorian(toUnix))
-      return auditSummary(days, together(await quantities.of(accountId)))
+    /** Adds to a change set what counts that are set by hand mean for the day. */
+    setManual(set: ChangeSet, accountId: string, before: Quantities, after: Quantities, counts: Totals) {
+      const lastAt = clock.now()
+      for (const { category, item, manual, own, delta } of manualChanges(before, after, counts.account))
+        entries.setByHand(set, accountId, {
+          category,
+          item,
+          day: dayOf(lastAt / 1000),
+          addition: Math.max(0, delta),
+          removal: Math.max(0, -delta),
+          own,
+          below: counts.cascade[category]?.[item] ?? 0,
+          manual,
+          lastAt,
+        })
     },
 
-    newestFirst: daysNewestFirst,
+    /** What moved on the days of some time, by category. */
+    async summary(accountId: string, window: Days) {
+      return auditSummary(await daysIn(accountId, window), await countsNow(accountId))
+    },
+
+    /** The same of a category or an item. */
+    async summaryOfOne(accountId: string, window: Days, name: string) {
+      return daysNewestFirst(summaryOfOne(await daysIn(accountId, window), await countsNow(accountId), name))
+    },
   }
 }

@@ -1,7 +1,7 @@
 import { accountMember } from '../../../auth/policies.ts'
 import { answer, ListAnswer } from '../../../http/answer/answers.ts'
 import type { Listing } from '../../../http/answer/listing.ts'
-import { timeWindow } from '../../../http/answer/time-window.ts'
+import { openTimeWindow } from '../../../http/answer/time-window.ts'
 import { type Call, get, type Route } from '../../../http/route.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { gregorianMilliseconds, gregorianNow, unixOfGregorian } from '../../../lib/gregorian.ts'
@@ -18,7 +18,7 @@ const AuditRow = open({ id: must(anyText()), status: must(anyText()) })
 const AuditAnswer = open({ id: must(anyText()), status: must(anyText()), invoice: must(anyObject()) })
 
 // A year at most.
-const longestSummarySeconds = 366 * 86_400
+const boundSummarySeconds = 366 * 86_400
 const usualSummarySeconds = 31 * 86_400
 
 interface RouteTools {
@@ -53,26 +53,24 @@ const auditListing = (audit: ServiceAudit, accountId: string, window: TimeWindow
 })
 
 export const serviceAuditRoutes = ({ audit, settings, clock }: RouteTools): Route[] => {
-  /** `created_to` alone reaches back as far as it may; without any bound the last 31 days count. */
-  const summaryOf = async ({ account, query }: Pick<Call, 'account' | 'query'>) => {
-    const now = gregorianNow(clock)
-    const reach =
-      query.has('created_to') || query.has('created_from') ? longestSummarySeconds : usualSummarySeconds
-    const { from, to } = timeWindow(query, now, reach)
-    return audit.summary(account.id, unixOfGregorian(from), unixOfGregorian(to))
+  /** `created_to` alone reaches back a year; without any bound the last 31 days count. */
+  const daysOf = ({ query }: Pick<Call, 'query'>) => {
+    const reach = query.has('created_to') ? boundSummarySeconds : usualSummarySeconds
+    const { from, to } = openTimeWindow(query, gregorianNow(clock), reach)
+    return { from: unixOfGregorian(from), to: unixOfGregorian(to) }
   }
 
   const summaries = async (call: Pick<Call, 'account' | 'query'>) => {
-    const summary = await summaryOf(call)
+    const summary = await audit.summary(call.account.id, daysOf(call))
     return Object.keys(summary).length === 0 ? [] : [summary]
   }
 
   const summaryOfOne = async (
     call: Pick<Call<`${string}/{service_category}`>, 'account' | 'query' | 'path'>,
-  ) => audit.newestFirst((await summaryOf(call))[call.path.service_category] ?? {})
+  ) => audit.summaryOfOne(call.account.id, daysOf(call), call.path.service_category)
 
   const windowQuery = {
-    created_from: 'Gregorian seconds; at most a year before created_to',
+    created_from: 'Gregorian seconds, as long before created_to as you like',
     created_to: 'Gregorian seconds; now unless given',
   }
   const daysQuery = {
@@ -103,7 +101,9 @@ export const serviceAuditRoutes = ({ audit, settings, clock }: RouteTools): Rout
       list: true,
       run: async ({ account, query }) => {
         const { maximum_range: range } = await settings.of('crossbar')
-        return new ListAnswer(auditListing(audit, account.id, timeWindow(query, gregorianNow(clock), range)))
+        return new ListAnswer(
+          auditListing(audit, account.id, openTimeWindow(query, gregorianNow(clock), range)),
+        )
       },
     }),
     get(`${base}/audit/{audit_id}`, {
@@ -113,7 +113,7 @@ export const serviceAuditRoutes = ({ audit, settings, clock }: RouteTools): Rout
       answers: AuditAnswer,
       run: async ({ path }) => answer({ data: whole(await audit.get(path.account_id, path.audit_id)) }),
     }),
-    get(`${base}/audit/summary`, { summary: 'Read what moved, by category or item and day', ...summing }),
+    get(`${base}/audit/summary`, { summary: 'Read what moved, by category and day', ...summing }),
     get(`${base}/audit/summary/{service_category}`, {
       summary: 'Read what moved in a category or of an item, the newest day first',
       ...summingOne,

@@ -78,6 +78,8 @@ export interface QuantityDay {
   removal: number
   own: number
   below: number
+  /** Set by hand instead of the account's own count. */
+  manual: number | undefined
   /** Unix milliseconds. */
   lastAt: number
 }
@@ -98,10 +100,13 @@ const dayText = (day: number) => {
   return `${digits.slice(0, 4)}-${digits.slice(4, 6)}-${digits.slice(6)}`
 }
 
-const entryOf = ({ addition, removal, own, below, lastAt }: QuantityDay): SummaryEntry => ({
+const countOf = ({ own, below, manual = own }: Pick<QuantityDay, 'own' | 'below' | 'manual'>): number =>
+  manual + below
+
+const entryOf = ({ addition, removal, lastAt, ...counts }: QuantityDay): SummaryEntry => ({
   addition,
   removal,
-  quantity: own + below,
+  quantity: countOf(counts),
   last_timestamp: gregorianOfUnix(lastAt / 1000),
   sum_quantity: false,
 })
@@ -111,9 +116,9 @@ const byItem = (days: readonly QuantityDay[]) => Map.groupBy(days, ({ item }) =>
 /** How many of an item there were at the end of a day. */
 const quantityAt = (days: readonly QuantityDay[], day: number, now: number) => {
   const last = days.findLast((one) => one.day <= day)
-  if (last) return last.own + last.below
+  if (last) return countOf(last)
   const next = days[0]
-  return next ? next.own + next.below - next.addition + next.removal : now
+  return next ? countOf(next) - next.addition + next.removal : now
 }
 
 /** A category's day: all its items together, those that did not move that day included. */
@@ -134,15 +139,22 @@ const categoryDays = (days: readonly QuantityDay[], now: Readonly<Record<string,
   return summary
 }
 
-/** Category or item -> day -> what moved. `now` is what the account and those below it have at the moment. */
-export const auditSummary = (days: readonly QuantityDay[], now: Quantities): Record<string, DaySummary> => {
-  const summary: Record<string, DaySummary> = {}
-  for (const [category, moved] of Map.groupBy(days, (one) => one.category)) {
-    for (const [item, itemDays] of byItem(moved))
-      summary[item] = Object.fromEntries(itemDays.map((one) => [dayText(one.day), entryOf(one)]))
-    summary[category] = categoryDays(moved, now[category] ?? {})
-  }
-  return summary
+/** Category -> day -> what moved. `now` is what the account and those below it have at the moment. */
+export const auditSummary = (days: readonly QuantityDay[], now: Quantities): Record<string, DaySummary> =>
+  Object.fromEntries(
+    [...Map.groupBy(days, (one) => one.category)].map(([category, moved]) => [
+      category,
+      categoryDays(moved, now[category] ?? {}),
+    ]),
+  )
+
+/** Day -> what moved of the category of a name, else of an item of that name. */
+export const summaryOfOne = (days: readonly QuantityDay[], now: Quantities, name: string): DaySummary => {
+  const ofCategory = days.filter(({ category }) => category === name)
+  if (ofCategory.length > 0) return categoryDays(ofCategory, now[name] ?? {})
+  const ofItem = days.filter(({ item }) => item === name)
+  const same = ofItem.filter(({ category }) => category === ofItem[0]?.category)
+  return Object.fromEntries(same.map((one) => [dayText(one.day), entryOf(one)]))
 }
 
 /** The days of one category or item, the newest first. */
@@ -151,14 +163,35 @@ export const daysNewestFirst = (summary: DaySummary) =>
     .sort(([a], [b]) => (a < b ? 1 : -1))
     .map(([day, entry]) => ({ [day]: entry }))
 
-/** Sums of own counts and those below, category -> item -> count. */
-export const together = ({ account, cascade }: { account: Quantities; cascade: Quantities }): Quantities => {
-  const sum: Quantities = {}
-  for (const part of [account, cascade])
-    for (const [category, items] of Object.entries(part)) {
-      const sums = { ...sum[category] }
-      for (const [item, count] of Object.entries(items)) sums[item] = (sums[item] ?? 0) + count
-      sum[category] = sums
-    }
-  return sum
+/** Sums of own counts (or those set by hand instead) and those below, category -> item -> count. */
+export const together = (
+  { account, cascade }: { account: Quantities; cascade: Quantities },
+  manual: Quantities,
+): Quantities => {
+  const categories = new Set([account, cascade, manual].flatMap(Object.keys))
+  return Object.fromEntries(
+    [...categories].map((category) => {
+      const sums = { ...account[category], ...manual[category] }
+      for (const [item, count] of Object.entries(cascade[category] ?? {}))
+        sums[item] = (sums[item] ?? 0) + count
+      return [category, sums]
+    }),
+  )
+}
+
+/** Counts that are set by hand, or are not any more, with what the account's own counts are. */
+export const manualChanges = (before: Quantities, after: Quantities, own: Quantities) => {
+  const leaves = [before, after].flatMap((manual) =>
+    Object.entries(manual).flatMap(([category, items]) =>
+      Object.keys(items).map((item) => ({ category, item })),
+    ),
+  )
+  const unique = [...new Map(leaves.map((leaf) => [JSON.stringify(leaf), leaf])).values()]
+  return unique.flatMap(({ category, item }) => {
+    const [had, has] = [before[category]?.[item], after[category]?.[item]]
+    const count = own[category]?.[item] ?? 0
+    return had === has
+      ? []
+      : [{ category, item, manual: has, own: count, delta: (has ?? count) - (had ?? count) }]
+  })
 }

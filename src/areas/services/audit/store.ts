@@ -48,6 +48,7 @@ const dayColumns = shape({
   removal: integer(),
   own: integer(),
   below: integer(),
+  manual: optional(integer()),
   lastAt: integer(),
 })
 
@@ -66,9 +67,19 @@ const days = table('quantity_days', {
   removal: integer(),
   own: integer(),
   below: integer(),
+  manual: optional(integer()),
   lastAt: integer(),
 })
 const putDay = days.upsert('accountId', 'category', 'item', 'day')
+
+const setByHand = `INSERT INTO quantity_days
+    (account_id, category, item, day, addition, removal, own, below, manual, last_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+  ON CONFLICT (account_id, category, item, day) DO UPDATE SET
+    addition = quantity_days.addition + excluded.addition,
+    removal = quantity_days.removal + excluded.removal,
+    manual = excluded.manual,
+    last_at = excluded.last_at`
 
 export const createAuditStore = ({ all }: Store) => ({
   /** Adds an entry to a change set. */
@@ -129,6 +140,13 @@ export const createAuditStore = ({ all }: Store) => ({
   putDay(set: ChangeSet, accountId: string, day: QuantityDay) {
     const id = `${day.day}/${day.category}/${day.item}`
     set.add(putDay({ accountId, ...day })).record({ accountId, kind: 'service_audit', id, action: 'created' })
+  },
+
+  /** Adds to a day that a count was set by hand. */
+  setByHand(set: ChangeSet, accountId: string, day: QuantityDay) {
+    const { category, item, day: number, addition, removal, own, below, manual, lastAt } = day
+    const counts = [addition, removal, own, below, manual ?? null]
+    set.run(setByHand, [accountId, category, item, number, ...counts, lastAt])
   },
 
   removeDay(set: ChangeSet, accountId: string, { category, item, day }: QuantityDay) {

@@ -80,8 +80,10 @@ const addTotals = `INSERT INTO quantities (account_id, category, item, own, belo
     DO UPDATE SET own = quantities.own + excluded.own, below = quantities.below + excluded.below`
 
 const noteDay = `INSERT INTO quantity_days
-    (account_id, category, item, day, addition, removal, own, below, last_at)
-  SELECT account_id, category, item, CAST($4 AS INTEGER), CAST($5 AS BIGINT), CAST($6 AS BIGINT), own, below, CAST($7 AS BIGINT)
+    (account_id, category, item, day, addition, removal, own, below, manual, last_at)
+  SELECT account_id, category, item, CAST($4 AS INTEGER), CAST($5 AS BIGINT), CAST($6 AS BIGINT), own, below,
+      (SELECT d.manual FROM quantity_days d WHERE d.account_id = $1 AND d.category = $2 AND d.item = $3 AND d.day < $4
+        ORDER BY d.day DESC LIMIT 1), CAST($7 AS BIGINT)
     FROM quantities WHERE account_id = $1 AND category = $2 AND item = $3
   ON CONFLICT (account_id, category, item, day) DO UPDATE SET
     addition = quantity_days.addition + excluded.addition,
