@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { request as ask, type IncomingMessage } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
@@ -18,6 +18,22 @@ import { useWorld } from './support/world.ts'
 
 const committed = new URL('../openapi.json', import.meta.url)
 const page = new URL('../docs/reference/operations.md', import.meta.url)
+
+/** The names that the libraries of TypeScript declare, for JavaScript and for browsers. */
+const globalNames = new Set(
+  globSync('node_modules/@typescript/*/lib/lib*.d.ts', { cwd: new URL('..', import.meta.url) }).flatMap(
+    (path) => {
+      const declarations = readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
+      const found = declarations.matchAll(
+        /^(?:declare )?(?:var|interface|type|function|class|namespace|const) (\w+)/gm,
+      )
+      return [...found].map(([, name]) => name)
+    },
+  ),
+)
+
+/** The names that generated clients declare for themselves. */
+const namesOfGenerators = new Set(['Client', 'ClientOptions', 'Config', 'Options'])
 
 const referencesIn = (value: unknown): string[] => {
   if (value === null || typeof value !== 'object') return []
@@ -99,6 +115,25 @@ describe('the OpenAPI document', () => {
     }
   })
 
+  it('has schema names that no global of JavaScript, TypeScript or the DOM has and no generator numbers', () => {
+    const names = Object.keys(document.components.schemas ?? {})
+    expect([...globalNames]).toEqual(expect.arrayContaining(['Event', 'Audio', 'Promise']))
+    expect(names.filter((name) => globalNames.has(name) || namesOfGenerators.has(name))).toEqual([])
+    expect(names.filter((name) => /\d$/.test(name))).toEqual(['E911'])
+    expect(new Set(names.map((name) => name.toLowerCase())).size).toBe(names.length)
+  })
+
+  it('has items on every array', () => {
+    const withoutItems = (node: unknown, place: string): string[] => {
+      if (node === null || typeof node !== 'object') return []
+      const { type, items } = node as { type?: unknown; items?: unknown }
+      const own = [type].flat().includes('array') && items === undefined ? [place] : []
+      const inner = Object.entries(node).filter(([key]) => key !== 'example')
+      return [...own, ...inner.flatMap(([key, value]) => withoutItems(value, `${place}/${key}`))]
+    }
+    expect(withoutItems(document, '#')).toEqual([])
+  })
+
   it('names operations as a person would, each once', () => {
     const names = operations.map(({ operation }) => operation.operationId)
     for (const name of names) expect(name).toMatch(/^[a-z]+([A-Z][a-z]*)*$/)
@@ -144,7 +179,9 @@ describe('the OpenAPI document', () => {
   })
 
   it('says where it is served, under which license, and by which credentials', () => {
-    expect(document.servers).toEqual([{ url: '/' }])
+    expect(document.servers).toEqual([
+      { url: 'http://127.0.0.1:8000', description: 'A server on this machine with default settings' },
+    ])
     expect(document.info.license.name).toBe('Apache-2.0')
     expect(document.info.description).not.toBe('')
     const wanted = [document, ...operations.map(({ operation }) => operation)]

@@ -174,16 +174,19 @@ export const Invoice = open({
   bookkeeper: must(anyObject()),
 })
 
-export const Summary = open({
-  plans: must(anyObject()),
-  overrides: must(anyObject()),
-  invoices: must(list(Invoice)),
-  quantities: must(anyObject()),
-  reseller: must(anyObject()),
-  ratedeck: must(anyObject()),
-  applications: must(keyed(Application)),
-  limits: must(anyObject()),
-  im: must(MessagePrices),
-  billing_cycle: must(anyObject()),
-  status: must(anyObject()),
-})
+export const Summary = open(
+  {
+    plans: must(anyObject()),
+    overrides: must(anyObject()),
+    invoices: must(list(Invoice)),
+    quantities: must(anyObject()),
+    reseller: must(anyObject()),
+    ratedeck: must(anyObject()),
+    applications: must(keyed(Application)),
+    limits: must(anyObject()),
+    im: must(MessagePrices),
+    billing_cycle: must(anyObject()),
+    status: must(anyObject()),
+  },
+  { title: 'Services summary' },
+)

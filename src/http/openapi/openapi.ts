@@ -21,17 +21,27 @@ const pascal = (title: string) =>
     .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
     .join('')
 
+/** Names that JavaScript, the DOM or generated clients define, and the names that the document uses instead. */
+const replacedNames: Readonly<Record<string, string>> = {
+  Audio: 'AudioCodecs',
+  Event: 'FeedEvent',
+  Notification: 'NotificationSettings',
+  Options: 'TrunkServerOptions',
+}
+
 const isObjectSchema = (schema: Json) => isObject(schema.properties)
 
 // Repeating less than this costs no more than referring to it.
 const worthSharing = 250
 
-/** How often each large object schema stands in the routes, by its text. */
-const countShapes = (schemas: readonly TSchema[]) => {
+/** The number of occurrences of each large object schema, by its text, and the names that titles reserve. */
+const surveyOf = (schemas: readonly TSchema[]) => {
   const counts = new Map<string, number>()
+  const titles = new Set<string>()
   const count = (schema: unknown) => {
     if (Array.isArray(schema)) return schema.forEach(count)
     if (!isObject(schema)) return
+    if (typeof schema.title === 'string') titles.add(pascal(schema.title))
     if (isObjectSchema(schema)) {
       const shape = JSON.stringify(schema)
       if (shape.length >= worthSharing) counts.set(shape, (counts.get(shape) ?? 0) + 1)
@@ -39,67 +49,76 @@ const countShapes = (schemas: readonly TSchema[]) => {
     Object.values(schema).forEach(count)
   }
   schemas.forEach(count)
-  return counts
+  return { counts, titles }
 }
 
-/** Schemas with a title, and large ones that repeat, stand once under `components` and are referred to. */
+/** The schema that contains a schema, and the property there. */
+interface Position {
+  holder: string
+  key: string
+}
+
+/** Schemas with a title, and large ones that repeat, are stored once under `components` and referred to. */
 const createComponents = (schemas: readonly TSchema[]) => {
-  const counts = countShapes(schemas)
+  const { counts, titles } = surveyOf(schemas)
   const names = new Map<string, string>()
   const taken = new Map<string, Json>()
 
-  const freshName = (wish: string) => {
-    const name = pascal(wish)
-    const isTaken = (candidate: string) => taken.has(candidate) || candidate in envelopes
-    if (!isTaken(name)) return name
-    let number = 2
-    while (isTaken(`${name}${number}`)) number += 1
-    return `${name}${number}`
+  const isTaken = (name: string) => taken.has(name) || name in envelopes
+
+  /** The title, or the property, with the schema that contains it in front if another shape has the name. */
+  const freshName = (title: unknown, { holder, key }: Position) => {
+    const wishes =
+      typeof title === 'string'
+        ? [pascal(title)]
+        : [key, `${holder} ${key}`].map(pascal).filter((name) => !titles.has(name))
+    const name = wishes.map((wish) => replacedNames[wish] ?? wish).find((wish) => !isTaken(wish))
+    if (name === undefined)
+      throw new Error(`Two schemas are named ${wishes}. Give one of them another title.`)
+    return name
   }
 
-  const inline = (schema: unknown, place: string): unknown => {
-    if (Array.isArray(schema)) return schema.map((inner) => refer(inner, place))
-    return isObject(schema) ? inlineObject(schema, place) : schema
+  const inline = (schema: unknown, at: Position): unknown => {
+    if (Array.isArray(schema)) return schema.map((inner) => refer(inner, at))
+    return isObject(schema) ? inlineObject(schema, at) : schema
   }
 
-  // What a schema does not name is let through: it says so, for readers who take silence for a no.
-  const inlineObject = (schema: Json, place: string): Json => ({
+  const mayBeArray = ({ type }: Json) => type === 'array' || (Array.isArray(type) && type.includes('array'))
+
+  // Generators need `additionalProperties` and `items` even where the schema allows anything.
+  const inlineObject = (schema: Json, at: Position): Json => ({
     ...mapValues(schema, (inner, key) =>
       key === 'properties' && isObject(inner)
-        ? mapValues(inner, (property, name) => refer(property, name))
-        : refer(inner, place),
+        ? mapValues(inner, (property, name) => refer(property, { ...at, key: name }))
+        : refer(inner, at),
     ),
     ...(isObjectSchema(schema) && schema.additionalProperties === undefined
       ? { additionalProperties: true }
       : {}),
+    ...(mayBeArray(schema) && schema.items === undefined ? { items: {} } : {}),
   })
 
-  const nameOf = (schema: Json, shape: string, place: string) => {
-    if (typeof schema.title === 'string') return schema.title
-    return (counts.get(shape) ?? 0) > 1 ? place : undefined
-  }
+  const refer = (schema: unknown, at: Position): unknown =>
+    isObject(schema) ? referObject(schema, at) : inline(schema, at)
 
-  const refer = (schema: unknown, place: string): unknown =>
-    isObject(schema) ? referObject(schema, place) : inline(schema, place)
-
-  const referObject = (schema: Json, place: string): Json => {
-    if (!isObjectSchema(schema) && typeof schema.title !== 'string') return inlineObject(schema, place)
+  const referObject = (schema: Json, at: Position): Json => {
+    const { title } = schema
+    if (!isObjectSchema(schema) && typeof title !== 'string') return inlineObject(schema, at)
     const shape = JSON.stringify(schema)
-    const wish = nameOf(schema, shape, place)
-    if (wish === undefined) return inlineObject(schema, place)
+    if (typeof title !== 'string' && (counts.get(shape) ?? 0) < 2) return inlineObject(schema, at)
     const known = names.get(shape)
-    const name = known ?? freshName(wish)
+    const name = known ?? freshName(title, at)
     if (known === undefined) {
       names.set(shape, name)
       taken.set(name, {})
-      taken.set(name, inlineObject(schema, place))
+      taken.set(name, inlineObject(schema, { ...at, holder: name }))
     }
     return { $ref: `#/components/schemas/${name}` }
   }
 
   return {
     /** The schema as it stands at a place of the document; an untitled one that is shared is named after the place. */
-    refer: (schema: TSchema, place: string) => referObject({ ...schema }, place),
+    refer: (schema: TSchema, place: string) => referObject({ ...schema }, { holder: '', key: place }),
     all: () => Object.fromEntries([...taken].sort(([a], [b]) => (a < b ? -1 : 1))),
   }
 }
@@ -153,7 +172,7 @@ const envelopes = {
     required: [...everEnveloped, 'error', 'message'],
     properties: {
       status: { const: 'error' },
-      data: { type: ['object', 'array'], description: 'What is wrong' },
+      data: { type: ['object', 'array'], items: {}, description: 'What is wrong' },
       ...envelopeFields,
       error: text('The status'),
       message: text('The kind of failure'),
@@ -450,7 +469,10 @@ const openApiOf = ({ routes, failures: catalogue, version }: Described): Json =>
       description,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: '/' }],
+    // Absolute, because tools such as Postman load the document from a file.
+    servers: [
+      { url: 'http://127.0.0.1:8000', description: 'A server on this machine with default settings' },
+    ],
     security: anyCredential,
     tags,
     paths,
