@@ -1,7 +1,6 @@
 import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
 import { request as requestSecurely, Agent as SecureAgent } from 'node:https'
-import { text } from 'node:stream/consumers'
-import { parseStrictly } from './repeated-keys.ts'
+import { buffer } from 'node:stream/consumers'
 
 /** The parsed envelope of an answer. */
 export interface Envelope {
@@ -28,7 +27,8 @@ export interface Answer {
   request: { method: string; path: string }
   status: number
   headers: IncomingHttpHeaders
-  /** The body as it came. */
+  bytes: Buffer
+  /** The body as text. */
   text: string
   /** The envelope; of an answer that is no JSON, an empty one. */
   body: Envelope
@@ -58,12 +58,14 @@ const emptyEnvelope = {} as Envelope
 const isJson = (headers: IncomingHttpHeaders) => headers['content-type']?.startsWith('application/json')
 
 const readAnswer = async ({ method, path }: RawRequest, response: IncomingMessage): Promise<Answer> => {
-  const body = await text(response)
-  const envelope = body !== '' && isJson(response.headers) ? (parseStrictly(body) as Envelope) : emptyEnvelope
+  const bytes = await buffer(response)
+  const body = bytes.toString()
+  const envelope = body !== '' && isJson(response.headers) ? (JSON.parse(body) as Envelope) : emptyEnvelope
   return {
     request: { method, path },
     status: response.statusCode ?? 0,
     headers: response.headers,
+    bytes,
     text: body,
     body: envelope,
     data: envelope.data,

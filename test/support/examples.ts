@@ -1,10 +1,12 @@
 // What was asked and answered while a test walked through all operations, as the document of the API shows it.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
 import type { Example } from '../../src/http/openapi/examples.ts'
 import { operationNames } from '../../src/http/openapi/operation-names.ts'
 import { tagOf } from '../../src/http/openapi/tags.ts'
 import type { Route } from '../../src/http/route.ts'
-import type { Answer, RequestOptions } from './client.ts'
+import { isObject } from '../../src/lib/json.ts'
+import type { Answer, Envelope, RequestOptions } from './client.ts'
 import { nameOf } from './route-samples.ts'
 
 /** More rows of a list say no more. */
@@ -17,11 +19,15 @@ const token = 'header.claims.signature'
 /** Facts of one run or one machine, by the key under which they stand. */
 const settled: Readonly<Record<string, unknown>> = {
   auth_token: token,
+  attestationObject: 'YXR0ZXN0YXRpb24',
   challenge: 'Y2hhbGxlbmdl',
+  clientDataJSON: 'Y2xpZW50IGRhdGE',
+  code: '1234',
   duration_ms: 12,
   node: 'crosspoint@host',
   public_key_pem: '-----BEGIN PUBLIC KEY-----\n...\n-----END PUBLIC KEY-----\n',
   runtime: 'node v24.0.0',
+  signature: 'c2lnbmF0dXJl',
   tokens: { consumed: 1, remaining: 99 },
   uptime_seconds: 86_400,
   used_memory: 150_000_000,
@@ -33,12 +39,13 @@ const looks: readonly (readonly [RegExp, string])[] = [
   [/[\w-]{8,}\.[\w-]{16,}\.[\w-]{16,}/g, token],
   [/\bcpk_[\w-]+/g, 'cpk_key'],
   [/\b[0-9a-f]{6}(?=\.master\.localhost)/g, 'a1b2c3'],
+  [new RegExp(`\\bcrosspoint@${hostname()}$`, 'g'), 'crosspoint@host'],
   [/127\.0\.0\.1:\d+/g, '127.0.0.1:8000'],
   [/(?<=secret=)[A-Z2-7]+/g, 'SECRET'],
 ]
 
 const hex = /[0-9a-f]{16,}/g
-const randomText = /^(?=.*[A-Z])(?=.*[a-z])(?=.*\d)[\w-]{40,}$/
+const randomText = /^(?=.*[A-Z])(?=.*[a-z])[\w-]{40,}$/
 
 /** Ids become small numbers of their length: the same one the same, however random they were. */
 const createNumbering = () => {
@@ -68,27 +75,71 @@ const settle = (value: unknown, numbered: Numbering): unknown => {
   return Object.fromEntries(
     Object.entries(still).map(([key, inner]) => [
       settledText(key, numbered),
-      key in settled ? settled[key] : settle(inner, numbered),
+      // A code of an email is text, a code of a failure is a number.
+      key in settled && typeof settled[key] === typeof inner ? settled[key] : settle(inner, numbered),
     ]),
   )
 }
 
-const isShown = (value: unknown) => value !== undefined && JSON.stringify(value).length <= mostCharacters
+const isShown = (value: unknown) => JSON.stringify(value).length <= mostCharacters
 
 interface Asked {
   data: unknown
   options: RequestOptions
 }
 
-/** What is shown of a request that was granted: of both sides, what is JSON. */
-export const exampleOf = ({ data, options }: Asked, { headers, body }: Answer): Example => {
+const typeOf = (header: string | string[] | undefined) => String(header ?? '').split(';')[0] as string
+
+const isText = (type: string) => /^text\/|[/+-](?:ndjson|xml)$/.test(type)
+
+// A PNG begins with its signature and size, the rest may be random.
+const mostBytes = 24
+
+/** A file as text, or the beginning of a binary file in base64. */
+const fileText = (type: string, bytes: Uint8Array, numbered: Numbering) =>
+  isText(type)
+    ? settledText(Buffer.from(bytes).toString(), numbered)
+    : Buffer.from(bytes.subarray(0, mostBytes)).toString('base64')
+
+const requestOf = ({ data, options }: Asked, numbered: Numbering): Example => {
+  const { body, headers, envelope } = options
+  if (body === undefined)
+    return data === undefined ? {} : { request: settle({ data, ...envelope }, numbered) }
+  const requestType = typeOf(headers?.['content-type'])
+  return { request: fileText(requestType, Buffer.from(body), numbered), requestType }
+}
+
+const firstEntries = (value: unknown): unknown =>
+  isObject(value)
+    ? Object.fromEntries(
+        Object.entries(value)
+          .slice(0, rowsShown)
+          .map(([key, inner]) => [key, firstEntries(inner)]),
+      )
+    : value
+
+/** A large response is shown with the first entries of each object. */
+const shortened = (answer: Envelope): Envelope =>
+  isShown(answer) ? answer : { ...answer, data: firstEntries(answer.data) }
+
+const answerOf = ({ headers, body, bytes }: Answer, numbered: Numbering): Example => {
+  const answerType = typeOf(headers['content-type'])
+  if (answerType !== 'application/json') return { answer: fileText(answerType, bytes, numbered), answerType }
+  const answer = settle(body, numbered) as Envelope
+  if (answer.page_size !== undefined && Array.isArray(answer.data)) answer.page_size = answer.data.length
+  return { answer: shortened(answer) }
+}
+
+/** What the document shows of an executed request. */
+export const exampleOf = (asked: Asked, answer: Answer): Example => {
   const numbered = createNumbering()
-  const sent = data === undefined || options.body ? undefined : { data, ...options.envelope }
-  const request = settle(sent, numbered)
-  const isJson = headers['content-type']?.startsWith('application/json')
-  const answer = isJson ? (settle(body, numbered) as { data: unknown; page_size?: number }) : undefined
-  if (answer?.page_size !== undefined && Array.isArray(answer.data)) answer.page_size = answer.data.length
-  return { ...(isShown(request) ? { request } : {}), ...(isShown(answer) ? { answer } : {}) }
+  const example = {
+    ...requestOf(asked, numbered),
+    ...answerOf(answer, numbered),
+    ...(answer.status < 400 ? {} : { refusal: answer.status }),
+  }
+  if (!isShown(example)) throw new Error(`The example of ${answer.request.path} is too long.`)
+  return example
 }
 
 const folder = new URL('../../src/http/openapi/examples/', import.meta.url)

@@ -1,14 +1,13 @@
 // Examples of operations that ask for more than one request: for the document of the API.
-import { expect } from 'vitest'
 import type { Example } from '../../src/http/openapi/examples.ts'
-import type { Route } from '../../src/http/route.ts'
-import type { Json } from '../../src/lib/json.ts'
-import type { Client } from './client.ts'
-import { exampleOf } from './examples.ts'
-import { nameOf, type PathIds, pathWith, requestFor } from './route-samples.ts'
+import { createRecorder, onAccount } from './example-recorder.ts'
+import { recordCalls } from './examples-of-calls.ts'
+import { recordJobs } from './examples-of-jobs.ts'
+import { recordMoney } from './examples-of-money.ts'
+import { recordRefusals } from './examples-of-refusals.ts'
+import { recordSignIns } from './examples-of-sign-in.ts'
+import { sampleApps } from './route-samples.ts'
 import type { World } from './world.ts'
-
-const onAccount = '/v2/accounts/{account_id}'
 
 const listing = { query: { category: 'number_management', action: 'list' } }
 const plan = { name: 'Small office', plan: { devices: { sip_device: { rate: 5 } } } }
@@ -21,16 +20,8 @@ const booking = {
 /** Adds what a server answers to requests that follow each other. No task may be at work. */
 export const addFurtherExamples = async (world: World, examples: Map<string, Example>) => {
   const { operator, ross, acme, reseller } = world
-  const routes = new Map<string, Route>(world.server.routes.map((route) => [nameOf(route), route]))
-
-  const ask = async (by: Client, name: string, ids: PathIds, sample: { data?: Json; query?: Json } = {}) => {
-    const route = routes.get(name) as Route
-    const asked = requestFor(route, { [name]: sample as { data?: Json; query?: Record<string, string> } })
-    const answer = await by.request(route.method, pathWith(route, ids), asked.data, asked.options)
-    expect(answer.status, `${name}: ${answer.text}`).toBeLessThan(300)
-    examples.set(name, exampleOf(asked, answer))
-    return answer
-  }
+  const recorder = createRecorder(world, examples)
+  const { record: ask } = recorder
 
   const plans = async () => {
     const made = await ask(
@@ -42,6 +33,7 @@ export const addFurtherExamples = async (world: World, examples: Map<string, Exa
     const ids = { account_id: reseller.id, service_plan_id: made.data.id }
     const one = `${onAccount}/service_plans/{service_plan_id}`
     await ask(ross, `GET ${one}`, ids)
+    await ask(ross, `GET ${one}/audit`, ids)
     await ask(ross, `POST ${one}`, ids, { data: { ...plan, name: 'Office' } })
     await ask(ross, `PATCH ${one}`, ids, { data: { description: 'Up to ten phones' } })
     const assigned = { account_id: acme.id, plan_id: made.data.id }
@@ -73,6 +65,7 @@ export const addFurtherExamples = async (world: World, examples: Map<string, Exa
     const entry = { ...ids, source: booking.source.service, entry_id: data.id }
     await ask(ross, `GET ${onAccount}/ledgers/{source}`, entry)
     await ask(ross, `GET ${onAccount}/ledgers/{source}/{entry_id}`, entry)
+    await ask(ross, `GET ${onAccount}/ledgers/{source}/{entry_id}/audit`, entry)
     await ask(ross, `GET ${onAccount}/ledgers/summary/{month}`, { ...ids, month: '202601' })
   }
 
@@ -90,6 +83,10 @@ export const addFurtherExamples = async (world: World, examples: Map<string, Exa
     await ask(world.ada, `POST ${path}`, ids, { data: some })
     await ask(world.ada, `GET ${path}`, ids)
     await ask(world.ada, `GET ${onAccount}/apps_store`, ids)
+    // A screenshot that the settings contain; one on another host is a redirection.
+    const withScreenshot = { ...sampleApps['sample-app'], screenshots: [sampleApps['sample-app'].icon] }
+    await world.configure('apps_store', { apps: { 'sample-app': withScreenshot } })
+    await ask(world.ada, `GET ${path}/screenshot/{index}`, { ...ids, index: '0' })
     await ask(world.ada, `DELETE ${path}`, ids)
   }
 
@@ -100,4 +97,6 @@ export const addFurtherExamples = async (world: World, examples: Map<string, Exa
   await ledgers()
   await brand()
   await apps()
+  for (const recordMore of [recordRefusals, recordSignIns, recordJobs, recordMoney, recordCalls])
+    await recordMore(world, recorder)
 }

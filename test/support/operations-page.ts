@@ -18,7 +18,7 @@ export interface Operation {
   summary: string
   description: string
   parameters?: Parameter[]
-  requestBody?: { content: Record<string, MediaType> }
+  requestBody?: { required: boolean; content: Record<string, MediaType> }
   responses: Record<string, { $ref?: string; description?: string; content?: Record<string, MediaType> }>
   security?: Record<string, unknown>[]
 }
@@ -46,9 +46,9 @@ Every operation of the API by its name, which [\`openapi.json\`](../../openapi.j
 function. Made from the routes, like that document: do not edit. Names follow a rule; what it would call badly stands in
 [operation-names.ts](../../src/http/openapi/operation-names.ts).
 
-To see what a change does to the API, read the diff of this page, and that of \`openapi.json\` for shapes. The examples in it are what a
-server answered to \`test/permissions.test.ts\`, a line an operation in [examples](../../src/http/openapi/examples), with ids numbered, times
-standing still and lists cut to two rows; operations that only refuse there, or answer with files, have none.
+To see what a change does to the API, read the diff of this page, and that of \`openapi.json\` for shapes. Every operation has an example: a
+request that \`test/permissions.test.ts\` executed, and the response, a line an operation in [examples](../../src/http/openapi/examples). Ids are
+numbered, times are fixed, lists are cut to two rows, and binary files to 24 bytes in base64. Operations that always refuse show the refusal.
 \`UPDATE_EXPECTED=1\` writes everything anew: first with \`test/permissions.test.ts\`, then with \`test/openapi.test.ts\`.
 
 \`A\` stands for \`/v2/accounts/{account_id}\`. The columns at the end say who may call, and which statuses may come.

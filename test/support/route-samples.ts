@@ -57,7 +57,7 @@ export const pathWith = (route: Route, ids: PathIds) =>
 
 export const nameOf = ({ method, path }: Route) => `${method} ${path}`
 
-interface Sample {
+export interface Sample {
   data?: Json
   envelope?: Json
   query?: Record<string, string>

@@ -1,9 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** What was asked of an operation, and answered: JSON bodies. */
+/** A request that a test executed, and the response. Bodies of images and other binary files are in base64. */
 export interface Example {
   request?: unknown
+  /** Media type of the request. Absent: JSON. */
+  requestType?: string
   answer?: unknown
+  /** Media type of the response. Absent: JSON. */
+  answerType?: string
+  /** Status of the response, if the operation never succeeds. */
+  refusal?: number
 }
 
 const folder = new URL('examples/', import.meta.url)

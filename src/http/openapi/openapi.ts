@@ -287,9 +287,12 @@ const statusesOf = (catalogue: Catalogue): Statuses =>
 const kindsByStatus = (statuses: Statuses) =>
   Map.groupBy(statuses.keys(), (kind) => statuses.get(kind) ?? unexpected.status)
 
-const jsonContent = (schema: Json, example?: unknown) => ({
-  'application/json': { schema, ...(example === undefined ? {} : { example }) },
+const mediaType = (schema: Json, example?: unknown) => ({
+  schema,
+  ...(example === undefined ? {} : { example }),
 })
+
+const jsonContent = (schema: Json, example?: unknown) => ({ 'application/json': mediaType(schema, example) })
 
 /** The failures that a route may answer with because of what it takes. */
 const failuresOf = ({ method, path, spec }: Route): FailureKind[] => {
@@ -319,11 +322,22 @@ const failureStatuses = (route: Route, statuses: Statuses) => [
   ...new Set(failuresOf(route).map((kind) => statuses.get(kind) ?? unexpected.status)),
 ]
 
-const failures = (route: Route, statuses: Statuses) =>
+const failureResponse = (status: number, kinds: readonly string[] = [], example?: unknown) => {
+  const $ref = `#/components/schemas/${status === 400 ? 'ValidationFailure' : 'Failure'}`
+  const description = kinds.map((kind) => kind.replaceAll('_', ' ')).join(', ')
+  return { description, content: jsonContent({ $ref }, example) }
+}
+
+const failures = (route: Route, statuses: Statuses, { refusal, answer }: Example) =>
   Object.fromEntries(
     failureStatuses(route, statuses)
       .sort()
-      .map((status) => [status, { $ref: `#/components/responses/Failure${status}` }]),
+      .map((status) => [
+        status,
+        status === refusal
+          ? failureResponse(status, kindsByStatus(statuses).get(status), answer)
+          : { $ref: `#/components/responses/Failure${status}` },
+      ]),
   )
 
 const failureSchemas = new Map([
@@ -336,11 +350,7 @@ const failureResponses = (routes: readonly Route[], statuses: Statuses) => {
   const told = new Set(routes.flatMap((route) => failureStatuses(route, statuses)))
   const responses = [...kindsByStatus(statuses)]
     .filter(([status]) => told.has(status))
-    .map(([status, kinds]) => {
-      const schema = `#/components/schemas/${failureSchemas.get(status) ?? 'Failure'}`
-      const description = kinds.map((kind) => kind.replaceAll('_', ' ')).join(', ')
-      return [`Failure${status}`, { description, content: jsonContent({ $ref: schema }) }]
-    })
+    .map(([status, kinds]) => [`Failure${status}`, failureResponse(status, kinds)])
   return Object.fromEntries(responses)
 }
 
@@ -356,11 +366,14 @@ const answerSchema = ({ path, spec }: Route, components: Components) => {
   }
 }
 
-const success = (route: Route, components: Components, { answer }: Example) => {
+const success = (route: Route, components: Components, { answer, answerType, refusal }: Example) => {
   const { spec, method } = route
-  const content: Json = jsonContent(answerSchema(route, components), answer)
-  if (spec.list) content['text/csv'] = { schema: { type: 'string' } }
-  for (const type of spec.produces ?? []) content[type] = { schema: binary }
+  const example = refusal === undefined ? answer : undefined
+  const exampleOf = (type: string) => (type === answerType ? example : undefined)
+  const json = answerType === undefined ? example : undefined
+  const content: Json = jsonContent(answerSchema(route, components), json)
+  if (spec.list) content['text/csv'] = mediaType({ type: 'string' }, exampleOf('text/csv'))
+  for (const type of spec.produces ?? []) content[type] = mediaType(binary, exampleOf(type))
   return { [spec.status ?? (method === 'PUT' ? 201 : 200)]: { description: 'Success', content } }
 }
 
@@ -371,17 +384,18 @@ const bodySchema = ({ method, path }: Route, body: TSchema, components: Componen
   return { type: 'object', description: 'Fields to change; null removes one', 'x-merged-into': shape }
 }
 
-const requestBody = (route: Route, components: Components, { request }: Example) => {
+const requestBody = (route: Route, components: Components, { request, requestType }: Example) => {
   const { method, spec } = route
   if (method === 'GET' || (!spec.body && !spec.uploads && !spec.streams)) return {}
   const content: Json = {}
   if (spec.body) {
     const data = bodySchema(route, spec.body, components)
     const schema = { type: 'object', required: ['data'], properties: { data } }
-    Object.assign(content, jsonContent(schema, request))
+    Object.assign(content, jsonContent(schema, requestType === undefined ? request : undefined))
     if (method === 'PATCH') content[patchType] = { schema: data }
   }
-  for (const type of [...(spec.uploads ?? []), ...(spec.streams ?? [])]) content[type] = { schema: binary }
+  for (const type of [...(spec.uploads ?? []), ...(spec.streams ?? [])])
+    content[type] = mediaType(binary, type === requestType ? request : undefined)
   return { requestBody: { required: method !== 'DELETE', content } }
 }
 
@@ -424,7 +438,7 @@ const operation = (route: Route, { components, statuses, names, examples }: Tool
     ...(spec.allow.needsToken ? {} : { security: [] }),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...requestBody(route, components, example),
-    responses: { ...success(route, components, example), ...failures(route, statuses) },
+    responses: { ...success(route, components, example), ...failures(route, statuses, example) },
   }
 }
 
