@@ -322,8 +322,13 @@ const failureStatuses = (route: Route, statuses: Statuses) => [
   ...new Set(failuresOf(route).map((kind) => statuses.get(kind) ?? unexpected.status)),
 ]
 
+const failureSchemas = new Map([
+  [400, 'ValidationFailure'],
+  [402, 'PaymentFailure'],
+])
+
 const failureResponse = (status: number, kinds: readonly string[] = [], example?: unknown) => {
-  const $ref = `#/components/schemas/${status === 400 ? 'ValidationFailure' : 'Failure'}`
+  const $ref = `#/components/schemas/${failureSchemas.get(status) ?? 'Failure'}`
   const description = kinds.map((kind) => kind.replaceAll('_', ' ')).join(', ')
   return { description, content: jsonContent({ $ref }, example) }
 }
@@ -339,11 +344,6 @@ const failures = (route: Route, statuses: Statuses, { refusal, answer }: Example
           : { $ref: `#/components/responses/Failure${status}` },
       ]),
   )
-
-const failureSchemas = new Map([
-  [400, 'ValidationFailure'],
-  [402, 'PaymentFailure'],
-])
 
 /** What routes refer to: a refusal that comes before a route is found belongs to none. */
 const failureResponses = (routes: readonly Route[], statuses: Statuses) => {
