@@ -1,8 +1,10 @@
 import type { Failure } from '../../lib/failure.ts'
 import { type ChangeSet, conflict } from '../../storage/change-set.ts'
 import { createCollection } from '../../storage/collection.ts'
+import { forgetRows } from '../../storage/forgetting.ts'
 import { requireRecord, type StoredRecord } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
+import { integer, type RowOf, table, text } from '../../storage/table.ts'
 import { adoptingInto } from '../adoption.ts'
 import { assignmentClaim } from './plans/store.ts'
 import type { ChargedItem, PriceSpan } from './pricing/proration.ts'
@@ -98,6 +100,41 @@ export const createTurnStore = ({ all }: Store) => ({
       isLost: (error: unknown) => error !== undefined && error === lost,
     }
   },
+})
+
+const quotes = table('charge_quotes', {
+  accountId: text(),
+  caller: text(),
+  request: text(),
+  quoteId: text(),
+  today: integer(),
+  monthly: integer(),
+  at: integer(),
+})
+const putQuote = quotes.upsert('accountId', 'caller', 'request')
+
+type QuoteRow = RowOf<typeof quotes>
+
+/** The last quote of each request that was asked for consent. */
+export const createQuoteStore = ({ all, writeUnrecorded }: Store) => ({
+  async find({ accountId, caller, request }: Pick<QuoteRow, 'accountId' | 'caller' | 'request'>) {
+    const sql = `SELECT ${quotes.columns} FROM charge_quotes WHERE account_id = $1 AND caller = $2 AND request = $3`
+    return quotes.first(await all(sql, [accountId, caller, request]))
+  },
+
+  put: (row: QuoteRow) => writeUnrecorded([putQuote(row)]),
+
+  forgetBefore: (unixMilliseconds: number, signal: AbortSignal) =>
+    forgetRows(
+      { all, writeUnrecorded },
+      {
+        table: 'charge_quotes',
+        key: ['account_id', 'caller', 'request'],
+        where: 'at < $1',
+        params: [unixMilliseconds],
+      },
+      signal,
+    ),
 })
 
 interface ChargedRow {
