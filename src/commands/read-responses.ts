@@ -20,7 +20,9 @@ export const createResponses = (routes: readonly Route[], { records }: Pick<Stor
 
   const accountOf = (id: string) => records.find(id, accountKind, id) as Promise<AccountRecord | undefined>
 
-  const operator = async (): Promise<Actor> => {
+  let known: Promise<Actor> | undefined
+
+  const findOperator = async (): Promise<Actor> => {
     const holder = await records.claimant(masterClaim)
     const account = holder && (await accountOf(holder.id))
     if (!account) throw new Error('The store has no master account')
@@ -35,7 +37,8 @@ export const createResponses = (routes: readonly Route[], { records }: Pick<Stor
   }
 
   const callTo = async (path: string, variables: Readonly<Record<string, string>>): Promise<Call> => {
-    const actor = await operator()
+    known ??= findOperator()
+    const actor = await known
     const account = await accountOf(variables.account_id ?? '')
     if (!account) throw new Failure('bad_identifier', { cause: variables.account_id })
     return {

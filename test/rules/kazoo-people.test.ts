@@ -262,7 +262,7 @@ describe('a device', () => {
       name: 'Phone 1',
       enabled: false,
       sip: { password: 'sip-secret' },
-      kazoo_import: { rejected: { 'sip.username': 'pHONE' } },
+      kazoo_import: { rejected: { mac_address: '001122334455', 'sip.username': 'pHONE' } },
     })
     expect(codes(all.get(younger.id))).toEqual([
       'mac_address_taken mac_address',

@@ -45,42 +45,64 @@ const isAbout =
 const explains = (path: string, findings: Found) =>
   path === 'enabled' ? findings : findings.filter(isAbout(path))
 
+/** The oldest numbers have no type. */
+const typeOf = ({ pvt_type: type = 'number' }: Json) => String(type)
+
 const withWhy = (why: string | undefined) => (why ? { why } : {})
+
+interface Place {
+  database: string
+  id: string
+}
 
 /** Compares the documents of accounts with the responses of the API. */
 export const createSourceComparison = ({ run, respond }: Tools) => {
+  let latest: { accountId: string; realms: readonly string[] } | undefined
+
+  /** The realms of an account here and there: its records do not repeat them. */
+  const realmsOf = async ({ plan, source }: Facts, accountId: string) => {
+    if (latest?.accountId === accountId) return latest.realms
+    const own = await source.document(accountDatabase(accountId), accountId)
+    const realms = [plan.accounts.get(accountId)?.realm, memberOf(JSON.parse(own?.text ?? '{}'), 'realm')]
+    latest = { accountId, realms: realms.map((realm) => String(realm).toLowerCase()) }
+    return latest.realms
+  }
+
+  /** What the import has reported, or that it has never met the document. */
+  const reportOf = async (type: string, { database, id }: Place) => {
+    const known = await run.known(database, [id])
+    // What was decided about accounts among each other is reported where their copies are.
+    const copies = type === 'account' ? await run.findingsOf(copiesDatabase, id) : []
+    return {
+      since: known.has(id) ? undefined : 'it came after the import',
+      findings: [...(await run.findingsOf(database, id)), ...copies],
+    }
+  }
+
   const compareOne = async (
     facts: Facts,
     accountId: string,
-    { database, id, fields }: { database: string; id: string; fields: Json },
+    { fields, ...place }: Place & { fields: Json },
   ): Promise<ComparedDocument | undefined> => {
-    const type = String(fields.pvt_type ?? 'number')
+    const [type, id] = [typeOf(fields), place.id]
     const kind = Object.hasOwn(comparedKinds, type) ? comparedKinds[type] : undefined
     if (!kind || isTrue(fields.pvt_deleted) || isTrue(fields._deleted)) return undefined
     const response = await respond(`/v2/accounts/${accountId}${kind.path(encodeURIComponent(id))}`)
-    // What was decided about accounts among each other is reported where their copies are.
-    const findings = [
-      ...(await run.findingsOf(database, id)),
-      ...(type === 'account' ? await run.findingsOf(copiesDatabase, id) : []),
-    ]
-    const isKnown = (await run.known(database, [id])).has(id)
-    const [since] = isKnown ? [] : ['it came after the import']
-    if (!response)
-      return { accountId, type, id, differences: [], isMissing: true, ...withWhy(since ?? codesOf(findings)) }
-    const { modified } = response.metadata
-    const changed = typeof modified === 'number' ? changedSince(timesOf(fields).modified, modified) : since
-    const account = facts.plan.accounts.get(accountId)
-    const own = await facts.source.document(accountDatabase(accountId), accountId)
-    const realms = [account?.realm, memberOf(own?.fields ?? JSON.parse(own?.text ?? '{}'), 'realm')]
+    const compared = { accountId, type, id, isMissing: !response, differences: [] }
+    if (!response) {
+      const { since, findings } = await reportOf(type, place)
+      return { ...compared, ...withWhy(since ?? codesOf(findings)) }
+    }
     const differences = keyDifferences(publicKeys(fields, kind), response.data, {
-      realms: realms.map((realm) => String(realm).toLowerCase()),
+      realms: type === 'number' ? [] : await realmsOf(facts, accountId),
       rejected: rejectedIn(response.data),
     })
+    if (differences.length === 0) return compared
+    const { modified } = response.metadata
+    const { since, findings } = await reportOf(type, place)
+    const changed = typeof modified === 'number' ? changedSince(timesOf(fields).modified, modified) : since
     return {
-      accountId,
-      type,
-      id,
-      isMissing: false,
+      ...compared,
       differences: differences.map((one) => ({
         ...one,
         ...withWhy(changed ?? codesOf(explains(one.path, findings))),
@@ -107,7 +129,7 @@ export const createSourceComparison = ({ run, respond }: Tools) => {
     /** Each document of an account's own database that is to become a record. */
     ofAccount: (facts: Facts, accountId: string) =>
       compareAll(facts, accountDatabase(accountId), ({ fields }) =>
-        fields.pvt_type === 'number' ? undefined : accountId,
+        typeOf(fields) === 'number' ? undefined : accountId,
       ),
 
     /** Each phone number that one of these accounts has. */
@@ -115,7 +137,7 @@ export const createSourceComparison = ({ run, respond }: Tools) => {
       for (const database of databasesOf(facts, 'numbers'))
         yield* compareAll(facts, database, ({ fields }) => {
           const owner = String(fields.pvt_assigned_to)
-          const isNumber = (fields.pvt_type ?? 'number') === 'number' && !isGone(fields)
+          const isNumber = typeOf(fields) === 'number' && !isGone(fields)
           return isNumber && accountIds.has(owner) ? owner : undefined
         })
     },

@@ -68,7 +68,8 @@ const withMac =
     if (isMac && hold('mac_address', mac)) return step
     const told = { field: 'mac_address', old: String(mac).slice(0, 64) }
     const code = isMac ? 'mac_address_taken' : 'mac_address_invalid'
-    return plus(step, others, finding(document, 'needs_hand', code, told))
+    const rejected = { ...step.rejected, mac_address: mac }
+    return plus({ ...step, rejected }, others, finding(document, 'needs_hand', code, told))
   }
 
 const realmIn = (sip: Json) => {
