@@ -13,6 +13,7 @@ import type { Soon } from '../lib/soon.ts'
 import { beginTrace, type Recorder, type Trace } from '../lib/trace.ts'
 import type { SettingsOf } from '../settings/documents.ts'
 import type { Settings } from '../settings/settings.ts'
+import type { Warning } from '../settings/unknown-keys.ts'
 import type { CommittedChange, KeyClaim } from '../storage/idempotency.ts'
 import type { Store } from '../storage/store.ts'
 import type { KeptPages } from './answer/kept-pages.ts'
@@ -140,6 +141,8 @@ export class Exchange {
   tokens: { consumed: number; remaining: number } | undefined
   accepts = 'application/json'
   listPlan: ListPlan | undefined
+  /** Keys of its data that nothing reads. */
+  warnings: readonly Warning[] = []
   /** Held while a request with an Idempotency-Key is carried out. */
   claim: KeyClaim | undefined
   /** What an earlier try of the request committed before it died. */

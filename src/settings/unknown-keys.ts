@@ -1,10 +1,14 @@
 import { isObject, type Json } from '../lib/json.ts'
 
 interface Shape {
+  type?: string | string[]
   properties?: Record<string, Shape>
   patternProperties?: Record<string, Shape>
   additionalProperties?: Shape | boolean
+  items?: Shape
+  anyOf?: Shape[]
   'x-names'?: 'keys' | 'data'
+  'x-own-fields'?: true
 }
 
 /** A key that nothing here follows, where it stands: dots within keys are written `%2E`. */
@@ -14,7 +18,12 @@ export interface Warning {
 }
 
 const mostWarnings = 100
-const message = 'Nothing in this server follows this key: it is kept as it was given'
+const message = 'Nothing in this server reads this key'
+
+/** What may be said of a value: one of these shapes fits. */
+type Shapes = readonly Shape[]
+
+const alternativesOf = (shape: Shape): Shapes => shape.anyOf?.flatMap(alternativesOf) ?? [shape]
 
 const shapeOfKey = (shape: Shape, key: string): Shape | undefined => {
   const own = shape.properties ?? {}
@@ -25,25 +34,61 @@ const shapeOfKey = (shape: Shape, key: string): Shape | undefined => {
   return isObject(shape.additionalProperties) ? shape.additionalProperties : undefined
 }
 
+const shapesOfKey = (shapes: Shapes, key: string): Shapes =>
+  shapes.flatMap((shape) => shapeOfKey(shape, key) ?? []).flatMap(alternativesOf)
+
 /** Free objects have none. */
 const hasKeys = ({ properties, patternProperties, additionalProperties }: Shape) =>
   properties !== undefined || patternProperties !== undefined || isObject(additionalProperties)
 
-const unknownIn = (shape: Shape, values: Json, place: readonly string[]): string[][] =>
+const isFree = (shape: Shape) => [shape.type].flat().includes('object') && !hasKeys(shape)
+
+/** `answered`: how the value is returned. A key that only stands there is computed by the server. */
+type Question = { shapes: Shapes; answered: Shapes; path: readonly string[] }
+
+const unknownIn = (values: Json, { shapes, answered, path }: Question): string[][] =>
   Object.entries(values).flatMap(([key, value]) => {
-    const path = [...place, key]
-    const inner = shapeOfKey(shape, key)
-    const names = isObject(value) ? shape['x-names'] : undefined
-    if (!inner && names === undefined) return [path]
-    if (!inner) return names === 'keys' ? unknownIn(shape, value as Json, path) : []
-    return hasKeys(inner) && isObject(value) ? unknownIn(inner, value, path) : []
+    const here = [...path, key]
+    const inner = shapesOfKey(shapes, key)
+    const returned = shapesOfKey(answered, key)
+    if (inner.length > 0) return unknownBelow(value, { shapes: inner, answered: returned, path: here })
+    const names = shapes.map((shape) => shape['x-names']).find((kind) => kind !== undefined)
+    if (isObject(value) && names !== undefined)
+      return names === 'keys' ? unknownIn(value, { shapes, answered, path: here }) : []
+    const isReturned = answered.some(({ properties = {} }) => Object.hasOwn(properties, key))
+    const isExpected = value === null || isReturned || shapes.some((shape) => shape['x-own-fields'])
+    return isExpected ? [] : [here]
   })
 
+const itemsOf = (shapes: Shapes) =>
+  shapes.flatMap(({ items }) => (items ? alternativesOf(items) : [])).filter((shape) => !isFree(shape))
+
+const unknownBelow = (value: unknown, { shapes, answered, path }: Question): string[][] => {
+  if (Array.isArray(value)) {
+    const inner = { shapes: itemsOf(shapes), answered: itemsOf(answered) }
+    if (!inner.shapes.some((shape) => hasKeys(shape) || shape.items)) return []
+    return value.flatMap((one, index) => unknownBelow(one, { ...inner, path: [...path, `${index}`] }))
+  }
+  if (!isObject(value) || shapes.some(isFree) || !shapes.some(hasKeys)) return []
+  return unknownIn(value, { shapes, answered, path })
+}
+
+const told = (paths: readonly string[][]): Warning[] =>
+  paths.slice(0, mostWarnings).map((path) => ({
+    path: path.map((key) => key.slice(0, 200).replaceAll('.', '%2E')).join('.'),
+    message,
+  }))
+
 /** The keys of values that their schema does not know: nobody reads them. */
-export const warningsOf = (shape: object, values: Json, place: readonly string[] = []): Warning[] =>
-  unknownIn(shape as Shape, values, place)
-    .slice(0, mostWarnings)
-    .map((path) => ({
-      path: path.map((key) => key.slice(0, 200).replaceAll('.', '%2E')).join('.'),
-      message,
-    }))
+export const warningsOf = (shape: object, values: Json, path: readonly string[] = []): Warning[] =>
+  told(unknownBelow(values, { shapes: alternativesOf(shape as Shape), answered: [], path }))
+
+/** The same for the data of a request, which may echo what the server has computed. */
+export const requestWarnings = (body: object, answers: object, data: Json): Warning[] =>
+  told(
+    unknownBelow(data, {
+      shapes: alternativesOf(body as Shape),
+      answered: alternativesOf(answers as Shape),
+      path: [],
+    }),
+  )

@@ -62,7 +62,7 @@ describeAnyEngine('configs of accounts', (engine) => {
     const warnings = [
       {
         path: 'colour',
-        message: 'Nothing in this server follows this key: it is kept as it was given',
+        message: 'Nothing in this server reads this key',
       },
     ]
     const path = pathOf(world.acme, 'auth.password')

@@ -35,7 +35,13 @@ describeAnyEngine('users', (engine) => {
     })
     const { id } = answer.data
     const now = gregorianNow(world.clock)
-    expect(answer.body.metadata).toEqual({ id, created: now, modified: now, is_password_expired: false })
+    expect(answer.body.metadata).toEqual({
+      id,
+      created: now,
+      modified: now,
+      is_password_expired: false,
+      warnings: [{ path: 'shoe', message: 'Nothing in this server reads this key' }],
+    })
     expect(answer.headers.location).toBe(`${users()}/${id}`)
     expect(await world.ada.get(`${users()}/${id}`)).toSucceedWith(answer.data)
   })

@@ -13,6 +13,7 @@ import {
   multiline,
   must,
   open,
+  ownFields,
   text,
   typed,
 } from '../../lib/schema.ts'
@@ -149,6 +150,7 @@ const lists = {
 export const PhoneNumber = open(
   { ...fields, ...lists },
   {
+    ...ownFields,
     title: 'Phone number',
     description: 'Public fields of a phone number. Other fields are kept as they are given',
   },
@@ -233,5 +235,5 @@ export const NumberCollection = open(
     ...fields,
     ...lists,
   },
-  { title: 'Collection of phone numbers' },
+  { ...ownFields, title: 'Collection of phone numbers' },
 )

@@ -5,7 +5,7 @@ import { describeError } from '../../lib/log.ts'
 import type { Exchange } from '../exchange.ts'
 import { routeOf } from '../judge/router.ts'
 import { outlastsAnswer } from '../wire/refused-body.ts'
-import { Answer, FileAnswer, ListAnswer, RowsAnswer, StreamAnswer } from './answers.ts'
+import { Answer, FileAnswer, ListAnswer, RawJson, RowsAnswer, StreamAnswer } from './answers.ts'
 import { type EnvelopeParts, envelopeOf, envelopeTail } from './envelope.ts'
 import { failureAnswer, unexpected } from './failures.ts'
 import { tellRefusal } from './happenings.ts'
@@ -59,6 +59,15 @@ async function* largeAnswer(exchange: Exchange, { data, ...rest }: EnvelopeParts
   yield print(envelopeTail(rest)) + (wantsPretty(exchange) ? '\n' : '')
 }
 
+type Metadata = Answer['fields']['metadata']
+
+/** Keys of the request that nothing reads are reported next to what the route reports. */
+const withWarnings = (metadata: Metadata, { warnings }: Exchange): Metadata => {
+  if (warnings.length === 0 || metadata instanceof RawJson) return metadata
+  const own = Array.isArray(metadata?.warnings) ? metadata.warnings : []
+  return { ...metadata, warnings: [...own, ...warnings] }
+}
+
 const isStreamable = ({ method, claim }: Exchange, { status = 200 }: Answer['fields']) =>
   method === 'GET' && status === 200 && !claim
 
@@ -69,7 +78,8 @@ const sendAnswer = (exchange: Exchange, { fields }: Answer) => {
   const wire: Headers = { ...headers, ...(created ? location(exchange, created) : {}) }
   if (etag) wire.etag = etag
   if (isUnchanged(exchange, etag)) return sendEmpty(exchange, 304, wire)
-  const parts: EnvelopeParts = { ...common(exchange, 'success'), data, metadata, revision }
+  const told = withWarnings(metadata, exchange)
+  const parts: EnvelopeParts = { ...common(exchange, 'success'), data, metadata: told, revision }
   if (authToken !== undefined && !exchange.route?.spec.tellsOnce)
     throw new Error(`${exchange.path} answers with a token and does not say so`)
   if (authToken !== undefined) parts.authToken = authToken

@@ -6,6 +6,7 @@ import { withKeptUrls, withoutEmptySecrets } from '../../lib/secrets.ts'
 import type { Soon } from '../../lib/soon.ts'
 import type { SettingsOf } from '../../settings/documents.ts'
 import type { Settings } from '../../settings/settings.ts'
+import { requestWarnings, type Warning } from '../../settings/unknown-keys.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Call, Route } from '../route.ts'
 import { createValidation, type Manner, type Validation } from './validation.ts'
@@ -93,9 +94,24 @@ const judgeBy = async (schema: TSchema, exchange: Exchange, route: Route, call: 
   throw invalid(joinProblems(aboutOthers(further, problems), problems))
 }
 
+// The server sets the id; the mark of consoles is stored with every record.
+const expectedKeys = new Set(['id', mark])
+
+/** What is reported of the keys that were sent and that neither schema nor response knows. */
+const warningsAbout = (schema: TSchema, exchange: Exchange, route: Route): Warning[] => {
+  const { data } = exchange.body
+  const written = isObject(data) ? writtenIn(data, route) : undefined
+  if (!isObject(written)) return []
+  const own = Object.fromEntries(Object.entries(written).filter(([key]) => !expectedKeys.has(key)))
+  return requestWarnings(schema, route.spec.answers, own)
+}
+
 /** Holds the body against the route's schema and rules; all problems come in one 400. */
 export const judgeData = (exchange: Exchange, route: Route, call: Call): Soon<unknown> => {
   const { body, judgesItself } = route.spec
-  if (body && !judgesItself) return judgeBy(body, exchange, route, call)
+  if (body && !judgesItself) {
+    exchange.warnings = warningsAbout(body, exchange, route)
+    return judgeBy(body, exchange, route, call)
+  }
   return exchange.body.data === undefined ? {} : proposed(exchange, route, undefined)
 }
