@@ -75,6 +75,11 @@ export const multiline = { [multilineKey]: true } as const
 
 export const isMultiline = (schema: object) => multilineKey in schema
 
+export const formerKey = 'x-former'
+
+/** Values of older versions of Kazoo, and what they are called today. The server stores today's value. */
+export const former = (values: Readonly<Record<string, unknown>>) => ({ [formerKey]: values })
+
 /** Marks an object whose further fields are the client's own: they are stored and returned without a warning. */
 export const ownFields = { 'x-own-fields': true } as const
 
