@@ -1,6 +1,7 @@
 import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
 import { request as requestSecurely, Agent as SecureAgent } from 'node:https'
 import { buffer } from 'node:stream/consumers'
+import { parseStrictly } from './repeated-keys.ts'
 
 /** The parsed envelope of an answer. */
 export interface Envelope {
@@ -60,7 +61,7 @@ const isJson = (headers: IncomingHttpHeaders) => headers['content-type']?.starts
 const readAnswer = async ({ method, path }: RawRequest, response: IncomingMessage): Promise<Answer> => {
   const bytes = await buffer(response)
   const body = bytes.toString()
-  const envelope = body !== '' && isJson(response.headers) ? (JSON.parse(body) as Envelope) : emptyEnvelope
+  const envelope = body !== '' && isJson(response.headers) ? (parseStrictly(body) as Envelope) : emptyEnvelope
   return {
     request: { method, path },
     status: response.statusCode ?? 0,
