@@ -93,10 +93,7 @@ const firstDefined = <T>(items: readonly T[], pick: (item: T) => unknown) => {
 }
 
 /** What a text stands for where something else is wanted, if anything. */
-const castOf = (
-  { keyword, data, params, propertyName, parentSchema = {} }: ErrorObject,
-  manner: Manner,
-) => {
+const castOf = ({ keyword, data, params, propertyName, parentSchema = {} }: ErrorObject, manner: Manner) => {
   if (typeof data !== 'string' || data.length > 40 || propertyName !== undefined) return undefined
   const current = memberOf(parentSchema, formerKey, data)
   if (current !== undefined || manner === 'strict') return current
