@@ -22,7 +22,7 @@ export const createAfterwards = (log: Log): Afterwards => {
       await work()
     } catch (error) {
       // What a request causes beside its answer is left out while nobody else may write.
-      if (error instanceof Failure && error.is('import_under_way')) return
+      if (error instanceof Failure && (error.is('import_under_way') || error.is('store_moved'))) return
       log.write('error', `${name} failed`, { error: describeError(error) })
     }
   }

@@ -67,6 +67,7 @@ export interface FrameFailures {
   datastore_unreachable: Record<never, never>
   datastore_full: Record<never, never>
   import_under_way: Record<never, never>
+  store_moved: Record<never, never>
   lease_lost: Record<never, never>
   timeout: Record<never, never>
 }

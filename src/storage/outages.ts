@@ -2,6 +2,10 @@ import { Failure } from '../lib/failure.ts'
 
 // Why a store takes no writes, in words that may be told to anybody: those of a database name hosts and files.
 
+/** What triggers say that refuse every write to a store that was moved; PostgreSQL adds the code. */
+export const movedText = 'the store was moved'
+export const movedCode = 'XP001'
+
 /** No more is known. */
 export const noAnswer = 'it does not answer'
 

@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { failure } from '../lib/failure.ts'
 import type { Value } from './db.ts'
+import { movedCode } from './outages.ts'
 import type { Servers } from './postgres-servers.ts'
 import { createWatch, type Excuse, streamOf } from './postgres-watch.ts'
 
@@ -173,6 +174,7 @@ const isInTrouble = (code: string | undefined) => code !== undefined && /^5[38]/
 /** What an error is to whoever asked: one that another try may not meet, or a fault of the statement. */
 export const outageOf = (error: unknown): unknown => {
   if (!isServerError(error)) return failure('datastore_unreachable', {}, error)
+  if (error.code === movedCode) return failure('store_moved', {}, error)
   if (error.code === diskFull) return failure('datastore_full', {}, error)
   return isInTrouble(error.code) || isWorkerLost(error) ? failure('datastore_unreachable', {}, error) : error
 }

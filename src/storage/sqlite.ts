@@ -17,6 +17,7 @@ import {
   type Value,
   type Write,
 } from './db.ts'
+import { movedText } from './outages.ts'
 import { createPosting, placedText } from './posted-writes.ts'
 import { createForeignCommits, prepareCommits } from './sqlite-commits.ts'
 import { openDurable } from './sqlite-open.ts'
@@ -227,6 +228,7 @@ const isUnreachable = (message: string) =>
 /** What a writer's error is to whoever asked for the write. */
 const failureOf = (message: string) => {
   const reason = new Error(message)
+  if (message === movedText) return failure('store_moved', {}, reason)
   if (isFull(message)) return failure('datastore_full', {}, reason)
   return isUnreachable(message) ? failure('datastore_unreachable', {}, reason) : reason
 }

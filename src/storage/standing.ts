@@ -1,4 +1,4 @@
-import type { Run } from './upgrades.ts'
+import { movingUpgrade, type Run } from './upgrades.ts'
 
 /** Tables of the engines' own and of their tools are none of ours. */
 export interface StoreTables {
@@ -24,7 +24,9 @@ export const countsOf = async (run: Run, names: readonly string[]): Promise<Reco
   return counts
 }
 
-/** Whether a server has set the store up: it has declared its key. */
+/** Whether a server has set the store up, or a move has begun to: it has declared its key. */
 export const isSetUp = async (run: Run, { upgrade }: StoreTables): Promise<boolean> =>
-  upgrade !== undefined &&
-  (await run("SELECT id FROM records WHERE account_id = 'system' AND kind = 'server_key' LIMIT 1")).length > 0
+  upgrade === movingUpgrade ||
+  (upgrade !== undefined &&
+    (await run("SELECT id FROM records WHERE account_id = 'system' AND kind = 'server_key' LIMIT 1")).length >
+      0)

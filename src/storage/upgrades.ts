@@ -1,5 +1,6 @@
 import type { Clock } from '../lib/clock.ts'
 import type { Database, Engine, Row, Value } from './db.ts'
+import { Refusal } from './saved-store.ts'
 import { records } from './upgrades/0001-records.ts'
 import { accountSearch } from './upgrades/0002-account-search.ts'
 import { cdrs } from './upgrades/0003-cdrs.ts'
@@ -119,6 +120,9 @@ export const upgrades: readonly Upgrade[] = [
   manualDays,
 ]
 
+/** The number of the last upgrade of a store that `crosspoint move` has not filled yet. */
+export const movingUpgrade = 1_000_000
+
 const pairsOf = (parts: Readonly<Record<string, string>>) =>
   Object.entries(parts)
     .map(([key, value]) => `'${key}', ${value}`)
@@ -164,6 +168,10 @@ export const upgradeStorage = (db: Database, clock: Clock, list = upgrades) =>
     const [row] = await run('SELECT max(number) AS number FROM storage_upgrades')
     const reached = Number(row?.number ?? 0)
     const known = list.at(-1)?.number ?? 0
+    if (reached === movingUpgrade && known < reached)
+      throw new Refusal(
+        'this store is incomplete: run the same `crosspoint move` again, with the environment of the old store',
+      )
     if (reached > known) {
       throw new Error(
         `the store is at upgrade ${reached}, this version knows ${known}: run a newer Crosspoint`,

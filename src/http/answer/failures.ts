@@ -163,6 +163,11 @@ export const frameFailures: Renderers<FrameFailures> = {
     'import_under_way',
     'records are being taken over from another system: nothing else is written until that is finished',
   ),
+  store_moved: plain(
+    503,
+    'store_moved',
+    'the store is being moved or was moved: this server only reads. Retry at the server of the new store',
+  ),
   datastore_full: plain(507, 'datastore_full', 'the store has no room left: nothing was changed'),
   lease_lost: plain(503, 'lease_lost', 'another process took this work over'),
   timeout: plain(500, 'timeout', 'the request took too long'),

@@ -310,6 +310,7 @@ const failuresOf = ({ method, path, spec }: Route): FailureKind[] => {
       'unsupported_media_type',
       'datastore_full',
       'import_under_way',
+      'store_moved',
     )
   // Whatever moves what is counted may cost something.
   if (method !== 'GET' && path.includes('{account_id}'))

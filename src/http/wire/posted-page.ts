@@ -97,6 +97,7 @@ const statuses: Partial<Record<FailureKind, number>> = {
   request_timeout: 408,
   datastore_unreachable: 503,
   import_under_way: 503,
+  store_moved: 503,
   datastore_full: 507,
   datastore_conflict: 503,
   call_archive_unreachable: 503,
