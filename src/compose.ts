@@ -62,6 +62,7 @@ import { createSettings, settingsKind } from './settings/settings.ts'
 import { systemScope } from './storage/change-set.ts'
 import { cacheKey, type Database } from './storage/db.ts'
 import { workIn } from './storage/errand.ts'
+import { readMove } from './storage/moving/marks.ts'
 import { openPostgres } from './storage/postgres.ts'
 import { usualCacheBytes } from './storage/records.ts'
 import { sealOlder } from './storage/seal-older.ts'
@@ -223,6 +224,14 @@ const builtSite = fileURLToPath(new URL('../console/dist', import.meta.url))
 
 const ignoredPassword =
   'CROSSPOINT_ADMIN_PASSWORD is ignored: it is not the one of the first start, which made the admin. `crosspoint account admin --reset USERNAME` gives a new one'
+
+const moveWarning = async (store: Store) => {
+  const move = await readMove(store)
+  return (
+    move &&
+    `the store is being moved to ${move.to}, or was moved there: this server only reads. \`crosspoint move --cancel\` lets it write again`
+  )
+}
 
 export const openDatabase = ({ databaseUrl, databaseConnections, dataDir }: Config): Database => {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
@@ -436,9 +445,9 @@ const putTogether = async (
   for (const round of [...assembled.rounds, ...postRounds(post, queue)]) rounds.add(round)
   for (const round of retentionRounds(store, settings, shared)) rounds.add(round)
   rounds.add(queue.tidying(async () => (await settings.of('crossbar')).work_outcome_days))
-  rounds.hold(areas.importHold.isUnderWay)
-  const warning = first ? undefined : await areas.importHold.warning()
-  if (warning !== undefined) log.write('warn', warning)
+  rounds.hold(async () => (await areas.importHold.isUnderWay()) || (await readMove(store)) !== undefined)
+  const warnings = first ? [] : [await areas.importHold.warning(), await moveWarning(store)]
+  for (const warning of warnings) if (warning !== undefined) log.write('warn', warning)
   if (!timeOfDay && !first) {
     rounds.start(onlyNudgedRounds)
     followWork(db, rounds)

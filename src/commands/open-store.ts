@@ -4,6 +4,7 @@ import { createImportState } from '../areas/kazoo/hold/state.ts'
 import { createKeyring, readServerKey } from '../auth/keyring.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../lib/clock.ts'
+import type { Database } from '../storage/db.ts'
 import { openPostgres } from '../storage/postgres.ts'
 import { openSqlite } from '../storage/sqlite.ts'
 import { createStore, type Store } from '../storage/store.ts'
@@ -11,6 +12,7 @@ import { upgradeStorage } from '../storage/upgrades.ts'
 import { checkForMissingStore } from './missing-store.ts'
 
 interface OpenStore {
+  db: Database
   store: Store
   close(): Promise<void>
 }
@@ -35,7 +37,7 @@ export const openStore = async (config: Config, clock: Clock): Promise<OpenStore
     await store.fence()
     const warning = await createImportState(store).warning()
     if (warning !== undefined) process.stderr.write(`crosspoint: ${warning}\n`)
-    return { store, close: () => db.close() }
+    return { db, store, close: () => db.close() }
   } catch (error) {
     await db.close()
     throw error

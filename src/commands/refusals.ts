@@ -1,11 +1,14 @@
 import { ConfigError } from '../config/config.ts'
 import { codeOf, messageOf } from '../lib/error-facts.ts'
+import { isOutage } from '../lib/failure.ts'
+import { outageInWords } from '../storage/outages.ts'
 import { Refusal } from '../storage/saved-store.ts'
 import { status } from './statuses.ts'
 
 /** What a person can do something about; undefined of faults of the program. */
 export const reasonOf = (error: unknown): string | undefined => {
   if (error instanceof ConfigError) return `the settings are wrong:\n  ${error.mistakes.join('\n  ')}`
+  if (isOutage(error)) return `the store cannot be used: ${outageInWords(error)}`
   // No room, no rights, no server: those of the system and of databases have a code.
   return error instanceof Refusal || typeof codeOf(error) === 'string' ? messageOf(error) : undefined
 }

@@ -1,5 +1,5 @@
 // What keeps a store safe: copies of it, putting them back, looking whether all is sound.
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import type { Run } from './program.ts'
 
 const addBackup = (program: Command, run: Run) =>
@@ -53,8 +53,28 @@ const addVerify = (program: Command, run: Run) =>
     .addHelpText('after', '\nThe status is 0 when all is sound, else 1: what is not is named.')
     .action((options) => run(async () => (await import('./verify.ts')).verifyStore(options)))
 
+const addMove = (program: Command, run: Run) =>
+  program
+    .command('move')
+    .usage('--to URL | --cancel [--json]')
+    .summary('copy the store to the other engine')
+    .description(
+      'copies the store that the environment names, with its files, to an empty database or data directory, and compares both. From its beginning on the old store takes no writes: its servers only read. If it was interrupted, the same command resumes',
+    )
+    .addOption(
+      new Option(
+        '--to <URL>',
+        'postgres://... or sqlite:DIRECTORY, the data directory of the new store',
+      ).conflicts('cancel'),
+    )
+    .option('--cancel', 'let the old store take writes again; the new one stays as it is')
+    .option('--json', 'print {"to", "tables", "rows", "seconds", "sound", "faults"}')
+    .addHelpText('after', '\nThe status is 0 when the new store is complete and verified, else 1.')
+    .action((options) => run(async () => (await import('./move.ts')).move(options)))
+
 export const addSaved = (program: Command, run: Run) => {
   addBackup(program, run)
   addRestore(program, run)
   addVerify(program, run)
+  addMove(program, run)
 }

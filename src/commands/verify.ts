@@ -146,6 +146,10 @@ const perform = async ({ checks, leftOut }: Plan): Promise<Found> => {
   return found
 }
 
+/** Performs all checks on an open store. */
+export const checkStore = async (store: Store, config: Config): Promise<Found> =>
+  perform(await planOf(store, config))
+
 /** A store that does not even open is the worst of faults. */
 const unopened = (error: unknown): Found => ({
   checks: [],
@@ -159,7 +163,7 @@ const look = async (config: Config): Promise<Found> => {
     await requireThisVersion(config)
     const { store, close } = await openStore(config, systemClock)
     try {
-      return await perform(await planOf(store, config))
+      return await checkStore(store, config)
     } finally {
       await close()
     }

@@ -2,6 +2,7 @@
 // version writes. The new one is at an upgrade that no version knows, so that no server starts on it before it is complete.
 import type { Database, Engine, Row } from '../db.ts'
 import { movedCode, movedText } from '../outages.ts'
+import { isTransient } from '../postgres-link.ts'
 import { integer, json, shape, text } from '../table.ts'
 import { movingUpgrade, type Run, type Upgrade } from '../upgrades.ts'
 
@@ -86,12 +87,22 @@ const opening: Record<Engine, { list: string; drop(name: string): string }> = {
 export const beginMove = (db: Database, move: Move) =>
   db.exclusively((run) => writeMark(run, 'outgoing', move))
 
+const attempts = 10
+
 /** Has a store refuse every write to these tables. Returns when no write is in progress any longer. */
-export const closeStore = (db: Database, tables: readonly string[]) =>
-  db.exclusively(async (run) => {
-    const { before, of } = closing[db.engine]
-    for (const statement of [...before, ...tables.flatMap(of)]) await run(statement)
-  })
+export const closeStore = async (db: Database, tables: readonly string[]): Promise<void> => {
+  const { before, of } = closing[db.engine]
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await db.exclusively(async (run) => {
+        for (const statement of [...before, ...tables.flatMap(of)]) await run(statement)
+      })
+    } catch (error) {
+      // Servers lock the same tables in another order: PostgreSQL ends one of both.
+      if (!isTransient(error) || attempt === attempts) throw error
+    }
+  }
+}
 
 /** Lets a store take writes again. */
 export const reopenStore = (db: Database) =>

@@ -1,0 +1,94 @@
+import type { Config } from '../config/config.ts'
+import { configFromEnvironment } from '../config/env.ts'
+import { randomHex } from '../lib/ids.ts'
+import { beginMove, cancelMove, readMove } from '../storage/moving/marks.ts'
+import { Refusal } from '../storage/saved-store.ts'
+import { fill, type MoveFault } from './moving/fill.ts'
+import { closeOldStore, withOldStore } from './moving/old-store.ts'
+import { inspectTarget, nameOf, openSide, refuseCitus, requireSameKey, targetOf } from './moving/places.ts'
+import { tellingRefusals } from './refusals.ts'
+import { status } from './statuses.ts'
+
+interface MoveOptions {
+  to?: string
+  cancel?: boolean
+  json?: boolean
+}
+
+interface Result {
+  to: string
+  tables: number
+  rows: number
+  seconds: number
+  faults: MoveFault[]
+}
+
+const print = (text: string) => process.stdout.write(`${text}\n`)
+
+const counted = (count: number) => count.toLocaleString('en-US')
+
+const moveStore = async (config: Config, to: string): Promise<Result> => {
+  const began = performance.now()
+  const target = targetOf(config, to)
+  await refuseCitus(config)
+  return withOldStore(config, async (old) => {
+    const begun = await readMove(old.db)
+    const name = nameOf(target)
+    if (begun && begun.to !== name)
+      throw new Refusal(
+        `the store is being moved to ${begun.to}, or was moved there: complete that, or run \`crosspoint move --cancel\``,
+      )
+    requireSameKey(config, target)
+    if (await inspectTarget(target, begun)) return { to: name, tables: 0, rows: 0, seconds: 0, faults: [] }
+    const side = await openSide(config)
+    const tables = await side.tables().finally(side.close)
+    const names = tables.map((table) => table.name)
+    const move = begun ?? { id: randomHex(16), to: name }
+    if (!begun) await beginMove(old.db, move)
+    await closeOldStore(old, names)
+    const result = await fill({ config, target, move, tables: names })
+    return { to: name, seconds: Math.round((performance.now() - began) / 1000), ...result }
+  })
+}
+
+const textOf = ({ to, tables, rows, seconds }: Result, { databaseUrl, dataDir }: Config) =>
+  [
+    rows === 0
+      ? `The store was moved to ${to} before.`
+      : `Moved ${counted(rows)} rows of ${tables} tables to ${to} in ${counted(seconds)} s and verified them.`,
+    databaseUrl === undefined
+      ? 'Set CROSSPOINT_DATABASE_URL and restart the servers.'
+      : `Unset CROSSPOINT_DATABASE_URL, set CROSSPOINT_DATA_DIR to ${dataDir} and restart the server.`,
+    'The old store only reads. Remove it after a backup of the new one, or run `crosspoint move --cancel` to use it again.',
+  ].join('\n')
+
+const cancel = (config: Config) =>
+  withOldStore(config, async ({ db }) => {
+    const move = await readMove(db)
+    if (!move) throw new Refusal('no move of this store has begun')
+    await cancelMove(db)
+    return move
+  })
+
+/** Moves a store, or takes the beginning of a move back. Returns the status. */
+export const move = ({ to, cancel: isCanceled, json }: MoveOptions): Promise<number> =>
+  tellingRefusals(async () => {
+    const config = configFromEnvironment()
+    process.umask(0o077)
+    if (isCanceled) {
+      const canceled = await cancel(config)
+      print(json ? JSON.stringify({ to: canceled.to }) : 'The store takes writes again.')
+      return status.done
+    }
+    if (to === undefined) throw new Refusal('--to is missing: postgres://... or sqlite:DIRECTORY')
+    const result = await moveStore(config, to)
+    const { faults } = result
+    const isSound = faults.length === 0
+    if (json) print(JSON.stringify({ ...result, sound: isSound }))
+    else if (isSound) print(textOf(result, targetOf(config, to)))
+    else {
+      for (const { check, place, reason } of faults) print(`${check}: ${place}: ${reason}`)
+      print('The new store is not complete: remove it, run `crosspoint move --cancel`, and begin again.')
+    }
+    return isSound ? status.done : status.failed
+  })

@@ -1,0 +1,74 @@
+// The old store of a move: it takes no writes from the beginning on.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Config } from '../../config/config.ts'
+import { createOrder } from '../../events/order/store.ts'
+import { createLeases, type Leases } from '../../jobs/leases.ts'
+import { systemClock } from '../../lib/clock.ts'
+import type { Database } from '../../storage/db.ts'
+import { closeStore, hasUnorderedEntries, readRoundLeases, reopenStore } from '../../storage/moving/marks.ts'
+import { Refusal } from '../../storage/saved-store.ts'
+import type { Store } from '../../storage/store.ts'
+import { createCommandLog } from '../command-log.ts'
+import { openStore } from '../open-store.ts'
+import { requireKey } from './places.ts'
+
+interface OldStore {
+  store: Store
+  db: Database
+  leases: Leases
+}
+
+const orderPauseMs = 100
+
+/** Gives every entry of the audit log its place in the order: the engines sort those without one differently. */
+const orderEntries = async ({ store, leases }: OldStore) => {
+  const lease = await leases.take('feed')
+  // A server is doing it.
+  if (!lease) return sleep(orderPauseMs)
+  const order = createOrder(store)
+  while ((await order.placeNext(lease.guardStatement(), [])) > 0);
+  await lease.release()
+}
+
+const roundPauseMs = 200
+// What takes longer, such as a task, is interrupted and continues on the new store.
+const longestRoundMs = 30_000
+
+/** Waits until servers have completed the rounds in progress: mail that was sent is recorded as sent. */
+const awaitRounds = async ({ db, leases }: OldStore) => {
+  const end = performance.now() + longestRoundMs
+  let running = await readRoundLeases(db)
+  for (;;) {
+    const held = await Promise.all(running.map(({ name }) => leases.isHeld(name)))
+    const tokens = new Set((await readRoundLeases(db)).map(({ token }) => token))
+    running = running.filter(({ token }, index) => held[index] && tokens.has(token))
+    if (running.length === 0 || performance.now() > end) return
+    await sleep(roundPauseMs)
+  }
+}
+
+/** Has the old store take no writes from now on, also after this process has ended. */
+export const closeOldStore = async (old: OldStore, tables: readonly string[]) => {
+  await awaitRounds(old)
+  for (;;) {
+    await orderEntries(old)
+    await closeStore(old.db, tables)
+    if (!(await hasUnorderedEntries(old.db))) return
+    // They were written between the two.
+    await reopenStore(old.db)
+  }
+}
+
+/** Works on the store that the settings name while no other process moves it. */
+export const withOldStore = async <T>(config: Config, work: (old: OldStore) => Promise<T>): Promise<T> => {
+  requireKey(config.dataDir)
+  const { store, db, close } = await openStore(config, systemClock)
+  const leases = createLeases(store, systemClock, createCommandLog(config, 'warn'))
+  try {
+    if (!(await leases.take('move'))) throw new Refusal('another `crosspoint move` of this store is running')
+    return await work({ store, db, leases })
+  } finally {
+    await leases.stop()
+    await close()
+  }
+}

@@ -1,0 +1,72 @@
+// The old and the new store of a move, as settings name them.
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { readServerKey } from '../../auth/keyring.ts'
+import type { Config } from '../../config/config.ts'
+import { hostIn, mistakeInPostgresUrl } from '../../lib/postgres-url.ts'
+import { isDistributed } from '../../storage/distribution/commits.ts'
+import type { Move } from '../../storage/moving/marks.ts'
+import { openPostgresSide } from '../../storage/moving/postgres-side.ts'
+import { openSqliteSide } from '../../storage/moving/sqlite-side.ts'
+import type { StoreSide } from '../../storage/moving/tables.ts'
+import { connectTo } from '../../storage/postgres-dump.ts'
+import { Refusal } from '../../storage/saved-store.ts'
+
+const storeName = 'crosspoint.db'
+
+/** The settings of the new store. */
+export const targetOf = (config: Config, to: string): Config => {
+  if (to.startsWith('sqlite:') && to !== 'sqlite:')
+    return { ...config, databaseUrl: undefined, dataDir: resolve(to.slice('sqlite:'.length)) }
+  const mistake = mistakeInPostgresUrl(to)
+  if (mistake !== undefined) throw new Refusal(`--to ${mistake}, or with sqlite:DIRECTORY`)
+  return { ...config, databaseUrl: to }
+}
+
+const databaseIn = (url: string) => /^[^/]*\/\/[^/]*\/([^?#]*)/.exec(url)?.[1] ?? ''
+
+/** Without user and password. */
+export const nameOf = ({ databaseUrl, dataDir }: Config) =>
+  databaseUrl === undefined
+    ? `sqlite:${dataDir}`
+    : `PostgreSQL ${hostIn(databaseUrl)}/${databaseIn(databaseUrl)}`
+
+export const openSide = async ({ databaseUrl, dataDir }: Config): Promise<StoreSide> =>
+  databaseUrl === undefined ? openSqliteSide(join(dataDir, storeName)) : openPostgresSide(databaseUrl)
+
+export const refuseCitus = async ({ databaseUrl }: Config) => {
+  if (databaseUrl === undefined) return
+  const client = await connectTo(databaseUrl)
+  try {
+    if (await isDistributed(client)) throw new Refusal('a store on several servers (Citus) cannot be moved')
+  } finally {
+    await client.end()
+  }
+}
+
+/** Refuses a new store that is in use; returns whether this move has completed it already. */
+export const inspectTarget = async (target: Config, move: Move | undefined): Promise<boolean> => {
+  if (target.databaseUrl === undefined && !existsSync(join(target.dataDir, storeName))) return false
+  const side = await openSide(target)
+  const filling = await side.filling(move).finally(side.close)
+  if (filling === 'other')
+    throw new Refusal(
+      `${nameOf(target)} is not empty: name an empty database, or a directory without ${storeName}`,
+    )
+  return filling === 'complete'
+}
+
+/** The key of a store that was set up. */
+export const requireKey = (dataDir: string) => {
+  const key = readServerKey(dataDir)
+  if (!key) throw new Refusal(`keys/server.key is not in ${dataDir}: run this where a server runs`)
+  return key
+}
+
+export const requireSameKey = (config: Config, target: Config) => {
+  const other = readServerKey(target.dataDir)
+  if (other && !other.equals(requireKey(config.dataDir)))
+    throw new Refusal(
+      `${join(target.dataDir, 'keys', 'server.key')} is the key of another store: move it away`,
+    )
+}

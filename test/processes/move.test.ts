@@ -1,0 +1,238 @@
+// A store that moves from one engine to the other and back, while its server is asked and the command is killed.
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startServer } from '../../src/compose.ts'
+import { readConfig } from '../../src/config/config.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { digestOf } from '../../src/storage/moving/copy.ts'
+import { openPostgresSide } from '../../src/storage/moving/postgres-side.ts'
+import { openSqliteSide } from '../../src/storage/moving/sqlite-side.ts'
+import { createChance, seed } from '../fuzz/chance.ts'
+import { Client, createTransport } from '../support/client.ts'
+import { environmentOf, runHere } from '../support/command-here.ts'
+import { openCommandLine } from '../support/command-line.ts'
+import { makePlace, type Place } from '../support/databases.ts'
+import { eventually } from '../support/eventually.ts'
+import { createTestLog } from '../support/log.ts'
+import { engines } from '../support/postgres.ts'
+import { countOf } from '../support/run-length.ts'
+import { copyFirstStart, type ServerProcess, startServerProcess } from '../support/server-process.ts'
+import { freeRequests, openSession, type Session } from '../support/session.ts'
+
+const kills = countOf(1, 25)
+const calls = countOf(150, 3000)
+
+type Store = Pick<Place, 'dataDir' | 'databaseUrl'>
+
+const fileOf = ({ dataDir }: Store) => join(dataDir, 'crosspoint.db')
+
+const openSide = async (place: Store) =>
+  place.databaseUrl === undefined ? openSqliteSide(fileOf(place)) : openPostgresSide(place.databaseUrl)
+
+const onSide = async <T>(place: Store, look: (side: Awaited<ReturnType<typeof openSide>>) => Promise<T>) => {
+  const side = await openSide(place)
+  return look(side).finally(side.close)
+}
+
+const rowsIn = async (place: Store) => {
+  if (place.databaseUrl === undefined && !existsSync(fileOf(place))) return 0
+  return onSide(place, async (side) => {
+    let rows = 0
+    for (const { name } of await side.tables()) rows += await side.count(name)
+    return rows
+  })
+}
+
+/** Rows and digest of every table, which are the same on both engines. */
+const contentOf = (place: Store) =>
+  onSide(place, async (side) => {
+    const content: Record<string, unknown> = {}
+    for (const table of await side.tables()) content[table.name] = await digestOf(side, table)
+    return content
+  })
+
+const storeMoved =
+  'the store is being moved or was moved: this server only reads. Retry at the server of the new store'
+
+const lists = [
+  '',
+  ...['users', 'devices', 'callflows', 'phone_numbers', 'cdrs', 'ledgers', 'transactions', 'invoices'],
+  ...['audit', 'events', 'webhooks', 'tasks', 'services/summary', 'service_plans', 'limits', 'children'],
+]
+
+/** What a server of the store responds, which does nothing by itself. */
+const responsesOf = async ({ dataDir, databaseUrl }: Store, { token, masterId }: Session) => {
+  const config = readConfig({
+    CROSSPOINT_DATA_DIR: dataDir,
+    CROSSPOINT_DATABASE_URL: databaseUrl,
+    CROSSPOINT_PORT: '0',
+  })
+  const { log } = createTestLog()
+  const server = await startServer(config, { clock: systemClock, log }, { onlyNudgedRounds: true })
+  const transport = createTransport(server.port)
+  try {
+    const admin = new Client(transport.send, { 'x-auth-token': token })
+    const { data } = await admin.get(`/v2/accounts/${masterId}/descendants`, {
+      query: { paginate: false },
+    })
+    const ids: string[] = data.map(({ id }: { id: string }) => id)
+    const responses: Record<string, unknown> = {}
+    for (const id of [masterId, ...ids.slice(0, countOf(3, ids.length))])
+      for (const list of lists) {
+        const path = `/v2/accounts/${id}/${list}`
+        const { status, body } = await admin.get(path)
+        expect([path, status]).toEqual([path, 200])
+        responses[path] = [body.data, body.next_start_key, body.revision]
+      }
+    return responses
+  } finally {
+    transport.close()
+    await server.stop()
+  }
+}
+
+describe.runIf(engines.includes('postgres'))('crosspoint move', () => {
+  const chance = createChance(seed)
+  let old: Place
+  let postgres: Place
+  let back: Place
+  let server: ServerProcess
+  let session: Session
+
+  beforeAll(async () => {
+    old = await makePlace('sqlite')
+    postgres = { ...(await makePlace('postgres')), dataDir: old.dataDir }
+    back = await makePlace('sqlite')
+    server = await startServerProcess({ CROSSPOINT_DATABASE_URL: undefined }, old.dataDir)
+    session = await openSession(server)
+    await freeRequests(session)
+    expect(await runHere(environmentOf(old), ['demo', '--calls', String(calls)])).toMatchObject({ status: 0 })
+  })
+
+  afterAll(async () => {
+    session.close()
+    await server.end()
+    await Promise.all([old, postgres, back].map((place) => place.remove()))
+  })
+
+  /** Whether the old store is closed: a command that was killed early has not come so far. */
+  const readsOnly = async () => {
+    const { masterId, admin } = session
+    const { status, body } = await admin.put(`/v2/accounts/${masterId}/devices`, { name: 'Meanwhile' })
+    if (status === 201) return false
+    expect(body).toMatchObject({ error: '503', message: 'store_moved', data: { message: storeMoved } })
+    expect(await admin.get(`/v2/accounts/${masterId}/devices`)).toSucceed()
+    return true
+  }
+
+  /** Moves a store with kills in between; `meanwhile` is called while it is incomplete. */
+  const moveWithKills = async (from: Store, to: Store, meanwhile: () => Promise<void>) => {
+    const url = to.databaseUrl ?? `sqlite:${to.dataDir}`
+    const rows = await rowsIn(from)
+    for (let kill = 0; kill < kills; kill += 1) {
+      const person = openCommandLine(environmentOf(from) as Record<string, string>)
+      const command = person.start('move', '--to', url)
+      // Beyond the last row it is killed while it compares.
+      const enough = chance.below(Math.ceil(rows * 1.1))
+      await eventually(
+        async () => command.process.exitCode !== null || (await rowsIn(to)) >= Math.min(enough, rows),
+        (isReached) => isReached,
+      )
+      command.process.kill('SIGKILL')
+      await command.ended
+      person.remove()
+      await meanwhile()
+    }
+    const ended = await runHere(environmentOf(from), ['move', '--to', url, '--json'])
+    expect({ ...ended, output: ended.status === 0 ? '' : ended.output }).toEqual({
+      status: 0,
+      output: '',
+      errors: '',
+    })
+    expect(JSON.parse(ended.output)).toMatchObject({ faults: [], sound: true })
+  }
+
+  it('refuses a new store that is in use, and a key of another store, and changes neither store', async () => {
+    const { masterId, admin } = session
+    const [used, foreign] = [await makePlace('sqlite'), await makePlace('sqlite')]
+    await copyFirstStart(used.dataDir)
+    const key = join(foreign.dataDir, 'keys', 'server.key')
+    mkdirSync(dirname(key))
+    writeFileSync(key, 'ab'.repeat(32))
+    const before = await contentOf(used)
+    const neither = '--to must be a URL that begins with postgres://, or with sqlite:DIRECTORY'
+    const cases = {
+      [`sqlite:${used.dataDir}`]: `sqlite:${used.dataDir} is not empty: name an empty database, or a directory without crosspoint.db`,
+      [`sqlite:${old.dataDir}`]: `sqlite:${old.dataDir} is not empty: name an empty database, or a directory without crosspoint.db`,
+      [`sqlite:${foreign.dataDir}`]: `${key} is the key of another store: move it away`,
+      'mysql://host/name': neither,
+      'sqlite:': neither,
+    }
+    for (const [url, reason] of Object.entries(cases))
+      expect(await runHere(environmentOf(old), ['move', '--to', url])).toEqual({
+        status: 1,
+        output: '',
+        errors: `crosspoint: ${reason}\n`,
+      })
+    expect(await runHere(environmentOf(old), ['move'])).toMatchObject({ status: 1 })
+    expect(await runHere(environmentOf(old), ['move', '--cancel'])).toMatchObject({ status: 1 })
+    expect(await contentOf(used)).toEqual(before)
+    expect(readdirSync(foreign.dataDir)).toEqual(['keys'])
+    expect(await admin.put(`/v2/accounts/${masterId}/devices`, { name: 'Before' })).toSucceed()
+    await Promise.all([used.remove(), foreign.remove()])
+  })
+
+  it('copies a store to PostgreSQL although it is killed, while the old server reads and writes nothing', async () => {
+    let before: unknown
+    await moveWithKills(old, postgres, async () => {
+      if (!(await readsOnly())) return
+      before ??= await contentOf(old)
+      expect((await fetch(`${server.url}/readyz`)).status).toBe(200)
+      const atNew = await runHere(environmentOf(postgres), ['account', 'admin', '--reset', 'admin'])
+      expect(atNew).toMatchObject({ status: 1, output: '' })
+    })
+    const content = await contentOf(postgres)
+    expect(content).toEqual(await contentOf(old))
+    if (before) expect(content).toEqual(before)
+    const responses = await responsesOf(postgres, session)
+    expect(responses).toEqual(await responsesOf(old, session))
+    expect(server.faults()).toEqual([])
+    expect(await server.end()).toBe(0)
+  })
+
+  it('copies it back to a file with keys and mail, and the first file takes writes again when it is canceled', async () => {
+    server = await startServerProcess({ CROSSPOINT_DATABASE_URL: postgres.databaseUrl }, postgres.dataDir)
+    session.close()
+    session = await openSession(server, session)
+    const named = await session.admin.put(`/v2/accounts/${session.masterId}/devices`, {
+      name: 'On PostgreSQL',
+    })
+    expect(named).toSucceed()
+    await moveWithKills(postgres, back, async () => void (await readsOnly()))
+    expect(await readsOnly()).toBe(true)
+    expect(await contentOf(back)).toEqual(await contentOf(postgres))
+    const [ours, theirs] = [back, old].map(({ dataDir }) =>
+      readFileSync(join(dataDir, 'keys', 'server.key'), 'utf8'),
+    )
+    expect(ours).toBe(theirs)
+    expect(readdirSync(join(back.dataDir, 'outbox'))).toEqual(readdirSync(join(old.dataDir, 'outbox')))
+    expect(await responsesOf(back, session)).toEqual(await responsesOf(postgres, session))
+    expect(await runHere(environmentOf(postgres), ['move', '--to', `sqlite:${back.dataDir}`])).toMatchObject({
+      status: 0,
+      output: expect.stringContaining('was moved to'),
+    })
+    for (const place of [old, postgres])
+      expect(await runHere(environmentOf(place), ['move', '--cancel'])).toEqual({
+        status: 0,
+        output: 'The store takes writes again.\n',
+        errors: '',
+      })
+    expect(await readsOnly()).toBe(false)
+    const again = await startServerProcess({ CROSSPOINT_DATABASE_URL: undefined }, old.dataDir)
+    const { admin, close } = await openSession(again)
+    expect(await admin.put(`/v2/accounts/${session.masterId}/devices`, { name: 'Again' })).toSucceed()
+    close()
+    expect(await again.end()).toBe(0)
+  })
+})
