@@ -9,6 +9,7 @@ import { GroupRecord } from '../../src/areas/groups/schema.ts'
 import { ResourceRecord } from '../../src/areas/resources/schema.ts'
 import { UserRecord } from '../../src/areas/users/schema.ts'
 import type { Json } from '../../src/lib/json.ts'
+import { makeNumber } from '../support/numbers.ts'
 import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 /** A value of the type that a schema asks for. */
@@ -53,6 +54,19 @@ describeAnyEngine('computed fields', (engine) => {
     const made = await world.ada.put(`${world.acme.path}/${path}`, data)
     expect(made).toSucceed()
     await expectIgnored(`${world.acme.path}/${path}/${made.data.id}`, kind, schema)
+  })
+
+  it('of a phone number are ignored in requests, and the audit shows each key once', async () => {
+    const path = await makeNumber(world, world.acme, '+14155550190')
+    const before = await world.operator.get(path)
+    const facts = { carrier_module: 'stale', assigned_to: 'stale', reserve_history: ['stale'], pending: true }
+    const stale = { state: 'available', used_by: 'stale', features: ['stale'], ...facts }
+    expect(await world.operator.post(path, { ...before.data, ...stale })).toSucceed()
+    expect((await world.operator.get(path)).data).toMatchObject(before.data)
+    expect(await world.operator.get(`${path}/audit`)).toSucceed()
+    expect(
+      await world.operator.get(`${world.acme.path}/events`, { query: { with_before: true } }),
+    ).toSucceed()
   })
 
   it('of an account are ignored in requests and never stored', async () => {

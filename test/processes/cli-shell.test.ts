@@ -34,6 +34,7 @@ const commands = [
   'import',
   'login',
   'logout',
+  'move',
   'numbers',
   'restore',
   'verify',

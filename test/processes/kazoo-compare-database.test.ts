@@ -23,11 +23,12 @@ describeEngines('crosspoint compare kazoo with a database', (engine) => {
   it('reports what the import rejected and what changed on either side, and why, with counts to sign and without a secret', async () => {
     const same = await stage.run(...words())
     expect(same.errors).toBe('')
-    expect(same.output).toMatch(/9 of 9 accounts, [\d,]+ answers, 7 different\./)
+    expect(same.output).toMatch(/9 of 9 accounts, [\d,]+ answers, 8 different\./)
     const lines = same.output
       .split('\n')
       .filter((line) => line.includes(' key by key ') && line.includes(' there '))
     expect(lines.map((line) => [/: (\S+) is/.exec(line)?.[1], /\((\w+)\)$/.exec(line)?.[1]])).toEqual([
+      ['plan.ui_apps', 'plan_item_moved'],
       ['realm', 'realm_taken'],
       ['username', 'username_taken'],
       ['username', 'set_aside'],

@@ -19,6 +19,7 @@ import { engines } from '../support/postgres.ts'
 import { countOf } from '../support/run-length.ts'
 import { copyFirstStart, type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
+import { walkLimitMs } from '../support/walk.ts'
 
 const kills = countOf(1, 25)
 const calls = countOf(150, 3000)
@@ -119,17 +120,46 @@ describe.runIf(engines.includes('postgres'))('crosspoint move', () => {
   /** Whether the old store is closed: a command that was killed early has not come so far. */
   const readsOnly = async () => {
     const { masterId, admin } = session
-    const { status, body } = await admin.put(`/v2/accounts/${masterId}/devices`, { name: 'Meanwhile' })
+    const { status, body } = await admin.put(`/v2/accounts/${masterId}/devices`, { name: 'Another' })
     if (status === 201) return false
     expect(body).toMatchObject({ error: '503', message: 'store_moved', data: { message: storeMoved } })
     expect(await admin.get(`/v2/accounts/${masterId}/devices`)).toSucceed()
     return true
   }
 
+  const acknowledged: string[] = []
+
+  /** Creates devices until the store is closed. */
+  const writeUntilClosed = async () => {
+    const { masterId, admin } = session
+    const writers = Array.from({ length: 6 }, async () => {
+      for (;;) {
+        const { status, body } = await admin.put(`/v2/accounts/${masterId}/devices`, { name: 'Written' })
+        if (body.message === 'store_moved') return
+        expect(status).toBe(201)
+        acknowledged.push(body.data.id)
+      }
+    })
+    await Promise.all(writers)
+  }
+
+  const devicesWritten = (place: Store) =>
+    onSide(place, async (side) => {
+      const table = (await side.tables()).find(({ name }) => name === 'records')
+      if (!table) throw new Error('there is no table records')
+      const at = (name: string) => table.columns.findIndex((column) => column.name === name)
+      const rows = await side.page(table, [session.masterId, 'device', ''], 100_000)
+      return rows
+        .filter((row) => row[at('kind')] === 'device' && String(row[at('doc')]).includes('"Written"'))
+        .map((row) => row[at('id')])
+        .sort()
+    })
+
   /** Moves a store with kills in between; `meanwhile` is called while it is incomplete. */
   const moveWithKills = async (from: Store, to: Store, meanwhile: () => Promise<void>) => {
     const url = to.databaseUrl ?? `sqlite:${to.dataDir}`
     const rows = await rowsIn(from)
+    const written = writeUntilClosed()
     for (let kill = 0; kill < kills; kill += 1) {
       const person = openCommandLine(environmentOf(from) as Record<string, string>)
       const command = person.start('move', '--to', url)
@@ -151,6 +181,8 @@ describe.runIf(engines.includes('postgres'))('crosspoint move', () => {
       errors: '',
     })
     expect(JSON.parse(ended.output)).toMatchObject({ faults: [], sound: true })
+    await written
+    expect(await devicesWritten(to)).toEqual(acknowledged.sort())
   }
 
   it('refuses a new store that is in use, and a key of another store, and changes neither store', async () => {
@@ -183,7 +215,7 @@ describe.runIf(engines.includes('postgres'))('crosspoint move', () => {
     await Promise.all([used.remove(), foreign.remove()])
   })
 
-  it('copies a store to PostgreSQL although it is killed, while the old server reads and writes nothing', async () => {
+  const moveToPostgres = async () => {
     let before: unknown
     await moveWithKills(old, postgres, async () => {
       if (!(await readsOnly())) return
@@ -199,9 +231,9 @@ describe.runIf(engines.includes('postgres'))('crosspoint move', () => {
     expect(responses).toEqual(await responsesOf(old, session))
     expect(server.faults()).toEqual([])
     expect(await server.end()).toBe(0)
-  })
+  }
 
-  it('copies it back to a file with keys and mail, and the first file takes writes again when it is canceled', async () => {
+  const moveBack = async () => {
     server = await startServerProcess({ CROSSPOINT_DATABASE_URL: postgres.databaseUrl }, postgres.dataDir)
     session.close()
     session = await openSession(server, session)
@@ -234,5 +266,14 @@ describe.runIf(engines.includes('postgres'))('crosspoint move', () => {
     expect(await admin.put(`/v2/accounts/${session.masterId}/devices`, { name: 'Again' })).toSucceed()
     close()
     expect(await again.end()).toBe(0)
-  })
+  }
+
+  it(
+    'copies a store to PostgreSQL and back although it is killed, and its old servers only read',
+    async () => {
+      await moveToPostgres()
+      await moveBack()
+    },
+    walkLimitMs,
+  )
 })

@@ -112,6 +112,11 @@ describe('a plan of Kazoo', () => {
     expect(findings).toEqual([
       { severity: 'needs_hand', code: 'manual_recurring_not_billed', field: 'manual_recurring' },
       { severity: 'needs_hand', code: 'bookkeepers_left_out', field: 'bookkeepers' },
+      ...['plan.ui_apps', 'plan.ratedeck', 'plan.ratedeck_name'].map((field) => ({
+        severity: 'repaired',
+        code: 'plan_item_moved',
+        field,
+      })),
     ])
   })
 

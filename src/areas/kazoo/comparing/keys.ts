@@ -29,6 +29,8 @@ export const comparedKinds: Readonly<Record<string, ComparedKind>> = {
   sys_info: { path: (id) => `/connectivity/${id}`, computed: connectivityReadOnly },
   whitelabel: { path: () => '/whitelabel', computed: ['id'] },
   limits: { path: () => '/limits', computed: ['id', 'allow_postpay', 'max_postpay_amount'] },
+  // Bookkeepers are of one system: the report lists those that have to be chosen again.
+  service_plan: { path: (id) => `/service_plans/${id}`, computed: ['id', 'bookkeeper', 'bookkeepers'] },
   number: {
     path: (number) => `/phone_numbers/${number}`,
     computed: ['id', 'state', 'used_by', 'features', 'created', 'modified'],

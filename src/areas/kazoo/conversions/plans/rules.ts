@@ -10,8 +10,16 @@ const longestName = 128
 /** What stands among the items of older plans and is none. */
 const notItems: ReadonlySet<string> = new Set(['ui_apps', 'ratedeck', 'ratedeck_name'])
 
-const itemsOf = (plan: Json, say: (said: Said) => void) =>
-  roundedItems(Object.fromEntries(Object.entries(plan).filter(([category]) => !notItems.has(category))), say)
+const itemsOf = (plan: Json, say: (said: Said) => void, prefix: string) => {
+  const items = Object.entries(plan).filter(([category, item]) => {
+    if (notItems.has(category))
+      say({ severity: 'repaired', code: 'plan_item_moved', field: `${prefix}plan.${category}` })
+    else if (!isObject(item))
+      say({ severity: 'left_out', code: 'plan_item_invalid', field: `${prefix}plan.${category}` })
+    return !notItems.has(category)
+  })
+  return roundedItems(Object.fromEntries(items), say)
+}
 
 /** Applications that older plans have among their items. `_all` stands for none of them. */
 const applicationsIn = (plan: Json): Json => {
@@ -51,7 +59,7 @@ export const planPart = (fields: Json, say: (said: Said) => void, prefix = ''): 
     say({ severity: 'needs_hand', code: 'bookkeepers_left_out', field: `${prefix}bookkeepers` })
   return {
     ...rest,
-    ...(isObject(plan) ? { plan: itemsOf(items, say) } : {}),
+    ...(isObject(plan) ? { plan: itemsOf(items, say, prefix) } : {}),
     ...(Object.keys(apps).length > 0 ? { applications: apps } : {}),
     ...(deck ? { ratedeck: deck } : {}),
     ...bookkeeperIn(fields, `${prefix}bookkeeper`, say),
