@@ -21,7 +21,7 @@ export default defineConfig({
         test: {
           name: 'all',
           include: ['test/**/*.test.ts', 'src/**/*.test.ts'],
-          exclude: [last, ...long],
+          exclude: ['**/node_modules/**', last, ...long],
           sequence: { groupOrder: 0 },
         },
       },

@@ -85,16 +85,24 @@ const createComponents = (schemas: readonly TSchema[]) => {
 
   const mayBeArray = ({ type }: Json) => type === 'array' || (Array.isArray(type) && type.includes('array'))
 
+  /** An index signature of TypeScript covers all keys. A shape of the other keys alone is a pattern. */
+  const otherKeys = ({ properties, additionalProperties: others }: Json): Json => {
+    if (!isObject(properties)) return {}
+    if (others === undefined) return { additionalProperties: true }
+    if (!isObject(others)) return {}
+    const isOfOtherType = (property: unknown) => isObject(property) && property.type !== others.type
+    if (!Object.values(properties).some(isOfOtherType)) return {}
+    const keys = `^(?!(?:${Object.keys(properties).join('|')})$)`
+    return { patternProperties: { [keys]: others }, additionalProperties: true }
+  }
+
   // Generators need `additionalProperties` and `items` even where the schema allows anything.
   const inlineObject = (schema: Json, at: Position): Json => ({
-    ...mapValues(schema, (inner, key) =>
+    ...mapValues({ ...schema, ...otherKeys(schema) }, (inner, key) =>
       key === 'properties' && isObject(inner)
         ? mapValues(inner, (property, name) => refer(property, { ...at, key: name }))
         : refer(inner, at),
     ),
-    ...(isObjectSchema(schema) && schema.additionalProperties === undefined
-      ? { additionalProperties: true }
-      : {}),
     ...(mayBeArray(schema) && schema.items === undefined ? { items: {} } : {}),
   })
 
