@@ -238,6 +238,22 @@ describe('the price of a request', () => {
     expect(priced(withPrices({ [place]: 0 }), { fallback: 35 })).toBe(0)
   })
 
+  it.each(places)('is found at %s written with dots as one key', (place) => {
+    expect(priced({ [place]: 7 })).toBe(7)
+    expect(priced({ [place]: 0, callflows: 9 }, { fallback: 35 })).toBe(place === 'callflows' ? 9 : 0)
+  })
+
+  it.each([
+    'A.devices.GET.quickcall',
+    'A.devices.quickcall',
+    'A.quickcall',
+    'devices.GET.quickcall',
+    'devices.quickcall',
+  ])('of a call is found at %s written with dots as one key', (place) => {
+    const extra = { action: 'quickcall', under: ['devices'] }
+    expect(priced({ [place]: 7 }, { endpoint: 'devices', extra })).toBe(7)
+  })
+
   it.each([
     [['A.callflows.GET', 'callflows.GET'], 1],
     [['A.callflows', 'callflows'], 1],

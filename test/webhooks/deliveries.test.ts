@@ -142,6 +142,15 @@ describeAnyEngine('telling a webhook', (engine) => {
     expect(hooks.receiver.to(made.at)).toHaveLength(1)
   })
 
+  it('is not repeated if the webhook has no retries', async () => {
+    const made = await hook(world.acme, { retries: 0 })
+    hooks.receiver.answers(onlyAt(made.at, answerWith(500)))
+    await rename(world.uli, 'Walburga')
+    expect((await attempts(made, 1))[0]).toMatchObject({ result: 'failure', retries_left: 0 })
+    await nothingWaits(made)
+    expect(hooks.receiver.to(made.at)).toHaveLength(1)
+  })
+
   it('does not lead into a private network that was allowed when the hook was saved', async () => {
     const made = await hook(world.acme)
     await world.configure('crossbar', { allowed_private_hosts: [] })

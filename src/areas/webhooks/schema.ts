@@ -52,7 +52,7 @@ const fields = {
     minimum: 0,
     maximum: 4,
     default: 2,
-    description: 'Kept and shown: what fails is repeated for three days',
+    description: '0: what fails is not repeated. Any other value: it is repeated for three days',
   }),
   enabled: flag({ default: true }),
   include_subaccounts: flag({ default: false, description: 'It is told of the accounts below as well' }),

@@ -203,21 +203,15 @@ interface CostQuestion {
 // Other keys may continue where a price is looked for: an object there is no price.
 const isCost = (value: unknown): value is number => typeof value === 'number' && value >= 0
 
-const costUnder = (costs: unknown, endpoint: string, method: string): number | undefined => {
-  const section = memberOf(costs, endpoint)
-  const cost = memberOf(section, method)
-  if (isCost(cost)) return cost
-  return isCost(section) ? section : undefined
-}
+/** The first cost of these paths. A path is written as nested objects or, as the specification prints it, with dots. */
+const firstCost = (costs: unknown, paths: readonly (readonly string[])[]): number | undefined =>
+  paths.flatMap((path) => [memberOf(costs, ...path), memberOf(costs, path.join('.'))]).find(isCost)
 
 const ordinaryCost = (costs: unknown, { accountId, endpoint, method }: CostQuestion) => {
-  if (accountId !== undefined) {
-    const account = memberOf(costs, accountId)
-    const cost = costUnder(account, endpoint, method)
-    if (cost !== undefined) return cost
-    if (isCost(account)) return account
-  }
-  return costUnder(costs, endpoint, method)
+  const anywhere = [[endpoint, method], [endpoint]]
+  const ofAccount =
+    accountId === undefined ? [] : [...anywhere.map((path) => [accountId, ...path]), [accountId]]
+  return firstCost(costs, [...ofAccount, ...anywhere])
 }
 
 const extraCost = (costs: unknown, { action, under }: ExtraCost, { accountId, method }: CostQuestion) => {
@@ -226,7 +220,7 @@ const extraCost = (costs: unknown, { action, under }: ExtraCost, { accountId, me
     ...under.map((resource) => [resource, action]),
   ]
   const ofAccount = accountId === undefined ? [] : [...anywhere, [action]].map((path) => [accountId, ...path])
-  return [...ofAccount, ...anywhere].map((path) => memberOf(costs, ...path)).find(isCost)
+  return firstCost(costs, [...ofAccount, ...anywhere])
 }
 
 /** The price of a request in tokens; 0 is free. */

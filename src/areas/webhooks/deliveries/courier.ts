@@ -136,7 +136,8 @@ export const createCourier = ({ store: { clock }, settings, outgoing }: Tools) =
       if (outcome.client_error === 'aborted') return undefined
       const now = clock.now()
       const made = { attempts: attempts + 1, since, now }
-      const dueAt = verdict === 'again' ? nextTry(made) : undefined
+      const isRepeated = verdict === 'again' && hook.doc.retries !== 0
+      const dueAt = isRepeated ? nextTry(made) : undefined
       const attempt: Attempt = {
         id: newId(now),
         hook_id: hook.id,
@@ -148,7 +149,7 @@ export const createCourier = ({ store: { clock }, settings, outgoing }: Tools) =
         req_body: parcel.content,
         result: verdict === 'success' ? 'success' : 'failure',
         ...outcome,
-        retries_left: verdict === 'again' ? triesLeft(made) : 0,
+        retries_left: isRepeated ? triesLeft(made) : 0,
         timestamp,
         duration_ms: Math.round(performance.now() - begun),
       }
