@@ -4,6 +4,7 @@ import type { Policy } from '../auth/policies.ts'
 import type { KeyRule } from '../auth/scopes.ts'
 import type { FailureKind, Problems } from '../lib/failure.ts'
 import type { Json } from '../lib/json.ts'
+import type { Warning } from '../settings/unknown-keys.ts'
 import type { Author } from '../storage/change-set.ts'
 import type { CommittedChange } from '../storage/idempotency.ts'
 import type { Price } from './throttle/price.ts'
@@ -146,6 +147,10 @@ interface RouteSpec<Path extends string, Body extends TSchema, Found> {
   judge?(
     call: Omit<Call<Path, Partial<Static<Body>>, Found>, 'actor'> & { actor: Actor } & Findings,
   ): Promise<Problems>
+  /** What of valid data has no effect, beyond keys that no schema knows: reported in `metadata.warnings`. */
+  warns?(
+    call: Omit<Call<Path, Static<Body>, Found>, 'actor'> & { actor: Actor },
+  ): readonly Warning[] | Promise<readonly Warning[]>
   /** The shape of `data` in the answer; of a row when the answer is a list. */
   answers: TSchema
   /**
@@ -196,10 +201,11 @@ export interface Route {
   path: string
   /** Which segment names its resource. */
   resourceAt: number
-  spec: Omit<RouteSpec<string, TSchema, unknown>, 'run' | 'subject' | 'judge' | 'again' | 'record'>
+  spec: Omit<RouteSpec<string, TSchema, unknown>, 'run' | 'subject' | 'judge' | 'warns' | 'again' | 'record'>
   record?: AuditedRecord
   subject?(call: Call): Promise<unknown>
   judge?(call: Call & Findings): Promise<Problems>
+  warns?(call: Call): readonly Warning[] | Promise<readonly Warning[]>
   run(call: Call): unknown
   again?(call: Call, changes: readonly CommittedChange[]): Promise<unknown>
 }
@@ -220,7 +226,7 @@ const define =
     path: Path,
     spec: RouteSpec<Path, Body, Found>,
   ): Route => {
-    const { run, subject, judge, again, record, ...rest } = spec
+    const { run, subject, judge, warns, again, record, ...rest } = spec
     const resourceAt = placeOfResource(path, spec.resource)
     return {
       method,
@@ -231,6 +237,7 @@ const define =
       ...(record ? { record } : {}),
       ...(subject ? { subject } : {}),
       ...(judge ? { judge } : {}),
+      ...(warns ? { warns } : {}),
       ...(again ? { again } : {}),
     }
   }

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { gregorianNow } from '../../src/lib/gregorian.ts'
 import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 const message = 'Nothing in this server reads this key'
@@ -70,5 +71,77 @@ describeAnyEngine('keys that nothing reads', (engine) => {
       expect(answer).toSucceed()
       expect([path, answer.body.metadata.warnings]).toEqual([path, undefined])
     }
+  })
+
+  it('of plans: categories that nothing counts and empty objects are reported, crossed bounds are rejected', async () => {
+    const plans = `${world.reseller.path}/service_plans`
+    const counted = { rate: 1, quantity: { category: 'devices', name: 'sip_device' } }
+    const plan = {
+      phones: { desk: { rate: 5 } },
+      extras: { licence: counted },
+      users: {},
+      devices: { _all: {}, ata: { rate: 1 } },
+    }
+    const empty = 'This object is empty and has no effect'
+    const warnings = [
+      { path: 'plan.phones', message: 'Only manual quantities count items of this category' },
+      { path: 'plan.users', message: empty },
+      { path: 'plan.devices._all', message: empty },
+    ]
+    const made = await world.ross.put(plans, { name: 'Idle', plan })
+    expect(made.body.metadata.warnings).toEqual(warnings)
+    const overrides = await world.ross.post(`${world.acme.path}/services/overrides`, { plan })
+    expect(overrides.body.metadata.warnings).toEqual(warnings)
+    expect(await world.ross.post(`${world.acme.path}/services/overrides`, {})).toSucceed()
+    const crossed = { devices: { ata: { rate: 1, minimum: 3, maximum: 2 } } }
+    expect(await world.refused(() => world.ross.put(plans, { name: 'Crossed', plan: crossed }))).toBreak({
+      'plan.devices.ata.minimum': ['maximum'],
+    })
+  })
+
+  it('of alerts: recipients that do not exist are reported, a past expiration is rejected', async () => {
+    const { operator, acme, ada, uli } = world
+    const nobody = '0'.repeat(32)
+    const alert = { title: 'T', message: 'M', from: [{ type: 'account', value: acme.id }] }
+    const known = [
+      { type: 'admins', value: acme.id },
+      { type: 'user', value: uli.id },
+      { type: acme.id, value: ada.id },
+      { type: 'descendants', value: [acme.id, 'users'] },
+      { type: 'all', value: 'all' },
+    ]
+    const unknown = [
+      { type: 'admins', value: nobody },
+      { type: 'user', value: nobody },
+      { type: acme.id, value: nobody },
+      { type: 'descendants', value: [nobody, 'users'] },
+    ]
+    const made = await operator.put(`${acme.path}/alerts`, { ...alert, to: [...known, ...unknown] })
+    const reported = made.body.metadata.warnings as { path: string }[]
+    expect(reported.map(({ path }) => path)).toEqual(unknown.map((_, index) => `to.${known.length + index}`))
+    const past = { ...alert, to: known, expiration_date: gregorianNow(world.clock) }
+    expect(await world.refused(() => operator.put(`${acme.path}/alerts`, past))).toBreak({
+      expiration_date: ['minimum'],
+    })
+  })
+
+  it('of brands: a port authority outside the tree of the account is reported', async () => {
+    const brand = `${world.acme.path}/whitelabel`
+    const warningsFor = async (authority: string) => {
+      const { body } = await world.ada.put(brand, { port: { authority } })
+      await world.ada.delete(brand)
+      return body.metadata.warnings
+    }
+    const message = 'This is not the id of this account, nor of an account above or below it'
+    for (const id of ['0'.repeat(32), 'support', world.rival.id])
+      expect(await warningsFor(id)).toEqual([{ path: 'port.authority', message }])
+    for (const id of [world.acme.id, world.reseller.id]) expect(await warningsFor(id)).toBeUndefined()
+  })
+
+  it('of accounts: a negative top-up is rejected', async () => {
+    for (const key of ['amount', 'threshold'])
+      expect(await world.refused(() => world.ada.patch(world.acme.path, { topup: { [key]: -5 } }))).toBreak({
+        [`topup.${key}`]: ['minimum'],
+      })
   })
 })

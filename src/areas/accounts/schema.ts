@@ -70,8 +70,8 @@ const fields = {
   preflow: closed({ always: anyText({ description: 'Callflow that runs before every other' }) }),
   timezone: timezone({ description: 'Name of the time zone database' }),
   topup: open({
-    amount: number({ description: 'How much is added' }),
-    threshold: number({ description: 'Balance below which it is added' }),
+    amount: number({ minimum: 0, description: 'How much is added' }),
+    threshold: number({ minimum: 0, description: 'Balance below which it is added' }),
   }),
   trial_expires: integer({
     minimum: 1,

@@ -4,6 +4,7 @@ import { failure } from '../../lib/failure.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
 import type { Mail } from '../../mail/mail.ts'
 import type { Settings } from '../../settings/settings.ts'
+import type { Warning } from '../../settings/unknown-keys.ts'
 import { createAttachment } from '../../storage/attachment.ts'
 import { type Author, ChangeSet, type ClaimHolder, systemScope } from '../../storage/change-set.ts'
 import type { Store } from '../../storage/store.ts'
@@ -158,6 +159,27 @@ export const createAlerts = ({ store, settings, accounts, mail, generated }: Too
 
     /** Hidden alerts of a user go with the user. */
     removeWith: hidden.removeWith,
+
+    /** Recipients that are nobody: accounts and users that do not exist. Users without an account are looked up in this one. */
+    async recipientWarnings(account: AccountRecord, to: Alert['to']): Promise<Warning[]> {
+      const isUser = async (accountId: string, id: string) =>
+        (await store.records.find(accountId, userKind, id)) !== undefined
+      const isSomebody = async ([type, value]: ReturnType<typeof keysOf>[number]) => {
+        if (type === 'all' || type === 'resellers') return true
+        if (type === 'user') return isUser(account.id, String(value))
+        if (type === 'descendants') return (await accounts.find(value[0] ?? '')) !== undefined
+        const isGroup = value === 'users' || value === 'admins'
+        return (await accounts.find(type)) !== undefined && (isGroup || isUser(type, String(value)))
+      }
+      const found = await Promise.all(to.map((one) => Promise.all(keysOf(one).map(isSomebody))))
+      return found.flatMap((known, index) =>
+        known.includes(true)
+          ? []
+          : [{ path: `to.${index}`, message: 'No account and no user of this account has this id' }],
+      )
+    },
+
+    isPast: (time: number | undefined) => isExpired({ expiration_date: time } as Alert, now()),
 
     async assertEnabled() {
       if (!(await isEnabled())) throw failure('disabled', {})

@@ -2,6 +2,7 @@ import { accountMember, superduper } from '../../auth/policies.ts'
 import { ListAnswer, made, one, removed } from '../../http/answer/answers.ts'
 import { shortListing } from '../../http/answer/listing.ts'
 import { del, get, put, type Route } from '../../http/route.ts'
+import type { Problems } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
 import type { Alerts } from './operations.ts'
 import { recipientProblems } from './rules.ts'
@@ -13,6 +14,12 @@ const oneAlert = `${all}/{alert_id}` as const
 /** Other keys are dropped. */
 const knownKeys = (data: Json): Json =>
   Object.fromEntries(Object.entries(data).filter(([key]) => alertKeys.includes(key)))
+
+const expired = (value: unknown): Problems => ({
+  expiration_date: {
+    minimum: { message: 'The alert would have ended already: use a time in the future', value },
+  },
+})
 
 export const alertRoutes = (alerts: Alerts): Route[] => [
   get(all, {
@@ -29,7 +36,11 @@ export const alertRoutes = (alerts: Alerts): Route[] => [
     subject: () => alerts.assertEnabled(),
     body: Alert,
     prepare: knownKeys,
-    judge: async ({ data: { to = [] } }) => recipientProblems(to),
+    judge: async ({ data: { to = [], expiration_date: end } }) => ({
+      ...recipientProblems(to),
+      ...(alerts.isPast(end) ? expired(end) : {}),
+    }),
+    warns: ({ account, data }) => alerts.recipientWarnings(account, data.to),
     answers: AlertRecord,
     fails: ['disabled'],
     run: async ({ author, data }) => made(await alerts.create(author, data)),

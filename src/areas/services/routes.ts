@@ -15,9 +15,9 @@ import { failure, hasProblems, invalid, joinProblems, type Problems } from '../.
 import { isTrue, type Json } from '../../lib/json.ts'
 import { anyObject } from '../../lib/schema.ts'
 import type { Manner, Services } from './operations.ts'
-import { overridesProblems } from './plans/rules.ts'
+import { itemWarnings, overridesProblems } from './plans/rules.ts'
 import { PlanOverrides, PlanRow } from './plans/schema.ts'
-import { editable } from './rules.ts'
+import { countedCategories, editable } from './rules.ts'
 import {
   PlanAssignment,
   Quantities,
@@ -84,6 +84,9 @@ const judgeChange = async ({ data }: { data: ServicesChange }) => {
   return joinProblems(givenProblems({ overrides: data.overrides }), ...added)
 }
 
+const overridesWarnings = (overrides: { plan?: unknown } | undefined, path = '') =>
+  itemWarnings(overrides?.plan, countedCategories, `${path}plan`)
+
 const assertSound = (overrides: Json) => {
   const problems = overridesProblems(overrides)
   if (hasProblems(problems)) throw invalid(problems)
@@ -117,6 +120,7 @@ export const servicesRoutes = (services: Services): Route[] => {
       allow: accountAdmin,
       body: ServicesChange,
       judge: judgeChange,
+      warns: ({ data }) => overridesWarnings(data.overrides, 'overrides.'),
       answers: ServicesAnswer,
       fails: ['invalid_billing_id', 'plan_is_not_assigned'],
       run: async (call) => {
@@ -220,6 +224,7 @@ export const servicesRoutes = (services: Services): Route[] => {
       summary: 'Set what holds for this account in place of what its plans say',
       allow: ownReseller,
       body: PlanOverrides,
+      warns: ({ data }) => overridesWarnings(data),
       answers: PlanOverrides,
       run: (call) => {
         assertSound(call.data)
@@ -234,6 +239,7 @@ export const servicesRoutes = (services: Services): Route[] => {
         return { doc: before?.doc.overrides ?? {}, before }
       },
       body: PlanOverrides,
+      warns: ({ data }) => overridesWarnings(data),
       answers: PlanOverrides,
       run: (call) => {
         assertSound(call.data)
@@ -245,6 +251,7 @@ export const servicesRoutes = (services: Services): Route[] => {
       ...selling,
       body: PlanAssignment,
       judge: judgeAssignment,
+      warns: ({ data }) => overridesWarnings(data.overrides, 'overrides.'),
       run: (call) => services.assign(call.author, call.account, call.path.plan_id, call.data, mannerOf(call)),
     }),
     del(`${base}/{plan_id}`, {

@@ -207,6 +207,9 @@ const editableItems: Record<string, readonly string[]> = {
   accounts: ['account'],
 }
 
+/** The categories that the server counts items of. */
+export const countedCategories: ReadonlySet<string> = new Set(Object.keys(editableItems))
+
 /** Everything that a plan can price, with the keys an item may have: what a form for plans is made of. */
 export const editable = () => {
   const forItem = Object.fromEntries(

@@ -1,6 +1,8 @@
 import { type AccountRecord, type Actor, accountKind, isSuperduper } from '../../auth/identity.ts'
 import { failure, type Problems } from '../../lib/failure.ts'
 import { hostNameOf } from '../../lib/host-name.ts'
+import { isId } from '../../lib/ids.ts'
+import type { Warning } from '../../settings/unknown-keys.ts'
 import type { Attached } from '../../storage/attachment.ts'
 import { type Author, ChangeSet, systemScope } from '../../storage/change-set.ts'
 import { holderOf, requireRecord } from '../../storage/records.ts'
@@ -143,6 +145,16 @@ export const createWhitelabels = ({ store, attached, hostNames, derivedHostsOf }
         ...whitelabelProblems(data),
         ...domainPowerProblems(actor, data, before?.doc),
       }
+    },
+
+    /** Other accounts cannot administer port requests of this one; whether they exist is not disclosed. */
+    async warnings(account: AccountRecord, { port }: Whitelabel): Promise<Warning[]> {
+      const id = port?.authority
+      if (!id || id === account.id || account.hidden.tree.includes(id)) return []
+      const named = isId(id) ? await store.records.find(id, accountKind, id) : undefined
+      if (named?.hidden.tree.includes(account.id)) return []
+      const message = 'This is not the id of this account, nor of an account above or below it'
+      return [{ path: 'port.authority', message }]
     },
 
     async create(writer: Writer, accountId: string, doc: Whitelabel): Promise<WhitelabelStored> {

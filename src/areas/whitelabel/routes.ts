@@ -21,6 +21,8 @@ export const whitelabelRoutes = (whitelabels: Whitelabels, visibility: BrandVisi
     allow: accountMember,
     prepare,
     body: Whitelabel,
+    warns: ({ account, data }: Pick<Call<string, Whitelabel>, 'account' | 'data'>) =>
+      whitelabels.warnings(account, data),
     wishes: {
       confirm_domain:
         'true: the operator confirms the hosts. Visitors see the brand without a DNS check, and other accounts may have names below the hosts',

@@ -81,19 +81,6 @@ const aboutOthers = (further: Problems, found: Problems): Problems => {
   return Object.fromEntries(Object.entries(further).filter(([path]) => !failing.has(topKeyOf(path))))
 }
 
-const judgeBy = async (schema: TSchema, exchange: Exchange, route: Route, call: Call) => {
-  const whole = proposed(exchange, route, call.subject)
-  const prepared = route.spec.prepare && isObject(whole) ? route.spec.prepare(whole) : whole
-  const { value, problems, sound } = validationOf(schema)(prepared, mannerOf(exchange.crossbar))
-  if (!hasProblems(problems)) {
-    const found = route.judge ? await route.judge({ ...call, data: value, isSound: true }) : {}
-    if (hasProblems(found)) throw invalid(found)
-    return value
-  }
-  const further = route.judge ? await route.judge({ ...call, data: sound, isSound: false }) : {}
-  throw invalid(joinProblems(aboutOthers(further, problems), problems))
-}
-
 // The server sets the id; the mark of consoles is stored with every record.
 const expectedKeys = new Set(['id', mark])
 
@@ -106,12 +93,24 @@ const warningsAbout = (schema: TSchema, exchange: Exchange, route: Route): Warni
   return requestWarnings(schema, route.spec.answers, own)
 }
 
+const judgeBy = async (schema: TSchema, exchange: Exchange, route: Route, call: Call) => {
+  const whole = proposed(exchange, route, call.subject)
+  const prepared = route.spec.prepare && isObject(whole) ? route.spec.prepare(whole) : whole
+  const { value, problems, sound } = validationOf(schema)(prepared, mannerOf(exchange.crossbar))
+  if (!hasProblems(problems)) {
+    const found = route.judge ? await route.judge({ ...call, data: value, isSound: true }) : {}
+    if (hasProblems(found)) throw invalid(found)
+    const further = route.warns ? await route.warns({ ...call, data: value }) : []
+    exchange.warnings = [...warningsAbout(schema, exchange, route), ...further]
+    return value
+  }
+  const further = route.judge ? await route.judge({ ...call, data: sound, isSound: false }) : {}
+  throw invalid(joinProblems(aboutOthers(further, problems), problems))
+}
+
 /** Holds the body against the route's schema and rules; all problems come in one 400. */
 export const judgeData = (exchange: Exchange, route: Route, call: Call): Soon<unknown> => {
   const { body, judgesItself } = route.spec
-  if (body && !judgesItself) {
-    exchange.warnings = warningsAbout(body, exchange, route)
-    return judgeBy(body, exchange, route, call)
-  }
+  if (body && !judgesItself) return judgeBy(body, exchange, route, call)
   return exchange.body.data === undefined ? {} : proposed(exchange, route, undefined)
 }

@@ -2,8 +2,9 @@ import { accountAdmin, accountMember } from '../../../auth/policies.ts'
 import { ListAnswer, made, one, removed } from '../../../http/answer/answers.ts'
 import { keptListing } from '../../../http/answer/listing.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../../http/route.ts'
+import { countedCategories } from '../rules.ts'
 import type { Plans } from './operations.ts'
-import { itemProblems } from './rules.ts'
+import { itemProblems, itemWarnings } from './rules.ts'
 import { PlanRow, ServicePlan } from './schema.ts'
 
 const all = '/v2/accounts/{account_id}/service_plans'
@@ -16,11 +17,14 @@ export const planRoutes = (plans: Plans): Route[] => {
 
   const judge = async ({ data }: { data: { plan?: unknown } }) => itemProblems(data.plan)
 
+  const warns = ({ data }: { data: { plan?: unknown } }) => itemWarnings(data.plan, countedCategories)
+
   const changing = {
     allow: accountAdmin,
     subject,
     body: ServicePlan,
     judge,
+    warns,
     answers: ServicePlan,
   }
 
@@ -37,6 +41,7 @@ export const planRoutes = (plans: Plans): Route[] => {
       allow: accountAdmin,
       body: ServicePlan,
       judge,
+      warns,
       answers: ServicePlan,
       run: async ({ author, account, data }) => made(await plans.create(author, account, data)),
     }),

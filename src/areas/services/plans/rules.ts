@@ -1,6 +1,7 @@
 import type { Problems } from '../../../lib/failure.ts'
 import { isObject, type Json } from '../../../lib/json.ts'
 import { decimalsOf } from '../../../lib/money.ts'
+import type { Warning } from '../../../settings/unknown-keys.ts'
 import { PlanOverrides } from './schema.ts'
 
 const moneyKeys = new Set(['rate', 'flat_rate', 'activation_charge'])
@@ -25,6 +26,12 @@ const markedUp = (path: string, value: unknown): Problems => {
   return { [path]: { forbidden: { message, value } } }
 }
 
+const crossedBounds = (path: string, { minimum, maximum }: Json): Problems => {
+  if (typeof minimum !== 'number' || typeof maximum !== 'number' || minimum <= maximum) return {}
+  const message = 'The minimum is above the maximum'
+  return { [`${path}.minimum`]: { maximum: { message, target: maximum, value: minimum } } }
+}
+
 /**
  * What is wrong with a plan's items, wherever it stands in them: amounts and taxes that are finer than what is reckoned
  * with, and what would have no effect.
@@ -41,9 +48,30 @@ export const itemProblems = (items: unknown, path = 'plan'): Problems => {
         Object.assign(problems, tooFine(`${here}.${tier}`, price))
     else if (key === 'taxes' && Array.isArray(value)) Object.assign(problems, taxProblems(value, here))
     else Object.assign(problems, itemProblems(value, here))
+    // Of cumulative discounts these count different things.
+    if (isObject(value) && key !== 'cumulative') Object.assign(problems, crossedBounds(here, value))
   }
   return problems
 }
+
+const emptyObject = 'This object is empty and has no effect'
+
+const isCountedElsewhere = (item: unknown) =>
+  isObject(item) && isObject(item.quantity) && item.quantity.category
+
+/** What of a plan's items has no effect. `counted`: the categories that the server counts. */
+export const itemWarnings = (items: unknown, counted: ReadonlySet<string>, path = 'plan'): Warning[] =>
+  Object.entries(isObject(items) ? items : {}).flatMap(([category, inCategory]) => {
+    const here = `${path}.${category}`
+    const inside = Object.entries(isObject(inCategory) ? inCategory : {})
+    const empty = inside.filter(([, item]) => isObject(item) && Object.keys(item).length === 0)
+    const isCounted = counted.has(category) || inside.some(([, item]) => isCountedElsewhere(item))
+    return [
+      ...(isCounted ? [] : [{ path: here, message: 'Only manual quantities count items of this category' }]),
+      ...(inside.length === 0 ? [{ path: here, message: emptyObject }] : []),
+      ...empty.map(([item]) => ({ path: `${here}.${item}`, message: emptyObject })),
+    ]
+  })
 
 const partsOfPlan = new Set(Object.keys(PlanOverrides.properties))
 
