@@ -34,6 +34,8 @@ interface Asked {
   fromTag?: string
   headers?: Headers
   body?: string
+  /** Instead of its own. */
+  contact?: string
 }
 
 const sdpOf = (address: string) =>
@@ -54,6 +56,7 @@ interface Answering {
   status?: number
   phrase?: string
   headers?: Headers
+  contact?: string
 }
 
 export type Phone = Awaited<ReturnType<typeof openPhone>>
@@ -72,7 +75,7 @@ export const openPhone = async (facts: PhoneFacts) => {
 
   const answer = (
     request: SipMessage,
-    { status = 200, phrase = 'OK', headers = [] }: Answering,
+    { status = 200, phrase = 'OK', headers = [], contact: place = contact }: Answering,
     toTag?: string,
   ) => {
     const to = headerOf(request, 'to') ?? ''
@@ -84,7 +87,7 @@ export const openPhone = async (facts: PhoneFacts) => {
       ['To', tagIn(to) || !toTag ? to : `${to};tag=${toTag}`],
       ['Call-ID', headerOf(request, 'call-id') ?? ''],
       ['CSeq', headerOf(request, 'cseq') ?? ''],
-      ['Contact', contact],
+      ['Contact', place],
       ...(body === '' ? [] : [['Content-Type', 'application/sdp'] as const]),
       ...headers,
     ]
@@ -113,7 +116,7 @@ export const openPhone = async (facts: PhoneFacts) => {
     sequence: number,
     more: Headers,
   ) => {
-    const { method, uri, to, callId, fromTag, headers = [], body = '' } = asked
+    const { method, uri, to, callId, fromTag, headers = [], body = '', contact: place = contact } = asked
     const branch = `z9hG4bK${freshToken()}`
     const own: Headers = [
       ['Via', `SIP/2.0/UDP ${address}:${port};branch=${branch};rport`],
@@ -122,7 +125,7 @@ export const openPhone = async (facts: PhoneFacts) => {
       ['To', to],
       ['Call-ID', callId],
       ['CSeq', `${sequence} ${method}`],
-      ['Contact', contact],
+      ['Contact', place],
       ['User-Agent', userAgent],
       ...(body === '' ? [] : [['Content-Type', 'application/sdp'] as const]),
       ...headers,
@@ -234,7 +237,7 @@ export const openPhone = async (facts: PhoneFacts) => {
     },
 
     /** A request within a call that this phone has begun. */
-    within: async (final: SipMessage, method: string, headers: Headers = []) => {
+    within: async (final: SipMessage, method: string, headers: Headers = [], place = contact) => {
       const callId = headerOf(final, 'call-id') ?? ''
       return request({
         method,
@@ -242,6 +245,7 @@ export const openPhone = async (facts: PhoneFacts) => {
         to: headerOf(final, 'to') ?? '',
         callId,
         fromTag: tagIn(headerOf(final, 'from')) ?? '',
+        contact: place,
         headers: [
           ...headersOf(final, 'record-route')
             .toReversed()
