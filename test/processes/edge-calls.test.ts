@@ -2,7 +2,7 @@
 // says whom a call rings.
 import { createHash, randomUUID } from 'node:crypto'
 import { afterEach, describe, expect, it } from 'vitest'
-import { headerOf, headersOf, outcomeOf, uriIn } from '../support/edge-messages.ts'
+import { headerOf, headersOf, outcomeOf, type SipMessage, tagIn, uriIn } from '../support/edge-messages.ts'
 import { openPhone, type Phone } from '../support/edge-phone.ts'
 import { eventually } from '../support/eventually.ts'
 import { lacksKamailio } from '../support/sip-edge.ts'
@@ -178,6 +178,41 @@ describe.skipIf(lacksKamailio)(`a call through an edge${lacksKamailio}`, () => {
     const final = await calling
     expect(final.status).toBe(200)
     await ada.within(final, 'BYE')
+  })
+
+  it('stays with the first of several phones that answer at once, and ends for the others', async () => {
+    const { phone: ada } = await town.newPhone('ada')
+    const called = [await town.newPhone('bob'), await town.newPhone('eve'), await town.newPhone('max')]
+    const phones = called.map(({ phone }) => phone)
+    const number = town.newNumber()
+    town.server.rings(
+      number,
+      called.map(({ username }) => username),
+      realm,
+    )
+    const callId = `${randomUUID()}@phone`
+    const calling = ada.call(number, { callId })
+    const invites = await Promise.all(phones.map((phone) => phone.comesIn('INVITE')))
+    for (const [turn, phone] of phones.entries()) phone.answer(invites[turn] as SipMessage, {}, `tag${turn}`)
+    const final = await calling
+    expect(outcomeOf(final)).toBe('200 OK')
+    const first = Number(tagIn(headerOf(final, 'to'))?.slice(3))
+    await Promise.all(phones.map((phone) => phone.comesIn('ACK')))
+    const others = phones.filter((_, turn) => turn !== first)
+    const byes = await Promise.all(others.map((phone) => phone.comesIn('BYE')))
+    expect(byes.map((bye) => [headerOf(bye, 'cseq'), headerOf(bye, 'call-id')])).toEqual([
+      ['3 BYE', callId],
+      ['3 BYE', callId],
+    ])
+    expect(phones[first]?.received.filter(({ method }) => method === 'BYE')).toEqual([])
+    expect(outcomeOf(await ada.within(final, 'BYE'))).toBe('200 OK')
+    await phones[first]?.comesIn('BYE')
+    const answers = ada.received.filter((one) => one.status === 200 && headerOf(one, 'cseq') === '2 INVITE')
+    expect(new Set(answers.map((one) => tagIn(headerOf(one, 'to')))).size).toBe(1)
+    const [a, b, ...more] = await town.server.records(callId)
+    expect(more).toEqual([])
+    expect([a.disposition, b.disposition]).toEqual(['recv_bye', 'send_bye'])
+    expect(b.custom_channel_vars.authorizing_id).toBe(deviceOf(called[first]?.username ?? ''))
   })
 
   it('goes to the next carrier after a code that says so, and signs in there with a digest', async () => {
