@@ -1,0 +1,174 @@
+// Emergency calls at a server with an edge: no rule of the account keeps them from a carrier.
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Json } from '../../src/lib/json.ts'
+import { outcomeOf } from '../support/edge-messages.ts'
+import { openPhone, type Phone } from '../support/edge-phone.ts'
+import { eventually } from '../support/eventually.ts'
+import { removeDataDir } from '../support/server-process.ts'
+import { lacksKamailio, type SipEdge } from '../support/sip-edge.ts'
+import {
+  edgeOf,
+  makeAccount,
+  makePhone,
+  openSipPlace,
+  type SipPlace,
+  tellEdge,
+} from '../support/sip-place.ts'
+
+const nothing = { registrations: 0, invites: 0, total_packets: 0 }
+
+describe.skipIf(lacksKamailio)(`an emergency call at a server with an edge${lacksKamailio}`, () => {
+  let place: SipPlace
+  let edge: SipEdge
+  let carrier: Phone
+  const phones: Phone[] = []
+
+  beforeAll(async () => {
+    place = await openSipPlace()
+    edge = await edgeOf(place)
+    await tellEdge(place, edge)
+    carrier = await openPhone({
+      edgePort: edge.port,
+      realm: 'carrier.test',
+      username: 'gate',
+      address: '127.0.0.7',
+    })
+    phones.push(carrier)
+    const resource = {
+      name: 'Emergency',
+      emergency: true,
+      rules: ['^(911)$'],
+      gateways: [{ server: '127.0.0.7', port: carrier.port }],
+    }
+    expect(await place.session.admin.put('/v2/resources', resource)).toSucceed()
+  })
+
+  afterAll(async () => {
+    for (const phone of phones) phone.close()
+    await edge?.end()
+    place.session.close()
+    await place.server.end()
+    removeDataDir(place.server)
+  })
+
+  /** An account with one phone. */
+  const office = async () => {
+    const account = await makeAccount(place)
+    const made = await makePhone(place, edge, account, { username: 'ada' })
+    phones.push(made.phone)
+    const { admin } = place.session
+    const put = async (path: string, data: Json) => {
+      const answer = await admin.put(path, data)
+      expect(answer).toSucceed()
+      return String(answer.data.id)
+    }
+    const post = async (path: string, data: Json) => expect(await admin.post(path, data)).toSucceed()
+    const patch = async (path: string, data: Json) => expect(await admin.patch(path, data)).toSucceed()
+    return { account, ...made, put, post, patch }
+  }
+
+  type Office = Awaited<ReturnType<typeof office>>
+
+  const within = (phone: Phone, callId: string, method: string) =>
+    eventually(
+      () =>
+        phone.received.find(
+          (one) => one.method === method && one.headers.some(([, value]) => value === callId),
+        ),
+      (found) => found !== undefined,
+    )
+
+  /** A call to 911 that the carrier answers and the caller ends. */
+  const passes = async ({ phone }: Office) => {
+    const callId = `${randomUUID()}@phone`
+    const calling = phone.call('911', { callId })
+    const invite = await Promise.race([
+      within(carrier, callId, 'INVITE'),
+      calling.then((final) => Promise.reject(new Error(outcomeOf(final)))),
+    ])
+    if (!invite) throw new Error('no INVITE')
+    carrier.answer(invite, {}, callId.slice(0, 8))
+    const final = await calling
+    expect(outcomeOf(final)).toBe('200 OK')
+    expect(outcomeOf(await phone.within(final, 'BYE'))).toBe('200 OK')
+    return invite
+  }
+
+  const narrow = { order: 'allow,deny', cidrs: ['10.0.0.0/8'] }
+  const here = { order: 'allow,deny', cidrs: ['127.0.0.0/8'] }
+
+  it.each<[string, string, (office: Office) => Promise<unknown>]>([
+    [
+      'of a device that is disabled',
+      '403 Forbidden',
+      ({ device, patch }) => patch(device.path, { enabled: false }),
+    ],
+    [
+      'of a user who is disabled',
+      '403 Forbidden',
+      async ({ account, device, put, patch }) => {
+        const who = { first_name: 'Ada', last_name: 'Lovelace', enabled: false }
+        await patch(device.path, { owner_id: await put(`${account.path}/users`, who) })
+      },
+    ],
+    [
+      'of an account that is disabled',
+      '403 Forbidden',
+      ({ account, patch }) => patch(account.path, { enabled: false }),
+    ],
+    [
+      'from an address that the list of the account denies',
+      '403 Forbidden',
+      ({ account, post }) => post(`${account.path}/access_lists`, narrow),
+    ],
+    [
+      'from an address that the list of the device denies',
+      '403 Forbidden',
+      ({ device, post }) => post(`${device.path}/access_lists`, narrow),
+    ],
+    [
+      'of a user agent that the device does not allow',
+      '403 Forbidden',
+      ({ device, post }) => post(`${device.path}/access_lists`, { ...here, user_agent: '^Snom' }),
+    ],
+    [
+      'above the packet limits of the device',
+      '429 Too Many Requests',
+      ({ device, post }) => post(`${device.path}/rate_limits`, { per_minute: nothing, per_second: nothing }),
+    ],
+    [
+      'above the packet limits of the account',
+      '429 Too Many Requests',
+      ({ account, post }) =>
+        post(`${account.path}/rate_limits`, {
+          account: { per_minute: nothing, per_second: nothing },
+          device: { per_minute: nothing, per_second: nothing },
+        }),
+    ],
+    [
+      'of an account that may have no call and has no credit',
+      '503 Service Unavailable',
+      ({ account, post }) =>
+        post(`${account.path}/limits`, { calls: 0, twoway_trunks: 0, allow_prepay: false }),
+    ],
+  ])('passes: %s', async (_, otherwise, prepare) => {
+    const made = await office()
+    await prepare(made)
+    expect(outcomeOf(await made.phone.call('912'))).toBe(otherwise)
+    await passes(made)
+  })
+
+  it('needs the password of its device', async () => {
+    const { account, device, patch } = await office()
+    await patch(device.path, { enabled: false })
+    const guess = await openPhone({
+      edgePort: edge.port,
+      realm: account.realm,
+      username: 'ada',
+      password: 'guessed',
+    })
+    phones.push(guess)
+    expect(outcomeOf(await guess.call('911'))).toBe('403 Forbidden')
+  })
+})
