@@ -386,6 +386,7 @@ const putTogether = async (
     noteKeyUse: areas.apiKeys.noteUse,
     isUnrestricted: areas.tokenRestrictions.isUnrestricted,
     resellerOf: areas.accounts.resellerOf,
+    numberClasses: areas.phoneNumbers.planning.named,
     departedAccount: areas.audit.departed,
     settleServices: areas.services.settle,
     throttle: createThrottle({

@@ -80,6 +80,8 @@ export interface Frame {
   /** Whether token restrictions let the request pass. */
   isUnrestricted(question: RestrictionQuestion): Soon<boolean>
   resellerOf: ResellerOf
+  /** The classes of numbers that calls can be restricted by, by name. */
+  numberClasses(): Promise<object>
   /** An account that is gone, as far as anything tells of it. */
   departedAccount(id: string): Promise<AccountRecord | undefined>
   /** Resolves when bookkeepers outside were told what has changed for these accounts. */

@@ -214,6 +214,86 @@ describeAnyEngine('the public console of the family', (engine) => {
     expect(statusesOf(page)).toEqual(['201', '200'])
   })
 
+  it('saves the tab of limits: restrictions by the name in each classifier, and none that it makes up', async () => {
+    const { page, account, own } = await arrived()
+    const at = `accounts/${(await below(account)).id}`
+    const classifiers: Record<string, { name?: string }> = (await page.get(`${at}/phone_numbers/classifiers`))
+      .data
+    const deny = { action: 'deny' }
+    const restriction = Object.fromEntries(
+      Object.values(classifiers).map(({ name }) => [
+        name,
+        name === 'international' ? deny : { action: 'inherit' },
+      ]),
+    )
+    const record = await page.get(at)
+    const saved = await page.writeAccount(record.data, { call_restriction: restriction })
+    expect(saved.data.call_restriction).toEqual(restriction)
+    expect(Object.keys(saved.data.call_restriction)).toEqual(Object.keys(classifiers))
+    expect(saved.body.metadata.warnings).toBeUndefined()
+    // Versions that found no name wrote these keys.
+    const madeUp = { '': deny, undefined: deny, toll_us: deny, closed_groups: deny }
+    const writes: [method: string, path: string, more: object][] = [
+      ['POST', at, { name: record.data.name }],
+      ['PUT', `${own}/users`, { first_name: 'Ann', last_name: 'Limited' }],
+      ['PUT', `${own}/devices`, { name: 'Limited' }],
+    ]
+    for (const [method, path, more] of writes) {
+      const answer = await page.write(method, path, { ...more, call_restriction: madeUp })
+      expect(answer.data.call_restriction, path).toEqual({ toll_us: deny, closed_groups: deny })
+      const message = 'No class of numbers has this name: the key was dropped'
+      expect(answer.body.metadata.warnings, path).toEqual(
+        expect.arrayContaining([
+          { path: 'call_restriction.', message },
+          { path: 'call_restriction.undefined', message },
+        ]),
+      )
+    }
+    // Limits of trunks are no restrictions.
+    const limits = await page.write('POST', `${own}/limits`, { twoway_trunks: 1, call_restriction: madeUp })
+    expect(limits.data).not.toHaveProperty('call_restriction')
+  })
+
+  it('opens the form of a device, although nothing was ever configured for it', async () => {
+    const { page, own } = await arrived()
+    const { data: device } = await page.write('PUT', `${own}/devices`, {
+      name: 'Desk',
+      device_type: 'sip_device',
+      sip: { username: 'desk' },
+    })
+    expect((await page.get(`${own}/devices?with_status=true&paginate=false`)).data).toMatchObject([
+      { id: device.id, device_type: 'sip_device', enabled: true, registrable: true, registered: false },
+    ])
+    expect((await page.get(`${own}/configs/kazoo_endpoint`)).data).toEqual({ id: 'configs_kazoo_endpoint' })
+    for (const path of ['limits', 'phone_numbers/classifiers', 'channels?paginate=false', 'registrations'])
+      expect((await page.get(`${own}/${path}`)).data, path).toBeDefined()
+    const saved = await page.write('POST', `${own}/devices/${device.id}`, { ...device, name: 'Desk 2' })
+    expect(saved.data.name).toBe('Desk 2')
+    expect(await page.write('DELETE', `${own}/devices/${device.id}`)).toSucceed()
+    expect(statusesOf(page)).toEqual(['201', '200'])
+  })
+
+  it('lists a new group, found by the group_id of its callflow', async () => {
+    const { page, own } = await arrived()
+    const { data: group } = await page.write('PUT', `${own}/groups`, { name: 'Sales', endpoints: {} })
+    const flow = { module: 'ring_group', data: { endpoints: [] }, children: {} }
+    const { data: callflow } = await page.write('PUT', `${own}/callflows`, {
+      numbers: ['401'],
+      type: 'userGroup',
+      group_id: group.id,
+      flow,
+    })
+    expect((await page.get(`${own}/groups?paginate=false`)).data).toMatchObject([
+      { id: group.id, name: 'Sales' },
+    ])
+    const found = await page.get(`${own}/callflows?has_key=group_id&paginate=false`)
+    expect(found.data).toMatchObject([
+      { id: callflow.id, type: 'userGroup', group_id: group.id, numbers: ['401'], featurecode: false },
+    ])
+    expect((await page.get(`${own}/callflows?filter_group_id=${group.id}`)).data).toHaveLength(1)
+    expect((await page.get(`${own}/callflows?has_key=featurecode`)).data).toEqual([])
+  })
+
   it('shows the panel of the account: access list, plan, balance, transactions, profile', async () => {
     const { page, own } = await arrived()
     expect((await page.get(`${own}/access_lists`)).data).toEqual({})

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { Failure, isOutage } from '../../lib/failure.ts'
 import { iconTypes, imageTypes } from '../../lib/image-type.ts'
+import type { Json } from '../../lib/json.ts'
 import { describeError } from '../../lib/log.ts'
 import type { Exchange } from '../exchange.ts'
 import { routeOf } from '../judge/router.ts'
@@ -63,9 +64,10 @@ type Metadata = Answer['fields']['metadata']
 
 /** Keys of the request that nothing reads are reported next to what the route reports. */
 const withWarnings = (metadata: Metadata, { warnings }: Exchange): Metadata => {
-  if (warnings.length === 0 || metadata instanceof RawJson) return metadata
-  const own = Array.isArray(metadata?.warnings) ? metadata.warnings : []
-  return { ...metadata, warnings: [...own, ...warnings] }
+  if (warnings.length === 0) return metadata
+  const known: Json = metadata instanceof RawJson ? JSON.parse(metadata.text) : { ...metadata }
+  const own = Array.isArray(known.warnings) ? known.warnings : []
+  return { ...known, warnings: [...own, ...warnings] }
 }
 
 const isStreamable = ({ method, claim }: Exchange, { status = 200 }: Answer['fields']) =>

@@ -1,4 +1,5 @@
 import type { Static, TSchema } from 'typebox'
+import { withKnownClasses } from '../../lib/call-restriction.ts'
 import { hasProblems, invalid, joinProblems, type Problems } from '../../lib/failure.ts'
 import { type Handover, isObject } from '../../lib/json.ts'
 import { dropNulls, dropPrivateKeys, mergePatch } from '../../lib/json-merge.ts'
@@ -93,15 +94,27 @@ const warningsAbout = (schema: TSchema, exchange: Exchange, route: Route): Warni
   return requestWarnings(schema, route.spec.answers, own)
 }
 
-const judgeBy = async (schema: TSchema, exchange: Exchange, route: Route, call: Call) => {
+const unknownClass = 'No class of numbers has this name: the key was dropped'
+
+/** The data as the schema is to see it. Reports what it drops. */
+const preparedFor = async (exchange: Exchange, route: Route, call: Call) => {
   const whole = proposed(exchange, route, call.subject)
   const prepared = route.spec.prepare && isObject(whole) ? route.spec.prepare(whole) : whole
+  if (!isObject(prepared) || prepared.call_restriction === undefined) return prepared
+  const classes = await exchange.frame.numberClasses()
+  const { data, dropped } = withKnownClasses(prepared, (name) => Object.hasOwn(classes, name))
+  exchange.warnings = dropped.map((path) => ({ path, message: unknownClass }))
+  return data
+}
+
+const judgeBy = async (schema: TSchema, exchange: Exchange, route: Route, call: Call) => {
+  const prepared = await preparedFor(exchange, route, call)
   const { value, problems, sound } = validationOf(schema)(prepared, mannerOf(exchange.crossbar))
   if (!hasProblems(problems)) {
     const found = route.judge ? await route.judge({ ...call, data: value, isSound: true }) : {}
     if (hasProblems(found)) throw invalid(found)
     const further = route.warns ? await route.warns({ ...call, data: value }) : []
-    exchange.warnings = [...warningsAbout(schema, exchange, route), ...further]
+    exchange.warnings = [...exchange.warnings, ...warningsAbout(schema, exchange, route), ...further]
     return value
   }
   const further = route.judge ? await route.judge({ ...call, data: sound, isSound: false }) : {}
