@@ -9,7 +9,7 @@ import { client, signIn, signInAsOperator } from './crosspoint.mjs'
 const { ChargesNeeded, CrosspointError } = client
 const { assignServices, createDevice, createServicePlan, createSubAccount, createUser, topUp } = client
 const { getLedgerSums, getLedgerTotal, getServiceAuditSummary, getServiceSummary, listAlerts } = client
-const { promoteToReseller, quoteServices } = client
+const { promoteToReseller, quoteServices, updateOperatorLimits } = client
 
 /** What a generated function takes besides the body: who asks, and of which account. */
 const as = (who, account_id) => ({ client: who.http, path: { account_id } })
@@ -76,6 +76,8 @@ const body = { data: { add: [plan.id] } }
 const { data: quote } = await quoteServices({ ...ritas, body })
 console.log(`Two phones would cost ${dollars(recurring(quote))} a month.`)
 await assignServices({ ...ritas, body })
+// Without this Ann would owe what she agrees to.
+await updateOperatorLimits({ ...ritas, body: { data: { prepaid: true } } })
 const { data: summary } = await getServiceSummary(own)
 console.log(`Rita sells the plan: ${dollars(recurring(summary))} a month.`)
 
@@ -117,7 +119,7 @@ for (const [source, { amount }] of Object.entries(ledgers).toSorted())
 const movedToday = async () => {
   for (let attempt = 0; attempt < 60; attempt += 1) {
     const { data } = await getServiceAuditSummary(own)
-    const [moved] = Object.values(data[0]?.sip_device ?? {})
+    const [moved] = Object.values(data[0]?.devices ?? {})
     if (moved?.quantity === number) return moved
     await setTimeout(500)
   }

@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox'
 import { hasProblems, type Problems } from '../lib/failure.ts'
 import { isObject, type Json } from '../lib/json.ts'
 import { memberOf } from '../lib/member.ts'
-import { createRemoval, type Removed } from '../lib/removal.ts'
+import { createRemoval, type Place, type Removed } from '../lib/removal.ts'
 import type { Validate } from './area.ts'
 
 // Very large documents report one error at a time. After this number of rounds whole fields are removed.
@@ -27,8 +27,15 @@ export const validPartOf = async (
   given: Json,
   rules: (doc: Json) => Problems = () => ({}),
 ): Promise<ValidPart> => {
-  const { rest, removed, remove } = createRemoval(given)
+  // Nearly all documents are valid, and are not copied.
+  let removal: ReturnType<typeof createRemoval> | undefined
+  const remove = (places: readonly Place[]) => {
+    if (places.length === 0) return false
+    removal ??= createRemoval(given)
+    return removal.remove(places)
+  }
   for (let round = 0; ; round += 1) {
+    const rest = removal?.rest ?? given
     const { value, sound, problems, places = () => [] } = await validate(schema, rest)
     if (!hasProblems(problems)) {
       const doc = isObject(value) ? value : rest
@@ -37,9 +44,10 @@ export const validPartOf = async (
         .map((path) => path.split('.'))
         .filter((place) => memberOf(rest, ...place) !== undefined)
       if (remove(found)) continue
-      return { doc, removed, unsolved: broken }
+      return { doc, removed: removal?.removed ?? [], unsolved: broken }
     }
     const found = round < maxSingleRounds ? places() : places().map((place) => place.slice(0, 1))
-    if (!remove(found)) return { doc: { ...sound }, removed, unsolved: Object.keys(problems) }
+    if (!remove(found))
+      return { doc: { ...sound }, removed: removal?.removed ?? [], unsolved: Object.keys(problems) }
   }
 }

@@ -90,6 +90,18 @@ describeAnyEngine('the price that a request accepts', (engine) => {
     expect((await addPhone(admin, account, { ...agreed, quote_id: body.quote_id })).status).toBe(201)
   })
 
+  it('is kept for a day', async () => {
+    const kept = () => world.server.store.all('SELECT quote_id FROM charge_quotes')
+    const { account, admin } = await customer(phones(1))
+    await addPhone(admin, account)
+    await world.server.rounds.runNow('charge_quotes')
+    expect(await kept()).not.toEqual([])
+    world.clock.advance({ hours: 25 })
+    await world.server.rounds.runNow('charge_quotes')
+    expect(await kept()).toEqual([])
+    expect((await addPhone(admin, account, agreed)).status).toBe(201)
+  })
+
   it('is that of the same caller and the same request', async () => {
     const { account, admin } = await customer(phones(1))
     await addPhone(admin, account)

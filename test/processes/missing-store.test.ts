@@ -108,6 +108,13 @@ describe.runIf(engines.includes('sqlite'))('the file of the embedded store', () 
       expect(await refusalOf(place)).toContain(reason)
       expect(filesIn(place.dataDir)).toEqual(before)
     }
+    const person = openCommandLine(environmentOf(place) as Record<string, string>)
+    const misspelt = await person.run('serve', '--nwe')
+    expect(misspelt).toMatchObject({
+      status: 2,
+      errors: expect.stringMatching(/^crosspoint: unknown argument --nwe\n/),
+    })
+    person.remove()
     const server = await start(place, '--new')
     const { admin, masterId, close } = await openSession(server)
     expect((await admin.get(`/v2/accounts/${masterId}/children`)).data).toEqual([])

@@ -62,14 +62,14 @@ const lists = [
   ...['audit', 'events', 'webhooks', 'tasks', 'services/summary', 'service_plans', 'limits', 'children'],
 ]
 
-/** What a server of the store responds, which does nothing by itself. */
+/** Responses of a server of the store that starts no scheduled jobs, and what it warns of. */
 const responsesOf = async ({ dataDir, databaseUrl }: Store, { token, masterId }: Session) => {
   const config = readConfig({
     CROSSPOINT_DATA_DIR: dataDir,
     CROSSPOINT_DATABASE_URL: databaseUrl,
     CROSSPOINT_PORT: '0',
   })
-  const { log } = createTestLog()
+  const { log, entries } = createTestLog()
   const server = await startServer(config, { clock: systemClock, log }, { onlyNudgedRounds: true })
   const transport = createTransport(server.port)
   try {
@@ -86,7 +86,8 @@ const responsesOf = async ({ dataDir, databaseUrl }: Store, { token, masterId }:
         expect([path, status]).toEqual([path, 200])
         responses[path] = [body.data, body.next_start_key, body.revision]
       }
-    return responses
+    const warnings = entries.filter(({ level }) => level === 'warn').map(({ message }) => message)
+    return { responses, warnings }
   } finally {
     transport.close()
     await server.stop()
@@ -155,8 +156,8 @@ describe.runIf(engines.includes('postgres'))('crosspoint move', () => {
         .sort()
     })
 
-  /** Moves a store with kills in between; `meanwhile` is called while it is incomplete. */
-  const moveWithKills = async (from: Store, to: Store, meanwhile: () => Promise<void>) => {
+  /** Moves a store with kills in between; `afterKill` is called after each. */
+  const moveWithKills = async (from: Store, to: Store, afterKill: () => Promise<void>) => {
     const url = to.databaseUrl ?? `sqlite:${to.dataDir}`
     const rows = await rowsIn(from)
     const written = writeUntilClosed()
@@ -172,7 +173,7 @@ describe.runIf(engines.includes('postgres'))('crosspoint move', () => {
       command.process.kill('SIGKILL')
       await command.ended
       person.remove()
-      await meanwhile()
+      await afterKill()
     }
     const ended = await runHere(environmentOf(from), ['move', '--to', url, '--json'])
     expect({ ...ended, output: ended.status === 0 ? '' : ended.output }).toEqual({
@@ -227,8 +228,12 @@ describe.runIf(engines.includes('postgres'))('crosspoint move', () => {
     const content = await contentOf(postgres)
     expect(content).toEqual(await contentOf(old))
     if (before) expect(content).toEqual(before)
-    const responses = await responsesOf(postgres, session)
-    expect(responses).toEqual(await responsesOf(old, session))
+    const [ofNew, ofOld] = [await responsesOf(postgres, session), await responsesOf(old, session)]
+    expect(ofNew.responses).toEqual(ofOld.responses)
+    expect(ofNew.warnings).toEqual([])
+    expect(ofOld.warnings).toEqual([
+      expect.stringMatching(/^the store is being moved to PostgreSQL 127\.0\.0\.1:/),
+    ])
     expect(server.faults()).toEqual([])
     expect(await server.end()).toBe(0)
   }
@@ -249,7 +254,8 @@ describe.runIf(engines.includes('postgres'))('crosspoint move', () => {
     )
     expect(ours).toBe(theirs)
     expect(readdirSync(join(back.dataDir, 'outbox'))).toEqual(readdirSync(join(old.dataDir, 'outbox')))
-    expect(await responsesOf(back, session)).toEqual(await responsesOf(postgres, session))
+    const [ofNew, ofOld] = [await responsesOf(back, session), await responsesOf(postgres, session)]
+    expect(ofNew.responses).toEqual(ofOld.responses)
     expect(await runHere(environmentOf(postgres), ['move', '--to', `sqlite:${back.dataDir}`])).toMatchObject({
       status: 0,
       output: expect.stringContaining('was moved to'),

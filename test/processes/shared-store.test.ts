@@ -80,6 +80,15 @@ describe.each(pairs)('%s', (_kind, startPair) => {
     }
   })
 
+  it('carry out all parallel changes of one record, whichever of them is asked', async () => {
+    const { path } = await makeUser('parallel')
+    const fields = Array.from({ length: 40 }, (_, index) => `field_${index}`)
+    const changes = fields.map((field, index) => (index % 2 ? here : there).admin.patch(path, { [field]: 1 }))
+    expect(new Set((await Promise.all(changes)).map(({ status }) => status))).toEqual(new Set([200]))
+    const { data } = await here.admin.get(path)
+    expect(data).toMatchObject(Object.fromEntries(fields.map((field) => [field, 1])))
+  })
+
   it('end the sessions of a disabled user', async () => {
     const { id, path } = await makeUser('disabled')
     const token = await tokenOf('disabled')

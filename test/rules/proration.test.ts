@@ -9,7 +9,8 @@ import {
 } from '../../src/areas/services/pricing/invoices.ts'
 import { itemJson, priceItem } from '../../src/areas/services/pricing/items.ts'
 import type { ItemPlan } from '../../src/areas/services/pricing/plan.ts'
-import { daysLeftAt, prorated } from '../../src/areas/services/pricing/proration.ts'
+import { type ChargedItem, daysLeftAt, prorated } from '../../src/areas/services/pricing/proration.ts'
+import { countOf } from '../support/run-length.ts'
 
 const both = { additions: true, removals: true }
 const bookkeeper = { id: 'default_bookkeeper', type: 'default', vendor_id: 'reseller' }
@@ -137,6 +138,44 @@ describe('proration', () => {
     ])
     expect(summary).toEqual({ today: 2.9, recurring: 7.5, taxes: 1.2, total: 8.7 })
     expect(moved(plan, 1, 0).today).toBe(-29_000)
+  })
+})
+
+describe('what removals give back', () => {
+  // Prices that a third of a month divides.
+  const rate = fc.nat(30).map((price) => 3 * price)
+  const plan = fc.record({ rate, minimum: fc.nat(6) }, { requiredKeys: ['rate'] })
+  const step = fc.record({ plan, more: fc.nat(12) })
+
+  it('is all that was charged, whatever the prices were, when everything that came goes the same day', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 12 }), fc.nat(12), (steps, start) => {
+        let count = start
+        let known: ChargedItem = { amount: 0, prices: [] }
+        for (const next of [...steps, { plan: { rate: 50 }, more: 0 }]) {
+          const priceBy = (of: number) => priced({ sip_device: { ...next.plan, prorate: both } }, of)
+          const compared = compareInvoices(priceBy(count), priceBy(start + next.more), lastThird, () => known)
+          for (const { total, prices } of compared.flatMap((one) => one.prorations)) {
+            known = { amount: known.amount + total, prices }
+            expect(known.amount).toBeGreaterThanOrEqual(0)
+          }
+          count = start + next.more
+        }
+        expect(known.amount).toBe(0)
+      }),
+      { numRuns: countOf(300, 10_000) },
+    )
+  })
+
+  it('is the present price of what was charged before prices were stored, and no more than was charged', () => {
+    const plan = { rate: 30, prorate: both }
+    const back = (amount: number) =>
+      compareInvoices(priced({ sip_device: plan }, 3), priced({ sip_device: plan }, 1), lastThird, () => ({
+        amount,
+      })).map(({ today }) => today)
+    expect(back(1_000_000)).toEqual([-200_000])
+    expect(back(150_000)).toEqual([-150_000])
+    expect(back(0)).toEqual([0])
   })
 })
 

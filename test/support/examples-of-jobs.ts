@@ -47,7 +47,7 @@ export const recordJobs = async (world: World, { record }: Recorder) => {
   const emails = async () => {
     await world.user(world.master, { username: 'mia', email: 'mia@master.test' })
     await world.deliverMail()
-    const { data } = await operator.get('/v2/notifications/smtplog')
+    const { data } = await record(operator, 'GET /v2/notifications/smtplog', {})
     await record(operator, 'GET /v2/notifications/smtplog/{smtplog_id}', { smtplog_id: data[0].id })
   }
 

@@ -129,7 +129,10 @@ export const accepted = (message: string) => new Answer({ data: message, status:
 const publicText = (record: StoredRecord<object, object>, readOnly?: Record<string, unknown>) => {
   const own = { id: record.id, ...readOnly }
   const head = JSON.stringify(own)
-  const isRepeated = Object.keys(own).some((key) => Object.hasOwn(record.doc, key))
+  // Most texts contain none of the keys: they are not parsed for this.
+  const isRepeated = Object.keys(own).some(
+    (key) => record.docText.includes(`"${key}":`) && Object.hasOwn(record.doc, key),
+  )
   const docText = isRepeated ? JSON.stringify(without(record.doc, Object.keys(own))) : record.docText
   return docText === '{}' ? head : `${head.slice(0, -1)},${maskUrls(docText).slice(1)}`
 }

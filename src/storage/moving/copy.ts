@@ -28,7 +28,7 @@ async function* pagesOf(side: StoreSide, table: MovedTable, begin?: Cells): Asyn
 
 /**
  * Copies the rows of a table that the other side does not have yet. Rows are added in the order of the primary key, so
- * the last one shows how far a copy that was interrupted had come. Nobody else may write on either side.
+ * the last one shows how far a copy that was interrupted had come. No other process may write on either side.
  */
 export const copyRows = async (
   from: StoreSide,

@@ -83,7 +83,7 @@ const opening: Record<Engine, { list: string; drop(name: string): string }> = {
   },
 }
 
-/** Has the servers of a store begin nothing by themselves from now on. */
+/** From now on the servers of a store begin no scheduled jobs. */
 export const beginMove = (db: Database, move: Move) =>
   db.exclusively((run) => writeMark(run, 'outgoing', move))
 

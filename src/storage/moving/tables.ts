@@ -35,6 +35,7 @@ export interface StoreSide {
 }
 
 // Leases are of processes that use the store now. `cdrs` is a pattern without rows. The last three are made by each engine itself.
+// Tools such as Litestream begin the names of their tables with an underscore.
 const notMoved = new Set([
   'leases',
   'storage_upgrades',
@@ -67,7 +68,9 @@ const kindOf = (type: string): Column['kind'] => {
 const compare = (one: string, other: string) => (one < other ? -1 : 1)
 
 export const tablesOf = (catalog: readonly CatalogRow[]): MovedTable[] => {
-  const rows = catalog.filter(({ table, column }) => !notMoved.has(table) && !isDerived(table, column))
+  const rows = catalog.filter(
+    ({ table, column }) => !notMoved.has(table) && !table.startsWith('_') && !isDerived(table, column),
+  )
   return [...Map.groupBy(rows, ({ table }) => table)]
     .map(([name, columns]) => ({
       name,

@@ -35,7 +35,10 @@ const operatorGroups: readonly FieldGroup[] = [
       'resource_consuming_calls',
     ],
   },
-  { title: 'alerts.debt', fields: ['allow_prepay', 'allow_postpay', 'max_postpay_amount', 'reserve_amount'] },
+  {
+    title: 'alerts.debt',
+    fields: ['prepaid', 'allow_prepay', 'allow_postpay', 'max_postpay_amount', 'reserve_amount'],
+  },
   { title: 'alerts.soft', fields: ['soft_limit_inbound', 'soft_limit_outbound'] },
 ]
 
