@@ -70,6 +70,7 @@ describe.skipIf(lacksKamailio)(`a server with an edge${lacksKamailio}`, () => {
       account_id: account.id,
       record: { kind: 'device', id: device.id },
       after: {
+        id: device.id,
         realm: account.realm,
         username: 'ada',
         address: '127.0.0.1',
@@ -179,6 +180,17 @@ describe.skipIf(lacksKamailio)(`a server with an edge${lacksKamailio}`, () => {
           await put(`${account.path}/callflows`, out)
           await patch(device.path, { call_restriction: { did_us: { action: 'deny' } } })
         },
+      ],
+      [
+        'to a flow that hangs up',
+        '7778',
+        '603 Decline',
+        'hung_up',
+        ({ account, put }) =>
+          put(`${account.path}/callflows`, {
+            numbers: ['7778'],
+            flow: { module: 'hangup', data: {}, children: {} },
+          }),
       ],
       ['to a number that nobody has', '7777', '404 Not Found', 'unknown_number', async () => undefined],
       [

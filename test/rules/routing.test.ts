@@ -389,6 +389,11 @@ describe('a flow ends', () => {
       { reason: 'response', sip_code: 400, sip_reason: 'Declined' },
     ],
     [
+      'where the flow hangs up',
+      { module: 'hangup', data: {} },
+      { reason: 'hung_up', sip_code: 603, sip_reason: 'Decline' },
+    ],
+    [
       'where a media server is needed',
       { module: 'menu', data: { id: 'm' } },
       { reason: 'needs_media_server', module: 'menu', sip_code: 501, sip_reason: 'Not Implemented' },

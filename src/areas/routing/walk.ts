@@ -551,6 +551,8 @@ export const createDecision = (asking: Asking, { numbering, flatRate }: Rules, q
         return leave(module, data, place)
       case 'response':
         return ended(responseIn(data))
+      case 'hangup':
+        return ended({ reason: 'hung_up', sipCode: 603, sipReason: 'Decline' })
       default:
         return ended({ reason: 'needs_media_server', module })
     }
