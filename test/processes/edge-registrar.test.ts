@@ -85,8 +85,13 @@ describe.skipIf(lacksKamailio)(`a registration at an edge${lacksKamailio}`, () =
     expect(headersOf(granted, 'contact')).toEqual([`<sip:bob@127.0.0.1:${phone.port}>;expires=90`])
     const sooner = await phone.register(60)
     expect(headersOf(sooner, 'contact')).toEqual([`<sip:bob@127.0.0.1:${phone.port}>;expires=60`])
-    const longer = await phone.register(5)
-    expect(headersOf(longer, 'contact')).toEqual([`<sip:bob@127.0.0.1:${phone.port}>;expires=30`])
+    const tooShort = await phone.register(5)
+    expect([outcomeOf(tooShort), headerOf(tooShort, 'min-expires')]).toEqual(['423 Interval Too Brief', '30'])
+    const unsaid = await phone.registerAs({})
+    expect(headersOf(unsaid, 'contact')).toEqual([`<sip:bob@127.0.0.1:${phone.port}>;expires=90`])
+    const brief = `${phone.contact};expires=5`
+    expect(outcomeOf(await phone.registerAs({ contact: brief }))).toBe('423 Interval Too Brief')
+    expect(outcomeOf(await phone.registerAs({ contact: `${phone.contact};expires=0` }))).toBe('200 OK')
   })
 
   it('is refused in the same words for a wrong password, an unknown user and an unknown realm', async () => {

@@ -66,6 +66,7 @@ export const openPhone = async (facts: PhoneFacts) => {
   const socket = createSocket('udp4')
   socket.bind(0, address)
   await once(socket, 'listening')
+  let isOpen = true
   const { port } = socket.address()
   const received: SipMessage[] = []
   const sequences = new Map<string, number>()
@@ -191,6 +192,9 @@ export const openPhone = async (facts: PhoneFacts) => {
   const identity = `<sip:${username}@${realm}>`
   const registration = freshToken()
 
+  const registerAs = (more: Partial<Asked>) =>
+    request({ method: 'REGISTER', uri: `sip:${realm}`, to: identity, callId: registration, ...more })
+
   return {
     port,
     contact,
@@ -202,13 +206,10 @@ export const openPhone = async (facts: PhoneFacts) => {
 
     /** Registers for so many seconds. */
     register: (expires = 300, headers: Headers = []) =>
-      request({
-        method: 'REGISTER',
-        uri: `sip:${realm}`,
-        to: identity,
-        callId: registration,
-        headers: [['Expires', String(expires)], ...headers],
-      }),
+      registerAs({ headers: [['Expires', String(expires)], ...headers] }),
+
+    /** Registers with these headers alone. */
+    registerAs,
 
     /** Calls a number; the last final answer, which is acknowledged. */
     call: (number: string, more: Partial<Asked> = {}) =>
@@ -281,6 +282,10 @@ export const openPhone = async (facts: PhoneFacts) => {
         (found) => found.length >= count,
       ).then((found) => found[count - 1] as SipMessage),
 
-    close: () => socket.close(),
+    /** Closes it, or nothing if it is closed. */
+    close() {
+      if (isOpen) socket.close()
+      isOpen = false
+    },
   }
 }
