@@ -104,6 +104,7 @@ describe('the pages', () => {
       'docs/guides/freeswitch.md: needs a FreeSWITCH.',
       'docs/guides/getting-in.md: needs fail2ban and the rights to set it up.',
       'docs/guides/growing.md: needs a PostgreSQL of that name.',
+      'docs/guides/growing.md: needs a PostgreSQL of that name.',
       'docs/guides/growing.md: needs two servers of these names.',
       'docs/guides/growing.md: needs three servers of these names.',
       'docs/guides/mail.md: needs a mail server of that name.',
