@@ -136,7 +136,21 @@ type Components = ReturnType<typeof createComponents>
 const text = (description: string) => ({ type: 'string', description })
 
 const envelopeFields = {
-  metadata: { type: 'object', description: 'Read-only facts about the record' },
+  metadata: {
+    type: 'object',
+    description: 'Read-only facts about the record',
+    properties: {
+      warnings: {
+        type: 'array',
+        description:
+          'What of the request has no effect: keys that nothing reads, and values without an effect',
+        items: {
+          type: 'object',
+          properties: { path: text('Of the key, with dots'), message: text('Why it has no effect') },
+        },
+      },
+    },
+  },
   request_id: text('The X-Request-ID of the request'),
   node: text('The server that answered'),
   timestamp: { type: 'string', format: 'date-time' },
