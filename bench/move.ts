@@ -35,29 +35,28 @@ const run = async (environment: Record<string, string>, ...args: string[]) => {
   if (status !== 0) throw new Error(`${args.join(' ')} ended with ${status}`)
 }
 
-/** Repeats the call records of the demo until there are enough, each with its own id. */
+/** Doubles the call records of the demo until there are enough, each with its own id. */
 const multiply = (file: string) => {
   const db = openDurable(file)
   const months = db
     .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB 'cdrs_2*'")
     .all()
-  const count = () =>
-    months.reduce(
-      (sum, { name }) => sum + Number(db.prepare(`SELECT count(*) AS n FROM ${name}`).get()?.n),
-      0,
-    )
-  const columns = (table: string) =>
+    .map(({ name }) => String(name))
+  const countIn = (name: string) => Number(db.prepare(`SELECT count(*) AS rows FROM ${name}`).get()?.rows)
+  const count = () => months.reduce((sum, name) => sum + countIn(name), 0)
+  const columnsOf = (table: string) =>
     db
       .prepare('SELECT name FROM pragma_table_info(?)')
       .all(table)
       .map(({ name }) => (name === 'id' ? "id || '-' || ?1" : name))
       .join(', ')
-  const pattern = count()
-  for (let copy = 1; copy * pattern < calls; copy += 1)
-    for (const { name } of months)
-      db.prepare(
-        `INSERT INTO ${name} SELECT ${columns(String(name))} FROM ${name} WHERE id NOT GLOB '*-copy*'`,
-      ).run(`copy${copy}`)
+  for (let round = 1, made = count(); made < calls; round += 1, made = count())
+    for (const name of months) {
+      const more = Math.ceil(Math.min(countIn(name), ((calls - made) * countIn(name)) / made))
+      db.prepare(`INSERT INTO ${name} SELECT ${columnsOf(name)} FROM ${name} LIMIT ${more}`).run(
+        String(round),
+      )
+    }
   const made = count()
   db.close()
   return made
