@@ -95,9 +95,9 @@ CREATE TABLE dialog_vars (
 
 CREATE INDEX dialog_vars_hash_idx ON dialog_vars (hash_entry, hash_id);
 
--- A row is what is still to be told to the server: a record of a call, or a refusal, as JSON.
+-- A row is what is still to be told to the server: a record of a call, a refusal, or an emergency call that has begun, as JSON.
 CREATE TABLE reports (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
-    kind TEXT NOT NULL CHECK (kind IN ('record', 'refusal')),
+    kind TEXT NOT NULL CHECK (kind IN ('record', 'refusal', 'emergency')),
     body TEXT NOT NULL CHECK (json_valid(body))
 );

@@ -5,6 +5,7 @@
 export const happeningTypes = [
   'alert.raised',
   'balance.low',
+  'call.emergency',
   'cdr.created',
   'charge.accepted',
   'charge.refused',

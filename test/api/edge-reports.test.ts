@@ -138,4 +138,37 @@ describeAnyEngine('what an edge reports', (engine) => {
     expect(await report({ refusals: 'none' })).toBreak({ refusals: ['type'] })
     expect(await world.snapshot()).toEqual(before)
   })
+
+  it('of emergency calls is one event and one alert for each call, however often it is sent', async () => {
+    const { account, device } = await place()
+    const emergency = {
+      account_id: account.id,
+      device_id: device.id,
+      call_id: 'emergency-1',
+      number: '911',
+      caller_id_number: '+14155550199',
+      address: '192.0.2.7',
+      at: now,
+    }
+    const { number: _, ...incomplete } = emergency
+    const emergencies = [emergency, emergency, incomplete, { ...emergency, account_id: 'f'.repeat(32) }]
+    expect(await report({ emergencies })).toSucceedWith({
+      records: noRecords,
+      refusals: noRefusals,
+      emergencies: {
+        told: 2,
+        rejected: [
+          { line: 3, reason: 'number: Field is required but missing' },
+          { line: 4, reason: 'account_id: is not known' },
+        ],
+      },
+    })
+    const { data } = await world.operator.get(`${account.path}/events`, { query: { type: 'call.emergency' } })
+    const { account_id: __, device_id: ___, ...facts } = emergency
+    expect((data as Json[]).map(({ record, after }) => ({ record, after }))).toEqual([
+      { record: { kind: 'device', id: device.id }, after: { ...facts, id: device.id } },
+    ])
+    const alerts = (await world.operator.get(`${account.path}/alerts`)).data as Json[]
+    expect(alerts.filter(({ category }) => category === 'emergency_call')).toHaveLength(1)
+  })
 })

@@ -159,6 +159,37 @@ describe.skipIf(lacksKamailio)(`an emergency call at a server with an edge${lack
     await passes(made)
   })
 
+  it('is an event and an alert for the admins while it goes on', async () => {
+    const made = await office()
+    const { account, device, patch } = made
+    const { admin } = place.session
+    await patch(account.path, { caller_id: { emergency: { name: 'Acme', number: '+14155550199' } } })
+    await passes(made)
+    const [event, ...others] = await eventually(
+      async () => (await admin.get(`${account.path}/events?type=call.emergency`)).data as Json[],
+      ({ length }) => length > 0,
+    )
+    expect(others).toEqual([])
+    expect(event).toMatchObject({
+      type: 'call.emergency',
+      record: { kind: 'device', id: device.id },
+      after: {
+        call_id: expect.stringMatching(/@phone$/),
+        number: '911',
+        caller_id_number: '+14155550199',
+        address: '127.0.0.1',
+        at: expect.any(Number),
+      },
+    })
+    const { data } = await admin.get(`${account.path}/alerts`)
+    const [alert] = (data as Json[]).filter(({ category }) => category === 'emergency_call')
+    expect(alert).toMatchObject({
+      title: 'Emergency call',
+      message: `Account ${account.realm} has called the emergency number 911 from +14155550199.`,
+      level: 'critical',
+    })
+  })
+
   it('needs the password of its device', async () => {
     const { account, device, patch } = await office()
     await patch(device.path, { enabled: false })

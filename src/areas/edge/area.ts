@@ -1,5 +1,6 @@
 import { accessListsArea } from '../access-lists/area.ts'
 import { accountsArea } from '../accounts/area.ts'
+import { alertsArea } from '../alerts/area.ts'
 import { area } from '../area.ts'
 import { cdrsArea } from '../cdrs/area.ts'
 import { connectivityArea } from '../connectivity/area.ts'
@@ -21,6 +22,7 @@ export const edgeArea = area({
   name: 'edge',
   needs: {
     accounts: accountsArea,
+    alerts: alertsArea,
     devices: devicesArea,
     accessLists: accessListsArea,
     rateLimits: rateLimitsArea,
@@ -31,7 +33,7 @@ export const edgeArea = area({
   },
   create({ store, feed, refusals, validate }, { cdrs: { intake }, phoneNumbers: { numbers }, ...needs }) {
     const edge = createEdge({ records: store.records, ...needs })
-    const reporting = createEdgeReporting({ edge, intake, refusals, validate })
+    const reporting = createEdgeReporting({ store, edge, intake, refusals, validate, ...needs })
     const carriers = createCarrierDecisions({ ...needs, numbers })
     const edgeExport = createEdgeExport({ store, feed, edge, ...needs })
     return {

@@ -2,16 +2,22 @@ import type { Refusal, Refusals } from '../../../events/refusals.ts'
 import { parseAddress } from '../../../lib/cidr.ts'
 import { hasProblems } from '../../../lib/failure.ts'
 import { dropNulls } from '../../../lib/json-merge.ts'
-import type { Author } from '../../../storage/change-set.ts'
+import { type Author, ChangeSet, type Happening } from '../../../storage/change-set.ts'
+import type { Store } from '../../../storage/store.ts'
+import type { Accounts } from '../../accounts/operations.ts'
+import type { Alerts } from '../../alerts/operations.ts'
 import type { Validate } from '../../area.ts'
 import type { Intake } from '../../cdrs/intake/operations.ts'
 import { reasonOf } from '../../cdrs/intake/rules.ts'
 import type { Edge } from '../operations.ts'
 import { withQuality } from './quality/rules.ts'
-import { type Alike, type Concern, gathered } from './rules.ts'
-import { EdgeRefusal, type EdgeReportsTaken } from './schema.ts'
+import { type Alike, type Concern, emergencyAlert, gathered } from './rules.ts'
+import { EdgeEmergency, EdgeRefusal, type EdgeReportsTaken } from './schema.ts'
 
 interface Tools {
+  store: Pick<Store, 'commit'>
+  accounts: Pick<Accounts, 'find' | 'resellerOf'>
+  alerts: Pick<Alerts, 'raise'>
   edge: Pick<Edge, 'senderOf'>
   intake: Pick<Intake, 'take'>
   refusals: Refusals
@@ -22,6 +28,7 @@ interface Tools {
 interface Sent {
   records: readonly unknown[]
   refusals: readonly unknown[]
+  emergencies: readonly unknown[]
 }
 
 type RefusalsTaken = EdgeReportsTaken['refusals']
@@ -38,7 +45,9 @@ const refusalOf = ({ sender, likeness, report }: Alike): Refusal => {
 export type EdgeReporting = ReturnType<typeof createEdgeReporting>
 
 /** What edges tell of the calls that they have carried and of the packets that they have turned away. */
-export const createEdgeReporting = ({ edge, intake, refusals, validate }: Tools) => {
+export const createEdgeReporting = (tools: Tools) => {
+  const { store, accounts, alerts, edge, intake, refusals, validate } = tools
+
   const concernOf = async (refusal: EdgeRefusal): Promise<Concern | undefined> => {
     const { realm, username, address } = refusal
     const sender = await edge.senderOf({
@@ -73,9 +82,40 @@ export const createEdgeReporting = ({ edge, intake, refusals, validate }: Tools)
     return { told, repeated: concerns.length - told, unknown, rejected }
   }
 
+  const tellEmergency = async (author: Author, call: EdgeEmergency) => {
+    const account = await accounts.find(call.account_id)
+    if (!account) return false
+    const { account_id: _, device_id: deviceId, ...facts } = call
+    const record =
+      deviceId === undefined ? { kind: 'account', id: account.id } : { kind: 'device', id: deviceId }
+    const after = JSON.stringify(facts)
+    const happening: Happening = { accountId: account.id, type: 'call.emergency', ...record, after }
+    await refusals.note(author, [{ happening, about: call.call_id }])
+    const alert = emergencyAlert(call, account.doc.name, await accounts.resellerOf(account))
+    const set = new ChangeSet(author)
+    await alerts.raise(set, `emergency_call/${account.id}/${call.call_id}`, alert)
+    if (set.changes.length > 0) await store.commit(set)
+    return true
+  }
+
+  const takeEmergencies = async (author: Author, sent: readonly unknown[]) => {
+    const rejected: RefusalsTaken['rejected'] = []
+    let told = 0
+    for (const [index, given] of sent.entries()) {
+      const { value, problems } = await validate(EdgeEmergency, dropNulls(given))
+      if (hasProblems(problems)) rejected.push({ line: index + 1, reason: reasonOf(problems) })
+      else if (await tellEmergency(author, value)) told += 1
+      else rejected.push({ line: index + 1, reason: 'account_id: is not known' })
+    }
+    return { told, rejected }
+  }
+
   return {
-    /** Takes both. What was taken before changes nothing: an edge that got no answer sends it again. */
-    async take(author: Author, { records, refusals: turnedAway }: Sent): Promise<EdgeReportsTaken> {
+    /** Takes all. What was taken before changes nothing: an edge that got no answer sends it again. */
+    async take(
+      author: Author,
+      { records, refusals: turnedAway, emergencies }: Sent,
+    ): Promise<EdgeReportsTaken> {
       const entries = records.map((record, index) => ({
         line: index + 1,
         record: withQuality(dropNulls(record)),
@@ -86,7 +126,11 @@ export const createEdgeReporting = ({ edge, intake, refusals, validate }: Tools)
           yield entries
         })(),
       )
-      return { records: taken, refusals: await takeRefusals(author, turnedAway) }
+      return {
+        records: taken,
+        refusals: await takeRefusals(author, turnedAway),
+        ...(emergencies.length > 0 ? { emergencies: await takeEmergencies(author, emergencies) } : {}),
+      }
     },
   }
 }

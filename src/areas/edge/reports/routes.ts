@@ -5,7 +5,7 @@ import { memberOf } from '../../../lib/member.ts'
 import type { EdgeReporting } from './operations.ts'
 import { EdgeReports, EdgeReportsTaken } from './schema.ts'
 
-const listIn = (sent: unknown, name: 'records' | 'refusals'): readonly unknown[] => {
+const listIn = (sent: unknown, name: 'records' | 'refusals' | 'emergencies'): readonly unknown[] => {
   const given = memberOf(sent, name) ?? []
   if (Array.isArray(given)) return given
   const message = 'Value did not match type(s): array'
@@ -22,6 +22,10 @@ export const edgeReportRoutes = (reporting: EdgeReporting): Route[] => [
     answers: EdgeReportsTaken,
     fails: ['call_archive_unreachable'],
     run: ({ author, sent }) =>
-      reporting.take(author, { records: listIn(sent, 'records'), refusals: listIn(sent, 'refusals') }),
+      reporting.take(author, {
+        records: listIn(sent, 'records'),
+        refusals: listIn(sent, 'refusals'),
+        emergencies: listIn(sent, 'emergencies'),
+      }),
   }),
 ]

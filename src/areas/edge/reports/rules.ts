@@ -1,4 +1,5 @@
-import type { EdgeRefusal } from './schema.ts'
+import type { Alert } from '../../alerts/schema.ts'
+import type { EdgeEmergency, EdgeRefusal } from './schema.ts'
 
 /** Whose packet it was: a device, where the account has one of that name. */
 interface RefusedSender {
@@ -32,3 +33,17 @@ export const gathered = (concerns: readonly Concern[]): Alike[] =>
     const last = alike.at(-1)
     return last && { sender: last.sender, likeness, report: { ...last.refusal, count: alike.length } }
   }).filter((one) => one !== undefined)
+
+/** For admins of the account and of its reseller. */
+export const emergencyAlert = (
+  { account_id: accountId, number, caller_id_number: caller }: EdgeEmergency,
+  name: string,
+  resellerId: string,
+): Alert => ({
+  title: 'Emergency call',
+  message: `${name} has called the emergency number ${number}${caller ? ` from ${caller}` : ''}.`,
+  category: 'emergency_call',
+  level: 'critical',
+  from: [{ type: 'account', value: accountId }],
+  to: [...new Set([accountId, resellerId])].map((id) => ({ type: id, value: 'admins' })),
+})

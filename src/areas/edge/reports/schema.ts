@@ -3,6 +3,7 @@ import {
   anyObject,
   anyText,
   gregorian,
+  id,
   integer,
   list,
   multiline,
@@ -34,16 +35,39 @@ export const EdgeRefusal = open(
 )
 export type EdgeRefusal = Static<typeof EdgeRefusal>
 
+/** A call to emergency services that has begun at an edge. */
+export const EdgeEmergency = open(
+  {
+    account_id: must(id({ description: 'Whose call it is' })),
+    device_id: id({ description: 'The device that calls' }),
+    call_id: must(text(1, 256)),
+    number: must(text(1, 64, { description: 'What was dialled' })),
+    caller_id_number: text(0, 64, { description: 'The number that emergency services call back' }),
+    address: text(0, 64, { description: 'Where the call came from' }),
+    at: must(gregorian('When')),
+  },
+  { ...multiline, title: 'Emergency call at an edge' },
+)
+export type EdgeEmergency = Static<typeof EdgeEmergency>
+
 /** Each record and refusal is judged by itself: what cannot be taken does not hold up what comes after it. */
 export const EdgeReports = open(
   {
     records: list(anyObject(), { description: 'Call detail records, one a leg' }),
     refusals: list(EdgeRefusal),
+    emergencies: list(EdgeEmergency),
   },
   { title: 'Reports of an edge' },
 )
 
 const count = (description: string) => must(integer({ minimum: 0, description }))
+
+const Rejected = list(
+  open({
+    line: must(integer({ description: 'Which one, counted from 1' })),
+    reason: must(anyText()),
+  }),
+)
 
 export const EdgeReportsTaken = open(
   {
@@ -53,15 +77,15 @@ export const EdgeReportsTaken = open(
         told: count('Refusals that are told in the feeds of their accounts'),
         repeated: count('Refusals like one that was told within the last minute'),
         unknown: count('Refusals of realms that no account has'),
-        rejected: must(
-          list(
-            open({
-              line: must(integer({ description: 'Which refusal, counted from 1' })),
-              reason: must(anyText()),
-            }),
-          ),
-        ),
+        rejected: must(Rejected),
       }),
+    ),
+    emergencies: open(
+      {
+        told: count('Emergency calls that are in the feeds and alerts of their accounts'),
+        rejected: must(Rejected),
+      },
+      { description: 'When some were reported' },
     ),
   },
   { title: 'What became of the reports of an edge' },
