@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { outcomeOf } from '../support/edge-messages.ts'
+import { headerOf, outcomeOf, type SipMessage } from '../support/edge-messages.ts'
 import { openPhone, type Phone } from '../support/edge-phone.ts'
 import { eventually } from '../support/eventually.ts'
 import { removeDataDir } from '../support/server-process.ts'
@@ -70,24 +70,23 @@ describe.skipIf(lacksKamailio)(`an emergency call at a server with an edge${lack
 
   type Office = Awaited<ReturnType<typeof office>>
 
-  const within = (phone: Phone, callId: string, method: string) =>
-    eventually(
-      () =>
-        phone.received.find(
-          (one) => one.method === method && one.headers.some(([, value]) => value === callId),
-        ),
-      (found) => found !== undefined,
-    )
+  /** The INVITE of a call that comes to the carrier as its `count`th. */
+  const inviteOf = async (callId: string, count = 1) => {
+    const all = () =>
+      carrier.received.filter((one) => one.method === 'INVITE' && headerOf(one, 'call-id') === callId)
+    const branches = () => [...new Map(all().map((one) => [headerOf(one, 'via'), one])).values()]
+    const found = await eventually(branches, ({ length }) => length >= count)
+    return found[count - 1] as SipMessage
+  }
 
   /** A call to 911 that the carrier answers and the caller ends. */
   const passes = async ({ phone }: Office) => {
     const callId = `${randomUUID()}@phone`
     const calling = phone.call('911', { callId })
     const invite = await Promise.race([
-      within(carrier, callId, 'INVITE'),
+      inviteOf(callId),
       calling.then((final) => Promise.reject(new Error(outcomeOf(final)))),
     ])
-    if (!invite) throw new Error('no INVITE')
     carrier.answer(invite, {}, callId.slice(0, 8))
     const final = await calling
     expect(outcomeOf(final)).toBe('200 OK')
@@ -188,6 +187,55 @@ describe.skipIf(lacksKamailio)(`an emergency call at a server with an edge${lack
       message: `Account ${account.realm} has called the emergency number 911 from +14155550199.`,
       level: 'critical',
     })
+  })
+
+  it('carries the caller id and the registered address, and no address to a carrier that does not read it', async () => {
+    const made = await office()
+    const { account, patch, put } = made
+    const number = '+14155550197'
+    const e911 = {
+      caller_name: 'Acme & Sons',
+      street_address: '140 Geary St',
+      extended_address: 'Floor 3',
+      locality: 'San Francisco',
+      region: 'CA',
+      postal_code: '94108',
+      latitude: '37.78',
+      longitude: '-122.40',
+    }
+    const { admin } = place.session
+    const override = { default: { local_feature_override: true } }
+    expect(await admin.patch('/v2/system_configs/number_manager', override)).toSucceed()
+    await put(`${account.path}/phone_numbers/${encodeURIComponent(number)}`, { e911 })
+    await patch(account.path, { caller_id: { emergency: { name: 'Acme', number } } })
+    const invite = await passes(made)
+    expect(headerOf(invite, 'from')).toMatch(/^"Acme" ?<sip:\+14155550197@/)
+    expect(headerOf(invite, 'p-asserted-identity')).toBe(`<sip:${number}@${account.realm}>`)
+    expect(headerOf(invite, 'geolocation')).toBe('<cid:location@crosspoint.invalid>')
+    expect(headerOf(invite, 'content-type')).toBe('multipart/mixed;boundary=crosspoint-parts')
+    const [, offer, location] = invite.body.split('--crosspoint-parts')
+    expect(offer).toMatch(/^\r\nContent-Type: application\/sdp\r\n\r\nv=0\r\n/)
+    expect(location).toMatch(
+      /^\r\nContent-Type: application\/pidf\+xml\r\nContent-ID: <location@crosspoint\.invalid>\r\n\r\n<\?xml /,
+    )
+    expect(location).toContain('entity="tel:+14155550197"')
+    expect(location).toContain('<gml:pos>37.78 -122.40</gml:pos>')
+    expect(location).toContain(
+      '<ca:country>US</ca:country><ca:A1>CA</ca:A1><ca:A3>San Francisco</ca:A3><ca:RD>140 Geary St</ca:RD>' +
+        '<ca:LOC>Floor 3</ca:LOC><ca:NAM>Acme &amp; Sons</ca:NAM><ca:PC>94108</ca:PC>',
+    )
+
+    const callId = `${randomUUID()}@phone`
+    const calling = made.phone.call('911', { callId })
+    const first = await inviteOf(callId, 1)
+    carrier.answer(first, { status: 415, phrase: 'Unsupported Media Type' }, 'unread')
+    const plain = await inviteOf(callId, 2)
+    expect(headerOf(plain, 'content-type')).toBe('application/sdp')
+    expect(headerOf(plain, 'geolocation')).toBeUndefined()
+    carrier.answer(plain, {}, 'read')
+    const final = await calling
+    expect(outcomeOf(final)).toBe('200 OK')
+    expect(outcomeOf(await made.phone.within(final, 'BYE'))).toBe('200 OK')
   })
 
   it('needs the password of its device', async () => {

@@ -7,6 +7,7 @@ import type { TrunkTarget } from '../connectivity/rules.ts'
 import type { DeviceDoc } from '../devices/rules.ts'
 import type { GroupDoc } from '../groups/rules.ts'
 import type { EffectiveLimits } from '../limits/schema.ts'
+import type { E911 } from '../phone-numbers/schema.ts'
 import type { Reached } from '../resources/destinations/operations.ts'
 
 export interface AccountFacts {
@@ -89,6 +90,8 @@ export interface FactTable {
   patterned: readonly { id: string; patterns: readonly Pattern[] }[]
   /** Who has a phone number in service, anywhere on this system. */
   numberOwner: { accountId: string; mustLeave: boolean }
+  /** The address that a phone number of the account is registered with for emergency calls. */
+  emergencyAddress: E911
   limits: EffectiveLimits
   /** By the classification of the number. */
   funds: Funds

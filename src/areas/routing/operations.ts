@@ -13,6 +13,7 @@ import type { Groups } from '../groups/operations.ts'
 import type { Allotments } from '../limits/allotments/operations.ts'
 import type { LimitBook } from '../limits/operations.ts'
 import type { Numbers } from '../phone-numbers/operations.ts'
+import type { E911 } from '../phone-numbers/schema.ts'
 import type { Destinations } from '../resources/destinations/operations.ts'
 import { refused } from './answers/rules.ts'
 import {
@@ -92,6 +93,10 @@ export const createRouting = (tools: Tools) => {
       if (!number?.accountId) return undefined
       const { accountId, state, hidden } = number
       return { accountId, mustLeave: state !== 'in_service' || hidden.features.force_outbound === true }
+    },
+    async emergencyAddress(_actor, { accountId, key }) {
+      const number = await numbers.findAnywhere(await numbers.normalize(key))
+      return number?.accountId === accountId ? (number.doc.e911 as E911 | undefined) : undefined
     },
     limits: ofAccount((account) => limits.inForce(account)),
     funds: ofAccount(async (account, classification) => {

@@ -1,5 +1,6 @@
 // Whom a call rings, in which order and for how long, or why nobody: the whole decision, from what is known.
 import type { EffectiveLimits } from '../limits/schema.ts'
+import { locationOf } from './answers/location.ts'
 import { refused, type Said, told } from './answers/rules.ts'
 import { disabledPart, emergencyId, externalId, internalId, type Party, partyAt } from './callers/rules.ts'
 import {
@@ -37,10 +38,18 @@ const emergencyRoute = (
     outsideId: {},
     isDirect: true,
   }
-  const stage = decision.gateways(place, dialled, emergencyId(caller))
+  const callerId = emergencyId(caller)
+  const { number: callback } = callerId
+  const address =
+    callback === undefined ? undefined : decision.ask('emergencyAddress', caller.account.id, callback)
+  const stage = decision.gateways(place, dialled, callerId)
   const variables = { ...variablesOf(caller, question), classification: dialled.classification ?? '' }
   const said = { number: dialled.text, variables, limits: {}, accountId: caller.account.id }
-  return { ...told(stage, said), emergency: true }
+  return {
+    ...told(stage, said),
+    emergency: true,
+    ...(address && callback !== undefined ? { location: locationOf(callback, address) } : {}),
+  }
 }
 
 const callsOf = (limits: EffectiveLimits | undefined) => (limits?.enabled ? boundOf(limits.calls) : undefined)

@@ -64,6 +64,10 @@ export const RouteAnswer = open(
       ),
     ),
     emergency: flag({ description: 'true for calls to emergency services' }),
+    location: anyText({
+      description:
+        'Of an emergency call: the address of the caller number (`e911`) as PIDF-LO, for the carrier',
+    }),
     variables: must(keyed(anyText(), { description: 'What the edge puts into the records of the call' })),
     left_out: must(
       list(open({ type: must(anyText()), id: must(anyText()), reason: must(anyText()) }), {
