@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { headerOf, headersOf, outcomeOf, type SipMessage, tagIn, uriIn } from '../support/edge-messages.ts'
 import { openPhone, type Phone } from '../support/edge-phone.ts'
+import { eventually } from '../support/eventually.ts'
 import { lacksKamailio } from '../support/sip-edge.ts'
 import { realm, useSipTown } from '../support/sip-town.ts'
 
@@ -163,5 +164,44 @@ describe.skipIf(lacksKamailio)(`a request within a call at an edge${lacksKamaili
     )
     expect((await call.ada.comesIn('BYE')).uri).toBe(uriIn(moved))
     expect(outcomeOf(await bye)).toBe('200 OK')
+  })
+
+  it('changes the session and is confirmed, at the contact that each party has by then', async () => {
+    const { ada, bob, final } = await answered()
+    const moved = `<sip:bob-moved@127.0.0.1:${bob.port}>`
+    const changing = ada.within(final, 'INVITE')
+    const again = await bob.comesIn('INVITE', 2)
+    bob.answer(again, { contact: moved }, 'bobs')
+    const changed = await changing
+    expect(outcomeOf(changed)).toBe('200 OK')
+    expect((await bob.comesIn('ACK', 2)).uri).toBe(uriIn(moved))
+    // The contact from before is still one of the call.
+    expect(outcomeOf(await ada.within(final, 'INFO'))).toBe('405 Method Not Allowed')
+    expect(outcomeOf(await ada.within({ ...final, headers: changed.headers }, 'BYE'))).toBe('200 OK')
+  })
+
+  it('reaches a phone before it answers, after a response that has to be confirmed', async () => {
+    const [ada, bob] = [await town.newPhone('ada'), await town.newPhone('bob')]
+    const number = town.newNumber()
+    town.server.rings(number, [bob.username], realm)
+    const [callId, fromTag] = ['early-call@phone', 'early-caller']
+    const calling = ada.phone.call(number, { callId, fromTag })
+    const invite = await bob.phone.comesIn('INVITE')
+    const reliable = [
+      ['Require', '100rel'],
+      ['RSeq', '1'],
+    ] as const
+    bob.phone.answer(invite, { status: 183, phrase: 'Session Progress', headers: reliable }, 'bobs')
+    const early = await eventually(
+      () => ada.phone.received.find(({ status }) => status === 183),
+      (found) => found !== undefined,
+    )
+    const confirming = ada.phone.within(early as SipMessage, 'PRACK')
+    bob.phone.answer(await bob.phone.comesIn('PRACK'), {}, 'bobs')
+    expect(outcomeOf(await confirming)).toBe('200 OK')
+    bob.phone.answer(invite, {}, 'bobs')
+    const final = await calling
+    expect(outcomeOf(final)).toBe('200 OK')
+    expect(outcomeOf(await ada.phone.within(final, 'BYE'))).toBe('200 OK')
   })
 })

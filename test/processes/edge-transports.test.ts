@@ -180,7 +180,7 @@ describe('crosspoint edge kamailio', () => {
       const values = readFileSync(join(folder, 'fourth/values.cfg'), 'utf8')
       expect(values).toContain('listen=tls:192.0.2.5:8089 advertise 203.0.113.7:8089\n')
       expect(() =>
-        execFileSync(findProgram('kamailio') ?? '', ['-c', '-f', checked], { stdio: 'pipe' }),
+        execFileSync(findProgram('kamailio') ?? '', ['-M', '16', '-c', '-f', checked], { stdio: 'pipe' }),
       ).not.toThrow()
     },
   )
