@@ -207,6 +207,9 @@ describe.skipIf(lacksKamailio)(`an emergency call at a server with an edge${lack
     const override = { default: { local_feature_override: true } }
     expect(await admin.patch('/v2/system_configs/number_manager', override)).toSucceed()
     await put(`${account.path}/phone_numbers/${encodeURIComponent(number)}`, { e911 })
+    // Without a caller id the number of the account that has an address is shown.
+    await put(`${account.path}/phone_numbers/${encodeURIComponent('+14155550196')}`, {})
+    expect(headerOf(await passes(made), 'p-asserted-identity')).toBe(`<sip:${number}@${account.realm}>`)
     await patch(account.path, { caller_id: { emergency: { name: 'Acme', number } } })
     const invite = await passes(made)
     expect(headerOf(invite, 'from')).toMatch(/^"Acme" ?<sip:\+14155550197@/)

@@ -90,6 +90,8 @@ export interface FactTable {
   patterned: readonly { id: string; patterns: readonly Pattern[] }[]
   /** Who has a phone number in service, anywhere on this system. */
   numberOwner: { accountId: string; mustLeave: boolean }
+  /** A number of the account that emergency services can call back: with a registered address, if one has it. */
+  callbackNumber: string
   /** The address that a phone number of the account is registered with for emergency calls. */
   emergencyAddress: E911
   limits: EffectiveLimits

@@ -55,6 +55,9 @@ type Look = (actor: Actor, want: Want) => Promise<Fact>
 // Steps that each ask for what the step before has brought up. Deeper than any flow leads.
 const mostRounds = 100
 
+// Numbers of an account among which a callback number is looked for.
+const mostNumbers = 100
+
 const outOfHand = () => new Error('a route asks for ever more')
 
 const mayAsk = (actor: Actor, account: AccountRecord) => isSuperduper(actor) || isAbove(actor, account)
@@ -93,6 +96,11 @@ export const createRouting = (tools: Tools) => {
       if (!number?.accountId) return undefined
       const { accountId, state, hidden } = number
       return { accountId, mustLeave: state !== 'in_service' || hidden.features.force_outbound === true }
+    },
+    async callbackNumber(_actor, { accountId }) {
+      const first = await numbers.store.page({ accountId, limit: mostNumbers, descending: false })
+      const inService = first.filter(({ state }) => state === 'in_service')
+      return (inService.find(({ doc }) => doc.e911 !== undefined) ?? inService[0])?.id
     },
     async emergencyAddress(_actor, { accountId, key }) {
       const number = await numbers.findAnywhere(await numbers.normalize(key))

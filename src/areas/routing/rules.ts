@@ -38,8 +38,9 @@ const emergencyRoute = (
     outsideId: {},
     isDirect: true,
   }
-  const callerId = emergencyId(caller)
-  const { number: callback } = callerId
+  const own = emergencyId(caller)
+  const callback = own.number ?? decision.ask('callbackNumber', caller.account.id)
+  const callerId = { ...own, ...(callback === undefined ? {} : { number: callback }) }
   const address =
     callback === undefined ? undefined : decision.ask('emergencyAddress', caller.account.id, callback)
   const stage = decision.gateways(place, dialled, callerId)
