@@ -145,6 +145,28 @@ describe.skipIf(lacksKamailio)(`a request within a call at an edge${lacksKamaili
     expect(outcomeOf(await within(call, elsewhere, 'BYE', toBob))).toBe('200 OK')
   })
 
+  it('comes from any address of the carrier of a call, and from no other', async () => {
+    const bob = await town.newPhone('bob')
+    const number = town.newNumber()
+    town.server.rings(number, [bob.username], realm)
+    town.server.carriers.set(number, { allowed: true, resource_id: 'f'.repeat(32), reason: 'carrier' })
+    const at = (address: string) =>
+      openPhone({ edgePort: town.edge.port, realm: 'carrier.invalid', username: '+49301234', address })
+    const [first, second] = [town.keep(await at('127.0.0.36')), town.keep(await at('127.0.0.37'))]
+    const calling = first.call(number)
+    bob.phone.answer(await bob.phone.comesIn('INVITE'), {}, 'bobs')
+    const final = await calling
+    expect(outcomeOf(final)).toBe('200 OK')
+    const call = { ada: first, bob: bob.phone, invite: final, final }
+    const toBob = uriIn(headerOf(final, 'contact'))
+    town.server.carriers.delete(number)
+    expect(outcomeOf(await within(call, second, 'INFO', toBob))).toBe('481 Call Does Not Exist')
+    town.server.carriers.set(number, { allowed: true, resource_id: 'f'.repeat(32), reason: 'carrier' })
+    await town.edge.outdate('*', 1)
+    expect(outcomeOf(await within(call, second, 'BYE', toBob))).toBe('200 OK')
+    await bob.phone.comesIn('BYE')
+  })
+
   it('reaches the contact that a party has changed to', async () => {
     const call = await answered()
     const moved = `<sip:ada-moved@127.0.0.1:${call.ada.port}>`
