@@ -73,8 +73,11 @@ describe.skipIf(lacksKamailio)(`a request within a call at an edge${lacksKamaili
     )
     expect(carrier.received).toEqual([])
     expect(countAt(call.bob)).toBe(2)
-    const [told] = await town.server.refusals('not_of_the_call')
-    expect(told).toMatchObject({ method: 'INVITE', number: '+19005550100', sip_code: 403, realm })
+    const told = await eventually(
+      () => town.server.taken('refusals').find(({ number }) => number === '+19005550100'),
+      (found) => found !== undefined,
+    )
+    expect(told).toMatchObject({ method: 'INVITE', reason: 'not_of_the_call', sip_code: 403, realm })
     expect(outcomeOf(await within(call, call.ada, 'BYE', toBob))).toBe('200 OK')
     await call.bob.comesIn('BYE')
     const ends = await town.server.records(headerOf(call.final, 'call-id') ?? '')
