@@ -100,7 +100,7 @@ describeEngines('the export of a realm', (engine) => {
 
   it('has those of several accounts where no account has the realm', async () => {
     const [one, other] = [await town(), await town()]
-    const realm = `shared.${one.realm}`
+    const realm = `shared-${one.realm}`
     const names: string[] = []
     for (const [index, account] of [one, other].entries())
       for (const username of ['Desk', 'Hall']) {

@@ -50,7 +50,7 @@ describeAnyEngine('guarded fields', (engine) => {
   it('of an account: the realm is changed by admins', async () => {
     const target = await guardedAccount()
     const { by, path, record, account } = target
-    for (const realm of [`new.${account.realm}`, account.realm.toUpperCase(), `${account.realm}.`]) {
+    for (const realm of [`new.${account.realm}`, account.realm.toUpperCase()]) {
       const attempts = [() => by.patch(path, { realm }), () => by.post(path, { ...record, realm })]
       for (const attempt of attempts)
         expect(await world.refused(attempt)).toFailWith(400, 'validation error', {

@@ -321,6 +321,19 @@ describeAnyEngine('the public console of the family', (engine) => {
     expect(statusesOf(page)).toEqual(['200'])
   })
 
+  it('reads plans at the paths of version 4', async () => {
+    const { account, page, own } = await arrived()
+    await sold(account, { users: { user: { rate: 2 } } })
+    for (const path of ['current', 'available', 'available?details=true']) {
+      const here = await page.get(`${own}/service_plans/${path}`)
+      const there = await page.get(`${own}/services${path === 'current' ? '' : `/${path}`}`)
+      expect(here.data, path).toEqual(there.data)
+    }
+    expect((await page.get(`${own}/service_plans/available`)).data).toEqual(
+      expect.arrayContaining([expect.objectContaining({ id: expect.any(String), name: 'Plan' })]),
+    )
+  })
+
   it('adds, edits, finds and deletes numbers', async () => {
     const { page, own } = await arrived()
     for (const list of ['callflows', 'groups', 'users', 'children'])

@@ -31,6 +31,8 @@ const storesNothing: Readonly<Record<string, string>> = {
   'PUT /v2/schemas/{schema_name}/validation': 'a question with a body',
   [`PUT ${onAccount}/users/{user_id}/user_auth`]: 'a token is signed, not stored',
   [`DELETE ${onAccount}/security/login_lock`]: 'the account is not locked',
+  [`DELETE ${onAccount}/registrations`]: 'no edge has any',
+  [`DELETE ${onAccount}/registrations/{username}`]: 'no edge has any',
   [`POST ${onAccount}/phone_numbers/fix`]: 'nothing is out of order',
   [`POST ${onAccount}/phone_numbers/fix/{phone_number}`]: 'nothing is out of order',
   [`POST ${onAccount}/services/quote`]: 'a question about prices',
@@ -271,8 +273,14 @@ describe('the code', () => {
       'src/storage/sqlite.ts',
     ])
     const holders = pathsWith(/\bimport\b[^;]*?\bDatabase\b[^;]*?from '[^']*storage\/db\.ts'/)
-    // Those of the feed hear of commits, and write nothing.
-    expect(holders).toEqual(['src/compose.ts', 'src/events/feed.ts', 'src/events/sequencer.ts'])
+    // Those of the feed hear of commits and write nothing; a move closes the store that it copies.
+    expect(holders).toEqual([
+      'src/commands/moving/old-store.ts',
+      'src/commands/open-store.ts',
+      'src/compose.ts',
+      'src/events/feed.ts',
+      'src/events/sequencer.ts',
+    ])
   })
 
   it('writes in one place', () => {

@@ -29,6 +29,7 @@ import {
 } from './schema.ts'
 
 const base = '/v2/accounts/{account_id}/services'
+const plansBase = '/v2/accounts/{account_id}/service_plans'
 
 type Asked = Pick<Call, 'envelope' | 'request'>
 
@@ -107,13 +108,31 @@ export const servicesRoutes = (services: Services): Route[] => {
 
   const selling = { allow: ownReseller, answers: ServicesAnswer }
 
+  const current = {
+    isLong: true as const,
+    allow: accountMember,
+    answers: ServicesAnswer,
+    run: ({ account }: Pick<Call, 'account'>) => services.read(account),
+  }
+
+  const available = {
+    allow: accountMember,
+    query: { details: 'true: whole plans instead of their names' },
+    answers: PlanRow,
+    list: true as const,
+    run: plansFor,
+  }
+
   return [
     get(base, {
       summary: 'Read the services of an account: what it has, by which plans, at what price',
-      isLong: true,
-      allow: accountMember,
-      answers: ServicesAnswer,
-      run: ({ account }) => services.read(account),
+      ...current,
+    }),
+    // Paths of version 4 of Kazoo.
+    get(`${plansBase}/current`, { summary: 'Read the services of an account, as at `services`', ...current }),
+    get(`${plansBase}/available`, {
+      summary: 'List the plans that the reseller of an account sells, as at `services/available`',
+      ...available,
     }),
     post(base, {
       summary: 'Assign and take away plans, set overrides, or say which account pays',
@@ -156,11 +175,7 @@ export const servicesRoutes = (services: Services): Route[] => {
     }),
     get(`${base}/available`, {
       summary: 'List the plans that the reseller of an account sells',
-      allow: accountMember,
-      query: { details: 'true: whole plans instead of their names' },
-      answers: PlanRow,
-      list: true,
-      run: plansFor,
+      ...available,
     }),
     get(`${base}/editable`, {
       summary: 'Read what plans can price',
