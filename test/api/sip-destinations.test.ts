@@ -375,6 +375,7 @@ it('all request fields that are named like a destination are listed here', () =>
       "Phone number: porting.customer_contact",
       "Question of FreeSWITCH: ip",
       "Question of FreeSWITCH: variable_sip_from_host",
+      "Reports of an edge: emergencies.*.address",
       "Reports of an edge: refusals.*.address",
       "Reports of an edge: refusals.*.realm",
       "Resource: gateways.*.proxy",

@@ -1,5 +1,6 @@
 import type { Refusal, Refusals } from '../../../events/refusals.ts'
 import { parseAddress } from '../../../lib/cidr.ts'
+import { withoutControlCharacters } from '../../../lib/control-characters.ts'
 import { hasProblems } from '../../../lib/failure.ts'
 import { dropNulls } from '../../../lib/json-merge.ts'
 import { type Author, ChangeSet, type Happening } from '../../../storage/change-set.ts'
@@ -102,7 +103,7 @@ export const createEdgeReporting = (tools: Tools) => {
     const rejected: RefusalsTaken['rejected'] = []
     let told = 0
     for (const [index, given] of sent.entries()) {
-      const { value, problems } = await validate(EdgeEmergency, dropNulls(given))
+      const { value, problems } = await validate(EdgeEmergency, withoutControlCharacters(dropNulls(given)))
       if (hasProblems(problems)) rejected.push({ line: index + 1, reason: reasonOf(problems) })
       else if (await tellEmergency(author, value)) told += 1
       else rejected.push({ line: index + 1, reason: 'account_id: is not known' })

@@ -46,7 +46,7 @@ export const EdgeEmergency = open(
     address: text(0, 64, { description: 'Where the call came from' }),
     at: must(gregorian('When')),
   },
-  { ...multiline, title: 'Emergency call at an edge' },
+  { title: 'Emergency call at an edge' },
 )
 export type EdgeEmergency = Static<typeof EdgeEmergency>
 
