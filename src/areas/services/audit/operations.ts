@@ -8,7 +8,7 @@ import type { Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import { type ComparedInvoice, isChanged } from '../pricing/invoices.ts'
 import type { QuantityBook } from '../quantities/operations.ts'
-import type { Quantities, Totals } from '../quantities/rules.ts'
+import { itemCount, type Quantities, type Totals } from '../quantities/rules.ts'
 import { createServicesStore } from '../store.ts'
 import type { TellBookkeepers } from '../synchronization/operations.ts'
 import {
@@ -134,7 +134,7 @@ export const createServiceAudit = (tools: {
           addition: Math.max(0, delta),
           removal: Math.max(0, -delta),
           own,
-          below: counts.cascade[category]?.[item] ?? 0,
+          below: itemCount(counts.cascade, category, item) ?? 0,
           manual,
           lastAt,
         })

@@ -1,6 +1,6 @@
 import { gregorianOfUnix } from '../../../lib/gregorian.ts'
 import { type ComparedInvoice, comparedJson } from '../pricing/invoices.ts'
-import type { Quantities } from '../quantities/rules.ts'
+import { itemCount, itemsIn, type Quantities } from '../quantities/rules.ts'
 import { hasToBeTold } from '../synchronization/rules.ts'
 
 interface Named {
@@ -127,7 +127,9 @@ const categoryDays = (days: readonly QuantityDay[], now: Readonly<Record<string,
   const names = new Set([...items.keys(), ...Object.keys(now)])
   const summary: DaySummary = {}
   for (const [day, moved] of Map.groupBy(days, (one) => one.day)) {
-    const quantities = [...names].map((name) => quantityAt(items.get(name) ?? [], day, now[name] ?? 0))
+    const quantities = [...names].map((name) =>
+      quantityAt(items.get(name) ?? [], day, Object.hasOwn(now, name) ? (now[name] ?? 0) : 0),
+    )
     summary[dayText(day)] = {
       addition: moved.reduce((sum, { addition }) => sum + addition, 0),
       removal: moved.reduce((sum, { removal }) => sum + removal, 0),
@@ -144,14 +146,14 @@ export const auditSummary = (days: readonly QuantityDay[], now: Quantities): Rec
   Object.fromEntries(
     [...Map.groupBy(days, (one) => one.category)].map(([category, moved]) => [
       category,
-      categoryDays(moved, now[category] ?? {}),
+      categoryDays(moved, itemsIn(now, category)),
     ]),
   )
 
 /** Day -> what moved of the category of a name, else of an item of that name. */
 export const summaryOfOne = (days: readonly QuantityDay[], now: Quantities, name: string): DaySummary => {
   const ofCategory = days.filter(({ category }) => category === name)
-  if (ofCategory.length > 0) return categoryDays(ofCategory, now[name] ?? {})
+  if (ofCategory.length > 0) return categoryDays(ofCategory, itemsIn(now, name))
   const ofItem = days.filter(({ item }) => item === name)
   const same = ofItem.filter(({ category }) => category === ofItem[0]?.category)
   return Object.fromEntries(same.map((one) => [dayText(one.day), entryOf(one)]))
@@ -171,10 +173,10 @@ export const together = (
   const categories = new Set([account, cascade, manual].flatMap(Object.keys))
   return Object.fromEntries(
     [...categories].map((category) => {
-      const sums = { ...account[category], ...manual[category] }
-      for (const [item, count] of Object.entries(cascade[category] ?? {}))
-        sums[item] = (sums[item] ?? 0) + count
-      return [category, sums]
+      const own = { [category]: { ...itemsIn(account, category), ...itemsIn(manual, category) } }
+      const below = Object.entries(itemsIn(cascade, category))
+      const sums = below.map(([item, count]) => [item, count + (itemCount(own, category, item) ?? 0)])
+      return [category, { ...itemsIn(own, category), ...Object.fromEntries(sums) }]
     }),
   )
 }
@@ -188,8 +190,8 @@ export const manualChanges = (before: Quantities, after: Quantities, own: Quanti
   )
   const unique = [...new Map(leaves.map((leaf) => [JSON.stringify(leaf), leaf])).values()]
   return unique.flatMap(({ category, item }) => {
-    const [had, has] = [before[category]?.[item], after[category]?.[item]]
-    const count = own[category]?.[item] ?? 0
+    const [had, has] = [itemCount(before, category, item), itemCount(after, category, item)]
+    const count = itemCount(own, category, item) ?? 0
     return had === has
       ? []
       : [{ category, item, manual: has, own: count, delta: (has ?? count) - (had ?? count) }]

@@ -67,8 +67,15 @@ export type Quantities = Record<string, Record<string, number>>
 /** Items may be named by customers, as types of devices are: `constructor` and `__proto__` are names like others. */
 export const noItems = (): Record<string, number> => Object.create(null)
 
-const countIn = (items: Readonly<Record<string, number>>, item: string) =>
-  Object.hasOwn(items, item) ? (items[item] ?? 0) : 0
+/** The counts of a category. Categories are names like items: `toString` may be one. */
+export const itemsIn = (quantities: Quantities, category: string): Record<string, number> =>
+  (Object.hasOwn(quantities, category) ? quantities[category] : undefined) ?? noItems()
+
+/** The count of an item, if there is one. */
+export const itemCount = (quantities: Quantities, category: string, item: string): number | undefined => {
+  const items = itemsIn(quantities, category)
+  return Object.hasOwn(items, item) ? items[item] : undefined
+}
 
 export const quantitiesBy = <Row extends { category: string; item: string }>(
   rows: readonly Row[],
@@ -78,7 +85,7 @@ export const quantitiesBy = <Row extends { category: string; item: string }>(
   for (const row of rows) {
     const count = pick(row)
     if (count === 0) continue
-    const items = quantities[row.category] ?? noItems()
+    const items = itemsIn(quantities, row.category)
     items[row.item] = count
     quantities[row.category] = items
   }
@@ -93,8 +100,8 @@ export interface Totals {
 
 const addTo = (quantities: Quantities, category: string, item: string, delta: number) => {
   if (delta === 0) return
-  const items = quantities[category] ?? {}
-  quantities[category] = { ...items, [item]: countIn(items, item) + delta }
+  const count = itemCount(quantities, category, item) ?? 0
+  quantities[category] = { ...itemsIn(quantities, category), [item]: count + delta }
 }
 
 /** What an account has after some moves: its own ones, and those of accounts below it, which all go to its cascade. */
@@ -135,11 +142,10 @@ export const differencesBetween = (
 ): { category: string; item: string; delta: number }[] => {
   const categories = new Set([...Object.keys(from), ...Object.keys(to)])
   return [...categories].flatMap((category) => {
-    const had = from[category] ?? {}
-    const has = to[category] ?? {}
-    const items = new Set([...Object.keys(had), ...Object.keys(has)])
+    const items = new Set([from, to].flatMap((counts) => Object.keys(itemsIn(counts, category))))
+    const countIn = (counts: Quantities, item: string) => itemCount(counts, category, item) ?? 0
     return [...items]
-      .map((item) => ({ category, item, delta: countIn(has, item) - countIn(had, item) }))
+      .map((item) => ({ category, item, delta: countIn(to, item) - countIn(from, item) }))
       .filter(({ delta }) => delta !== 0)
   })
 }

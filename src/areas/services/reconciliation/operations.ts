@@ -3,7 +3,7 @@ import type { Step } from '../../../jobs/steps.ts'
 import { type Author, ChangeSet, conflict } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { QuantityBook } from '../quantities/operations.ts'
-import { differencesBetween, noItems, type Quantities } from '../quantities/rules.ts'
+import { differencesBetween, itemsIn, type Quantities } from '../quantities/rules.ts'
 
 /** Reads anew what the records of one area count as, in batches: [category, item], and how many where it is not one. */
 export type CountSource = (
@@ -28,7 +28,7 @@ export const createReconciliation = ({ store, quantities, sources }: Tools) => {
     for (const source of sources)
       for await (const counts of source(accountId))
         for (const [category, item, count = 1] of counts) {
-          const items = counted[category] ?? noItems()
+          const items = itemsIn(counted, category)
           counted[category] = items
           items[item] = (items[item] ?? 0) + count
         }
