@@ -12,6 +12,10 @@ import { findProgram, lacks } from './installed.ts'
 
 const program = findProgram('kamailio')
 
+// Kamailio starts the timer of a call after it has sent the 200. On a busy machine the ACK comes before, at another of its
+// processes, which finds no timer to update. The timer starts all the same.
+const earlyAck = /update_dlg_timer\(\): Trying to update a bogus dlg|failed to update dialog lifetime/
+
 export const lacksKamailio = lacks('kamailio')
 
 const rpcSecret = 'secret-of-the-tests'
@@ -126,7 +130,7 @@ export const startSipEdge = async ({
     stop,
     log: () => log,
     /** The lines of its log that an operator would have to look at. */
-    complaints: () => log.split('\n').filter((line) => /ERROR|CRITICAL/.test(line)),
+    complaints: () => log.split('\n').filter((line) => /ERROR|CRITICAL/.test(line) && !earlyAck.test(line)),
     /** Of its first process, and of the group of all. */
     pid: () => child.pid,
     /** Reads what it keeps. */
