@@ -104,10 +104,16 @@ export const setPrices = (operator: Api, prices: Record<string, unknown> = free)
 export const setBuckets = (operator: Api, buckets: Record<string, unknown>) =>
   operator.call('PATCH', '/v2/system_configs/token_buckets', { default: buckets })
 
-/** The operator, signed in. */
+// A million requests take more than the hour that a token is usually valid.
+const longSessions = { token_auth_expiry_s: 86_400 }
+
+/** The operator, signed in for a day. */
 export const signInOperator = async (port: number) => {
   const anyone = createApi(port)
   const signIn = { account_name: 'master', credentials: credentialsOf('admin', adminPassword) }
+  const short = createApi(port, (await anyone.call('PUT', '/v2/user_auth', signIn)).auth_token)
+  await short.call('PATCH', '/v2/system_configs/crossbar.auth', { default: longSessions })
+  short.close()
   const { data, auth_token } = await anyone.call('PUT', '/v2/user_auth', signIn)
   anyone.close()
   const masterId: string = data.account_id
