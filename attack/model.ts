@@ -29,6 +29,9 @@ export interface Tenant {
 export const planted = (tenant: Pick<Tenant, 'key'>, visibility: Visibility) =>
   `cnry${tenant.key}x${visibility}z`
 
+/** The host of a tenant's brand. No other tenant has a name below the one above it. */
+export const brandHostOf = (tenant: Pick<Tenant, 'key'>) => `www.${planted(tenant, 'publ')}.test`
+
 const plantedMark = Buffer.from('cnry')
 const plantedText = /cnry(\d+)x([a-z]{4})z/gi
 

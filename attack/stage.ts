@@ -1,6 +1,6 @@
 // A tree of accounts with people in it, made anew for each round: everybody's records carry texts of their own.
 import { type Api, credentialsOf } from './api.ts'
-import { type Persona, planted, type Tenant } from './model.ts'
+import { brandHostOf, type Persona, planted, type Tenant } from './model.ts'
 import { carrierHosts } from './refused/destinations.ts'
 
 export interface Stage {
@@ -177,7 +177,7 @@ export class Builder {
       'image/png',
       Buffer.from(`\x89PNG\r\n\x1a\n${word}`, 'latin1'),
     )
-    const domain = `${planted(tenant, 'publ')}.brand.test`
+    const domain = brandHostOf(tenant)
     await api.call('PUT', `${place}/whitelabel`, { domain, company_name: planted(tenant, 'publ') })
     ids.domain = [domain]
     const sender = await api.call('PUT', `${place}/whitelabel/emails`, { email: `${word}@sender.test` })

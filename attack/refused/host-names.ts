@@ -1,5 +1,5 @@
 // Host names of other accounts, and reserved names.
-import { isWithin, planted } from '../model.ts'
+import { brandHostOf, isWithin, planted } from '../model.ts'
 import { type Asked, asJson, homeOf, isAnyone, type RefusedClass } from './asked.ts'
 
 /** Not allowed in any field. */
@@ -11,7 +11,7 @@ const reservedForBrands = [...reservedNames, '127.1', '2130706433', '[::1]', 'a.
 const namesOfOthers = ({ stage, persona }: Asked) =>
   stage.victims
     .filter((victim) => !isWithin(persona.home, victim) && !isWithin(victim, persona.home))
-    .flatMap((victim) => [`${planted(victim, 'publ')}.brand.test`, `${planted(victim, 'name')}.test`])
+    .flatMap((victim) => [brandHostOf(victim), `${planted(victim, 'name')}.test`])
 
 /** One name in other letters: realms are ASCII, brands may be written in any. */
 const spellingsOf = (host: string, use: 'realm' | 'brand') => [
@@ -31,7 +31,7 @@ const spellingsOf = (host: string, use: 'realm' | 'brand') => [
 
 /** The name, one below it, or one above it. */
 const relatedTo = ({ chance }: Asked, host: string) =>
-  chance.pick([host, `portal.${host}`, 'brand.test', 'test'])
+  chance.pick([host, `portal.${host}`, host.slice(host.indexOf('.') + 1), 'test'])
 
 const nameFor = (asked: Asked, use: 'realm' | 'brand') => {
   const { chance } = asked
