@@ -51,14 +51,15 @@ const moveStore = async (config: Config, to: string): Promise<Result> => {
   })
 }
 
+/** What to say of a completed move to these settings. */
 const textOf = ({ to, tables, rows, seconds }: Result, { databaseUrl, dataDir }: Config) =>
   [
     rows === 0
       ? `The store was moved to ${to} before.`
       : `Moved ${counted(rows)} rows of ${tables} tables to ${to} in ${counted(seconds)} s and verified them.`,
     databaseUrl === undefined
-      ? 'Set CROSSPOINT_DATABASE_URL and restart the servers.'
-      : `Unset CROSSPOINT_DATABASE_URL, set CROSSPOINT_DATA_DIR to ${dataDir} and restart the server.`,
+      ? `Unset CROSSPOINT_DATABASE_URL, set CROSSPOINT_DATA_DIR to ${dataDir} and restart the server.`
+      : 'Set CROSSPOINT_DATABASE_URL to the new store and restart the servers.',
     'The old store only reads. Remove it after a backup of the new one, or run `crosspoint move --cancel` to use it again.',
   ].join('\n')
 

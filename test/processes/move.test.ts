@@ -258,7 +258,12 @@ describe.runIf(engines.includes('postgres'))('crosspoint move', () => {
     expect(ofNew.responses).toEqual(ofOld.responses)
     expect(await runHere(environmentOf(postgres), ['move', '--to', `sqlite:${back.dataDir}`])).toMatchObject({
       status: 0,
-      output: expect.stringContaining('was moved to'),
+      output: [
+        `The store was moved to sqlite:${back.dataDir} before.`,
+        `Unset CROSSPOINT_DATABASE_URL, set CROSSPOINT_DATA_DIR to ${back.dataDir} and restart the server.`,
+        'The old store only reads. Remove it after a backup of the new one, or run `crosspoint move --cancel` to use it again.',
+        '',
+      ].join('\n'),
     })
     for (const place of [old, postgres])
       expect(await runHere(environmentOf(place), ['move', '--cancel'])).toEqual({
