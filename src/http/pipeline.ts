@@ -13,7 +13,7 @@ import { planList } from './answer/listing.ts'
 import { sendLive } from './answer/live.ts'
 import { respond } from './answer/respond.ts'
 import { inTurn, sendEmpty, sendKept } from './answer/sending.ts'
-import { authorOf } from './author.ts'
+import { authorOf, requireQuoteId } from './author.ts'
 import type { Exchange } from './exchange.ts'
 import { admit, assertAllowed, forbidden, invalidCredentials } from './judge/admission.ts'
 import { answerAgain } from './judge/answer-again.ts'
@@ -438,6 +438,7 @@ const runAgain = (exchange: Exchange, route: Route, lost: Call) =>
  * against it. What comes as a stream comes once.
  */
 const carryOut = (exchange: Exchange, route: Route): Soon<unknown> => {
+  requireQuoteId(exchange)
   const call = callOf(exchange)
   return caught(
     () => runRoute(exchange, route, call),

@@ -113,6 +113,32 @@ describeAnyEngine('the price that a request accepts', (engine) => {
     expect(await addPhone(admin, account, agreed)).toMatchObject({ status: 402 })
   })
 
+  it('is that of the same request in another spelling', async () => {
+    const { account, admin } = await customer(phones(1))
+    const sip = { username: 'desk', password: 'desk-secret' }
+    const swapped = { password: 'desk-secret', username: 'desk' }
+    const add = (path: string, data: Json) => admin.put(`${account.path}${path}`, data, { envelope: agreed })
+    for (const [path, data] of [
+      ['/devices', { sip: swapped, name: 'Desk' }],
+      ['//devices/', { name: 'Desk', sip }],
+      ['/%64evices', { name: 'Desk', sip }],
+    ] as const) {
+      await priceAt(account, phones(1))
+      await admin.put(`${account.path}/devices`, { name: 'Desk', sip })
+      await priceAt(account, phones(2))
+      expect(monthlyOf(await world.unchanged(() => add(path, data))), path).toEqual([2])
+    }
+  })
+
+  it.each([5, '', true, [], {}])('is not accepted by the quote_id %j, which is rejected', async (quote) => {
+    const { account, admin } = await customer(phones(1))
+    const refused = await world.refused(() => addPhone(admin, account, { ...agreed, quote_id: quote }))
+    expect(refused).toMatchObject({ status: 400 })
+    expect(refused.data).toEqual({
+      quote_id: { type: { message: 'Must be the quote_id of a 402 response', value: quote } },
+    })
+  })
+
   it('is known to every process of a server', async () => {
     const { account, admin } = await customer(phones(1))
     await addPhone(admin, account)
