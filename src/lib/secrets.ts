@@ -202,11 +202,24 @@ const withoutUrlSecrets = (doc: Json): Json => {
 export const withMasks = (schema: object | undefined, doc: Json): Json =>
   withoutUrlSecrets(mapSecrets(schema, doc, (value, mark) => (mark === 'url' ? value : masked)))
 
-/** The document as those see it who may not even know which secrets there are. */
-export const withoutSecrets = (schema: object | undefined, doc: Json): Json =>
-  JSON.parse(
-    maskUrls(JSON.stringify(mapSecrets(schema, doc, (value, mark) => (mark === 'url' ? value : undefined)))),
+// `access_key_id`, `apiKey`, `pass`: in documents that no schema describes, a text with such a name may be a secret.
+const likelyName =
+  /(?:key|token|pass|pwd|pin|auth|authorization|secret|credentials?|password|passwd|passphrase|certificate|cookie|hmac|service_account)(?:[._-]?id)?$/i
+
+const withoutLikely = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(withoutLikely)
+  if (!isObject(value)) return value
+  const members = Object.entries(value).filter(
+    ([key, inner]) => typeof inner !== 'string' || !likelyName.test(key),
   )
+  return Object.fromEntries(members.map(([key, inner]) => [key, withoutLikely(inner)]))
+}
+
+/** The document as those see it who may not even know which secrets there are. */
+export const withoutSecrets = (schema: object | undefined, doc: Json): Json => {
+  const open = mapSecrets(schema, doc, (value, mark) => (mark === 'url' ? value : undefined))
+  return JSON.parse(maskUrls(JSON.stringify(schema ? open : withoutLikely(open))))
+}
 
 /** The document as the answers of its own record show it. */
 export const asAnswered = (schema: object | undefined, doc: Json): Json =>

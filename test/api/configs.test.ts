@@ -39,6 +39,33 @@ describeAnyEngine('configs of accounts', (engine) => {
     expect(await world.ada.get(below)).toSucceedWith({ ...shown, discount: 5 })
   })
 
+  it('does not show accounts the passwords, tokens and keys of documents that no schema describes', async () => {
+    const secrets = {
+      pass: 'hush',
+      token: 'hush',
+      apiToken: 'hush',
+      developer_key: 'hush',
+      Authorization: 'hush',
+      clientSecret: 'hush',
+      access_key_id: 'hush',
+      license: { key: 'hush', keys: [{ 'auth-token': 'hush' }] },
+    }
+    const open = { login: 'acme', bypass: true, tokens: 4 }
+    await world.operator.post('/v2/system_configs/crm', { default: { ...open, ...secrets } })
+    expect(await world.ross.post(pathOf(world.reseller, 'crm'), { reseller: secrets })).toSucceed()
+    expect((await world.ada.get(pathOf(world.acme, 'crm'))).data).toEqual({
+      id: 'configs_crm',
+      ...open,
+      license: { keys: [{}] },
+      reseller: { license: { keys: [{}] } },
+    })
+    await world.operator.post('/v2/system_configs/number_manager.vitelity', { default: { login: 'acme' } })
+    expect(await world.ada.get(pathOf(world.acme, 'number_manager.vitelity'))).toFailWith(
+      404,
+      'bad_identifier',
+    )
+  })
+
   it.each(['kazoo_endpoint', 'callflow', 'fax', 'media', 'notify', 'anything'])(
     'is empty for %s where nobody has set anything',
     async (name) => {

@@ -63,7 +63,8 @@ export const createAccountConfigs = (tools: Tools) => {
     if (!isSettingsName(name)) throw failure('bad_identifier', { cause: name.slice(0, 200) })
     if (hasAccountLevel(name)) return
     const { hidden_documents: hidden } = await settings.of('crossbar.configs')
-    if (!Object.hasOwn(documents, name) && !hidden.includes(name)) return
+    const isHidden = hidden.some((one) => name === one || name.startsWith(`${one}.`))
+    if (!Object.hasOwn(documents, name) && !isHidden) return
     throw failure('bad_identifier', { cause: name, reason: 'this document holds for the whole system' })
   }
 
