@@ -18,7 +18,7 @@ export interface Warning {
 }
 
 const mostWarnings = 100
-const message = 'Nothing in this server reads this key'
+const unread = 'Nothing in this server reads this key'
 
 /** What may be said of a value: one of these shapes fits. */
 type Shapes = readonly Shape[]
@@ -73,7 +73,8 @@ const unknownBelow = (value: unknown, { shapes, answered, path }: Question): str
   return unknownIn(value, { shapes, answered, path })
 }
 
-const told = (paths: readonly string[][]): Warning[] =>
+/** At most 100, and no long key. */
+export const warningsAt = (paths: readonly string[][], message: string): Warning[] =>
   paths.slice(0, mostWarnings).map((path) => ({
     path: path.map((key) => key.slice(0, 200).replaceAll('.', '%2E')).join('.'),
     message,
@@ -81,14 +82,15 @@ const told = (paths: readonly string[][]): Warning[] =>
 
 /** The keys of values that their schema does not know: nobody reads them. */
 export const warningsOf = (shape: object, values: Json, path: readonly string[] = []): Warning[] =>
-  told(unknownBelow(values, { shapes: alternativesOf(shape as Shape), answered: [], path }))
+  warningsAt(unknownBelow(values, { shapes: alternativesOf(shape as Shape), answered: [], path }), unread)
 
 /** The same for the data of a request, which may echo what the server has computed. */
 export const requestWarnings = (body: object, answers: object, data: Json): Warning[] =>
-  told(
+  warningsAt(
     unknownBelow(data, {
       shapes: alternativesOf(body as Shape),
       answered: alternativesOf(answers as Shape),
       path: [],
     }),
+    unread,
   )

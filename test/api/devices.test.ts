@@ -16,6 +16,28 @@ const sipDefaults = { method: 'password', expire_seconds: 300, invite_format: 'c
 describeAnyEngine('devices', (engine) => {
   const world = useWorld(engine)
 
+  it('keep the restriction of a class that has gone, until a request names it', async () => {
+    const { ada, acme } = world
+    const deny = { action: 'deny' }
+    const restricted = { ours: deny, rest: deny }
+    await world.configure('number_manager', {
+      classifiers: { ours: { regex: '^\\+1415' }, rest: { regex: '.' } },
+    })
+    const { path } = await world.device(acme, { call_restriction: restricted })
+    await world.configure('number_manager', { classifiers: { rest: { regex: '.' } } })
+    const renamed = await ada.patch(path, { name: 'Renamed' })
+    expect(renamed.data.call_restriction).toEqual(restricted)
+    expect(renamed.body.metadata.warnings).toBeUndefined()
+    const written = await ada.patch(path, { call_restriction: { ours: deny, 'a.b': deny } })
+    expect(written.data.call_restriction).toEqual({ rest: deny })
+    const message = 'No class of numbers has this name: the key was dropped'
+    expect(written.body.metadata.warnings).toEqual([
+      { path: 'call_restriction.ours', message },
+      { path: 'call_restriction.a%2Eb', message },
+    ])
+    await world.configure('number_manager', { classifiers: undefined })
+  })
+
   it('are created with the defaults of the schema, and answer with their SIP password', async () => {
     const { ada, acme } = world
     const sip = { username: 'Desk', password: 'desk-secret' }

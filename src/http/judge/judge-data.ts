@@ -1,5 +1,5 @@
 import type { Static, TSchema } from 'typebox'
-import { withKnownClasses } from '../../lib/call-restriction.ts'
+import { restrictedClasses, restrictionKey, withoutClasses } from '../../lib/call-restriction.ts'
 import { hasProblems, invalid, joinProblems, type Problems } from '../../lib/failure.ts'
 import { type Handover, isObject } from '../../lib/json.ts'
 import { dropNulls, dropPrivateKeys, mergePatch } from '../../lib/json-merge.ts'
@@ -7,7 +7,7 @@ import { withKeptUrls, withoutEmptySecrets } from '../../lib/secrets.ts'
 import type { Soon } from '../../lib/soon.ts'
 import type { SettingsOf } from '../../settings/documents.ts'
 import type { Settings } from '../../settings/settings.ts'
-import { requestWarnings, type Warning } from '../../settings/unknown-keys.ts'
+import { requestWarnings, type Warning, warningsAt } from '../../settings/unknown-keys.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Call, Route } from '../route.ts'
 import { createValidation, type Manner, type Validation } from './validation.ts'
@@ -96,15 +96,24 @@ const warningsAbout = (schema: TSchema, exchange: Exchange, route: Route): Warni
 
 const unknownClass = 'No class of numbers has this name: the key was dropped'
 
+const hasRestrictions = ({ spec: { body } }: Route) =>
+  isObject(body) && isObject(body.properties) && Object.hasOwn(body.properties, restrictionKey)
+
 /** The data as the schema is to see it. Reports what it drops. */
 const preparedFor = async (exchange: Exchange, route: Route, call: Call) => {
+  // A write that lost a race is judged again.
+  exchange.warnings = []
   const whole = proposed(exchange, route, call.subject)
   const prepared = route.spec.prepare && isObject(whole) ? route.spec.prepare(whole) : whole
-  if (!isObject(prepared) || prepared.call_restriction === undefined) return prepared
+  const sent = restrictedClasses(exchange.body.data)
+  if (!isObject(prepared) || sent.length === 0 || !hasRestrictions(route)) return prepared
   const classes = await exchange.frame.numberClasses()
-  const { data, dropped } = withKnownClasses(prepared, (name) => Object.hasOwn(classes, name))
-  exchange.warnings = dropped.map((path) => ({ path, message: unknownClass }))
-  return data
+  const unknown = sent.filter((name) => !Object.hasOwn(classes, name))
+  exchange.warnings = warningsAt(
+    unknown.map((name) => [restrictionKey, name]),
+    unknownClass,
+  )
+  return withoutClasses(prepared, unknown)
 }
 
 const judgeBy = async (schema: TSchema, exchange: Exchange, route: Route, call: Call) => {
