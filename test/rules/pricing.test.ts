@@ -108,6 +108,11 @@ describe('the price of an item', () => {
     const counts = counted({ sip_device: 3 }, { sip_device: 5 })
     expect(quantityOf(counts, 'devices', 'sip_device', { rate: 2, cascade: true })).toBe(8)
     expect(quantityOf(counts, 'devices', 'sip_device', { rate: 2 })).toBe(3)
+    for (const name of ['constructor', 'toString', '__proto__']) {
+      expect(quantityOf(counts, 'devices', name, { rate: 2, cascade: true })).toBe(0)
+      expect(quantityOf(counts, name, 'sip_device', { rate: 2, cascade: true })).toBe(0)
+      expect(quantityOf(counts, name, '_all', { rate: 2, cascade: true })).toBe(0)
+    }
     const manual = counted({ sip_device: 3 }, { sip_device: 5 }, { sip_device: 1 })
     expect(quantityOf(manual, 'devices', 'sip_device', { rate: 2, cascade: true })).toBe(6)
   })

@@ -167,6 +167,26 @@ describe('what removals give back', () => {
     )
   })
 
+  it('is never a charge, although fewer at the tiers that were charged may cost more', () => {
+    const charged: ItemPlan = { rates: { 9: 10, 10: 1 }, prorate: both }
+    const [was, now] = [priced({ sip_device: charged }, 10), { rate: 5, prorate: both }]
+    const known: ChargedItem = {
+      amount: 100_000,
+      prices: [
+        { from: 0, to: 9, plan: charged },
+        { from: 9, to: 10, plan: charged },
+      ],
+    }
+    expect(was.map(({ recurring }) => recurring)).toEqual([100_000])
+    const back = compareInvoices(
+      priced({ sip_device: now }, 10),
+      priced({ sip_device: now }, 9),
+      lastThird,
+      () => known,
+    )
+    expect(back.map(({ today }) => today)).toEqual([0])
+  })
+
   it('is the present price of what was charged before prices were stored, and no more than was charged', () => {
     const plan = { rate: 30, prorate: both }
     const back = (amount: number) =>

@@ -1,5 +1,5 @@
 import { dollarsOfUnits, unitsOfDollars } from '../../../lib/money.ts'
-import type { Quantities } from '../quantities/rules.ts'
+import { itemsIn, noItems, type Quantities } from '../quantities/rules.ts'
 import { allItems, type ItemPlan, type Tiers } from './plan.ts'
 import { holdsFor, type Tax, type TaxLine, type TaxStanding, taxed, taxLineJson } from './taxes.ts'
 
@@ -34,13 +34,16 @@ const units = (dollars: number | undefined) => unitsOfDollars(dollars ?? 0)
 const sumBut = (items: Readonly<Record<string, number>>, exceptions: readonly string[]) =>
   Object.entries(items).reduce((sum, [item, count]) => (exceptions.includes(item) ? sum : sum + count), 0)
 
+const countIn = (items: Readonly<Record<string, number>>, name: string) =>
+  Object.hasOwn(items, name) ? (items[name] ?? 0) : 0
+
 /** How many there are of what an item plan counts. */
 export const quantityOf = (counted: Counted, category: string, item: string, plan: ItemPlan): number => {
   const from = plan.quantity?.category ?? category
   const name = plan.quantity?.name ?? item
-  const own = { ...counted.account[from], ...counted.manual[from] }
-  const below = plan.cascade ? (counted.cascade[from] ?? {}) : {}
-  if (name !== allItems) return (own[name] ?? 0) + (below[name] ?? 0)
+  const own = { ...itemsIn(counted.account, from), ...itemsIn(counted.manual, from) }
+  const below = plan.cascade ? itemsIn(counted.cascade, from) : noItems()
+  if (name !== allItems) return countIn(own, name) + countIn(below, name)
   const exceptions = plan.exceptions ?? []
   return sumBut(own, exceptions) + sumBut(below, exceptions)
 }

@@ -135,7 +135,8 @@ const giveBack = (
   const parts = within(prices, after.quantity, before.quantity).toReversed()
   let most = Math.max(0, amount)
   const backs = parts.map((span) => {
-    const back = Math.min(most, prorated(worthOf(after, span), left))
+    // With tiers, fewer may cost more: a removal charges nothing then.
+    const back = Math.max(0, Math.min(most, prorated(worthOf(after, span), left)))
     most -= back
     return { span, back }
   })
