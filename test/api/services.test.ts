@@ -446,18 +446,21 @@ describeEngines('services', (engine) => {
     expect(await counted()).toEqual([[type, 2]])
   })
 
-  it.each(['constructor', 'toString'])('can be set by hand in the category %s, as in others', async (name) => {
-    const { account } = await customer()
-    const manual = `${account.path}/services/manual`
-    expect(await world.ross.post(manual, { [name]: { [name]: 3 } })).toSucceed()
-    expect(await world.ross.post(manual, { [name]: { [name]: 5, length: 1 } })).toSucceed()
-    const { data } = await world.ross.get(`${account.path}/services/audit/summary/${name}`)
-    expect(Object.values(data[0])).toEqual([
-      { addition: 6, removal: 0, quantity: 6, last_timestamp: expect.any(Number), sum_quantity: false },
-    ])
-    expect(await world.ross.post(manual, {})).toSucceed()
-    expect(await world.ross.get(manual)).toSucceedWith({})
-  })
+  it.each(['constructor', 'toString'])(
+    'can be set by hand in the category %s, as in others',
+    async (name) => {
+      const { account } = await customer()
+      const manual = `${account.path}/services/manual`
+      expect(await world.ross.post(manual, { [name]: { [name]: 3 } })).toSucceed()
+      expect(await world.ross.post(manual, { [name]: { [name]: 5, length: 1 } })).toSucceed()
+      const { data } = await world.ross.get(`${account.path}/services/audit/summary/${name}`)
+      expect(Object.values(data[0])).toEqual([
+        { addition: 6, removal: 0, quantity: 6, last_timestamp: expect.any(Number), sum_quantity: false },
+      ])
+      expect(await world.ross.post(manual, {})).toSucceed()
+      expect(await world.ross.get(manual)).toSucceedWith({})
+    },
+  )
 
   it('have no audit entry of another form', async () => {
     const { account } = await customer()

@@ -144,6 +144,23 @@ describeAnyEngine('what a task charges', (engine) => {
     expect(told).toContainEqual({ account_id: account.id, today: -27, recurring: -4 * 31 })
   })
 
+  it('is agreed to for a row that replaces what was never charged by something at the same price', async () => {
+    const account = await customer({})
+    const number = await create(account, { prepend: { enabled: true, name: 'Old' } })
+    await sell(world.ross, world.reseller, account, {
+      number_services: { prepend: prorated, ringback: prorated },
+    })
+    const admin = await world.admin(account)
+    const before = await balanceOf(account)
+    const csv = `e164,prepend.name,prepend.enabled,ringback.early\n${number},,,early-media\n`
+    const shown = await run('update_overwrite', csv, admin, account, dry)
+    expect(toldOf(shown)).toEqual([{ account_id: account.id, today: 27, recurring: 0 }])
+    const quoted = { quote_id: String(shown.task.id) }
+    const real = await run('update_overwrite', csv, admin, account, quoted)
+    expect(real.task).toMatchObject({ status: 'success', success_count: 1 })
+    expect(await balanceOf(account)).toBe(before - 27)
+  })
+
   it('is told with the invoices that the 402 would show', async () => {
     const account = await customer({ number_carriers: { _all: { ...prorated, activation_charge: 5 } } })
     const admin = await world.admin(account)
@@ -237,22 +254,21 @@ describeAnyEngine('what a task charges', (engine) => {
     expect(await monthlyOf(account)).toBe(0.5)
   })
 
-  it('is that of a dry run of the same account, or the task is refused', async () => {
+  it('is that of a finished dry run of the same account, or the task is refused', async () => {
     const account = await customer({ number_carriers: { _all: { rate: 1 } } })
-    const query = { category: 'number_management', action: 'import', quote_id: 'f'.repeat(32) }
     const body = Buffer.from(csvOf([[fresh(), '']]))
-    const refused = await world.refused(() =>
+    const make = (more: Record<string, string>) =>
       world.ross.put(`${account.path}/tasks`, undefined, {
-        query,
+        query: { category: 'number_management', action: 'import', ...more },
         body,
         headers: { 'content-type': 'text/csv' },
-      }),
-    )
-    expect(refused.status).toBe(400)
-    expect(refused.data).toEqual({
-      quote_id: {
-        invalid: { message: 'Must be the id of a dry run of this account', value: query.quote_id },
-      },
-    })
+      })
+    const notStarted = String((await make(dry)).body.metadata.id)
+    for (const quote of ['f'.repeat(32), notStarted]) {
+      const refused = await world.refused(() => make({ quote_id: quote }))
+      const message = 'Must be the id of a finished dry run of this account that reports charges'
+      expect(refused.status).toBe(400)
+      expect(refused.data).toEqual({ quote_id: { invalid: { message, value: quote } } })
+    }
   })
 })

@@ -116,20 +116,24 @@ export const createConsent = (tools: Tools): Gate => {
     set.happened({ accountId: id, type: 'charge.accepted', kind: 'charge', id, after })
   }
 
+  /** A removal gives back what was charged this month: what plans began to price in between was not paid for. */
+  const compare = async (payer: Payer, before: readonly Invoice[], after: readonly Invoice[]) => {
+    const compared = compareInvoices(before, after, clock.now())
+    if (!isProrated(compared)) return compared
+    const chargedBefore = payer.chargedBefore ?? (await charged.of(payer.account.id))
+    payer.chargedBefore = chargedBefore
+    return compareInvoices(before, after, clock.now(), chargedBy(chargedBefore, payer.soFar.charged))
+  }
+
   /** Whether what is asked is accepted at this price. `counted` before the request. */
-  const isAccepted = async (
-    { author, moves }: Request,
-    { account }: Payer,
-    counted: Counted,
-    quote: Quote,
-  ) => {
+  const isAccepted = async ({ author, moves }: Request, payer: Payer, counted: Counted, quote: Quote) => {
     if (!author.acceptsCharges) return false
     const terms = author.consent?.terms as readonly PriceList[] | undefined
     if (!terms) return quotes.isAccepted(author, quote)
-    const agreed = compareInvoices(
+    const agreed = await compare(
+      payer,
       priceAccount(terms, counted),
-      priceAccount(terms, moved(counted, account.id, moves)),
-      clock.now(),
+      priceAccount(terms, moved(counted, payer.account.id, moves)),
     )
     return covers(quoteOf(agreed), quote)
   }
@@ -170,16 +174,6 @@ export const createConsent = (tools: Tools): Gate => {
     await audit.add(set, { account, compared, changed, types })
   }
 
-  /** What goes gives back what it was charged this month: what plans began to price in between was not paid for. */
-  const compare = async (payer: Payer, invoices: readonly Invoice[]) => {
-    const { account, soFar } = payer
-    const compared = compareInvoices(soFar.invoices, invoices, clock.now())
-    if (!isProrated(compared)) return compared
-    const before = payer.chargedBefore ?? (await charged.of(account.id))
-    payer.chargedBefore = before
-    return compareInvoices(soFar.invoices, invoices, clock.now(), chargedBy(before, soFar.charged))
-  }
-
   /** What a request means for one who pays. */
   const agree = async (request: Request, payer: Payer) => {
     const { account, lists, soFar } = payer
@@ -187,7 +181,7 @@ export const createConsent = (tools: Tools): Gate => {
     if (moves.length === 0) return
     const counted = moved(soFar.counted, account.id, moves)
     const invoices = priceAccount(lists, counted)
-    const compared = await compare(payer, invoices)
+    const compared = await compare(payer, soFar.invoices, invoices)
     payer.soFar = { ...soFar, counted, invoices }
     if (!compared.some(isChanged)) return
     if (!request.isCorrection) await ask(payer, { ...request, moves }, { counted: soFar.counted, compared })

@@ -183,9 +183,9 @@ export const createMaker = ({ base, store, actions, find, requireRoomForInput }:
   /** The price lists of the dry run that was shown, if one was. */
   const termsOf = async ({ quoteId }: TaskOrder, { accountId }: RunKey, origin: Origin | undefined) => {
     const shown = quoteId === undefined ? origin?.task : await tasks.find(accountId, quoteId)
-    if (shown?.doc.dry_run) return shown.hidden.terms
-    if (quoteId === undefined) return undefined
-    const message = 'Must be the id of a dry run of this account'
+    const terms = shown?.doc.dry_run ? shown.hidden.terms : undefined
+    if (quoteId === undefined || terms !== undefined) return terms
+    const message = 'Must be the id of a finished dry run of this account that reports charges'
     throw invalid({ quote_id: { invalid: { message, value: quoteId } } })
   }
 
