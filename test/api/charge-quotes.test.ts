@@ -1,6 +1,7 @@
 // Consent to charges is for the price that was shown.
 import { expect, it } from 'vitest'
 import { startServer } from '../../src/compose.ts'
+import { failure } from '../../src/lib/failure.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { type Answer, type Client, clientWithToken, createTransport } from '../support/client.ts'
 import { createTestLog } from '../support/log.ts'
@@ -211,5 +212,78 @@ describeAnyEngine('the price that a request accepts', (engine) => {
     const second = await world.unchanged(() => send(agreed))
     expect([second.status, second.body.message]).toEqual([402, 'accept charges'])
     expect(await send({ ...agreed, quote_id: second.body.quote_id })).toSucceed()
+  })
+
+  const numbersAt = (rate: number, activation = 0) => ({
+    number_carriers: { _all: { rate, activation_charge: activation } },
+  })
+  const collection = (by: Client, { path }: TestAccount, numbers: readonly string[], envelope: Json = {}) =>
+    by.put(`${path}/phone_numbers/collection`, { numbers: [...numbers] }, { envelope })
+  const balanceOf = async ({ path }: TestAccount): Promise<number> =>
+    (await world.operator.get(`${path}/ledgers/total`)).data.amount
+  const several = (count: number) => Array.from({ length: count }, next)
+  const sumsOf = ({ data }: Answer) => (data as unknown as { summary: Json }[]).map(({ summary }) => summary)
+
+  it('is the sum of a collection of any length, and the sum is what is charged', async () => {
+    const { account, admin } = await customer(numbersAt(2, 1))
+    await world.credit(account, 10_000)
+    const before = await balanceOf(account)
+    const numbers = several(450)
+    const asked = await world.unchanged(() => collection(admin, account, numbers))
+    expect(asked).toMatchObject({ status: 402, body: { message: 'accept charges' } })
+    const sum = { today: 450, recurring: 900 }
+    expect(sumsOf(asked)).toEqual([sum])
+    const made = await collection(admin, account, numbers, { ...agreed, quote_id: asked.body.quote_id })
+    expect([made.status, Object.keys(made.data.success), made.data.error]).toEqual([201, numbers, []])
+    expect(before - (await balanceOf(account))).toBe(sum.today)
+    const { data } = await world.operator.get(`${account.path}/services/summary`)
+    expect(data.invoices.map(({ summary }: { summary: Json }) => summary)).toMatchObject([
+      { recurring: sum.recurring },
+    ])
+  })
+
+  it('is not that of a part of a collection', async () => {
+    const { account, admin } = await customer(numbersAt(1))
+    const numbers = several(450)
+    const { body } = await collection(admin, account, numbers.slice(0, 200))
+    const quoted = { ...agreed, quote_id: body.quote_id }
+    const refused = await world.unchanged(() => collection(admin, account, numbers, quoted))
+    expect(refused).toMatchObject({ status: 402, body: { message: 'accept charges' } })
+    expect(monthlyOf(refused)).toEqual([450])
+  })
+
+  it('is asked before anything is done where only the last numbers of a collection cost something', async () => {
+    const rates = { 200: 0, 1000: 3 }
+    const { account, admin } = await customer({ number_carriers: { _all: { rates } } })
+    const numbers = several(252)
+    const asked = await world.unchanged(() => collection(admin, account, numbers))
+    expect(asked).toMatchObject({ status: 402, body: { message: 'accept charges' } })
+    expect(monthlyOf(asked)).toEqual([756])
+    const made = await collection(admin, account, numbers, { ...agreed, quote_id: asked.body.quote_id })
+    expect([made.status, Object.keys(made.data.success)]).toEqual([201, numbers])
+  })
+
+  it('covers a collection as a whole: what the store refuses is not charged number by number', async () => {
+    const { account, admin } = await customer(numbersAt(1))
+    const numbers = several(3)
+    const { body } = await collection(admin, account, numbers)
+    const quoted = { ...agreed, quote_id: body.quote_id }
+    let isRefusing = true
+    world.server.store.guard(async (sets, write) => {
+      const [number = ''] = numbers
+      if (isRefusing && sets.some(({ changes }) => changes.some(({ id }) => id === number)))
+        throw failure('number_exists', { number })
+      await write(sets)
+    })
+    const refused = await world.unchanged(() => collection(admin, account, numbers, quoted))
+    expect(refused.data).toMatchObject({
+      success: {},
+      error: Object.fromEntries(
+        numbers.map((number) => [number, { error: 'number_exists', cause: numbers[0] }]),
+      ),
+    })
+    isRefusing = false
+    const made = await collection(admin, account, numbers, quoted)
+    expect([made.status, Object.keys(made.data.success)]).toEqual([201, numbers])
   })
 })

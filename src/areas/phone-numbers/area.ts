@@ -97,7 +97,7 @@ export const phoneNumbersArea = area({
           search: (call: Call) => search.inAccount(visitOf(call), questionIn(call.query)),
           searchQuery,
         }),
-        ...numberCollectionRoutes(createNumberCollections(numbers), numbers),
+        ...numberCollectionRoutes(createNumberCollections(numbers, foresight), numbers),
         ...numberPlanningRoutes(planning),
         ...numberSearchRoutes(search),
       ],

@@ -2,6 +2,7 @@ import { isSuperduper } from '../../../auth/identity.ts'
 import { Failure } from '../../../lib/failure.ts'
 import type { Json } from '../../../lib/json.ts'
 import { retrying } from '../../../storage/store.ts'
+import type { Foresight } from '../../tasks/operations.ts'
 import { itemOf, metadataOf } from '../entity.ts'
 import { type NumberError, numberErrorOf } from '../number-errors.ts'
 import type { NumberPlan, NumberRequest, Numbers, NumberView, Performed } from '../operations.ts'
@@ -20,13 +21,19 @@ type Collective = Omit<NumberRequest, 'number'>
 
 type NumberVerdict = { number: string; plan: NumberPlan } | { number: string; error: NumberError }
 
-// What is committed together: enough that each number costs little, not so much that others wait for long.
+// Numbers in one commit where nothing is charged: enough that each costs little, not so many that others wait for long.
 const numbersAtOnce = 200
+
+const piecesOf = (texts: readonly string[], size: number) =>
+  Array.from({ length: Math.ceil(texts.length / size) }, (_, at) => texts.slice(at * size, (at + 1) * size))
+
+const plansOf = (verdicts: readonly NumberVerdict[]) =>
+  verdicts.flatMap((verdict) => ('plan' in verdict ? [verdict.plan] : []))
 
 export type NumberCollections = ReturnType<typeof createNumberCollections>
 
 /** Several numbers in one request: what fails, fails alone. */
-export const createNumberCollections = (numbers: Numbers) => {
+export const createNumberCollections = (numbers: Numbers, foresight: Foresight) => {
   const keyOf = async (text: string) => {
     const { normalize, isReconcilable } = await numbers.planning.rules()
     const number = normalize(text)
@@ -60,20 +67,35 @@ export const createNumberCollections = (numbers: Numbers) => {
     return verdicts
   }
 
+  /** Whether an invoice changes if all of it is carried out. Plans everything; writes nothing. */
+  const isPriced = async (texts: readonly string[], plan: Plan, request: Collective) => {
+    let foreseen: unknown
+    for (const piece of piecesOf(texts, numbersAtOnce)) {
+      const plans = plansOf(await planAll(piece, plan, request))
+      foreseen = await foresight.add(
+        foreseen,
+        plans.flatMap(({ set }) => (set ? [set] : [])),
+      )
+    }
+    return (await foresight.priced(foreseen)).length > 0
+  }
+
   const carryOut = async (
     texts: readonly string[],
     plan: Plan,
     request: Collective,
   ): Promise<NumberVerdict[]> => {
     const verdicts = await planAll(texts, plan, request)
-    const plans = verdicts.flatMap((verdict) => ('plan' in verdict ? [verdict.plan] : []))
-    const performed = (await numbers.perform(...plans)).values()
+    const performed = (await numbers.perform(...plansOf(verdicts))).values()
     return verdicts.map((verdict) =>
       'plan' in verdict ? verdictOn(performed.next().value ?? verdict.plan) : verdict,
     )
   }
 
-  /** A number that the store refuses at the last moment spoils the commit of all: then each goes by itself. */
+  /**
+   * If the commit fails because of one number, each number is committed separately. Numbers that change an invoice are
+   * not: consent is for the sum, so all of them fail with the error of that number.
+   */
   const perform = async (
     texts: readonly string[],
     plan: Plan,
@@ -84,8 +106,8 @@ export const createNumberCollections = (numbers: Numbers) => {
     } catch (error) {
       const told = error instanceof Failure ? numberErrorOf(error) : undefined
       if (!told) throw error
-      const [only] = texts
-      if (texts.length === 1 && only !== undefined) return [{ number: await keyOf(only), error: told }]
+      if (texts.length === 1 || (await isPriced(texts, plan, request)))
+        return Promise.all(texts.map(async (text) => ({ number: await keyOf(text), error: told })))
       const each: NumberVerdict[] = []
       for (const text of texts) each.push(...(await perform([text], plan, request)))
       return each
@@ -103,13 +125,17 @@ export const createNumberCollections = (numbers: Numbers) => {
   }
 
   return {
+    /**
+     * Carries out the plan for each number. What changes an invoice is one commit, so that its payer is asked once, for
+     * the sum; the rest is committed in pieces.
+     */
     async apply(texts: readonly string[], plan: Plan, request: Collective): Promise<Outcome> {
       const outcome: Outcome = { success: {}, error: {} }
       const isOperator = isSuperduper(request.by)
       const takeTurns = createTurns()
-      for (let at = 0; at < texts.length; at += numbersAtOnce) {
-        const verdicts = await perform(texts.slice(at, at + numbersAtOnce), plan, request)
-        for (const verdict of verdicts) {
+      const isOneCommit = texts.length <= numbersAtOnce || (await isPriced(texts, plan, request))
+      for (const piece of piecesOf(texts, isOneCommit ? texts.length : numbersAtOnce)) {
+        for (const verdict of await perform(piece, plan, request)) {
           await addVerdict(outcome, verdict, isOperator)
           await takeTurns()
         }
