@@ -254,6 +254,25 @@ describeAnyEngine('where an edge sends a call', (engine) => {
     expect((await ask(operator, { realm, number: '100' })).data.limits).toEqual({ calls: 4 })
   })
 
+  it('leaves the platform if the fixed address is called by a number that the account only wants to bring', async () => {
+    const { operator } = world
+    const account = await world.account(world.reseller)
+    const admin = await world.admin(account)
+    const number = nextNumber()
+    const sip = { method: 'ip', ip: '203.0.113.9', username: number }
+    const pbx = await world.device(account, { name: 'PBX', sip })
+    await callflow(account, { numbers: ['100'], flow: { module: 'device', data: { id: pbx.id } } })
+    const toPbx = () => ask(operator, { realm: account.realm, from: 'account', number: '100' })
+    const paid = { left_out: [{ id: pbx.id, reason: 'no_credit' }] }
+    expect((await toPbx()).data).toMatchObject(paid)
+    const path = `${account.path}/phone_numbers/${encodeURIComponent(number)}`
+    expect((await admin.put(path, { create_with_state: 'port_in' })).data.state).toBe('port_in')
+    expect((await toPbx()).data).toMatchObject(paid)
+    await operator.delete(path)
+    await makeNumber(world, account, number)
+    expect((await toPbx()).data).toMatchObject({ decision: 'ring', left_out: [] })
+  })
+
   it('is to the gateways of the account’s carriers', async () => {
     const { operator } = world
     const { account, realm } = await office()

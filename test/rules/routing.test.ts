@@ -25,7 +25,7 @@ interface Town {
   callflows?: Docs
   isDisabled?: boolean
   rival?: { callflows: Docs; devices: Docs; isTold?: boolean; isDisabled?: boolean }
-  numbers?: Readonly<Record<string, { accountId: string; mustLeave?: boolean }>>
+  numbers?: Readonly<Record<string, { accountId: string; isInService?: boolean; mustLeave?: boolean }>>
   wishes?: Limits
   operator?: OperatorLimits
   funds?: Partial<FactTable['funds']>
@@ -105,7 +105,7 @@ const look = (town: Town, { what, accountId, key }: Want): unknown => {
       return patternedIn(callflows)
     case 'numberOwner': {
       const owner = town.numbers?.[key]
-      return owner && { mustLeave: false, ...owner }
+      return owner && { isInService: true, mustLeave: false, ...owner }
     }
     case 'limits':
       return effectiveLimits({ ...noWishes, ...town.wishes }, town.operator ?? {}, () => 0)
@@ -500,6 +500,12 @@ describe('a server that takes the calls of a number', () => {
       called: there,
       account_billing: 'per_minute',
     })
+    const coming = { ...owned, [there]: { accountId: 'acme', isInService: false, mustLeave: true } }
+    const trunk = server({ number: there, isRenamed: true })
+    expect(answerOf(town({ [number]: trunk }, { numbers: coming }), inbound).targets[0]).toMatchObject({
+      called: there,
+      account_billing: 'per_minute',
+    })
   })
 
   it('has behind it for whom the account pays, and shows outside who the caller is there', () => {
@@ -594,6 +600,11 @@ describe('a device with a SIP URI as its route', () => {
   it.each([
     ['an extension', '100', {}],
     ['a number of the account', number, { numbers: { [number]: { accountId: 'acme' } } }],
+    [
+      'a number of the account that must leave when it is dialled',
+      number,
+      { numbers: { [number]: { accountId: 'acme', mustLeave: true } } },
+    ],
   ])('is not charged at a fixed IP address if the user there is %s', (_title, username, more) => {
     const { targets, limits } = calling(username, more)
     expect(targets[0]).toMatchObject({ device_id: 'far', uri: `sip:${username}@192.0.2.9` })
@@ -601,8 +612,18 @@ describe('a device with a SIP URI as its route', () => {
     expect(limits).toEqual({})
   })
 
-  it('leaves the platform at a fixed IP address if the user there is a number that is not of the account', () => {
-    const { targets, limits } = calling(number, { wishes: { calls: 5, resource_consuming_calls: 3 } })
+  it.each<[string, NonNullable<Town['numbers']>]>([
+    ['is not of the account', {}],
+    ['is of another account', { [number]: { accountId: 'rival' } }],
+    [
+      'the account does not have in service',
+      { [number]: { accountId: 'acme', isInService: false, mustLeave: true } },
+    ],
+  ])('leaves the platform at a fixed IP address if the user there is a number that %s', (_title, numbers) => {
+    const { targets, limits } = calling(number, {
+      numbers,
+      wishes: { calls: 5, resource_consuming_calls: 3 },
+    })
     expect(targets[0]).toMatchObject({
       device_id: 'far',
       uri: `sip:${number}@192.0.2.9`,

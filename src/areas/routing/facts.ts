@@ -88,8 +88,11 @@ export interface FactTable {
   /** The callflow that lists a number. */
   callflowOf: CallflowFacts
   patterned: readonly { id: string; patterns: readonly Pattern[] }[]
-  /** Who has a phone number in service, anywhere on this system. */
-  numberOwner: { accountId: string; mustLeave: boolean }
+  /**
+   * The account that a phone number belongs to, anywhere on this system. Any account may have a foreign number in another
+   * state than in service.
+   */
+  numberOwner: { accountId: string; isInService: boolean; mustLeave: boolean }
   /** A number of the account that emergency services can call back: with a registered address, if one has it. */
   callbackNumber: string
   /** The address that a phone number of the account is registered with for emergency calls. */

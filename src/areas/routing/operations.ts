@@ -95,7 +95,8 @@ export const createRouting = (tools: Tools) => {
       const number = await numbers.findAnywhere(key)
       if (!number?.accountId) return undefined
       const { accountId, state, hidden } = number
-      return { accountId, mustLeave: state !== 'in_service' || hidden.features.force_outbound === true }
+      const isInService = state === 'in_service'
+      return { accountId, isInService, mustLeave: !isInService || hidden.features.force_outbound === true }
     },
     async callbackNumber(_actor, { accountId }) {
       const first = await numbers.store.page({ accountId, limit: mostNumbers, descending: false })

@@ -302,7 +302,9 @@ export const createDecision = (asking: Asking, { numbering, flatRate }: Rules, q
     if (user === undefined) return false
     const { phone, isEmergency } = dial({ account }, user)
     if (isEmergency || phone === undefined) return isEmergency
-    return ask('numberOwner', '', phone)?.accountId !== account.id && !isOpen()
+    const owner = ask('numberOwner', '', phone)
+    const isOwn = owner?.accountId === account.id && owner.isInService
+    return !isOwn && !isOpen()
   }
 
   /** Where a call to a place is sent now. A text: why it is not sent. Undefined: not known yet. */
