@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest'
+import { gregorianNow } from '../../src/lib/gregorian.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { eventually } from '../support/eventually.ts'
+import { mailsTo } from '../support/outbox.ts'
 import { storedCdrs } from '../support/stored-cdrs.ts'
 import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
 
@@ -139,17 +141,24 @@ describeAnyEngine('what an edge reports', (engine) => {
     expect(await world.snapshot()).toEqual(before)
   })
 
+  const emergencyOf = (account: TestAccount, more: Json = {}) => ({
+    account_id: account.id,
+    call_id: 'emergency-1',
+    number: '911',
+    caller_id_number: '+14155550199',
+    address: '192.0.2.7',
+    at: now,
+    ...more,
+  })
+
+  const emergencyAlertsOf = async (account: TestAccount, by = world.operator) =>
+    ((await by.get(`${account.path}/alerts`)).data as Json[]).filter(
+      ({ category }) => category === 'emergency_call',
+    )
+
   it('of emergency calls is one event and one alert for each call, however often it is sent', async () => {
     const { account, device } = await place()
-    const emergency = {
-      account_id: account.id,
-      device_id: device.id,
-      call_id: 'emergency-1',
-      number: '911',
-      caller_id_number: '+14155550199',
-      address: '192.0.2.7',
-      at: now,
-    }
+    const emergency = { ...emergencyOf(account), device_id: device.id }
     const { number: _, ...incomplete } = emergency
     const emergencies = [emergency, emergency, incomplete, { ...emergency, account_id: 'f'.repeat(32) }]
     expect(await report({ emergencies })).toSucceedWith({
@@ -168,7 +177,66 @@ describeAnyEngine('what an edge reports', (engine) => {
     expect((data as Json[]).map(({ record, after }) => ({ record, after }))).toEqual([
       { record: { kind: 'device', id: device.id }, after: { ...facts, id: device.id } },
     ])
-    const alerts = (await world.operator.get(`${account.path}/alerts`)).data as Json[]
-    expect(alerts.filter(({ category }) => category === 'emergency_call')).toHaveLength(1)
+    expect(await emergencyAlertsOf(account)).toHaveLength(1)
+  })
+
+  it('of many emergency calls is an event for each, and one alert and mail for each device and hour', async () => {
+    const { account, device } = await place()
+    const other = await world.device(account, { sip: { username: 'eve' } })
+    const email = `${account.id}@emergency.test`
+    await world.admin(account, { email })
+    const of = (device_id: string, at: number) => {
+      made += 1
+      return emergencyOf(account, { device_id, at, call_id: `emergency-call-${made}` })
+    }
+    const counts = async () => {
+      await world.deliverMail()
+      const query = { type: 'call.emergency' }
+      const { data } = await world.operator.get(`${account.path}/events`, { query })
+      const mails = await mailsTo(world.place.dataDir, email)
+      return {
+        events: (data as Json[]).length,
+        alerts: (await emergencyAlertsOf(account)).length,
+        mails: mails.filter((text) => text.includes('Subject: Emergency call')).length,
+      }
+    }
+    const calls = [0, 1, 3599].map((seconds) => of(device.id, now + seconds))
+    expect(await report({ emergencies: calls.slice(0, 1) })).toSucceed()
+    expect(await counts()).toEqual({ events: 1, alerts: 1, mails: 1 })
+    expect(await report({ emergencies: calls.slice(1) })).toSucceed()
+    expect(await counts()).toEqual({ events: 3, alerts: 1, mails: 1 })
+    expect(await report({ emergencies: [of(other.id, now + 2)] })).toSucceed()
+    expect(await counts()).toEqual({ events: 4, alerts: 2, mails: 2 })
+    expect(await report({ emergencies: [of(device.id, now + 3600)] })).toSucceed()
+    expect(await counts()).toEqual({ events: 5, alerts: 3, mails: 3 })
+  })
+
+  it('of an emergency call, sent again after an hour, raises no second alert', async () => {
+    const { account, device } = await place()
+    const emergencies = [{ ...emergencyOf(account), device_id: device.id }]
+    expect(await report({ emergencies })).toSucceed()
+    world.clock.advance({ hours: 2 })
+    expect(await report({ emergencies })).toSucceed()
+    expect(await emergencyAlertsOf(account)).toHaveLength(1)
+  })
+
+  it('of an emergency call alerts the account and its reseller apart for a week, and each may remove theirs', async () => {
+    const { account } = await place()
+    const admin = await world.admin(account)
+    const ofReseller = async () =>
+      (await emergencyAlertsOf(world.reseller, world.ross)).filter((alert) =>
+        JSON.stringify(alert.from).includes(account.id),
+      )
+    expect(await report({ emergencies: [emergencyOf(account)] })).toSucceed()
+    const [own, ...others] = await emergencyAlertsOf(account, admin)
+    expect(others).toEqual([])
+    const week = 7 * 86_400
+    expect(own).toMatchObject({ expiration_date: gregorianNow(world.clock) + week, level: 'critical' })
+    expect(await ofReseller()).toHaveLength(1)
+    expect(await admin.delete(`${account.path}/alerts/${own?.id}`)).toSucceed()
+    expect(await emergencyAlertsOf(account)).toEqual([])
+    expect(await ofReseller()).toHaveLength(1)
+    world.clock.advance({ seconds: week })
+    expect(await ofReseller()).toEqual([])
   })
 })

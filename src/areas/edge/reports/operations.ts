@@ -2,6 +2,7 @@ import type { Refusal, Refusals } from '../../../events/refusals.ts'
 import { parseAddress } from '../../../lib/cidr.ts'
 import { withoutControlCharacters } from '../../../lib/control-characters.ts'
 import { hasProblems } from '../../../lib/failure.ts'
+import { gregorianNow } from '../../../lib/gregorian.ts'
 import { dropNulls } from '../../../lib/json-merge.ts'
 import { type Author, ChangeSet, type Happening } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
@@ -12,11 +13,11 @@ import type { Intake } from '../../cdrs/intake/operations.ts'
 import { reasonOf } from '../../cdrs/intake/rules.ts'
 import type { Edge } from '../operations.ts'
 import { withQuality } from './quality/rules.ts'
-import { type Alike, type Concern, emergencyAlert, gathered } from './rules.ts'
+import { type Alike, type Concern, emergencyAlerts, gathered } from './rules.ts'
 import { EdgeEmergency, EdgeRefusal, type EdgeReportsTaken } from './schema.ts'
 
 interface Tools {
-  store: Pick<Store, 'commit'>
+  store: Pick<Store, 'clock' | 'commit'>
   accounts: Pick<Accounts, 'find' | 'resellerOf'>
   alerts: Pick<Alerts, 'raise'>
   edge: Pick<Edge, 'senderOf'>
@@ -92,9 +93,11 @@ export const createEdgeReporting = (tools: Tools) => {
     const after = JSON.stringify(facts)
     const happening: Happening = { accountId: account.id, type: 'call.emergency', ...record, after }
     await refusals.note(author, [{ happening, about: call.call_id }])
-    const alert = emergencyAlert(call, account.doc.name, await accounts.resellerOf(account))
+    const resellerId = await accounts.resellerOf(account)
+    const now = gregorianNow(store.clock)
     const set = new ChangeSet(author)
-    await alerts.raise(set, `emergency_call/${account.id}/${call.call_id}`, alert)
+    for (const { cause, alert } of emergencyAlerts(call, { name: account.doc.name, resellerId, now }))
+      await alerts.raise(set, cause, alert)
     if (set.changes.length > 0) await store.commit(set)
     return true
   }
@@ -112,7 +115,10 @@ export const createEdgeReporting = (tools: Tools) => {
   }
 
   return {
-    /** Takes all. What was taken before changes nothing: an edge that got no answer sends it again. */
+    /**
+     * Takes all. An edge that got no answer sends it again: records and alerts are then as before. Refusals and events of
+     * emergency calls are told again if this process does not remember them: after a minute, or told by another process.
+     */
     async take(
       author: Author,
       { records, refusals: turnedAway, emergencies }: Sent,

@@ -34,16 +34,34 @@ export const gathered = (concerns: readonly Concern[]): Alike[] =>
     return last && { sender: last.sender, likeness, report: { ...last.refusal, count: alike.length } }
   }).filter((one) => one !== undefined)
 
-/** For admins of the account and of its reseller. */
-export const emergencyAlert = (
-  { account_id: accountId, number, caller_id_number: caller }: EdgeEmergency,
-  name: string,
-  resellerId: string,
-): Alert => ({
-  title: 'Emergency call',
-  message: `${name} has called the emergency number ${number}${caller ? ` from ${caller}` : ''}.`,
-  category: 'emergency_call',
-  level: 'critical',
-  from: [{ type: 'account', value: accountId }],
-  to: [...new Set([accountId, resellerId])].map((id) => ({ type: id, value: 'admins' })),
-})
+const hourSeconds = 3600
+/** How long an alert about an emergency call lasts. */
+const alertSeconds = 7 * 24 * hourSeconds
+
+/** An alert, and what it is about: of two with the same cause the second is not raised. */
+interface CausedAlert {
+  cause: string
+  alert: Alert
+}
+
+/**
+ * One for the admins of the account and one for those of its reseller, so that each may remove theirs. Calls that a
+ * device begins in the same hour have the same causes: a phone in the wrong hands that calls in a loop does not flood them.
+ * @param now Gregorian seconds. An edge may report a call long after it began, and its alert lasts as long as others.
+ */
+export const emergencyAlerts = (
+  { account_id: accountId, device_id: deviceId, number, caller_id_number: caller, at }: EdgeEmergency,
+  { name, resellerId, now }: { name: string; resellerId: string; now: number },
+): CausedAlert[] =>
+  [...new Set([accountId, resellerId])].map((id) => ({
+    cause: ['emergency_call', accountId, deviceId ?? accountId, Math.floor(at / hourSeconds), id].join('/'),
+    alert: {
+      title: 'Emergency call',
+      message: `${name} has called the emergency number ${number}${caller ? ` from ${caller}` : ''}.`,
+      category: 'emergency_call',
+      level: 'critical',
+      from: [{ type: 'account', value: accountId }],
+      to: [{ type: id, value: 'admins' }],
+      expiration_date: now + alertSeconds,
+    },
+  }))

@@ -82,7 +82,7 @@ export const EdgeReportsTaken = open(
     ),
     emergencies: open(
       {
-        told: count('Emergency calls that are in the feeds and alerts of their accounts'),
+        told: count('Emergency calls that are in the feeds of their accounts'),
         rejected: must(Rejected),
       },
       { description: 'When some were reported' },
