@@ -45,8 +45,8 @@ interface CausedAlert {
 }
 
 /**
- * One for the admins of the account and one for those of its reseller, so that each may remove theirs. Calls that a
- * device begins in the same hour have the same causes: a phone in the wrong hands that calls in a loop does not flood them.
+ * One for the admins of the account and one for those of its reseller, so that each may remove theirs. Calls of a
+ * device to the same number that begin in the same hour have the same causes: a phone in the wrong hands that calls in a loop does not flood them.
  * @param now Gregorian seconds. An edge may report a call long after it began, and its alert lasts as long as others.
  */
 export const emergencyAlerts = (
@@ -54,7 +54,14 @@ export const emergencyAlerts = (
   { name, resellerId, now }: { name: string; resellerId: string; now: number },
 ): CausedAlert[] =>
   [...new Set([accountId, resellerId])].map((id) => ({
-    cause: ['emergency_call', accountId, deviceId ?? accountId, Math.floor(at / hourSeconds), id].join('/'),
+    cause: [
+      'emergency_call',
+      accountId,
+      deviceId ?? accountId,
+      number,
+      Math.floor(at / hourSeconds),
+      id,
+    ].join('/'),
     alert: {
       title: 'Emergency call',
       message: `${name} has called the emergency number ${number}${caller ? ` from ${caller}` : ''}.`,
