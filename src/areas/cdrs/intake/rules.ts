@@ -190,28 +190,29 @@ export const interactionOf = (record: Cdr): Interaction =>
 
 const interactionKeys = ['interaction_id', 'interaction_time', 'interaction_key'] as const
 
-const fits = (time: number | undefined, ended: number) =>
-  time === undefined || Math.abs(ended - time) <= farthestApartSeconds
+/** Gregorian seconds. A record without `timestamp` ended its duration after the start of its channel. */
+const endOf = (record: Cdr) => {
+  const start = channelStartOf(record)
+  return record.timestamp ?? (start === undefined ? undefined : start + (record.duration_seconds ?? 0))
+}
 
-const namesFittingInteraction = (record: Cdr, ended: number) => {
+const fits = (time: number | undefined, ended: number | undefined) =>
+  time === undefined || ended === undefined || Math.abs(ended - time) <= farthestApartSeconds
+
+const namesFittingInteraction = (record: Cdr) => {
   try {
     const named = namedInteraction(record)
-    return fits(named?.time ?? record.interaction_time, ended)
+    return fits(named?.time ?? record.interaction_time, endOf(record))
   } catch (error) {
     if (error instanceof Rejection) return false
     throw error
   }
 }
 
-/**
- * The record without an interaction that is malformed, and without times that are too far from its end. A record that does
- * not tell when it ended stays as it is.
- */
+/** The record without an interaction that is malformed, and without times that are too far from its end, if that is known. */
 export const withFittingTimes = (record: Cdr): Cdr => {
-  const { timestamp: ended } = record
-  if (ended === undefined) return record
-  const isChannelTime = fits(channelStartOf(record), ended)
-  const isInteraction = namesFittingInteraction(record, ended)
+  const isChannelTime = fits(channelStartOf(record), record.timestamp)
+  const isInteraction = namesFittingInteraction(record)
   if (isChannelTime && isInteraction) return record
   const kept = { ...record }
   if (!isChannelTime) delete kept.channel_created_time
@@ -220,11 +221,7 @@ export const withFittingTimes = (record: Cdr): Cdr => {
 }
 
 /** The time of the record itself. */
-const timestampOf = (record: Cdr, { time }: Interaction) => {
-  if (record.timestamp !== undefined) return record.timestamp
-  const start = channelStartOf(record)
-  return start === undefined ? time : start + (record.duration_seconds ?? 0)
-}
+const timestampOf = (record: Cdr, { time }: Interaction) => endOf(record) ?? time
 
 const assertTime = (name: string, gregorian: number, now: number) => {
   if (gregorian < earliest) reject(`${name}: lies before the year 2000 (Gregorian seconds are wanted)`)
