@@ -16,7 +16,7 @@ export const bareFileName = (name: string) =>
 const extendedValue = (name: string) =>
   encodeURIComponent(name).replace(/['()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)
 
-/** The header for a file that browsers save. A name beyond ASCII also stands in `filename*` (RFC 6266). */
+/** The header for a file that browsers save. A name beyond ASCII is also sent in `filename*` (RFC 6266). */
 export const attachment = (name: string) => {
   const plain = name.replace(/[^\x20-\x7e]/gu, '_')
   const extended = plain === name ? '' : `; filename*=UTF-8''${extendedValue(name)}`

@@ -43,7 +43,7 @@ const hasKeys = ({ properties, patternProperties, additionalProperties }: Shape)
 
 const isFree = (shape: Shape) => [shape.type].flat().includes('object') && !hasKeys(shape)
 
-/** `answered`: how the value is returned. A key that only stands there is computed by the server. */
+/** `answered`: how the value is returned. A key that is only in `answered` is computed by the server. */
 type Question = { shapes: Shapes; answered: Shapes; path: readonly string[] }
 
 const unknownIn = (values: Json, { shapes, answered, path }: Question): string[][] =>

@@ -160,18 +160,18 @@ export const createAlerts = ({ store, settings, accounts, mail, generated }: Too
     /** Hidden alerts of a user go with the user. */
     removeWith: hidden.removeWith,
 
-    /** Recipients that are nobody: accounts and users that do not exist. Users without an account are looked up in this one. */
+    /** A warning for each recipient whose account or user does not exist. Users without an account are looked up in this one. */
     async recipientWarnings(account: AccountRecord, to: Alert['to']): Promise<Warning[]> {
       const isUser = async (accountId: string, id: string) =>
         (await store.records.find(accountId, userKind, id)) !== undefined
-      const isSomebody = async ([type, value]: ReturnType<typeof keysOf>[number]) => {
+      const isKnownRecipient = async ([type, value]: ReturnType<typeof keysOf>[number]) => {
         if (type === 'all' || type === 'resellers') return true
         if (type === 'user') return isUser(account.id, String(value))
         if (type === 'descendants') return (await accounts.find(value[0] ?? '')) !== undefined
         const isGroup = value === 'users' || value === 'admins'
         return (await accounts.find(type)) !== undefined && (isGroup || isUser(type, String(value)))
       }
-      const found = await Promise.all(to.map((one) => Promise.all(keysOf(one).map(isSomebody))))
+      const found = await Promise.all(to.map((one) => Promise.all(keysOf(one).map(isKnownRecipient))))
       return found.flatMap((known, index) =>
         known.includes(true)
           ? []

@@ -15,7 +15,7 @@ export type Standings = ReturnType<typeof createStandings>
 
 const good: Standing = { acceptable: true }
 
-/** Of an account above: nothing is told of it. */
+/** The reason when an account above is not in good standing. It does not reveal which account, or why. */
 const providersIssue: Standing = {
   acceptable: false,
   reason: 'delinquent',

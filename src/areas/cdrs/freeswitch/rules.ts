@@ -301,6 +301,6 @@ export const switchLegOf = (posted: Json): SwitchLeg => {
 /** Legs that the platform never keeps, whatever the settings say. */
 export const isUnwanted = ({ record }: SwitchLeg) => record.hangup_cause === 'WRONG_CALL_STATE'
 
-/** Whether nothing tells when the call ended: it would be stored as one without a second. */
+/** Whether the end of the call is unknown. Such a leg would be stored with a duration of 0 seconds. */
 export const lacksEnd = ({ record }: SwitchLeg) =>
   record.timestamp === undefined && record.duration_seconds === undefined

@@ -46,7 +46,7 @@ export const createInvoiceProgress = ({ store, rows, ledgers, bookkeepers }: Too
     return (
       sumOf(newer.map(toPay)) +
       Math.max(0, -sumOf(booked.map(({ amount }) => amount))) +
-      Math.max(0, -(await rows.besideSince(accountId, month)))
+      Math.max(0, -(await rows.uninvoicedSince(accountId, month)))
     )
   }
 

@@ -129,7 +129,7 @@ const selectUsage = `SELECT month, for_account_id AS "forAccountId", amount, qua
     FROM ledger_months m WHERE m.account_id = $1 AND m.source_service = '${usageSource}' AND m.month < $2) AS months
   WHERE amount <> 0 ORDER BY month, for_account_id`
 
-const sumBeside = `SELECT CAST(coalesce(sum(amount), 0) AS BIGINT) AS amount FROM ledger_months
+const sumUninvoiced = `SELECT CAST(coalesce(sum(amount), 0) AS BIGINT) AS amount FROM ledger_months
   WHERE account_id = $1 AND month >= $2
     AND source_service NOT IN (${itemised}, '${usageSource}', 'payments', '${rolloverService}')`
 
@@ -218,9 +218,9 @@ export const createInvoiceStore = ({ all, scan, clock, words }: Store) => {
       return toInvoices(await all(sql, [accountId]))
     },
 
-    /** What the ledgers whose entries stand on no invoice come to since the beginning of a month. Units. */
-    async besideSince(accountId: string, month: number): Promise<number> {
-      const [row] = await all(sumBeside, [accountId, month])
+    /** The sum, in units, of ledgers whose entries are not invoiced, since the beginning of a month. */
+    async uninvoicedSince(accountId: string, month: number): Promise<number> {
+      const [row] = await all(sumUninvoiced, [accountId, month])
       return Number(row?.amount)
     },
 
