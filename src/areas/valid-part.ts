@@ -2,6 +2,7 @@ import type { TSchema } from 'typebox'
 import { hasProblems, type Problems } from '../lib/failure.ts'
 import { isObject, type Json } from '../lib/json.ts'
 import { memberOf } from '../lib/member.ts'
+import { placeOf } from '../lib/property-path.ts'
 import { createRemoval, type Place, type Removed } from '../lib/removal.ts'
 import type { Validate } from './area.ts'
 
@@ -40,9 +41,7 @@ export const validPartOf = async (
     if (!hasProblems(problems)) {
       const doc = isObject(value) ? value : rest
       const broken = Object.keys(rules(doc))
-      const found = broken
-        .map((path) => path.split('.'))
-        .filter((place) => memberOf(rest, ...place) !== undefined)
+      const found = broken.map(placeOf).filter((place) => memberOf(rest, ...place) !== undefined)
       if (remove(found)) continue
       return { doc, removed: removal?.removed ?? [], unsolved: broken }
     }

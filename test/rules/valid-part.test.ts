@@ -11,6 +11,7 @@ import { Resource } from '../../src/areas/resources/schema.ts'
 import { User } from '../../src/areas/users/schema.ts'
 import { validPartOf } from '../../src/areas/valid-part.ts'
 import { createValidation } from '../../src/http/judge/validation.ts'
+import type { Problems } from '../../src/lib/failure.ts'
 import { isObject, type Json } from '../../src/lib/json.ts'
 import { memberOf } from '../../src/lib/member.ts'
 import { keyedBy, list, must, open, text, uniqueList } from '../../src/lib/schema.ts'
@@ -148,6 +149,19 @@ describe('the valid part of a document', () => {
       'by.AB': '2',
       'by.c': 'long',
     })
+  })
+})
+
+describe('a rule', () => {
+  it('removes a value whose key contains a dot', async () => {
+    const schema = open({ numbers: keyedBy('^.+$', text(1, 20)) })
+    const doc = { numbers: { 'a.b': 'bad', c: 'good' } }
+    const rules = ({ numbers }: Json): Problems =>
+      memberOf(numbers, 'a.b') === undefined ? {} : { 'numbers.a%2Eb': { wanted: { message: 'is bad' } } }
+    const { doc: rest, removed, unsolved } = await validPartOf(validate, schema, doc, rules)
+    expect(rest).toEqual({ numbers: { c: 'good' } })
+    expect(removed).toEqual([{ place: ['numbers', 'a.b'], value: 'bad' }])
+    expect(unsolved).toEqual([])
   })
 })
 

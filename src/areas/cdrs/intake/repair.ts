@@ -3,6 +3,7 @@ import { storable, withoutControlCharacters } from '../../../lib/control-charact
 import { hasProblems, type Problems } from '../../../lib/failure.ts'
 import { isExactNumber, isObject, type Json, maxDepth } from '../../../lib/json.ts'
 import { memberOf } from '../../../lib/member.ts'
+import { placeOf } from '../../../lib/property-path.ts'
 import type { Cdr } from '../schema.ts'
 
 // Fields that describe a call may contain what its far end sent. They are repaired, so that no call is lost.
@@ -82,7 +83,7 @@ const mended = (value: unknown, problems: Problems[string]) => {
 
 /** Mends the value at a path, or removes it. A path that is not found was shortened: then its top-level field goes. */
 const mend = (record: Json, path: string, problems: Problems[string]) => {
-  const keys = path.split('.').map((key) => key.replaceAll('%2E', '.'))
+  const keys = placeOf(path)
   const last = keys.at(-1) ?? ''
   const holder = keys.slice(0, -1).reduce<unknown>((value, key) => memberOf(value, key), record)
   if (!isObject(holder) || !Object.hasOwn(holder, last)) {

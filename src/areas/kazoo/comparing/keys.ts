@@ -1,6 +1,7 @@
 // Compares source documents with API responses key by key. Nothing here uses the conversions of the import, so that their
 // mistakes show.
 import { isObject, isTrue, type Json } from '../../../lib/json.ts'
+import { pathOf } from '../../../lib/property-path.ts'
 import { maskSecrets } from '../../../lib/secrets.ts'
 import { accountReadOnly } from '../../accounts/schema.ts'
 import { callflowReadOnly } from '../../callflows/schema.ts'
@@ -9,7 +10,6 @@ import { deviceReadOnly } from '../../devices/schema.ts'
 import { groupReadOnly } from '../../groups/schema.ts'
 import { resourceReadOnly } from '../../resources/schema.ts'
 import { userReadOnly } from '../../users/schema.ts'
-import { pathOf } from '../documents/rejected.ts'
 
 interface ComparedKind {
   /** Where the API has the record, below its account. */

@@ -1,8 +1,9 @@
 import { accessListProblems } from '../../../lib/access-list.ts'
 import { isObject, type Json } from '../../../lib/json.ts'
+import { pathOf } from '../../../lib/property-path.ts'
 import { createRemoval } from '../../../lib/removal.ts'
 import type { Finding, KazooDocument } from '../documents/document.ts'
-import { pathOf, rejectedOf, withRejected } from '../documents/rejected.ts'
+import { rejectedOf, withRejected } from '../documents/rejected.ts'
 import { finding } from './findings.ts'
 
 const field = 'access_lists'

@@ -1,15 +1,11 @@
 import { isObject, type Json } from '../../../lib/json.ts'
 import { memberOf } from '../../../lib/member.ts'
-import type { Place, Removed } from '../../../lib/removal.ts'
+import { pathOf } from '../../../lib/property-path.ts'
+import type { Removed } from '../../../lib/removal.ts'
 
 // Values that a record cannot store, by their path: `kazoo_import.rejected` of the record.
 
 const key = 'kazoo_import'
-
-/** Dots within keys are encoded. */
-export const pathOf = (place: Place): string => place.map((key) => key.replaceAll('.', '%2E')).join('.')
-
-export const placeOf = (path: string): Place => path.split('.').map((key) => key.replaceAll('%2E', '.'))
 
 export const rejectedOf = (removed: readonly Removed[]): Json =>
   Object.fromEntries(removed.map(({ place, value }) => [pathOf(place), value]))

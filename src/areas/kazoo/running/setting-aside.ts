@@ -1,10 +1,11 @@
 import { isObject, type Json } from '../../../lib/json.ts'
+import { pathOf, placeOf } from '../../../lib/property-path.ts'
 import { mapSecretsAt } from '../../../lib/secrets.ts'
 import type { Adoption } from '../../adoption.ts'
 import type { Validate } from '../../area.ts'
 import { validPartOf } from '../../valid-part.ts'
 import type { Draft, Finding, KazooDocument } from '../documents/document.ts'
-import { pathOf, placeOf, rejectedIn, rejectedOf, withRejected } from '../documents/rejected.ts'
+import { rejectedIn, rejectedOf, withRejected } from '../documents/rejected.ts'
 
 interface Tools {
   adoptions: Readonly<Record<string, Pick<Adoption, 'schema' | 'rules' | 'repair' | 'leavesOut'>>>
