@@ -35,6 +35,10 @@ export interface Head {
   headers: Map<string, string>
 }
 
+/** A stream of events ends only with its connection: its beginning is the answer. */
+const isEndless = ({ headers }: { headers: ReadonlyMap<string, string> }) =>
+  headers.get('content-type')?.startsWith('text/event-stream') === true
+
 export const parseHead = (text: string): Head => {
   const [first = '', ...lines] = text.split('\r\n')
   const headers = new Map<string, string>()
@@ -139,6 +143,7 @@ class Waiting {
     this.bodyAt = end + headEnd.length
     const length = head.headers.get('content-length')
     if (withoutBody(this.method, head.status)) this.total = this.bodyAt
+    else if (isEndless(head)) this.total = this.length
     else if (length !== undefined) this.total = this.bodyAt + Number(length)
     else if (head.headers.get('transfer-encoding') !== 'chunked') throw new Cut('an answer without a length')
     return true
@@ -219,7 +224,7 @@ export class Caller {
       clearTimeout(waiting.timer)
       this.#idleSince = performance.now()
       const { answer } = finished
-      if (answer.mistake || answer.headers.get('connection') === 'close') this.close()
+      if (answer.mistake || isEndless(answer) || answer.headers.get('connection') === 'close') this.close()
       waiting.resolve(answer)
     } catch (error) {
       this.#fail(error instanceof Error ? error : new Cut(String(error)))
