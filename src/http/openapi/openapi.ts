@@ -150,6 +150,7 @@ const envelopeFields = {
         },
       },
     },
+    additionalProperties: true,
   },
   request_id: text('The X-Request-ID of the request'),
   node: text('The server that answered'),
