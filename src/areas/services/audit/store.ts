@@ -174,7 +174,7 @@ export const createAuditStore = ({ all }: Store) => ({
   async days(accountId: string, from: number, to: number): Promise<QuantityDay[]> {
     const rows = await all(
       `SELECT ${dayColumns.columns} FROM quantity_days
-        WHERE account_id = $1 AND day BETWEEN $2 AND $3 ORDER BY day`,
+        WHERE account_id = $1 AND day BETWEEN $2 AND $3 ORDER BY day, category, item`,
       [accountId, from, to],
     )
     return dayColumns.list(rows)
