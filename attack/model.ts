@@ -1,4 +1,5 @@
 // Who may see and do what: told apart from the server's own code, so that a fault there is not a fault here.
+import { hash } from 'node:crypto'
 import type { Operation } from './routes.ts'
 import type { WireAnswer, WireRequest } from './wire.ts'
 
@@ -29,8 +30,16 @@ export interface Tenant {
 export const planted = (tenant: Pick<Tenant, 'key'>, visibility: Visibility) =>
   `cnry${tenant.key}x${visibility}z`
 
+/** A domain of one tenant. Its digest keeps requests with changed digits from claiming the domain of a later tenant. */
+const domainOf = (tenant: Pick<Tenant, 'key'>, visibility: Visibility) => {
+  const mark = planted(tenant, visibility)
+  return `${mark}-${hash('sha256', mark, 'hex').slice(0, 12)}.test`
+}
+
+export const realmOf = (tenant: Pick<Tenant, 'key'>) => domainOf(tenant, 'name')
+
 /** The host of a tenant's brand. No other tenant has a name below the one above it. */
-export const brandHostOf = (tenant: Pick<Tenant, 'key'>) => `www.${planted(tenant, 'publ')}.test`
+export const brandHostOf = (tenant: Pick<Tenant, 'key'>) => `www.${domainOf(tenant, 'publ')}`
 
 const plantedMark = Buffer.from('cnry')
 const plantedText = /cnry(\d+)x([a-z]{4})z/gi

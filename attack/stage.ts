@@ -1,6 +1,6 @@
 // A tree of accounts with people in it, made anew for each round: everybody's records carry texts of their own.
 import { type Api, credentialsOf } from './api.ts'
-import { brandHostOf, type Persona, planted, type Tenant } from './model.ts'
+import { brandHostOf, type Persona, planted, realmOf, type Tenant } from './model.ts'
 import { carrierHosts } from './refused/destinations.ts'
 
 export interface Stage {
@@ -111,7 +111,7 @@ export class Builder {
     const name = planted(tenant, 'name')
     const { data } = await this.#api.call('PUT', `/v2/accounts/${parent.id}`, {
       name,
-      realm: `${name}.test`,
+      realm: realmOf(tenant),
       announcement: planted(tenant, 'priv'),
       // Stands in the lists of accounts.
       flags: [name],
@@ -238,7 +238,7 @@ export class Builder {
     const { auth_token } = await this.#api.call(
       'PUT',
       '/v2/user_auth',
-      { credentials, account_realm: `${planted(tenant, 'name')}.test` },
+      { credentials, account_realm: realmOf(tenant) },
       '',
     )
     return auth_token

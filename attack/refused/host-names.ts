@@ -1,5 +1,5 @@
 // Host names of other accounts, and reserved names.
-import { brandHostOf, isWithin, planted } from '../model.ts'
+import { brandHostOf, isWithin, realmOf } from '../model.ts'
 import { type Asked, asJson, homeOf, isAnyone, type RefusedClass } from './asked.ts'
 
 /** Not allowed in any field. */
@@ -11,7 +11,7 @@ const reservedForBrands = [...reservedNames, '127.1', '2130706433', '[::1]', 'a.
 const namesOfOthers = ({ stage, persona }: Asked) =>
   stage.victims
     .filter((victim) => !isWithin(persona.home, victim) && !isWithin(victim, persona.home))
-    .flatMap((victim) => [brandHostOf(victim), `${planted(victim, 'name')}.test`])
+    .flatMap((victim) => [brandHostOf(victim), realmOf(victim)])
 
 /** One name in other letters: realms are ASCII, brands may be written in any. */
 const spellingsOf = (host: string, use: 'realm' | 'brand') => [
