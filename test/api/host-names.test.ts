@@ -398,6 +398,18 @@ describeAnyEngine('host names', (engine) => {
     expect(await alerts()).toEqual([])
   })
 
+  it('that a template contains without {{domain}} are not derived from any domain', async () => {
+    const fixed = fresh()
+    await owner({ domain: fixed })
+    await world.configure('whitelabel', {
+      domains: { A: { [fixed]: { mapping: ['192.0.2.80'], name: 'Web GUI' } } },
+    })
+    const { account, admin } = await owner({})
+    expect(await admin.put(brandOf(account), { domain: fresh() })).toSucceed()
+    expect(await alerts()).toEqual([])
+    await world.configure('whitelabel', { domains: {} })
+  })
+
   it('below those of the former parent keep working after a move, and raise alerts', async () => {
     const name = fresh()
     const parent = await owner({ domain: name })

@@ -13,7 +13,11 @@ export interface Entry {
   zone?: string
 }
 
-const inPlace = (text: string, domain: string) => text.replaceAll('{{domain}}', domain)
+/** What the domain replaces in a template. */
+export const placeholder = '{{domain}}'
+
+/** The text of a template for one domain. */
+export const inPlace = (text: string, domain: string) => text.replaceAll(placeholder, domain)
 
 /** The template for one domain. What else an entry holds stays as it is. */
 export const expand = (template: Template, domain: string): Template =>

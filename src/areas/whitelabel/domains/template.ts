@@ -1,6 +1,6 @@
 import type { Settings } from '../../../settings/settings.ts'
 import { defaultTemplate } from './default-template.ts'
-import { type Entry, entriesOf, expand, type Template } from './rules.ts'
+import { type Entry, entriesOf, expand, inPlace, placeholder, type Template } from './rules.ts'
 
 // What leads a browser to a host.
 const addressTypes: ReadonlySet<string> = new Set(['A', 'AAAA', 'CNAME', 'CNAM'])
@@ -22,9 +22,12 @@ export const createDomainTemplate = (settings: Settings) => {
     whole,
     addressesOf,
 
-    /** The hosts of a domain that browsers can reach. */
+    /** The hosts that browsers can reach and that the template derives from the domain. A fixed host belongs to no brand. */
     async hostsOf(domain: string): Promise<string[]> {
-      return (await addressesOf(domain)).map(({ host }) => host.toLowerCase())
+      const hosts = (await addressesOf(placeholder)).map(({ host }) => host)
+      return hosts
+        .filter((host) => host.includes(placeholder))
+        .map((host) => inPlace(host, domain).toLowerCase())
     },
   }
 }
