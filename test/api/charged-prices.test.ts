@@ -15,7 +15,7 @@ const useCustomers = (world: World) => {
     const made = await world.ross.put(`${world.reseller.path}/service_plans`, { name: 'Plan', plan })
     expect(await world.ross.post(`${account.path}/services`, { add: [made.data.id] })).toSucceed()
     await world.credit(account, 10_000)
-    return { account, admin }
+    return { account, admin, planId: String(made.data.id) }
   }
 
   const priceAt = async ({ path }: TestAccount, item: Json) => {
@@ -81,6 +81,32 @@ describeAnyEngine('a removal', (engine) => {
     await priceAt(account, { taxes: taxes(20) })
     await remove(admin, account, path)
     expect(await balanceOf(account)).toBe(10_000)
+  })
+
+  it.each<[string, Json]>([
+    ['no longer gives back removals', { rate: 31, prorate: { additions: true, removals: false } }],
+    ['no longer charges additions by the day', { rate: 31, prorate: { additions: false, removals: true } }],
+    ['no longer mentions days', { rate: 31 }],
+    ['no longer has a price', {}],
+  ])('gives back what was charged when the plan %s', async (_, item) => {
+    const { account, admin, planId } = await customer()
+    const paths = [await add(admin, account), await add(admin, account)]
+    const changed = { name: 'Plan', plan: { users: { user: item } } }
+    expect(await world.ross.post(`${world.reseller.path}/service_plans/${planId}`, changed)).toSucceed()
+    const balance = await balanceOf(account)
+    paths.push(await add(admin, account))
+    const charged = balance - (await balanceOf(account))
+    const returned: number[] = []
+    for (const path of paths.toReversed()) returned.push(await remove(admin, account, path))
+    expect(returned).toEqual([0, 27, 27])
+    expect(await balanceOf(account)).toBe(10_000 - charged)
+  })
+
+  it('gives back nothing that neither the plan of the addition nor the present one promises', async () => {
+    const { account, admin } = await customer({ prorate: { additions: true, removals: false } })
+    const path = await add(admin, account)
+    await priceAt(account, { rate: 1 })
+    expect(await remove(admin, account, path)).toBe(0)
   })
 
   it('gives back nothing of what was added when it was free', async () => {

@@ -145,13 +145,13 @@ export const withoutDues = (compared: ComparedInvoice): ComparedInvoice => ({
   today: 0,
 })
 
-/** Whether what moved is settled by the day: then what was charged for it counts. */
+/** Whether a line may depend on what was charged this month: of what is added by the day, and of what is removed. */
 export const isProrated = (compared: readonly ComparedInvoice[]) =>
   compared.some(({ before, after }) =>
-    after.items.some(
-      (item) =>
-        proratesOf(item.plan).additions && before?.items.find(sameItem(item))?.quantity !== item.quantity,
-    ),
+    after.items.some((item) => {
+      const { quantity } = before?.items.find(sameItem(item)) ?? item
+      return item.quantity < quantity || (item.quantity > quantity && proratesOf(item.plan).additions)
+    }),
   )
 
 /** Units by which the monthly bill rises, added taxes included; negative when it falls. */

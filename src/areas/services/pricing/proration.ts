@@ -125,7 +125,10 @@ const charge = (
   }
 }
 
-/** What was added last goes first, at the price that it was charged with. */
+/**
+ * What was added last goes first, at the price that it was charged with. Something is given back if the plan of the
+ * addition promised it, or if the present one does.
+ */
 const giveBack = (
   before: PricedItem,
   after: PricedItem,
@@ -135,8 +138,9 @@ const giveBack = (
   const parts = within(prices, after.quantity, before.quantity).toReversed()
   let most = Math.max(0, amount)
   const backs = parts.map((span) => {
+    const isPromised = [span.plan ?? {}, after.plan].some((plan) => proratesOf(plan).removals)
     // With tiers, fewer may cost more: a removal charges nothing then.
-    const back = Math.max(0, Math.min(most, prorated(worthOf(after, span), left)))
+    const back = isPromised ? Math.max(0, Math.min(most, prorated(worthOf(after, span), left))) : 0
     most -= back
     return { span, back }
   })
@@ -156,9 +160,9 @@ const dueOf = (before: PricedItem, after: PricedItem, { moment, chargedFor }: Te
   const rise = after.total - before.total
   const left = daysLeftAt(moment)
   const charged = () => chargedFor({ category: after.category, key: after.item })
-  if (after.quantity < before.quantity && removals) {
+  if (after.quantity < before.quantity) {
     const back = giveBack(before, after, charged(), left)
-    if (back.total < 0 || rise < 0) return back
+    if (back.total < 0 || (rise < 0 && removals)) return back
   }
   return (rise > 0 ? additions : rise < 0 && removals) ? charge(before, after, charged(), left) : undefined
 }
