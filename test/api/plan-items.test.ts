@@ -60,6 +60,34 @@ describeAnyEngine('items of plans', (engine) => {
     expect((await admin.put(`${account.path}/devices`, { name: 'Fax', device_type: 'fax' })).status).toBe(201)
   })
 
+  it.each<[string, Json]>([
+    ['once', { single: { rate: 210 } }],
+    ['for each', { cumulative: { maximum: 100, rate: 70 } }],
+    ['for each by number', { cumulative: { maximum: 100, rates: { 100: 70 } } }],
+    ['once and for each', { single: { rate: 1 }, cumulative: { maximum: 100 } }],
+  ])(
+    'cost nothing, and take nothing off others, where more than their price is taken off %s',
+    async (_, discounts) => {
+      const plan = { devices: { sip_device: { rate: 1, discounts }, fax: { rate: 5 } } }
+      const account = await world.account(world.reseller)
+      await world.ross.post(`${account.path}/services/manual`, { devices: { sip_device: 3, fax: 1 } })
+      const id = await planOf(plan)
+      const undiscounted = { ...plan, devices: { ...plan.devices, sip_device: { rate: 1 } } }
+      const plain = await planOf(undiscounted)
+      const total = { invoices: [{ summary: { today: 0, recurring: 5 } }] }
+      const quote = (change: Json) => world.ross.post(`${account.path}/services/quote`, change)
+      expect((await quote({ add: [id] })).data).toMatchObject(total)
+      expect((await quote({ add: [plain], overrides: { plan } })).data).toMatchObject(total)
+      await world.ross.post(`${account.path}/services`, { add: [{ id: plain, overrides: { plan } }] })
+      const summary = await world.ross.get(`${account.path}/services/summary`)
+      expect(summary.data).toMatchObject(total)
+      expect(linesOf(summary.data.invoices)).toEqual([
+        { category: 'devices', item: 'sip_device', quantity: 3, billable: 3, total: 0 },
+        { category: 'devices', item: 'fax', quantity: 1, billable: 1, total: 5 },
+      ])
+    },
+  )
+
   it('count another item by hand, in a whole category, and below', async () => {
     const all = { quantity: { category: 'devices', name: '_all' }, exceptions: ['fax'], cascade: true }
     const { account, admin } = await customer(licences(all))

@@ -49,6 +49,14 @@ describe('the cost of a call', () => {
     )
   })
 
+  it('is never below zero, whatever is taken off', () => {
+    fc.assert(
+      fc.property(calls, fc.integer({ min: 101, max: 100_000 }), (call, discountPercentage) => {
+        expect(callCost({ ...call, discountPercentage }).cost).toBe(0)
+      }),
+    )
+  })
+
   it('pays at least the seconds of the call, once it pays at all', () => {
     fc.assert(
       fc.property(calls, (call) => {

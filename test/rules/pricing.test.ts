@@ -1,6 +1,8 @@
 // What each manner of pricing costs, line by line, and what holds for all price lists.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { Rate } from '../../src/areas/rates/schema.ts'
+import { PlanOverrides, ServicePlan } from '../../src/areas/services/plans/schema.ts'
 import {
   comparedJson,
   compareInvoices,
@@ -11,6 +13,8 @@ import {
 import { itemJson, priceItem, quantityOf } from '../../src/areas/services/pricing/items.ts'
 import { type AssignedPlan, mergePlans } from '../../src/areas/services/pricing/merge.ts'
 import type { ItemPlan, ItemPlans, PlanDoc } from '../../src/areas/services/pricing/plan.ts'
+import { Quantities } from '../../src/areas/services/schema.ts'
+import { isObject } from '../../src/lib/json.ts'
 
 const moment = Date.UTC(2026, 10, 21)
 
@@ -227,6 +231,32 @@ describe('a change', () => {
   })
 })
 
+type Found = [path: string, minimum: unknown][]
+
+/** The numbers that a JSON Schema describes, and what they are at least. */
+const numbersOf = (schema: unknown, path: readonly string[] = []): Found => {
+  if (!isObject(schema)) return []
+  const isNumber = schema.type === 'number' || schema.type === 'integer'
+  const inside = Object.entries(schema).flatMap(([key, inner]) => numbersOf(inner, [...path, key]))
+  return isNumber
+    ? [[path.filter((key) => key !== 'properties').join('.'), schema.minimum], ...inside]
+    : inside
+}
+
+describe('what prices, discounts and counts are made of', () => {
+  // Ranks of plans, and limits, of which -1 is none, are no part of a price.
+  const isPart = ([path]: Found[number]) => !/^(merge|limits)\.\w+$/.test(path)
+
+  it.each(Object.entries({ ServicePlan, PlanOverrides, Quantities, Rate }))(
+    'is not negative in %s',
+    (_, schema) => {
+      const parts = numbersOf(schema).filter(isPart)
+      expect(parts.length).toBeGreaterThan(0)
+      expect(parts.filter(([, minimum]) => !(Number(minimum) >= 0))).toEqual([])
+    },
+  )
+})
+
 describe('plans of one account', () => {
   const a = {
     rate: 5,
@@ -310,7 +340,7 @@ describe('plans of one account', () => {
     ])
   })
 
-  it('come to the same whatever their order', () => {
+  it('come to the same whatever their order, and to no less than nothing', () => {
     const dollars = fc.integer({ min: 0, max: 10_000_000 }).map((units) => units / 10_000)
     const item = fc.record(
       {
@@ -321,6 +351,20 @@ describe('plans of one account', () => {
         rates: fc.dictionary(fc.nat(50).map(String), dollars, { maxKeys: 3 }),
         flat_rate: dollars,
         cascade: fc.boolean(),
+        discounts: fc.record(
+          {
+            single: fc.record({ rate: dollars }, { requiredKeys: [] }),
+            cumulative: fc.record(
+              {
+                rate: dollars,
+                maximum: fc.nat(40),
+                rates: fc.dictionary(fc.nat(50).map(String), dollars, { maxKeys: 3 }),
+              },
+              { requiredKeys: [] },
+            ),
+          },
+          { requiredKeys: [] },
+        ),
       },
       { requiredKeys: [] },
     )
@@ -349,6 +393,10 @@ describe('plans of one account', () => {
         for (const { recurring, items } of bill(all)) {
           expect(Number.isSafeInteger(recurring)).toBe(true)
           expect(items.reduce((sum, { total }) => sum + total, 0)).toBe(recurring)
+          for (const { billable, rate, discount, total } of items) {
+            expect(total).toBe(billable * rate - discount)
+            expect(Math.min(total, discount)).toBeGreaterThanOrEqual(0)
+          }
         }
       }),
     )

@@ -101,8 +101,10 @@ export const priceItem = (counted: CountedItem, standing: TaxStanding = {}): Pri
   const { billable, rate } = priceOf(plan, billableOf(quantity, plan))
   const single = singleDiscount(plan, billable)
   const cumulative = cumulativeDiscount(plan, billable)
-  const discount = single + cumulative.rate * cumulative.quantity
-  const total = billable * rate - discount
+  const price = billable * rate
+  // A discount above the price makes the item free: no item takes anything off others.
+  const total = Math.max(0, price - single - cumulative.rate * cumulative.quantity)
+  const discount = price - total
   const held = (plan.taxes ?? []).filter((tax) => holdsFor(tax, standing))
   const { taxes } = taxed(total, held)
   return { category, item, plan, quantity, billable, rate, single, cumulative, discount, total, held, taxes }
