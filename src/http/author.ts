@@ -1,11 +1,7 @@
-import { hash } from 'node:crypto'
 import { invalid } from '../lib/failure.ts'
-import { isObject } from '../lib/json.ts'
 import { traceparentOf } from '../lib/trace.ts'
 import type { Author, ChargeConsent } from '../storage/change-set.ts'
 import type { Exchange } from './exchange.ts'
-import { withoutUnstored } from './judge/judge-data.ts'
-import { segmentsOf } from './judge/router.ts'
 
 /** Rejects what cannot be the id of a quote: without one, a request accepts what its caller was shown last. */
 export const requireQuoteId = (exchange: Exchange) => {
@@ -14,21 +10,13 @@ export const requireQuoteId = (exchange: Exchange) => {
   throw invalid({ quote_id: { type: { message: 'Must be the quote_id of a 402 response', value } } })
 }
 
-/** The same text whatever the order of keys. */
-const sortedText = (data: unknown) =>
-  JSON.stringify(data, (_, value) =>
-    isObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value,
-  )
-
 const consentOf = (exchange: Exchange): ChargeConsent => {
   const quoteId = exchange.value('quote_id')
+  const { claims, key, user } = exchange.actor ?? {}
+  const caller = claims?.jti ?? key?.id ?? user?.id
   return {
     ...(typeof quoteId === 'string' ? { quoteId } : {}),
-    fingerprint() {
-      const { method, path, body } = exchange
-      const data = isObject(body.data) ? withoutUnstored(body.data, {}) : body.data
-      return hash('sha256', sortedText([method, segmentsOf(path), data]), 'hex')
-    },
+    ...(caller === undefined ? {} : { caller }),
     toJSON: () => undefined,
   }
 }

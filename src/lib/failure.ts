@@ -19,6 +19,8 @@ type Refusal = { reason?: string } & (
 /** What a request would cost the account that asks. Units. */
 export interface Quote {
   quoteId: string
+  /** Digest of what is bought, independent of its price. */
+  purchase: string
   /** Due at once. */
   today: number
   /** By how much the monthly bills rise. */

@@ -17,10 +17,10 @@ import { integer, table, text } from './table.ts'
 
 /** The prices that a request or a task agrees to. */
 export interface ChargeConsent {
-  /** Absent: of the last quote that the same caller got for the same request. */
+  /** Absent: of the last quote that the same caller got for the same purchase. */
   quoteId?: string
-  /** Identifies the request: the same for the one that got the quote and the one that accepts it. */
-  fingerprint?(): string
+  /** Who was shown the quote: the session, or the user or API key that sends requests without one. */
+  caller?: string
   /** The price lists of the asking account that a task agrees to. */
   terms?: unknown
   toJSON(): undefined

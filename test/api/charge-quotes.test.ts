@@ -3,10 +3,10 @@ import { expect, it } from 'vitest'
 import { startServer } from '../../src/compose.ts'
 import { failure } from '../../src/lib/failure.ts'
 import type { Json } from '../../src/lib/json.ts'
-import { type Answer, type Client, clientWithToken, createTransport } from '../support/client.ts'
+import { type Answer, basicHeader, type Client, clientWithToken, createTransport } from '../support/client.ts'
 import { createTestLog } from '../support/log.ts'
 import { allowAdditions, createNumberSource } from '../support/numbers.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { credentialsOf, describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
 
 describeAnyEngine('the price that a request accepts', (engine) => {
   const world = useWorld(engine, allowAdditions)
@@ -103,15 +103,50 @@ describeAnyEngine('the price that a request accepts', (engine) => {
     expect((await addPhone(admin, account, agreed)).status).toBe(201)
   })
 
-  it('is that of the same caller and the same request', async () => {
-    const { account, admin } = await customer(phones(1))
+  it('is that of the same caller and the same purchase', async () => {
+    const { account, admin } = await customer({ ...phones(1), users: { user: { rate: 1 } } })
     await addPhone(admin, account)
-    await priceAt(account, phones(2))
+    await priceAt(account, { ...phones(2), users: { user: { rate: 2 } } })
     const other = await world.admin(account)
     expect((await addPhone(other, account, agreed)).status).toBe(201)
-    const another = { name: 'Hall' }
-    expect((await admin.put(`${account.path}/devices`, another, { envelope: agreed })).status).toBe(201)
-    expect(await addPhone(admin, account, agreed)).toMatchObject({ status: 402 })
+    const user = { first_name: 'A', last_name: 'B' }
+    expect((await admin.put(`${account.path}/users`, user, { envelope: agreed })).status).toBe(201)
+    const sameKind = () => admin.put(`${account.path}/devices`, { name: 'Hall' }, { envelope: agreed })
+    expect(await world.unchanged(sameKind)).toMatchObject({ status: 402 })
+    expect((await addPhone(admin, account, agreed)).status).toBe(201)
+  })
+
+  it.each<[string, (account: TestAccount) => Promise<readonly [Client, Client]>]>([
+    [
+      'sessions of one API key',
+      async (account) => [await world.keyHolder(account), await world.keyHolder(account)],
+    ],
+    [
+      'sessions of one user',
+      async (account) => {
+        const admin = await world.admin(account)
+        return [admin, await world.again(admin)]
+      },
+    ],
+    [
+      'users who send their passwords',
+      async (account) => {
+        const basicOf = async (password: string) => {
+          const { username } = await world.admin(account, { password })
+          return world.anonymous.with(basicHeader(account.id, credentialsOf(username, password)))
+        }
+        return [await basicOf('one-secret'), await basicOf('other-secret')]
+      },
+    ],
+  ])('is not shared by %s', async (_, callersOf) => {
+    const { account } = await customer(phones(1))
+    const [one, other] = await callersOf(account)
+    expect(monthlyOf(await addPhone(one, account))).toEqual([1])
+    await priceAt(account, phones(2))
+    expect(monthlyOf(await addPhone(other, account))).toEqual([2])
+    expect(monthlyOf(await world.unchanged(() => addPhone(one, account, agreed)))).toEqual([2])
+    expect((await addPhone(other, account, agreed)).status).toBe(201)
+    expect((await addPhone(one, account, agreed)).status).toBe(201)
   })
 
   it('is that of the same request in another spelling', async () => {
@@ -129,6 +164,38 @@ describeAnyEngine('the price that a request accepts', (engine) => {
       await priceAt(account, phones(2))
       expect(monthlyOf(await world.unchanged(() => add(path, data))), path).toEqual([2])
     }
+  })
+
+  it('is that of the same numbers in another spelling or order', async () => {
+    const spelled = (number: string) => [number, number.slice(1), number.slice(2)]
+    const carriers = (rate: number) => ({ number_carriers: { _all: { rate } } })
+    const { account, admin } = await customer(carriers(1))
+    const [one, other] = [next(), next()]
+    const collections = spelled(one).flatMap((text) => [
+      [text, other],
+      [other, text],
+    ])
+    const requests = [
+      spelled(one).map((text) => ({ path: `/${encodeURIComponent(text)}`, data: {}, price: 1 })),
+      collections.map((numbers) => ({ path: '/collection', data: { numbers }, price: 2 })),
+    ]
+    for (const spellings of requests)
+      for (const { path, data, price } of spellings) {
+        const send = (at: string, sent: Json, envelope: Json = {}) =>
+          admin.put(`${account.path}/phone_numbers${at}`, sent, { envelope })
+        const first = spellings[0] ?? { path, data }
+        await priceAt(account, carriers(3))
+        const shown = await send(first.path, first.data)
+        expect(monthlyOf(shown)).toEqual([3 * price])
+        await priceAt(account, carriers(9))
+        const dearer = await world.unchanged(() => send(path, data, agreed))
+        expect([path, data, monthlyOf(dearer)]).toEqual([path, data, [9 * price]])
+        await priceAt(account, carriers(1))
+        const cheaper = { ...agreed, quote_id: dearer.body.quote_id }
+        expect(await send(path, data, cheaper), JSON.stringify(data)).toSucceed()
+        for (const number of price === 1 ? [one] : [one, other])
+          await world.operator.delete(`${account.path}/phone_numbers/${encodeURIComponent(number)}?hard=true`)
+      }
   })
 
   it.each([5, '', true, [], {}])('is not accepted by the quote_id %j, which is rejected', async (quote) => {

@@ -135,7 +135,7 @@ export const createConsent = (tools: Tools): Gate => {
       priceAccount(terms, counted),
       priceAccount(terms, moved(counted, payer.account.id, moves)),
     )
-    return covers(quoteOf(agreed), quote)
+    return covers(quoteOf(agreed, moves), quote)
   }
 
   const ask = async (
@@ -148,7 +148,7 @@ export const createConsent = (tools: Tools): Gate => {
     if (author.authAccountId === undefined || !compared.some(raisesCharge)) return
     const isOwn = author.authAccountId === account.id
     if (!isOwn && !(await books.treeOf(author.authAccountId)).includes(account.id)) return
-    const quote = quoteOf(compared)
+    const quote = quoteOf(compared, request.moves)
     if (isOwn && !(await isAccepted(request, payer, counted, quote)))
       throw failure('charges_not_accepted', { invoices: compared.map(comparedJson), ...quote })
     const standing = await standings.of(account, amountOf(compared))

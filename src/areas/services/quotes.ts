@@ -2,17 +2,34 @@ import { hash } from 'node:crypto'
 import { Failure, type Quote } from '../../lib/failure.ts'
 import type { Author } from '../../storage/change-set.ts'
 import type { Store } from '../../storage/store.ts'
+import type { CountMove } from './moves.ts'
 import { type ComparedInvoice, comparedJson, riseOf } from './pricing/invoices.ts'
 import { createQuoteStore } from './store.ts'
 
 const validMs = 10 * 60_000
 const keptMs = 24 * 3_600_000
 
-export const quoteOf = (compared: readonly ComparedInvoice[]): Quote => {
+const digestOf = (value: unknown) => hash('sha256', JSON.stringify(value), 'hex').slice(0, 32)
+
+/**
+ * The counts that a request moves: the same however the request is written, in whatever order it names things, and
+ * whatever they cost. The id of a new account is different in each attempt.
+ */
+const purchaseOf = (moves: readonly CountMove[]) =>
+  digestOf(
+    moves
+      .map(({ accountId, name, category, item, own, below }) =>
+        JSON.stringify([name === undefined ? accountId : '', category, item, own, below]),
+      )
+      .sort(),
+  )
+
+export const quoteOf = (compared: readonly ComparedInvoice[], moves: readonly CountMove[]): Quote => {
   const sum = (of: (invoice: ComparedInvoice) => number) =>
     compared.reduce((total, invoice) => total + of(invoice), 0)
   return {
-    quoteId: hash('sha256', JSON.stringify(compared.map(comparedJson)), 'hex').slice(0, 32),
+    quoteId: digestOf(compared.map(comparedJson)),
+    purchase: purchaseOf(moves),
     today: sum(({ today }) => today),
     monthly: sum(riseOf),
   }
@@ -21,11 +38,11 @@ export const quoteOf = (compared: readonly ComparedInvoice[]): Quote => {
 export const covers = (known: Pick<Quote, 'today' | 'monthly'>, { today, monthly }: Quote) =>
   today <= known.today && monthly <= known.monthly
 
-/** The quote of a request that has been asked for consent, by the account that pays, its caller, and the request. */
-const placeOf = ({ authAccountId, authUserId = '', authKeyId = '', consent }: Author) =>
-  authAccountId === undefined || !consent?.fingerprint
+/** The key of a stored quote: the account that pays, the caller that was asked for consent, and what it buys. */
+const placeOf = ({ authAccountId, consent }: Author, { purchase }: Pick<Quote, 'purchase'>) =>
+  authAccountId === undefined || consent?.caller === undefined
     ? undefined
-    : { accountId: authAccountId, caller: `${authUserId}/${authKeyId}`, request: consent.fingerprint() }
+    : { accountId: authAccountId, caller: consent.caller, request: purchase }
 
 export type Quotes = ReturnType<typeof createQuotes>
 
@@ -36,7 +53,7 @@ export const createQuotes = (store: Store) => {
   return {
     /** Whether a request that accepts charges accepts this quote. */
     async isAccepted(author: Author, quote: Quote): Promise<boolean> {
-      const place = placeOf(author)
+      const place = placeOf(author, quote)
       const named = author.consent?.quoteId
       if (!place || named === quote.quoteId) return true
       const known = await rows.find(place)
@@ -46,10 +63,10 @@ export const createQuotes = (store: Store) => {
 
     /** Stores the quote that a refused request gets. */
     async remember(author: Author, error: unknown): Promise<void> {
-      const place = placeOf(author)
-      if (!place || !(error instanceof Failure && error.is('charges_not_accepted'))) return
+      if (!(error instanceof Failure && error.is('charges_not_accepted'))) return
       const { quoteId, today, monthly } = error.details
-      await rows.put({ ...place, quoteId, today, monthly, at: clock.now() })
+      const place = placeOf(author, error.details)
+      if (place) await rows.put({ ...place, quoteId, today, monthly, at: clock.now() })
     },
 
     round: {
