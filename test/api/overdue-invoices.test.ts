@@ -1,6 +1,9 @@
 // Money pays the oldest invoice first, and an account is delinquent as long as an invoice is overdue.
 import { expect, it } from 'vitest'
+import { createInvoiceProgress } from '../../src/areas/payments/invoices/progress.ts'
+import { createInvoiceStore } from '../../src/areas/payments/invoices/store.ts'
 import type { Json } from '../../src/lib/json.ts'
+import { ChangeSet } from '../../src/storage/change-set.ts'
 import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 describeAnyEngine('invoices that are paid from a balance', (engine) => {
@@ -37,10 +40,14 @@ describeAnyEngine('invoices that are paid from a balance', (engine) => {
   }
 
   let credits = 0
-  const pay = async (path: string, amount: number) => {
+  const credit = async (path: string, amount: number) => {
     const source = { service: 'payments', id: `transfer ${++credits}` }
     const usage = { type: 'cash', quantity: 1, unit: 'note' }
     expect(await (await operator()).put(`${path}/ledgers/credit`, { source, usage, amount })).toSucceed()
+  }
+
+  const pay = async (path: string, amount: number) => {
+    await credit(path, amount)
     await round('dunning', 'dunning')
   }
 
@@ -91,6 +98,31 @@ describeAnyEngine('invoices that are paid from a balance', (engine) => {
     expect(await isGood(path)).toBe(true)
     await pay(path, 8)
     expect((await stateOf(path))[2]).toEqual(['paid', 0])
+  })
+
+  it('cost as many reads, however many of them are unpaid, to find out that one is overdue', async () => {
+    const countReads = async (path: string) => {
+      const { store, areas } = world.server
+      const rows = createInvoiceStore(store)
+      const reads: string[] = []
+      const counting = new Proxy(rows, {
+        get(target, name: keyof typeof rows) {
+          reads.push(name)
+          return target[name]
+        },
+      })
+      const {
+        ledgers,
+        services: { bookkeepers },
+      } = areas
+      const progress = createInvoiceProgress({ store, rows: counting, ledgers, bookkeepers })
+      await progress.restore(new ChangeSet({ requestId: 'test' }), path.split('/')[3] ?? '')
+      return reads
+    }
+    const [few, many] = [await debtor(2), await debtor(5)]
+    await credit(many, 30)
+    expect(await countReads(many)).toEqual(await countReads(few))
+    expect(await isGood(many)).toBe(false)
   })
 
   it('are paid before what is owed beside them and came later', async () => {

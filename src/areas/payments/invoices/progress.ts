@@ -24,7 +24,7 @@ interface Tools {
 // After every month that there is.
 const never = 999_912
 
-const sumOf = (amounts: readonly number[]) => amounts.reduce((sum, amount) => sum + amount, 0)
+const sumOf = (parts: readonly { amount: number }[]) => parts.reduce((sum, { amount }) => sum + amount, 0)
 
 /** A draft is never stored: what is read from the store was issued. */
 export const isIssued = <I extends Invoice>(
@@ -35,34 +35,34 @@ export type InvoiceProgress = ReturnType<typeof createInvoiceProgress>
 
 /** How invoices come to be paid. */
 export const createInvoiceProgress = ({ store, rows, ledgers, bookkeepers }: Tools) => {
-  /** Units that the account owes, but not for this invoice or an older one. */
-  const owedLater = async ({ accountId, id, month }: Invoice): Promise<number> => {
-    const unpaid = await rows.unpaid(accountId)
-    const newer = unpaid.slice(unpaid.findIndex((one) => one.id === id) + 1)
+  /** Units that an account lacks to pay each of its unpaid invoices: money pays the oldest one first. */
+  const shortfalls = async (accountId: string): Promise<{ invoice: Invoice; missing: number }[]> => {
+    const debt = -(await ledgers.balance(accountId))
+    if (debt <= 0) return []
     const booked = [
       ...(await rows.entriesBefore(accountId, never)),
       ...(await rows.usageBefore(accountId, never)),
     ]
-    return (
-      sumOf(newer.map(toPay)) +
-      Math.max(0, -sumOf(booked.map(({ amount }) => amount))) +
-      Math.max(0, -(await rows.uninvoicedSince(accountId, month)))
-    )
+    const uninvoiced = await rows.uninvoiced(accountId)
+    let left = debt - Math.max(0, -sumOf(booked))
+    const newestFirst = (await rows.unpaid(accountId)).reverse()
+    return newestFirst.map((invoice) => {
+      const owedLater = -sumOf(uninvoiced.filter(({ month }) => month >= invoice.month))
+      const missing = Math.max(0, left - Math.max(0, owedLater))
+      left -= toPay(invoice)
+      return { invoice, missing }
+    })
   }
 
-  /** Units that the account lacks to pay this invoice: money pays the oldest one first. */
-  const missingFor = async (invoice: Invoice): Promise<number> => {
-    const debt = -(await ledgers.balance(invoice.accountId))
-    return debt <= 0 ? 0 : Math.max(0, debt - (await owedLater(invoice)))
-  }
-
-  const isLate = async (invoice: Invoice) =>
-    isOverdue(invoice, gregorianNow(store.clock)) && (await missingFor(invoice)) > 0
+  const missingFor = async ({ accountId, id }: Invoice): Promise<number> =>
+    (await shortfalls(accountId)).find(({ invoice }) => invoice.id === id)?.missing ?? 0
 
   /** Ends the delinquency of an account unless an invoice is overdue. `settled`: one that this change set ends. */
   const restore = async (set: ChangeSet, accountId: string, settled?: string) => {
-    for (const invoice of await rows.unpaid(accountId))
-      if (invoice.id !== settled && (await isLate(invoice))) return
+    const now = gregorianNow(store.clock)
+    const isLate = ({ invoice, missing }: { invoice: Invoice; missing: number }) =>
+      invoice.id !== settled && missing > 0 && isOverdue(invoice, now)
+    if ((await shortfalls(accountId)).some(isLate)) return
     await bookkeepers.note(set, accountId, 'payment_declined', true)
   }
 

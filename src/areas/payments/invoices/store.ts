@@ -129,9 +129,12 @@ const selectUsage = `SELECT month, for_account_id AS "forAccountId", amount, qua
     FROM ledger_months m WHERE m.account_id = $1 AND m.source_service = '${usageSource}' AND m.month < $2) AS months
   WHERE amount <> 0 ORDER BY month, for_account_id`
 
-const sumUninvoiced = `SELECT CAST(coalesce(sum(amount), 0) AS BIGINT) AS amount FROM ledger_months
-  WHERE account_id = $1 AND month >= $2
-    AND source_service NOT IN (${itemised}, '${usageSource}', 'payments', '${rolloverService}')`
+const monthSums = shape({ month: integer(), amount: integer() })
+
+const selectUninvoiced = `SELECT month, CAST(sum(amount) AS BIGINT) AS amount FROM ledger_months
+  WHERE account_id = $1
+    AND source_service NOT IN (${itemised}, '${usageSource}', 'payments', '${rolloverService}')
+  GROUP BY month`
 
 const takeNumber = `INSERT INTO invoice_numbers (issuer_id, series, last) VALUES ($1, $2, 1)
   ON CONFLICT (issuer_id, series) DO UPDATE SET last = invoice_numbers.last + 1`
@@ -218,10 +221,9 @@ export const createInvoiceStore = ({ all, scan, clock, words }: Store) => {
       return toInvoices(await all(sql, [accountId]))
     },
 
-    /** The sum, in units, of ledgers whose entries are not invoiced, since the beginning of a month. */
-    async uninvoicedSince(accountId: string, month: number): Promise<number> {
-      const [row] = await all(sumUninvoiced, [accountId, month])
-      return Number(row?.amount)
+    /** The sums, in units, of ledgers whose entries are not invoiced. */
+    async uninvoiced(accountId: string) {
+      return monthSums.list(await all(selectUninvoiced, [accountId]))
     },
 
     /** Entries of months before one that no document has yet, the oldest first. */
