@@ -1,5 +1,6 @@
 // Consent to charges is for the price that was shown.
 import { expect, it } from 'vitest'
+import { createNumberCollections, type Plan } from '../../src/areas/phone-numbers/collections/operations.ts'
 import { startServer } from '../../src/compose.ts'
 import { failure } from '../../src/lib/failure.ts'
 import type { Json } from '../../src/lib/json.ts'
@@ -328,6 +329,45 @@ describeAnyEngine('the price that a request accepts', (engine) => {
     expect(monthlyOf(asked)).toEqual([756])
     const made = await collection(admin, account, numbers, { ...agreed, quote_id: asked.body.quote_id })
     expect([made.status, Object.keys(made.data.success)]).toEqual([201, numbers])
+  })
+
+  it('is asked for the numbers that are left when a plan is assigned between the commits of a collection', async () => {
+    const account = await world.account(world.reseller)
+    await world.operator.patch(account.path, { wnm_allow_additions: true })
+    const admin = await world.admin(account)
+    const plan = { name: 'Plan', plan: numbersAt(1) }
+    const made = await world.ross.put(`${world.reseller.path}/service_plans`, plan)
+    let isAssigned = false
+    world.server.store.guard(async (sets, write) => {
+      await write(sets)
+      if (isAssigned || !sets.some(({ author }) => author.authUserId === admin.id)) return
+      isAssigned = true
+      expect(await world.ross.post(`${account.path}/services`, { add: [made.data.id] })).toSucceed()
+    })
+    const numbers = several(450)
+    const { status, data } = await collection(admin, account, numbers)
+    expect([status, Object.keys(data.success)]).toEqual([201, numbers.slice(0, 200)])
+    const error = { code: 402, error: 'accept_charges', message: 'accept charges' }
+    expect(data.error).toEqual(Object.fromEntries(numbers.slice(200).map((number) => [number, error])))
+    const left = await collection(admin, account, numbers.slice(200), agreed)
+    expect([left.status, Object.keys(left.data.success)]).toEqual([201, numbers.slice(200)])
+  })
+
+  it('is looked for with one plan for each number of a collection that costs nothing', async () => {
+    const { accounts, phoneNumbers, services } = world.server.areas
+    const { numbers } = phoneNumbers
+    const account = await accounts.get((await world.account(world.reseller)).id)
+    const master = await accounts.get(world.master.id)
+    const by = { accountId: master.id, account: master, user: undefined }
+    const planned: string[] = []
+    const create: Plan = (view, request) => {
+      planned.push(request.number)
+      return numbers.plan.create(view, { ...request, fields: {} })
+    }
+    const texts = several(450)
+    const collections = createNumberCollections(numbers, services.foresight)
+    const { success } = await collections.apply(texts, create, { by, author: { requestId: 'test' }, account })
+    expect([Object.keys(success), planned]).toEqual([texts, texts])
   })
 
   it('covers a collection as a whole: what the store refuses is not charged number by number', async () => {

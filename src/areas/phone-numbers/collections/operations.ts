@@ -1,5 +1,5 @@
 import { isSuperduper } from '../../../auth/identity.ts'
-import { Failure } from '../../../lib/failure.ts'
+import { Failure, type FailureKind } from '../../../lib/failure.ts'
 import type { Json } from '../../../lib/json.ts'
 import { retrying } from '../../../storage/store.ts'
 import type { Foresight } from '../../tasks/operations.ts'
@@ -20,6 +20,21 @@ export type Plan = (view: NumberView, request: NumberRequest) => Promise<NumberP
 type Collective = Omit<NumberRequest, 'number'>
 
 type NumberVerdict = { number: string; plan: NumberPlan } | { number: string; error: NumberError }
+
+/** Numbers of one commit. */
+interface Piece {
+  texts: readonly string[]
+  planned: readonly NumberVerdict[]
+}
+
+const paymentErrors: Readonly<Partial<Record<FailureKind, NumberError>>> = {
+  charges_not_accepted: { code: 402, error: 'accept_charges', message: 'accept charges' },
+  not_enough_credit: { code: 402, error: 'not_enough_credit', message: 'not enough credit' },
+  billing_issue: { code: 402, error: 'billing_issue', message: 'billing issue' },
+}
+
+/** The refusal of a whole commit, as the error of each of its numbers. */
+const paymentErrorOf = ({ kind }: Failure) => paymentErrors[kind]
 
 // Numbers in one commit where nothing is charged: enough that each costs little, not so many that others wait for long.
 const numbersAtOnce = 200
@@ -67,51 +82,79 @@ export const createNumberCollections = (numbers: Numbers, foresight: Foresight) 
     return verdicts
   }
 
-  /** Whether an invoice changes if all of it is carried out. Plans everything; writes nothing. */
-  const isPriced = async (texts: readonly string[], plan: Plan, request: Collective) => {
+  const planPieces = async (texts: readonly string[], plan: Plan, request: Collective): Promise<Piece[]> => {
+    const pieces: Piece[] = []
+    for (const piece of piecesOf(texts, numbersAtOnce))
+      pieces.push({ texts: piece, planned: await planAll(piece, plan, request) })
+    return pieces
+  }
+
+  /** Whether an invoice changes if all of it is carried out. */
+  const isPriced = async (pieces: readonly Piece[]) => {
     let foreseen: unknown
-    for (const piece of piecesOf(texts, numbersAtOnce)) {
-      const plans = plansOf(await planAll(piece, plan, request))
-      foreseen = await foresight.add(
-        foreseen,
-        plans.flatMap(({ set }) => (set ? [set] : [])),
-      )
+    for (const { planned } of pieces) {
+      const sets = plansOf(planned).flatMap(({ set }) => (set ? [set] : []))
+      foreseen = await foresight.add(foreseen, sets)
     }
     return (await foresight.priced(foreseen)).length > 0
   }
 
-  const carryOut = async (
-    texts: readonly string[],
-    plan: Plan,
-    request: Collective,
-  ): Promise<NumberVerdict[]> => {
-    const verdicts = await planAll(texts, plan, request)
+  const carryOut = async (verdicts: readonly NumberVerdict[]): Promise<NumberVerdict[]> => {
     const performed = (await numbers.perform(...plansOf(verdicts))).values()
     return verdicts.map((verdict) =>
       'plan' in verdict ? verdictOn(performed.next().value ?? verdict.plan) : verdict,
     )
   }
 
+  const errorsFor = (texts: readonly string[], error: NumberError): Promise<NumberVerdict[]> =>
+    Promise.all(texts.map(async (text) => ({ number: await keyOf(text), error })))
+
   /**
    * If the commit fails because of one number, each number is committed separately. Numbers that change an invoice are
    * not: consent is for the sum, so all of them fail with the error of that number.
    */
   const perform = async (
-    texts: readonly string[],
+    { texts, planned }: Piece,
     plan: Plan,
     request: Collective,
   ): Promise<NumberVerdict[]> => {
     try {
-      return await retrying(() => carryOut(texts, plan, request))
+      return await retrying(async (attempt) =>
+        carryOut(attempt === 1 ? planned : await planAll(texts, plan, request)),
+      )
     } catch (error) {
       const told = error instanceof Failure ? numberErrorOf(error) : undefined
       if (!told) throw error
-      if (texts.length === 1 || (await isPriced(texts, plan, request)))
-        return Promise.all(texts.map(async (text) => ({ number: await keyOf(text), error: told })))
-      const each: NumberVerdict[] = []
-      for (const text of texts) each.push(...(await perform([text], plan, request)))
-      return each
+      if (texts.length === 1 || (await isPriced(await planPieces(texts, plan, request))))
+        return errorsFor(texts, told)
+      return performEach(
+        texts.map((text) => ({ texts: [text] })),
+        plan,
+        request,
+      )
     }
+  }
+
+  /**
+   * Commits each piece separately. A payer may get a plan between two of them: what was committed before a refusal is
+   * reported as done, and the refusal as the error of the other numbers.
+   */
+  const performEach = async (
+    pieces: readonly (Pick<Piece, 'texts'> & { planned?: Piece['planned'] })[],
+    plan: Plan,
+    request: Collective,
+  ): Promise<NumberVerdict[]> => {
+    const verdicts: NumberVerdict[] = []
+    for (const { texts, planned = await planAll(texts, plan, request) } of pieces) {
+      try {
+        verdicts.push(...(await perform({ texts, planned }, plan, request)))
+      } catch (error) {
+        const refusal = error instanceof Failure ? paymentErrorOf(error) : undefined
+        if (!refusal || plansOf(verdicts).length === 0) throw error
+        verdicts.push(...(await errorsFor(texts, refusal)))
+      }
+    }
+    return verdicts
   }
 
   const addVerdict = async (outcome: Outcome, verdict: NumberVerdict, isOperator: boolean) => {
@@ -133,12 +176,12 @@ export const createNumberCollections = (numbers: Numbers, foresight: Foresight) 
       const outcome: Outcome = { success: {}, error: {} }
       const isOperator = isSuperduper(request.by)
       const takeTurns = createTurns()
-      const isOneCommit = texts.length <= numbersAtOnce || (await isPriced(texts, plan, request))
-      for (const piece of piecesOf(texts, isOneCommit ? texts.length : numbersAtOnce)) {
-        for (const verdict of await perform(piece, plan, request)) {
-          await addVerdict(outcome, verdict, isOperator)
-          await takeTurns()
-        }
+      const pieces = await planPieces(texts, plan, request)
+      const isOneCommit = pieces.length > 1 && (await isPriced(pieces))
+      const commits = isOneCommit ? [{ texts, planned: pieces.flatMap(({ planned }) => planned) }] : pieces
+      for (const verdict of await performEach(commits, plan, request)) {
+        await addVerdict(outcome, verdict, isOperator)
+        await takeTurns()
       }
       return outcome
     },
