@@ -254,6 +254,23 @@ describeAnyEngine('what a task charges', (engine) => {
     expect(await monthlyOf(account)).toBe(0.5)
   })
 
+  it('is stored however large the price lists of the account are', async () => {
+    const account = await customer({ number_carriers: { _all: { rate: 1 } } })
+    for (const category of ['first', 'second', 'third']) {
+      const items = Array.from({ length: 6 }, (_, at) => [`item${at}`, { name: 'x'.repeat(128), rate: 1 }])
+      await sell(world.ross, world.reseller, account, { [category]: Object.fromEntries(items) })
+    }
+    const admin = await world.admin(account)
+    const csv = csvOf([[fresh(), '']])
+    await world.configure('quotas', { record_bytes: 3000 })
+    const shown = await run('import', csv, admin, account, dry)
+    expect(shown.task).toMatchObject({ status: 'success', charges: [{ account_id: account.id }] })
+    const agreed = await run('import', csv, admin, account, { quote_id: String(shown.task.id) })
+    expect(agreed.task).toMatchObject({ status: 'success', success_count: 1 })
+    const current = await run('import', csvOf([[fresh(), '']]), admin, account)
+    expect(current.task).toMatchObject({ status: 'success', success_count: 1 })
+  })
+
   it('is that of a finished dry run of the same account, or the task is refused', async () => {
     const account = await customer({ number_carriers: { _all: { rate: 1 } } })
     const body = Buffer.from(csvOf([[fresh(), '']]))

@@ -65,7 +65,6 @@ interface Made {
   intake: Intake | undefined
   parameters: Json | undefined
   origin: Origin | undefined
-  terms: unknown
 }
 
 const originFields = { retry: 'retry_of', continue: 'continuation_of' } as const
@@ -135,7 +134,7 @@ export const createMaker = ({ base, store, actions, find, requireRoomForInput }:
     return action.parameters && given
   }
 
-  const draft = (order: TaskOrder, action: TaskAction, { key, intake, parameters, origin, terms }: Made) => {
+  const draft = (order: TaskOrder, action: TaskAction, { key, intake, parameters, origin }: Made) => {
     const { actor, author, fileName, dryRun } = order
     const { consent: _, ...madeBy } = author
     return tasks.draft(
@@ -157,7 +156,6 @@ export const createMaker = ({ base, store, actions, find, requireRoomForInput }:
         },
         hidden: {
           author: madeBy,
-          ...(terms === undefined ? {} : { terms }),
           authMethod: actor.method,
           ...(actor.user ? { authUserId: actor.user.id } : {}),
           ...(origin?.rowsBefore ? { rowsBefore: origin.rowsBefore } : {}),
@@ -183,7 +181,7 @@ export const createMaker = ({ base, store, actions, find, requireRoomForInput }:
   /** The price lists of the dry run that was shown, if one was. */
   const termsOf = async ({ quoteId }: TaskOrder, { accountId }: RunKey, origin: Origin | undefined) => {
     const shown = quoteId === undefined ? origin?.task : await tasks.find(accountId, quoteId)
-    const terms = shown?.doc.dry_run ? shown.hidden.terms : undefined
+    const terms = shown?.doc.dry_run ? await store.terms(shown) : undefined
     if (quoteId === undefined || terms !== undefined) return terms
     const message = 'Must be the id of a finished dry run of this account that reports charges'
     throw invalid({ quote_id: { invalid: { message, value: quoteId } } })
@@ -207,11 +205,13 @@ export const createMaker = ({ base, store, actions, find, requireRoomForInput }:
     }
     const terms = await termsOf(order, key, origin)
     const parameters = origin ? origin.task.doc.parameters : await settle(action, order)
-    const task = draft(order, action, { key, intake, parameters, origin, terms })
+    const task = draft(order, action, { key, intake, parameters, origin })
     const set = new ChangeSet(author)
     requireRecord(set, holderOf(account))
     if (origin) requireRecord(set, holderOf(origin.task))
     store.insert(set, task, { hasInput: intake !== undefined, position: origin?.position })
+    // A dry run stores those of its end.
+    if (terms !== undefined && !order.dryRun) store.keepTerms(set, task, terms)
     await base.commit(set)
     return task
   }

@@ -325,10 +325,11 @@ export const createTasks = (tools: Tools) => {
       }
       const { authAccountId: accountId, authUserId: userId } = author
       const starter = accountId && userId ? { starter: { accountId, userId } } : {}
-      const terms = isPriced(task) ? { terms: task.hidden.terms ?? (await currentTerms(task)) } : {}
-      const after = tasks.revise(task, { doc, hidden: { ...task.hidden, ...starter, ...terms } })
+      const after = tasks.revise(task, { doc, hidden: { ...task.hidden, ...starter } })
       const set = new ChangeSet(author)
       store.move(set, task, after, 'pending', 'executing')
+      if (isPriced(task) && (await store.terms(task)) === undefined)
+        store.keepTerms(set, task, await currentTerms(task))
       await takeRowsOver(set, task)
       await base.commit(set)
       workers.wake()

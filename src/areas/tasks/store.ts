@@ -40,8 +40,6 @@ interface TaskHidden {
   author: Author
   authMethod: AuthMethod
   authUserId?: string
-  /** The price lists that its rows are charged by at most: of a dry run those by which it was priced. */
-  terms?: unknown
   /** The user who started it, if a user did. */
   starter?: { accountId: string; userId: string }
   /** Of a task that goes on where others stopped: the first of them, and how many of its rows come before. */
@@ -65,7 +63,6 @@ export type TaskRecord = StoredRecord<TaskDoc, TaskHidden>
 export const authorOf = ({ id, hidden }: Pick<TaskRecord, 'id' | 'hidden'>): Author => ({
   ...hidden.author,
   taskId: id,
-  ...(hidden.terms === undefined ? {} : { consent: { terms: hidden.terms, toJSON: () => undefined } }),
 })
 
 /** Ids of another system do not grow with time: among those that do they stand where the task was made. */
@@ -80,6 +77,21 @@ export const createTaskStore = (store: Store) => {
     sortKey: ({ submit_timestamp }, id) => (isId(id) ? id : foreignSortKey(submit_timestamp, id)),
     row: () => ({}),
   })
+
+  // Not in the record, whose size is limited: price lists of many large plans exceed it.
+  const keepJson = (set: ChangeSet, task: RunKey, name: 'charges' | 'terms', value: unknown) =>
+    set.add(
+      runs.parts.statement(task, name, {
+        number: 0,
+        firstRow: 0,
+        content: Buffer.from(JSON.stringify(value)),
+      }),
+    )
+
+  const jsonOf = async <T>(task: RunKey, name: 'charges' | 'terms'): Promise<T | undefined> => {
+    const { value: part } = await runs.parts.read(task, name).next()
+    return part && JSON.parse(part.content.toString())
+  }
 
   return {
     tasks,
@@ -122,19 +134,15 @@ export const createTaskStore = (store: Store) => {
 
     /** Adds what a dry run would charge, to whomever pays: readers are shown what they may see of it. */
     keepCharges: (set: ChangeSet, task: RunKey, charges: readonly ForeseenCharge[]) =>
-      set.add(
-        runs.parts.statement(task, 'charges', {
-          number: 0,
-          firstRow: 0,
-          content: Buffer.from(JSON.stringify(charges)),
-        }),
-      ),
+      keepJson(set, task, 'charges', charges),
 
     /** Undefined where nothing was found out. */
-    async charges(task: RunKey): Promise<ForeseenCharge[] | undefined> {
-      const { value: part } = await runs.parts.read(task, 'charges').next()
-      return part && JSON.parse(part.content.toString())
-    },
+    charges: (task: RunKey) => jsonOf<ForeseenCharge[]>(task, 'charges'),
+
+    /** Adds the price lists that its rows are charged by at most: of a dry run those by which it was priced. */
+    keepTerms: (set: ChangeSet, task: RunKey, terms: unknown) => keepJson(set, task, 'terms', terms),
+
+    terms: (task: RunKey) => jsonOf<unknown>(task, 'terms'),
 
     /** Adds the removal of a task; its parts go later. */
     remove(set: ChangeSet, task: TaskRecord, from: RunState) {

@@ -15,11 +15,15 @@ const makerOf = async (store: Store, { doc, hidden }: TaskRecord): Promise<Actor
   return { accountId, account, user, method: hidden.authMethod, claims: undefined, token: undefined }
 }
 
-/** The context as things stand now, whichever process changed them; undefined when the task's maker is gone or may no longer do this. */
+/**
+ * The context as things stand now, whichever process changed them; undefined when the task's maker is gone or may no
+ * longer do this. `terms`: the price lists that the task agrees to.
+ */
 export const contextOf = async (
   store: Store,
   task: TaskRecord,
   action: TaskAction,
+  terms?: unknown,
 ): Promise<TaskContext | undefined> => {
   const { records } = store
   await store.fence()
@@ -32,7 +36,10 @@ export const contextOf = async (
     idOfRow: (number) => `${taskId}-${count + number}`,
     account,
     actor,
-    author: authorOf(task),
+    author: {
+      ...authorOf(task),
+      ...(terms === undefined ? {} : { consent: { terms, toJSON: () => undefined } }),
+    },
     dryRun: doc.dry_run === true,
     acceptsCharges: doc.accept_charges !== false,
     parameters: doc.parameters ?? {},

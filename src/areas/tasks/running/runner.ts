@@ -85,6 +85,8 @@ type Overlay = Awaited<ReturnType<typeof createOverlay>>
 interface Work<A extends TaskAction> {
   task: TaskRecord
   action: A
+  /** The price lists that the task agrees to. They never change. */
+  terms: unknown
   progress: Progress
   signal: AbortSignal
 }
@@ -243,14 +245,14 @@ export const createRunner = ({ base, store, settings, log, metrics, find, tell }
 
   /** Undefined when the work was left to somebody else. */
   const runInput = async (work: Work<InputAction>): Promise<End | undefined> => {
-    const { task, action, progress, signal } = work
+    const { task, action, terms, progress, signal } = work
     let overlay: Overlay | undefined
     let before: Batch | undefined
     try {
       for await (const rows of batches(work, progress.run.done + 1)) {
         if (signal.aborted) return undefined
         if (before && !action.independent && !(await before.done)) return 'broken'
-        const context = await contextOf(base, task, action)
+        const context = await contextOf(base, task, action, terms)
         await letOthersAct()
         const early = context && overlay && before && judgedEarly(work, before, rows, context, overlay)
         if (before && !(await before.done)) return 'broken'
@@ -352,24 +354,26 @@ export const createRunner = ({ base, store, settings, log, metrics, find, tell }
       },
       hidden: {
         ...task.hidden,
-        ...(charges ? { terms: await termsOf(task) } : {}),
         ...(end === 'complete' ? {} : { brokenOff: true }),
       },
     })
     const set = new ChangeSet(authorOf(task))
     store.tasks.replace(set, task, after)
     tellEnd(set, after)
-    if (charges) store.keepCharges(set, task, charges)
+    if (charges) {
+      store.keepCharges(set, task, charges)
+      store.keepTerms(set, task, await termsOf(task))
+    }
     progress.end(set)
     await tell(set, after)
     await base.commit(set)
     finished.of(after.doc.status).add()
   }
 
-  const perform = (task: TaskRecord, action: TaskAction, progress: Progress, signal: AbortSignal) =>
+  const perform = async (task: TaskRecord, action: TaskAction, progress: Progress, signal: AbortSignal) =>
     action.input === 'csv'
-      ? runInput({ task, action, progress, signal })
-      : runOutput({ task, action, progress, signal })
+      ? runInput({ task, action, terms: await store.terms(task), progress, signal })
+      : runOutput({ task, action, terms: undefined, progress, signal })
 
   /** Works on a task that is executing until it ends, is stopped, or `signal` says to leave it to others. */
   return async (run: Run, lease: Lease, signal: AbortSignal): Promise<void> => {

@@ -1,9 +1,9 @@
-// Inputs and outputs of runs, in parts of bounded size; what a dry run would charge is one part, of JSON.
+// Inputs and outputs of runs, in parts of bounded size. What a dry run would charge, and price lists, are one part each, of JSON.
 import type { Statement } from '../../../storage/db.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { RunKey } from '../store.ts'
 
-type PartName = 'in.csv' | 'out' | 'failed' | 'charges'
+type PartName = 'in.csv' | 'out' | 'failed' | 'charges' | 'terms'
 
 export interface Part {
   number: number
