@@ -47,11 +47,30 @@ const mistakeInQuery = (query: URLSearchParams, isList: boolean): string | undef
   return undefined
 }
 
+/** The mistake of an address that is none of PostgreSQL. */
+export const otherScheme = 'must be a URL that begins with postgres://'
+
+const isDecodable = (text: string) => {
+  try {
+    return decodeURIComponent(text) !== ''
+  } catch {
+    return false
+  }
+}
+
+/** Whether pg can read the address of one host. It escapes a % that begins no escape, and puts a host where an empty one is before a slash. */
+const isReadable = (url: string) => {
+  const escaped = / |%[^a-f0-9]|%[a-f0-9][^a-f0-9]/i.test(url)
+    ? encodeURI(url).replace(/%25(\d\d)/g, '%$1')
+    : url
+  return isDecodable(escaped) && (URL.canParse(escaped) || URL.canParse(escaped.replace('@/', '@host/')))
+}
+
 /** What is wrong with an address, in words that follow its name; user and password are never repeated. */
 export const mistakeInPostgresUrl = (url: string): string | undefined => {
   const parts = partsOf(url)
-  if (!parts) return 'must be a URL that begins with postgres://'
-  const { hosts, before, after } = parts
+  if (!parts) return otherScheme
+  const { hosts, after } = parts
   // What stands before such an @ is no host, but a piece of a password: nothing of it is told.
   if (after.includes('@'))
     return 'holds an @ behind its hosts: write / ? # @ in user, password and options as %2F %3F %23 %40'
@@ -62,7 +81,7 @@ export const mistakeInPostgresUrl = (url: string): string | undefined => {
   if (broken) return broken
   const twice = hosts.find((name, index) => hosts.indexOf(name) !== index)
   if (twice !== undefined) return `names the host "${twice}" twice`
-  const whole = `${before}${names.length > 0 ? 'host' : ''}${after}`
-  if (names.length > 0 && !URL.canParse(whole)) return 'must be a URL that begins with postgres://'
+  if (!eachHostOf(url).every(isReadable))
+    return 'cannot be read: write it as postgres://user:password@host:5432/name, with / ? # @ % in user and password as %2F %3F %23 %40 %25'
   return mistakeInQuery(new URL(`postgres://host${after}`).searchParams, isList)
 }

@@ -1,3 +1,4 @@
+import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { eachHostOf, hostIn, mistakeInPostgresUrl } from '../../src/lib/postgres-url.ts'
 
@@ -9,6 +10,8 @@ describe('an address of PostgreSQL', () => {
     'postgres://u@a,b,[::1]:5432/name?target_session_attrs=read-write',
     'postgres://u@/name?host=/var/run/postgresql',
     'postgres:///name',
+    'postgres://u:100%w@db/name',
+    'postgres://u:p@w@db/name',
   ])('may be %s', (url) => {
     expect(mistakeInPostgresUrl(url)).toBeUndefined()
   })
@@ -48,12 +51,30 @@ describe('an address of PostgreSQL', () => {
       'holds an @ behind its hosts: write / ? # @ in user, password and options as %2F %3F %23 %40',
     ],
     [
+      'postgres://u:secret@@@',
+      'cannot be read: write it as postgres://user:password@host:5432/name, with / ? # @ % in user and password as %2F %3F %23 %40 %25',
+    ],
+    [
       'postgres://u@db/name?password=secret',
       'holds a password in its options: write it behind the user, user:password@host',
     ],
   ])('is refused as %s, without its password being told', (url, mistake) => {
     expect(mistakeInPostgresUrl(url)).toBe(mistake)
     expect(mistake).not.toContain('secret')
+  })
+
+  it('that is accepted can be read by the driver, whatever it consists of', () => {
+    const users = ['', '@', 'u@', 'u:p@', 'u:p@@@', 'u:p%@', 'u:%e9@', 'u:%zz@', 'u:p w@', ':@', 'u:é@']
+    const hosts = ['', 'h', 'h:5432', 'a,b', '[::1]', 'a..b', 'h%', 'h%41', '[zz]', '127.1', '_']
+    const ends = ['', '/', '/n', '/n%', '/%e9', '/n?host=/run', '/n?x=%', '?x', '#x', '/n m']
+    const addresses = users.flatMap((user) =>
+      hosts.flatMap((host) => ends.map((end) => `postgres://${user}${host}${end}`)),
+    )
+    const accepted = addresses.filter((address) => mistakeInPostgresUrl(address) === undefined)
+    for (const address of accepted)
+      for (const one of eachHostOf(address))
+        expect(() => new pg.Client({ connectionString: one }), address).not.toThrow()
+    expect(accepted.length).toBeGreaterThan(100)
   })
 
   it('leads to each of its hosts with the same user, name and options', () => {
