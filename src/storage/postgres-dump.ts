@@ -3,6 +3,7 @@ import { codeOf, messageOf } from '../lib/error-facts.ts'
 import type { Row } from './db.ts'
 import { isDistributed } from './distribution/commits.ts'
 import { createServers } from './postgres-servers.ts'
+import { assertUtf8 } from './postgres-sessions.ts'
 import { checkTool, type PostgresPlace, startTool } from './postgres-tools.ts'
 import { evenPieces, Refusal, type StoreCopy } from './saved-store.ts'
 import { countsOf, isSetUp, standingOf } from './standing.ts'
@@ -134,7 +135,7 @@ export const isPostgresSetUp = async (url: string): Promise<boolean> => {
   }
 }
 
-/** Refuses a database that holds tables, or whose server is newer than this machine's `pg_restore`. */
+/** Refuses a database that contains tables or has another encoding than UTF-8, or whose server is newer than this machine's `pg_restore`. */
 export const checkEmptyPostgres = async ({ url }: PostgresPlace): Promise<void> => {
   const { client } = await reachForCopy(url)
   try {
@@ -144,6 +145,7 @@ export const checkEmptyPostgres = async ({ url }: PostgresPlace): Promise<void> 
       throw new Refusal(
         `the database is not empty (it holds the table ${names[0]}): restore into an empty one`,
       )
+    await assertUtf8(client)
     await checkTool('pg_restore', await majorVersionOf(run))
   } finally {
     await client.end()

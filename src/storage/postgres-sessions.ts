@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { Refusal } from './saved-store.ts'
 
 // How connections are set before anybody uses them.
 
@@ -38,8 +39,20 @@ const pidOf = async (client: pg.Client) => {
   return rows[0]?.pid
 }
 
+/** Refuses a database in another encoding than UTF-8: it cannot store every text. */
+export const assertUtf8 = async (client: pg.Client) => {
+  const { rows } = await client.query<{ encoding: string }>(
+    "SELECT current_setting('server_encoding') AS encoding",
+  )
+  const encoding = rows[0]?.encoding
+  if (encoding !== 'UTF8')
+    throw new Refusal(
+      `the database has the encoding ${encoding}: create one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0`,
+    )
+}
+
 const lentOut =
-  'CROSSPOINT_DATABASE_URL leads to a pooler that lends out sessions by transaction or statement, which lose notifications and prepared statements: name the server itself, or let the pooler pool by session'
+  'the address leads to a pooler that lends out sessions by transaction or statement, which lose notifications and prepared statements: name the server itself, or let the pooler pool by session'
 
 /** The process that the server named when the connection was made, of which pg's types do not tell: a pooler makes one up. */
 const announcedPid = (client: pg.Client): unknown => Reflect.get(client, 'processID')
@@ -57,13 +70,13 @@ export const assertOwnSessions = async (one: pg.Client, other: pg.Client) => {
   if (own === announcedPid(one)) return
   for (let round = 0; round < proofRounds; round += 1) {
     // A pooler lends out first what was given back last: so it is given back just now.
-    if ((await pidOf(one)) !== own) throw new Error(lentOut)
+    if ((await pidOf(one)) !== own) throw new Refusal(lentOut)
     // Where single statements are lent out, no transaction may begin.
     await other.query('BEGIN').catch((error) => {
-      throw new Error(lentOut, { cause: error })
+      throw new Refusal(lentOut, { cause: error })
     })
-    if ((await pidOf(other)) === own) throw new Error(lentOut)
-    for (let ask = 0; ask < asksPerRound; ask += 1) if ((await pidOf(one)) !== own) throw new Error(lentOut)
+    if ((await pidOf(other)) === own) throw new Refusal(lentOut)
+    for (let ask = 0; ask < asksPerRound; ask += 1) if ((await pidOf(one)) !== own) throw new Refusal(lentOut)
     await other.query('ROLLBACK')
   }
 }
@@ -77,7 +90,7 @@ export const listen = async (client: pg.Client) => {
   const { rowCount } = await client.query('SELECT 1 FROM pg_listening_channels() AS name WHERE name = $1', [
     staleChannel,
   ])
-  if (rowCount !== 1) throw new Error(lentOut)
+  if (rowCount !== 1) throw new Refusal(lentOut)
 }
 
 /**

@@ -19,6 +19,7 @@ import {
 import { createServers, type Servers } from './postgres-servers.ts'
 import {
   assertOwnSessions,
+  assertUtf8,
   listen,
   makeReadOnly,
   makeWriting,
@@ -179,7 +180,7 @@ export const openPostgres = (
   }
 }
 
-/** Refuses a pooler that lends out sessions: everything here rests on having them to oneself. */
+/** Refuses a database that cannot store every text, and a pooler that lends out sessions. */
 const proveSessions = async (servers: Servers) => {
   const found = await Promise.allSettled([servers.connect({}), servers.connect({})])
   const clients = found.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
@@ -187,6 +188,7 @@ const proveSessions = async (servers: Servers) => {
     const [one, other] = clients
     if (one && other) {
       servers.assertTakesWrites(one)
+      await assertUtf8(one)
       return await assertOwnSessions(one, other)
     }
     throw failure('datastore_unreachable', {}, found.find((lost) => lost.status === 'rejected')?.reason)

@@ -243,15 +243,18 @@ export interface DatabaseOptions {
   onOneServer?: boolean
   /** The name of a database of that server to copy, which nobody is connected to. */
   template?: string | undefined
+  /** Another encoding than that of the server. */
+  encoding?: string
 }
 
 /** A new database on that server, empty or a copy; on a coordinator of Citus that has workers, an empty distributed store. */
 export const createDatabase = async (
   serverUrl: string,
-  { onOneServer = false, template = 'template0' }: DatabaseOptions = {},
+  { onOneServer = false, template = 'template0', encoding }: DatabaseOptions = {},
 ) => {
   const name = `crosspoint_${randomBytes(8).toString('hex')}`
-  await onDatabase(serverUrl, `CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY wal_log`)
+  const encoded = encoding ? `ENCODING '${encoding}' LOCALE_PROVIDER libc LOCALE 'C'` : ''
+  await onDatabase(serverUrl, `CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY wal_log ${encoded}`)
   const url = new URL(serverUrl)
   url.pathname = `/${name}`
   const workers = onOneServer ? [] : await workersOf(serverUrl)
