@@ -1,4 +1,5 @@
 // A store that was lost, or is somewhere else than the settings name, looks like one that was never begun.
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { readServerKey } from '../auth/keyring.ts'
 import type { Config } from '../config/config.ts'
@@ -39,11 +40,24 @@ export const checkForMissingStore = async (
   const key = readServerKey(place.dataDir)
   if (!key || isNew) return unused
   const { databaseUrl } = place
-  const store = databaseUrl === undefined ? storeFile(place) : `the database at ${hostIn(databaseUrl)}`
-  const file = `Restore a backup (move ${storeFile(place)} away first), or copy the store with its crosspoint.db-wal`
+  const file = storeFile(place)
+  const [state, remedy] = databaseUrl
+    ? [
+        `the database at ${hostIn(databaseUrl)} is empty`,
+        'Restore a backup, or correct CROSSPOINT_DATABASE_URL',
+      ]
+    : existsSync(file)
+      ? [
+          `${file} is empty`,
+          `Restore a backup (move ${file} away first), or copy the store with its crosspoint.db-wal`,
+        ]
+      : [
+          `${file} is missing`,
+          'Restore a backup, copy the store there with its crosspoint.db-wal, or correct CROSSPOINT_DATA_DIR',
+        ]
   throw new Refusal(
-    `${join(place.dataDir, 'keys', 'server.key')} is the key of a store, but ${store} is empty. ${[
-      unused ?? (databaseUrl === undefined ? file : 'Restore a backup, or correct CROSSPOINT_DATABASE_URL'),
+    `${join(place.dataDir, 'keys', 'server.key')} is the key of a store, but ${state}. ${[
+      unused ?? remedy,
       'To start an empty store on purpose, run `crosspoint serve --new`',
     ].join('. ')}`,
   )

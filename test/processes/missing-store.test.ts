@@ -96,10 +96,20 @@ describe.runIf(engines.includes('sqlite'))('the file of the embedded store', () 
     await copyFirstStart(place.dataDir)
     const file = join(place.dataDir, 'crosspoint.db')
     const key = join(place.dataDir, 'keys', 'server.key')
-    for (const makeEmpty of [() => rmSync(file), () => writeFileSync(file, '')]) {
-      makeEmpty()
+    const states = [
+      {
+        lose: () => rmSync(file),
+        state: `${file} is missing. Restore a backup, copy the store there with its crosspoint.db-wal, or correct CROSSPOINT_DATA_DIR`,
+      },
+      {
+        lose: () => writeFileSync(file, ''),
+        state: `${file} is empty. Restore a backup (move ${file} away first), or copy the store with its crosspoint.db-wal`,
+      },
+    ]
+    for (const { lose, state } of states) {
+      lose()
       const before = filesIn(place.dataDir)
-      const reason = `crosspoint: ${key} is the key of a store, but ${file} is empty. Restore a backup (move ${file} away first), or copy the store with its crosspoint.db-wal. To start an empty store on purpose, run \`crosspoint serve --new\`\n`
+      const reason = `crosspoint: ${key} is the key of a store, but ${state}. To start an empty store on purpose, run \`crosspoint serve --new\`\n`
       for (const command of commandsOnStore)
         expect([command, await runHere(environmentOf(place), command)]).toEqual([
           command,
