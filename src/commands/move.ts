@@ -1,12 +1,13 @@
 import type { Config } from '../config/config.ts'
 import { configFromEnvironment } from '../config/env.ts'
+import { messageOf } from '../lib/error-facts.ts'
 import { randomHex } from '../lib/ids.ts'
 import { beginMove, cancelMove, readMove } from '../storage/moving/marks.ts'
 import { Refusal } from '../storage/saved-store.ts'
-import { fill, type MoveFault } from './moving/fill.ts'
+import { fill, type MoveFault, openNewStore } from './moving/fill.ts'
 import { closeOldStore, withOldStore } from './moving/old-store.ts'
 import { inspectTarget, nameOf, openSide, refuseCitus, requireSameKey, targetOf } from './moving/places.ts'
-import { tellingRefusals } from './refusals.ts'
+import { reasonOf, tellingRefusals } from './refusals.ts'
 import { status } from './statuses.ts'
 
 interface MoveOptions {
@@ -27,6 +28,28 @@ const print = (text: string) => process.stdout.write(`${text}\n`)
 
 const counted = (count: number) => count.toLocaleString('en-US')
 
+const wayBack =
+  'The old store takes no writes: run the same command again, or run `crosspoint move --cancel` to use the old store'
+
+const explained = (error: unknown, explain: (reason: string) => string) => {
+  const reason = reasonOf(error)
+  return reason === undefined
+    ? new Error(explain(messageOf(error)), { cause: error })
+    : new Refusal(explain(reason))
+}
+
+/** Adds to a failure how the old store takes writes again. */
+const namingWayBack = <T>(work: () => Promise<T>): Promise<T> =>
+  work().catch((error) => {
+    throw explained(error, (reason) => `${reason}. ${wayBack}`)
+  })
+
+const tableNames = async (config: Config) => {
+  const side = await openSide(config)
+  const tables = await side.tables().finally(side.close)
+  return tables.map(({ name }) => name)
+}
+
 const moveStore = async (config: Config, to: string): Promise<Result> => {
   const began = performance.now()
   const target = targetOf(config, to)
@@ -38,16 +61,32 @@ const moveStore = async (config: Config, to: string): Promise<Result> => {
       throw new Refusal(
         `the store is being moved to ${begun.to}, or was moved there: complete that, or run \`crosspoint move --cancel\``,
       )
-    requireSameKey(config, target)
-    if (await inspectTarget(target, begun)) return { to: name, tables: 0, rows: 0, seconds: 0, faults: [] }
-    const side = await openSide(config)
-    const tables = await side.tables().finally(side.close)
-    const names = tables.map((table) => table.name)
     const move = begun ?? { id: randomHex(16), to: name }
-    if (!begun) await beginMove(old.db, move)
-    await closeOldStore(old, names)
-    const result = await fill({ config, target, move, tables: names })
-    return { to: name, seconds: Math.round((performance.now() - began) / 1000), ...result }
+
+    /** The new store, ready for rows. Undefined if this move has filled it before. */
+    const prepare = async () => {
+      requireSameKey(config, target)
+      if (await inspectTarget(target, begun)) return undefined
+      if (!begun) await beginMove(old.db, move)
+      try {
+        return await openNewStore(target, move, await tableNames(config))
+      } catch (error) {
+        if (!begun) await cancelMove(old.db)
+        throw explained(error, (reason) => `${name}: ${reason}`)
+      }
+    }
+
+    const db = await (begun ? namingWayBack(prepare) : prepare())
+    if (!db) return { to: name, tables: 0, rows: 0, seconds: 0, faults: [] }
+    try {
+      const result = await namingWayBack(async () => {
+        await closeOldStore(old, await tableNames(config))
+        return fill({ config, target, move, db })
+      })
+      return { to: name, seconds: Math.round((performance.now() - began) / 1000), ...result }
+    } finally {
+      await db.close()
+    }
   })
 }
 

@@ -59,7 +59,7 @@ const addMove = (program: Command, run: Run) =>
     .usage('--to URL | --cancel [--json]')
     .summary('copy the store to the other engine')
     .description(
-      'copies the store that the environment names, with its files, to an empty database or data directory, and compares both. From its beginning on the old store takes no writes: its servers only read. If it was interrupted, the same command resumes',
+      'copies the store that the environment names, with its files, to an empty database or data directory on the other engine, and compares both. As soon as the new store has its tables, the old one takes no writes: its servers only read. If it was interrupted, the same command resumes',
     )
     .addOption(
       new Option(

@@ -1,10 +1,11 @@
 // A store that moves from one engine to the other and back, while its server is asked and the command is killed.
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startServer } from '../../src/compose.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { systemClock } from '../../src/lib/clock.ts'
+import { mistakeInPostgresUrl } from '../../src/lib/postgres-url.ts'
 import { digestOf } from '../../src/storage/moving/copy.ts'
 import { openPostgresSide } from '../../src/storage/moving/postgres-side.ts'
 import { openSqliteSide } from '../../src/storage/moving/sqlite-side.ts'
@@ -15,7 +16,7 @@ import { openCommandLine } from '../support/command-line.ts'
 import { makePlace, type Place } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
 import { createTestLog } from '../support/log.ts'
-import { engines } from '../support/postgres.ts'
+import { engines, onDatabase } from '../support/postgres.ts'
 import { countOf } from '../support/run-length.ts'
 import { copyFirstStart, type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
@@ -186,35 +187,94 @@ describe.runIf(engines.includes('postgres'))('crosspoint move', () => {
     expect(await devicesWritten(to)).toEqual(acknowledged.sort())
   }
 
-  it('refuses a new store that is in use, and a key of another store, and changes neither store', async () => {
+  const refusal = (reason: string) => ({ status: 1, output: '', errors: `crosspoint: ${reason}\n` })
+
+  it('refuses a new store that cannot take the old one, and the old one keeps taking writes', async () => {
     const { masterId, admin } = session
+    const used = await makePlace('postgres', { isUpgraded: true })
+    const latin = await makePlace('postgres', { encoding: 'LATIN1' })
+    const readOnly = await makePlace('postgres')
+    const nameIn = ({ databaseUrl = '' }: Place) => new URL(databaseUrl).pathname.slice(1)
+    await onDatabase(
+      postgres.databaseUrl ?? '',
+      `ALTER DATABASE ${nameIn(readOnly)} SET default_transaction_read_only = on`,
+    )
+    const neither = '--to must be a URL that begins with postgres://, or with sqlite:DIRECTORY'
+    const titleOf = (place: Place) => `PostgreSQL ${new URL(place.databaseUrl ?? '').host}/${nameIn(place)}`
+    const cases: [url: string | undefined, reason: string][] = [
+      ['mysql://host/name', neither],
+      ['sqlite:', neither],
+      ['postgres://u:p@@@', `--to ${mistakeInPostgresUrl('postgres://u:p@@@')}`],
+      [
+        `sqlite:${back.dataDir}`,
+        '--to must begin with postgres://, because the store is on SQLite already. `crosspoint backup` and `crosspoint restore` copy a store within one engine',
+      ],
+      [
+        used.databaseUrl,
+        `${titleOf(used)} is not empty: name an empty database, or a directory without crosspoint.db`,
+      ],
+      [
+        latin.databaseUrl,
+        `${titleOf(latin)}: the database has the encoding LATIN1: create one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0`,
+      ],
+      [readOnly.databaseUrl, `${titleOf(readOnly)}: the store cannot be used: it is read-only, or a standby`],
+    ]
+    for (const [url = '', reason] of cases) {
+      expect(await runHere(environmentOf(old), ['move', '--to', url])).toEqual(refusal(reason))
+      expect(await admin.put(`/v2/accounts/${masterId}/devices`, { name: 'Before' })).toSucceed()
+    }
+    expect(await runHere(environmentOf(old), ['move'])).toMatchObject({ status: 1 })
+    expect(await runHere(environmentOf(old), ['move', '--cancel'])).toEqual(
+      refusal('no move of this store has begun'),
+    )
+    const tables = [await rowsIn(latin), await rowsIn(readOnly)]
+    expect(tables).toEqual([0, 0])
+    await Promise.all([used, latin, readOnly].map((place) => place.remove()))
+  })
+
+  const refuseDirectories = async () => {
     const [used, foreign] = [await makePlace('sqlite'), await makePlace('sqlite')]
     await copyFirstStart(used.dataDir)
     const key = join(foreign.dataDir, 'keys', 'server.key')
     mkdirSync(dirname(key))
     writeFileSync(key, 'ab'.repeat(32))
     const before = await contentOf(used)
-    const neither = '--to must be a URL that begins with postgres://, or with sqlite:DIRECTORY'
-    const cases = {
-      [`sqlite:${used.dataDir}`]: `sqlite:${used.dataDir} is not empty: name an empty database, or a directory without crosspoint.db`,
-      [`sqlite:${old.dataDir}`]: `sqlite:${old.dataDir} is not empty: name an empty database, or a directory without crosspoint.db`,
-      [`sqlite:${foreign.dataDir}`]: `${key} is the key of another store: move it away`,
-      'mysql://host/name': neither,
-      'sqlite:': neither,
-    }
-    for (const [url, reason] of Object.entries(cases))
-      expect(await runHere(environmentOf(old), ['move', '--to', url])).toEqual({
-        status: 1,
-        output: '',
-        errors: `crosspoint: ${reason}\n`,
-      })
-    expect(await runHere(environmentOf(old), ['move'])).toMatchObject({ status: 1 })
-    expect(await runHere(environmentOf(old), ['move', '--cancel'])).toMatchObject({ status: 1 })
+    const move = (url: string) => runHere(environmentOf(postgres), ['move', '--to', url])
+    expect(await move(`sqlite:${used.dataDir}`)).toEqual(
+      refusal(
+        `sqlite:${used.dataDir} is not empty: name an empty database, or a directory without crosspoint.db`,
+      ),
+    )
+    expect(await move(`sqlite:${foreign.dataDir}`)).toEqual(
+      refusal(`${key} is the key of another store: move it away`),
+    )
+    expect(await move(postgres.databaseUrl ?? '')).toEqual(
+      refusal(
+        '--to must begin with sqlite:, because the store is on PostgreSQL already. `crosspoint backup` and `crosspoint restore` copy a store within one engine',
+      ),
+    )
     expect(await contentOf(used)).toEqual(before)
     expect(readdirSync(foreign.dataDir)).toEqual(['keys'])
-    expect(await admin.put(`/v2/accounts/${masterId}/devices`, { name: 'Before' })).toSucceed()
+    expect(await readsOnly()).toBe(false)
     await Promise.all([used.remove(), foreign.remove()])
-  })
+  }
+
+  /** Fails when the rows are copied: a file is in the place of the directory of mail. */
+  const failLate = async () => {
+    const { dataDir } = back
+    writeFileSync(join(dataDir, 'outbox'), '')
+    const failed = await runHere(environmentOf(postgres), ['move', '--to', `sqlite:${dataDir}`])
+    expect(failed).toMatchObject({
+      status: 1,
+      errors: expect.stringMatching(
+        /^crosspoint: E[A-Z]+: .*outbox.*\. The old store takes no writes: run the same command again, or run `crosspoint move --cancel` to use the old store$/m,
+      ),
+    })
+    expect(await readsOnly()).toBe(true)
+    expect(await runHere(environmentOf(postgres), ['move', '--cancel'])).toMatchObject({ status: 0 })
+    rmSync(dataDir, { recursive: true })
+    mkdirSync(dataDir)
+  }
 
   const moveToPostgres = async () => {
     let before: unknown
@@ -246,6 +306,8 @@ describe.runIf(engines.includes('postgres'))('crosspoint move', () => {
       name: 'On PostgreSQL',
     })
     expect(named).toSucceed()
+    await refuseDirectories()
+    await failLate()
     await moveWithKills(postgres, back, async () => void (await readsOnly()))
     expect(await readsOnly()).toBe(true)
     expect(await contentOf(back)).toEqual(await contentOf(postgres))

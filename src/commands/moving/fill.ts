@@ -9,6 +9,7 @@ import type { Fault } from '../../lib/check.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { dataFiles } from '../../saved/data-files.ts'
 import { ChangeSet } from '../../storage/change-set.ts'
+import type { Database } from '../../storage/db.ts'
 import { copyRows, digestOf } from '../../storage/moving/copy.ts'
 import { completeStore, incompleteUpgrade, type Move } from '../../storage/moving/marks.ts'
 import { type MovedTable, monthOf, type StoreSide } from '../../storage/moving/tables.ts'
@@ -24,8 +25,8 @@ interface Places {
   config: Config
   target: Config
   move: Move
-  /** Of the old store. */
-  tables: readonly string[]
+  /** The new store. */
+  db: Database
 }
 
 const counted = (count: number) => count.toLocaleString('en-US')
@@ -93,26 +94,36 @@ const copyAll = async (from: StoreSide, to: StoreSide, store: Store) => {
   return { tables: moved.length, rows: total, faults }
 }
 
-export const fill = async ({ config, target, move, tables }: Places) => {
+/** Creates the tables of the new store, which has those of the old one named in `tables`. Whatever keeps it from taking writes is found here. */
+export const openNewStore = async (
+  target: Config,
+  move: Move,
+  tables: readonly string[],
+): Promise<Database> => {
   const db = openDatabase(target)
   try {
     const withoutMonths = tables.filter((name) => monthOf(name) === undefined)
     await upgradeStorage(db, systemClock, [...upgrades, incompleteUpgrade(move, withoutMonths)])
-    const store = createStore(db, systemClock)
-    const [from, to] = [await openSide(config), await openSide(target)]
-    try {
-      const copied = await copyAll(from, to, store)
-      await copyFiles(config.dataDir, target.dataDir)
-      if (copied.faults.length > 0) return copied
-      store.sealing.use(createKeyring(requireKey(target.dataDir)))
-      const { faults } = await checkStore(store, target)
-      await to.settle()
-      if (faults.length === 0) await completeStore(db, move)
-      return { ...copied, faults }
-    } finally {
-      await Promise.all([from.close(), to.close()])
-    }
-  } finally {
+    return db
+  } catch (error) {
     await db.close()
+    throw error
+  }
+}
+
+export const fill = async ({ config, target, move, db }: Places) => {
+  const store = createStore(db, systemClock)
+  const [from, to] = [await openSide(config), await openSide(target)]
+  try {
+    const copied = await copyAll(from, to, store)
+    await copyFiles(config.dataDir, target.dataDir)
+    if (copied.faults.length > 0) return copied
+    store.sealing.use(createKeyring(requireKey(target.dataDir)))
+    const { faults } = await checkStore(store, target)
+    await to.settle()
+    if (faults.length === 0) await completeStore(db, move)
+    return { ...copied, faults }
+  } finally {
+    await Promise.all([from.close(), to.close()])
   }
 }

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { readServerKey } from '../../auth/keyring.ts'
 import type { Config } from '../../config/config.ts'
-import { hostIn, mistakeInPostgresUrl } from '../../lib/postgres-url.ts'
+import { hostIn, mistakeInPostgresUrl, otherScheme } from '../../lib/postgres-url.ts'
 import { isDistributed } from '../../storage/distribution/commits.ts'
 import type { Move } from '../../storage/moving/marks.ts'
 import { openPostgresSide } from '../../storage/moving/postgres-side.ts'
@@ -14,13 +14,19 @@ import { Refusal } from '../../storage/saved-store.ts'
 
 const storeName = 'crosspoint.db'
 
-/** The settings of the new store. */
+/** The settings of the new store, which is on the other engine. */
 export const targetOf = (config: Config, to: string): Config => {
-  if (to.startsWith('sqlite:') && to !== 'sqlite:')
-    return { ...config, databaseUrl: undefined, dataDir: resolve(to.slice('sqlite:'.length)) }
-  const mistake = mistakeInPostgresUrl(to)
-  if (mistake !== undefined) throw new Refusal(`--to ${mistake}, or with sqlite:DIRECTORY`)
-  return { ...config, databaseUrl: to }
+  const isFolder = to.startsWith('sqlite:') && to !== 'sqlite:'
+  const mistake = isFolder ? undefined : mistakeInPostgresUrl(to)
+  if (mistake !== undefined)
+    throw new Refusal(`--to ${mistake}${mistake === otherScheme ? ', or with sqlite:DIRECTORY' : ''}`)
+  if (isFolder === (config.databaseUrl === undefined))
+    throw new Refusal(
+      `--to must begin with ${isFolder ? 'postgres://' : 'sqlite:'}, because the store is on ${isFolder ? 'SQLite' : 'PostgreSQL'} already. \`crosspoint backup\` and \`crosspoint restore\` copy a store within one engine`,
+    )
+  return isFolder
+    ? { ...config, databaseUrl: undefined, dataDir: resolve(to.slice('sqlite:'.length)) }
+    : { ...config, databaseUrl: to }
 }
 
 const databaseIn = (url: string) => /^[^/]*\/\/[^/]*\/([^?#]*)/.exec(url)?.[1] ?? ''
