@@ -1,4 +1,5 @@
 import { isObject, type Json } from '../lib/json.ts'
+import { pathOf } from '../lib/property-path.ts'
 
 interface Shape {
   type?: string | string[]
@@ -76,7 +77,7 @@ const unknownBelow = (value: unknown, { shapes, answered, path }: Question): str
 /** At most 100, and no long key. */
 export const warningsAt = (paths: readonly string[][], message: string): Warning[] =>
   paths.slice(0, mostWarnings).map((path) => ({
-    path: path.map((key) => key.slice(0, 200).replaceAll('.', '%2E')).join('.'),
+    path: pathOf(path.map((key) => key.slice(0, 200))),
     message,
   }))
 

@@ -2,6 +2,7 @@ import type { Problems } from '../../lib/failure.ts'
 import { isObject, type Json } from '../../lib/json.ts'
 import { memberOf } from '../../lib/member.ts'
 import { compilePattern } from '../../lib/pattern.ts'
+import { pathKey } from '../../lib/property-path.ts'
 import type { Numbering } from '../phone-numbers/numbering/rules.ts'
 import { type Callflow, callflowReadOnly } from './schema.ts'
 
@@ -25,7 +26,7 @@ const childrenOf = ({ path, depth, step }: Place): Place[] => {
   const children = memberOf(step, 'children')
   return isObject(children)
     ? Object.entries(children).map(([key, child]) => ({
-        path: `${path}.children.${key.replaceAll('.', '%2E')}`,
+        path: `${path}.children.${pathKey(key)}`,
         depth: depth + 1,
         step: child,
       }))

@@ -3,6 +3,7 @@ import type { Problems } from '../../lib/failure.ts'
 import { isObject, type Json } from '../../lib/json.ts'
 import { compilePattern } from '../../lib/pattern.ts'
 import { pictureIn } from '../../lib/picture.ts'
+import { pathKey } from '../../lib/property-path.ts'
 import { isTimezone } from '../../lib/timezones.ts'
 import { moduleProblems } from '../../settings/auth-modules.ts'
 import { isSettingsName } from '../../settings/names.ts'
@@ -56,7 +57,7 @@ export const underPath = (path: string, problems: Problems): Problems =>
   )
 
 /** A section name as it stands in a property path. */
-export const sectionPath = (section: string) => section.slice(0, 200).replaceAll('.', '%2E')
+export const sectionPath = (section: string) => pathKey(section.slice(0, 200))
 
 const proxyProblems = (proxies: unknown): Problems => {
   if (!Array.isArray(proxies)) return {}
@@ -81,7 +82,7 @@ const isMethodInSmall = (key: string) => methods.has(key.toUpperCase()) && !meth
 const costProblems = (costs: Json, path: string, depth = 1): Problems => {
   const problems: Problems = {}
   for (const [key, cost] of Object.entries(costs)) {
-    const place = `${path}.${key.replaceAll('.', '%2E')}`
+    const place = `${path}.${pathKey(key)}`
     if (isMethodInSmall(key))
       problems[place] = {
         invalid: { message: `Methods are written in capitals: ${key.toUpperCase()}`, value: key },

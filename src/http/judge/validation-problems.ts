@@ -3,6 +3,7 @@ import { singleLinePattern } from '../../lib/control-characters.ts'
 import type { Problem, Problems } from '../../lib/failure.ts'
 import { isObject, maxDepth } from '../../lib/json.ts'
 import { memberOf } from '../../lib/member.ts'
+import { pathOf } from '../../lib/property-path.ts'
 import { isSecretKey, maskUrls, unmaskedPattern } from '../../lib/secrets.ts'
 import type { Flaw, Segment } from './json-copy.ts'
 
@@ -22,12 +23,9 @@ const widestEcho = 8
 const shorten = (text: string) =>
   text.length > longestEcho ? `${text.slice(0, longestEcho).toWellFormed()}…` : text
 
-/** A key with a dot inside would read like two. */
-const encodeKey = (segment: Segment) => shorten(String(segment).toWellFormed()).replaceAll('.', '%2E')
-
 /** The property path as the API prints it. The document itself is called `data`. */
 const dottedPath = (segments: readonly Segment[]) =>
-  segments.length === 0 ? 'data' : segments.map(encodeKey).join('.')
+  segments.length === 0 ? 'data' : pathOf(segments.map((segment) => shorten(String(segment).toWellFormed())))
 
 /** Where an error is. Array positions stay texts: they print the same. */
 export const segmentsOf = ({ instancePath }: ErrorObject) =>
