@@ -6,13 +6,6 @@ export const headerText = (value: string) => {
   return isUtf8(bytes) ? bytes.toString('utf8') : value
 }
 
-/** Letters, digits, dots, blanks, dashes and underscores of the last part of a path. */
-export const bareFileName = (name: string) =>
-  (name.split(/[\\/]/).at(-1) ?? '')
-    .replace(/[^\p{L}\p{M}\p{N}_.\- ]/gu, '_')
-    .slice(0, 200)
-    .toWellFormed()
-
 const extendedValue = (name: string) =>
   encodeURIComponent(name).replace(/['()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)
 

@@ -39,8 +39,8 @@ const longRowBytes = 65_536
 const isLineEnd = (byte: number | undefined) => byte === cr || byte === lf
 const isBlank = (byte: number | undefined) => byte === space || byte === tab
 
-// What spreadsheets of countries with decimal commas write between cells.
-const isOtherSeparator = (byte: number | undefined) => byte === 0x3b || byte === 0x7c
+/** What other programs, such as spreadsheets of countries with decimal commas, write between cells. */
+export const otherSeparator = /[;\t|]/
 
 /** What to do with a file that separates its cells with something else. */
 export const commasOnly = 'cells must be separated by commas, and numbers have a decimal point'
@@ -101,7 +101,7 @@ const findRecord = (bytes: Buffer, from: number, isLast: boolean): RecordSpans |
     const behind = span.quoted ? passBlanks(bytes, span.to + 1) : span.to
     if (behind === bytes.length) return isLast ? { spans, next: behind } : undefined
     if (isLineEnd(bytes[behind])) return { spans, next: behind + 1 }
-    if (isOtherSeparator(bytes[behind])) throw new CsvMistake(commasOnly)
+    if (otherSeparator.test(bytes.toString('latin1', behind, behind + 1))) throw new CsvMistake(commasOnly)
     if (bytes[behind] !== comma) throw new CsvMistake('text stands behind a closing quote')
     at = behind + 1
   }

@@ -2,12 +2,17 @@
 
 import type { Part } from '../../jobs/long-work/parts/store.ts'
 import { csvLine, plainCsvLine, restored } from '../../lib/csv.ts'
-import { CsvMistake, type CsvRecord, commasOnly, createCsvParser } from '../../lib/csv-parse.ts'
+import {
+  CsvMistake,
+  type CsvRecord,
+  commasOnly,
+  createCsvParser,
+  otherSeparator,
+} from '../../lib/csv-parse.ts'
 import { failure } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
 import { plainDecimal } from '../../lib/money.ts'
 import { createUtf8Lines, NotUtf8 } from '../../lib/utf8-lines.ts'
-import { otherSeparator } from './rules.ts'
 
 /** What an input turned out to be. */
 export interface Intake {

@@ -1,4 +1,4 @@
-import { commasOnly } from '../../lib/csv-parse.ts'
+import { commasOnly, otherSeparator } from '../../lib/csv-parse.ts'
 import type { TaskAction } from './actions.ts'
 import type { taskStatuses } from './schema.ts'
 
@@ -60,8 +60,6 @@ export const secondsLeft = ({ total, done, workedMs, pauseMs }: Progress): numbe
   total === undefined || done === 0 || workedMs + pauseMs === 0
     ? undefined
     : Math.ceil(((total - done) * (workedMs / done + pauseMs)) / 1000)
-
-export const otherSeparator = /[;\t|]/
 
 /** What whoever made a file of unknown columns most likely has to change in it. */
 const hintOn = (unknown: readonly string[], isKnown: (name: string) => boolean) => {

@@ -1,8 +1,9 @@
 import { csvLine, flattenRow } from '../../lib/csv.ts'
 import { failure } from '../../lib/failure.ts'
+import { bareFileName } from '../../lib/file-name.ts'
 import { giveBack } from '../../storage/give-back.ts'
 import type { Exchange } from '../exchange.ts'
-import { attachment, bareFileName, headerText } from '../file-names.ts'
+import { attachment, headerText } from '../file-names.ts'
 import {
   flatRow,
   isLongPage,

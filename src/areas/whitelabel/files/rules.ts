@@ -1,4 +1,5 @@
 import { failure, invalid } from '../../../lib/failure.ts'
+import { bareFileName } from '../../../lib/file-name.ts'
 import { imageTypeOf, isIcon } from '../../../lib/image-type.ts'
 
 /** What a brand has to show besides its settings. */
@@ -87,11 +88,8 @@ const extensions: Readonly<Record<string, string>> = {
 
 /** `logo-NAME.png`: what is left of the name that was given holds nothing a header or a file system could trip over. */
 export const nameToKeep = (kind: FileKind, given: string, contentType: string) => {
-  const base = (given.split(/[\\/]/).at(-1) ?? '').replace(/\.[A-Za-z0-9]{1,5}$/, '')
-  const safe = base
-    .replace(/[^\p{L}\p{M}\p{N}_-]/gu, '_')
-    .slice(0, 100)
-    .toWellFormed()
+  const base = bareFileName(given).replace(/\.[A-Za-z0-9]{1,5}$/, '')
+  const safe = base.replace(/[. ]/g, '_').slice(0, 100).toWellFormed()
   const [bareType = ''] = contentType.split(';', 1)
   return `${kind}-${safe || 'file'}.${extensions[bareType] ?? 'bin'}`
 }
