@@ -104,6 +104,7 @@ describeAnyEngine('channels of edges', (engine) => {
       username: 'desk',
       authorizing_id: 'd'.repeat(32),
       authorizing_type: 'device',
+      bridge_id: '63934833600-abc',
       interaction_id: '63934833600-abc',
       timestamp: gregorian - 90,
       elapsed_s: 60,
@@ -112,6 +113,7 @@ describeAnyEngine('channels of edges', (engine) => {
     const ringing = {
       uuid: 'ringing',
       answered: false,
+      bridge_id: 'ringing',
       direction: 'outbound',
       from: `sip:desk@${acme.realm}`,
       to: `sip:100@${acme.realm}`,

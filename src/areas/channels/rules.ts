@@ -17,6 +17,7 @@ export const channelOf = (call: ActiveCall, nowMs: number): Channel => {
     ...Object.fromEntries(
       told.flatMap((key) => (variables[key] === undefined ? [] : [[key, variables[key]]])),
     ),
+    bridge_id: variables.bridge_id ?? variables.interaction_id ?? call.callId,
     from,
     to,
     destination: variables.to_number ?? userIn(to) ?? to,

@@ -13,6 +13,7 @@ export const Channel = open(
     authorizing_id: anyText({ description: 'The device that calls, or what else let it' }),
     authorizing_type: anyText(),
     owner_id: anyText({ description: 'The user who owns that' }),
+    bridge_id: must(anyText({ description: 'The same in all channels of a conversation' })),
     interaction_id: anyText({ description: 'Of its call records' }),
     timestamp: must(gregorian('When it began')),
     elapsed_s: must(integer({ description: 'Seconds since it was answered; 0: it was not' })),

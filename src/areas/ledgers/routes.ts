@@ -20,12 +20,12 @@ import { Amount, LedgerEntry, LedgerKind, LedgerRequest } from './schema.ts'
 const base = '/v2/accounts/{account_id}/ledgers'
 
 const availableLedgers = [
-  { name: 'per-minute-voip', friendly_name: 'Per Minute VoIP' },
-  { name: 'services', friendly_name: 'Services' },
-  { name: 'prorations', friendly_name: 'Prorations' },
-  { name: 'taxes', friendly_name: 'Taxes' },
-  { name: 'payments', friendly_name: 'Payments' },
-  { name: 'rollovers', friendly_name: 'Rollovers' },
+  { name: 'per-minute-voip', friendly_name: 'Per Minute VoIP', markup_type: ['percentage'] },
+  { name: 'services', friendly_name: 'Services', markup_type: [] },
+  { name: 'prorations', friendly_name: 'Prorations', markup_type: [] },
+  { name: 'taxes', friendly_name: 'Taxes', markup_type: [] },
+  { name: 'payments', friendly_name: 'Payments', markup_type: [] },
+  { name: 'rollovers', friendly_name: 'Rollovers', markup_type: [] },
 ]
 
 const windowQuery = {

@@ -5,6 +5,7 @@ import {
   anyText,
   gregorian,
   integer,
+  list,
   multiline,
   must,
   number,
@@ -38,12 +39,14 @@ export type LedgerRequest = Static<typeof LedgerRequest>
 
 export const LedgerEntry = open({
   id: must(anyText()),
+  account: anyObject({ description: 'The account that the entry is about: its id and name' }),
   source: must(source),
   usage: must(usage),
   amount: must(number()),
   description: anyText(),
   period: anyObject(),
   metadata: anyObject(),
+  executor: anyObject({ description: 'What booked it: trigger and module' }),
   audit: anyObject(),
   created: gregorian('When it was booked'),
   created_ms: integer({ description: 'The same in Gregorian milliseconds' }),
@@ -51,4 +54,8 @@ export const LedgerEntry = open({
 
 export const Amount = open({ amount: must(number({ description: 'Dollars' })) })
 
-export const LedgerKind = open({ name: must(anyText()), friendly_name: must(anyText()) })
+export const LedgerKind = open({
+  name: must(anyText()),
+  friendly_name: must(anyText()),
+  markup_type: must(list(anyText(), { description: 'How a reseller can add to its amounts' })),
+})

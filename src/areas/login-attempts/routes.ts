@@ -6,7 +6,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { LoginAttempts } from './operations.ts'
-import { LoginAttempt, LoginAttemptRow } from './schema.ts'
+import { LoginAttempt } from './schema.ts'
 
 interface Tools {
   attempts: LoginAttempts
@@ -33,7 +33,7 @@ export const loginAttemptRoutes = ({ attempts, settings, clock }: Tools): Route[
       summary: 'List the attempts to sign in to an account',
       allow: accountAdmin,
       query: windowQuery,
-      answers: LoginAttemptRow,
+      answers: LoginAttempt,
       list: true,
       run: ({ path, query }) => listing(query, { accountId: path.account_id }),
     }),
@@ -47,7 +47,7 @@ export const loginAttemptRoutes = ({ attempts, settings, clock }: Tools): Route[
       summary: 'List the attempts to pass the second factor of an account',
       allow: accountAdmin,
       query: windowQuery,
-      answers: LoginAttemptRow,
+      answers: LoginAttempt,
       list: true,
       run: ({ path, query }) =>
         listing(query, { accountId: path.account_id, ownerId: attempts.secondFactors }),

@@ -25,5 +25,5 @@ export const createAttemptStore = (store: Store) =>
     kind: 'login_attempt',
     ownerId: (doc) => (doc.auth_type === 'multi_factor' ? secondFactors : ''),
     sortKey: (doc) => timeKey(doc.timestamp),
-    row: ({ client_headers, crossbar_request_id, metadata, ...row }) => row,
+    row: (doc) => doc,
   })

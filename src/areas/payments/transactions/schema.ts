@@ -4,6 +4,7 @@ import {
   anyText,
   choice,
   integer,
+  list,
   multiline,
   must,
   number,
@@ -67,11 +68,16 @@ export const RecurringRow = open({
   amount: must(number()),
   type: must(anyText()),
   reason: must(anyText()),
+  description: must(anyText()),
   created: must(integer()),
 })
 
 export const Subscription = open({
   id: must(anyText()),
   price: must(number()),
+  billing_first_date: must(integer()),
+  billing_start_date: must(integer()),
+  billing_end_date: must(integer()),
   next_bill_date: must(integer()),
+  add_ons: must(list(open({ id: must(anyText()), quantity: must(integer()), amount: must(number()) }))),
 })

@@ -14,7 +14,14 @@ import type { AuditEntry } from './rules.ts'
 
 const base = '/v2/accounts/{account_id}/services'
 
-const AuditRow = open({ id: must(anyText()), status: must(anyText()) })
+const AuditRow = open({
+  id: must(anyText()),
+  status: must(anyText()),
+  reason: anyText({ description: 'Of a status other than completed' }),
+  message: anyText({ description: 'The same in words' }),
+  type: must(list(anyText())),
+  summary: must(anyObject()),
+})
 const AuditAnswer = open({ id: must(anyText()), status: must(anyText()), invoice: must(anyObject()) })
 
 // A year at most.
