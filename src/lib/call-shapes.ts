@@ -57,10 +57,13 @@ const CallerIdOptions = open({
   }),
 })
 
-const CallRestriction = keyed(
-  open({ action: choice(['inherit', 'deny'], { description: '`inherit` lets the next level decide' }) }),
-  { description: 'Which number classes may not be called', default: {} },
-)
+const callRestriction = (notes: { default?: object }) =>
+  keyed(
+    open({ action: choice(['inherit', 'deny'], { description: '`inherit` lets the next level decide' }) }),
+    { description: 'Which number classes may not be called', ...notes },
+  )
+
+export const CallRestriction = callRestriction({})
 
 const RecordingSettings = closed({
   enabled: flag(),
@@ -272,7 +275,7 @@ export const callFields = {
   call_failover: CallFailover,
   call_forward: CallForward,
   call_limits: CallLimits,
-  call_restriction: CallRestriction,
+  call_restriction: callRestriction({ default: {} }),
   call_waiting: CallWaiting,
   caller_id: CallerId,
   caller_id_options: CallerIdOptions,

@@ -99,6 +99,31 @@ describeAnyEngine('limits', (engine) => {
     }
   })
 
+  it('accept restrictions of calls that accounts accept, and report that these have no effect', async () => {
+    const account = await world.account(world.reseller)
+    const deny = { action: 'deny' }
+    const wrong = { call_restriction: { toll_us: { action: 'allow' }, made_up: { action: 'allow' } } }
+    for (const path of [account.path, limitsOf(account)]) {
+      const refused = await world.refused(() => world.ross.post(path, { name: account.id, ...wrong }))
+      expect(refused).toBreak({ 'call_restriction.toll_us.action': ['enum'] })
+    }
+    const call_restriction = { toll_us: deny, undefined: deny, closed_groups: deny }
+    const answer = await world.ross.post(limitsOf(account), { call_restriction })
+    const kept = { ...standard, call_restriction: { toll_us: deny, closed_groups: deny } }
+    expect(answer).toSucceedWith(kept)
+    expect(answer.body.metadata.warnings).toEqual([
+      {
+        path: 'call_restriction.undefined',
+        message: 'No class of numbers has this name: the key was dropped',
+      },
+      {
+        path: 'call_restriction',
+        message: 'Has no effect in limits: set it on the account, a user or a device',
+      },
+    ])
+    expect(await world.ross.get(limitsOf(account))).toSucceedWith(kept)
+  })
+
   it('cost what the plan says for trunks, and ask before', async () => {
     const account = await world.account()
     const admin = await world.admin(account)

@@ -249,9 +249,6 @@ describeAnyEngine('the public console of the family', (engine) => {
         ]),
       )
     }
-    // Limits of trunks are no restrictions.
-    const limits = await page.write('POST', `${own}/limits`, { twoway_trunks: 1, call_restriction: madeUp })
-    expect(limits.data).not.toHaveProperty('call_restriction')
   })
 
   it('opens the form of a device, although nothing was ever configured for it', async () => {

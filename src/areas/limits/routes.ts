@@ -4,7 +4,7 @@ import { type Call, get, patch, post, type Route } from '../../http/route.ts'
 import { failure } from '../../lib/failure.ts'
 import { OperatorLimits } from '../../lib/limit-shapes.ts'
 import type { LimitBook, LimitsStored, OperatorLimitsStored } from './operations.ts'
-import { amountProblems, withDefaults, withoutOperatorKeys } from './rules.ts'
+import { amountProblems, restrictionWarnings, withDefaults, withoutOperatorKeys } from './rules.ts'
 import { Limits, LimitsRecord } from './schema.ts'
 
 const onAccount = '/v2/accounts/{account_id}/limits'
@@ -80,6 +80,7 @@ export const limitRoutes = (limits: LimitBook): Route[] => {
       subject: placeToChange,
       body: Limits,
       prepare: withoutOperatorKeys,
+      warns: ({ data }) => restrictionWarnings(data),
       answers: LimitsRecord,
       run: async (call) =>
         shown(call, await limits.replace(call.author, call.account, call.subject.record, call.data)),

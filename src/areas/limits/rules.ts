@@ -1,6 +1,7 @@
 import type { Problems } from '../../lib/failure.ts'
 import type { OperatorLimits } from '../../lib/limit-shapes.ts'
 import { decimalsOf } from '../../lib/money.ts'
+import type { Warning } from '../../settings/unknown-keys.ts'
 import type { EffectiveLimits, Limits } from './schema.ts'
 
 /** Trunks that are counted, and sold, one by one. */
@@ -25,9 +26,20 @@ export const noWishes = {
   authz_resource_types: [],
 } satisfies Limits
 
-type WholeLimits = Required<Limits>
+type WholeLimits = Limits & Required<Omit<Limits, 'call_restriction'>>
 
 export const withDefaults = (limits: Limits | undefined): WholeLimits => ({ ...noWishes, ...limits })
+
+/** Calls are restricted by the account, its users and its devices. */
+export const restrictionWarnings = ({ call_restriction: restriction = {} }: Limits): Warning[] =>
+  Object.keys(restriction).length === 0
+    ? []
+    : [
+        {
+          path: 'call_restriction',
+          message: 'Has no effect in limits: set it on the account, a user or a device',
+        },
+      ]
 
 /** What a client of the account cannot say. */
 const operatorOnly: readonly string[] = ['id', 'allow_postpay', 'max_postpay_amount']

@@ -1,4 +1,5 @@
 import type { Static } from 'typebox'
+import { CallRestriction } from '../../lib/call-shapes.ts'
 import { channels } from '../../lib/limit-shapes.ts'
 import { flag, list, must, number, open, text } from '../../lib/schema.ts'
 
@@ -15,6 +16,7 @@ const fields = {
     default: [],
     description: 'Kinds of carriers whose calls are not limited',
   }),
+  call_restriction: CallRestriction,
 }
 
 /** What an account wants to have. */
