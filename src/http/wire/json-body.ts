@@ -41,7 +41,7 @@ const keysWritten = (text: string, mostValues: number) => {
   return keys
 }
 
-/** The number of keys. Rejects an integer beyond those that a number holds exactly, however it was written. */
+/** The number of keys. Rejects a key that cannot be stored, and an integer beyond those that a number holds exactly, however it was written. */
 const keysParsed = (value: unknown, depth = 0): number => {
   if (depth > maxDepth) throw tooDeep()
   if (Number.isInteger(value) && !Number.isSafeInteger(value))
@@ -52,6 +52,8 @@ const keysParsed = (value: unknown, depth = 0): number => {
     for (const inner of value) count += keysParsed(inner, depth + 1)
     return count
   }
+  if (Object.hasOwn(value, '__proto__'))
+    throw new JsonRefusal('an object has the key __proto__, which cannot be stored: remove it')
   for (const inner of Object.values(value)) count += 1 + keysParsed(inner, depth + 1)
   return count
 }
