@@ -65,7 +65,15 @@ describeEngines('alerts', (engine) => {
     expect(await world.unchanged(() => world.operator.put(alertsOf(world.master), nobody))).toFailWith(
       400,
       'validation error',
-      { 'to.1': { enum: { message: 'This is nobody', value: ['friends', 'all'] } } },
+      {
+        'to.1': {
+          enum: {
+            message:
+              'Unknown recipient. Use the type `all`, `resellers` or an account id with the value `users` or `admins`, an account id with a user id, or `descendants` with [account id, `users` or `admins`]',
+            value: ['friends', 'all'],
+          },
+        },
+      },
     )
   })
 

@@ -64,6 +64,9 @@ export const accountsIn = (recipient: Recipient): string[] =>
 /** How a key is told from others in the store. */
 export const keyText = ([type, value]: Key) => [type, value].flat().join('/')
 
+const unknownRecipient =
+  'Unknown recipient. Use the type `all`, `resellers` or an account id with the value `users` or `admins`, an account id with a user id, or `descendants` with [account id, `users` or `admins`]'
+
 export const recipientProblems = (to: readonly Recipient[]): Problems =>
   Object.fromEntries(
     to.flatMap((recipient, index) =>
@@ -72,7 +75,7 @@ export const recipientProblems = (to: readonly Recipient[]): Problems =>
         : [
             [
               `to.${index}`,
-              { enum: { message: 'This is nobody', value: [recipient.type, recipient.value].flat() } },
+              { enum: { message: unknownRecipient, value: [recipient.type, recipient.value].flat() } },
             ],
           ],
     ),
