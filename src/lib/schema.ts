@@ -17,6 +17,7 @@ import {
   type TUnsafe,
   Type,
 } from 'typebox'
+import { memberOf } from './member.ts'
 
 // One shape gives validation, defaults, the type, error keys and OpenAPI. Fields are optional unless marked
 // with `must`, because in this API nearly all of them are.
@@ -75,7 +76,7 @@ export const multiline = { [multilineKey]: true } as const
 
 export const isMultiline = (schema: object) => multilineKey in schema
 
-export const formerKey = 'x-former'
+const formerKey = 'x-former'
 
 /** Values of older versions of Kazoo, and what they are called today. The server stores today's value. */
 export const former = (values: Readonly<Record<string, unknown>>) => ({ [formerKey]: values })
@@ -117,7 +118,12 @@ const anyCaseKey = 'x-any-case'
 /** Marks a `choice` of values in capitals that is also accepted in other case, and stored in capitals. */
 export const anyCase = { [anyCaseKey]: true } as const
 
-export const isAnyCase = (schema: object) => anyCaseKey in schema
+/** The value that a text names in another case, or by the name that it had in older versions of Kazoo. */
+export const currentValue = (schema: { [keyword: string]: unknown }, name: string): unknown => {
+  const former = memberOf(schema, formerKey, name)
+  if (former !== undefined || !schema[anyCaseKey] || !Array.isArray(schema.enum)) return former
+  return schema.enum.find((value) => value === name.toUpperCase())
+}
 
 export const list = <S extends TSchema>(items: S, notes?: TArrayOptions): TArray<S> =>
   Type.Array(items, notes)

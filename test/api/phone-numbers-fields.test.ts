@@ -191,12 +191,19 @@ describeAnyEngine('the public fields of a number', (engine) => {
     expect((await world.ada.post(path, {})).data).toEqual({ id: answer.data.id, state: 'in_service' })
   })
 
-  it('stores a country in capitals, whatever its case was', async () => {
+  it.each([
+    ['lenient', false],
+    ['strict', true],
+  ])('stores a country in capitals, whatever its case was, with %s validation', async (_, isStrict) => {
+    await world.configure('crossbar', { schema_strict_validation: isStrict })
     const path = await remote()
     for (const country of ['us', 'Us', 'US']) {
       const answer = await world.ada.patch(path, { e911: { ...address, country } })
       expect(answer.data.e911.country).toBe('US')
     }
+    const refused = await world.refused(() => world.ada.patch(path, { e911: { ...address, country: 'xx' } }))
+    expect(refused).toBreak({ 'e911.country': ['enum'] })
+    await world.configure('crossbar', { schema_strict_validation: undefined })
   })
 
   it('another carrier drops what it has not got, and is not shown among the fields', async () => {

@@ -3,9 +3,8 @@ import { fullFormats } from 'ajv-formats/dist/formats.js'
 import type { Static, TSchema } from 'typebox'
 import type { Problems } from '../../lib/failure.ts'
 import { type Handover, isExactNumber, type Json } from '../../lib/json.ts'
-import { memberOf } from '../../lib/member.ts'
 import type { Place } from '../../lib/removal.ts'
-import { formerKey, isAnyCase } from '../../lib/schema.ts'
+import { currentValue } from '../../lib/schema.ts'
 import { isTimezone } from '../../lib/timezones.ts'
 import { isEmailAddress } from '../../mail/email-address.ts'
 import { invalidPlaces } from './invalid-places.ts'
@@ -92,17 +91,13 @@ const firstDefined = <T>(items: readonly T[], pick: (item: T) => unknown) => {
   return undefined
 }
 
-/** What a text stands for where something else is wanted, if anything. */
+/** What a text stands for where something else is wanted, if anything. A strict schema knows other names of its values, too. */
 const castOf = ({ keyword, data, params, propertyName, parentSchema = {} }: ErrorObject, manner: Manner) => {
   if (typeof data !== 'string' || data.length > 40 || propertyName !== undefined) return undefined
-  const current = memberOf(parentSchema, formerKey, data)
+  const current = currentValue(parentSchema, data)
   if (current !== undefined || manner === 'strict') return current
   if (keyword === 'type') return firstDefined([params.type].flat(), (type) => castText[type]?.(data))
-  if (keyword !== 'enum') return undefined
-  const inCapitals = isAnyCase(parentSchema) ? data.toUpperCase() : undefined
-  return params.allowedValues.find((allowed: unknown) =>
-    typeof allowed === 'string' ? allowed === inCapitals : String(allowed) === data,
-  )
+  return params.allowedValues?.find((allowed: unknown) => String(allowed) === data)
 }
 
 interface Root extends Json {
