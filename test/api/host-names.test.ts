@@ -610,5 +610,25 @@ describeAnyEngine('host names', (engine) => {
       expect(await admin.post(path, { ...brand, domain: other })).toSucceed()
       expectUnknown(await world.anonymous.get(`/v2/whitelabel/${other}`), other)
     })
+
+    it('after the operator has added the host, unless confirm_domain is false, which also withdraws it', async () => {
+      const { account, admin } = await owner({})
+      const domain = fresh()
+      const path = brandOf(account)
+      const at = `/v2/whitelabel/${domain}`
+      const brand = { domain, company_name: 'Acme' }
+      const confirm = (confirm_domain: unknown) => ({ envelope: { confirm_domain } })
+      expect(await world.operator.put(path, brand, confirm(false))).toSucceed()
+      expectUnknown(await world.anonymous.get(at), domain)
+      expect(await world.operator.post(path, brand, { query: { confirm_domain: true } })).toSucceed()
+      expect(await world.anonymous.get(at)).toSucceed()
+      expect(await admin.post(path, brand, confirm(false))).toSucceed()
+      expect(await world.anonymous.get(at)).toSucceed()
+      expect(await world.operator.post(path, { ...brand, confirm_domain: 'false' })).toSucceed()
+      expectUnknown(await world.anonymous.get(at), domain)
+      expect(await world.operator.delete(path)).toSucceed()
+      expect(await world.operator.put(path, brand)).toSucceed()
+      expect(await world.anonymous.get(at)).toSucceed()
+    })
   })
 })

@@ -36,8 +36,8 @@ const mostLabels = 8
 interface Writer {
   author: Author
   actor: Actor
-  /** The operator confirms the hosts in them. */
-  confirms: boolean
+  /** Whether the operator confirms the hosts in them. Undefined: those that the operator adds. */
+  confirms: boolean | undefined
 }
 
 /** What services count of an account that has a brand. */
@@ -69,9 +69,12 @@ export const createWhitelabels = ({ store, attached, hostNames, derivedHostsOf }
   ): WhitelabelHidden => {
     const wereThere = before ? hostsOf(before.doc) : []
     const wereConfirmed = before?.hidden.confirmedHosts ?? []
+    const isOperator = isSuperduper(actor)
     const isConfirmed = (host: string) =>
-      wereConfirmed.includes(host) || (isSuperduper(actor) && (confirms || !wereThere.includes(host)))
-    const confirmedHosts = hostsOf(doc).filter(isConfirmed)
+      wereConfirmed.includes(host) || (isOperator && !wereThere.includes(host))
+    const confirmedHosts = hostsOf(doc).filter((host) =>
+      isOperator && confirms !== undefined ? confirms : isConfirmed(host),
+    )
     return confirmedHosts.length > 0 ? { confirmedHosts } : {}
   }
 
@@ -132,10 +135,10 @@ export const createWhitelabels = ({ store, attached, hostNames, derivedHostsOf }
       before?: WhitelabelStored,
     ): Promise<Problems> {
       const isOperator = isSuperduper(actor)
-      // The operator confirms what it writes.
-      const confirmed = isOperator ? hostsOf(data) : (before?.hidden.confirmedHosts ?? [])
+      const isConfirmedNow = isOperator && confirms !== false
+      const confirmed = isConfirmedNow ? hostsOf(data) : (before?.hidden.confirmedHosts ?? [])
       const wanted = newHostNames(data, before?.doc, confirmed)
-      const mayBeAbove = isOperator && confirms
+      const mayBeAbove = isOperator && confirms === true
       return {
         ...(await hostProblems(
           account,

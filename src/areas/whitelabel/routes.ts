@@ -25,15 +25,15 @@ export const whitelabelRoutes = (whitelabels: Whitelabels, visibility: BrandVisi
       whitelabels.warnings(account, data),
     wishes: {
       confirm_domain:
-        'true: the operator confirms the hosts. Visitors see the brand without a DNS check, and other accounts may have names below the hosts',
+        'true: the operator confirms the hosts. Visitors see the brand without a DNS check, and other accounts may have names below the hosts. false: the operator confirms none of them. Without it the operator confirms those that it adds',
     },
     answers: WhitelabelRecord,
   }
 
-  const confirmationOf = ({ actor, request }: Pick<Call, 'actor' | 'request'>) => ({
-    actor,
-    confirms: isTrue(request.value('confirm_domain')),
-  })
+  const confirmationOf = ({ actor, request }: Pick<Call, 'actor' | 'request'>) => {
+    const wish = request.value('confirm_domain')
+    return { actor, confirms: isTrue(wish) || (String(wish) === 'false' ? false : undefined) }
+  }
 
   const writerOf = (call: Pick<Call, 'author' | 'actor' | 'request'>) => ({
     author: call.author,
