@@ -66,6 +66,11 @@ export const OperatorLimits = open(
     soft_limit_inbound: flag({ description: 'Inbound calls beyond all limits are let through' }),
     soft_limit_outbound: flag({ description: 'Outbound calls beyond all limits are let through' }),
     allotments: Allotments,
+    caller_ids: list(text(1, 20, { pattern: '^(?:\\+?\\d{1,15}\\*?|\\*)$' }), {
+      maxItems: 1000,
+      description:
+        'Numbers of other systems that the account may show in calls to outside: `+49301234567`, a block (`+4930123*`) or any (`*`)',
+    }),
     discounts: keyed(open({ percentage: number({ minimum: 0, maximum: 100 }) }), {
       description: 'Classifier of the number -> what is taken off the cost of a call',
     }),

@@ -342,7 +342,7 @@ describeAnyEngine('where an edge sends a call', (engine) => {
   })
 
   it('is over carriers, by what pays for the call', async () => {
-    const { account, desk } = await office()
+    const { account, desk, number: own } = await office()
     const { accounts } = world.server.areas
     const master = await accounts.get(world.master.id)
     const actor: Actor = {
@@ -363,7 +363,7 @@ describeAnyEngine('where an edge sends a call', (engine) => {
       })
     await world.operator.patch(desk.path, {
       outbound_flags: ['cheap'],
-      caller_id: { external: { name: 'Ann', number: '+14155550100' } },
+      caller_id: { external: { name: 'Ann', number: own } },
     })
     expect(await route('4155559999')).toMatchObject({ decision: 'refuse', reason: 'no_credit' })
     const billing = async () => (await route('4155559999'))?.targets[0]?.account_billing
@@ -377,8 +377,17 @@ describeAnyEngine('where an edge sends a call', (engine) => {
     expect(await route('4155559999')).toMatchObject({
       decision: 'offnet',
       limits: { carrier_calls: 2 },
-      caller_id: { name: 'Ann', number: '+14155550100' },
-      targets: [{ type: 'gateway', resource_id: 'one', number: '+14155559999', delay_s: 0, timeout_s: 120 }],
+      caller_id: { name: 'Ann', number: own },
+      targets: [
+        {
+          type: 'gateway',
+          resource_id: 'one',
+          number: '+14155559999',
+          from_realm: account.realm,
+          delay_s: 0,
+          timeout_s: 120,
+        },
+      ],
     })
     expect(await route('911')).toMatchObject({ decision: 'offnet', emergency: true, number: '911' })
     expect(carried.asked.at(-2)).toEqual([
@@ -388,7 +397,7 @@ describeAnyEngine('where an edge sends a call', (engine) => {
         classification: 'did_us',
         emergency: false,
         flags: ['cheap'],
-        callerNumber: '+14155550100',
+        callerNumber: own,
       },
     ])
     expect(carried.asked.at(-1)).toEqual([
@@ -398,7 +407,7 @@ describeAnyEngine('where an edge sends a call', (engine) => {
         classification: 'emergency',
         emergency: true,
         flags: ['cheap'],
-        callerNumber: '+14155550100',
+        callerNumber: own,
       },
     ])
   })

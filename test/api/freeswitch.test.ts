@@ -261,7 +261,7 @@ describeAnyEngine('FreeSWITCH', (engine) => {
   })
 
   it('sends calls out over carriers, as many as the account may have, and emergencies always', async () => {
-    const { account, realm } = await office()
+    const { account, realm, number } = await office()
     const { operator } = world
     const flow = { module: 'resources', data: {} }
     expect(await operator.put(`${account.path}/callflows`, { numbers: ['no_match'], flow })).toSucceed()
@@ -283,8 +283,8 @@ describeAnyEngine('FreeSWITCH', (engine) => {
     const sold = `ecallmgr_Account-ID=${account.id},ecallmgr_Authorizing-Type=resource,ecallmgr_Resource-ID=${id},ecallmgr_Account-Billing=per_minute,ecallmgr_E164-Destination=+14155550199`
     const text = await asks()
     expect(actionsIn(text).slice(-9)).toEqual([
-      ['unset', 'effective_caller_id_name'],
-      ['unset', 'effective_caller_id_number'],
+      ['set', `effective_caller_id_name=${number}`],
+      ['set', `effective_caller_id_number=${number}`],
       ['set', 'hangup_after_bridge=true'],
       ['set', 'call_timeout=120'],
       [

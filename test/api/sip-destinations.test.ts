@@ -378,6 +378,7 @@ it('all request fields that are named like a destination are listed here', () =>
       "Reports of an edge: emergencies.*.address",
       "Reports of an edge: refusals.*.address",
       "Reports of an edge: refusals.*.realm",
+      "Resource: from_uri_realm",
       "Resource: gateways.*.proxy",
       "Resource: gateways.*.realm",
       "Resource: gateways.*.server",

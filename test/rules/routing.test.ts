@@ -109,6 +109,12 @@ const look = (town: Town, { what, accountId, key }: Want): unknown => {
     }
     case 'limits':
       return effectiveLimits({ ...noWishes, ...town.wishes }, town.operator ?? {}, () => 0)
+    case 'allowedCallerIds':
+      return town.operator?.caller_ids ?? []
+    case 'callbackNumber':
+      return Object.entries(town.numbers ?? {}).find(
+        ([, { accountId: owner, isInService = true }]) => owner === accountId && isInService,
+      )?.[0]
     case 'funds':
       return { balance: 100_000, overdraft: 0, ...town.funds }
     case 'destination': {
@@ -510,9 +516,10 @@ describe('a server that takes the calls of a number', () => {
 
   it('has behind it for whom the account pays, and shows outside who the caller is there', () => {
     const doc = { caller_id: { internal: { number: '101' }, external: { number: '+14155550111' } } }
+    const numbers = { '+14155550111': { accountId: 'acme' } }
     const place = town(
       { [number]: server({ failover: { number: there } }) },
-      { account: doc, callflows: { ...toAnn, ...toWorld } },
+      { account: doc, numbers, callflows: { ...toAnn, ...toWorld } },
     )
     const { targets, caller_id, variables } = answerOf(place, { number, deviceId: 'desk' })
     expect(caller_id).toEqual({ number: '101', name: 'Ann Acme' })
@@ -751,8 +758,11 @@ describe('forwarding', () => {
     const own = { caller_id: { external: { name: 'Ann', number: '+14155550111' } } }
     const caller = { deviceId: 'bob', caller: '200' }
     const account = { caller_id: { external: { name: 'Acme', number: '+14155550100' } } }
+    const numbers = Object.fromEntries(
+      ['+14155550100', '+14155550111'].map((one) => [one, { accountId: 'acme' }]),
+    )
     const shown = (fields: Json) =>
-      answerOf(of({ user: { ...own, ...away(fields) } }, { account }), caller).caller_id
+      answerOf(of({ user: { ...own, ...away(fields) } }, { account, numbers }), caller).caller_id
     expect(shown({})).toEqual({ name: 'Acme', number: '+14155550100' })
     expect(shown({ keep_caller_id: false })).toEqual({ name: 'Ann', number: '+14155550111' })
     const carrier = { from: 'carrier', number: us, caller: '+33100000000' } as const
@@ -888,26 +898,85 @@ describe('a call that leaves the account', () => {
     expect(told).toEqual(limits)
   })
 
+  const id = (number: string) => ({ caller_id: { external: { name: number, number } } })
+  const [one, two, three] = ['+14155550101', '+14155550102', '+14155550103']
+  const numbers = Object.fromEntries([one, two, three].map((number) => [number, { accountId: 'acme' }]))
+  const shown = (town: Town, asked: Partial<CallQuestion> = {}) =>
+    answerOf(town, { ...call, caller: '100', ...asked }).caller_id
+
   it('shows the external caller id of device, user, then account, and what of it is hidden', () => {
-    const id = (number: string) => ({ caller_id: { external: { name: number, number } } })
-    const shown = (town: Town) => answerOf(town, { ...call, caller: '100' }).caller_id
-    expect(shown(with_({ device: id('1'), user: id('2') }, { account: id('3') }))).toEqual({
-      name: '1',
-      number: '1',
+    const own = (fields: Parameters<typeof with_>[0], more: Town = {}) =>
+      shown(with_(fields, { numbers, ...more }))
+    expect(own({ device: id(one), user: id(two) }, { account: id(three) })).toEqual({
+      name: one,
+      number: one,
     })
-    expect(shown(with_({ user: id('2') }, { account: id('3') }))).toEqual({ name: '2', number: '2' })
-    expect(shown(with_({}, { account: id('3') }))).toEqual({ name: '3', number: '3' })
-    expect(shown(with_({}))).toEqual({})
+    expect(own({ user: id(two) }, { account: id(three) })).toEqual({ name: two, number: two })
+    expect(own({}, { account: id(three) })).toEqual({ name: three, number: three })
     const hidden = (outbound_privacy: string) => ({ caller_id_options: { outbound_privacy } })
-    expect(shown(with_({ user: { ...id('2'), ...hidden('full') } }))).toEqual({
-      name: '2',
-      number: '2',
+    expect(own({ user: { ...id(two), ...hidden('full') } })).toEqual({
+      name: two,
+      number: two,
       privacy: 'full',
     })
-    expect(shown(with_({ device: hidden('none'), user: { ...id('2'), ...hidden('full') } }))).toEqual({
-      name: '2',
-      number: '2',
+    expect(own({ device: hidden('none'), user: { ...id(two), ...hidden('full') } })).toEqual({
+      name: two,
+      number: two,
     })
+  })
+
+  it('shows a number that the account has in service or that its operator allows, else one of its own, else none', () => {
+    const foreign = '+49301234567'
+    const fields = { device: id(foreign), user: id(two) }
+    expect(shown(with_(fields, { numbers }))).toEqual({ name: foreign, number: two })
+    expect(shown(with_({ device: id(foreign) }, { numbers }))).toEqual({ name: foreign, number: one })
+    expect(shown(with_({ device: id('4155550102') }, { numbers }))).toMatchObject({ number: '4155550102' })
+    const others = { [two]: { accountId: 'rival' }, [one]: { accountId: 'acme', isInService: false } }
+    expect(shown(with_({ device: id(one), user: id(two) }, { numbers: others }))).toEqual({ privacy: 'full' })
+    for (const allowed of [foreign, '+4930*', '*'])
+      expect(shown(with_(fields, { numbers, operator: { caller_ids: [allowed] } }))).toMatchObject({
+        number: foreign,
+      })
+    for (const allowed of ['+4930123456', '+4931*'])
+      expect(shown(with_(fields, { numbers, operator: { caller_ids: [allowed] } }))).toMatchObject({
+        number: two,
+      })
+  })
+
+  it('hides a caller who does not want to be shown, inside and outside', () => {
+    expect(shown(with_({ user: id(two) }, { numbers }), { isWithheld: true })).toEqual({
+      name: two,
+      number: two,
+      privacy: 'full',
+    })
+    expect(answerOf(home, { deviceId: 'desk', caller: '101', isWithheld: true }).caller_id).toEqual({
+      name: 'Ann Acme',
+      number: '101',
+      privacy: 'full',
+    })
+    const asked = {
+      from: 'carrier',
+      number: us,
+      caller: '+33100000000',
+      callerName: 'Zoë',
+      isWithheld: true,
+    } as const
+    const inbound: Town = { ...home, callflows: { f: flow(rings('user', 'ann'), { numbers: [us] }) } }
+    expect(answerOf(inbound, asked).caller_id).toEqual({
+      name: 'Zoë',
+      number: '+33100000000',
+      privacy: 'full',
+    })
+  })
+
+  it('shows the realm of the account as the domain, or what the call flow wants', () => {
+    const realmOf = (data: Json) =>
+      answerOf({ ...world, callflows: { f: flow({ ...out, data }, { numbers: ['no_match'] }) } }, call)
+        .targets[0]?.from_realm
+    expect(realmOf({})).toBe('acme.test')
+    expect(realmOf({ from_uri_realm: 'sip.acme.example' })).toBe('sip.acme.example')
+    expect(realmOf({ from_uri_realm: '2001:db8::1' })).toBe('[2001:db8::1]')
+    expect(realmOf({ from_uri_realm: 'not a host' })).toBe('acme.test')
   })
 })
 
@@ -940,6 +1009,15 @@ describe('a call to emergency services', () => {
       answerOf({ ...home, account: { ...options, ...account } }, call).caller_id
     expect(shown({ caller_id })).toEqual({ name: 'E', number: '9' })
     expect(shown({ caller_id: { external: caller_id.external } })).toEqual({ name: 'E', number: '8' })
+    expect(answerOf({ ...home, account: { caller_id } }, { ...call, isWithheld: true }).caller_id).toEqual({
+      name: 'E',
+      number: '9',
+    })
+    const own = { numbers: { [us]: { accountId: 'acme' } } }
+    expect(answerOf({ ...home, ...own, account: { ...options, caller_id } }, call).caller_id).toEqual({
+      name: 'E',
+      number: us,
+    })
   })
 
   it('is refused where no carrier takes it', () => {
@@ -953,7 +1031,7 @@ describe('a call to emergency services', () => {
 })
 
 describe('a number of another account', () => {
-  const theirs = { [us]: { accountId: 'rival' } }
+  const theirs = { [us]: { accountId: 'rival' }, '+14155550111': { accountId: 'acme' } }
   const rival = {
     callflows: { r: flow(rings('device', 'far'), { numbers: [us] }) },
     devices: { far: phone() },

@@ -130,6 +130,10 @@ export const createLimits = ({ store, accounts, services, quantities }: Tools) =
       return effectiveLimits(withDefaults(own?.doc), operator, await countsFor(account, operator))
     },
 
+    /** Numbers and blocks of other systems that the account may show. */
+    callerIds: async (account: AccountRecord): Promise<readonly string[]> =>
+      (await ofOperator(account)).caller_ids ?? [],
+
     /** How far below nothing the balance may go, in units. */
     overdraft: async (account: AccountRecord): Promise<number> => overdraftOf(await ofOperator(account)),
 

@@ -63,6 +63,8 @@ export interface GatewayTarget {
   /** Seconds that it may take to ring. */
   progress_timeout_s: number
   failover_codes: readonly number[]
+  /** The domain of the caller in the call, instead of the realm of the account. */
+  from_realm?: string
   /** Whether it is one of the whole system, so that the account pays the system's rates. */
   global: boolean
 }
@@ -120,6 +122,7 @@ const targetOf = ({ carrier, gateway, number }: Choice, global: boolean): Gatewa
     ...(headers && Object.keys(headers).length > 0 ? { headers } : {}),
     progress_timeout_s: gateway.progress_timeout ?? standardProgressSeconds,
     failover_codes: failoverCodesOf(carrier.doc),
+    ...(carrier.doc.from_uri_realm === undefined ? {} : { from_realm: carrier.doc.from_uri_realm }),
     global,
   }
 }

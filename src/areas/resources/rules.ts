@@ -260,8 +260,12 @@ export const carrierHosts = (resource: Partial<Resource>): string[] => [
   ...(resource.inbound_ips ?? []),
 ]
 
-const hostProblems = (resource: Partial<Resource>): Problems =>
-  joinProblems(...hostsOf(resource).map(({ path, host }) => (isSipHost(host) ? {} : wrongHost(path, host))))
+const hostProblems = (resource: Partial<Resource>): Problems => {
+  const { from_uri_realm: realm } = resource
+  const shown = realm === undefined ? [] : [{ path: 'from_uri_realm', host: realm }]
+  const hosts = [...hostsOf(resource), ...shown]
+  return joinProblems(...hosts.map(({ path, host }) => (isSipHost(host) ? {} : wrongHost(path, host))))
+}
 
 const gatewayProblems = ({ gateways = [] }: Partial<Resource>): Problems =>
   joinProblems(

@@ -95,6 +95,10 @@ const fields = {
     maxItems: 100,
     description: 'SIP answers after which the next gateway is tried; 408, 500, 502, 503 and 504 without it',
   }),
+  from_uri_realm: text(1, 253, {
+    description:
+      "Host name or address that calls show as the caller's domain, instead of the account's realm",
+  }),
   inbound_ips: uniqueList(text(1, 64), {
     maxItems: 200,
     description: 'Addresses and CIDRs that its calls come from, beside those of its gateways',

@@ -57,6 +57,8 @@ export interface GatewayTarget {
   codecs?: readonly string[]
   progress_timeout_s: number
   failover_codes: readonly number[]
+  /** The domain of the caller in the call, instead of the realm of the account. */
+  from_realm?: string
   headers?: Readonly<Record<string, string>>
 }
 
@@ -98,6 +100,8 @@ export interface FactTable {
   /** The address that a phone number of the account is registered with for emergency calls. */
   emergencyAddress: E911
   limits: EffectiveLimits
+  /** Numbers of other systems that the account may show. */
+  allowedCallerIds: readonly string[]
   /** By the classification of the number. */
   funds: Funds
   /** By a SIP place without its user, as JSON text: where a call to it is sent now. Undefined: nowhere. */
@@ -147,4 +151,7 @@ export interface RouteQuestion {
   number: string
   deviceId: string | undefined
   caller: string | undefined
+  callerName?: string | undefined
+  /** The caller wants not to be shown. */
+  isWithheld?: boolean
 }

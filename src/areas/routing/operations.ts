@@ -108,6 +108,7 @@ export const createRouting = (tools: Tools) => {
       return number?.accountId === accountId ? (number.doc.e911 as E911 | undefined) : undefined
     },
     limits: ofAccount((account) => limits.inForce(account)),
+    allowedCallerIds: ofAccount((account) => limits.callerIds(account)),
     funds: ofAccount(async (account, classification) => {
       const allotment = await allotments.leftFor(account, 'outbound', classification)
       return {
@@ -149,22 +150,26 @@ export const createRouting = (tools: Tools) => {
   }
 
   const fromCaller = async (actor: Actor, question: RouteQuestion): Promise<RouteAnswer> => {
-    const { number, deviceId, caller } = question
+    const { number, deviceId, caller, isWithheld } = question
     const account = await callerOf(question)
     if (account && mayAsk(actor, account))
-      return decide(actor, { accountId: account.id, from: 'account', number, deviceId, caller })
+      return decide(actor, { accountId: account.id, from: 'account', number, deviceId, caller, isWithheld })
     if (account?.id === actor.accountId)
       throw failure('forbidden', { cause: 'only accounts above a realm may ask about it' })
     return refused('unknown_realm', number)
   }
 
-  const fromCarrier = async (actor: Actor, { number, caller }: RouteQuestion): Promise<RouteAnswer> => {
+  const fromCarrier = async (
+    actor: Actor,
+    { number, caller, callerName, isWithheld }: RouteQuestion,
+  ): Promise<RouteAnswer> => {
     const { normalize, isReconcilable } = await numbers.planning.rules()
     const written = normalize(number)
     const stored = isReconcilable(written) ? await numbers.findAnywhere(written) : undefined
     const owner = stored?.state === 'in_service' ? await accounts.find(stored.accountId) : undefined
     if (!owner || !mayAsk(actor, owner)) return refused('unknown_number', written)
-    return decide(actor, { accountId: owner.id, from: 'carrier', number: written, caller })
+    const question = { accountId: owner.id, from: 'carrier', number: written } as const
+    return decide(actor, { ...question, caller, callerName, isWithheld })
   }
 
   return {

@@ -17,6 +17,8 @@ export const routingRoutes = (routing: Routing): Route[] => [
       number: 'Required: what was dialled',
       from_device: 'The id of the device that calls',
       caller: 'The number that the caller gives itself',
+      caller_name: 'The name that a carrier states for the caller',
+      privacy: '`full`: the caller does not want to be shown',
     },
     answers: RouteAnswer,
     fails: ['forbidden'],

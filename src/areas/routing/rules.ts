@@ -2,7 +2,16 @@
 import type { EffectiveLimits } from '../limits/schema.ts'
 import { locationOf } from './answers/location.ts'
 import { refused, type Said, told } from './answers/rules.ts'
-import { disabledPart, emergencyId, externalId, internalId, type Party, partyAt } from './callers/rules.ts'
+import {
+  disabledPart,
+  emergencyName,
+  hiddenIf,
+  idOf,
+  internalId,
+  numbersFor,
+  type Party,
+  partyAt,
+} from './callers/rules.ts'
 import {
   type AccountFacts,
   type Asking,
@@ -35,12 +44,13 @@ const emergencyRoute = (
     dialled,
     payer: caller,
     callerId: {},
-    outsideId: {},
+    outsideId: () => ({}),
     isDirect: true,
   }
-  const own = emergencyId(caller)
-  const callback = own.number ?? decision.ask('callbackNumber', caller.account.id)
-  const callerId = { ...own, ...(callback === undefined ? {} : { number: callback }) }
+  const wanted = [...numbersFor(caller, 'emergency'), ...numbersFor(caller, 'external')]
+  // An account without numbers here has them elsewhere: emergency services need one to call back.
+  const callback = decision.shownNumber(caller.account, wanted) ?? wanted[0]
+  const callerId = idOf(emergencyName(caller), callback)
   const address =
     callback === undefined ? undefined : decision.ask('emergencyAddress', caller.account.id, callback)
   const stage = decision.gateways(place, dialled, callerId)
@@ -93,7 +103,7 @@ const fromAccount = (
   if (disabled) return refused(disabled, written, account.id)
   const calls = callsOf(ask('limits', account.id))
   if (calls === 0) return refused('limit_reached', written, account.id)
-  const callerId = internalId(caller, question.caller)
+  const callerId = hiddenIf(question.isWithheld, internalId(caller, question.caller))
   const listing = decision.others(account.id, dialled)
   const place: Place = {
     account,
@@ -101,7 +111,7 @@ const fromAccount = (
     dialled,
     payer: caller,
     callerId,
-    outsideId: externalId(caller),
+    outsideId: () => hiddenIf(question.isWithheld, decision.outsideIdOf(caller)),
     isDirect: true,
   }
   const trunk = listing ? undefined : decision.overTrunk(dialled, place)
@@ -124,7 +134,8 @@ const fromCarrier = (decision: Decision, account: AccountFacts, question: CallQu
   if (account.isDisabled) return refused('account_disabled', written, account.id)
   const calls = callsOf(decision.ask('limits', account.id))
   if (calls === 0) return refused('limit_reached', written, account.id)
-  const callerId = question.caller === undefined ? {} : { number: question.caller }
+  const { caller, callerName, isWithheld } = question
+  const callerId = hiddenIf(isWithheld, idOf(callerName, caller))
   const callflow = decision.others(account.id, dialled)
   const stage = decision.arriving(account, dialled, callerId, [])
   const said = {

@@ -22,6 +22,7 @@ const Target = open({
   server: anyText({ description: 'Which server of the trunk' }),
   headers: keyed(anyText(), { description: 'Added to the call' }),
   number: anyText({ description: 'As the carrier or the server wants it' }),
+  from_realm: anyText({ description: 'The domain of the caller in a call to a gateway' }),
   called: anyText({
     description:
       'Who is called outside: a number in the form of the inventory, or the user of a SIP URI. For the record',

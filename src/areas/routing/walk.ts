@@ -1,6 +1,6 @@
 // What a call comes to on its way through flows: whom each step rings, what follows it, and where it leaves.
 import { memberOf } from '../../lib/member.ts'
-import { isSipHost, isSipUser, type SipPlace, sipAddress, sipPlaceIn } from '../../lib/sip-host.ts'
+import { bracketed, isSipHost, isSipUser, type SipPlace, sipAddress, sipPlaceIn } from '../../lib/sip-host.ts'
 import { noMatch, phoneNumberIn } from '../callflows/rules.ts'
 import type { TrunkTarget } from '../connectivity/rules.ts'
 import { isRegistrable } from '../devices/rules.ts'
@@ -12,8 +12,10 @@ import {
   disabledPart,
   externalId,
   internalId,
+  isAllowed,
   isRestricted,
   isUndisturbed,
+  numbersFor,
   outboundFlags,
   type Party,
   partyAt,
@@ -56,6 +58,10 @@ export interface CallQuestion {
   deviceId?: string | undefined
   /** The number that the caller gives itself. */
   caller?: string | undefined
+  /** The name that a carrier states for the caller. */
+  callerName?: string | undefined
+  /** The caller wants not to be shown. */
+  isWithheld?: boolean | undefined
 }
 
 export interface Rules {
@@ -83,8 +89,8 @@ export interface Place {
   payer: Party
   /** Shown to devices. */
   callerId: CallerId
-  /** Shown to numbers outside. */
-  outsideId: CallerId
+  /** Shown to numbers outside. Only calls that leave ask for it. */
+  outsideId: () => CallerId
   /** Rung by itself, not as one of a group. */
   isDirect: boolean
   /** Other phones of whoever is called ring as well. */
@@ -176,6 +182,30 @@ export const createDecision = (asking: Asking, { numbering, flatRate }: Rules, q
     return { text, phone, classification: name, isEmergency: isEmergency(name) }
   }
 
+  /** Whether a phone number is one of the account, in service. */
+  const isOwn = (account: AccountFacts, phone: string) => {
+    const owner = ask('numberOwner', '', phone)
+    return owner?.accountId === account.id && owner.isInService
+  }
+
+  /** Whether an account may show a number outside: it is one of its own, or its operator allows it. */
+  const mayShow = (account: AccountFacts, number: string) => {
+    const { phone = number } = dial({ account }, number)
+    return isAllowed(phone, ask('allowedCallerIds', account.id) ?? []) || isOwn(account, phone)
+  }
+
+  const callbackNumber = (account: AccountFacts) => (isOpen() ? undefined : ask('callbackNumber', account.id))
+
+  /** The first of some numbers that the account may show, else one of its own. */
+  const shownNumber = (account: AccountFacts, numbers: readonly string[]) =>
+    numbers.find((number) => mayShow(account, number)) ?? callbackNumber(account)
+
+  /** What a party shows outside. An account without a number is hidden: what its phones state never leaves. */
+  const outsideIdOf = (party: Party): CallerId => {
+    const number = shownNumber(party.account, numbersFor(party, 'external'))
+    return number === undefined ? { privacy: 'full' } : externalId(party, number)
+  }
+
   /** A number as carriers and the inventory write it. */
   const arrived = (number: string): Dialled => ({
     text: number,
@@ -218,16 +248,17 @@ export const createDecision = (asking: Asking, { numbering, flatRate }: Rules, q
       emergency: isEmergency,
       flags: outboundFlags(place.payer),
       callerNumber: callerId.number,
-      ...place.carriers,
     }
     if (isOpen()) return nothing
-    const found = ask('gateways', place.account.id, JSON.stringify(wanted)) ?? []
+    const { fromRealm, ...wish } = place.carriers ?? {}
+    const found = ask('gateways', place.account.id, JSON.stringify({ ...wanted, ...wish })) ?? []
     if (found.length === 0) return leftOut('number', number, 'no_carrier')
     let delay = 0
     const targets = found.map((gateway) => {
       const target = {
         type: 'gateway' as const,
         ...gateway,
+        from_realm: bracketed(fromRealm ?? gateway.from_realm ?? place.account.doc.realm),
         account_id: place.account.id,
         caller_id: callerId,
         delay_s: delay,
@@ -302,9 +333,7 @@ export const createDecision = (asking: Asking, { numbering, flatRate }: Rules, q
     if (user === undefined) return false
     const { phone, isEmergency } = dial({ account }, user)
     if (isEmergency || phone === undefined) return isEmergency
-    const owner = ask('numberOwner', '', phone)
-    const isOwn = owner?.accountId === account.id && owner.isInService
-    return !isOwn && !isOpen()
+    return !isOwn(account, phone) && !isOpen()
   }
 
   /** Where a call to a place is sent now. A text: why it is not sent. Undefined: not known yet. */
@@ -341,7 +370,7 @@ export const createDecision = (asking: Asking, { numbering, flatRate }: Rules, q
   ): Stage => {
     const { number, uri, user } = failover
     const payer = { account: place.account }
-    if (number !== undefined) return outside({ ...place, payer }, dial(payer, number), place.outsideId)
+    if (number !== undefined) return outside({ ...place, payer }, dial(payer, number), place.outsideId())
     const wanted = uri === undefined ? undefined : sipPlaceIn(uri)
     if (!wanted) return nothing
     const called = user ?? dialled.phone ?? dialled.text
@@ -354,7 +383,7 @@ export const createDecision = (asking: Asking, { numbering, flatRate }: Rules, q
       trunk_id,
       server,
       account_id: place.account.id,
-      caller_id: place.outsideId,
+      caller_id: place.outsideId(),
       number: called,
       uri: sipAddress(wanted),
       delay_s: 0,
@@ -405,7 +434,7 @@ export const createDecision = (asking: Asking, { numbering, flatRate }: Rules, q
       dialled: undefined,
       payer: { account },
       callerId,
-      outsideId: callerId,
+      outsideId: () => callerId,
       isDirect: true,
     }
     if (callflow) return enter(callflow, place)
@@ -415,10 +444,10 @@ export const createDecision = (asking: Asking, { numbering, flatRate }: Rules, q
   const forwardedTo = (forward: Forwarding, party: Party, place: Place, timing: Timing): Stage => {
     const dialled = dial(party, forward.number)
     const callflow = dialled.isEmergency ? undefined : listing(place.account.id, dialled)
-    const outsideId = forward.keepsCallerId ? place.outsideId : externalId(party)
+    const outsideId = forward.keepsCallerId ? place.outsideId : () => outsideIdOf(party)
     const callerId = forward.keepsCallerId ? place.callerId : internalId(party, undefined)
     const further = { ...place, payer: party, dialled: undefined, callerId, outsideId, isDirect: true }
-    const stage = callflow ? enter(callflow, further) : outside(further, dialled, outsideId)
+    const stage = callflow ? enter(callflow, further) : outside(further, dialled, outsideId())
     const targets = stage.targets.map((target) => ({ ...target, isForwarded: true }))
     return delayed({ ...stage, targets }, timing.delay)
   }
@@ -529,7 +558,7 @@ export const createDecision = (asking: Asking, { numbering, flatRate }: Rules, q
     const place = { ...from, carriers: carriersIn(module, data) }
     const { to_did: fixed } = data
     const dialled = typeof fixed === 'string' && fixed !== '' ? dial(place.payer, fixed) : place.dialled
-    return dialled ? outside(place, dialled, place.outsideId) : ended({ reason: 'unknown_number' })
+    return dialled ? outside(place, dialled, place.outsideId()) : ended({ reason: 'unknown_number' })
   }
 
   const jump = (id: unknown, place: Place): Stage => {
@@ -577,6 +606,8 @@ export const createDecision = (asking: Asking, { numbering, flatRate }: Rules, q
   return {
     ask,
     isOpen,
+    shownNumber,
+    outsideIdOf,
     charges,
     dial,
     arrived,

@@ -46,7 +46,7 @@ const firstText = (party: Party, ...path: string[]) => {
   return undefined
 }
 
-const idOf = (name: string | undefined, number: string | undefined): CallerId => ({
+export const idOf = (name: string | undefined, number: string | undefined): CallerId => ({
   ...(name === undefined ? {} : { name }),
   ...(number === undefined ? {} : { number }),
 })
@@ -63,25 +63,30 @@ export const internalId = (party: Party, said: string | undefined): CallerId =>
 
 const privacies: ReadonlySet<string> = new Set(['full', 'name', 'number'])
 
-/** Shown to everybody else, and whether that is to be hidden on the way. */
-export const externalId = (party: Party): CallerId => {
+/** Shown to everybody else with the number, and whether that is to be hidden on the way. */
+export const externalId = (party: Party, number: string): CallerId => {
   const privacy = firstText(party, 'caller_id_options', 'outbound_privacy')
   return {
-    ...idOf(
-      firstText(party, 'caller_id', 'external', 'name'),
-      firstText(party, 'caller_id', 'external', 'number'),
-    ),
+    ...idOf(firstText(party, 'caller_id', 'external', 'name'), number),
     ...(privacy !== undefined && privacies.has(privacy) ? { privacy } : {}),
   }
 }
 
-/** Shown to emergency services, from whom nothing is hidden. */
-export const emergencyId = (party: Party): CallerId =>
-  idOf(
-    firstText(party, 'caller_id', 'emergency', 'name') ?? firstText(party, 'caller_id', 'external', 'name'),
-    firstText(party, 'caller_id', 'emergency', 'number') ??
-      firstText(party, 'caller_id', 'external', 'number'),
-  )
+/** The name that is shown to emergency services, from whom nothing is hidden. */
+export const emergencyName = (party: Party) =>
+  firstText(party, 'caller_id', 'emergency', 'name') ?? firstText(party, 'caller_id', 'external', 'name')
+
+/** The numbers that device, user and account want to show, the most special first. */
+export const numbersFor = (party: Party, kind: 'external' | 'emergency') =>
+  layersOf(party).flatMap((doc) => textAt(doc, 'caller_id', kind, 'number') ?? [])
+
+/** Whether a number is in a list of numbers and blocks (`+4930123*`). */
+export const isAllowed = (number: string, allowed: readonly string[]) =>
+  allowed.some((one) => (one.endsWith('*') ? number.startsWith(one.slice(0, -1)) : number === one))
+
+/** A caller who does not want to be shown. */
+export const hiddenIf = (isWithheld: boolean | undefined, callerId: CallerId): CallerId =>
+  isWithheld ? { ...callerId, privacy: 'full' } : callerId
 
 /** Whether somebody may not call numbers of a kind. */
 export const isRestricted = (party: Party, classification: string | undefined) =>

@@ -1,6 +1,7 @@
 // What the steps of a flow say.
 import { isObject, type Json } from '../../../lib/json.ts'
 import { memberOf } from '../../../lib/member.ts'
+import { isSipHost } from '../../../lib/sip-host.ts'
 import type { Ending } from '../stages.ts'
 
 const secondsRung = 20
@@ -68,15 +69,18 @@ export interface CarrierWish {
   huntAccountId?: string
   /** Those of the whole system alone. */
   isGlobalOnly?: true
+  /** The domain of the caller in the call. */
+  fromRealm?: string
 }
 
 /** What `resources` and `offnet` say of carriers: `offnet` never takes those of accounts. */
 export const carriersIn = (
   module: string,
-  { use_local_resources: usesLocal, hunt_account_id: hunted }: Json,
+  { use_local_resources: usesLocal, hunt_account_id: hunted, from_uri_realm: realm }: Json,
 ): CarrierWish => {
-  if (module === 'offnet' || usesLocal === false) return { isGlobalOnly: true }
-  return typeof hunted === 'string' && hunted !== '' ? { huntAccountId: hunted } : {}
+  const shown = typeof realm === 'string' && isSipHost(realm) ? { fromRealm: realm } : {}
+  if (module === 'offnet' || usesLocal === false) return { ...shown, isGlobalOnly: true }
+  return typeof hunted === 'string' && hunted !== '' ? { ...shown, huntAccountId: hunted } : shown
 }
 
 const defaultCode = 486

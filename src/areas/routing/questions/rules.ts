@@ -5,6 +5,7 @@ import type { RouteQuestion } from '../facts.ts'
 const given = (query: URLSearchParams, name: string) => query.get(name) || undefined
 
 const longestNumber = 64
+const longestName = 64
 
 /** What an edge asks, or a 400. */
 export const questionIn = (query: URLSearchParams): RouteQuestion => {
@@ -21,5 +22,7 @@ export const questionIn = (query: URLSearchParams): RouteQuestion => {
     number,
     deviceId: given(query, 'from_device'),
     caller: given(query, 'caller'),
+    callerName: given(query, 'caller_name')?.slice(0, longestName),
+    isWithheld: query.get('privacy') === 'full',
   }
 }
