@@ -1,6 +1,7 @@
 // Calls through Debian's Kamailio with the configuration that is shipped: phones, packets and records are real, and a stand-in
 // says whom a call rings.
 import { createHash, randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
 import { afterEach, describe, expect, it } from 'vitest'
 import { headerOf, headersOf, outcomeOf, type SipMessage, tagIn, uriIn } from '../support/edge-messages.ts'
 import { openPhone, type Phone } from '../support/edge-phone.ts'
@@ -52,10 +53,11 @@ describe.skipIf(lacksKamailio)(`a call through an edge${lacksKamailio}`, () => {
       caller_id_number: '+14155550100',
       callee_id_number: number,
       digits_dialed: number,
-      from_uri: `sip:${ada.username}@${realm}`,
-      to_uri: `sip:${number}@${realm}`,
-      user_agent: 'Tester 1.0',
+      to_uri: `${number}@${realm}`,
+      from_tag: tagIn(headerOf(final, 'from')),
+      to_tag: 'bobs',
       app_name: 'kamailio',
+      switch_hostname: hostname(),
     }
     expect(a).toEqual({
       ...common,
@@ -63,6 +65,11 @@ describe.skipIf(lacksKamailio)(`a call through an edge${lacksKamailio}`, () => {
       other_leg_call_id: `${callId}.b`,
       call_direction: 'inbound',
       disposition: 'recv_bye',
+      from: `${ada.username}@${realm}`,
+      from_uri: `${ada.username}@${realm}`,
+      to: `${number}@${realm}`,
+      request: `${number}@${realm}`,
+      user_agent: 'Tester 1.0',
       custom_channel_vars: {
         account_id: accountId,
         owner_id: owner,
@@ -77,6 +84,10 @@ describe.skipIf(lacksKamailio)(`a call through an edge${lacksKamailio}`, () => {
       other_leg_call_id: callId,
       call_direction: 'outbound',
       disposition: 'send_bye',
+      from: `+14155550100@${realm}`,
+      from_uri: `+14155550100@${realm}`,
+      to: `${bob.username}@${realm}`,
+      request: `${bob.username}@${realm}`,
       custom_channel_vars: {
         account_id: accountId,
         authorizing_id: deviceOf(bob.username),
@@ -265,6 +276,7 @@ describe.skipIf(lacksKamailio)(`a call through an edge${lacksKamailio}`, () => {
       account_id: accountId,
       authorizing_type: 'resource',
       resource_id: 'e'.repeat(32),
+      resource_type: 'offnet-termination',
     })
   })
 

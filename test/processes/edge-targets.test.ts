@@ -184,6 +184,7 @@ describe.skipIf(lacksKamailio)(`a target at an edge${lacksKamailio}`, () => {
       account_id: limited.account_id,
       authorizing_type: 'resource',
       resource_id: 'd'.repeat(32),
+      resource_type: 'offnet-termination',
       global_resource: true,
     })
   })
