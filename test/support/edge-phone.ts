@@ -20,6 +20,8 @@ export interface PhoneFacts {
   username: string
   password?: string
   userAgent?: string
+  /** The display name in From. */
+  displayName?: string
   /** The address it sends from: loopback has many. */
   address?: string
 }
@@ -63,6 +65,7 @@ export type Phone = Awaited<ReturnType<typeof openPhone>>
 
 export const openPhone = async (facts: PhoneFacts) => {
   const { edgePort, realm, username, password = '', userAgent = 'Tester 1.0', address = '127.0.0.1' } = facts
+  const display = facts.displayName === undefined ? '' : `"${facts.displayName}" `
   const socket = createSocket('udp4')
   socket.bind(0, address)
   await once(socket, 'listening')
@@ -122,7 +125,7 @@ export const openPhone = async (facts: PhoneFacts) => {
     const own: Headers = [
       ['Via', `SIP/2.0/UDP ${address}:${port};branch=${branch};rport`],
       ['Max-Forwards', '70'],
-      ['From', `<sip:${username}@${realm}>;tag=${fromTag}`],
+      ['From', `${display}<sip:${username}@${realm}>;tag=${fromTag}`],
       ['To', to],
       ['Call-ID', callId],
       ['CSeq', `${sequence} ${method}`],
@@ -257,7 +260,7 @@ export const openPhone = async (facts: PhoneFacts) => {
     },
 
     /** A request within a call that this phone has answered. */
-    withinAnswered: async (invite: SipMessage, method: string, toTag: string) => {
+    withinAnswered: async (invite: SipMessage, method: string, toTag: string, headers: Headers = []) => {
       const callId = headerOf(invite, 'call-id') ?? ''
       const [from = '', to = ''] = [headerOf(invite, 'from'), headerOf(invite, 'to')]
       const sequence = nextSequence(callId)
@@ -270,6 +273,7 @@ export const openPhone = async (facts: PhoneFacts) => {
         ['Call-ID', callId],
         ['CSeq', `${sequence} ${method}`],
         ['Contact', contact],
+        ...headers,
       ]
       send(writeMessage(`${method} ${uriIn(headerOf(invite, 'contact'))} SIP/2.0`, own))
       return finalOf(callId, `${sequence} ${method}`)

@@ -42,6 +42,9 @@ const CustomChannelVars = open(
     bridge_id: anyText(),
     resource_id: anyText({ description: 'The carrier route' }),
     resource_type: choice(resourceTypes, { description: 'How the call reached, or left, the platform' }),
+    attestation: anyText({
+      description: 'A, B or C: what the carrier attests of the caller (STIR/SHAKEN), unverified',
+    }),
     refusal_reason: anyText({ description: 'Why the call was refused, as `/v2/edge/route` gives it' }),
     account_billing: anyText({ description: 'per_minute: the call has a cost' }),
     e164_destination: anyText({
