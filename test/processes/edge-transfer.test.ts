@@ -1,4 +1,4 @@
-// Attended transfer between phones at Debian's Kamailio with the configuration that is shipped: every packet is real.
+// Transfers between phones at Debian's Kamailio with the configuration that is shipped: every packet is real.
 import { afterEach, describe, expect, it } from 'vitest'
 import { freshToken, headerOf, outcomeOf, type SipMessage } from '../support/edge-messages.ts'
 import { openPhone, type Phone } from '../support/edge-phone.ts'
@@ -9,7 +9,7 @@ import { realm, useSipTown } from '../support/sip-town.ts'
 
 const invitesAt = (phone: Phone) => phone.received.filter(({ method }) => method === 'INVITE')
 
-describe.skipIf(lacksKamailio)(`an attended transfer at an edge${lacksKamailio}`, () => {
+describe.skipIf(lacksKamailio)(`a transfer at an edge${lacksKamailio}`, () => {
   const town = useSipTown()
 
   afterEach(() => expect(town.edge.complaints()).toEqual([]))
@@ -88,7 +88,59 @@ describe.skipIf(lacksKamailio)(`an attended transfer at an edge${lacksKamailio}`
         authorizing_type: 'device',
       })),
     )
+    const { interaction_id } = a
+    for (const { callId: of } of [first, second])
+      expect((await town.server.records(of)).map((one) => one.interaction_id)).toEqual([
+        interaction_id,
+        interaction_id,
+      ])
+    expect(b.interaction_id).toBe(interaction_id)
   })
+
+  it.each(['caller', 'called'] as const)(
+    'that is blind is one interaction, if the %s phone transfers',
+    async (who) => {
+      const [ada, bob, carol] = [
+        await town.newPhone('ada'),
+        await town.newPhone('bob'),
+        await town.newPhone('carol'),
+      ]
+      const first = await call(ada, bob)
+      const number = town.newNumber()
+      town.server.rings(number, [carol.username], realm)
+      const target: [string, string] = ['Refer-To', `<sip:${number}@${realm}>`]
+      const [by, to] = who === 'caller' ? [ada, bob] : [bob, ada]
+      const referring =
+        who === 'caller'
+          ? ada.phone.within(first.final, 'REFER', [target])
+          : bob.phone.withinAnswered(first.invite, 'REFER', first.calledTag, [target])
+      const accepted = { status: 202, phrase: 'Accepted' }
+      to.phone.answer(
+        await to.phone.comesIn('REFER'),
+        accepted,
+        who === 'caller' ? first.calledTag : undefined,
+      )
+      expect((await referring).status).toBe(202)
+      const callId = `${freshToken()}@phone`
+      const calling = to.phone.call(number, { callId })
+      carol.phone.answer(await carol.phone.comesIn('INVITE'), {}, 'carols')
+      const final = await calling
+      expect(outcomeOf(final)).toBe('200 OK')
+      expect((await ada.phone.within(first.final, 'BYE')).status).toBe(200)
+      expect((await to.phone.within(final, 'BYE')).status).toBe(200)
+      // A call that nobody was referred to is its own interaction.
+      const other = `${freshToken()}@phone`
+      const again = by.phone.call(number, { callId: other })
+      carol.phone.answer(await carol.phone.comesIn('INVITE', 2), {}, 'carols2')
+      expect((await by.phone.within(await again, 'BYE')).status).toBe(200)
+      const [one, two, three] = await Promise.all(
+        [first.callId, callId, other].map((id) => town.server.records(id)),
+      )
+      const ids = (records: { interaction_id: string }[] = []) => records.map((each) => each.interaction_id)
+      expect(new Set([...ids(one), ...ids(two)]).size).toBe(1)
+      expect(ids(three)).not.toContain(ids(one)[0])
+    },
+  )
 
   it('reaches whoever has begun the call that is taken over, too, also after the edge has crashed', async () => {
     const [ada, bob, carol] = [
