@@ -293,4 +293,40 @@ describe.skipIf(lacksKamailio)(`the identity of a caller at a server with an edg
       })
     },
   )
+
+  it('that comes with a module of a call flow that needs media is told so, in the record and in the log', async () => {
+    const number = '+14155550111'
+    const { account, phone } = await office([number])
+    const flow = { module: 'menu', data: { id: 'a'.repeat(32) }, children: {} }
+    await put(`${account.path}/callflows`, { numbers: [number, '700'], flow })
+    const callId = `${randomUUID()}@phone`
+    const final = await phone.call('700', { callId })
+    expect([outcomeOf(final), headerOf(final, 'reason'), headerOf(final, 'warning')]).toEqual([
+      '501 Not Implemented',
+      'Q.850;cause=79;text="menu needs a media server"',
+      '399 crosspoint "The call flow needs a media server for its module menu"',
+    ])
+    const { admin } = place.session
+    const [row, ...more] = await eventually(
+      async () => (await admin.get(`${account.path}/cdrs?filter_call_id=${callId}`)).data as Json[],
+      ({ length }) => length > 0,
+    )
+    expect(more).toEqual([])
+    const { data } = await admin.get(`${account.path}/cdrs/${row?.id}`)
+    expect(data).toMatchObject({
+      hangup_code: 'sip:501',
+      disposition: 'send_refuse',
+      custom_channel_vars: { refusal_reason: 'needs_media_server', refusal_module: 'menu' },
+    })
+    expect(edge.log()).toMatch(
+      new RegExp(
+        `call ${callId} of account ${account.id} to 700: the module menu of the call flow needs a media server`,
+      ),
+    )
+    const [event] = await eventually(
+      async () => (await admin.get(`${account.path}/events?type=sip.refused`)).data as Json[],
+      ({ length }) => length > 0,
+    )
+    expect(event?.after).toMatchObject({ reason: 'needs_media_server', module: 'menu', sip_code: 501 })
+  })
 })

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { afterEach, describe, expect, it } from 'vitest'
-import { outcomeOf, type SipMessage, tagIn } from '../support/edge-messages.ts'
+import { headerOf, outcomeOf, type SipMessage, tagIn } from '../support/edge-messages.ts'
 import { openPhone, type Phone } from '../support/edge-phone.ts'
 import { eventually } from '../support/eventually.ts'
 import { lacksKamailio } from '../support/sip-edge.ts'
@@ -58,10 +58,14 @@ describe.skipIf(lacksKamailio)(`the records of a call at an edge${lacksKamailio}
     )
 
   /** A call that a phone begins and that ends without an answer. */
-  const attempt = async (targets: readonly unknown[], end: (ada: Phone) => Promise<unknown>) => {
+  const attempt = async (
+    targets: readonly unknown[],
+    end: (ada: Phone) => Promise<unknown>,
+    route: Record<string, unknown> = {},
+  ) => {
     const ada = await town.newPhone('ada')
     const [number, callId] = [town.newNumber(), `${randomUUID()}@phone`]
-    town.server.rings(number, [], realm, { targets, caller_id: { number: '200' } })
+    town.server.rings(number, [], realm, { targets, caller_id: { number: '200' }, ...route })
     const calling = ada.phone.call(number, { callId, fromTag: 'adas' })
     await end(ada.phone)
     const final = await calling
@@ -266,6 +270,35 @@ describe.skipIf(lacksKamailio)(`the records of a call at an edge${lacksKamailio}
         { ...busy, disposition: 'recv_refuse', user_agent: 'Snom' },
       ]),
     )
+  })
+
+  it('that come to a module that needs media after a phone has refused say so for the leg of the caller', async () => {
+    const bob = await town.newPhone('bob')
+    const otherwise = {
+      reason: 'needs_media_server',
+      module: 'voicemail',
+      sip_code: 501,
+      sip_reason: 'Not Implemented',
+    }
+    const ends = async () => {
+      const busy = { status: 486, phrase: 'Busy Here' }
+      bob.phone.answer(await bob.phone.comesIn('INVITE'), busy, 'bobs')
+    }
+    const made = await attempt([device(bob.username)], ends, { otherwise })
+    expect([outcomeOf(made.final), headerOf(made.final, 'reason'), headerOf(made.final, 'warning')]).toEqual([
+      '501 Not Implemented',
+      'Q.850;cause=79;text="voicemail needs a media server"',
+      '399 crosspoint "The call flow needs a media server for its module voicemail"',
+    ])
+    const [a, b] = unanswered(made, bob.username, [
+      { hangup_cause: 'SERVICE_UNAVAILABLE', hangup_code: 'sip:501', disposition: 'send_refuse' },
+      { hangup_cause: 'USER_BUSY', hangup_code: 'sip:486', disposition: 'recv_refuse', to_tag: 'bobs' },
+    ])
+    const why = { refusal_reason: 'needs_media_server', refusal_module: 'voicemail' }
+    expect(made.records).toEqual([
+      { ...a, custom_channel_vars: { ...(a?.custom_channel_vars as object), ...why } },
+      b,
+    ])
   })
 
   it('that nobody answers say for each leg with which code it ended', async () => {

@@ -46,6 +46,7 @@ const CustomChannelVars = open(
       description: 'A, B or C: what the carrier attests of the caller (STIR/SHAKEN), unverified',
     }),
     refusal_reason: anyText({ description: 'Why the call was refused, as `/v2/edge/route` gives it' }),
+    refusal_module: anyText({ description: 'The module of the call flow that needs a media server' }),
     account_billing: anyText({ description: 'per_minute: the call has a cost' }),
     e164_destination: anyText({
       description: 'The number behind a carrier: what the call costs is looked up for it',

@@ -28,6 +28,7 @@ export const EdgeRefusal = open(
         description: 'As `/v2/edge` and `/v2/edge/route` give it, or one of the edge: `wrong_password`',
       }),
     ),
+    module: text(1, 64, { description: 'The module of a call flow that needs a media server' }),
     sip_code: must(integer({ minimum: 300, maximum: 699, description: 'What it was answered with' })),
     at: must(gregorian('When')),
   },
