@@ -14,7 +14,9 @@ import { type TestAccount, useWorld } from '../support/world.ts'
 
 const devices = countOf(50, 200)
 
-const generations = (edge: EdgeServer) => edge.told('htable.seti').map(([, realm]) => String(realm))
+const names = (edge: EdgeServer) => edge.told('htable.seti').map(([, name]) => String(name))
+
+const generations = (edge: EdgeServer) => names(edge).filter((name) => !name.startsWith('record/'))
 
 const told = (edge: EdgeServer, realm: string) =>
   eventually(
@@ -101,6 +103,12 @@ describeAnyEngine('edges', (engine) => {
       ({ device }) => operator.patch(device.path, { name: 'Renamed' }),
       ({ user }) => operator.patch(user.path, { first_name: 'Renamed' }),
       ({ account }) => operator.patch(account.path, { name: 'Renamed' }),
+      ({ account: { realm } }) =>
+        operator.post('/v2/edge/reports', {
+          refusals: [
+            { realm, username: 'desk', reason: 'wrong_password', sip_code: 403, at: 63_900_000_000 },
+          ],
+        }),
     ]
     const loud: ((made: Made) => Promise<unknown>)[] = [
       ({ device }) => operator.patch(device.path, { enabled: false }),
@@ -110,6 +118,8 @@ describeAnyEngine('edges', (engine) => {
       ({ account }) => operator.patch(account.path, { enabled: false }),
       ({ account }) => operator.patch(account.path, { realm: 'moved.test' }),
       ({ device }) => operator.delete(device.path),
+      ({ account }) =>
+        operator.post(`${account.path}/rate_limits`, { device: { per_minute: { invites: 99 } } }),
     ]
     const made = await Promise.all([...silent, ...loud].map(place))
     const realms = made.slice(silent.length).map(({ account }) => account.realm)
@@ -117,6 +127,10 @@ describeAnyEngine('edges', (engine) => {
       Promise.all([...silent, ...loud].map((change, at) => change(made[at] as Made))),
     )
     expect(told).toEqual(new Set([...realms, 'moved.test']))
+    // All but the packet limits also while the server is away.
+    const kinds = ['device', 'device', 'user', 'account', 'account', 'account', 'device'] as const
+    const revoked = kinds.map((kind, at) => `record/${made[silent.length + at]?.[kind].id}`)
+    expect(new Set(names(one).filter((name) => name.startsWith('record/')))).toEqual(new Set(revoked))
 
     const { account } = await place()
     const patch = (path: string, data: Json) => saidOf(one, () => operator.patch(path, data))

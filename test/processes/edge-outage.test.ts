@@ -1,6 +1,6 @@
 // Debian's Kamailio with the configuration that is shipped, while the server is away: what it was told holds for a while.
 import { describe, expect, it } from 'vitest'
-import { outcomeOf } from '../support/edge-messages.ts'
+import { headerOf, outcomeOf } from '../support/edge-messages.ts'
 import { openPhone, type Phone } from '../support/edge-phone.ts'
 import { eventually } from '../support/eventually.ts'
 import { lacksKamailio } from '../support/sip-edge.ts'
@@ -115,6 +115,11 @@ describe.skipIf(lacksKamailio)(`what an edge was told${lacksKamailio}`, () => {
     expect(await outcome('400')).toBe(away)
     expect(invitesAt(carrier.phone)).toHaveLength(3)
     expect(await outcome('112', carrier.phone)).toBe(busy)
+    // As after a restart of the server, and after a change in the realm.
+    await town.edge.outdate('*', 1000)
+    await town.edge.outdate(realm, 1000)
+    expect(await outcome('100', bob.phone)).toBe(busy)
+    expect(await outcome('112', carrier.phone)).toBe(busy)
 
     town.server.comeBack()
     town.server.mayBeKept(60)
@@ -151,10 +156,22 @@ describe.skipIf(lacksKamailio)(`what an edge was told a while ago${lacksKamailio
         (found) => found === outcome,
       )
     expect([await outcome('100'), await outcome('112')]).toEqual(['486 Busy Here', '486 Busy Here'])
+    // Meanwhile the registration of another phone becomes older than the time that it passes without the server.
+    const quiet = await town.newPhone('quiet')
+    const asked = () => town.server.to('/v2/edge').filter(({ form }) => form.get('username') === ada.username)
+    const before = asked().length
+    await eventually(
+      async () => (await ada.phone.register()) && asked().length - before,
+      (times) => times > 3,
+    )
     town.server.goAway()
+    expect(outcomeOf(await quiet.phone.register())).toBe('200 OK')
     await registers('503 Service Unavailable')
-    for (const number of ['100', '112'])
-      expect(outcomeOf(await ada.phone.call(number))).toBe('503 Service Unavailable')
+    for (const number of ['100', '112']) {
+      const final = await ada.phone.call(number)
+      expect(outcomeOf(final)).toBe('503 Service Unavailable')
+      expect(Number(headerOf(final, 'retry-after'))).toBeGreaterThan(0)
+    }
     town.server.comeBack()
     await registers('200 OK')
     expect(await outcome('100')).toBe('486 Busy Here')

@@ -13,6 +13,7 @@ import {
   makePhone,
   openSipPlace,
   type SipPlace,
+  tellEdge,
 } from '../support/sip-place.ts'
 
 describe.skipIf(lacksKamailio)(`a registration at an edge${lacksKamailio}`, () => {
@@ -243,7 +244,9 @@ describe.skipIf(lacksKamailio)(`a registration at an edge${lacksKamailio}`, () =
   })
 
   describe('while the server is away', () => {
-    it('is taken from devices that have proved who they are, and refused where what was known has become stale', async () => {
+    const isAway = '503 Service Unavailable'
+
+    it('is taken from devices that have authenticated before, also when the edge was told of changes', async () => {
       const { way, lonely } = await cuttableEdge(600)
       const account = await makeAccount(place)
       const { phone } = keep(await makePhone(place, lonely, account, { username: 'bob' }))
@@ -256,9 +259,44 @@ describe.skipIf(lacksKamailio)(`a registration at an edge${lacksKamailio}`, () =
         () => lonely.log().includes('the server gives no answer'),
       )
       expect(keptOn).toBe('200 OK')
-      expect(outcomeOf(await stranger.phone.register())).toBe('503 Service Unavailable')
+      const refused = await stranger.phone.register()
+      expect(outcomeOf(refused)).toBe(isAway)
+      expect(Number(headerOf(refused, 'retry-after'))).toBeGreaterThan(0)
+      // As after a restart of the server, and after a change in the realm.
       await lonely.outdate('*', 1)
-      expect(outcomeOf(await phone.register())).toBe('503 Service Unavailable')
+      await lonely.outdate(account.realm, 2)
+      expect(outcomeOf(await phone.register())).toBe('200 OK')
+    })
+
+    it('is refused for a changed password, a disabled device and a disabled user, and taken from all others', async () => {
+      const { way, lonely } = await cuttableEdge(600)
+      await tellEdge(place, lonely)
+      const account = await makeAccount(place)
+      const { admin } = place.session
+      const user = await admin.put(`${account.path}/users`, { first_name: 'Ada', last_name: 'Lovelace' })
+      expect(user).toSucceed()
+      const made = async (username: string, more = {}) =>
+        keep(await makePhone(place, lonely, account, { username }, more))
+      const [changed, disabled, owned, kept] = await Promise.all([
+        made('changed'),
+        made('disabled'),
+        made('owned', { owner_id: user.data.id }),
+        made('kept'),
+      ])
+      const all = () =>
+        Promise.all(
+          [changed, disabled, owned, kept].map(async ({ phone }) => outcomeOf(await phone.register())),
+        )
+      expect(await all()).toEqual(Array(4).fill('200 OK'))
+      way.cut()
+      expect(await admin.patch(changed.device.path, { sip: { password: 'another-secret' } })).toSucceed()
+      expect(await admin.patch(disabled.device.path, { enabled: false })).toSucceed()
+      expect(await admin.patch(`${account.path}/users/${user.data.id}`, { enabled: false })).toSucceed()
+      await eventually(all, (outcomes) => outcomes.slice(0, 3).every((outcome) => outcome === isAway))
+      expect(await all()).toEqual([isAway, isAway, isAway, '200 OK'])
+      way.mend()
+      await eventually(all, (outcomes) => outcomes.every((outcome) => outcome !== isAway))
+      expect(await all()).toEqual(['403 Forbidden', '403 Forbidden', '403 Forbidden', '200 OK'])
     })
 
     it('is taken from nobody when that has lasted for a while, until the server is back', async () => {

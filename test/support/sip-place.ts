@@ -1,5 +1,6 @@
 // A real server, an edge beside it, and an account with phones.
 
+import type { Json } from '../../src/lib/json.ts'
 import { openPhone, type PhoneFacts } from './edge-phone.ts'
 import { type ServerProcess, startServerProcess } from './server-process.ts'
 import { freeRequests, openSession, type Session } from './session.ts'
@@ -55,11 +56,15 @@ export const makeAccount = async ({ session }: SipPlace) => {
 
 type Account = Awaited<ReturnType<typeof makeAccount>>
 
-export const makeDevice = async ({ session }: SipPlace, account: Account, username: string) => {
+export const makeDevice = async (
+  { session }: SipPlace,
+  account: Account,
+  username: string,
+  more: Json = {},
+) => {
   const password = `word-of-${username}`
-  const { data } = must(
-    await session.admin.put(`${account.path}/devices`, { name: username, sip: { username, password } }),
-  )
+  const device = { name: username, sip: { username, password }, ...more }
+  const { data } = must(await session.admin.put(`${account.path}/devices`, device))
   return { id: data.id as string, username, password, path: `${account.path}/devices/${data.id}` }
 }
 
@@ -69,8 +74,9 @@ export const makePhone = async (
   edge: SipEdge,
   account: Account,
   { username, ...more }: Pick<PhoneFacts, 'username'> & Partial<PhoneFacts>,
+  ofDevice: Json = {},
 ) => {
-  const device = await makeDevice(place, account, username)
+  const device = await makeDevice(place, account, username, ofDevice)
   const phone = await openPhone({
     edgePort: edge.port,
     realm: account.realm,

@@ -152,6 +152,7 @@ export const createEdge = (tools: Tools) => {
     return {
       account_id: account.id,
       ...(device ? { device_id: device.id } : {}),
+      ...(device?.doc.owner_id === undefined ? {} : { owner_id: device.doc.owner_id }),
       ...(trunk ? { trunk_id: trunk.trunkId, server: trunk.server } : {}),
       ...(method ? { method } : {}),
       ...(trunk && withCredentials ? trunkCredentials(trunk, question) : {}),

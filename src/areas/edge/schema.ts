@@ -23,6 +23,7 @@ export const EdgeAnswer = open(
       description: 'Whose realm it is; absent when it is nobody of whom the caller may know',
     }),
     device_id: id({ description: 'Absent when the realm has no such user name' }),
+    owner_id: id({ description: 'The user who owns the device' }),
     trunk_id: id({ description: 'The trunks of which a server has that user name, or that address' }),
     server: anyText({ description: 'The server of the trunks: its name, else its place' }),
     method: choice(['ip'], {

@@ -14,11 +14,14 @@ import {
   alertOf,
   type Change,
   everyRealm,
+  everyRecord,
   generationOf,
   isFollowed,
   isInherited,
   isOfAll,
+  isRevoking,
   realmsIn,
+  recordName,
 } from './rules.ts'
 import { createChangeStore } from './store.ts'
 import { createToldEdge, type ToldEdge } from './told-edge.ts'
@@ -38,6 +41,8 @@ interface Tools {
 // Whether an edge that has nothing to be told is still there, and one that was away is back.
 const probeMs = 5000
 const mostAtOnce = 2000
+// Changes before the first notification that another process may not have sent to the edges.
+const mostMissed = 2000
 
 interface Shift {
   edges: readonly ToldEdge[]
@@ -87,6 +92,17 @@ export const createEdgeFollower = (tools: Tools) => {
     return adapter === 'kamailio' && kamailio.rpc_urls.length > 0 ? kamailio : undefined
   }
 
+  /** The records on which no answer from before may depend, each with its generation. */
+  const revokedIn = async (found: readonly Change[]) => {
+    const revoked = new Map<string, number>()
+    for (const change of found) {
+      if (!isFollowed(change) || !isRevoking(change)) continue
+      const isWide = isInherited(change) && (await hasBelow(change.accountId))
+      revoked.set(isWide ? everyRecord : recordName(change.recordId), generationOf(change.sequence))
+    }
+    return revoked
+  }
+
   const begin = async (way: EdgeSettings): Promise<Shift> => {
     const edges = edgesOf({ outgoing, settings: way, isQuiet: true })
     // The one who met an outage may be gone.
@@ -96,7 +112,8 @@ export const createEdgeFollower = (tools: Tools) => {
     const ownRealms = new Map<string, Set<string>>()
     for (const [accountId, realm] of await changes.ownRealms()) addTo(ownRealms, accountId, realm)
     const told = edges.map((edge) => createToldEdge(edge, heard))
-    for (const one of told) one.stale([], generationOf(position))
+    const revoked = await revokedIn(await changes.behind(position - mostMissed, position, mostMissed))
+    for (const one of told) one.stale([], generationOf(position), revoked)
     return { edges: told, position, ownRealms, probedAt: clock.now() }
   }
 
@@ -136,8 +153,9 @@ export const createEdgeFollower = (tools: Tools) => {
     const isCut = found.length === mostAtOnce
     const position = isCut ? (found.at(-1)?.sequence ?? newest) : newest
     const realms = await staleBy(found, shift.ownRealms)
+    const revoked = await revokedIn(found)
     shift.position = position
-    if (realms.length > 0) for (const one of shift.edges) one.stale(realms, generationOf(position))
+    if (realms.length > 0) for (const one of shift.edges) one.stale(realms, generationOf(position), revoked)
     return isCut
   }
 

@@ -4,6 +4,11 @@ import type { Alert } from '../alerts/schema.ts'
 /** What an edge calls that which holds for every realm. */
 export const everyRealm = '*'
 
+/** What an edge calls a record on which earlier answers may not depend. Realms have no slash. */
+export const recordName = (id: string) => `record/${id}`
+
+export const everyRecord = recordName('*')
+
 /** A change that may have made an answer of an edge stale. */
 export interface Change {
   sequence: number
@@ -52,11 +57,26 @@ const inherited = new Set(['enabled', 'tree', 'rate_limits'])
 export const isInherited = (change: Change) =>
   change.kind === 'account' && headsOf(change).some((head) => inherited.has(head))
 
+/**
+ * Whether a followed change makes earlier answers that name its record void, even while the server is away. Edges use answers that other changes made stale
+ * until they can ask again.
+ */
+export const isRevoking = (change: Change) => {
+  const { kind, action, changes } = change
+  if (action === 'created' || isOfSystem(change)) return false
+  return (
+    changes === undefined ||
+    headsOf(change).some((head) => fields[kind]?.has(head) !== false && head !== 'rate_limits')
+  )
+}
+
 const realmPath: Readonly<Record<string, string>> = { account: 'realm', device: 'sip.realm' }
 
+const isOfSystem = ({ kind }: Change) => kind === 'system_config' || kind === 'resource'
+
 /** Whether it may hold in any realm: settings, carriers, and accounts of which nothing tells any more what their realm was. */
-export const isOfAll = ({ kind, action }: Change) =>
-  kind === 'system_config' || kind === 'resource' || (kind === 'account' && action === 'deleted')
+export const isOfAll = (change: Change) =>
+  isOfSystem(change) || (change.kind === 'account' && change.action === 'deleted')
 
 /** The realms that it names by itself: as it is and as it was. */
 export const realmsIn = ({ kind, realm, changes = [] }: Change): string[] => {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Edge, forEachFew } from '../../switch/kamailio/edges.ts'
-import { everyRealm } from './rules.ts'
+import { everyRealm, everyRecord } from './rules.ts'
 
 /** Where an edge keeps what it was told of each realm. */
 const table = 'generations'
@@ -8,8 +8,10 @@ const table = 'generations'
 // What becomes stale within this time is told together: a bulk import is a few words.
 const paceMs = 400
 const atOnce = 4
-// Of so many realms at once nothing is told but that everything is stale.
+// If more realms change at once, everything is stale.
 const mostRealms = 200
+// If more records change at once, no earlier answer is used without the server.
+const mostRecords = 5000
 
 interface Heard {
   reached(edge: Edge): void
@@ -24,24 +26,39 @@ export type ToldEdge = ReturnType<typeof createToldEdge>
  */
 export const createToldEdge = (edge: Edge, heard: Heard) => {
   const pending = new Map<string, number>()
+  // Kept until the edge has them.
+  const revoked = new Map<string, number>()
   // The first word: something may have been missed.
   let isBehind = true
   let newest = 0
   let running: Promise<void> | undefined
   let isEnded = false
 
-  const tell = (realm: string, generation: number) => edge.ask('htable.seti', [table, realm, generation])
+  const tell = (name: string, generation: number) => edge.ask('htable.seti', [table, name, generation])
+
+  const revoke = async () => {
+    if (revoked.size > mostRecords) {
+      const newestOfAll = Math.max(...revoked.values())
+      revoked.clear()
+      revoked.set(everyRecord, newestOfAll)
+    }
+    await forEachFew([...revoked], atOnce, async ([record, generation]) => {
+      await tell(record, generation)
+      if (revoked.get(record) === generation) revoked.delete(record)
+    })
+  }
 
   const tellAll = async () => {
     const realms = [...pending]
     pending.clear()
     if (isBehind || realms.length > mostRealms) await tell(everyRealm, newest)
     else await forEachFew(realms, atOnce, async ([realm, generation]) => void (await tell(realm, generation)))
+    await revoke()
     isBehind = false
   }
 
   const run = async () => {
-    while (!isEnded && (isBehind || pending.size > 0)) {
+    while (!isEnded && (isBehind || pending.size + revoked.size > 0)) {
       try {
         await tellAll()
         heard.reached(edge)
@@ -64,10 +81,11 @@ export const createToldEdge = (edge: Edge, heard: Heard) => {
     edge,
     isReached: () => !isBehind,
 
-    /** Of realms, as of a place in the order of what was committed. */
-    stale(realms: Iterable<string>, generation: number) {
+    /** Answers of realms are stale as of a generation. Those that depend on a revoked record, by its generation, are void. */
+    stale(realms: Iterable<string>, generation: number, revokedRecords: Iterable<[string, number]> = []) {
       newest = generation
       for (const realm of realms) pending.set(realm, generation)
+      for (const [record, at] of revokedRecords) revoked.set(record, at)
       wake()
     },
 
