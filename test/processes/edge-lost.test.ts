@@ -67,6 +67,26 @@ describe.skipIf(lacksKamailio)(`a phone in a call at an edge${lacksKamailio}`, (
     })
   })
 
+  inFullRun(() => {
+    it('that disappears while the edge is restarted is recorded until it answered last', async () => {
+      const { ada, bob, callId } = await answered()
+      const variables = () =>
+        town.edge.kept(
+          `SELECT v.dialog_key, v.dialog_value FROM dialog_vars v JOIN dialog d USING (hash_entry, hash_id) WHERE d.callid = '${callId}'`,
+        )
+      const secondOf = (name: string) =>
+        Number(variables().find(({ dialog_key }) => dialog_key === name)?.dialog_value)
+      await eventually(() => secondOf('callee_alive'), Number.isFinite)
+      await town.edge.stop('SIGKILL')
+      const talked = secondOf('callee_alive') - secondOf('answered')
+      bob.close()
+      await town.edge.start()
+      await ada.comesIn('BYE')
+      const records = await town.server.records(callId)
+      expect(records.map((record) => record.billing_seconds)).toEqual([talked, talked])
+    })
+  })
+
   it('that asks for too short a session is told the shortest', async () => {
     const { phone } = await town.newPhone('ada')
     const headers = [
