@@ -16,7 +16,8 @@ const fieldText = (value: string): string => {
   // A base64 text may have been percent-encoded as a form field, too.
   const decoded = lossyPercentDecoded(value)
   if (decoded.trimStart().startsWith('{')) return decoded
-  if (decoded !== '' && isBase64(decoded)) return lossyUtf8Text(Buffer.from(decoded, 'base64'))
+  const base64 = decoded.replaceAll('\0', '')
+  if (base64 !== '' && isBase64(base64)) return lossyUtf8Text(Buffer.from(base64, 'base64'))
   throw new UnreadableBody('the field cdr is neither percent-encoded JSON nor base64')
 }
 

@@ -1,15 +1,16 @@
-// JSON as switches write it: with bare `nan` and `inf`, and with texts of callers that are not escaped.
+// JSON as switches write it: with bare `nan` and `inf`, or `1.#INF` of Windows, with texts of callers that are not escaped, and
+// with the NUL that ends a text in C.
 
 // Far out of range, so that it is no number: null would hide that a value was sent.
 const outOfRange = '1e999'
-const noNumber = /-?(?:nan(?:\([a-z0-9]*\))?|inf(?:inity)?)(?=[\s,\]}]|$)/iy
+const noNumber = /-?(?:nan(?:\([a-z0-9]*\))?|inf(?:inity)?|\d+\.#[a-z0-9]+)(?=[\0\s,\]}]|$)/iy
 const validEscape = /^\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/
 // What follows the end of a string in JSON without spaces, which is what a switch writes.
-const afterString = /^(?:,["{[\dtfnNiI-]|:["{[\dtfnNiI-]|[}\]](?:[,}\]]|$))/
+const afterString = /^(?:,["{[\dtfnNiI-]|:["{[\dtfnNiI-]|[}\]](?:[,}\]\0]|$))/
 
 // What is taken over as it is, in strings and between them.
 const plainInside = /[ !#-[\]-\uffff]+/y
-const plainBetween = /[^"in-]+/iy
+const plainBetween = /[^\0"\din-]+|\d+/iy
 
 const foundAt = (pattern: RegExp, text: string, at: number) => {
   pattern.lastIndex = at
@@ -34,7 +35,7 @@ const betweenStrings = (text: string, at: number): Written => {
   const found = foundAt(noNumber, text, at)
   if (found !== undefined) return [outOfRange, found.length]
   const plain = foundAt(plainBetween, text, at) ?? text.charAt(at)
-  return [plain, plain.length]
+  return [plain === '\0' ? ' ' : plain, plain.length]
 }
 
 type EndsString = (text: string, at: number) => boolean
@@ -78,8 +79,9 @@ const firstThatParses = (text: string, repairs: readonly (() => string)[]): Pars
 }
 
 /**
- * Parses JSON. If the text is not valid, bare `nan` and `inf` become Infinity, and control characters and wrong escapes in
- * strings are escaped. Throws the error of JSON.parse if the text is not valid after that.
+ * Parses JSON. If the text is not valid, bare `nan`, `inf` and `1.#IND` become Infinity, control characters and wrong escapes
+ * in strings are escaped, and NUL between strings is a blank. Throws the error of JSON.parse if the text is not valid after
+ * that.
  */
 export const parseLeniently = (text: string): Parsed =>
   firstThatParses(text, [() => repaired(text, everyQuote)])
