@@ -26,14 +26,28 @@ const eachEncodedRun = (text: string, decode: (bytes: Buffer) => string): string
 export const percentDecoded = (text: string, place: TextPlace): string =>
   eachEncodedRun(text, (bytes) => utf8Text(bytes, place))
 
+// Bytes as Latin-1: characters beyond ASCII that are encoded in UTF-8, or a byte that is none.
+const encodedOrStray =
+  /((?:[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]{2}|\xed[\x80-\x9f][\x80-\xbf]|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2}){1,100})|[\x80-\xff]/g
+const firstStray = 0xdc00
+
 /**
- * The text of bytes with a replacement character instead of each byte that is not UTF-8. Only for call records: a call must
- * not be lost because of a caller's name.
+ * The text of bytes with an unpaired surrogate (U+DC80 to U+DCFF) instead of each byte that is not UTF-8, so that different
+ * bytes stay different. Only for call records: a call must not be lost because of a caller's name.
  */
-export const lossyUtf8Text = (bytes: Buffer): string => bytes.toString('utf8')
+export const looseUtf8Text = (bytes: Buffer): string =>
+  isUtf8(bytes)
+    ? bytes.toString('utf8')
+    : bytes
+        .toString('latin1')
+        .replace(encodedOrStray, (found, encoded?: string) =>
+          encoded === undefined
+            ? String.fromCharCode(firstStray + found.charCodeAt(0))
+            : Buffer.from(encoded, 'latin1').toString('utf8'),
+        )
 
 /** The same for a percent-encoded text. */
-export const lossyPercentDecoded = (text: string): string => eachEncodedRun(text, lossyUtf8Text)
+export const loosePercentDecoded = (text: string): string => eachEncodedRun(text, looseUtf8Text)
 
 // ASCII is UTF-8, too.
 const charsets: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii', 'ascii'])

@@ -104,6 +104,12 @@ describeAnyEngine('A difficult call record', (engine) => {
     })
   }
 
+  /** The record of each id, of which the part in front of `x` is never repaired. */
+  const pairOf = (all: readonly Json[], ...ids: readonly string[]) => {
+    const beginningOf = (id: unknown) => String(id).split('x', 1)[0]
+    return ids.map((id) => all.find(({ call_id: callId }) => beginningOf(callId) === beginningOf(id)))
+  }
+
   it('has the same call id when it is sent again with a call id that is too long', async () => {
     const id = idFor('long')
     const record = (digits: string) => ({
@@ -118,6 +124,96 @@ describeAnyEngine('A difficult call record', (engine) => {
     expect(callId).toHaveLength(255)
     const again = await world.operator.put('/v2/cdrs', [record('1'), record('2')])
     expect(again.data).toMatchObject({ accepted: 1, duplicates: 1 })
+  })
+
+  // The record is JSON in Latin-1: each character is a byte.
+  const recordWith = (ids: { id: string; other?: string; bridge?: string }) =>
+    JSON.stringify({
+      call_id: ids.id,
+      other_leg_call_id: ids.other,
+      timestamp: 63_934_785_600,
+      custom_channel_vars: { account_id: world.acme.id, bridge_id: ids.bridge },
+    }).replaceAll('\\\\', '\\')
+
+  const legWith = (uuid: string, variables: Json = {}) =>
+    JSON.stringify({
+      variables: {
+        uuid,
+        direction: 'inbound',
+        start_stamp: '2026-01-04 22:39:30',
+        end_epoch: '1767566400',
+        duration: '30',
+        billsec: '20',
+        'ecallmgr_Account-ID': world.acme.id,
+        ...variables,
+      },
+    }).replaceAll('\\\\', '\\')
+
+  const everyByte = (bytes: Buffer) => bytes.toString('hex').replace(/../g, '%$&')
+
+  // Without a digest most of these would be stored as the same text.
+  const tails = [
+    ...['\xff', '\xfe', '\xc3', '\xed\xa0\x80', '\xed\xa0\x81', '\xef\xbf\xbd'],
+    ...['\\ud800', '\\ud801', '\\udfff', '\\u0000', '\\u0001', '\\u0002', ' ', ''],
+    ...['1', '2'].map((digit) => `${'9'.repeat(300)}${digit}`),
+  ]
+  const escapes = tails.filter((tail) => !/[\x80-\xff]/.test(tail))
+
+  const bodies: Record<string, (bytes: Buffer) => Buffer> = {
+    'as JSON': (bytes) => bytes,
+    'percent-encoded': (bytes) => Buffer.from(`cdr=${everyByte(bytes)}`),
+    'in base64': (bytes) => encoded(bytes, 'base64'),
+  }
+
+  const counts = ({ data }: { data: Json }) => [data.accepted, data.duplicates, data.rejected]
+
+  it('is told by its call id from others that are repaired to the same text when it is sent in lines', async () => {
+    const id = idFor('alike')
+    const body = Buffer.from(tails.map((tail) => recordWith({ id: `${id}x${tail}` })).join('\n'), 'latin1')
+    expect(counts(await putLine(body))).toEqual([tails.length, 0, []])
+    expect(counts(await putLine(body))).toEqual([0, tails.length, []])
+  })
+
+  it('is told by its call id from others that are repaired to the same text when it is sent in a list', async () => {
+    const id = idFor('alike')
+    const body = `{"data":[${escapes.map((tail) => recordWith({ id: `${id}x${tail}` })).join()}]}`
+    const put = () =>
+      world.operator.put('/v2/cdrs', undefined, { body, headers: { 'content-type': 'application/json' } })
+    expect(counts(await put())).toEqual([escapes.length, 0, []])
+    expect(counts(await put())).toEqual([0, escapes.length, []])
+  })
+
+  for (const [way, bodyOf] of Object.entries(bodies)) {
+    it(`is told by its call id from others that are repaired to the same text when it is posted ${way}`, async () => {
+      const id = idFor('alike')
+      for (const status of ['accepted', 'duplicate'])
+        for (const tail of tails) {
+          const body = bodyOf(Buffer.from(legWith(`${id}x${tail}`), 'latin1'))
+          expect([tail, await post(body)]).toEqual([tail, { status: 200, body: { status } }])
+        }
+    })
+  }
+
+  it('names another leg as that leg is stored, however its id is repaired', async () => {
+    for (const tail of tails) {
+      const [id, other] = [`${idFor('one')}x${tail}`, `${idFor('two')}x${tail}`]
+      const lines = [recordWith({ id, other, bridge: id }), recordWith({ id: other, other: id, bridge: id })]
+      expect(counts(await putLine(Buffer.from(lines.join('\n'), 'latin1')))).toEqual([2, 0, []])
+      const [one, two] = pairOf(await storedCdrs(world.server.store), id, other)
+      expect([one?.other_leg_call_id, two?.other_leg_call_id]).toEqual([two?.call_id, one?.call_id])
+      expect(two?.custom_channel_vars).toMatchObject({ bridge_id: one?.call_id })
+    }
+  })
+
+  it('shares an interaction with the leg that originated it, however the id of that is repaired', async () => {
+    for (const tail of tails) {
+      const [id, other] = [`${idFor('root')}x${tail}`, `${idFor('bridged')}x${tail}`]
+      for (const leg of [legWith(other, { originating_leg_uuid: id }), legWith(id)])
+        expect(await post(Buffer.from(leg, 'latin1'))).toEqual({ status: 200, body: { status: 'accepted' } })
+      const [one, two] = pairOf(await storedCdrs(world.server.store), id, other)
+      expect(two?.interaction_id).toBe(one?.interaction_id)
+      expect(two?.other_leg_call_id).toBe(one?.call_id)
+    }
   })
 
   it('is counted by its source when it is repaired', async () => {

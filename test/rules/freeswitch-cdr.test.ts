@@ -2,7 +2,6 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readPostedLeg, UnreadableBody } from '../../src/areas/cdrs/freeswitch/body.ts'
 import { switchLegOf } from '../../src/areas/cdrs/freeswitch/rules.ts'
-import { storable } from '../../src/lib/control-characters.ts'
 import type { Json } from '../../src/lib/json.ts'
 
 // What FreeSWITCH percent-encodes.
@@ -60,7 +59,7 @@ describe('the body of mod_json_cdr', () => {
         (sent, encoding, encodesValues) => {
           const json = JSON.stringify(encodesValues ? withEncodedValues(sent) : sent)
           const body = Buffer.from((encodings[encoding] as (json: string) => string)(json))
-          expect(readPostedLeg(body).leg).toEqual(storable(sent))
+          expect(readPostedLeg(body).leg).toEqual(sent)
         },
       ),
     )
@@ -87,7 +86,7 @@ describe('the body of mod_json_cdr', () => {
             ),
           }
           const body = Buffer.from(`cdr=${leniently(JSON.stringify(encoded))}`)
-          expect(readPostedLeg(body).leg).toEqual(storable(sent))
+          expect(readPostedLeg(body).leg).toEqual(sent)
         },
       ),
     )
@@ -96,7 +95,7 @@ describe('the body of mod_json_cdr', () => {
   it('may hold names in bytes that are no UTF-8', () => {
     const body = `cdr=${escaped(JSON.stringify({ variables: { name: 'X', start_stamp: 'a b' } })).replace('X', 'Ren%E9')}`
     expect(readPostedLeg(Buffer.from(body))).toEqual({
-      leg: { variables: { name: 'Ren\ufffd', start_stamp: 'a b' } },
+      leg: { variables: { name: 'Ren\udce9', start_stamp: 'a b' } },
       isRepaired: true,
     })
   })

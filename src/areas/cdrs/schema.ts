@@ -17,6 +17,9 @@ import {
 } from '../../lib/schema.ts'
 
 // Three years, and a hundred thousand units a minute: room for any call, and every cost stays exact.
+/** Longer call ids are shortened when the record comes in. */
+export const mostCallIdCharacters = 255
+
 const seconds = (description: string) => integer({ minimum: 0, maximum: 100_000_000, description })
 const packets = (description: string) => integer({ minimum: 0, maximum: 999_999_999, description })
 const units = (description: string) =>
@@ -24,6 +27,10 @@ const units = (description: string) =>
 
 const exactUnits = (description: string) =>
   text(1, 20, { pattern: '^\\d{1,10}(?:\\.\\d{1,6})?$', description: `${description} of units` })
+
+// The far end of a call chooses its id: it may contain anything but what no store keeps.
+const callId = (shortest: number, notes: { description?: string } = {}) =>
+  text(shortest, mostCallIdCharacters, { ...multiline, ...notes })
 
 const resourceTypes = [
   'offnet-origination',
@@ -39,7 +46,7 @@ const CustomChannelVars = open(
     authorizing_id: anyText({ description: 'What was authorized to make the call: a device, most often' }),
     application_name: anyText({ description: 'The application that took the call' }),
     authorizing_type: anyText({ description: 'device, trunk, mobile, resource, outbound_fax' }),
-    bridge_id: anyText(),
+    bridge_id: callId(0),
     resource_id: anyText({ description: 'The carrier route' }),
     resource_type: choice(resourceTypes, { description: 'How the call reached, or left, the platform' }),
     attestation: anyText({
@@ -76,7 +83,7 @@ const CustomChannelVars = open(
 /** One leg of a call. What the schema does not name is kept as it is. */
 export const Cdr = open(
   {
-    call_id: must(text(1, 255, { ...multiline, description: 'Unique id of the leg' })),
+    call_id: must(callId(1, { description: 'Unique id of the leg' })),
     call_direction: choice(['inbound', 'outbound'], { description: 'As the media switch sees it' }),
     duration_seconds: seconds('Duration of the leg'),
     billing_seconds: seconds('Seconds since the answer'),
@@ -149,7 +156,7 @@ export const Cdr = open(
     switch_uri: anyText(),
     switch_url: anyText(),
     node: anyText(),
-    other_leg_call_id: anyText(),
+    other_leg_call_id: callId(0),
     other_leg_caller_id_name: anyText(),
     other_leg_caller_id_number: anyText(),
     other_leg_destination_number: anyText(),

@@ -1,7 +1,6 @@
 import { isBase64 } from '../../../lib/base64.ts'
-import { replacementCharacter, storable } from '../../../lib/control-characters.ts'
 import { isObject, type Json } from '../../../lib/json.ts'
-import { lossyPercentDecoded, lossyUtf8Text } from '../../../lib/utf8.ts'
+import { loosePercentDecoded, looseUtf8Text } from '../../../lib/utf8.ts'
 import { parseWithRawQuotes } from '../intake/lenient-json.ts'
 
 // What mod_json_cdr posts, in each of its encodings: plain JSON, or a form whose one field
@@ -14,15 +13,15 @@ export class UnreadableBody extends Error {}
 /** The field of a form, which some versions announce as the other encoding: what it holds tells which it is. */
 const fieldText = (value: string): string => {
   // A base64 text may have been percent-encoded as a form field, too.
-  const decoded = lossyPercentDecoded(value)
+  const decoded = loosePercentDecoded(value)
   if (decoded.trimStart().startsWith('{')) return decoded
   const base64 = decoded.replaceAll('\0', '')
-  if (base64 !== '' && isBase64(base64)) return lossyUtf8Text(Buffer.from(base64, 'base64'))
+  if (base64 !== '' && isBase64(base64)) return looseUtf8Text(Buffer.from(base64, 'base64'))
   throw new UnreadableBody('the field cdr is neither percent-encoded JSON nor base64')
 }
 
 const documentIn = (bytes: Buffer): string => {
-  const text = lossyUtf8Text(bytes).trim()
+  const text = looseUtf8Text(bytes).trim()
   if (text.startsWith('{')) return text
   const field = text.split('&').find((part) => part.startsWith('cdr='))
   if (field === undefined) throw new UnreadableBody('the body is neither JSON nor a form with the field cdr')
@@ -45,7 +44,7 @@ const decodedVariables = (variables: Json): Json => {
   return Object.fromEntries(
     Object.entries(variables).map(([name, value]) => [
       name,
-      typeof value === 'string' ? lossyPercentDecoded(value) : value,
+      typeof value === 'string' ? loosePercentDecoded(value) : value,
     ]),
   )
 }
@@ -61,7 +60,7 @@ const parsed = (text: string) => {
 /** A posted leg, its variables in plain text. */
 export interface PostedLeg {
   leg: Json
-  /** Whether its text was not as JSON and UTF-8 require, or contained what no store keeps. */
+  /** Whether its text was not as JSON and UTF-8 require. */
   isRepaired: boolean
 }
 
@@ -71,7 +70,6 @@ export const readPostedLeg = (bytes: Buffer): PostedLeg => {
   const { value, isRepaired } = parsed(text)
   if (!isObject(value) || !isObject(value.variables))
     throw new UnreadableBody('there are no variables in the body')
-  const sent = { ...value, variables: decodedVariables(value.variables) }
-  const leg = storable(sent) as Json
-  return { leg, isRepaired: isRepaired || leg !== sent || text.includes(replacementCharacter) }
+  const leg = { ...value, variables: decodedVariables(value.variables) }
+  return { leg, isRepaired: isRepaired || !text.isWellFormed() }
 }

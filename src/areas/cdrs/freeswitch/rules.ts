@@ -1,5 +1,6 @@
 import { gregorianUnixOffset } from '../../../lib/gregorian.ts'
 import type { Json } from '../../../lib/json.ts'
+import { storedCallId } from '../intake/repair.ts'
 import {
   addressOf,
   countOf,
@@ -290,7 +291,7 @@ export const switchLegOf = (posted: Json): SwitchLeg => {
     accountHints: accountHintsOf(reader, vars, record),
     joins:
       interaction === undefined && root !== undefined
-        ? { callId: root, transferred: transferredWith(reader) }
+        ? { callId: storedCallId(root), transferred: transferredWith(reader).map(storedCallId) }
         : undefined,
     apps: listIn(objectIn(posted, 'app_log'), 'applications').flatMap(
       (app) => textOf(objectIn({ app }, 'app').app_name) ?? [],

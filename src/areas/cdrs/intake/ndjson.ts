@@ -1,7 +1,6 @@
-import { isUtf8 } from 'node:buffer'
 import { messageOf } from '../../../lib/error-facts.ts'
 import { dropNulls } from '../../../lib/json-merge.ts'
-import { lossyUtf8Text } from '../../../lib/utf8.ts'
+import { looseUtf8Text } from '../../../lib/utf8.ts'
 import { parseLeniently } from './lenient-json.ts'
 import type { Entry } from './operations.ts'
 
@@ -13,11 +12,13 @@ const tooLong = `the line is longer than ${longestLine} bytes`
 
 const entryOf = (line: number, bytes: Buffer): Entry | undefined => {
   if (bytes.length > longestLine) return { line, flaw: tooLong }
-  const text = lossyUtf8Text(bytes).trim()
+  const text = looseUtf8Text(bytes).trim()
   // A byte order mark counts as space to trim().
   if (text === '') return undefined
   try {
-    const { value: record, isRepaired } = parseLeniently(text)
+    const parsed = parseLeniently(text)
+    const { value: record } = parsed
+    const isRepaired = parsed.isRepaired || !text.isWellFormed()
     // Looking for the word costs a fraction of a walk through the record.
     const kept = text.includes('null') ? dropNulls(record) : record
     // Only an escape can stand for NUL, or for half of a surrogate pair.
@@ -26,7 +27,7 @@ const entryOf = (line: number, bytes: Buffer): Entry | undefined => {
       bytes: bytes.length,
       record: kept,
       handover: isRepaired || text.includes('\\u') ? 'given' : 'given with sound texts',
-      isRepaired: isRepaired || !isUtf8(bytes),
+      isRepaired,
     }
   } catch (error) {
     return { line, flaw: messageOf(error).slice(0, 200) }

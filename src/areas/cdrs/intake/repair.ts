@@ -4,7 +4,7 @@ import { hasProblems, type Problems } from '../../../lib/failure.ts'
 import { isExactNumber, isObject, type Json, maxDepth } from '../../../lib/json.ts'
 import { memberOf } from '../../../lib/member.ts'
 import { placeOf } from '../../../lib/property-path.ts'
-import type { Cdr } from '../schema.ts'
+import { type Cdr, mostCallIdCharacters } from '../schema.ts'
 
 // Fields that describe a call may contain what its far end sent. They are repaired, so that no call is lost.
 
@@ -34,19 +34,46 @@ const billed: ReadonlySet<string> = new Set([
   ...billedVars,
 ])
 
-const mostCallIdCharacters = 255
 const digestCharacters = 32
 
-/** Call ids come from the far end of a call, too. A part of one and a digest are as unique as the whole. */
-const callIdOf = (sent: unknown) => {
-  const text = typeof sent === 'number' ? String(sent) : sent
-  if (typeof text !== 'string' || [...text].length <= mostCallIdCharacters) return text
+/**
+ * The call id as it is stored. One that is too long, or contains what no store keeps, gets a digest of the id that was sent:
+ * different ids stay different, and the same id stays the same.
+ */
+export const storedCallId = (sent: string): string => {
+  const text = storable(sent)
+  const isKept =
+    text === sent && (sent.length <= mostCallIdCharacters || [...sent].length <= mostCallIdCharacters)
+  if (isKept) return sent
   const beginning = [...text].slice(0, mostCallIdCharacters - digestCharacters - 1).join('')
-  return `${beginning}-${hash('sha256', text, 'hex').slice(0, digestCharacters)}`
+  // UTF-8 has no unpaired surrogates.
+  const digest = hash('sha256', Buffer.from(sent, 'utf16le'), 'hex').slice(0, digestCharacters)
+  return `${beginning}-${digest}`
 }
 
-const soundText = (text: string, path: string) =>
-  billed.has(path) && path !== 'call_id' ? text : storable(text)
+// The fields that contain the id of a leg.
+const callIds = ['call_id', 'other_leg_call_id']
+const callIdVars = ['bridge_id']
+
+const withStoredIn = (holder: Json, names: readonly string[]): Json => {
+  const changed = names.flatMap((name) => {
+    const sent = holder[name]
+    const id = typeof sent === 'number' && isExactNumber(sent) ? String(sent) : sent
+    const stored = typeof id === 'string' ? storedCallId(id) : id
+    return stored === sent ? [] : [[name, stored]]
+  })
+  return changed.length === 0 ? holder : { ...holder, ...Object.fromEntries(changed) }
+}
+
+/** The record with its call ids as they are stored, so that legs which name each other still do. */
+export const withStoredCallIds = (record: Json): Json => {
+  const kept = withStoredIn(record, callIds)
+  const { custom_channel_vars: vars } = kept
+  const keptVars = isObject(vars) ? withStoredIn(vars, callIdVars) : vars
+  return keptVars === vars ? kept : { ...kept, custom_channel_vars: keptVars }
+}
+
+const soundText = (text: string, path: string) => (billed.has(path) ? text : storable(text))
 
 /** The object without what is undefined below its keys. */
 const soundObject = (value: object, path: string, depth: number): Json => {
@@ -54,7 +81,7 @@ const soundObject = (value: object, path: string, depth: number): Json => {
   for (const [key, inner] of Object.entries(value)) {
     const one =
       key === '__proto__' ? undefined : sound(inner, path === '' ? key : `${path}.${key}`, depth + 1)
-    if (one !== undefined) kept[String(storable(key))] = one
+    if (one !== undefined) kept[storable(key)] = one
   }
   return kept
 }
@@ -112,8 +139,7 @@ export const repaired = async (
   sent: Json,
   validate: (record: Json) => Promise<Validated>,
 ): Promise<Validated> => {
-  const record = soundObject(sent, '', 0)
-  record.call_id = callIdOf(record.call_id)
+  const record = soundObject(withStoredCallIds(sent), '', 0)
   for (let round = 1; ; round += 1) {
     const { value, problems } = await validate(record)
     const found = billedIn(problems)
