@@ -140,10 +140,12 @@ const legAt = ({ point, accountIds }: Stage, index: number, legs: Legs) => {
       `${name} ${place} ${mixed(call + 500_000_009) % Math.max(1, Math.round(all / accountIds.length))}`,
       'hex',
     )
+  const seconds = Math.max(1, document.duration_seconds ?? 0)
   const billing = legs.kind === 'leg' ? 'none' : 'per_minute'
   return {
     ...document,
-    billing_seconds: Math.max(1, document.duration_seconds ?? 0),
+    duration_seconds: seconds,
+    billing_seconds: seconds,
     custom_channel_vars: {
       ...document.custom_channel_vars,
       owner_id: oneOf('user', point.user),

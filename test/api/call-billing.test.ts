@@ -67,7 +67,7 @@ describeEngines('calls', (engine) => {
       amount: -0.0132,
       description: 'us',
       account: { id: account.id, name: account.name },
-      period: { start: nowOf(world) - 90, end: nowOf(world) - 60 },
+      period: { start: nowOf(world) - 60 - 61, end: nowOf(world) - 60 },
       metadata: {
         to: '+14155550100@carrier.test',
         from: '+14155550199@acme.test',

@@ -22,7 +22,7 @@ describeAnyEngine('Call detail records that are sent in', (engine) => {
     return {
       call_id: `leg-${made}`,
       timestamp: yesterday + made,
-      duration_seconds: 30,
+      duration_seconds: Math.max(30, Number(more.billing_seconds ?? 0)),
       custom_channel_vars: { account_id: world.acme.id },
       ...more,
     }
@@ -506,7 +506,7 @@ describeAnyEngine('Call detail records that are sent in', (engine) => {
     const { id } = world.acme
     for (const more of [
       { note },
-      { note, custom_channel_vars: { account_id: id, account_billing: 'per_minute' } },
+      { note, billing_seconds: 5, custom_channel_vars: { account_id: id, account_billing: 'per_minute' } },
     ]) {
       const before = (await counts()).length
       const lines = Array.from({ length: 90 }, () => JSON.stringify(legOf(more)))

@@ -237,10 +237,10 @@ describeEngines('Call detail records', (engine) => {
     })
 
     it('show what calls cost a reseller to resellers alone', async () => {
-      const billed = { account_billing: 'prepay', reseller_billing: 'per_minute', rate: 60, rate_minimum: 60 }
+      const billed = { account_billing: 'flat_rate', reseller_billing: 'per_minute', rate: 60, rate_minimum: 60 }
       await send(leg(now(), { billing_seconds: 10, custom_channel_vars: billed }))
       const [customers] = (await admin.get(cdrs)).data
-      expect(customers).toMatchObject({ cost: '0', call_type: 'prepay' })
+      expect(customers).toMatchObject({ cost: '0', call_type: 'flat_rate' })
       expect(Object.keys(customers)).not.toContain('reseller_cost')
       const [resellers] = (await world.operator.get(cdrs)).data
       expect(resellers).toMatchObject({ reseller_cost: '60', reseller_call_type: 'per_minute' })
@@ -355,9 +355,9 @@ describeEngines('Call detail records', (engine) => {
 
       it('hide it from accounts between the account and its reseller, and from a reseller for its own calls', async () => {
         const below = await world.account(customer)
-        await send(legOf(below, now(), { custom_channel_vars: costs }))
+        await send(legOf(below, now(), { billing_seconds: 5, custom_channel_vars: costs }))
         expect((await ann.get(`${below.path}/cdrs`)).text).not.toMatch(costly)
-        await send(legOf(world.reseller, now(), { custom_channel_vars: costs }))
+        await send(legOf(world.reseller, now(), { billing_seconds: 5, custom_channel_vars: costs }))
         expect((await world.ross.get(`${world.reseller.path}/cdrs`)).text).not.toMatch(costly)
         expect((await world.operator.get(`${world.reseller.path}/cdrs`)).text).toMatch(costly)
       })
@@ -409,7 +409,7 @@ describeEngines('Call detail records', (engine) => {
         [60, {}, '120'],
         [0, {}, '0'],
         [4, { rate_nocharge_time: 5 }, '0'],
-        [61, { account_billing: 'prepay' }, '0'],
+        [61, { account_billing: 'flat_rate' }, '0'],
       ]
       await send(
         ...cases.map(([billing_seconds, more], index) =>

@@ -111,7 +111,10 @@ const write = fc.oneof(
         {},
         { duration_seconds: 60 },
         { caller_id_name: 'Zoë "Z"' },
-        { custom_channel_vars: { reseller_billing: 'per_minute', account_billing: 'prepay', rate: 60 } },
+        {
+          billing_seconds: 5,
+          custom_channel_vars: { reseller_billing: 'per_minute', account_billing: 'flat_rate', rate: 60 },
+        },
       ),
       of: fc.constantFrom('account' as const, 'account' as const, 'rival' as const),
     }),

@@ -18,7 +18,7 @@ describeAnyEngine('pages that are kept', (engine) => {
   let otherAdmin: Person
 
   const window = () => ({ created_from: nowOf(world) - 5 * day, created_to: nowOf(world) - 1 })
-  const costs = { reseller_billing: 'per_minute', account_billing: 'prepay', rate: 60, rate_minimum: 60 }
+  const costs = { reseller_billing: 'per_minute', account_billing: 'flat_rate', rate: 60, rate_minimum: 60 }
 
   beforeEach(async () => {
     account = await world.account(world.reseller)

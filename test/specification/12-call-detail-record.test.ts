@@ -119,7 +119,7 @@ const billed = new Set([
 describeAnyEngine('The call detail record', (engine) => {
   const world = useWorld(engine)
 
-  const leg = (fields: Json = {}) => legOf(world.acme, nowOf(world), fields)
+  const leg = (fields: Json = {}) => legOf(world.acme, nowOf(world), { billing_seconds: 0, ...fields })
 
   const idOf = ({ call_id }: Json) => `202601-${call_id}`
 

@@ -9,11 +9,12 @@ export const nowOf = ({ clock }: World) => gregorianNow(clock)
 
 let made = 0
 
-/** A leg of an account, of half a minute, that ended when `timestamp` says. */
+/** A leg of an account that ended when `timestamp` says, of half a minute or as long as it is billed. */
 export const legOf = (account: TestAccount, timestamp: number, more: Json = {}): Json => {
   made += 1
   const { custom_channel_vars: variables, ...fields } = more
-  const duration = (fields.duration_seconds as number | undefined) ?? 30
+  const { billing_seconds: billed = 0, duration_seconds = Math.max(30, billed as number) } = fields
+  const duration = duration_seconds as number
   return {
     call_id: `leg-${made}`,
     timestamp,

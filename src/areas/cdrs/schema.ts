@@ -54,7 +54,9 @@ const CustomChannelVars = open(
     }),
     refusal_reason: anyText({ description: 'Why the call was refused, as `/v2/edge/route` gives it' }),
     refusal_module: anyText({ description: 'The module of the call flow that needs a media server' }),
-    account_billing: anyText({ description: 'per_minute: the call has a cost' }),
+    account_billing: anyText({
+      description: 'per_minute: the call has a cost. A record with a kind that is not known is rejected',
+    }),
     e164_destination: anyText({
       description: 'The number behind a carrier: what the call costs is looked up for it',
     }),

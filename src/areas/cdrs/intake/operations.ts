@@ -17,6 +17,7 @@ import { Cdr } from '../schema.ts'
 import { asItIs, type HeldRow, heldIn } from './held-rows.ts'
 import { repaired } from './repair.ts'
 import {
+  billingFlaw,
   canJoin,
   distinct,
   earlierOf,
@@ -94,6 +95,7 @@ const writesAtOnce = 2
 
 /** What judging asks for once of many records. */
 interface AtHand {
+  paid: Paid
   /** Whether there are accounts of these ids. */
   accounts: Map<string, boolean>
   ignored: IgnoreRules
@@ -158,6 +160,8 @@ export const createIntake = (tools: Tools) => {
         ? first
         : await repaired(sent, (record) => validate(Cdr, record, 'lent'))
       if (hasProblems(problems)) return { rejected: reasonOf(problems) }
+      const flaw = known.paid === 'here' ? billingFlaw(value) : undefined
+      if (flaw !== undefined) return { rejected: flaw }
       const record = withFittingTimes(value)
       if (isRepaired || !isSound || record !== value) countRepair(source)
       const accountId = record.custom_channel_vars?.account_id
@@ -169,8 +173,8 @@ export const createIntake = (tools: Tools) => {
     }
 
   /** What judges records of one moment, of which most belong to the same accounts. */
-  const judging = async (source: Source) =>
-    judgeWith({ accounts: new Map(), ignored: await settings.of('cdr') }, source)
+  const judging = async (source: Source, paid: Paid) =>
+    judgeWith({ paid, accounts: new Map(), ignored: await settings.of('cdr') }, source)
 
   const namesOf = ({ accountId, record, joins }: Leg): LegName[] =>
     joins ? [joins.callId, record.call_id, ...joins.transferred].map((callId) => ({ accountId, callId })) : []
@@ -288,7 +292,7 @@ export const createIntake = (tools: Tools) => {
   }
 
   return {
-    judge: async (sent: SentRecord, source: Source) => (await judging(source))(sent),
+    judge: async (sent: SentRecord, source: Source) => (await judging(source, 'here'))(sent),
     write,
     forgetInteractions: legs.forgetInteractions,
     unions: createUnions(legs),
@@ -364,7 +368,7 @@ export const createIntake = (tools: Tools) => {
 
       try {
         for await (const entries of chunks) {
-          const [judge, at] = [await judging('api'), now()]
+          const [judge, at] = [await judging('api', paid), now()]
           for (const entry of entries) {
             const judged = 'flaw' in entry ? { rejected: entry.flaw } : await judge(entry)
             const leg = isVerdict(judged) ? judged : readyAtOnce(judged, at, room)

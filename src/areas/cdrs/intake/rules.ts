@@ -267,6 +267,26 @@ export const payersOf = ({ custom_channel_vars: vars }: BilledCall) => ({
   reseller: vars?.reseller_billing === perMinute,
 })
 
+// What Kazoo and the routes of this server write.
+const billingKinds =
+  /^(?:|per_minute|flat_rate(?:_burst)?|allotment(?:_.+)?|limits_(?:disabled|enforced)|hard_limit|disabled|none)$/s
+const billingKindsText =
+  'per_minute, flat_rate, flat_rate_burst, allotment, allotment_{key}, limits_disabled, limits_enforced, hard_limit, disabled or none'
+
+/** Why a call cannot be charged as its record asks: without this it would be free, or cost too much. */
+export const billingFlaw = (record: Cdr): string | undefined => {
+  const { duration_seconds: duration, billing_seconds: billed, custom_channel_vars: vars = {} } = record
+  for (const name of ['account_billing', 'reseller_billing'] as const)
+    if (!billingKinds.test(vars[name] ?? ''))
+      return `custom_channel_vars.${name}: is an unknown kind of billing. Use ${billingKindsText}`
+  const payers = payersOf(record)
+  if ((payers.account || payers.reseller) && billed === undefined)
+    return 'billing_seconds: is missing. A call that is billed per_minute needs it'
+  if (duration !== undefined && billed !== undefined && billed > duration)
+    return `billing_seconds: must not be more than duration_seconds (${duration})`
+  return undefined
+}
+
 /** The price of a call, in whole units, and the seconds that are paid for. */
 export const chargeOf = ({
   billing_seconds: billed = 0,
