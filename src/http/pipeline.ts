@@ -1,7 +1,7 @@
 import { findCredential } from '../auth/authenticate.ts'
 import { type AccountRecord, type Actor, accountKind } from '../auth/identity.ts'
 import { anyone } from '../auth/policies.ts'
-import { Failure, failure, invalid, isOutage } from '../lib/failure.ts'
+import { Failure, failure, hasProblems, invalid, isOutage } from '../lib/failure.ts'
 import { isId } from '../lib/ids.ts'
 import { valuesIn } from '../lib/json-values.ts'
 import { createKeyedQueue } from '../lib/one-at-a-time.ts'
@@ -21,6 +21,7 @@ import { unbuiltIn } from './judge/family.ts'
 import { judgeData } from './judge/judge-data.ts'
 import { payForBody, payForRecord, payTokens, resourceOf, shareOf } from './judge/paying.ts'
 import { checkPreconditions, revisionOf } from './judge/preconditions.ts'
+import { queryProblems } from './judge/query-rules.ts'
 import { methodsOf, routeOf, segmentsOf } from './judge/router.ts'
 import type { Call, Method, Route } from './route.ts'
 import { contentTypeOf, isJsonBody, openContent, streamBody } from './wire/bodies.ts'
@@ -330,6 +331,11 @@ const negotiate: Step = (exchange) => {
   else if (!route.spec.acceptsAnything) throw failure('not_acceptable', { offered: made })
 }
 
+const checkQuery: Step = ({ route, query }) => {
+  const problems = route ? queryProblems(route, query) : {}
+  if (hasProblems(problems)) throw invalid(problems)
+}
+
 const planListing: Step = (exchange) => {
   const { route, query, crossbar } = exchange
   if (!route?.spec.list) return
@@ -490,6 +496,7 @@ const steps: readonly Step[] = [
   claimKey,
   checkUpload,
   negotiate,
+  checkQuery,
   planListing,
   execute,
 ]

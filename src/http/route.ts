@@ -89,8 +89,13 @@ export interface Subject {
   doc?: object
 }
 
-/** A description of query parameters for OpenAPI: name -> text. */
-type QueryDescription = Readonly<Record<string, string>>
+/** A query parameter that is `true` or `false`; an empty value counts as absent. */
+interface QueryFlag {
+  flag: string
+}
+
+/** A description of query parameters for OpenAPI. */
+type QueryDescription = Readonly<Record<string, string | QueryFlag>>
 
 /** The record that a GET reads whose path ends in its id: what the audit tells of it stands behind that path. */
 export interface AuditedRecord<Path extends string = string> {

@@ -13,11 +13,11 @@ const latest = 999_999_999_999_999
 
 /**
  * Reads a bound of time in Gregorian seconds: a fraction is rounded, blanks around it do not count, and an empty text is no
- * bound. Anything else is a 400 with the name. Every list, export and sum reads its bounds here.
+ * bound. Anything else, blanks alone among it, is a 400 with the name. Every list, export and sum reads its bounds here.
  */
 export const timeBound = (name: string, given: unknown): number | undefined => {
-  const text = typeof given === 'object' && given !== null ? 'an object' : String(given ?? '').trim()
-  if (text === '') return undefined
+  if (given === undefined || given === null || given === '') return undefined
+  const text = typeof given === 'object' ? 'an object' : String(given).trim()
   const seconds = numeric.test(text) ? Math.round(Number(text)) : Number.NaN
   if (seconds <= latest) return seconds
   const message = 'Must be a time in Gregorian seconds, such as 63935000000'

@@ -34,7 +34,7 @@ const keepAll: Query[] = [
   { filter_not_no_such_key: 'x' },
   { filter_none_no_such_key: '["x"]' },
   { filter_array_intersect_none_no_such_key: '["x"]' },
-  { created_from: '', created_to: '', modified_from: ' ', modified_to: '' },
+  { created_from: '', created_to: '', modified_from: '', modified_to: '' },
 ]
 
 const keepNone: Query[] = [
@@ -46,7 +46,7 @@ const keepNone: Query[] = [
   { filter_array_intersect_any_no_such_key: '["x"]' },
 ]
 
-const wrongBounds = ['yesterday', '-5', '0x10', '1e99']
+const wrongBounds = ['yesterday', '-5', '0x10', '1e99', ' ', '\t']
 
 /** What tells the rows of a list apart. */
 const rowsOf = ({ data }: Answer): readonly unknown[] => {
@@ -125,10 +125,12 @@ describeAnyEngine('Every list', (engine) => {
             expect(await kept(route, query), `${nameOf(route)} ${about}`).toEqual(rows)
           }
         }
-        const later = { created_from: String(last), created_to: String(last + 1) }
-        const found = await kept(route, later)
-        if (timeless.has(nameOf(route))) expect(found.length, nameOf(route)).toBeGreaterThan(0)
-        else expect(found, nameOf(route)).toEqual([])
+        for (const about of ['created', 'modified']) {
+          const later = { [`${about}_from`]: String(last), [`${about}_to`]: String(last + 1) }
+          const found = await kept(route, later)
+          if (timeless.has(nameOf(route))) expect(found.length, nameOf(route)).toBeGreaterThan(0)
+          else expect(found, `${nameOf(route)} ${about}`).toEqual([])
+        }
       }),
     walkLimitMs,
   )
@@ -166,6 +168,47 @@ describeAnyEngine('Every list', (engine) => {
     },
     walkLimitMs,
   )
+
+  it(
+    'honours a filter, and a sum over a window rejects each of them but its window',
+    async () => {
+      const sums = world.server.routes.filter(
+        ({ spec, method }) => method === 'GET' && !spec.list && spec.query && 'created_from' in spec.query,
+      )
+      expect(sums.length).toBeGreaterThan(8)
+      const filters: Query[] = [
+        ...keepAll.slice(0, -1),
+        ...keepNone,
+        { modified_from: '1' },
+        { modified_to: '1' },
+      ]
+      await inParallel(sums, async (route) => {
+        for (const query of filters) {
+          const name = Object.keys(query)[0] as string
+          expect(await ask(route, query), `${nameOf(route)} ${name}`).toBreak({ [name]: ['forbidden'] })
+        }
+        const empty = await ask(route, { modified_from: '', modified_to: '' })
+        expect(empty, nameOf(route)).not.toMatchObject({ data: { modified_from: expect.anything() } })
+      })
+    },
+    walkLimitMs,
+  )
+
+  it('and every other route rejects a flag that is neither true nor false', async () => {
+    const flagsOf = ({ spec }: Route) =>
+      Object.entries({ ...spec.query, ...spec.wishes }).filter(
+        ([, described]) => typeof described !== 'string',
+      )
+    const routes = world.server.routes.filter((route) => flagsOf(route).length > 0)
+    expect(routes.length).toBeGreaterThan(15)
+    await inParallel(routes, async (route) => {
+      for (const [name] of flagsOf(route))
+        for (const text of ['maybe', '1', 'TRUE', ' true']) {
+          const answer = await ask(route, { [name]: text })
+          expect(answer, `${nameOf(route)} ${name}=${text}`).toBreak({ [name]: ['type'] })
+        }
+    })
+  })
 
   it('is in this test if an account usually has rows in it', () => {
     const names = filled.map(({ route }) => nameOf(route))

@@ -245,7 +245,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     get(anAccount, {
       summary: 'Read an account',
       allow: accountMember,
-      query: { include_api_key: 'true adds the API key to metadata' },
+      query: { include_api_key: { flag: 'true adds the API key to metadata' } },
       answers: AccountAnswer,
       run({ account, actor, request }) {
         const asked = String(request.value('include_api_key')) === 'true'
@@ -349,7 +349,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
       allow: accountAdminPerson,
       namedKeys: 'unlimited',
       tellsOnce: true,
-      wishes: { end_sessions: 'true also ends the sessions that were opened with the old API key' },
+      wishes: { end_sessions: { flag: 'true also ends the sessions that were opened with the old API key' } },
       answers: ApiKey,
       run: async ({ author, account, request }) => {
         const endsSessions = isTrue(request.value('end_sessions'))

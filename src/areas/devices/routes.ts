@@ -30,7 +30,7 @@ const requireNotify = (action: unknown) => {
 // Whole devices, of which each may be as large as a record can be.
 const mostBytesAtOnce = 4_000_000
 
-const statusQuery = { with_status: 'true adds `registrable` and `registered` to each row' }
+const statusQuery = { with_status: { flag: 'true adds `registrable` and `registered` to each row' } }
 const syncFails = ['phone_unregistered', ...switchFails] as const
 
 export const deviceRoutes = (devices: Devices, records: Records): Route[] => {
@@ -176,7 +176,7 @@ export const deviceRoutes = (devices: Devices, records: Records): Route[] => {
       summary: 'Tell a device to fetch its settings again',
       resource: 'devices',
       allow: accountMember,
-      query: { reboot: 'true restarts the device' },
+      query: { reboot: { flag: 'true restarts the device' } },
       subject,
       answers: anyText(),
       fails: syncFails,

@@ -15,7 +15,7 @@ export const edgeRoutes = (edge: Edge): Route[] => [
       username: 'The SIP user name it names',
       address: 'Where it comes from: asks for a decision',
       user_agent: 'What sent it',
-      credentials: '`true`: for the operator alone, what the device signs in with',
+      credentials: { flag: 'For the operator alone: what the device signs in with' },
     },
     answers: EdgeAnswer,
     fails: ['forbidden'],

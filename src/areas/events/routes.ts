@@ -4,6 +4,7 @@ import type { Feed } from '../../events/feed.ts'
 import { ListAnswer, LiveAnswer } from '../../http/answer/answers.ts'
 import type { Listing } from '../../http/answer/listing.ts'
 import { type Call, get, type Route } from '../../http/route.ts'
+import { gregorianOfUnix } from '../../lib/gregorian.ts'
 import { isTrue } from '../../lib/json.ts'
 import { placeIn, type Wanted, wantedIn } from './question.ts'
 import { Event } from './schema.ts'
@@ -16,8 +17,8 @@ const query = {
   actor_id: 'Only what this user, key or task has done',
   created_from: 'Gregorian seconds: not what was before',
   created_to: 'Gregorian seconds: not what comes later',
-  include_subaccounts: '`true`: also what is below the account',
-  with_before: '`true`: records as they were before, too',
+  include_subaccounts: { flag: 'true: also what is below the account' },
+  with_before: { flag: 'true: records as they were before, too' },
 }
 
 const isStreamed = ({ request }: Pick<Call, 'request'>) => request.accepts === 'text/event-stream'
@@ -36,7 +37,7 @@ export const eventRoutes = (feed: Feed, streams: Streams): Route[] => {
     weight: weightOf,
     cursor: ({ sequence }) => [sequenceText(sequence), ''],
     row: (event) => JSON.stringify(eventJson(event, { withBefore })),
-    record: (event) => eventJson(event, { withBefore }),
+    record: (event) => ({ ...eventJson(event, { withBefore }), created: gregorianOfUnix(event.at / 1000) }),
   })
 
   return [

@@ -164,7 +164,7 @@ export const phoneNumberRoutes = (tools: Tools): Route[] => {
     del(oneNumber, {
       summary: 'Release a phone number; `hard` removes it, for operators',
       allow: accountMember,
-      query: { hard: 'true removes the number from the inventory; operators only' },
+      query: { hard: { flag: 'true removes the number from the inventory; operators only' } },
       subject: ownOrFree,
       answers: PhoneNumberRecord,
       fails: [...stateFailures, ...carrierFailures],

@@ -117,7 +117,7 @@ export const servicesRoutes = (services: Services): Route[] => {
 
   const available = {
     allow: accountMember,
-    query: { details: 'true: whole plans instead of their names' },
+    query: { details: { flag: 'Whole plans instead of their names' } },
     answers: PlanRow,
     list: true as const,
     run: plansFor,

@@ -120,7 +120,7 @@ export const systemConfigRoutes = (configs: SystemConfigs): Route[] => {
       record: { kind: 'system_config' },
       ...common,
       subject,
-      query: { with_defaults: 'true fills every section' },
+      query: { with_defaults: { flag: 'true fills every section' } },
       run: (call) => {
         const { name, record } = call.subject
         const view = wantsAll(call) ? 'all' : 'default'

@@ -131,7 +131,7 @@ const routesBelow = <const Root extends string>(
         category: 'What the task is about',
         action: 'What it does',
         file_name: 'Name of the input file',
-        dry_run: 'true: every row is judged, nothing is changed',
+        dry_run: { flag: 'Every row is checked, nothing is changed' },
         quote_id: 'The id of a dry run: no row is charged more than at the prices of then',
         created_from: 'For actions over a range of time (Gregorian seconds)',
         created_to: 'The same',
@@ -178,7 +178,9 @@ const routesBelow = <const Root extends string>(
     patch(oneTask, {
       summary: 'Start a task',
       ...operatingOne,
-      query: { accept_charges: 'false: rows fail that would charge the account whose token made the task' },
+      query: {
+        accept_charges: { flag: 'false: rows fail that would charge the account whose token made the task' },
+      },
       run: async ({ author, subject: task, request }) => {
         const agreement = request.value('accept_charges')
         const refuses = agreement !== undefined && agreement !== '' && !isTrue(agreement)
@@ -194,7 +196,7 @@ const routesBelow = <const Root extends string>(
     put(`${oneTask}/retry`, {
       summary: 'Make a new task from the failed rows of one that has ended',
       ...operatingOne,
-      query: { dry_run: 'true or false; as the old task unless given' },
+      query: { dry_run: { flag: 'As the old task unless given' } },
       fails: ['invalid_request'],
       run: async (call) => {
         const { subject: task, actor, author, request } = call

@@ -24,8 +24,9 @@ export const whitelabelRoutes = (whitelabels: Whitelabels, visibility: BrandVisi
     warns: ({ account, data }: Pick<Call<string, Whitelabel>, 'account' | 'data'>) =>
       whitelabels.warnings(account, data),
     wishes: {
-      confirm_domain:
-        'true: the operator confirms the hosts. Visitors see the brand without a DNS check, and other accounts may have names below the hosts. false: the operator confirms none of them. Without it the operator confirms those that it adds',
+      confirm_domain: {
+        flag: 'true: the operator confirms the hosts. Visitors see the brand without a DNS check, and other accounts may have names below the hosts. false: the operator confirms none of them. Without it the operator confirms those that it adds',
+      },
     },
     answers: WhitelabelRecord,
   }

@@ -119,6 +119,13 @@ export const questionsOf = (query: URLSearchParams): Question[] => {
   return questions
 }
 
+/** The names of the filters in a query, apart from those of its window: `created_from` and `created_to`. */
+export const filterNamesIn = (query: URLSearchParams): string[] =>
+  [...new Set(query.keys())].filter((name) => {
+    if (name === 'modified_from' || name === 'modified_to') return query.get(name) !== ''
+    return questionOf(name, '') !== undefined
+  })
+
 const isPresent: Judge = (value) => value !== undefined && value !== null
 
 const isFilled: Judge = (value) => {
@@ -168,10 +175,17 @@ const judges: { [T in Test as T['is']]: (value: unknown, test: T) => boolean } =
   notAfter: (value, { bound }) => value === undefined || (typeof value === 'number' && value <= bound),
 }
 
+const isBound = ({ is }: Test) => is === 'notBefore' || is === 'notAfter'
+
 const filterOfOne = ({ key, test }: Question): Filter => {
   const path = pathOf(key)
   const judge = judges[test.is] as (value: unknown, test: Test) => boolean
-  return (record) => judge(valueAt(record, path), test)
+  // What is never edited counts as modified when it was created.
+  const checked =
+    key === 'modified' && isBound(test)
+      ? ({ created, modified = created }: StoredRecord) => modified
+      : (record: StoredRecord) => valueAt(record, path)
+  return (record) => judge(checked(record), test)
 }
 
 /**

@@ -436,8 +436,10 @@ const pathParameters = (routes: readonly Route[]) => {
 
 const parametersOf = ({ path, spec }: Route) => [
   ...variablesIn(path).map((name) => ({ $ref: `#/components/parameters/path_${name}` })),
-  ...Object.entries({ ...spec.query, ...spec.wishes }).map(([name, description]) =>
-    parameter(name, description),
+  ...Object.entries({ ...spec.query, ...spec.wishes }).map(([name, described]) =>
+    typeof described === 'string'
+      ? parameter(name, described)
+      : parameter(name, described.flag, { type: 'boolean' }),
   ),
   ...(spec.list ? listReferences : []),
 ]

@@ -14,7 +14,7 @@ export const edgeExportRoutes = (edgeExport: EdgeExport): Route[] => [
     allow: anyToken,
     query: {
       realm: 'Required: the realm',
-      credentials: '`true`: for the operator alone, what devices and servers sign in with',
+      credentials: { flag: 'For the operator alone: what devices and servers sign in with' },
     },
     answers: list(EdgeExportRow),
     fails: ['forbidden'],

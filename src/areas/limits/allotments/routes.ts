@@ -1,5 +1,5 @@
 import { accountMember, ownReseller } from '../../../auth/policies.ts'
-import { openTimeWindow } from '../../../http/answer/time-window.ts'
+import { movingBounds, openTimeWindow } from '../../../http/answer/time-window.ts'
 import { type Call, get, post, type Route } from '../../../http/route.ts'
 import { Allotments } from '../../../lib/limit-shapes.ts'
 import { anyText, integer, keyed, must, open } from '../../../lib/schema.ts'
@@ -25,7 +25,7 @@ interface RouteTools {
 
 /** The time that a request asks for, to the minute; undefined: the current cycles. */
 const stretchIn = (query: URLSearchParams, now: number): Stretch | undefined => {
-  if (!query.has('created_from') && !query.has('created_to')) return undefined
+  if (movingBounds(query).start) return undefined
   const { from, to } = openTimeWindow(query, now, Number.MAX_SAFE_INTEGER)
   return { from: minuteOf(from), to }
 }

@@ -65,7 +65,7 @@ export const numberCollectionRoutes = (collections: NumberCollections, { plan }:
     del(collection, {
       summary: 'Release numbers; `hard` removes them, for operators',
       ...taken,
-      query: { hard: 'true removes numbers from the inventory; operators only' },
+      query: { hard: { flag: 'true removes numbers from the inventory; operators only' } },
       run: (call) => {
         const isHard = isTrue(call.request.value('hard')) && isSuperduper(call.actor)
         return apply(call, isHard ? plan.remove : plan.release)

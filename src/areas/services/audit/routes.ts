@@ -1,7 +1,7 @@
 import { accountMember } from '../../../auth/policies.ts'
 import { answer, ListAnswer } from '../../../http/answer/answers.ts'
 import type { Listing } from '../../../http/answer/listing.ts'
-import { openTimeWindow } from '../../../http/answer/time-window.ts'
+import { movingBounds, openTimeWindow } from '../../../http/answer/time-window.ts'
 import { type Call, get, type Route } from '../../../http/route.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { gregorianMilliseconds, gregorianNow, unixOfGregorian } from '../../../lib/gregorian.ts'
@@ -62,7 +62,7 @@ const auditListing = (audit: ServiceAudit, accountId: string, window: TimeWindow
 export const serviceAuditRoutes = ({ audit, settings, clock }: RouteTools): Route[] => {
   /** `created_to` alone reaches back a year; without any bound the last 31 days count. */
   const daysOf = ({ query }: Pick<Call, 'query'>) => {
-    const reach = query.has('created_to') ? boundSummarySeconds : usualSummarySeconds
+    const reach = movingBounds(query).end ? usualSummarySeconds : boundSummarySeconds
     const { from, to } = openTimeWindow(query, gregorianNow(clock), reach)
     return { from: unixOfGregorian(from), to: unixOfGregorian(to) }
   }

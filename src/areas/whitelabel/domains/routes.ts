@@ -19,7 +19,7 @@ export const whitelabelDomainRoutes = (domains: WhitelabelDomainChecks): Route[]
   post(onAccount, {
     summary: 'Look up the DNS records of the domain: what is there beside what should be',
     allow: accountMember,
-    query: { ...query, use_tcp: 'true asks name servers by TCP from the start' },
+    query: { ...query, use_tcp: { flag: 'true asks name servers by TCP from the start' } },
     answers: DomainChecks,
     run: async ({ author, path, request }) => {
       const tcp = String(request.value('use_tcp')) === 'true'
