@@ -331,8 +331,8 @@ const negotiate: Step = (exchange) => {
   else if (!route.spec.acceptsAnything) throw failure('not_acceptable', { offered: made })
 }
 
-const checkQuery: Step = ({ route, query }) => {
-  const problems = route ? queryProblems(route, query) : {}
+const checkQuery: Step = (exchange) => {
+  const problems = exchange.route ? queryProblems(exchange.route, exchange) : {}
   if (hasProblems(problems)) throw invalid(problems)
 }
 

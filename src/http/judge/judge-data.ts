@@ -130,19 +130,8 @@ const judgeBy = async (schema: TSchema, exchange: Exchange, route: Route, call: 
   throw invalid(joinProblems(aboutOthers(further, problems), problems))
 }
 
-const switches: readonly unknown[] = [undefined, null, '', true, false, 'true', 'false']
-
-/** Wishes are switches, also as text in the query. */
-const wishProblems = (exchange: Exchange, { spec: { wishes = {} } }: Route): Problems => {
-  const wrong = Object.keys(wishes).filter((name) => !switches.includes(exchange.value(name)))
-  const type = { message: 'Value did not match type(s): boolean', target: 'boolean' }
-  return Object.fromEntries(wrong.map((name) => [name, { type }]))
-}
-
 /** Holds the body against the route's schema and rules; all problems come in one 400. */
 export const judgeData = (exchange: Exchange, route: Route, call: Call): Soon<unknown> => {
-  const wrong = wishProblems(exchange, route)
-  if (hasProblems(wrong)) throw invalid(wrong)
   const { body, judgesItself } = route.spec
   if (body && !judgesItself) return judgeBy(body, exchange, route, call)
   return exchange.body.data === undefined ? {} : proposed(exchange, route, undefined)

@@ -1,14 +1,17 @@
 import { type Problems, valueShown } from '../../lib/failure.ts'
 import { filterNamesIn } from '../answer/filters.ts'
+import type { Exchange } from '../exchange.ts'
 import type { Route } from '../route.ts'
 
-const flagValues = ['', 'true', 'false']
+const flagValues: readonly unknown[] = [undefined, null, '', true, false, 'true', 'false']
 
-const flagProblems = ({ spec }: Route, query: URLSearchParams): Problems =>
+/** Flags stand in the query or beside the data of the body. */
+const flagProblems = ({ spec }: Route, exchange: Exchange): Problems =>
   Object.fromEntries(
     Object.entries({ ...spec.query, ...spec.wishes }).flatMap(([name, described]) => {
-      const sent = query.get(name)
-      if (typeof described === 'string' || sent === null || flagValues.includes(sent)) return []
+      if (typeof described === 'string') return []
+      const sent = exchange.value(name)
+      if (flagValues.includes(sent)) return []
       return [[name, { type: { message: 'Must be true or false', target: 'boolean', ...valueShown(sent) } }]]
     }),
   )
@@ -23,6 +26,8 @@ const filterProblems = (route: Route, query: URLSearchParams): Problems => {
   return Object.fromEntries(filterNamesIn(query).map((name) => [name, { forbidden: { message } }]))
 }
 
-/** Query values that a route would not honour: flags that are neither true nor false, and filters of a sum. */
-export const queryProblems = (route: Route, query: URLSearchParams): Problems =>
-  query.size === 0 ? {} : { ...flagProblems(route, query), ...filterProblems(route, query) }
+/** Values that a route would not honour: flags that are neither true nor false, and filters of a sum. */
+export const queryProblems = (route: Route, exchange: Exchange): Problems => ({
+  ...flagProblems(route, exchange),
+  ...filterProblems(route, exchange.query),
+})
