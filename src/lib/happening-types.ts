@@ -5,6 +5,7 @@
 export const happeningTypes = [
   'alert.raised',
   'balance.low',
+  'call.credit_used',
   'call.emergency',
   'cdr.created',
   'charge.accepted',

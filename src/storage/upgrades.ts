@@ -44,6 +44,7 @@ import { chargeQuotes } from './upgrades/0040-charge-quotes.ts'
 import { chargedPrices } from './upgrades/0041-charged-prices.ts'
 import { recordPatches } from './upgrades/0042-record-patches.ts'
 import { manualDays } from './upgrades/0043-manual-days.ts'
+import { runningCalls } from './upgrades/0044-running-calls.ts'
 
 export interface Dialect {
   /** A text column that is compared and ordered by its bytes, alike in both engines. */
@@ -118,6 +119,7 @@ export const upgrades: readonly Upgrade[] = [
   chargedPrices,
   recordPatches,
   manualDays,
+  runningCalls,
 ]
 
 /** The number of the last upgrade of a store that `crosspoint move` has not filled yet. */

@@ -4,10 +4,10 @@ import { area } from '../../src/areas/area.ts'
 import { callflowsArea } from '../../src/areas/callflows/area.ts'
 import { devicesArea } from '../../src/areas/devices/area.ts'
 import { groupsArea } from '../../src/areas/groups/area.ts'
-import { ledgersArea } from '../../src/areas/ledgers/area.ts'
 import { limitsArea } from '../../src/areas/limits/area.ts'
 import { phoneNumbersArea } from '../../src/areas/phone-numbers/area.ts'
 import { resourcesArea } from '../../src/areas/resources/area.ts'
+import { routingArea } from '../../src/areas/routing/area.ts'
 import { type Carriers, createRouting, type Routing } from '../../src/areas/routing/operations.ts'
 import type { Actor } from '../../src/auth/identity.ts'
 import type { Json } from '../../src/lib/json.ts'
@@ -38,13 +38,15 @@ const createCarried = () => {
       groups: groupsArea,
       phoneNumbers: phoneNumbersArea,
       limits: limitsArea,
-      ledgers: ledgersArea,
+      routing: routingArea,
       resources: resourcesArea,
     },
-    create({ store: { records }, settings }, { phoneNumbers, limits, ledgers, resources, ...needs }) {
+    create(
+      { store: { records }, settings },
+      { phoneNumbers, limits, routing: { running }, resources, ...needs },
+    ) {
       const { destinations } = resources
       const { numbers } = phoneNumbers
-      const { balance } = ledgers
       const trunks = { trunkFor: async () => undefined }
       const tools = {
         ...needs,
@@ -52,7 +54,7 @@ const createCarried = () => {
         records,
         settings,
         numbers,
-        balance,
+        running,
         carriers,
         destinations,
         trunks,

@@ -805,11 +805,11 @@ describe('a call that leaves the account', () => {
     ],
     ['goes nowhere without money', { ...world, funds: { balance: 0 } }, 'refuse | no_credit'],
     [
-      'goes nowhere with less than is kept in reserve',
-      { ...world, funds: { balance: 4999 } },
+      'goes nowhere with what is kept in reserve alone',
+      { ...world, funds: { balance: 5000 } },
       'refuse | no_credit',
     ],
-    ['goes with what is kept in reserve', { ...world, funds: { balance: 5000 } }, `offnet | ${gone} 0+120`],
+    ['goes with more than is kept in reserve', { ...world, funds: { balance: 5001 } }, `offnet | ${gone} 0+120`],
     [
       'goes nowhere for who may not pay by the minute',
       { ...world, wishes: { allow_prepay: false } },

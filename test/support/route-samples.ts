@@ -165,6 +165,19 @@ const samples: Samples = {
       refusals: [{ realm: 'nobody.test', reason: 'wrong_password', sip_code: 403, at: 63_934_833_600 }],
     },
   },
+  'POST /v2/edge/calls': {
+    data: {
+      calls: [
+        {
+          id: '1:1:sample',
+          account_id: '0'.repeat(32),
+          call_id: 'sample',
+          direction: 'outbound',
+          number: '+14155550100',
+        },
+      ],
+    },
+  },
   'POST /v2/edge/freeswitch': {
     data: { section: 'directory', action: 'sip_auth', user: 'sample', domain: 'acme.test', ip: '192.0.2.10' },
   },

@@ -8,6 +8,7 @@ import { devicesArea } from '../devices/area.ts'
 import { phoneNumbersArea } from '../phone-numbers/area.ts'
 import { rateLimitsArea } from '../rate-limits/area.ts'
 import { resourcesArea } from '../resources/area.ts'
+import { routingArea } from '../routing/area.ts'
 import { createCarrierDecisions } from './carriers/operations.ts'
 import { edgeCarrierRoutes } from './carriers/routes.ts'
 import { createEdgeExport } from './export/operations.ts'
@@ -30,10 +31,14 @@ export const edgeArea = area({
     trunks: connectivityArea,
     cdrs: cdrsArea,
     phoneNumbers: phoneNumbersArea,
+    routing: routingArea,
   },
-  create({ store, feed, refusals, validate }, { cdrs: { intake }, phoneNumbers: { numbers }, ...needs }) {
+  create(
+    { store, feed, refusals, validate },
+    { cdrs: { intake }, phoneNumbers: { numbers }, routing: { running }, ...needs },
+  ) {
     const edge = createEdge({ records: store.records, ...needs })
-    const reporting = createEdgeReporting({ store, edge, intake, refusals, validate, ...needs })
+    const reporting = createEdgeReporting({ store, edge, intake, running, refusals, validate, ...needs })
     const carriers = createCarrierDecisions({ ...needs, numbers })
     const edgeExport = createEdgeExport({ store, feed, edge, ...needs })
     return {

@@ -10,7 +10,8 @@ import type { TrunkServer, Trunks } from '../connectivity/operations.ts'
 import type { DeviceRecord, Devices } from '../devices/operations.ts'
 import type { RateLimits } from '../rate-limits/operations.ts'
 import type { Resources } from '../resources/operations.ts'
-import { type EdgeQuestion, maxAgeSeconds } from './rules.ts'
+import { maxAgeSeconds } from '../routing/questions/rules.ts'
+import type { EdgeQuestion } from './rules.ts'
 import type { EdgeAnswer } from './schema.ts'
 
 interface Tools {

@@ -1,8 +1,9 @@
 import { anyToken } from '../../auth/policies.ts'
 import { lasting } from '../../http/answer/answers.ts'
 import { get, type Route } from '../../http/route.ts'
+import { maxAgeSeconds } from '../routing/questions/rules.ts'
 import type { Edge } from './operations.ts'
-import { maxAgeSeconds, questionIn } from './rules.ts'
+import { questionIn } from './rules.ts'
 import { EdgeAnswer } from './schema.ts'
 
 export const edgeRoutes = (edge: Edge): Route[] => [

@@ -1,9 +1,6 @@
 import { type Address, parseAddress } from '../../lib/cidr.ts'
 import { hasProblems, invalid, type Problems } from '../../lib/failure.ts'
 
-/** How long an edge may go on without asking again, and so how late it may hear of a change. */
-export const maxAgeSeconds = 60
-
 /** Where a packet says it comes from. */
 export interface EdgeQuestion {
   realm: string

@@ -1,6 +1,7 @@
 import { accountsArea } from '../accounts/area.ts'
 import { area } from '../area.ts'
 import { callflowsArea } from '../callflows/area.ts'
+import { cdrsArea } from '../cdrs/area.ts'
 import { connectivityArea } from '../connectivity/area.ts'
 import { devicesArea } from '../devices/area.ts'
 import { groupsArea } from '../groups/area.ts'
@@ -10,6 +11,8 @@ import { phoneNumbersArea } from '../phone-numbers/area.ts'
 import { resourcesArea } from '../resources/area.ts'
 import { createRouting } from './operations.ts'
 import { routingRoutes } from './routes.ts'
+import { createRunningCalls } from './running/operations.ts'
+import { runningCallRoutes } from './running/routes.ts'
 import { routingSettings } from './settings.ts'
 
 /** Where calls go. */
@@ -23,19 +26,34 @@ export const routingArea = area({
     phoneNumbers: phoneNumbersArea,
     limits: limitsArea,
     ledgers: ledgersArea,
+    cdrs: cdrsArea,
     carriers: resourcesArea,
     trunks: connectivityArea,
   },
   settings: routingSettings,
   create(
     { store, settings },
-    { phoneNumbers: { numbers }, limits: { limits, allotments }, ledgers, ...needs },
+    { phoneNumbers: { numbers }, limits: { limits, allotments }, ledgers, cdrs: { billing }, ...needs },
   ) {
     const { records } = store
+    const { accounts, carriers } = needs
     const { balance } = ledgers
-    const { destinations } = needs.carriers
-    const tools = { ...needs, records, settings, numbers, limits, allotments, balance, destinations }
-    const routing = createRouting(tools)
-    return { offers: routing, routes: routingRoutes(routing) }
+    const running = createRunningCalls({
+      store,
+      settings,
+      accounts,
+      numbers,
+      limits,
+      allotments,
+      balance,
+      billing,
+    })
+    const { destinations } = carriers
+    const routing = createRouting({ ...needs, records, settings, numbers, limits, running, destinations })
+    return {
+      offers: { route: routing.route, running },
+      routes: [...routingRoutes(routing), ...runningCallRoutes(running)],
+      rounds: [running.tidying],
+    }
   },
 })

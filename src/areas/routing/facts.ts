@@ -34,11 +34,22 @@ export interface CallflowFacts {
   doc: CallflowDoc
 }
 
+export type Trunk = 'inbound_trunks' | 'outbound_trunks' | 'twoway_trunks' | 'burst_trunks'
+
+/** A running call over a carrier: the trunk that it takes, and what it costs if it ends now, in units. */
+export interface Reserved {
+  trunk?: Trunk | undefined
+  cost: number
+}
+
 /** What an account can pay a call with. Money in units. */
 export interface Funds {
   balance: number
   /** How far below nothing the balance may go. */
   overdraft: number
+  isPrepaid?: boolean
+  /** Its running calls over carriers. */
+  reserved?: readonly Reserved[]
   /** What is included for such calls, when something is left of it. */
   allotment?: string
 }

@@ -10,7 +10,6 @@ import type { Callflows } from '../callflows/operations.ts'
 import type { Trunks } from '../connectivity/operations.ts'
 import type { Devices } from '../devices/operations.ts'
 import type { Groups } from '../groups/operations.ts'
-import type { Allotments } from '../limits/allotments/operations.ts'
 import type { LimitBook } from '../limits/operations.ts'
 import type { Numbers } from '../phone-numbers/operations.ts'
 import type { E911 } from '../phone-numbers/schema.ts'
@@ -25,6 +24,7 @@ import {
   type Want,
 } from './facts.ts'
 import { decideRoute } from './rules.ts'
+import type { RunningCallBook } from './running/operations.ts'
 import type { RouteAnswer } from './schema.ts'
 import type { CallQuestion } from './walk.ts'
 
@@ -42,8 +42,7 @@ interface Tools {
   groups: Groups
   numbers: Numbers
   limits: LimitBook
-  allotments: Allotments
-  balance(accountId: string): Promise<number>
+  running: Pick<RunningCallBook, 'fundsFor'>
   carriers: Carriers
   destinations: Pick<Destinations, 'reach'>
   trunks: Pick<Trunks, 'trunkFor'>
@@ -66,8 +65,8 @@ export type Routing = ReturnType<typeof createRouting>
 
 /** Where calls go. Asked for every call: reads are cached or go by an index. */
 export const createRouting = (tools: Tools) => {
-  const { records, settings, accounts, devices, callflows, groups, numbers, limits, allotments } = tools
-  const { balance, carriers, destinations, trunks } = tools
+  const { records, settings, accounts, devices, callflows, groups, numbers, limits } = tools
+  const { running, carriers, destinations, trunks } = tools
 
   /** Of an account that is there: decisions ask for those alone. */
   const ofAccount =
@@ -109,14 +108,9 @@ export const createRouting = (tools: Tools) => {
     },
     limits: ofAccount((account) => limits.inForce(account)),
     allowedCallerIds: ofAccount((account) => limits.callerIds(account)),
-    funds: ofAccount(async (account, classification) => {
-      const allotment = await allotments.leftFor(account, 'outbound', classification)
-      return {
-        balance: await balance(account.id),
-        overdraft: await limits.overdraft(account),
-        ...(allotment === undefined ? {} : { allotment }),
-      }
-    }),
+    funds: ofAccount((account, classification) =>
+      running.fundsFor(account, { direction: 'outbound', classification }),
+    ),
     gateways: ofAccount((account, key) => carriers.targetsFor(account, JSON.parse(key) as OutsideNumber)),
     destination: (_actor, { accountId, key }) => destinations.reach(accountId, JSON.parse(key) as SipPlace),
     trunk: (_actor, { key }) => trunks.trunkFor(key),

@@ -1,9 +1,8 @@
 import { anyToken } from '../../auth/policies.ts'
 import { lasting } from '../../http/answer/answers.ts'
 import { get, type Route } from '../../http/route.ts'
-import { maxAgeSeconds } from '../edge/rules.ts'
 import type { Routing } from './operations.ts'
-import { questionIn } from './questions/rules.ts'
+import { maxAgeSeconds, questionIn } from './questions/rules.ts'
 import { RouteAnswer } from './schema.ts'
 
 export const routingRoutes = (routing: Routing): Route[] => [

@@ -274,7 +274,8 @@ export const createDecision = (asking: Asking, { numbering, flatRate }: Rules, q
   const paymentOf = (account: AccountFacts, name: string | undefined) => {
     const limits = ask('limits', account.id)
     const funds = ask('funds', account.id, name)
-    return limits && funds && billingOf(name, limits, funds, flatRate)
+    const call = { direction: 'outbound', classification: name } as const
+    return limits && funds && billingOf(call, limits, funds, flatRate)
   }
 
   /** A number that leaves over carriers, when whoever pays for it can. */

@@ -64,6 +64,7 @@ export const placements: Readonly<Record<string, Placement>> = {
   quantity_moves: 'at_coordinator',
   records: 'at_coordinator',
   rounds: 'at_coordinator',
+  running_calls: 'at_coordinator',
   sealing_walk: 'at_coordinator',
   service_audit: 'at_coordinator',
   service_bills: 'at_coordinator',

@@ -11,9 +11,10 @@ import type { Alerts } from '../../alerts/operations.ts'
 import type { Validate } from '../../area.ts'
 import type { Intake } from '../../cdrs/intake/operations.ts'
 import { reasonOf } from '../../cdrs/intake/rules.ts'
+import type { RunningCallBook } from '../../routing/running/operations.ts'
 import type { Edge } from '../operations.ts'
 import { withQuality } from './quality/rules.ts'
-import { type Alike, type Concern, emergencyAlerts, gathered } from './rules.ts'
+import { type Alike, type Concern, emergencyAlerts, gathered, partedRecord } from './rules.ts'
 import { EdgeEmergency, EdgeRefusal, type EdgeReportsTaken } from './schema.ts'
 
 interface Tools {
@@ -22,6 +23,7 @@ interface Tools {
   alerts: Pick<Alerts, 'raise'>
   edge: Pick<Edge, 'senderOf'>
   intake: Pick<Intake, 'take'>
+  running: Pick<RunningCallBook, 'end'>
   refusals: Refusals
   validate: Validate
 }
@@ -48,7 +50,7 @@ export type EdgeReporting = ReturnType<typeof createEdgeReporting>
 
 /** What edges tell of the calls that they have carried and of the packets that they have turned away. */
 export const createEdgeReporting = (tools: Tools) => {
-  const { store, accounts, alerts, edge, intake, refusals, validate } = tools
+  const { store, accounts, alerts, edge, intake, running, refusals, validate } = tools
 
   const concernOf = async (refusal: EdgeRefusal): Promise<Concern | undefined> => {
     const { realm, username, address } = refusal
@@ -123,16 +125,16 @@ export const createEdgeReporting = (tools: Tools) => {
       author: Author,
       { records, refusals: turnedAway, emergencies }: Sent,
     ): Promise<EdgeReportsTaken> {
-      const entries = records.map((record, index) => ({
-        line: index + 1,
-        record: withQuality(dropNulls(record)),
-      }))
+      const parted = records.map((record) => partedRecord(dropNulls(record)))
+      const entries = parted.map(({ record }, index) => ({ line: index + 1, record: withQuality(record) }))
       const taken = await intake.take(
         author,
         (async function* () {
           yield entries
         })(),
       )
+      // After the calls are charged: until then their credit stays reserved.
+      await running.end(parted.flatMap(({ reservations }) => reservations))
       return {
         records: taken,
         refusals: await takeRefusals(author, turnedAway),

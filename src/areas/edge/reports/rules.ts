@@ -1,3 +1,4 @@
+import { isObject } from '../../../lib/json.ts'
 import type { Alert } from '../../alerts/schema.ts'
 import type { EdgeEmergency, EdgeRefusal } from './schema.ts'
 
@@ -72,3 +73,10 @@ export const emergencyAlerts = (
       expiration_date: now + alertSeconds,
     },
   }))
+
+/** A call record without the running calls that end with it, and these as the edge has named them. */
+export const partedRecord = (sent: unknown): { record: unknown; reservations: readonly unknown[] } => {
+  if (!isObject(sent)) return { record: sent, reservations: [] }
+  const { reservations, ...record } = sent
+  return { record, reservations: Array.isArray(reservations) ? reservations : [] }
+}

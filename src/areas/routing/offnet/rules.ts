@@ -1,11 +1,27 @@
-// Whether a call that leaves over a carrier is paid for, and by what.
+// Whether a call that leaves over a carrier, or comes from one, is paid for, and by what.
 import { unitsOfDollars } from '../../../lib/money.ts'
 import type { EffectiveLimits } from '../../limits/schema.ts'
-import type { Funds } from '../facts.ts'
+import type { Funds, Reserved, Trunk } from '../facts.ts'
+
+export type Direction = 'inbound' | 'outbound'
+
+export const trunks = [
+  'inbound_trunks',
+  'outbound_trunks',
+  'twoway_trunks',
+  'burst_trunks',
+] as const satisfies readonly Trunk[]
+
+/** The trunks that carry calls of each direction, in the order in which they are taken. */
+const trunksOf = {
+  inbound: ['inbound_trunks', 'twoway_trunks', 'burst_trunks'],
+  outbound: ['outbound_trunks', 'twoway_trunks', 'burst_trunks'],
+} as const satisfies Record<Direction, readonly Trunk[]>
 
 /** How a call is paid for: `account_billing` of its record. `calls`: most at once that are paid for so. */
 export interface Billing {
   billing: string
+  trunk?: Trunk
   calls?: number
 }
 
@@ -14,13 +30,13 @@ export interface FlatRate {
   classifiers: readonly string[]
 }
 
-const unlimited = -1
-
-/** Trunks that a call out may take: those for both directions, those for calls out, and the spare ones. */
-const trunksFor = ({ twoway_trunks, outbound_trunks, burst_trunks }: EffectiveLimits) => {
-  const trunks = [twoway_trunks, outbound_trunks, burst_trunks]
-  return trunks.includes(unlimited) ? unlimited : trunks.reduce((sum, count) => sum + count, 0)
+/** A call over a carrier. */
+export interface OffnetCall {
+  direction: Direction
+  classification: string | undefined
 }
+
+const unlimited = -1
 
 /** The smaller one of two bounds of which each may be none. */
 export const boundOf = (...bounds: readonly (number | undefined)[]) => {
@@ -30,25 +46,56 @@ export const boundOf = (...bounds: readonly (number | undefined)[]) => {
 
 const atMost = (calls: number | undefined) => (calls === undefined ? {} : { calls })
 
+const sumOf = (counts: readonly number[]) =>
+  counts.includes(unlimited) ? unlimited : counts.reduce((sum, count) => sum + count, 0)
+
+const costOf = (reserved: readonly Reserved[]) => reserved.reduce((sum, { cost }) => sum + cost, 0)
+
+/** Units that running calls may cost. */
+export const creditOf = (
+  { allow_postpay: isPostpaid }: EffectiveLimits,
+  { balance, overdraft }: Pick<Funds, 'balance' | 'overdraft'>,
+) => balance + (isPostpaid ? overdraft : 0)
+
+const isSoft = (limits: EffectiveLimits, direction: Direction) =>
+  direction === 'inbound' ? limits.soft_limit_inbound : limits.soft_limit_outbound
+
+/** Whether calls that are paid by the minute need credit. Accounts that are not prepaid receive calls without. */
+export const needsCredit = (
+  direction: Direction,
+  limits: EffectiveLimits,
+  { isPrepaid = false }: Pick<Funds, 'isPrepaid'>,
+) => limits.enabled && !isSoft(limits, direction) && (direction === 'outbound' || isPrepaid)
+
+const hasCredit = (limits: EffectiveLimits, { reserved = [], ...funds }: Funds) => {
+  const left = creditOf(limits, funds) - costOf(reserved) - unitsOfDollars(limits.reserve_amount)
+  return (limits.allow_prepay || limits.allow_postpay) && left > 0
+}
+
 /**
- * A trunk pays for calls to the flat-rate kinds of numbers, then what is included does, then the balance: of that, what is
- * to be kept in reserve has to be there when the call begins.
+ * A free trunk pays for calls of the flat-rate kinds of numbers, then what is included does, then the balance: what running
+ * calls have used of it and the reserve are left out. Beyond all that, calls of a soft limit are paid by the minute.
  */
 export const billingOf = (
-  classification: string | undefined,
+  { direction, classification }: OffnetCall,
   limits: EffectiveLimits,
   funds: Funds,
   { classifiers }: FlatRate,
 ): Billing | 'no_credit' | 'limit_reached' => {
-  const { resource_consuming_calls: most } = limits
-  if (limits.enabled && most === 0) return 'limit_reached'
-  const carried = limits.enabled ? boundOf(most) : undefined
+  const { reserved = [] } = funds
+  const most = limits.enabled ? boundOf(limits.resource_consuming_calls) : undefined
+  const mayExceed = isSoft(limits, direction)
+  if (most !== undefined && reserved.length >= most && !mayExceed) return 'limit_reached'
   const isFlat = classification !== undefined && classifiers.includes(classification)
-  const trunks = isFlat ? trunksFor(limits) : 0
-  if (trunks !== 0) return { billing: 'flat_rate', ...atMost(boundOf(carried, trunks)) }
-  if (funds.allotment !== undefined) return { billing: `allotment_${funds.allotment}`, ...atMost(carried) }
-  const { allow_prepay: isPrepaid, allow_postpay: isPostpaid, reserve_amount: reserve } = limits
-  const room = funds.balance + (isPostpaid ? funds.overdraft : 0)
-  const isPaid = (isPrepaid || isPostpaid) && room >= unitsOfDollars(reserve) && room > 0
-  return isPaid || !limits.enabled ? { billing: 'per_minute', ...atMost(carried) } : 'no_credit'
+  const bought = isFlat ? trunksOf[direction].filter((name) => limits[name] !== 0) : []
+  const usedOf = (name: Trunk) => reserved.filter(({ trunk }) => trunk === name).length
+  const trunk = bought.find((name) => limits[name] === unlimited || usedOf(name) < limits[name])
+  if (trunk) {
+    const all = sumOf(bought.map((name) => limits[name]))
+    return { billing: 'flat_rate', trunk, ...atMost(boundOf(most, all)) }
+  }
+  if (funds.allotment !== undefined) return { billing: `allotment_${funds.allotment}`, ...atMost(most) }
+  if (!needsCredit(direction, limits, funds) || hasCredit(limits, funds))
+    return { billing: 'per_minute', ...atMost(most) }
+  return bought.length > 0 ? 'limit_reached' : 'no_credit'
 }

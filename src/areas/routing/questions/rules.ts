@@ -1,6 +1,9 @@
 import { invalid } from '../../../lib/failure.ts'
 import type { RouteQuestion } from '../facts.ts'
 
+/** How long an edge may go on without asking again, and so how late it may hear of a change. */
+export const maxAgeSeconds = 60
+
 /** An empty parameter counts as one that was not given. */
 const given = (query: URLSearchParams, name: string) => query.get(name) || undefined
 
