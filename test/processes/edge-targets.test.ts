@@ -145,14 +145,14 @@ describe.skipIf(lacksKamailio)(`a target at an edge${lacksKamailio}`, () => {
     expect(a.interaction_id).toBe(b.interaction_id)
   })
 
-  it('that is a carrier is one too many where as many calls of the account have left, but for emergencies', async () => {
+  it('that is a carrier is not called if the server has nothing left to reserve, but for emergencies', async () => {
     const [ada, max, carrier] = [
       await town.newPhone('ada'),
       await town.newPhone('max'),
       await town.newPhone('x'),
     ]
     const [number, emergency, inside] = [town.newNumber(), town.newNumber(), town.newNumber()]
-    const limited = { account_id: '7'.repeat(32), limits: { carrier_calls: 1 } }
+    const limited = { account_id: '7'.repeat(32) }
     const out = { ...limited, decision: 'offnet', targets: [gateway(carrier.phone, { global: true })] }
     town.server.rings(number, [], realm, out)
     town.server.rings(emergency, [], realm, { ...out, emergency: true })
@@ -162,8 +162,11 @@ describe.skipIf(lacksKamailio)(`a target at an edge${lacksKamailio}`, () => {
     carrier.phone.answer(await carrier.phone.comesIn('INVITE'), {}, 'one')
     const first = await calling
     expect(outcomeOf(first)).toBe('200 OK')
+    town.server.exhausted.set(limited.account_id, 'limit_reached')
     expect(outcomeOf(await max.phone.call(number))).toBe('486 Busy Here')
     expect((await town.server.refusals('limit_reached')).length).toBeGreaterThan(0)
+    town.server.exhausted.set(limited.account_id, 'no_credit')
+    expect(outcomeOf(await max.phone.call(number))).toBe('402 Payment Required')
     const within = max.phone.call(inside)
     ada.phone.answer(await ada.phone.comesIn('INVITE'), {}, 'adas')
     const answered = await within
@@ -178,6 +181,7 @@ describe.skipIf(lacksKamailio)(`a target at an edge${lacksKamailio}`, () => {
       [max.phone, second],
     ] as const)
       expect((await phone.within(final, 'BYE')).status).toBe(200)
+    town.server.exhausted.delete(limited.account_id)
     await carried(max.phone, number, carrier.phone, 3)
     const [, b] = await town.server.records(callId)
     expect(b.custom_channel_vars).toEqual({
@@ -189,7 +193,7 @@ describe.skipIf(lacksKamailio)(`a target at an edge${lacksKamailio}`, () => {
     })
   })
 
-  it('that is paid for is not called beyond the limit of calls that leave, while other phones of the call ring', async () => {
+  it('that is paid for is not called if nothing is left to reserve, while other phones of the call ring', async () => {
     const [ada, max, bob, away] = [
       await town.newPhone('ada'),
       await town.newPhone('max'),
@@ -202,15 +206,16 @@ describe.skipIf(lacksKamailio)(`a target at an edge${lacksKamailio}`, () => {
       called: away.username,
       account_billing: 'per_minute',
     })
-    const limited = (most: number) => ({ account_id: '6'.repeat(32), limits: { carrier_calls: most } })
-    town.server.rings(mixed, [], realm, { ...limited(0), targets: [paid, device(bob.username)] })
-    town.server.rings(alone, [], realm, { ...limited(0), targets: [paid] })
+    const limited = { account_id: '6'.repeat(32) }
+    town.server.exhausted.set(limited.account_id, 'limit_reached')
+    town.server.rings(mixed, [], realm, { ...limited, targets: [paid, device(bob.username)] })
+    town.server.rings(alone, [], realm, { ...limited, targets: [paid] })
     const calling = ada.phone.call(mixed)
     bob.phone.answer(await bob.phone.comesIn('INVITE'), {}, 'bobs')
     const answered = await calling
     expect(outcomeOf(answered)).toBe('200 OK')
     expect(outcomeOf(await max.phone.call(alone))).toBe('486 Busy Here')
-    town.server.rings(alone, [], realm, { ...limited(1), targets: [paid] })
+    town.server.exhausted.delete(limited.account_id)
     await carried(max.phone, alone, away.phone)
     expect((await ada.phone.within(answered, 'BYE')).status).toBe(200)
   })
@@ -223,21 +228,22 @@ describe.skipIf(lacksKamailio)(`a target at an edge${lacksKamailio}`, () => {
     ]
     const [number, ofOther] = [town.newNumber(), town.newNumber()]
     const [mine, other] = ['4'.repeat(32), '5'.repeat(32)]
-    const limits = { carrier_calls: 0 }
     const route = (account_id: string, more: Record<string, unknown> = {}) => ({
       decision: 'forward',
       account_id,
-      limits,
       targets: [gateway(carrier.phone, more)],
     })
     town.server.rings(number, [], realm, route(mine, { account_id: other }))
-    town.server.rings(ofOther, [], realm, { ...route(other), limits: { carrier_calls: 1 } })
+    town.server.rings(ofOther, [], realm, route(other))
+    town.server.exhausted.set(mine, 'limit_reached')
     const callId = `${randomUUID()}@phone`
     const calling = ada.phone.call(number, { callId })
     carrier.phone.answer(await carrier.phone.comesIn('INVITE'), {}, 'one')
     const final = await calling
     expect(outcomeOf(final)).toBe('200 OK')
+    town.server.exhausted.set(other, 'limit_reached')
     expect(outcomeOf(await max.phone.call(ofOther))).toBe('486 Busy Here')
+    town.server.exhausted.delete(other)
     expect((await ada.phone.within(final, 'BYE')).status).toBe(200)
     const [a, b] = await town.server.records(callId)
     expect([a.custom_channel_vars.account_id, b.custom_channel_vars.account_id]).toEqual([mine, other])

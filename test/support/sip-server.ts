@@ -29,6 +29,7 @@ export type SipServer = Awaited<ReturnType<typeof startSipServer>>
 export const startSipServer = async () => {
   const routes = new Map<string, Route>()
   const carriers = new Map<string, Route>()
+  const exhausted = new Map<string, string>()
   const state = { isAway: false, maxAgeSeconds: 60 }
 
   const sender = (form: URLSearchParams): Answering => {
@@ -50,6 +51,11 @@ export const startSipServer = async () => {
     reason: 'unknown_number',
   }
 
+  const admission = ({ id, account_id: payer }: Route) => {
+    const reason = exhausted.get(String(payer))
+    return reason ? { id, allowed: false, reason } : { id, allowed: true, account_billing: 'per_minute' }
+  }
+
   const receiver = await startHookReceiver()
   receiver.answers((call, response) => {
     const answerTo = (): Answering => {
@@ -62,6 +68,8 @@ export const startSipServer = async () => {
           ...(known ?? { allowed: false, reason: 'unknown_address' }),
         })
       }
+      if (call.path === '/v2/edge/calls')
+        return answerData({ calls: call.json.data.calls.map((one: Route) => admission(one)) })
       if (call.path === '/v2/edge/route')
         return answerData(routes.get(call.form.get('number') ?? '') ?? refused)
       return answerData({})
@@ -77,6 +85,8 @@ export const startSipServer = async () => {
     ...receiver,
     routes,
     carriers,
+    /** By account: why its calls over carriers may not begin. */
+    exhausted,
     taken,
     /** How long its answers may be kept from now on. */
     mayBeKept(seconds: number) {
