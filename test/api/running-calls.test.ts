@@ -89,7 +89,6 @@ describeAnyEngine('calls over carriers that edges name', (engine) => {
       twoway_trunks: 2,
       resource_consuming_calls: 3,
     })
-    await world.prepay(account)
     const arriving = () => callOf(account, { direction: 'inbound' })
     expect(await begin(arriving())).toBe('inbound_trunks')
     expect(await begin(arriving())).toBe('twoway_trunks')
@@ -101,7 +100,7 @@ describeAnyEngine('calls over carriers that edges name', (engine) => {
     expect(await begin(callOf(account, { number: '+442079460000' }))).toBe('limit_reached')
   })
 
-  it('from carriers need a trunk or credit only where the account is prepaid', async () => {
+  it('from carriers need credit where the account is prepaid and has no trunks', async () => {
     const arriving = (account: TestAccount) => callOf(account, { direction: 'inbound' })
     const [free, prepaid] = [await accountWith(0), await accountWith(0)]
     await world.prepay(prepaid)

@@ -75,10 +75,16 @@ describe('a call over a carrier', () => {
     ])
   })
 
-  it('from a carrier needs credit only for a prepaid account', () => {
+  it('from a carrier needs credit only for an account that is prepaid, or has trunks for such calls', () => {
+    const funds = { ...noMoney, isPrepaid: false }
     expect(begun([inbound], {})).toEqual(['no_credit'])
-    expect(begun([inbound], { funds: { ...noMoney, isPrepaid: false } })).toEqual(['per_minute'])
-    expect(begun([outbound], { funds: { ...noMoney, isPrepaid: false } })).toEqual(['no_credit'])
+    expect(begun([inbound], { funds })).toEqual(['per_minute'])
+    expect(begun([inbound], { funds, wishes: { outbound_trunks: 1 } })).toEqual(['per_minute'])
+    expect(begun([inbound, inbound], { funds, wishes: { twoway_trunks: 1 } })).toEqual([
+      'twoway_trunks',
+      'limit_reached',
+    ])
+    expect(begun([outbound], { funds })).toEqual(['no_credit'])
   })
 
   it('beyond all limits begins where the limit of its direction is soft', () => {

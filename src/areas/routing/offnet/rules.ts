@@ -60,12 +60,18 @@ export const creditOf = (
 const isSoft = (limits: EffectiveLimits, direction: Direction) =>
   direction === 'inbound' ? limits.soft_limit_inbound : limits.soft_limit_outbound
 
-/** Whether calls that are paid by the minute need credit. Accounts that are not prepaid receive calls without. */
+/**
+ * Whether calls that are paid by the minute need credit. An account that is not prepaid and has no trunks for calls from carriers
+ * receives them without.
+ */
 export const needsCredit = (
   direction: Direction,
   limits: EffectiveLimits,
   { isPrepaid = false }: Pick<Funds, 'isPrepaid'>,
-) => limits.enabled && !isSoft(limits, direction) && (direction === 'outbound' || isPrepaid)
+) =>
+  limits.enabled &&
+  !isSoft(limits, direction) &&
+  (direction === 'outbound' || isPrepaid || trunksOf.inbound.some((name) => limits[name] !== 0))
 
 const hasCredit = (limits: EffectiveLimits, { reserved = [], ...funds }: Funds) => {
   const left = creditOf(limits, funds) - costOf(reserved) - unitsOfDollars(limits.reserve_amount)
