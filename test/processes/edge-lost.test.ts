@@ -1,6 +1,7 @@
 // Calls whose phones disappear, and session timers, at Debian's Kamailio with the configuration that is shipped.
 import { randomUUID } from 'node:crypto'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { type Link, openTcpLink, openWebSocketLink } from '../support/edge-link.ts'
 import { headerOf, outcomeOf } from '../support/edge-messages.ts'
 import { eventually } from '../support/eventually.ts'
 import { inFullRun } from '../support/run-length.ts'
@@ -11,10 +12,15 @@ describe.skipIf(lacksKamailio)(`a phone in a call at an edge${lacksKamailio}`, (
   // The least that Kamailio takes.
   const town = useSipTown({ KEEPALIVE_S: 30 })
 
-  afterEach(() => expect(town.edge.complaints()).toEqual([]))
-
-  const answered = async (headers: readonly (readonly [string, string])[] = []) => {
-    const [ada, bob] = [await town.newPhone('ada'), await town.newPhone('bob')]
+  /** Ada calls Bob, who answers. Both are connected in one way. */
+  const answered = async (
+    headers: readonly (readonly [string, string])[] = [],
+    connect: () => Promise<Link | undefined> = async () => undefined,
+  ) => {
+    const [ada, bob] = [
+      await town.newPhone('ada', realm, await connect()),
+      await town.newPhone('bob', realm, await connect()),
+    ]
     const number = town.newNumber()
     town.server.rings(number, [bob.username], realm, { limits: { calls: 100 } })
     const callId = `${randomUUID()}@phone`
@@ -29,42 +35,53 @@ describe.skipIf(lacksKamailio)(`a phone in a call at an edge${lacksKamailio}`, (
 
   // Kamailio sends keep-alives half a minute after the answer at the earliest.
   inFullRun(() => {
-    it('that disappears ends the call for the other one, recorded with the time until it answered last', async () => {
-      const [callerLost, calleeLost, bothLost, kept] = await Promise.all([
-        answered(),
-        answered(),
-        answered(),
-        answered(),
-      ])
-      callerLost.ada.close()
-      calleeLost.bob.close()
-      bothLost.ada.close()
-      bothLost.bob.close()
-      await Promise.all([callerLost.bob.comesIn('BYE'), calleeLost.ada.comesIn('BYE')])
-      for (const { callId } of [callerLost, calleeLost, bothLost]) {
-        const records = await town.server.records(callId)
-        expect(records).toHaveLength(2)
-        for (const record of records) {
-          expect(record).toMatchObject({
-            disposition: 'send_bye',
-            hangup_cause: 'RECOVERY_ON_TIMER_EXPIRE',
-            hangup_code: 'sip:200',
-          })
-          // Found half a minute later at the earliest.
-          expect(record.billing_seconds).toBeLessThan(30)
+    const ways = {
+      UDP: async () => undefined,
+      TCP: () => openTcpLink(town.edge.port),
+      WebSocket: () => openWebSocketLink(town.webPort),
+    }
+
+    it.each(Object.entries(ways))(
+      'over %s that disappears ends the call for the other one, recorded with the time until it answered last',
+      async (_, connect) => {
+        const [callerLost, calleeLost, bothLost, kept] = await Promise.all([
+          answered([], connect),
+          answered([], connect),
+          answered([], connect),
+          answered([], connect),
+        ])
+        callerLost.ada.close()
+        calleeLost.bob.close()
+        bothLost.ada.close()
+        bothLost.bob.close()
+        await Promise.all([callerLost.bob.comesIn('BYE'), calleeLost.ada.comesIn('BYE')])
+        for (const { callId } of [callerLost, calleeLost, bothLost]) {
+          const records = await town.server.records(callId)
+          expect(records).toHaveLength(2)
+          for (const record of records) {
+            expect(record).toMatchObject({
+              disposition: 'send_bye',
+              hangup_cause: 'RECOVERY_ON_TIMER_EXPIRE',
+              hangup_code: 'sip:200',
+            })
+            // Found half a minute later at the earliest.
+            expect(record.billing_seconds).toBeLessThan(30)
+          }
         }
-      }
-      await Promise.all([kept.ada.comesIn('OPTIONS'), kept.bob.comesIn('OPTIONS')])
-      expect(kept.ada.received.concat(kept.bob.received).filter(({ method }) => method === 'BYE')).toEqual([])
-      // The others are released.
-      await eventually(
-        async () => (await town.edge.rpc('dlg.list')).body.result as { 'call-id': string }[],
-        (dialogs) => dialogs.length === 1 && dialogs[0]?.['call-id'] === kept.callId,
-      )
-      expect(outcomeOf(await kept.ada.within(kept.final, 'BYE'))).toBe('200 OK')
-      const [record] = await town.server.records(kept.callId)
-      expect(record).toMatchObject({ hangup_cause: 'NORMAL_CLEARING', disposition: 'recv_bye' })
-    })
+        await Promise.all([kept.ada.comesIn('OPTIONS'), kept.bob.comesIn('OPTIONS')])
+        expect(kept.ada.received.concat(kept.bob.received).filter(({ method }) => method === 'BYE')).toEqual(
+          [],
+        )
+        // The others are released.
+        await eventually(
+          async () => (await town.edge.rpc('dlg.list')).body.result as { 'call-id': string }[],
+          (dialogs) => dialogs.length === 1 && dialogs[0]?.['call-id'] === kept.callId,
+        )
+        expect(outcomeOf(await kept.ada.within(kept.final, 'BYE'))).toBe('200 OK')
+        const [record] = await town.server.records(kept.callId)
+        expect(record).toMatchObject({ hangup_cause: 'NORMAL_CLEARING', disposition: 'recv_bye' })
+      },
+    )
   })
 
   inFullRun(() => {

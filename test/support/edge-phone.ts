@@ -1,6 +1,5 @@
-// A small SIP phone over UDP: registers, calls, answers, hangs up, and shows every packet.
-import { createSocket } from 'node:dgram'
-import { once } from 'node:events'
+// A small SIP phone: registers, calls, answers, hangs up, and shows every packet.
+import { type Link, openUdpLink } from './edge-link.ts'
 import {
   digestOf,
   freshToken,
@@ -24,6 +23,8 @@ export interface PhoneFacts {
   displayName?: string
   /** The address it sends from: loopback has many. */
   address?: string
+  /** How it reaches the edge; UDP if absent. */
+  link?: Link
 }
 
 type Headers = readonly (readonly [string, string])[]
@@ -66,16 +67,11 @@ export type Phone = Awaited<ReturnType<typeof openPhone>>
 export const openPhone = async (facts: PhoneFacts) => {
   const { edgePort, realm, username, password = '', userAgent = 'Tester 1.0', address = '127.0.0.1' } = facts
   const display = facts.displayName === undefined ? '' : `"${facts.displayName}" `
-  const socket = createSocket('udp4')
-  socket.bind(0, address)
-  await once(socket, 'listening')
-  let isOpen = true
-  const { port } = socket.address()
+  const { port, protocol, sentBy, parameters, send, onMessage, close } =
+    facts.link ?? (await openUdpLink(edgePort, address))
   const received: SipMessage[] = []
   const sequences = new Map<string, number>()
-  const contact = `<sip:${username}@${address}:${port}>`
-
-  const send = (text: string) => socket.send(text, edgePort, '127.0.0.1')
+  const contact = `<sip:${username}@${sentBy}${parameters}>`
 
   const answer = (
     request: SipMessage,
@@ -98,8 +94,8 @@ export const openPhone = async (facts: PhoneFacts) => {
     send(writeMessage(`SIP/2.0 ${status} ${phrase}`, own, body))
   }
 
-  socket.on('message', (packet) => {
-    const message = readMessage(packet.toString())
+  onMessage((packet) => {
+    const message = readMessage(packet)
     received.push(message)
     // Pings, the end of a call, and its being taken back are agreed to; calls wait for the test.
     if (agreedTo.includes(message.method)) answer(message, {})
@@ -123,7 +119,7 @@ export const openPhone = async (facts: PhoneFacts) => {
     const { method, uri, to, callId, fromTag, headers = [], body = '', contact: place = contact } = asked
     const branch = `z9hG4bK${freshToken()}`
     const own: Headers = [
-      ['Via', `SIP/2.0/UDP ${address}:${port};branch=${branch};rport`],
+      ['Via', `SIP/2.0/${protocol} ${sentBy};branch=${branch};rport`],
       ['Max-Forwards', '70'],
       ['From', `${display}<sip:${username}@${realm}>;tag=${fromTag}`],
       ['To', to],
@@ -160,7 +156,7 @@ export const openPhone = async (facts: PhoneFacts) => {
     const own: Headers = [
       [
         'Via',
-        `SIP/2.0/UDP ${address}:${port};branch=${isAnswered ? `z9hG4bK${freshToken()}` : /branch=([^;]+)/.exec(headerOf(final, 'via') ?? '')?.[1]};rport`,
+        `SIP/2.0/${protocol} ${sentBy};branch=${isAnswered ? `z9hG4bK${freshToken()}` : /branch=([^;]+)/.exec(headerOf(final, 'via') ?? '')?.[1]};rport`,
       ],
       ['Max-Forwards', '70'],
       ...(isAnswered ? routes.map((route) => ['Route', route] as const) : []),
@@ -265,7 +261,7 @@ export const openPhone = async (facts: PhoneFacts) => {
       const [from = '', to = ''] = [headerOf(invite, 'from'), headerOf(invite, 'to')]
       const sequence = nextSequence(callId)
       const own: Headers = [
-        ['Via', `SIP/2.0/UDP ${address}:${port};branch=z9hG4bK${freshToken()};rport`],
+        ['Via', `SIP/2.0/${protocol} ${sentBy};branch=z9hG4bK${freshToken()};rport`],
         ['Max-Forwards', '70'],
         ...headersOf(invite, 'record-route').map((route) => ['Route', route] as const),
         ['From', `${to};tag=${toTag}`],
@@ -287,9 +283,6 @@ export const openPhone = async (facts: PhoneFacts) => {
       ).then((found) => found[count - 1] as SipMessage),
 
     /** Closes it, or nothing if it is closed. */
-    close() {
-      if (isOpen) socket.close()
-      isOpen = false
-    },
+    close,
   }
 }

@@ -48,7 +48,7 @@ export const startSipEdge = async ({
   writeEdgeFiles(
     { folder, isForced: false, owner: undefined },
     {
-      listeners: [`udp:127.0.0.1:${port}`, ...listeners],
+      listeners: [`udp:127.0.0.1:${port}`, `tcp:127.0.0.1:${port}`, ...listeners],
       requestsAt: `127.0.0.1:${rpcPort}`,
       stateDirectory: state,
       values: {

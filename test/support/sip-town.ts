@@ -2,8 +2,10 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
 import { sharedBySuite } from './databases.ts'
+import type { Link } from './edge-link.ts'
 import { outcomeOf } from './edge-messages.ts'
 import { openPhone, type Phone } from './edge-phone.ts'
+import { freePort } from './free-port.ts'
 import { type EdgeFacts, startSipEdge } from './sip-edge.ts'
 import { passwordOf, startSipServer } from './sip-server.ts'
 
@@ -13,7 +15,13 @@ type Values = NonNullable<EdgeFacts['values']>
 
 const openSipTown = async (values: Values) => {
   const server = await startSipServer()
-  const edge = await startSipEdge({ server: server.url, key: 'key-of-the-tests', values })
+  const webPort = await freePort()
+  const edge = await startSipEdge({
+    server: server.url,
+    key: 'key-of-the-tests',
+    listeners: [`tcp:127.0.0.1:${webPort}`],
+    values: { WITH_WEBSOCKET: true, WEBSOCKET_PORT: webPort, ...values },
+  })
   const phones: Phone[] = []
   let numbers = 0
 
@@ -25,14 +33,16 @@ const openSipTown = async (values: Values) => {
   return {
     server,
     edge,
+    /** Where the edge accepts WebSockets. */
+    webPort,
     /** Closes it when the tests are over. */
     keep,
 
-    /** A phone of a new device, registered. */
-    async newPhone(name: string, of = realm) {
+    /** A phone of a new device, registered; over UDP if `link` is absent. */
+    async newPhone(name: string, of = realm, link?: Link) {
       const username = `${name}-${randomUUID().slice(0, 8)}`
       const facts = { edgePort: edge.port, realm: of, username, password: passwordOf(username) }
-      const phone = keep(await openPhone(facts))
+      const phone = keep(await openPhone({ ...facts, ...(link && { link }) }))
       expect(outcomeOf(await phone.register())).toBe('200 OK')
       return { phone, username }
     },
