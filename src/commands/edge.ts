@@ -93,10 +93,19 @@ export const writeKamailio = (options: EdgeOptions): Promise<number> =>
     const values = valuesOf(options)
     writeEdgeFiles({ folder, isForced: force, owner }, values)
     const rpcUrl = `http://${options.rpcAddress}:${options.rpcPort}/RPC`
-    const facts = { folder, files: edgeFiles, owner: owner ? ownerName : null, rpc_url: rpcUrl }
+    const facts = {
+      folder,
+      files: edgeFiles,
+      owner: owner ? ownerName : null,
+      needs_owner: ownerName,
+      rpc_url: rpcUrl,
+    }
+    const ownership = owner
+      ? `which belongs to ${ownerName}`
+      : `which belongs to you and must belong to ${ownerName}: chown ${ownerName}: ${folder}/values.cfg`
     const text = json
       ? JSON.stringify(facts)
-      : `${folder}: ${edgeFiles.length} files; requests at ${rpcUrl}, with the secret in values.cfg, which belongs to ${owner ? ownerName : 'you'}`
+      : `${folder}: ${edgeFiles.length} files; requests at ${rpcUrl}, with the secret in values.cfg, ${ownership}`
     process.stdout.write(`${text}\n`)
     return status.done
   })

@@ -168,10 +168,10 @@ export const addEdge = (program: Command, run: Run) =>
     .option('--outage-minutes <N>', 'so long known phones pass while the server is away', minutesIn, 15)
     .option('--state-directory <DIR>', 'where it keeps registrations, calls and reports', '/var/lib/kamailio')
     .option('--force', 'write files anew that are there already')
-    .option('--json', 'print {"folder", "files", "owner", "rpc_url"}')
+    .option('--json', 'print {"folder", "files", "owner", "needs_owner", "rpc_url"}')
     .addHelpText(
       'after',
-      '\nvalues.cfg holds secrets: only its owner can read it, the user kamailio where root writes. The status is 1, and nothing is written, when one of the files is there already.',
+      '\nvalues.cfg holds secrets: only its owner can read it, and that must be the user kamailio. Root gives it to that user if Kamailio is installed. The status is 1, and nothing is written, when one of the files is there already.',
     )
     .action((options) => run(async () => (await import('./edge.ts')).writeKamailio(options)))
 

@@ -1,7 +1,7 @@
 // An edge over TLS and WebSocket, and the command that sets it up.
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
@@ -14,9 +14,14 @@ import { digestOf, headerOf, readMessage, type SipMessage, writeMessage } from '
 import { eventually } from '../support/eventually.ts'
 import { freePort } from '../support/free-port.ts'
 import { findProgram } from '../support/installed.ts'
+import { nodeOptions, program } from '../support/program.ts'
 import { lacksKamailio, type SipEdge, startSipEdge } from '../support/sip-edge.ts'
 import { passwordOf, type SipServer, startSipServer } from '../support/sip-server.ts'
 import { shipped } from '../support/tls.ts'
+
+// Only root has a file system of its own for a process.
+const lacksOwnMounts =
+  spawnSync('unshare', ['--mount', 'true']).status === 0 ? '' : ' (needs unshare --mount)'
 
 const optionsOver = (transport: string) =>
   writeMessage('OPTIONS sip:edge.test SIP/2.0', [
@@ -133,6 +138,7 @@ describe('crosspoint edge kamailio', () => {
       folder: place,
       files: [...edgeFiles],
       owner: expect.toSatisfy((owner) => owner === null || owner === 'kamailio'),
+      needs_owner: 'kamailio',
       rpc_url: 'http://127.0.0.1:5080/RPC',
     })
     expect(readdirSync(place).toSorted()).toEqual([...edgeFiles].toSorted())
@@ -144,6 +150,23 @@ describe('crosspoint edge kamailio', () => {
     expect(readFileSync(join(place, 'crosspoint.conf'), 'utf8')).toContain(`CFGFILE=${place}/kamailio.cfg`)
     expect(output).not.toContain('a-key')
   })
+
+  it.skipIf(lacksOwnMounts)(
+    `states the owner that the secrets need before Kamailio is installed${lacksOwnMounts}`,
+    () => {
+      const place = join(folder, 'early')
+      const users = join(folder, 'users')
+      writeFileSync(users, readFileSync('/etc/passwd', 'utf8').replace(/^kamailio:.*\n/m, ''))
+      const command = ['mount', '--bind', users, '/etc/passwd', '&&', 'exec', process.execPath, program]
+      const env = { ...process.env, NODE_OPTIONS: nodeOptions('') }
+      const script = [...command, ...words('early')].join(' ')
+      const output = execFileSync('unshare', ['--mount', 'sh', '-c', script], { env, encoding: 'utf8' })
+      expect(output).toBe(
+        `${place}: 10 files; requests at http://127.0.0.1:5080/RPC, with the secret in values.cfg, which belongs to you and must belong to kamailio: chown kamailio: ${place}/values.cfg\n`,
+      )
+      expect(readFileSync(join(place, 'values.cfg'), 'utf8')).toContain('chown kamailio: values.cfg')
+    },
+  )
 
   it('writes nothing over files that are there, unless it is said', async () => {
     await write('second')
