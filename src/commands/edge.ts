@@ -17,6 +17,7 @@ export interface EdgeOptions {
   port: number
   tls?: [certificate: string, key: string]
   websocket?: number
+  websocketOrigins: string
   rpcAddress: string
   rpcPort: number
   rpcNetworks: string
@@ -70,6 +71,7 @@ const valuesOf = (options: EdgeOptions): EdgeValues => {
       TOPOLOGY_KEY: options.topologyKey ?? randomHex(24),
       ...(tls ? { WITH_TLS: true, TLS_CERTIFICATE: tls[0], TLS_KEY: tls[1] } : {}),
       ...(websocket === undefined ? {} : { WITH_WEBSOCKET: true, WEBSOCKET_PORT: websocket }),
+      WEBSOCKET_ORIGINS: options.websocketOrigins,
     },
   }
 }

@@ -134,6 +134,11 @@ const tlsFilesIn = (text: string) => {
   throw new InvalidArgumentError('Two files are wanted: CERTIFICATE,KEY.')
 }
 
+const originsIn = (text: string) => {
+  if (text === '*' || text.split(',').every((origin) => URL.parse(origin)?.origin === origin)) return text
+  throw new InvalidArgumentError('Origins are written as https://phone.example.com, separated by commas.')
+}
+
 export const addEdge = (program: Command, run: Run) =>
   program
     .command('edge')
@@ -160,6 +165,7 @@ export const addEdge = (program: Command, run: Run) =>
     .option('--port <PORT>', 'of UDP and TCP; TLS has the next one', portIn, 5060)
     .option('--tls <CERTIFICATE,KEY>', 'two files in PEM: listen for TLS as well', tlsFilesIn)
     .option('--websocket <PORT>', 'listen for browsers as well; wss with --tls', portIn)
+    .option('--websocket-origins <ORIGINS>', 'pages that may connect, separated by commas', originsIn, '*')
     .option('--rpc-address <ADDRESS>', 'private address at which the server asks the edge', '127.0.0.1')
     .option('--rpc-port <PORT>', 'its port', portIn, 5080)
     .option('--rpc-networks <CIDRS>', 'whom it answers, separated by commas', '127.0.0.0/8')

@@ -51,6 +51,7 @@ describe.skipIf(lacksKamailio)(`an edge${lacksKamailio}`, () => {
         TLS_KEY: shipped('first.key.pem'),
         WITH_WEBSOCKET: true,
         WEBSOCKET_PORT: webPort,
+        WEBSOCKET_ORIGINS: 'https://phone.example.com,https://crm.example.com:8443',
       },
     })
   })
@@ -103,6 +104,30 @@ describe.skipIf(lacksKamailio)(`an edge${lacksKamailio}`, () => {
     expect(body.result.Contacts[0].Contact.Received).toMatch(/^sip:127\.0\.0\.1:\d+;transport=ws$/)
     socket.close()
     await once(socket, 'close')
+  })
+
+  it('accepts WebSockets of the pages that the setting lists, and of clients that are no page', async () => {
+    const connectFrom = async (headers: Record<string, string>) => {
+      const socket = new WebSocket(`ws://127.0.0.1:${webPort}/ws`, 'sip', { headers })
+      const answered = await Promise.race([
+        once(socket, 'open').then(() => 101),
+        once(socket, 'unexpected-response').then(([, response]) => response.statusCode),
+      ])
+      socket.on('error', () => undefined)
+      socket.terminate()
+      return answered
+    }
+    const origins = [
+      ['https://phone.example.com', 101],
+      ['https://crm.example.com:8443', 101],
+      ['https://crm.example.com', 403],
+      ['http://phone.example.com', 403],
+      ['https://phone.example.com.evil.test', 403],
+      ['null', 403],
+    ] as const
+    for (const [origin, status] of origins)
+      expect([origin, await connectFrom({ origin })]).toEqual([origin, status])
+    expect(await connectFrom({})).toBe(101)
   })
 
   it('speaks WebSocket at its listener alone, and nothing else there', async () => {
@@ -167,6 +192,15 @@ describe('crosspoint edge kamailio', () => {
       expect(readFileSync(join(place, 'values.cfg'), 'utf8')).toContain('chown kamailio: values.cfg')
     },
   )
+
+  it('refuses origins that no page has', async () => {
+    const odd = await write('odd', '--websocket', '8089', '--websocket-origins', 'https://phone.example.com/')
+    expect([odd.status, odd.errors]).toEqual([
+      2,
+      expect.stringContaining('Origins are written as https://phone.example.com, separated by commas.'),
+    ])
+    expect(existsSync(join(folder, 'odd'))).toBe(false)
+  })
 
   it('writes nothing over files that are there, unless it is said', async () => {
     await write('second')
