@@ -9,6 +9,20 @@ export interface Phone {
   realm: string
 }
 
+/** What a phone, or a server of a trunk, is registered as. */
+export type Identity = Pick<Phone, 'username' | 'realm'>
+
+/** A side of a call. */
+export interface Party {
+  accountId: string
+  /** `device`, `trunk`, `gateway`. */
+  type: string
+  /** Empty if the edge knows only the account. */
+  id: string
+  /** Of a trunk: which of its servers, if the edge knows it. */
+  server?: string | undefined
+}
+
 /** A SIP NOTIFY. */
 export interface Notice {
   event: string
@@ -79,7 +93,7 @@ export interface MediaSwitch {
   /** The contacts of phones that are registered now. */
   registrations(phones: readonly Phone[]): Promise<Heard<Registration>>
   /** Forgets the registrations of phones. Answers with the hosts of edges that could not be told. */
-  endRegistrations(phones: readonly Phone[]): Promise<readonly string[]>
+  endRegistrations(phones: readonly Identity[]): Promise<readonly string[]>
   /** Sends it to each contact of a phone. Answers with how many there are. */
   notify(phone: Phone, notice: Notice): Promise<number>
   /** Starts a call. `ended` tells how it went. */
@@ -90,6 +104,11 @@ export interface MediaSwitch {
   call(accountId: string, callId: string): Promise<ActiveCall | undefined>
   /** Ends one of them. False: there is none any more. */
   hangUp(accountId: string, callId: string): Promise<boolean>
+  /**
+   * Ends the calls in which a side that belongs to the account is to end, except calls to emergency numbers. Returns the hosts of
+   * edges that did not answer.
+   */
+  endCalls(accountId: string, isToEnd: (party: Party) => Promise<boolean>): Promise<readonly string[]>
 }
 
 const unavailable = () => Promise.reject(failure('no_media_switch', {}))
@@ -104,4 +123,5 @@ export const noMediaSwitch: MediaSwitch = {
   calls: empty,
   call: async () => undefined,
   hangUp: async () => false,
+  endCalls: async () => [],
 }

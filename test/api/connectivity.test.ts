@@ -59,24 +59,16 @@ describeEngines('trunks', (engine) => {
     return rest
   }
 
-  /** Trunks past the judgement of requests, and whose registrations they end. */
+  /** Trunks past the judgement of requests. */
   const equipped = () => {
     const { store, areas } = world.server
-    const told: string[] = []
-    const trunks = createTrunks({
+    return createTrunks({
       store,
-      mediaSwitch: {
-        async endRegistrations(phones) {
-          told.push(...phones.map((one) => `${one.username}@${one.realm}`))
-          return []
-        },
-      },
       numbers: areas.phoneNumbers.numbers,
       accounts: areas.accounts,
       destinations: areas.resources.destinations,
       sip: areas.devices.claims,
     })
-    return { trunks, told }
   }
 
   it('are created with the defaults of the schema, and their list has their ids', async () => {
@@ -200,7 +192,7 @@ describeEngines('trunks', (engine) => {
   })
 
   it('take no number that went elsewhere after they were judged', async () => {
-    const { trunks } = equipped()
+    const trunks = equipped()
     const { acme, rival, server: running } = world
     const { numbers } = running.areas.phoneNumbers
     const [flow, gone] = [await numberOf(acme), await numberOf(rival)]
@@ -519,22 +511,6 @@ describeEngines('trunks', (engine) => {
     })
     expect(await trunkFor(one)).toBe('disabled')
     expect(await trunkFor(two)).toBeUndefined()
-  })
-
-  it('end what a server is registered as when its credentials change, or the trunks go', async () => {
-    const { trunks, told } = equipped()
-    const { id, realm } = await world.account()
-    const account = await world.server.areas.accounts.get(id)
-    const servers = [{ auth: { auth_user: 'pbx', auth_password: 'one' } }]
-    const trunk = await trunks.create(author, account, { servers })
-    const renamed = await trunks.replace(author, account, trunk, { name: 'New', servers })
-    expect(told).toEqual([])
-    const changed = await trunks.replace(author, account, renamed, {
-      servers: [{ auth: { auth_user: 'pbx', auth_password: 'two' } }],
-    })
-    expect(told.splice(0)).toEqual([`pbx@${realm}`])
-    await trunks.remove(author, account, changed)
-    expect(told).toEqual([`pbx@${realm}`])
   })
 
   it('are gone with their account, and their names are free', async () => {

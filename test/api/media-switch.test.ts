@@ -3,7 +3,6 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { createDevices } from '../../src/areas/devices/operations.ts'
 import { createQuickcalls } from '../../src/areas/quickcalls/operations.ts'
 import { callWishesIn } from '../../src/areas/quickcalls/rules.ts'
-import { createAfterwards } from '../../src/jobs/afterwards.ts'
 import { failure } from '../../src/lib/failure.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { type MediaSwitch, noMediaSwitch, type Phone } from '../../src/switch/media-switch.ts'
@@ -11,7 +10,6 @@ import { type EdgeServer, startEdgeServer } from '../support/edge-server.ts'
 import { eventually } from '../support/eventually.ts'
 import { lacks } from '../support/installed.ts'
 import { type Kamailio, startKamailio } from '../support/kamailio.ts'
-import { createTestLog } from '../support/log.ts'
 import { type SipPhone, startSipPhone } from '../support/sip-phone.ts'
 import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
 
@@ -24,10 +22,6 @@ const createRecorder = () => {
   const names = (phones: readonly Phone[]) => phones.map(({ username, realm }) => `${username}@${realm}`)
   const mediaSwitch: MediaSwitch = {
     ...noMediaSwitch,
-    endRegistrations: async (phones) => {
-      told.push(['end', ...names(phones)])
-      return []
-    },
     notify: async (phone, notice) => {
       told.push(['notify', ...names([phone]), notice])
       return 1
@@ -47,12 +41,10 @@ describeAnyEngine('a media switch', (engine) => {
     const { mediaSwitch, take } = createRecorder()
     const { store, areas } = world.server
     const mobileNumbers = areas.phoneNumbers.mobile
-    const afterwards = createAfterwards(createTestLog().log)
     const devices = createDevices({
       store,
       mediaSwitch,
       mobileNumbers,
-      afterwards,
       hostNames: areas.accounts.hostNames,
       destinations: areas.resources.destinations,
     })
@@ -66,35 +58,8 @@ describeAnyEngine('a media switch', (engine) => {
       sip,
       owner_id: owner,
     })
-    const taken = async () => {
-      await afterwards.settle()
-      return take()
-    }
-    return { devices, account, device, owner, sip, taken, mediaSwitch, realm: account.doc.realm }
+    return { devices, account, device, owner, taken: take, mediaSwitch, realm: account.doc.realm }
   }
-
-  it('ends a registration when password, user name, owner or enabled change, and with the device', async () => {
-    const { devices, account, device, sip, taken, realm } = await equipped()
-    const ended = [['end', `desk@${realm}`]]
-    const base = { ...device.doc }
-    const after = async (data: Json) => {
-      const stored = await devices.get(account.id, device.id)
-      await devices.replace(author, account, stored, { ...base, ...data })
-      const told = await taken()
-      const changed = await devices.get(account.id, device.id)
-      await devices.replace(author, account, changed, base)
-      await taken()
-      return told
-    }
-    expect(await after({ name: 'Renamed', sip: { ...sip, transport: 'tcp' } })).toEqual([])
-    expect(await after({ sip: { ...sip, password: 'second-secret' } })).toEqual(ended)
-    expect(await after({ sip: { ...sip, username: 'table' } })).toEqual(ended)
-    expect(await after({ enabled: false })).toEqual(ended)
-    expect(await after({ owner_id: undefined })).toEqual(ended)
-    const stored = await devices.get(account.id, device.id)
-    await devices.remove(author, account, stored)
-    expect(await taken()).toEqual(ended)
-  })
 
   it('is told to synchronize, to notify and to call', async () => {
     const { devices, account, device, owner, taken, mediaSwitch, realm } = await equipped()
@@ -111,7 +76,7 @@ describeAnyEngine('a media switch', (engine) => {
     const wishes = callWishesIn('+1 (415) 555-0100', () => undefined)
     const { ended } = await quickcalls.start(account, [device, silent], wishes)
     expect(await ended).toEqual({ hangup_cause: 'NORMAL_CLEARING' })
-    expect(await taken()).toEqual([
+    expect(taken()).toEqual([
       ['notify', phone, { event: 'check-sync;reboot=true' }],
       ['notify', phone, { event: 'check-sync;reboot=false' }],
       ['notify', phone, { event: 'resync' }],
@@ -216,27 +181,6 @@ describeAnyEngine('edges that do not answer as they should', (engine) => {
     expect(body.metadata).toEqual({ unreachable: [first.host, second.host] })
     first.speak()
     second.speak()
-  })
-
-  it('keep no change of a device waiting', async () => {
-    const patience = (milliseconds: number) =>
-      world.operator.patch('/v2/system_configs/switch', {
-        default: { kamailio: { timeout_ms: milliseconds } },
-      })
-    expect(await patience(5000)).toSucceed()
-    const phone = await world.device(world.acme, { sip: { username: 'quick', password: 'first-secret' } })
-    first.fallSilent()
-    second.fallSilent()
-    expect(await world.ada.patch(phone.path, { sip: { password: 'second-secret' } })).toSucceed()
-    first.speak()
-    second.speak()
-    expect(await patience(3000)).toSucceed()
-    await world.ada.patch(phone.path, { sip: { password: 'third-secret' } })
-    const place = ['location', `quick@${world.acme.realm}`]
-    await eventually(
-      () => first.told('ul.rm'),
-      (told) => told.filter(([, name]) => name === place[1]).length === 2,
-    )
   })
 })
 

@@ -260,7 +260,7 @@ export const createCallflows = ({ store, numbers }: Tools) => {
     async removeOwned(set: ChangeSet, account: AccountRecord, ownerId: string) {
       const owned = await callflows.ownedBy(account.id, ownerId)
       for (const callflow of owned) await addRemoval(set, callflow)
-      return { ids: owned.map(({ id }) => id), afterwards: async () => undefined }
+      return owned.map(({ id }) => id)
     },
 
     /** Gives up the phone numbers of a user's callflows, in somebody's change set. */
@@ -275,7 +275,7 @@ export const createCallflows = ({ store, numbers }: Tools) => {
         await numbers.addRelease(view, set, stored)
         ids.push(number)
       }
-      return { ids, afterwards: async () => undefined }
+      return ids
     },
 
     replaceNumber,

@@ -5,7 +5,6 @@ import type { Json } from '../../lib/json.ts'
 import { type Author, ChangeSet, conflict } from '../../storage/change-set.ts'
 import { readsOf } from '../../storage/collection.ts'
 import type { Store } from '../../storage/store.ts'
-import type { MediaSwitch } from '../../switch/media-switch.ts'
 import { claimantOf } from '../accounts/host-names/rules.ts'
 import type { Accounts } from '../accounts/operations.ts'
 import { type Adoption, adoptingInto } from '../adoption.ts'
@@ -18,7 +17,6 @@ import {
   connectivityProblems,
   destinationsOf,
   didsOf,
-  endedUsers,
   isServerOn,
   serverName,
   storedHalf,
@@ -33,7 +31,6 @@ import { type ConnectivityRecord, createConnectivityStore } from './store.ts'
 
 interface Tools {
   store: Store
-  mediaSwitch: Pick<MediaSwitch, 'endRegistrations'>
   numbers: Numbers
   accounts: Pick<Accounts, 'find' | 'hostNames'>
   destinations: Pick<Destinations, 'problems'>
@@ -100,7 +97,7 @@ export type Trunks = ReturnType<typeof createTrunks>
 
 /** Trunks: the PBX servers of accounts, and the numbers whose calls they take. */
 export const createTrunks = (tools: Tools) => {
-  const { store, mediaSwitch, numbers, accounts, destinations, sip } = tools
+  const { store, numbers, accounts, destinations, sip } = tools
   const trunks = createConnectivityStore(store, sip)
   const { records } = store
 
@@ -203,21 +200,6 @@ export const createTrunks = (tools: Tools) => {
     await store.commit(set, ...uses)
   }
 
-  const endRegistrations = async (
-    account: AccountRecord,
-    before: ConnectivityRecord,
-    after: ConnectivityRecord | undefined,
-  ) => {
-    const realm = before.doc.account?.auth_realm ?? account.doc.realm
-    const ended = endedUsers(before.doc, after?.doc).map((username) => ({
-      accountId: account.id,
-      deviceId: before.id,
-      username,
-      realm,
-    }))
-    if (ended.length > 0) await mediaSwitch.endRegistrations(ended)
-  }
-
   /** The trunks have another number in the place of one whose calls they take, or none. */
   const replaceNumber = async ({ set, together }: Hearing, { accountId, number, after }: Replacement) => {
     const holder = await trunks.byNumber(accountId, number)
@@ -278,14 +260,12 @@ export const createTrunks = (tools: Tools) => {
       const after = trunks.revise(before, { doc })
       const uses = await usesOf(author, account.id, before, after)
       await commit(author, (set) => trunks.replace(set, before, after), uses)
-      await endRegistrations(account, before, after)
       return after
     },
 
-    async remove(author: Author, account: AccountRecord, trunk: ConnectivityRecord) {
+    async remove(author: Author, trunk: ConnectivityRecord) {
       const uses = await usesOf(author, trunk.accountId, trunk, undefined)
       await commit(author, (set) => trunks.remove(set, trunk), uses)
-      await endRegistrations(account, trunk, undefined)
     },
 
     /**

@@ -54,8 +54,8 @@ export const connectivityRoutes = (trunks: Trunks): Route[] => {
       allow: accountAdmin,
       subject,
       answers: ConnectivityAnswer,
-      run: async ({ author, account, subject: trunk }) => {
-        await trunks.remove(author, account, trunk)
+      run: async ({ author, subject: trunk }) => {
+        await trunks.remove(author, trunk)
         return removed(trunk)
       },
     }),

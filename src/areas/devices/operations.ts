@@ -1,5 +1,4 @@
 import { type AccountRecord, type Actor, isSuperduper, userKind } from '../../auth/identity.ts'
-import type { Afterwards } from '../../jobs/afterwards.ts'
 import { Failure, failure, joinProblems, type Problems } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
@@ -15,7 +14,6 @@ import {
   type DeviceDoc,
   destinationsOf,
   deviceProblems,
-  endsRegistration,
   isRegistrable,
   mobileNumberOf,
   type Restart,
@@ -41,7 +39,6 @@ interface Tools {
   hostNames: HostNames
   mobileNumbers: MobileNumbers
   destinations: Pick<Destinations, 'problems'>
-  afterwards: Afterwards
 }
 
 export type { DeviceDoc, DeviceRecord, Restart }
@@ -84,7 +81,7 @@ export type SipClaims = typeof sipClaims
 export type Devices = ReturnType<typeof createDevices>
 
 export const createDevices = (tools: Tools) => {
-  const { store, mediaSwitch, hostNames, mobileNumbers, destinations, afterwards } = tools
+  const { store, mediaSwitch, hostNames, mobileNumbers, destinations } = tools
   const devices = createDeviceStore(store)
   const { records } = store
 
@@ -149,12 +146,6 @@ export const createDevices = (tools: Tools) => {
     if (had === has) return
     if (before && had) await mobileNumbers.release(set, before, had)
     if (has) await mobileNumbers.claim(set, after, has)
-  }
-
-  /** Nobody waits for an edge that is away: whoever registers anew is refused there as well. */
-  const endRegistrations = (account: AccountRecord, ended: readonly DeviceRecord[]) => {
-    const phones = ended.map((device) => phoneOf(account, device))
-    afterwards.run('ending registrations', async () => void (await mediaSwitch.endRegistrations(phones)))
   }
 
   const addRemoval = async (set: ChangeSet, device: DeviceRecord) => {
@@ -269,22 +260,20 @@ export const createDevices = (tools: Tools) => {
       await moveNumber(set, device, after)
       set.tell(deviceChanged, { before: device, after })
       await store.commit(set)
-      if (endsRegistration(device.doc, after.doc)) endRegistrations(account, [device])
       return after
     },
 
-    async remove(author: Author, account: AccountRecord, device: DeviceRecord) {
+    async remove(author: Author, device: DeviceRecord) {
       const set = new ChangeSet(author)
       await addRemoval(set, device)
       await store.commit(set)
-      endRegistrations(account, [device])
     },
 
     /** Adds the removal of all that a user owns to somebody's change set. */
     async removeOwned(set: ChangeSet, account: AccountRecord, ownerId: string) {
       const owned = await ownedBy(account, ownerId)
       for (const device of owned) await addRemoval(set, device)
-      return { ids: owned.map(({ id }) => id), afterwards: async () => endRegistrations(account, owned) }
+      return owned.map(({ id }) => id)
     },
 
     /** The ids of the devices that ring for a user: where they have signed in, and theirs where nobody else has. */

@@ -149,8 +149,8 @@ export const deviceRoutes = (devices: Devices, records: Records): Route[] => {
       allow: accountMember,
       subject,
       answers: DeviceAnswer,
-      run: async ({ author, account, subject: device }) => {
-        await devices.remove(author, account, device)
+      run: async ({ author, subject: device }) => {
+        await devices.remove(author, device)
         return removed(device)
       },
     }),

@@ -11,6 +11,7 @@ import { resourcesArea } from '../resources/area.ts'
 import { routingArea } from '../routing/area.ts'
 import { createCarrierDecisions } from './carriers/operations.ts'
 import { edgeCarrierRoutes } from './carriers/routes.ts'
+import { createEnding } from './ending/operations.ts'
 import { createEdgeExport } from './export/operations.ts'
 import { edgeExportRoutes } from './export/routes.ts'
 import { createEdge } from './operations.ts'
@@ -33,16 +34,17 @@ export const edgeArea = area({
     phoneNumbers: phoneNumbersArea,
     routing: routingArea,
   },
-  create(
-    { store, feed, refusals, validate },
-    { cdrs: { intake }, phoneNumbers: { numbers }, routing: { running }, ...needs },
-  ) {
+  create(tools, { cdrs: { intake }, phoneNumbers: { numbers }, routing: { running }, ...needs }) {
+    const { store, feed, refusals, validate } = tools
     const edge = createEdge({ records: store.records, ...needs })
     const reporting = createEdgeReporting({ store, edge, intake, running, refusals, validate, ...needs })
     const carriers = createCarrierDecisions({ ...needs, numbers })
     const edgeExport = createEdgeExport({ store, feed, edge, ...needs })
+    const ending = createEnding({ ...tools, edge, ...needs })
     return {
       offers: { edge, carriers },
+      gates: [ending.gate],
+      errands: ending.errands,
       routes: [
         ...edgeRoutes(edge),
         ...edgeCarrierRoutes(carriers),

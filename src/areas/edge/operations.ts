@@ -4,6 +4,7 @@ import { disabledOf } from '../../auth/standing.ts'
 import { formatAddress } from '../../lib/cidr.ts'
 import { failure } from '../../lib/failure.ts'
 import type { Records } from '../../storage/records.ts'
+import type { Party } from '../../switch/media-switch.ts'
 import type { AccessLists } from '../access-lists/operations.ts'
 import type { Accounts } from '../accounts/operations.ts'
 import type { TrunkServer, Trunks } from '../connectivity/operations.ts'
@@ -21,7 +22,7 @@ interface Tools {
   accessLists: AccessLists
   rateLimits: RateLimits
   resources: Pick<Resources, 'isCarriers'>
-  trunks: Pick<Trunks, 'byUser' | 'byAddress'>
+  trunks: Pick<Trunks, 'byUser' | 'byAddress' | 'servers'>
 }
 
 /** Whom a packet claims to come from. */
@@ -169,10 +170,31 @@ export const createEdge = (tools: Tools) => {
     }
   }
 
+  /** Whether any of the servers that take part is enabled. */
+  const isTrunkOn = async ({ accountId, id, server }: Party) => {
+    for await (const servers of trunks.servers(accountId))
+      for (const one of servers)
+        if (one.trunkId === id && one.isEnabled && (server === undefined || one.server === server))
+          return true
+    return false
+  }
+
   return {
     senderOf,
     answerOf,
     stranger,
+
+    /** Whether the packets of a side of a call would be refused now, whatever the access lists say. */
+    async isRefused(party: Party): Promise<boolean> {
+      const { accountId, type, id } = party
+      const account = await accounts.find(accountId)
+      if (!account) return true
+      if (type === 'trunk' && !(await isTrunkOn(party))) return true
+      const isDevice = type === 'device' && id !== ''
+      const device = isDevice ? await devices.find(accountId, id) : undefined
+      if (isDevice && !device) return true
+      return (await disabled({ account, device })) !== undefined
+    },
 
     /**
      * A realm that the actor is not above is answered like one that nobody has; but for the own one, where the actor

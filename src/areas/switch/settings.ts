@@ -38,6 +38,13 @@ const mediaSwitch = section('The machines that carry the calls', {
       '`kamailio`: the server asks the edges in `kamailio` for registrations and calls, and notifies them of changes. `none`: there are no registrations and no calls, and requests that a phone has to get are 501',
   }),
   kamailio,
+  disabled_grace_s: Type.Integer({
+    minimum: 0,
+    maximum: 86_400,
+    default: 60,
+    description:
+      'Seconds after which the calls of a device, user, trunk or account that was disabled or removed end, except calls to emergency numbers. Its registrations end at once',
+  }),
   sip_hosts: Type.Array(Type.String({ minLength: 1, maxLength: 253 }), {
     default: [],
     maxItems: 256,

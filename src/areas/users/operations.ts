@@ -43,12 +43,8 @@ import {
 
 /** What users own of one type, kept by another area. */
 interface OwnedObjects {
-  /** Adds the removal of all that a user owns to a change set. `afterwards` is to be called when that is stored. */
-  removeOwned(
-    set: ChangeSet,
-    account: AccountRecord,
-    ownerId: string,
-  ): Promise<{ ids: readonly string[]; afterwards(): Promise<void> }>
+  /** Adds the removal of all that a user owns to a change set. Returns their ids. */
+  removeOwned(set: ChangeSet, account: AccountRecord, ownerId: string): Promise<readonly string[]>
 }
 
 /** One thing that went with its owner. */
@@ -277,15 +273,11 @@ export const createUsers = ({ store, deriver, settings, owned, configs }: Tools)
       users.remove(set, user)
       set.tell(userLeaving, user)
       const removed: RemovedObject[] = []
-      const following: (() => Promise<void>)[] = []
       for (const type of objectTypes) {
-        const objects = await owned[type]?.removeOwned(set, account, user.id)
-        if (!objects) continue
-        removed.push(...objects.ids.map((id) => ({ type, id, status: 'success' as const })))
-        following.push(objects.afterwards)
+        const ids = (await owned[type]?.removeOwned(set, account, user.id)) ?? []
+        removed.push(...ids.map((id) => ({ type, id, status: 'success' as const })))
       }
       await store.commit(set)
-      for (const follow of following) await follow()
       return removed
     },
 

@@ -1,5 +1,5 @@
 import { isObject } from '../../lib/json.ts'
-import type { ActiveCall } from '../media-switch.ts'
+import type { ActiveCall, Party } from '../media-switch.ts'
 import { type Edge, EdgeRefusal } from './edges.ts'
 import { edgeContact, firstIn } from './requests.ts'
 import { headerLines, headerText } from './sip-text.ts'
@@ -152,5 +152,30 @@ export const endCall = async (call: EdgeCall) => {
   } catch (error) {
     if (error instanceof EdgeRefusal) return false
     throw error
+  }
+}
+
+/** The sides of a call. Which phone of several is called is known when one of them has answered. */
+const partiesOf = ({ isAnswered, variables }: EdgeCall): Party[] => {
+  const { account_id: accountId = '', authorizing_type: type = '', authorizing_id: id = '' } = variables
+  const [calledType = '', calledId = '', more, , calledAccountId = ''] = variables.leg?.split('|') ?? []
+  const server = calledType === 'trunk' ? more : undefined
+  const called = { accountId: calledAccountId, type: calledType, id: calledId, server }
+  return [{ accountId, type, id }, ...(isAnswered ? [called] : [])]
+}
+
+/** Ends the calls of which a side of the account is to end, except calls to emergency numbers. */
+export const endCallsAt = async (
+  edge: Edge,
+  accountId: string,
+  isToEnd: (party: Party) => Promise<boolean>,
+) => {
+  for (const call of callsIn(edge, await dialogsOf(edge, accountId))) {
+    if (call.variables.emergency === '1') continue
+    for (const party of partiesOf(call)) {
+      if (party.accountId !== accountId || !(await isToEnd(party))) continue
+      await endCall(call)
+      break
+    }
   }
 }

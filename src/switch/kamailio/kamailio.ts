@@ -1,7 +1,7 @@
 import { failure } from '../../lib/failure.ts'
 import type { Outgoing } from '../../outgoing/client.ts'
 import type { ActiveCall, MediaSwitch, Phone, Registration } from '../media-switch.ts'
-import { callAt, callsAt, type EdgeCall, endCall } from './calls.ts'
+import { callAt, callsAt, type EdgeCall, endCall, endCallsAt } from './calls.ts'
 import {
   askAll,
   askAllInParts,
@@ -89,6 +89,11 @@ export const createKamailio = ({ outgoing, settings, resting }: Tools): MediaSwi
     async hangUp(accountId, callId) {
       const call = await callOf(accountId, callId)
       return call ? askOne(call.at, () => endCall(call)) : false
+    },
+
+    async endCalls(accountId, isToEnd) {
+      const { unreachable } = await askAll(edges, (edge) => endCallsAt(edge, accountId, isToEnd))
+      return unreachable
     },
   }
 }

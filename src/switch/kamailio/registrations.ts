@@ -1,5 +1,6 @@
+import { systemClock } from '../../lib/clock.ts'
 import { isObject } from '../../lib/json.ts'
-import type { Phone, Registration } from '../media-switch.ts'
+import type { Identity, Phone, Registration } from '../media-switch.ts'
 import { type Edge, EdgeRefusal, forEachFew } from './edges.ts'
 
 const table = 'location'
@@ -15,7 +16,7 @@ export interface Contact extends Registration {
 }
 
 /** Where an edge knows a phone; undefined: nowhere. */
-export const placeOf = ({ username, realm }: Phone) =>
+export const placeOf = ({ username, realm }: Identity) =>
   username === undefined ? undefined : `${username}@${realm}`.toLowerCase()
 
 /** A text that the edge has something for. */
@@ -69,15 +70,15 @@ const lookUp = async (edge: Edge, phone: Phone, place: string, timeoutMs: number
   }
 }
 
-interface Asked {
-  phones: readonly Phone[]
+interface Asked<Named extends Identity> {
+  phones: readonly Named[]
   /** For all of them. */
   timeoutMs: number
 }
 
 const leftOf = (deadline: number) => Math.max(1, Math.ceil(deadline - performance.now()))
 
-const placed = (phones: readonly Phone[]) =>
+const placed = <Named extends Identity>(phones: readonly Named[]) =>
   phones.flatMap((phone) => {
     const place = placeOf(phone)
     return place === undefined ? [] : [{ phone, place }]
@@ -87,7 +88,7 @@ const placed = (phones: readonly Phone[]) =>
  * The contacts of phones that one edge knows. Each is looked up: the edge has no list of an account, and a list of
  * everything would cost what all accounts have together.
  */
-export const contactsAt = async (edge: Edge, { phones, timeoutMs }: Asked): Promise<Contact[]> => {
+export const contactsAt = async (edge: Edge, { phones, timeoutMs }: Asked<Phone>): Promise<Contact[]> => {
   const deadline = performance.now() + timeoutMs
   const found: Contact[] = []
   await forEachFew(placed(phones), atOnce, async ({ phone, place }) => {
@@ -96,9 +97,22 @@ export const contactsAt = async (edge: Edge, { phones, timeoutMs }: Asked): Prom
   return found
 }
 
+// Edges keep numbers of 32 bits.
+const largest = 2 ** 31 - 1
+
+/** Has one edge ask again about the realms of phones: it would register them again from memory. Other edges have no such memory. */
+const outdateAt = async (edge: Edge, phones: readonly Identity[], timeoutMs: number) => {
+  const generation = (systemClock.now() % largest) + 1
+  for (const realm of new Set(phones.map((phone) => phone.realm.toLowerCase())))
+    await edge.ask('htable.seti', ['generations', realm, generation], timeoutMs).catch((error) => {
+      if (!(error instanceof EdgeRefusal)) throw error
+    })
+}
+
 /** Has one edge forget phones. */
-export const forgetAt = async (edge: Edge, { phones, timeoutMs }: Asked) => {
+export const forgetAt = async (edge: Edge, { phones, timeoutMs }: Asked<Identity>) => {
   const deadline = performance.now() + timeoutMs
+  await outdateAt(edge, phones, timeoutMs)
   await forEachFew(placed(phones), atOnce, async ({ place }) => {
     await edge.ask('ul.rm', [table, place], leftOf(deadline))
   })

@@ -1,0 +1,149 @@
+import type { AccountRecord } from '../../../auth/identity.ts'
+import type { Conclusion, ErrandKind } from '../../../jobs/queue.ts'
+import { Failure } from '../../../lib/failure.ts'
+import { newId } from '../../../lib/ids.ts'
+import type { Settings } from '../../../settings/settings.ts'
+import type { ChangeSet } from '../../../storage/change-set.ts'
+import type { Gate, Store } from '../../../storage/store.ts'
+import type { Identity, MediaSwitch } from '../../../switch/media-switch.ts'
+import type { Accounts } from '../../accounts/operations.ts'
+import type { Trunks } from '../../connectivity/operations.ts'
+import type { Devices } from '../../devices/operations.ts'
+import type { Edge } from '../operations.ts'
+import { type Ending, endingsOf } from './rules.ts'
+
+interface Tools {
+  store: Store
+  settings: Settings
+  mediaSwitch: MediaSwitch
+  accounts: Accounts
+  devices: Devices
+  trunks: Pick<Trunks, 'servers'>
+  edge: Pick<Edge, 'isRefused'>
+}
+
+interface Payload extends Pick<Ending, 'kind' | 'id'> {
+  /** Registrations of records that are gone, or have other names. */
+  identities: readonly Identity[]
+}
+
+/** Hosts of edges that did not answer. */
+type Unreachable = readonly string[]
+
+const orUnreachable = (error: unknown): Unreachable => {
+  if (error instanceof Failure && error.is('media_switch_unreachable'))
+    return error.details.edges.map(({ host }) => host)
+  throw error
+}
+
+/** Edges that did not answer are asked again. */
+const conclude = (_: unknown, silent: Unreachable): Conclusion<never> =>
+  silent.length > 0
+    ? { state: 'waiting', outcome: `no answer: ${silent.join(', ')}` }
+    : { state: 'forgotten' }
+
+/**
+ * Ends what devices, users, accounts and trunks use when they are disabled or removed: registrations at once, calls after a grace
+ * period.
+ */
+export const createEnding = (tools: Tools) => {
+  const { store, settings, mediaSwitch, accounts, devices, trunks, edge } = tools
+  const { clock } = store
+
+  /** The account, and if the ending is about an account those below it. */
+  async function* accountsOf(accountId: string, kind: Ending['kind']) {
+    const account = await accounts.find(accountId)
+    if (account) yield account
+    if (account && kind === 'account') for await (const batch of accounts.descendants(account)) yield* batch
+  }
+
+  /** Everything that can register under an account, or as a device of one user, in batches. */
+  async function* registrableOf(account: AccountRecord, ownerId?: string) {
+    const { id: accountId } = account
+    for await (const batch of devices.all(accountId, ownerId))
+      yield batch.map((device) => {
+        const { username, realm } = devices.phoneOf(account, device)
+        return { party: { accountId, type: 'device', id: device.id }, identity: { username, realm } }
+      })
+    if (ownerId !== undefined) return
+    for await (const servers of trunks.servers(accountId))
+      yield servers.map(({ trunkId: id, server, user: username, realm = account.doc.realm }) => ({
+        party: { accountId, type: 'trunk', id, server },
+        identity: { username, realm },
+      }))
+  }
+
+  /** What may no longer be registered after the change of a user or an account. */
+  async function* refusedIdentities(accountId: string, { kind, id }: Payload) {
+    if (kind !== 'user' && kind !== 'account') return
+    for await (const account of accountsOf(accountId, kind))
+      for await (const batch of registrableOf(account, kind === 'user' ? id : undefined)) {
+        const refused: Identity[] = []
+        for (const { party, identity } of batch) if (await edge.isRefused(party)) refused.push(identity)
+        yield refused
+      }
+  }
+
+  const registrations: ErrandKind<Payload, Unreachable> = {
+    kind: 'ended_registrations',
+    async ask({ accountId, payload }) {
+      const silent = new Set<string>()
+      const end = async (ended: readonly Identity[]) => {
+        if (ended.length === 0) return
+        for (const host of await mediaSwitch.endRegistrations(ended).catch(orUnreachable)) silent.add(host)
+      }
+      await end(payload.identities)
+      for await (const refused of refusedIdentities(accountId, payload)) await end(refused)
+      return [...silent]
+    },
+    conclude,
+  }
+
+  const calls: ErrandKind<Pick<Payload, 'kind'>, Unreachable> = {
+    kind: 'ended_calls',
+    everySeconds: 2,
+    // A call of which both sides are to end is ended once.
+    atOnce: 1,
+    async ask({ accountId, payload }) {
+      const ids = new Set([accountId])
+      for await (const account of accountsOf(accountId, payload.kind)) ids.add(account.id)
+      const silent = new Set<string>()
+      for (const id of ids)
+        for (const host of await mediaSwitch.endCalls(id, edge.isRefused).catch(orUnreachable))
+          silent.add(host)
+      return [...silent]
+    },
+    conclude,
+  }
+
+  const addTo = async (set: ChangeSet, { accountId, kind, id, identities: named }: Ending) => {
+    const account = await accounts.find(accountId)
+    if (!account) return
+    const { disabled_grace_s: graceSeconds } = await settings.of('switch')
+    const identities = named.map(({ username, realm = account.doc.realm }) => ({ username, realm }))
+    set.errand({
+      kind: registrations.kind,
+      id: newId(clock.now()),
+      accountId,
+      payload: { kind, id, identities },
+    })
+    set.errand({
+      kind: calls.kind,
+      // Disabled again, the calls have the whole grace period again.
+      id,
+      accountId,
+      dueAt: clock.now() + graceSeconds * 1000,
+      payload: { kind },
+    })
+  }
+
+  /** Judges nothing: adds what follows from changes, whoever makes them. */
+  const gate: Gate = async (sets, write) => {
+    for (const set of sets)
+      for (const ending of endingsOf(set.changes))
+        if ((await settings.of('switch')).adapter !== 'none') await addTo(set, ending)
+    return write(sets)
+  }
+
+  return { gate, errands: [registrations, calls] as const }
+}

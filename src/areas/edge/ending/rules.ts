@@ -1,0 +1,79 @@
+import { endedUsers } from '../../connectivity/rules.ts'
+import type { Connectivity } from '../../connectivity/schema.ts'
+import { type DeviceDoc, endsRegistration } from '../../devices/rules.ts'
+
+/** A change of a record, with the JSON texts of it. */
+interface Change {
+  accountId: string
+  kind: string
+  id: string
+  /** Undefined: the record is created. */
+  before?: string
+  /** Undefined: the record is removed. */
+  after?: string
+}
+
+/** What a phone, or a server of a trunk, is registered as. */
+interface Registered {
+  username: string
+  /** Absent: the realm of its account. */
+  realm?: string | undefined
+}
+
+/** What somebody who can no longer use the service has still in use. */
+export interface Ending {
+  accountId: string
+  kind: 'account' | 'user' | 'device' | 'connectivity'
+  id: string
+  /** Named here because the records may be gone, or have other names, when the edges are asked. */
+  identities: readonly Registered[]
+}
+
+interface Docs {
+  before: object
+  /** Undefined: the record is removed. */
+  after: object | undefined
+}
+
+const identitiesOfDevice = ({ sip }: DeviceDoc): Registered[] =>
+  sip?.username === undefined ? [] : [{ username: sip.username, realm: sip.realm }]
+
+const identitiesOfTrunks = (before: Connectivity, after: Connectivity | undefined): Registered[] =>
+  endedUsers(before, after).map((username) => ({ username, realm: before.account?.auth_realm }))
+
+const differs = ({ before, after = {} }: Docs, fields: readonly string[]) =>
+  fields.some(
+    (field) => JSON.stringify(Reflect.get(before, field)) !== JSON.stringify(Reflect.get(after, field)),
+  )
+
+/** By kind: the identities whose registrations end. Undefined: nothing ends. */
+const kinds: Readonly<Record<Ending['kind'], (docs: Docs) => Registered[] | undefined>> = {
+  account: (docs) => (docs.after === undefined || differs(docs, ['enabled', 'tree']) ? [] : undefined),
+  user: (docs) => (docs.after === undefined || differs(docs, ['enabled']) ? [] : undefined),
+  device({ before, after }) {
+    const ends = after === undefined || endsRegistration(before as DeviceDoc, after as DeviceDoc)
+    return ends ? identitiesOfDevice(before as DeviceDoc) : undefined
+  },
+  connectivity({ before, after }) {
+    const identities = identitiesOfTrunks(before as Connectivity, after as Connectivity | undefined)
+    return identities.length > 0 ? identities : undefined
+  },
+}
+
+const isEnding = (kind: string): kind is Ending['kind'] => Object.hasOwn(kinds, kind)
+
+const endingOf = ({ accountId, kind, id, before, after }: Change): Ending | undefined => {
+  if (!isEnding(kind) || before === undefined) return undefined
+  const docs = { before: JSON.parse(before), after: after === undefined ? undefined : JSON.parse(after) }
+  const identities = kinds[kind](docs)
+  return identities && { accountId, kind, id, identities }
+}
+
+/** What changes that are made together end. With an account all that it has goes: that is one ending. */
+export const endingsOf = (changes: readonly Change[]): Ending[] => {
+  const endings = changes.flatMap((change) => endingOf(change) ?? [])
+  return [...Map.groupBy(endings, ({ accountId }) => accountId).values()].flatMap((ofAccount) => {
+    const whole = ofAccount.find(({ kind }) => kind === 'account')
+    return whole ? [{ ...whole, identities: ofAccount.flatMap(({ identities }) => identities) }] : ofAccount
+  })
+}

@@ -1,0 +1,235 @@
+// What ends at the edges when a device, a user, a trunk or an account is disabled or removed: registrations at once, calls later.
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import type { Json } from '../../src/lib/json.ts'
+import { type EdgeServer, startEdgeServer } from '../support/edge-server.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+
+describeAnyEngine('at an edge', (engine) => {
+  const world = useWorld(engine)
+  let edge: EdgeServer
+  let dialogs: { accounts: unknown[]; dialog: Json }[] = []
+
+  beforeAll(async () => {
+    edge = await startEdgeServer({
+      'dlg.profile_list': (_profile, accountId) =>
+        dialogs.filter((one) => one.accounts.includes(accountId)).map(({ dialog }) => dialog),
+      'dlg.end_dlg': () => ({}),
+      'tm.cancel': () => ({}),
+    })
+    await world.configure('switch', {
+      adapter: 'kamailio',
+      kamailio: { rpc_urls: [edge.url], timeout_ms: 30_000 },
+      disabled_grace_s: 30,
+    })
+  })
+  afterAll(() => edge.close())
+
+  const due = async (kind: 'ended_registrations' | 'ended_calls') => {
+    edge.calls.length = 0
+    await world.server.rounds.runNow(kind)
+  }
+
+  /** Registrations that end by the next look. */
+  const ended = async () => {
+    await due('ended_registrations')
+    return edge.told('ul.rm').map(([, place]) => place)
+  }
+
+  // What others have begun is over.
+  beforeEach(async () => {
+    dialogs = []
+    world.clock.advance({ seconds: 40 })
+    await due('ended_registrations')
+    await due('ended_calls')
+  })
+
+  const sip = { username: 'desk', password: 'first-secret' }
+
+  const place = async (above: TestAccount = world.reseller) => {
+    const account = await world.account(above)
+    const user = await world.user(account)
+    const device = await world.device(account, { owner_id: user.id, sip })
+    return { account, user, device, registered: `desk@${account.realm}` }
+  }
+
+  type Made = Awaited<ReturnType<typeof place>>
+
+  const pbx = (fields: Json = {}, auth_password = 'one') => ({
+    servers: [{ auth: { auth_user: 'pbx', auth_password }, options: fields }],
+  })
+
+  it('registrations of a device end with what they were made with, and stay with anything else', async () => {
+    const { device, registered } = await place()
+    const changes: [Json, string[]][] = [
+      [{ name: 'Renamed', sip: { transport: 'tcp' } }, []],
+      [{ sip: { password: 'second-secret' } }, [registered]],
+      [{ sip: { username: 'table' } }, [registered]],
+      [{ sip: { username: 'desk' } }, [registered.replace('desk', 'table')]],
+      [{ sip: { realm: 'own.test' } }, []],
+      [{ enabled: false }, ['desk@own.test']],
+      [{ enabled: true, sip: { realm: null } }, ['desk@own.test']],
+      [{ owner_id: null }, [registered]],
+    ]
+    for (const [change, gone] of changes) {
+      expect(await world.operator.patch(device.path, change)).toSucceed()
+      expect([change, await ended()]).toEqual([change, gone])
+    }
+    expect(await world.operator.delete(device.path)).toSucceed()
+    expect(await ended()).toEqual([registered])
+  })
+
+  it('registrations end of all devices of a disabled user, and of all devices and trunks of and below a disabled account', async () => {
+    const { account, user, registered } = await place()
+    const below = await place(account)
+    const other = await world.device(account, { sip: { username: 'other' } })
+    expect(await world.operator.put(`${below.account.path}/connectivity`, pbx())).toMatchObject({
+      status: 201,
+    })
+    expect(await world.operator.patch(user.path, { enabled: false })).toSucceed()
+    expect(await ended()).toEqual([registered])
+    expect(await world.operator.patch(user.path, { enabled: true })).toSucceed()
+    expect(await world.operator.delete(other.path)).toSucceed()
+    await ended()
+    expect(await world.operator.patch(account.path, { enabled: false })).toSucceed()
+    expect(new Set(await ended())).toEqual(
+      new Set([registered, below.registered, `pbx@${below.account.realm}`]),
+    )
+  })
+
+  it('registrations of trunks end with their credentials, and with everything of a removed account', async () => {
+    const { account, registered } = await place()
+    const made = await world.operator.put(`${account.path}/connectivity`, pbx())
+    const path = `${account.path}/connectivity/${made.data.id}`
+    const server = `pbx@${account.realm}`
+    const changes: [Json, string[]][] = [
+      [{ name: 'Renamed' }, []],
+      [pbx({}, 'two'), [server]],
+      [pbx({ enabled: false }, 'two'), [server]],
+      [pbx({ enabled: true }, 'two'), []],
+    ]
+    for (const [change, gone] of changes) {
+      expect(await world.operator.patch(path, change)).toSucceed()
+      expect([change, await ended()]).toEqual([change, gone])
+    }
+    expect(await world.operator.delete(account.path)).toSucceed()
+    expect(new Set(await ended())).toEqual(new Set([server, registered]))
+  })
+
+  it('the realm is stale before a registration ends, and an edge that did not answer is asked again', async () => {
+    const { account, device, registered } = await place()
+    expect(await world.operator.patch(device.path, { enabled: false })).toSucceed()
+    edge.hangUp()
+    await ended()
+    edge.speak()
+    expect(await ended()).toEqual([])
+    world.clock.advance({ seconds: 2 })
+    expect(await ended()).toEqual([registered])
+    const asked = edge.calls.map(({ json }) => [json.method, json.params[1]])
+    expect(asked.filter(([, name]) => String(name).endsWith(account.realm))).toEqual([
+      ['htable.seti', account.realm],
+      ['ul.rm', registered],
+    ])
+    expect(await ended()).toEqual([])
+  })
+
+  let calls = 0
+
+  interface Sides {
+    from?: Made
+    to?: Made
+    more?: Json
+    state?: number
+  }
+
+  /** A call from a carrier, unless it comes from a device; with the variables that the edge keeps of it. */
+  const call = ({ from, to, more = {}, state = 4 }: Sides) => {
+    calls += 1
+    const owner = from ?? to
+    const variables = {
+      account_id: owner?.account.id,
+      authorizing_id: from?.device.id ?? '',
+      authorizing_type: 'device',
+      leg: to ? `device|${to.device.id}|${to.user.id}|desk|${to.account.id}` : 'gateway|x|1|+1|',
+      ...more,
+    }
+    const dialog = {
+      'call-id': `call-${calls}`,
+      state,
+      h_entry: calls,
+      h_id: 1,
+      caller: { tag: 'a', cseq: '1' },
+      callee: { tag: 'b' },
+      variables: Object.entries(variables).map(([name, value]) => ({ [name]: value })),
+    }
+    dialogs.push({ accounts: [from?.account.id, to?.account.id], dialog })
+    return calls
+  }
+
+  /** The calls that end by the next look. */
+  const hungUp = async () => {
+    await due('ended_calls')
+    return edge.told('dlg.end_dlg').map(([entry]) => entry)
+  }
+
+  it('calls of a disabled device end after the grace period, on either side of the call, and others continue', async () => {
+    const [ada, bob] = [await place(), await place()]
+    const calling = call({ from: ada })
+    const called = call({ from: bob, to: ada })
+    call({ from: bob })
+    call({ from: bob, to: ada, state: 2 })
+    call({ from: ada, more: { emergency: '1' } })
+    expect(await world.operator.patch(ada.device.path, { enabled: false })).toSucceed()
+    expect(await hungUp()).toEqual([])
+    world.clock.advance({ seconds: 29 })
+    expect(await hungUp()).toEqual([])
+    world.clock.advance({ seconds: 1 })
+    expect(await hungUp()).toEqual([calling, called])
+    expect(await hungUp()).toEqual([])
+  })
+
+  it('calls of a device that is enabled again in time continue', async () => {
+    const ada = await place()
+    call({ from: ada })
+    expect(await world.operator.patch(ada.device.path, { enabled: false })).toSucceed()
+    expect(await world.operator.patch(ada.device.path, { enabled: true })).toSucceed()
+    world.clock.advance({ seconds: 30 })
+    expect(await hungUp()).toEqual([])
+  })
+
+  it('calls end with the user, the trunk, the account, the account above, and with the record', async () => {
+    const above = await place()
+    const ends: ((made: Made) => Promise<unknown>)[] = [
+      ({ user }) => world.operator.patch(user.path, { enabled: false }),
+      ({ device }) => world.operator.delete(device.path),
+      ({ account }) => world.operator.patch(account.path, { enabled: false }),
+      ({ account }) => world.operator.delete(account.path),
+    ]
+    for (const end of ends) {
+      dialogs = []
+      const made = await place(above.account)
+      const calling = call({ from: made })
+      expect(await end(made)).toSucceed()
+      world.clock.advance({ seconds: 30 })
+      // Whatever goes with it asks for the same.
+      expect(new Set(await hungUp())).toEqual(new Set([calling]))
+    }
+    dialogs = []
+    const below = await place(above.account)
+    const trunk = await world.operator.put(`${below.account.path}/connectivity`, pbx())
+    const over = { authorizing_type: 'trunk', authorizing_id: trunk.data.id }
+    const calling = call({ from: below, more: over })
+    expect(
+      await world.operator.patch(
+        `${below.account.path}/connectivity/${trunk.data.id}`,
+        pbx({ enabled: false }),
+      ),
+    ).toSucceed()
+    world.clock.advance({ seconds: 30 })
+    expect(await hungUp()).toEqual([calling])
+    dialogs = []
+    const last = call({ from: below })
+    expect(await world.operator.patch(above.account.path, { enabled: false })).toSucceed()
+    world.clock.advance({ seconds: 30 })
+    expect(await hungUp()).toEqual([last])
+  })
+})

@@ -1,0 +1,114 @@
+// A server, its SIP edge and phones: what a device, a user or an account has in use when it is disabled or removed.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Json } from '../../src/lib/json.ts'
+import { outcomeOf, type SipMessage } from '../support/edge-messages.ts'
+import type { Phone } from '../support/edge-phone.ts'
+import { eventually } from '../support/eventually.ts'
+import { removeDataDir } from '../support/server-process.ts'
+import { lacksKamailio, type SipEdge } from '../support/sip-edge.ts'
+import {
+  edgeOf,
+  makeAccount,
+  makePhone,
+  openSipPlace,
+  type SipPlace,
+  tellEdge,
+} from '../support/sip-place.ts'
+
+describe.skipIf(lacksKamailio)(`at a server with an edge${lacksKamailio}`, () => {
+  let place: SipPlace
+  let edge: SipEdge
+  const phones: Phone[] = []
+
+  beforeAll(async () => {
+    place = await openSipPlace()
+    edge = await edgeOf(place)
+    await tellEdge(place, edge)
+    const grace = { default: { disabled_grace_s: 1 } }
+    expect(await place.session.admin.patch('/v2/system_configs/switch', grace)).toSucceed()
+  })
+
+  afterAll(async () => {
+    for (const phone of phones) phone.close()
+    await edge?.end()
+    place.session.close()
+    await place.server.end()
+    removeDataDir(place.server)
+  })
+
+  type Account = Awaited<ReturnType<typeof makeAccount>>
+
+  const put = async (path: string, data: Json) => {
+    const answer = await place.session.admin.put(path, data)
+    expect(answer).toSucceed()
+    return String(answer.data.id)
+  }
+
+  /** A registered phone, and the user who owns its device. */
+  const person = async (account: Account, username: string) => {
+    const userId = await put(`${account.path}/users`, { first_name: username, last_name: 'Lovelace' })
+    const { device, phone } = await makePhone(place, edge, account, { username }, { owner_id: userId })
+    phones.push(phone)
+    expect(outcomeOf(await phone.register())).toBe('200 OK')
+    return { device, phone, user: `${account.path}/users/${userId}` }
+  }
+
+  /** Ada calls Bob, who answers. */
+  const office = async () => {
+    const account = await makeAccount(place)
+    const [ada, bob] = [await person(account, 'ada'), await person(account, 'bob')]
+    const flow = { module: 'device', data: { id: bob.device.id }, children: {} }
+    await put(`${account.path}/callflows`, { numbers: ['100'], flow })
+    const calling = ada.phone.call('100')
+    const invite = await bob.phone.comesIn('INVITE')
+    bob.phone.answer(invite, {}, 'bobs')
+    const final: SipMessage = await calling
+    expect(outcomeOf(final)).toBe('200 OK')
+    await bob.phone.comesIn('ACK')
+    return { account, ada, bob, final }
+  }
+
+  type Office = Awaited<ReturnType<typeof office>>
+
+  const namesIn = async ({ account }: Office) => {
+    const { data } = await place.session.admin.get(`${account.path}/registrations`)
+    return (data as unknown as Json[]).map(({ username }) => username).toSorted()
+  }
+
+  const ways: Record<string, { end(made: Office): Promise<unknown>; left: string[] }> = {
+    'the device that calls is disabled': {
+      end: ({ ada }) => place.session.admin.patch(ada.device.path, { enabled: false }),
+      left: ['bob'],
+    },
+    'the device that is called is disabled': {
+      end: ({ bob }) => place.session.admin.patch(bob.device.path, { enabled: false }),
+      left: ['ada'],
+    },
+    'the device that calls is removed': {
+      end: ({ ada }) => place.session.admin.delete(ada.device.path),
+      left: ['bob'],
+    },
+    'the user who is called is disabled': {
+      end: ({ bob }) => place.session.admin.patch(bob.user, { enabled: false }),
+      left: ['ada'],
+    },
+    'the account is disabled': {
+      end: ({ account }) => place.session.admin.patch(account.path, { enabled: false }),
+      left: [],
+    },
+  }
+
+  it.each(Object.entries(ways))('registrations and calls end when %s', async (_, { end, left }) => {
+    const [made, other] = [await office(), await office()]
+    expect(await namesIn(made)).toEqual(['ada', 'bob'])
+    expect(await end(made)).toSucceed()
+    await eventually(
+      () => namesIn(made),
+      (names) => names.join() === left.join(),
+    )
+    await Promise.all([made.ada.phone.comesIn('BYE'), made.bob.phone.comesIn('BYE')])
+    expect(await namesIn(other)).toEqual(['ada', 'bob'])
+    expect(outcomeOf(await other.ada.phone.within(other.final, 'BYE'))).toBe('200 OK')
+    await other.bob.phone.comesIn('BYE')
+  })
+})
