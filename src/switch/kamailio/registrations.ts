@@ -100,9 +100,12 @@ export const contactsAt = async (edge: Edge, { phones, timeoutMs }: Asked<Phone>
 // Edges keep numbers of 32 bits.
 const largest = 2 ** 31 - 1
 
-/** Has one edge ask again about the realms of phones: it would register them again from memory. Other edges have no such memory. */
+/**
+ * Has one edge ask again about the realms of phones: it would register them again from memory. Other edges have no such memory.
+ * The generation is below those of changes, which must make the next answers stale, too.
+ */
 const outdateAt = async (edge: Edge, phones: readonly Identity[], timeoutMs: number) => {
-  const generation = (systemClock.now() % largest) + 1
+  const generation = -(systemClock.now() % largest) - 1
   for (const realm of new Set(phones.map((phone) => phone.realm.toLowerCase())))
     await edge.ask('htable.seti', ['generations', realm, generation], timeoutMs).catch((error) => {
       if (!(error instanceof EdgeRefusal)) throw error
