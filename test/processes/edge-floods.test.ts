@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { standardSystemLimits } from '../../src/areas/rate-limits/rules.ts'
 import { digestOf, freshToken, headerOf, outcomeOf } from '../support/edge-messages.ts'
 import { openPhone, type Phone } from '../support/edge-phone.ts'
+import { eventually } from '../support/eventually.ts'
 import { countOf } from '../support/run-length.ts'
 import { removeDataDir } from '../support/server-process.ts'
 import { lacksKamailio } from '../support/sip-edge.ts'
@@ -53,13 +54,14 @@ describe.skipIf(lacksKamailio)(`an edge${lacksKamailio}`, () => {
     town.server.carriers.set(number, { allowed: true, resource_id: 'f'.repeat(32), reason: 'carrier' })
     const carrier = await phoneAt(address, 'carrier', { realm: 'carrier.invalid' })
     let calls = 0
-    return async () => {
+    const call = async () => {
       calls += 1
       const calling = carrier.call(number)
       const invite = await called.comesIn('INVITE', calls)
       called.answer(invite, { status: 486, phrase: 'Busy Here' }, `called-${calls}`)
       return outcomeOf(await calling)
     }
+    return { number, carrier, called, call }
   }
 
   const challengeOf = async (phone: Phone) => {
@@ -90,17 +92,17 @@ describe.skipIf(lacksKamailio)(`an edge${lacksKamailio}`, () => {
     return began === minute() ? result : inOneMinute(attempt)
   }
 
-  const flood = (phone: Phone) => {
-    const request = { method: 'OPTIONS', uri: `sip:${realm}`, to: `<sip:${realm}>` }
+  const flood = (phone: Phone, number: string) => {
+    const request = { method: 'OPTIONS', uri: `sip:${number}@${realm}`, to: `<sip:${number}@${realm}>` }
     for (let sent = 0; sent < 8 * packets; sent += 1)
       phone.sendRequest({ ...request, callId: freshToken(), fromTag: freshToken() }, 1, [])
   }
 
   /** More packets under an address than it may send, just before and while `act` runs. */
-  const inFloodAt = async <T>(address: string, act: () => Promise<T>): Promise<T> => {
+  const inFloodAt = async <T>(address: string, act: () => Promise<T>, number = '100'): Promise<T> => {
     const attacker = await phoneAt(address, 'attacker')
-    flood(attacker)
-    const timer = setInterval(() => flood(attacker), 200)
+    flood(attacker, number)
+    const timer = setInterval(() => flood(attacker, number), 200)
     try {
       return await act()
     } finally {
@@ -123,7 +125,7 @@ describe.skipIf(lacksKamailio)(`an edge${lacksKamailio}`, () => {
   it('does not count guesses against an address under which others send them', async () => {
     const [office, carrier] = [newAddress(), newAddress()]
     const phone = await registeredAt(office, 'ada')
-    const call = await carrierAt(carrier)
+    const { call } = await carrierAt(carrier)
     expect(await call()).toBe('486 Busy Here')
     for (const address of [office, carrier, newAddress()])
       for (let guess = 0; guess <= failures; guess += 1)
@@ -157,13 +159,36 @@ describe.skipIf(lacksKamailio)(`an edge${lacksKamailio}`, () => {
     bob.answer(await bob.comesIn('INVITE'), {}, 'bobs')
     const answered = await calling
     expect(outcomeOf(answered)).toBe('200 OK')
-    const call = await carrierAt(carrier)
+    const { call } = await carrierAt(carrier)
     expect(await call()).toBe('486 Busy Here')
     await inFloodAt(office, async () => {
       expect(outcomeOf(await ada.register())).toBe('200 OK')
       expect(outcomeOf(await ada.within(answered, 'BYE'))).toBe('200 OK')
     })
     await inFloodAt(carrier, async () => expect(await call()).toBe('486 Busy Here'))
+  })
+
+  it('serves a carrier that has not called before in a flood under its address', async () => {
+    const address = newAddress()
+    const { number, carrier, called } = await carrierAt(address)
+    const call = { uri: `sip:${number}@${realm}`, to: `<sip:${number}@${realm}>` }
+    const act = () => {
+      const { text } = carrier.sendRequest(
+        { method: 'INVITE', ...call, callId: freshToken(), fromTag: freshToken() },
+        1,
+        [],
+      )
+      // Repeated, as carriers do.
+      return eventually(
+        () => {
+          carrier.send(text)
+          return called.received.find(({ method }) => method === 'INVITE')
+        },
+        (invite) => invite !== undefined,
+      )
+    }
+    const invite = await inFloodAt(address, act, number)
+    if (invite) called.answer(invite, { status: 486, phrase: 'Busy Here' }, 'called')
   })
 
   it('asks other phones of a flooded office to come back, each after another time', async () => {

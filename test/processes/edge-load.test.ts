@@ -28,7 +28,7 @@ it.skipIf(lacking)(
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'crosspoint-sipp-'))
     const server = await startSipServer()
-    const edge = await startSipEdge({ server: server.url, key: 'key', values: { FLOOD_PACKETS: 1_000_000 } })
+    const edge = await startSipEdge({ server: server.url, key: 'key' })
     onTestFinished(async () => {
       await edge.end()
       await server.close()

@@ -62,7 +62,6 @@ export const startSipEdge = async ({
         TOPOLOGY_KEY: 'key-of-the-tests',
         UDP_WORKERS: 2,
         TCP_WORKERS: 2,
-        FLOOD_PACKETS: 5000,
         ...values,
       },
     },
