@@ -1,9 +1,11 @@
 // Debian's Kamailio with the configuration that is shipped, while the server is away: what it was told holds for a while.
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { headerOf, outcomeOf } from '../support/edge-messages.ts'
 import { openPhone, type Phone } from '../support/edge-phone.ts'
 import { eventually } from '../support/eventually.ts'
+import { removeDataDir, startServerProcess } from '../support/server-process.ts'
 import { lacksKamailio } from '../support/sip-edge.ts'
+import { edgeOf, makeAccount, makePhone, openSipPlace, tellEdge } from '../support/sip-place.ts'
 import { deviceOf, passwordOf } from '../support/sip-server.ts'
 import { realm, useSipTown } from '../support/sip-town.ts'
 
@@ -177,3 +179,42 @@ describe.skipIf(lacksKamailio)(`what an edge was told a while ago${lacksKamailio
     expect(await outcome('100')).toBe('486 Busy Here')
   })
 })
+
+it.skipIf(lacksKamailio)(
+  `a phone keeps working when the server restarts and stops again${lacksKamailio}`,
+  { timeout: 300_000 },
+  async () => {
+    const place = await openSipPlace()
+    const edge = await edgeOf(place)
+    const phones: Phone[] = []
+    let server = place.server
+    onTestFinished(async () => {
+      for (const phone of phones) phone.close()
+      await edge.end()
+      place.session.close()
+      await server.end()
+      removeDataDir(server)
+    })
+    /** The server has sent its first notification: all answers are stale. */
+    const isTold = () =>
+      eventually(
+        async () => (await fetch(`${server.url}/metrics`)).text(),
+        (metrics) => metrics.includes('crosspoint_sip_edges{state="reached"} 1'),
+      )
+    const account = await makeAccount(place)
+    const { phone, device } = await makePhone(place, edge, account, { username: 'ada' })
+    phones.push(phone)
+    // A change before the registration is in the answer.
+    expect(await place.session.admin.patch(device.path, { sip: { expire_seconds: 600 } })).toSucceed()
+    await tellEdge(place, edge)
+    await isTold()
+    expect(outcomeOf(await phone.register())).toBe('200 OK')
+    const { port, dataDir } = server
+    await server.end()
+    server = await startServerProcess({ CROSSPOINT_PORT: String(port) }, dataDir)
+    await isTold()
+    await server.end()
+    expect(outcomeOf(await phone.register())).toBe('200 OK')
+    expect(edge.complaints()).toEqual([])
+  },
+)
