@@ -150,6 +150,18 @@ describe.skipIf(lacksKamailio)(`an edge${lacksKamailio}`, () => {
     await registeredAt(office, 'bob')
   })
 
+  it('bounds guesses with many user names from an office, and serves its registered phones', async () => {
+    const office = newAddress()
+    const phone = await registeredAt(office, 'ada')
+    const stopped = await inOneMinute(async () => {
+      for (let guess = 0; guess <= 10 * failures; guess += 1)
+        await (await phoneAt(office, 'eve', { password: 'wrong' })).register()
+      return (await phoneAt(office, 'bob')).register()
+    })
+    expect(outcomeOf(stopped)).toBe('503 Service Unavailable')
+    expect(outcomeOf(await phone.register())).toBe('200 OK')
+  })
+
   it('serves registered phones, calls and carriers while others flood it under their address', async () => {
     const [office, carrier] = [newAddress(), newAddress()]
     const [ada, bob] = [await registeredAt(office, 'ada'), await registeredAt(office, 'bob')]

@@ -178,7 +178,9 @@ describe.skipIf(lacksKamailio)(`a registration at an edge${lacksKamailio}`, () =
     const again = { edgePort: edge.port, realm: account.realm, username: 'bob', password: device.password }
     for (let count = 2; count <= 5; count += 1)
       expect((await (await further(again)).register()).status).toBe(200)
-    expect(outcomeOf(await (await further(again)).register())).toBe('503 Too Many Registrations')
+    const refused = await (await further(again)).register()
+    expect(outcomeOf(refused)).toBe('503 Too Many Registrations')
+    expect(Number(headerOf(refused, 'retry-after'))).toBeGreaterThan(0)
     expect(await registered('bob', account.realm)).toHaveLength(5)
     expect(outcomeOf(await phone.register())).toBe('200 OK')
   })
