@@ -175,6 +175,11 @@ describe.skipIf(lacksKamailio)(`what an edge was told a while ago${lacksKamailio
       expect(Number(headerOf(final, 'retry-after'))).toBeGreaterThan(0)
     }
     town.server.comeBack()
+    // The edge finds out that the server is back, also if no phone asks.
+    await eventually(
+      () => town.server.to('/v2/edge').some(({ form }) => form.get('realm') === 'server.invalid'),
+      Boolean,
+    )
     await registers('200 OK')
     expect(await outcome('100')).toBe('486 Busy Here')
   })
