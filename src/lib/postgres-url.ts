@@ -58,7 +58,10 @@ const isDecodable = (text: string) => {
   }
 }
 
-/** Whether pg can read the address of one host. It escapes a % that begins no escape, and puts a host where an empty one is before a slash. */
+/**
+ * Whether the driver pg can read the address of one host. As pg does, it escapes an address with a % that begins no escape,
+ * and puts a host before a slash that follows an @.
+ */
 const isReadable = (url: string) => {
   const escaped = / |%[^a-f0-9]|%[a-f0-9][^a-f0-9]/i.test(url)
     ? encodeURI(url).replace(/%25(\d\d)/g, '%$1')

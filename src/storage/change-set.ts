@@ -19,7 +19,7 @@ import { integer, table, text } from './table.ts'
 export interface ChargeConsent {
   /** Absent: of the last quote that the same caller got for the same purchase. */
   quoteId?: string
-  /** Who was shown the quote: the session, or the user or API key that sends requests without one. */
+  /** The session that was shown the quote; without a session, the user or API key. */
   caller?: string
   /** The price lists of the asking account that a task agrees to. */
   terms?: unknown

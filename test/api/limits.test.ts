@@ -203,6 +203,16 @@ describeAnyEngine('limits', (engine) => {
       expect(await world.unchanged(attempt)).toFailWith(403, 'forbidden')
   })
 
+  it('of the operator list numbers and blocks that the account may show', async () => {
+    const account = await world.account(world.reseller)
+    const operator = `${limitsOf(account)}/operator`
+    const caller_ids = ['+4930123', '+493099*', '*']
+    expect((await world.ross.post(operator, { caller_ids })).data).toEqual({ caller_ids })
+    const wrong = ['+49 30', '+49*30', 'acme', '**']
+    const answer = await world.unchanged(() => world.ross.post(operator, { caller_ids: wrong }))
+    expect(answer).toBreak(Object.fromEntries(wrong.map((_, index) => [`caller_ids.${index}`, ['pattern']])))
+  })
+
   it('of the operator name money to the unit', async () => {
     const account = await world.account(world.reseller)
     const answer = await world.unchanged(() =>

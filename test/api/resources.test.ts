@@ -163,6 +163,7 @@ describeAnyEngine('carriers', (engine) => {
         },
       ],
       [{ gateways: [{ server: 'x@y' }] }, { 'gateways.0.server': ['wrong_format'] }],
+      [{ from_uri_realm: 'x.test;user=phone' }, { from_uri_realm: ['wrong_format'] }],
       [
         { inbound_ips: ['0.0.0.0/0'], failover_codes: [200] },
         { 'inbound_ips.0': ['minimum'], 'failover_codes.0': ['minimum'] },

@@ -14,7 +14,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { environmentOf, runHere } from '../support/command-here.ts'
 import { openCommandLine } from '../support/command-line.ts'
-import { makePlace, type Place } from '../support/databases.ts'
+import { makePlace, type Place, type PlaceOptions } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
 import { engines } from '../support/postgres.ts'
 import { isFullRun } from '../support/run-length.ts'
@@ -34,8 +34,8 @@ afterEach(async () => {
   await Promise.all(places.map((place) => place.remove()))
 })
 
-const newPlace = async (engine: (typeof engines)[number] = 'sqlite') => {
-  const place = await makePlace(engine)
+const newPlace = async (engine: (typeof engines)[number] = 'sqlite', options: PlaceOptions = {}) => {
+  const place = await makePlace(engine, options)
   places.push(place)
   return place
 }
@@ -172,6 +172,22 @@ describe.runIf(engines.includes('sqlite'))('the file of the embedded store', () 
 })
 
 describe.runIf(engines.includes('postgres'))('an empty database', () => {
+  it('is refused by the server and by commands if its encoding cannot store every text', async () => {
+    const place = await newPlace('postgres', { encoding: 'LATIN1' })
+    const reason =
+      "crosspoint: the database has the encoding LATIN1: create one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0\n"
+    expect(await refusalOf(place)).toContain(reason)
+    const embedded = await newPlace()
+    await copyFirstStart(embedded.dataDir)
+    const backup = join(embedded.dataDir, 'a.backup')
+    expect(await runHere(environmentOf(embedded), ['backup', backup])).toMatchObject({ status: 0 })
+    for (const command of [...commandsOnStore, ['restore', backup]])
+      expect([command, await runHere(environmentOf(place), command)]).toEqual([
+        command,
+        { status: 1, output: '', errors: expect.stringContaining(reason) },
+      ])
+  })
+
   it('is refused next to the key of a store, and warned of next to an embedded store with accounts', async () => {
     const place = await newPlace('postgres')
     await copyFirstStart(place.dataDir)

@@ -16,10 +16,10 @@ import {
   typed,
 } from '../../lib/schema.ts'
 
-// Three years, and a hundred thousand units a minute: room for any call, and every cost stays exact.
 /** Longer call ids are shortened when the record comes in. */
 export const mostCallIdCharacters = 255
 
+// Three years, and a hundred thousand units a minute: room for any call, and every cost stays exact.
 const seconds = (description: string) => integer({ minimum: 0, maximum: 100_000_000, description })
 const packets = (description: string) => integer({ minimum: 0, maximum: 999_999_999, description })
 const units = (description: string) =>

@@ -94,7 +94,10 @@ const copyAll = async (from: StoreSide, to: StoreSide, store: Store) => {
   return { tables: moved.length, rows: total, faults }
 }
 
-/** Creates the tables of the new store, which has those of the old one named in `tables`. Whatever keeps it from taking writes is found here. */
+/**
+ * Opens the new store and creates its tables; `tables` are those of the old one. A new store that takes no writes fails here,
+ * while the old one still does.
+ */
 export const openNewStore = async (
   target: Config,
   move: Move,

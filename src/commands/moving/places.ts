@@ -16,17 +16,18 @@ const storeName = 'crosspoint.db'
 
 /** The settings of the new store, which is on the other engine. */
 export const targetOf = (config: Config, to: string): Config => {
-  const isFolder = to.startsWith('sqlite:') && to !== 'sqlite:'
-  const mistake = isFolder ? undefined : mistakeInPostgresUrl(to)
+  const folder = to.startsWith('sqlite:') ? to.slice('sqlite:'.length) : ''
+  const mistake = folder === '' ? mistakeInPostgresUrl(to) : undefined
   if (mistake !== undefined)
     throw new Refusal(`--to ${mistake}${mistake === otherScheme ? ', or with sqlite:DIRECTORY' : ''}`)
-  if (isFolder === (config.databaseUrl === undefined))
+  const [other, engine] = folder === '' ? ['sqlite:', 'PostgreSQL'] : ['postgres://', 'SQLite']
+  if ((folder === '') === (config.databaseUrl !== undefined))
     throw new Refusal(
-      `--to must begin with ${isFolder ? 'postgres://' : 'sqlite:'}, because the store is on ${isFolder ? 'SQLite' : 'PostgreSQL'} already. \`crosspoint backup\` and \`crosspoint restore\` copy a store within one engine`,
+      `--to must begin with ${other}, because the store is on ${engine} already. \`crosspoint backup\` and \`crosspoint restore\` copy a store within one engine`,
     )
-  return isFolder
-    ? { ...config, databaseUrl: undefined, dataDir: resolve(to.slice('sqlite:'.length)) }
-    : { ...config, databaseUrl: to }
+  return folder === ''
+    ? { ...config, databaseUrl: to }
+    : { ...config, databaseUrl: undefined, dataDir: resolve(folder) }
 }
 
 const databaseIn = (url: string) => /^[^/]*\/\/[^/]*\/([^?#]*)/.exec(url)?.[1] ?? ''

@@ -1,6 +1,6 @@
 import { gregorianUnixOffset } from '../../../lib/gregorian.ts'
 import type { Json } from '../../../lib/json.ts'
-import { storedCallId } from '../intake/repair.ts'
+import { storedCallId } from '../intake/rules.ts'
 import {
   addressOf,
   countOf,

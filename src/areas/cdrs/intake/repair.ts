@@ -1,10 +1,10 @@
-import { hash } from 'node:crypto'
 import { storable, withoutControlCharacters } from '../../../lib/control-characters.ts'
 import { hasProblems, type Problems } from '../../../lib/failure.ts'
 import { isExactNumber, isObject, type Json, maxDepth } from '../../../lib/json.ts'
 import { memberOf } from '../../../lib/member.ts'
 import { placeOf } from '../../../lib/property-path.ts'
-import { type Cdr, mostCallIdCharacters } from '../schema.ts'
+import type { Cdr } from '../schema.ts'
+import { withStoredCallIds } from './rules.ts'
 
 // Fields that describe a call may contain what its far end sent. They are repaired, so that no call is lost.
 
@@ -33,45 +33,6 @@ const billed: ReadonlySet<string> = new Set([
   'custom_channel_vars',
   ...billedVars,
 ])
-
-const digestCharacters = 32
-
-/**
- * The call id as it is stored. One that is too long, or contains what no store keeps, gets a digest of the id that was sent:
- * different ids stay different, and the same id stays the same.
- */
-export const storedCallId = (sent: string): string => {
-  const text = storable(sent)
-  const isKept =
-    text === sent && (sent.length <= mostCallIdCharacters || [...sent].length <= mostCallIdCharacters)
-  if (isKept) return sent
-  const beginning = [...text].slice(0, mostCallIdCharacters - digestCharacters - 1).join('')
-  // UTF-8 has no unpaired surrogates.
-  const digest = hash('sha256', Buffer.from(sent, 'utf16le'), 'hex').slice(0, digestCharacters)
-  return `${beginning}-${digest}`
-}
-
-// The fields that contain the id of a leg.
-const callIds = ['call_id', 'other_leg_call_id']
-const callIdVars = ['bridge_id']
-
-const withStoredIn = (holder: Json, names: readonly string[]): Json => {
-  const changed = names.flatMap((name) => {
-    const sent = holder[name]
-    const id = typeof sent === 'number' && isExactNumber(sent) ? String(sent) : sent
-    const stored = typeof id === 'string' ? storedCallId(id) : id
-    return stored === sent ? [] : [[name, stored]]
-  })
-  return changed.length === 0 ? holder : { ...holder, ...Object.fromEntries(changed) }
-}
-
-/** The record with its call ids as they are stored, so that legs which name each other still do. */
-export const withStoredCallIds = (record: Json): Json => {
-  const kept = withStoredIn(record, callIds)
-  const { custom_channel_vars: vars } = kept
-  const keptVars = isObject(vars) ? withStoredIn(vars, callIdVars) : vars
-  return keptVars === vars ? kept : { ...kept, custom_channel_vars: keptVars }
-}
 
 const soundText = (text: string, path: string) => (billed.has(path) ? text : storable(text))
 

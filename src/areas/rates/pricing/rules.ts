@@ -59,7 +59,7 @@ export const callCost = (call: PricedCall): CallCost => {
   const beyond = seconds > minimum ? roundedUp(seconds - minimum, increment) : 0n
   const cost = unitsFor(surcharge, rate, minimum + beyond)
   return {
-    // No price, and no discount, makes a call that pays its caller.
+    // No discount makes a call pay its caller.
     cost: Math.max(0, Number(cost - discountOn(cost, call.discountPercentage))),
     // Beyond the minimum the whole call is rounded up, not the part that exceeds it.
     chargedSeconds: Number(seconds > minimum ? roundedUp(seconds, increment) : minimum),
