@@ -83,6 +83,38 @@ describeAnyEngine('a removal', (engine) => {
     expect(await balanceOf(account)).toBe(10_000)
   })
 
+  it.each<[string, (customer: { account: TestAccount; planId: string }) => Promise<unknown>]>([
+    [
+      'its item is no longer in the plan',
+      ({ planId }) =>
+        world.ross.post(`${world.reseller.path}/service_plans/${planId}`, {
+          name: 'Plan',
+          plan: { devices: { sip_device: { rate: 1 } } },
+        }),
+    ],
+    [
+      'the plan prices all items of the category instead',
+      ({ planId }) =>
+        world.ross.post(`${world.reseller.path}/service_plans/${planId}`, {
+          name: 'Plan',
+          plan: { users: { _all: { rate: 310, prorate: both } } },
+        }),
+    ],
+    [
+      'the account no longer has the plan',
+      ({ account, planId }) => world.ross.post(`${account.path}/services`, { delete: [planId] }),
+    ],
+  ])('gives back what was charged when %s', async (_, change) => {
+    const { account, admin, planId } = await customer()
+    const paths = [await add(admin, account), await add(admin, account)]
+    expect(await change({ account, planId })).toSucceed()
+    const later = await add(admin, account)
+    const charged = 10_000 - 54 - (await balanceOf(account))
+    expect(await remove(admin, account, later)).toBe(charged)
+    for (const path of paths.toReversed()) expect(await remove(admin, account, path)).toBe(27)
+    expect(await balanceOf(account)).toBe(10_000)
+  })
+
   it.each<[string, Json]>([
     ['no longer gives back removals', { rate: 31, prorate: { additions: true, removals: false } }],
     ['no longer charges additions by the day', { rate: 31, prorate: { additions: false, removals: true } }],

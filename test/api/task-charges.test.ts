@@ -144,6 +144,17 @@ describeAnyEngine('what a task charges', (engine) => {
     expect(told).toContainEqual({ account_id: account.id, today: -27, recurring: -4 * 31 })
   })
 
+  it('gives back what was charged by a plan that the account no longer has', async () => {
+    const account = await customer({ number_carriers: { _all: prorated } })
+    const bought = fresh()
+    await run('import', csvOf([[bought, account.id]]), world.ross, world.reseller)
+    const { plans } = (await world.ross.get(`${account.path}/services`)).data
+    const removed = { delete: Object.keys(plans) }
+    expect(await world.ross.post(`${account.path}/services`, removed)).toSucceed()
+    const told = await runTwice('release', `e164\n${bought}\n`, [account, world.reseller])
+    expect(told).toContainEqual({ account_id: account.id, today: -27, recurring: 0 })
+  })
+
   it('is agreed to for a row that replaces what was never charged by something at the same price', async () => {
     const account = await customer({})
     const number = await create(account, { prepend: { enabled: true, name: 'Old' } })

@@ -1,5 +1,6 @@
 import { type AccountRecord, accountKind } from '../../auth/identity.ts'
 import type { Store } from '../../storage/store.ts'
+import { type ChargedItems, withFormerItems } from './charged.ts'
 import type { PriceBook, Terms } from './price-book.ts'
 import { type Invoice, priceAccount } from './pricing/invoices.ts'
 import type { Counted } from './pricing/items.ts'
@@ -58,10 +59,20 @@ export const createBooks = (tools: { store: Store; priceBook: PriceBook; quantit
     /** Those who stand above an account, top first. */
     treeOf: async (accountId: string) => (await find(accountId))?.hidden.tree ?? [],
 
-    /** Whether plans price anything of what an account has. */
-    async isPaying(accountId: string) {
+    /** Whether plans price anything of what an account has; of what is removed, whether any ever did. */
+    async isPaying(accountId: string, isRemoving: boolean) {
       const account = await find(accountId)
-      return account !== undefined && (await terms(account)).lists.length > 0
+      if (!account) return false
+      if ((await terms(account)).lists.length > 0) return true
+      return isRemoving && (await services.find(accountId))?.doc.plans !== undefined
+    },
+
+    /** What an account is charged by. `charged`: with the items that were charged this month and have no price any more. */
+    async lists(account: AccountRecord, charged?: ChargedItems): Promise<readonly PriceList[]> {
+      const { lists } = await terms(account)
+      if (!charged || charged.size === 0) return lists
+      const doc = (await services.find(account.id))?.doc ?? {}
+      return withFormerItems(lists, charged, await priceBook.bookkeeperOf(account, doc))
     },
 
     /** What the account's plans say beside prices: limits, the ratedeck and so on. */

@@ -2,6 +2,8 @@ import { monthOf } from '../../lib/time-key.ts'
 import type { ChangeSet } from '../../storage/change-set.ts'
 import type { Store } from '../../storage/store.ts'
 import type { ComparedInvoice, Invoice } from './pricing/invoices.ts'
+import type { PriceList } from './pricing/merge.ts'
+import type { Bookkeeper, ItemPlan, ItemPlans } from './pricing/plan.ts'
 import { type ChargedItem, spanOf } from './pricing/proration.ts'
 import { createChargedStore, createTurnStore } from './store.ts'
 
@@ -9,6 +11,12 @@ import { createChargedStore, createTurnStore } from './store.ts'
 export type ChargedItems = Map<string, ChargedItem>
 
 export const itemKey = ({ category, key }: { category: string; key: string }) => `${category}/${key}`
+
+// A category whose name contains a slash is read wrongly: its items are then counted as none, and nothing is given back.
+const placeOfItem = (key: string) => {
+  const slash = key.indexOf('/')
+  return { category: key.slice(0, slash), item: key.slice(slash + 1) }
+}
 
 /** Units of an item. */
 interface Part {
@@ -111,6 +119,47 @@ export const chargedBy =
     const { prices } = has ?? had ?? { prices: [] }
     return { amount: (had?.amount ?? 0) + (has?.amount ?? 0), ...(prices ? { prices } : {}) }
   }
+
+/** An item that is counted as before and costs nothing. */
+const unpriced = (plan: ItemPlan): ItemPlan => ({
+  ...plan,
+  rate: 0,
+  rates: {},
+  flat_rate: 0,
+  flat_rates: {},
+  minimum: 0,
+  activation_charge: 0,
+  taxes: [],
+})
+
+/**
+ * Price lists with the items that were charged this month and that no plan prices any more: they cost nothing, and their
+ * removal gives back what was charged. `bookkeeper`: of an account without a price list.
+ */
+export const withFormerItems = (
+  lists: readonly PriceList[],
+  charged: ChargedItems,
+  bookkeeper: Bookkeeper,
+): readonly PriceList[] => {
+  const keys = lists.flatMap(({ plan }) =>
+    Object.entries(plan).flatMap(([category, items]) =>
+      Object.keys(items).map((key) => itemKey({ category, key })),
+    ),
+  )
+  const priced = new Set(keys)
+  const former: ItemPlans = {}
+  for (const [key, { amount, prices = [] }] of charged) {
+    const plan = prices.at(-1)?.plan
+    if (amount <= 0 || !plan || priced.has(key)) continue
+    const { category, item } = placeOfItem(key)
+    former[category] = { ...former[category], [item]: unpriced(plan) }
+  }
+  if (Object.keys(former).length === 0) return lists
+  const [first = { bookkeeper, plan: {} }, ...others] = lists
+  const plan = { ...first.plan }
+  for (const [category, items] of Object.entries(former)) plan[category] = { ...plan[category], ...items }
+  return [{ ...first, plan }, ...others]
+}
 
 /** The same with what a change that is not written yet comes to. */
 export const withAgreed = (charged: ChargedItems, compared: readonly ComparedInvoice[]): ChargedItems => {

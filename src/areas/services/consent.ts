@@ -8,7 +8,7 @@ import { agreedLines } from './agreed/rules.ts'
 import type { ServiceAudit } from './audit/operations.ts'
 import type { Books } from './books.ts'
 import { type Charged, type ChargedItems, chargedBy, withAgreed } from './charged.ts'
-import { type CountMove, concernedBy, isMoving, movesOfSets, type Request } from './moves.ts'
+import { type CountMove, concernedBy, isMoving, movesOfSets, type Request, removes } from './moves.ts'
 import { createPayerTurns, type Outcome } from './payer-turns.ts'
 import {
   type ComparedInvoice,
@@ -87,23 +87,26 @@ export const createConsent = (tools: Tools): Gate => {
   const { clock } = store
   const turns = createTurnStore(store)
 
-  const open = async (accountId: string): Promise<Payer | undefined> => {
+  const open = async (accountId: string, isRemoving: boolean): Promise<Payer | undefined> => {
     const account = await books.account(accountId)
     if (!account) return undefined
     // Before what it counts: a turn that is taken in between is noticed by the write.
     const turn = await turns.of(accountId)
-    const { lists } = await books.terms(account)
+    const chargedBefore = isRemoving ? await charged.of(accountId) : undefined
+    const lists = await books.lists(account, chargedBefore)
     if (lists.length === 0) return undefined
     const counted = await books.counted(accountId, lists)
     const invoices = priceAccount(lists, counted)
     const soFar = { counted, invoices, charged: new Map(), isConcerned: false }
-    return { account, lists, turn, soFar }
+    return { account, lists, turn, soFar, ...(chargedBefore ? { chargedBefore } : {}) }
   }
 
   /** Those who pay for what change sets move, by their ids. */
   const payersOf = async (sets: readonly ChangeSet[]): Promise<string[]> => {
     const payerIds: string[] = []
-    for (const id of await concernedBy(sets, books.treeOf)) if (await books.isPaying(id)) payerIds.push(id)
+    const isRemoving = sets.some(removes)
+    for (const id of await concernedBy(sets, books.treeOf))
+      if (await books.isPaying(id, isRemoving)) payerIds.push(id)
     return payerIds
   }
 
@@ -193,10 +196,11 @@ export const createConsent = (tools: Tools): Gate => {
     request.set.tell(chargesAgreed, { account, due: agreedLines(compared, moves) })
   }
 
-  const openAll = async (payerIds: readonly string[]): Promise<Payer[]> => {
+  const openAll = async (payerIds: readonly string[], wishes: readonly Wish[]): Promise<Payer[]> => {
+    const isRemoving = wishes.some(({ sets }) => sets.some(removes))
     const payers: Payer[] = []
     for (const id of payerIds) {
-      const payer = await open(id)
+      const payer = await open(id, isRemoving)
       if (payer) payers.push(payer)
     }
     return payers
@@ -226,7 +230,7 @@ export const createConsent = (tools: Tools): Gate => {
     payerIds: readonly string[],
     wishes: readonly Wish[],
   ): Promise<Outcome[] | undefined> => {
-    const payers = await openAll(payerIds)
+    const payers = await openAll(payerIds, wishes)
     const takeBack = wishes.flatMap(({ sets }) => sets).map((set) => set.checkpoint())
     const outcomes: Outcome[] = []
     for (const wish of wishes) outcomes.push(await judge(wish, payers))

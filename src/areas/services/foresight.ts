@@ -29,6 +29,12 @@ type Foreseen = Readonly<Record<string, Totals>>
 
 const none: Totals = { account: {}, cascade: {} }
 
+/** Whether a count falls. */
+const isFalling = ({ account, cascade }: Totals) =>
+  [account, cascade].some((counts) =>
+    Object.values(counts).some((items) => Object.values(items).some((delta) => delta < 0)),
+  )
+
 const sumOf = (compared: readonly ComparedInvoice[], unitsOf: (one: ComparedInvoice) => number) =>
   dollarsOfUnits(compared.reduce((sum, one) => sum + unitsOf(one), 0))
 
@@ -50,7 +56,7 @@ export const createForesight = (tools: Tools): Foresight<Foreseen> => {
   const chargeOf = async (accountId: string, more: Totals): Promise<ForeseenCharge | undefined> => {
     const account = await books.account(accountId)
     if (!account) return undefined
-    const { lists } = await books.terms(account)
+    const lists = await books.lists(account, isFalling(more) ? await charged.of(accountId) : undefined)
     const counted = await books.counted(accountId, lists)
     const after = priceAccount(lists, withMore(counted, more))
     const compared = await compare(accountId, priceAccount(lists, counted), after)
@@ -76,8 +82,10 @@ export const createForesight = (tools: Tools): Foresight<Foreseen> => {
       const requests = await movesOfSets(sets, { treeOf: books.treeOf, quantitiesOf: quantities.of })
       const moves = requests.filter(({ isCorrection }) => !isCorrection).flatMap((request) => request.moves)
       const after: Record<string, Totals> = { ...foreseen }
-      for (const [id, own] of movesByPayer(moves))
-        if (await books.isPaying(id)) after[id] = moved(after[id] ?? none, id, own)
+      for (const [id, own] of movesByPayer(moves)) {
+        const isRemoving = own.some((move) => move.own + move.below < 0)
+        if (await books.isPaying(id, isRemoving)) after[id] = moved(after[id] ?? none, id, own)
+      }
       return after
     },
 

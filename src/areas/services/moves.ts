@@ -106,6 +106,10 @@ export const concernedBy = async (
   return concerned
 }
 
+/** Whether a count falls for any account. */
+export const removes = ({ counts, transfers }: ChangeSet) =>
+  transfers.length > 0 || counts.some(({ delta }) => delta < 0)
+
 export const isMoving = ({ counts, transfers }: ChangeSet) => counts.length + transfers.length > 0
 
 /** What change sets move, one entry for each request, in their order. */
