@@ -19,6 +19,14 @@ const limitMs = count === 5 ? 60_000 : 600_000
 interface Prices {
   rate: number
   activation: number
+  /** Whether additions are charged, and removals given back, by the day. */
+  isProrated: boolean
+}
+
+/** What one user is charged with this month, and whether the plan of then gives it back. */
+interface Charge {
+  rate: number
+  isPromised: boolean
 }
 
 /** An account, and what the test knows of its money. Units. */
@@ -26,8 +34,8 @@ interface Level {
   path: string
   /** Of the account that sells to it. */
   prices: Prices
-  /** What each user is charged with this month, in the order in which they came. */
-  charged: number[]
+  /** Of each user, in the order in which they came; missing: nothing was charged. */
+  charged: (Charge | undefined)[]
   /** Charged this month, less what was given back. */
   spent: number
   balance: number
@@ -48,13 +56,13 @@ const dollars = (units: number) => units / 10_000
 const unitsOf = (amount: number) => Math.round(amount * 10_000)
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
 
-const planAt = ({ rate, activation }: Prices) => ({
+const planAt = ({ rate, activation, isProrated }: Prices) => ({
   users: {
     user: {
       rate: dollars(rate),
       activation_charge: dollars(activation),
       cascade: true,
-      prorate: { additions: true, removals: true },
+      prorate: { additions: isProrated, removals: isProrated },
     },
   },
 })
@@ -84,6 +92,7 @@ const suite = (part: number) =>
     const newPrices = (chance: Chance): Prices => ({
       rate: chance.pick([0, 1, 310_000, chance.below(500_000)]),
       activation: chance.pick([0, 0, chance.below(100_000)]),
+      isProrated: !chance.once(4),
     })
 
     const makeLevel = async (above: string, name: string, prices: Prices): Promise<Level> => {
@@ -118,24 +127,29 @@ const suite = (part: number) =>
       level.prices = prices
     }
 
-    const costOf = ({ prices: { rate, activation } }: Level) => ({
-      today: activation + left(rate),
-      monthly: rate,
+    const dueOf = ({ prices: { rate, isProrated } }: Level) => (isProrated ? left(rate) : 0)
+
+    const costOf = (level: Level) => ({
+      today: level.prices.activation + dueOf(level),
+      monthly: level.prices.rate,
     })
 
     const todayIn = ({ data }: Answer) =>
       sum((data as { summary: { today: number } }[]).map(({ summary }) => unitsOf(summary.today)))
 
     const bought = ({ levels, users }: History, id: string) => {
-      users.push(id)
       for (const level of levels) {
         const { today } = costOf(level)
-        const due = left(level.prices.rate)
-        level.charged.push(level.prices.rate)
-        level.spent += due
+        const { rate, isProrated } = level.prices
+        if (isProrated && rate > 0) {
+          level.charged.length = users.length
+          level.charged.push({ rate, isPromised: true })
+        }
+        level.spent += dueOf(level)
         level.balance -= today
         level.unbilled += today
       }
+      users.push(id)
     }
 
     /** Asks for the price, which may change before it is accepted. */
@@ -170,7 +184,11 @@ const suite = (part: number) =>
       const [id] = users.splice(chance.below(users.length), 1)
       expect(await admin.delete(`${customer}/users/${id}`)).toSucceed()
       for (const level of levels) {
-        const back = Math.min(left(level.charged.pop() ?? 0), level.spent)
+        const { rate, isProrated } = level.prices
+        const { rate: then, isPromised } = level.charged[users.length] ?? { rate: 0, isPromised: false }
+        const back = isPromised || isProrated ? Math.min(left(then), level.spent) : 0
+        if (back > 0 || (isProrated && rate > 0))
+          level.charged.length = Math.min(level.charged.length, users.length)
         level.spent -= back
         level.balance += back
         level.unbilled -= back
@@ -233,11 +251,11 @@ const suite = (part: number) =>
       expect([path, standing]).toEqual([path, { in_good_standing: true }])
     }
 
-    const bill = ({ levels }: History) => {
+    const bill = ({ levels, users }: History) => {
       for (const level of levels) {
-        const { rate } = level.prices
-        const month = rate * level.charged.length
-        level.charged = level.charged.map(() => rate)
+        const { rate, isProrated } = level.prices
+        const month = rate * users.length
+        level.charged = rate > 0 ? users.map(() => ({ rate, isPromised: isProrated })) : []
         level.spent = month
         level.balance -= month
         level.unbilled = 0
