@@ -257,9 +257,10 @@ describe.skipIf(lacksKamailio)(`the records of a call at an edge${lacksKamailio}
     ])
   })
 
-  it('that a phone refuses say so', async () => {
+  it('that a phone refuses say so, and name the phone by its presence id', async () => {
     const bob = await town.newPhone('bob')
-    const made = await attempt([device(bob.username)], async () => {
+    const presence_id = `101@${realm}`
+    const made = await attempt([device(bob.username, { presence_id })], async () => {
       const busy = { status: 486, phrase: 'Busy Here', headers: [['User-Agent', 'Snom']] as const }
       bob.phone.answer(await bob.phone.comesIn('INVITE'), busy, 'bobs')
     })
@@ -267,7 +268,7 @@ describe.skipIf(lacksKamailio)(`the records of a call at an edge${lacksKamailio}
     expect(made.records).toEqual(
       unanswered(made, bob.username, [
         { ...busy, disposition: 'send_refuse' },
-        { ...busy, disposition: 'recv_refuse', user_agent: 'Snom' },
+        { ...busy, disposition: 'recv_refuse', user_agent: 'Snom', to: presence_id, presence_id },
       ]),
     )
   })

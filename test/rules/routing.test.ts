@@ -1219,6 +1219,19 @@ describe('what is told of a call', () => {
     })
   })
 
+  it('has the presence id of the device, else of its user, as an address', () => {
+    const presence = (device: Json, owner: Json = {}) =>
+      answerOf(
+        { ...home, users: { ann: user(owner) }, devices: { desk: phone({ owner_id: 'ann', ...device }) } },
+        {},
+      ).targets[0]?.presence_id
+    expect(presence({ presence_id: '101' }, { presence_id: '102' })).toBe('101@acme.test')
+    expect(presence({}, { presence_id: '102' })).toBe('102@acme.test')
+    expect(presence({ presence_id: '101@pbx.test' })).toBe('101@pbx.test')
+    expect(presence({ presence_id: 'no address' }, { presence_id: '102' })).toBe('102@acme.test')
+    expect(presence({ presence_id: '1@2@pbx.test' })).toBeUndefined()
+  })
+
   it('is everything of a refusal', () => {
     expect(answerOf(home, { number: '300' })).toEqual({
       decision: 'refuse',

@@ -15,6 +15,9 @@ const Target = open({
   username: anyText({ description: 'SIP user name of a device; for a gateway, what it is asked with' }),
   realm: anyText(),
   owner_id: id(),
+  presence_id: anyText({
+    description: 'The presence id of a device or its user as user@host: for the record',
+  }),
   uri: anyText({ description: 'Where a gateway is, or a device or server that does not register' }),
   resource_id: anyText(),
   global: flag({ description: 'Whether a gateway is one of the whole system: for the record' }),

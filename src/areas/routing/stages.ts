@@ -21,6 +21,8 @@ export interface DeviceTarget extends Rung {
   username?: string
   realm: string
   owner_id?: string
+  /** user@host: for the record. */
+  presence_id?: string
   /** Of a device that does not register: where it is. */
   uri?: string
   /** The address that the name in `uri` leads to now: the call is sent there. */

@@ -19,6 +19,7 @@ import {
   outboundFlags,
   type Party,
   partyAt,
+  presenceOf,
 } from './callers/rules.ts'
 import type { AccountFacts, Asking, CallflowFacts, DeviceFacts } from './facts.ts'
 import {
@@ -127,17 +128,20 @@ type Sent = Reached & Pick<DeviceTarget, 'called' | 'account_billing'>
 
 const targetOfDevice = (
   device: DeviceFacts,
-  { id, doc }: AccountFacts,
+  party: Party,
   { delay, timeout }: Timing,
   sent: Sent | undefined,
 ): Stage => {
+  const { id, doc } = party.account
   const { sip, owner_id: ownerId } = device.doc
+  const presenceId = presenceOf(party, sip?.realm ?? doc.realm)
   const target = {
     type: 'device' as const,
     device_id: device.id,
     ...(sip?.username ? { username: sip.username } : {}),
     realm: sip?.realm ?? doc.realm,
     ...(ownerId === undefined ? {} : { owner_id: ownerId }),
+    ...(presenceId === undefined ? {} : { presence_id: presenceId }),
     ...sent,
     account_id: id,
     delay_s: delay,
@@ -350,7 +354,7 @@ export const createDecision = (asking: Asking, { numbering, flatRate }: Rules, q
     if (!fixed) {
       const isThere = sip?.username && isRegistrable(type)
       return isThere
-        ? targetOfDevice(device, party.account, timing, undefined)
+        ? targetOfDevice(device, party, timing, undefined)
         : leftOut('device', device.id, 'not_registrable')
     }
     const { place, isOffNet } = fixed
@@ -360,7 +364,7 @@ export const createDecision = (asking: Asking, { numbering, flatRate }: Rules, q
     if (sent === undefined) return nothing
     return typeof sent === 'string'
       ? leftOut('device', device.id, sent)
-      : targetOfDevice(device, party.account, timing, sent)
+      : targetOfDevice(device, party, timing, sent)
   }
 
   /** Where the calls go that a server does not take. */

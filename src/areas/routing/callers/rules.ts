@@ -1,5 +1,6 @@
 // Who calls or is called, and what the devices, users and accounts behind it say: the most special first.
 import { memberOf } from '../../../lib/member.ts'
+import { bracketed, isSipHost, isSipUser } from '../../../lib/sip-host.ts'
 import type { AccountFacts, Asking, DeviceFacts, UserFacts } from '../facts.ts'
 
 /** Somebody of an account: a device, the user behind it, or only the account. */
@@ -13,6 +14,15 @@ export interface CallerId {
   name?: string
   number?: string
   privacy?: string
+}
+
+/** The presence id of a device, else of its user, as user@host. One that is not part of a SIP address is ignored. */
+export const presenceOf = ({ device, user }: Party, realm: string): string | undefined => {
+  for (const doc of [device?.doc, user?.doc]) {
+    const [name = '', host = realm, ...more] = (doc && textAt(doc, 'presence_id')?.split('@')) ?? []
+    if (isSipUser(name) && isSipHost(host) && more.length === 0) return `${name}@${bracketed(host)}`
+  }
+  return undefined
 }
 
 /** Users who have signed in at a device have it instead of its owner. */
