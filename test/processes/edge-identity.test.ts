@@ -38,6 +38,7 @@ const claims: Headers = [
   ['P-Charge-Info', '<sip:+14155550000@bank.example>'],
   ['P-Charging-Vector', 'icid-value=1'],
   ['Identity', identityOf('A')],
+  ['y', identityOf('A')],
 ]
 
 const claimed = (message: SipMessage) =>
@@ -232,6 +233,9 @@ describe.skipIf(lacksKamailio)(`the identity of a caller at a server with an edg
     phone.answer(invite, {}, `adas${rung}`)
     const final = await calling
     expect(outcomeOf(final)).toBe('200 OK')
+    const changed = phone.received.filter(({ method }) => method === 'UPDATE').length
+    expect(outcomeOf(await caller.within(final, 'UPDATE', claims.slice(0, 3)))).toBe('200 OK')
+    expect(claimed(await phone.comesIn('UPDATE', changed + 1))).toEqual([])
     expect(outcomeOf(await caller.within(final, 'BYE'))).toBe('200 OK')
     const { admin } = place.session
     const [row] = await eventually(
