@@ -272,6 +272,28 @@ describe.skipIf(lacksKamailio)(`the identity of a caller at a server with an edg
     expect(row).toMatchObject({ dialed_number: number, calling_from: '+49301234' })
   })
 
+  it('of a call that the account forwards is the caller, asserted and diverted by the account', async () => {
+    const number = '+14155550112'
+    const { account, device } = await inbound(number)
+    const forward = { enabled: true, number: outside, substitute: true, require_keypress: false }
+    await patch(device.path, { call_forward: forward })
+    const caller = await openCarrier({ displayName: 'Zoë' })
+    const own = `<sip:${number}@${account.realm}>`
+    for (const earlier of [[], ['<sip:+14155550000@bank.example>;reason=unconditional']]) {
+      const headers = earlier.map((value) => ['Diversion', value] as const)
+      const calling = caller.call(number, { headers })
+      calls += 1
+      const invite = await carrier.comesIn('INVITE', calls)
+      carrier.answer(invite, {}, `gates${calls}`)
+      const final = await calling
+      expect(outcomeOf(final)).toBe('200 OK')
+      expect(outcomeOf(await caller.within(final, 'BYE'))).toBe('200 OK')
+      expect(headerOf(invite, 'from')).toMatch(/^"Zoë" ?<sip:\+49301234@/)
+      expect(headersOf(invite, 'p-asserted-identity')).toEqual([own])
+      expect(headersOf(invite, 'diversion')).toEqual([`${own};reason=unknown`, ...earlier])
+    }
+  })
+
   it.each<[string, Partial<Parameters<typeof openPhone>[0]>, Headers]>([
     ['in Privacy', { displayName: 'Zoë' }, [['Privacy', 'id']]],
     ['in From', { username: 'anonymous', realm: 'anonymous.invalid', displayName: 'Anonymous' }, []],

@@ -767,7 +767,15 @@ describe('forwarding', () => {
     expect(shown({ keep_caller_id: false })).toEqual({ name: 'Ann', number: '+14155550111' })
     const carrier = { from: 'carrier', number: us, caller: '+33100000000' } as const
     const inbound = of({ user: away() }, { callflows: { f: flow(rings('user', 'ann'), { numbers: [us] }) } })
-    expect(answerOf(inbound, carrier).caller_id).toEqual({ number: '+33100000000' })
+    expect(answerOf(inbound, carrier)).toMatchObject({
+      caller_id: { number: '+33100000000' },
+      targets: [{ type: 'gateway', asserted_number: '' }],
+    })
+    const numbered = { ...inbound, account, numbers: { ...numbers, [us]: { accountId: 'acme' } } }
+    expect(answerOf(numbered, carrier).targets).toMatchObject([{ asserted_number: '+14155550100' }])
+    expect(answerOf(of({ user: away({}) }, { account, numbers }), caller).targets[0]).not.toHaveProperty(
+      'asserted_number',
+    )
   })
 })
 

@@ -26,6 +26,10 @@ const Target = open({
   headers: keyed(anyText(), { description: 'Added to the call' }),
   number: anyText({ description: 'As the carrier or the server wants it' }),
   from_realm: anyText({ description: 'The domain of the caller in a call to a gateway' }),
+  asserted_number: anyText({
+    description:
+      'The number that a forwarded call asserts to a gateway, if the caller shown is not of the account; empty: none',
+  }),
   called: anyText({
     description:
       'Who is called outside: a number in the form of the inventory, or the user of a SIP URI. For the record',

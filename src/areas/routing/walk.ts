@@ -210,6 +210,12 @@ export const createDecision = (asking: Asking, { numbering, flatRate }: Rules, q
     return number === undefined ? { privacy: 'full' } : externalId(party, number)
   }
 
+  /** The number that an account asserts if a call that it forwards shows a foreign one; empty if it has none. */
+  const assertedFor = ({ account, payer }: Place, { number }: CallerId) =>
+    number === undefined || mayShow(account, number)
+      ? undefined
+      : (shownNumber(account, numbersFor(payer, 'external')) ?? '')
+
   /** A number as carriers and the inventory write it. */
   const arrived = (number: string): Dialled => ({
     text: number,
@@ -257,12 +263,14 @@ export const createDecision = (asking: Asking, { numbering, flatRate }: Rules, q
     const { fromRealm, ...wish } = place.carriers ?? {}
     const found = ask('gateways', place.account.id, JSON.stringify({ ...wanted, ...wish })) ?? []
     if (found.length === 0) return leftOut('number', number, 'no_carrier')
+    const asserted = isEmergency ? undefined : assertedFor(place, callerId)
     let delay = 0
     const targets = found.map((gateway) => {
       const target = {
         type: 'gateway' as const,
         ...gateway,
         from_realm: bracketed(fromRealm ?? gateway.from_realm ?? place.account.doc.realm),
+        ...(asserted === undefined ? {} : { asserted_number: asserted }),
         account_id: place.account.id,
         caller_id: callerId,
         delay_s: delay,
