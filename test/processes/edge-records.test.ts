@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { afterEach, describe, expect, it } from 'vitest'
-import { headerOf, outcomeOf, type SipMessage, tagIn } from '../support/edge-messages.ts'
+import { headerOf, outcomeOf, type SipMessage, tagIn, writeMessage } from '../support/edge-messages.ts'
 import { openPhone, type Phone } from '../support/edge-phone.ts'
 import { eventually } from '../support/eventually.ts'
 import { lacksKamailio } from '../support/sip-edge.ts'
@@ -257,7 +257,7 @@ describe.skipIf(lacksKamailio)(`the records of a call at an edge${lacksKamailio}
     ])
   })
 
-  it('that a phone refuses say so, and name the phone by its presence id', async () => {
+  it('that a phone refuses name the phone by its presence id', async () => {
     const bob = await town.newPhone('bob')
     const presence_id = `101@${realm}`
     const made = await attempt([device(bob.username, { presence_id })], async () => {
@@ -302,7 +302,7 @@ describe.skipIf(lacksKamailio)(`the records of a call at an edge${lacksKamailio}
     ])
   })
 
-  it('that nobody answers say for each leg with which code it ended', async () => {
+  it('that no phone answers give the code with which each leg ended', async () => {
     const bob = await town.newPhone('bob')
     const made = await attempt([device(bob.username, { timeout_s: 1 })], async () => {
       const invite = await bob.phone.comesIn('INVITE')
@@ -390,6 +390,38 @@ describe.skipIf(lacksKamailio)(`the records of a call at an edge${lacksKamailio}
         },
       },
     ])
+  })
+
+  it('that consist of bytes that are not UTF-8 arrive with ? instead', async () => {
+    const [number, callId] = [town.newNumber(), `${randomUUID()}@carrier`]
+    town.server.rings(number, [], realm, { decision: 'refuse', sip_code: 402, reason: 'no_credit' })
+    town.server.carriers.set(number, { allowed: true, resource_id: resourceId, reason: 'carrier' })
+    const carrier = await openCarrier()
+    const headers = [
+      ['Via', `SIP/2.0/UDP 127.0.0.1:${carrier.port};branch=z9hG4bK${callId};rport`],
+      ['Max-Forwards', '70'],
+      ['From', '"Zo\xeb" <sip:+49301234@carrier.invalid>;tag=a\xff|b'],
+      ['To', `"\xff" <sip:\xff@${realm}>`],
+      ['Call-ID', callId],
+      ['CSeq', '1 INVITE'],
+      ['Contact', carrier.contact],
+      ['User-Agent', 'Carrier \xff'],
+      ['Privacy', 'id'],
+      ['P-Asserted-Identity', '"\xff|" <sip:+49\xff30@carrier.test>'],
+      ['Identity', 'eyJ.%%%.x;info=<a>'],
+      ['Identity', `${Buffer.from('{}').toString('base64url')}.bm8ganNvbg.x;info=<a>`],
+    ] as const
+    carrier.send(Buffer.from(writeMessage(`INVITE sip:${number}@${realm} SIP/2.0`, headers), 'latin1'))
+    const [record] = await town.server.records(callId, 1)
+    expect(record).toMatchObject({
+      from: '+49301234@carrier.invalid',
+      to: `?@${realm}`,
+      from_tag: 'a?|b',
+      user_agent: 'Carrier ?',
+      caller_id_name: '?|',
+      caller_id_number: '+49?30',
+    })
+    expect(record.custom_channel_vars).not.toHaveProperty('attestation')
   })
 
   it('of a number that no account has is none, and of a caller without a user agent names none', async () => {

@@ -128,7 +128,7 @@ describe.skipIf(lacksKamailio)(`a transfer at an edge${lacksKamailio}`, () => {
       expect(outcomeOf(final)).toBe('200 OK')
       expect((await ada.phone.within(first.final, 'BYE')).status).toBe(200)
       expect((await to.phone.within(final, 'BYE')).status).toBe(200)
-      // A call that nobody was referred to is its own interaction.
+      // A call without a REFER is its own interaction.
       const other = `${freshToken()}@phone`
       const again = by.phone.call(number, { callId: other })
       carol.phone.answer(await carol.phone.comesIn('INVITE', 2), {}, 'carols2')

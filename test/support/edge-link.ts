@@ -13,7 +13,7 @@ export interface Link {
   sentBy: string
   /** Of its contact. */
   parameters: string
-  send(text: string): void
+  send(text: string | Uint8Array): void
   onMessage(take: (text: string) => void): void
   /** Does nothing if it is closed. */
   close(): void
