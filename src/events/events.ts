@@ -1,5 +1,7 @@
 import { gregorianOfUnix } from '../lib/gregorian.ts'
+import { happeningTypes } from '../lib/happening-types.ts'
 import type { Json } from '../lib/json.ts'
+import { recordKinds } from '../lib/record-kinds.ts'
 import { actorOf } from '../storage/actor.ts'
 import type { Author } from '../storage/change-set.ts'
 
@@ -93,5 +95,11 @@ export const typeCondition = (types: readonly string[], next: number) => {
   return { sql: `(${places.join(' OR ')})`, params: types.map((type) => type.replace(/\.\*$/, '')) }
 }
 
-/** Whether a word can be asked for as a type. */
-export const isTypeName = (word: string) => /^[a-z0-9_]+\.(\*|[a-z0-9_]+)$/.test(word)
+const typeNames: ReadonlySet<string> = new Set([
+  ...happeningTypes,
+  ...happeningTypes.map((type) => type.replace(/\..*/, '.*')),
+  ...recordKinds.flatMap((kind) => ['created', 'edited', 'deleted', '*'].map((what) => `${kind}.${what}`)),
+])
+
+/** Whether events may have this type, or a type of this kind: `user.edited`, `user.*`. */
+export const isTypeName = (word: string) => typeNames.has(word)

@@ -210,6 +210,15 @@ describeAnyEngine('Every list', (engine) => {
     })
   })
 
+  it('of events takes the type of each event as a filter, and `.*` of its kind', async () => {
+    const path = `${world.operator.account.path}/events`
+    const { data } = await world.operator.get(path, { query: { include_subaccounts: true, paginate: false } })
+    const types = new Set<string>(data.map(({ type }: { type: string }) => type))
+    expect(types.size).toBeGreaterThan(30)
+    for (const type of [...types].flatMap((one) => [one, one.replace(/\..*/, '.*')]))
+      expect(await world.operator.get(path, { query: { type, page_size: 1 } }), type).toSucceed()
+  })
+
   it('is in this test if an account usually has rows in it', () => {
     const names = filled.map(({ route }) => nameOf(route))
     const common = [

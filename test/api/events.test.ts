@@ -168,7 +168,13 @@ describeAnyEngine('the feed', (engine) => {
     expect(await typesOf('actor_id=nobody')).toEqual([])
     expect(await typesOf('created_to=1')).toEqual([])
     for (const [query, field] of [
-      ['type=nonsense', 'type'],
+      ...['nonsense', 'zzz.*', 'zzz.created', 'user.changed', 'user.', 'invoice.late', 'user.*.*', '*'].map(
+        (type) => [`type=user.created,${type}`, 'type'] as const,
+      ),
+      ['with_before=maybe', 'with_before'],
+      ['include_subaccounts=1', 'include_subaccounts'],
+      ['start_key=zz', 'start_key'],
+      [`start_key=${Buffer.from('["zz",""]').toString('base64url')}`, 'start_key'],
       ['after=yesterday', 'after'],
       ['created_from=soon', 'created_from'],
     ] as const) {

@@ -16,7 +16,10 @@ const typesIn = (query: URLSearchParams): string[] => {
   if (bad !== undefined)
     throw invalid({
       type: {
-        pattern: { message: 'Types are <kind>.<what> or <kind>.*', target: '<kind>.<what>', value: bad },
+        enum: {
+          message: 'Unknown type of events. Use one of docs/reference/events.md, or <kind>.*',
+          value: bad,
+        },
       },
     })
   if (types.length > mostTypes)

@@ -2,7 +2,7 @@ import { accountAdmin } from '../../auth/policies.ts'
 import { eventJson, type FeedEvent, sequenceOf, sequenceText, weightOf } from '../../events/events.ts'
 import type { Feed } from '../../events/feed.ts'
 import { ListAnswer, LiveAnswer } from '../../http/answer/answers.ts'
-import type { Listing } from '../../http/answer/listing.ts'
+import { badStartKey, type Cursor, type Listing } from '../../http/answer/listing.ts'
 import { type Call, get, type Route } from '../../http/route.ts'
 import { gregorianOfUnix } from '../../lib/gregorian.ts'
 import { isTrue } from '../../lib/json.ts'
@@ -23,13 +23,19 @@ const query = {
 
 const isStreamed = ({ request }: Pick<Call, 'request'>) => request.accepts === 'text/event-stream'
 
+const sequenceIn = ([text]: Cursor) => {
+  const sequence = sequenceOf(text)
+  if (sequence === undefined) throw badStartKey(text)
+  return sequence
+}
+
 export const eventRoutes = (feed: Feed, streams: Streams): Route[] => {
   const listing = (wanted: Wanted, begin: number, withBefore: boolean): Listing<FeedEvent> => ({
     async page({ after, limit }) {
       const { events, next } = await feed.page({
         ...wanted,
         withBefore,
-        after: (after && sequenceOf(after[0])) ?? begin,
+        after: after ? sequenceIn(after) : begin,
         limit,
       })
       return { items: events, next: next === undefined ? undefined : [sequenceText(next), ''] }
@@ -38,6 +44,7 @@ export const eventRoutes = (feed: Feed, streams: Streams): Route[] => {
     cursor: ({ sequence }) => [sequenceText(sequence), ''],
     row: (event) => JSON.stringify(eventJson(event, { withBefore })),
     record: (event) => ({ ...eventJson(event, { withBefore }), created: gregorianOfUnix(event.at / 1000) }),
+    refusesForeignKeys: true,
   })
 
   return [

@@ -1,4 +1,4 @@
-import { failure, valueShown } from '../../lib/failure.ts'
+import { failure, invalid, valueShown } from '../../lib/failure.ts'
 import { isTrue, type Json } from '../../lib/json.ts'
 import type { Question } from '../../lib/question.ts'
 import { maskUrls } from '../../lib/secrets.ts'
@@ -85,6 +85,8 @@ export interface Listing<T> {
   /** Rows stand under keys of an object: the JSON around them, and the key of each. */
   keyed?: { open: string; close: string; key(item: T): string }
   startKeys?: StartKeys
+  /** Whether a start key that the list did not return is a 400. Else the page is the first one, as in Kazoo. */
+  refusesForeignKeys?: true
   /** Absent: pages are made anew each time. */
   sources?: Sources
   moving?: MovingWindow<T>
@@ -220,8 +222,17 @@ export const planList = (
   }
 }
 
+export const badStartKey = (key: string | undefined) =>
+  invalid({
+    start_key: {
+      invalid: { message: 'Must be the next_start_key of the page before', ...valueShown(key) },
+    },
+  })
+
 /** The list and the plan after the list has taken over the filters that it can apply by itself. */
 export const narrow = <T>(listing: Listing<T>, plan: ListPlan): [Listing<T>, ListPlan] => {
+  if (listing.refusesForeignKeys && plan.startKey !== undefined && !plan.after)
+    throw badStartKey(plan.startKey)
   if (!listing.narrowed || plan.questions.length === 0) return [listing, plan]
   const { listing: narrowed, left } = listing.narrowed(plan.questions)
   return [narrowed, { ...plan, questions: left, filter: filterOf(left) }]
