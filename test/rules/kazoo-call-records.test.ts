@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { withoutSecrets } from '../../src/areas/cdrs/intake/rules.ts'
+import { storedCallId, withoutSecrets } from '../../src/areas/cdrs/intake/rules.ts'
 import { Cdr } from '../../src/areas/cdrs/schema.ts'
 import { createJoins, type LooseLeg } from '../../src/areas/kazoo/conversions/call-records/joins.ts'
 import { convertCall, isLoose, saidLegOf } from '../../src/areas/kazoo/conversions/call-records/rules.ts'
@@ -243,6 +243,19 @@ describe('A call record of Kazoo', () => {
     expect(notes).toEqual(['call_text_repaired'])
   })
 
+  it('has the call ids of a record that comes in, so that different ones stay different', () => {
+    const ids = ['a\0', 'a\ud800', 'a\ud801', `${'x'.repeat(255)}1`, `${'x'.repeat(255)}2`]
+    const records = ids.map((id) => {
+      const more = { call_id: id, other_leg_call_id: id, custom_channel_vars: { bridge_id: id } }
+      return legOf(more).record
+    })
+    for (const [at, { call_id, other_leg_call_id, custom_channel_vars: vars }] of records.entries())
+      expect([call_id, other_leg_call_id, (vars as Json).bridge_id]).toEqual(
+        Array(3).fill(storedCallId(ids[at] ?? '')),
+      )
+    expect(new Set(records.map(({ call_id: id }) => id)).size).toBe(ids.length)
+  })
+
   it('has nothing that JSON cannot hold', () => {
     const deep = `${'{"a":'.repeat(70)}1${'}'.repeat(70)}`
     const text = JSON.stringify({ ...version5, huge: 'HUGE', deep: 'DEEP', proto: 'PROTO' })
@@ -258,7 +271,6 @@ describe('A call record of Kazoo', () => {
 
   it.each([
     ['interaction_id', { interaction_id: `${began}-no good` }],
-    ['call_id', { call_id: 'x'.repeat(256) }],
     ['call_id', { call_id: '', _id: 'nothing' }],
     [
       'timestamp',

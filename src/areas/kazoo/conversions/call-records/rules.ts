@@ -8,6 +8,7 @@ import {
   monthOfGregorian,
   Rejection,
   startOf,
+  storedCallId,
 } from '../../../cdrs/intake/rules.ts'
 import type { Cdr } from '../../../cdrs/schema.ts'
 import type { Finding, KazooDocument } from '../../documents/document.ts'
@@ -16,7 +17,6 @@ import {
   absent,
   type Change,
   type Fit,
-  isCallId,
   namedVariables,
   recordFit,
   storableFields,
@@ -226,13 +226,13 @@ const drafted = (document: KazooDocument) => {
   const storable = storableFields(text, fields)
   const draft = new Draft(storable)
   if (storable !== fields) draft.note('call_text_repaired')
-  return { draft, callId: callIdOf(storable, document.id) }
+  const callId = callIdOf(fields, document.id)
+  return { draft, callId: callId === undefined ? undefined : storedCallId(callId) }
 }
 
 const converted = (document: KazooDocument, { accountId, joins }: CallContext): ConvertedCall => {
   const { draft, callId } = drafted(document)
   if (callId === undefined) return aside('call_id: is missing')
-  if (!isCallId(callId)) return aside('call_id: is too long')
   const record = draft.record(callId, accountId)
   settleTimes(draft, record)
   settleInteraction(draft, record, joins)

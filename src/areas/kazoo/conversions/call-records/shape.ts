@@ -1,6 +1,8 @@
 import type { TSchema } from 'typebox'
+import { storable } from '../../../../lib/control-characters.ts'
 import { isObject, type Json, maxDepth } from '../../../../lib/json.ts'
-import { isKept } from '../../../cdrs/intake/rules.ts'
+import { dropNulls } from '../../../../lib/json-merge.ts'
+import { isKept, withStoredCallIds } from '../../../cdrs/intake/rules.ts'
 import { Cdr } from '../../../cdrs/schema.ts'
 
 // How values of old documents become what the schema of call records wants. It is the schema that is read here, so that
@@ -92,22 +94,6 @@ const flagFit: Fit = (value) => {
   return value === '' ? absent : unfit
 }
 
-const unstorable = /\0|\p{Surrogate}/gu
-const replacement = '\ufffd'
-
-const storable = (text: string) => text.replace(unstorable, replacement)
-
-/** A copy without keys that say null and those that no object has, and with texts that every store keeps. */
-const cleaned = (value: unknown, depth: number): unknown => {
-  if (typeof value === 'string') return storable(value)
-  if (typeof value !== 'object' || value === null || depth > maxDepth) return value
-  if (Array.isArray(value)) return value.map((item) => cleaned(item, depth + 1))
-  const copy: Json = {}
-  for (const [key, inner] of Object.entries(value))
-    if (inner !== null && key !== '__proto__') copy[storable(key)] = cleaned(inner, depth + 1)
-  return copy
-}
-
 /** Whether JSON holds it as it is at this depth of a record, or without some of its keys, or not at all. */
 type Holding = 'whole' | 'cleaned' | 'not'
 
@@ -137,7 +123,7 @@ const heldFit =
   (value) => {
     const holding = holdingOf(value, depth)
     if (holding === 'whole') return value
-    return holding === 'cleaned' ? cleaned(value, depth) : unfit
+    return holding === 'cleaned' ? dropNulls(value) : unfit
   }
 
 /** The values of an object, each as its field holds it; unfit when one of them is. */
@@ -216,10 +202,6 @@ const apart: ReadonlySet<string> = new Set([
 export const recordFit = createFits(Cdr as FieldSchema, 1, (key) => isKept(key) && !apart.has(key))
 export const variableFit = createFits(variables, 2, (key) => isKept(key) && key !== 'account_id')
 
-const callIdFit = fitOf(Cdr.properties.call_id as FieldSchema, 2)
-
-export const isCallId = (text: string) => callIdFit(text, () => undefined) !== unfit
-
 /** The channel variables that the schema names. */
 export const namedVariables: ReadonlySet<string> = new Set(Object.keys(variables.properties ?? {}))
 
@@ -227,10 +209,11 @@ export const namedVariables: ReadonlySet<string> = new Set(Object.keys(variables
 const unstorableText = /\\u(?:0000|d[89a-f][0-9a-f]{2})/i
 
 /**
- * The fields of a document with texts that every store keeps: NUL and halves of characters are replaced. Its own text
- * tells by a look whether there is any.
+ * The fields of a document with call ids and texts as a record that comes in has them. The text of the document shows
+ * whether it contains any that no store keeps.
  */
-export const storableFields = (text: string, fields: Json): Json =>
-  (text.includes('\\u') && unstorableText.test(text)) || !text.isWellFormed()
-    ? (cleaned(fields, 0) as Json)
-    : fields
+export const storableFields = (text: string, fields: Json): Json => {
+  const sound = withStoredCallIds(fields)
+  const isStorable = text.isWellFormed() && !(text.includes('\\u') && unstorableText.test(text))
+  return isStorable ? sound : storable(sound)
+}
