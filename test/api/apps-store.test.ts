@@ -232,6 +232,28 @@ describeAnyEngine('the apps store', (engine) => {
     )
   })
 
+  it('is offered where plans list it, and everywhere if they list none', async () => {
+    const { account, admin } = await place()
+    const planWith = async (applications: object) => {
+      const plan = { name: 'Apps', plan: {}, applications }
+      return (await world.ross.put(`${world.reseller.path}/service_plans`, plan)).data.id
+    }
+    const assign = (change: object) => world.ross.post(`${account.path}/services`, change)
+    await admin.put(pathOf(account, voipApp), {})
+    const plans = [
+      await planWith({ [reportsApp]: {}, [voipApp]: { enabled: false } }),
+      await planWith({ [accountsApp]: {}, unknown: {} }),
+    ]
+    expect(await assign({ add: plans.slice(0, 1) })).toSucceed()
+    expect(await idsSeenBy(admin, account)).toEqual([reportsApp])
+    const absent = await world.refused(() => admin.delete(pathOf(account, voipApp)))
+    expect(absent).toFailWith(404, 'bad_identifier')
+    expect(await assign({ add: plans.slice(1) })).toSucceed()
+    expect(await idsSeenBy(admin, account)).toEqual([accountsApp, reportsApp])
+    expect(await assign({ delete: plans })).toSucceed()
+    expect(await idsSeenBy(admin, account)).toEqual([accountsApp, reportsApp, voipApp])
+  })
+
   it('is not seen where it is on the blacklist, nor below', async () => {
     const { account, admin, user } = await place()
     const below = await world.account(account)

@@ -1,5 +1,6 @@
 import { on } from '../../storage/signal.ts'
 import { area } from '../area.ts'
+import { servicesArea } from '../services/area.ts'
 import { userLeaving } from '../users/signals.ts'
 import { appsStoreFailures } from './failures.ts'
 import { createAppsStore } from './operations.ts'
@@ -10,10 +11,11 @@ import { appsStoreSettings } from './settings.ts'
 /** The apps of web clients. */
 export const appsStoreArea = area({
   name: 'appsStore',
+  needs: { services: servicesArea },
   settings: appsStoreSettings,
   failures: appsStoreFailures,
-  create(tools) {
-    const apps = createAppsStore(tools)
+  create(tools, { services: { services } }) {
+    const apps = createAppsStore({ ...tools, services })
     return {
       offers: apps,
       routes: appsStoreRoutes(apps),

@@ -6,6 +6,7 @@ import type { Settings } from '../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Adoption } from '../adoption.ts'
+import type { Services } from '../services/operations.ts'
 import {
   type AccountApp,
   type AppsStoreDoc,
@@ -13,6 +14,7 @@ import {
   type Installed,
   liftedFrom,
   noApps,
+  offeredBy,
   withInstalled,
   withoutInstalled,
   withoutUser,
@@ -22,6 +24,7 @@ import { type AppsStoreRecord, createAppsStoreStore } from './store.ts'
 interface Tools {
   store: Store
   settings: Settings
+  services: Pick<Services, 'rest'>
 }
 
 /** An app of an account, beside what the account says of all. */
@@ -49,7 +52,7 @@ interface Change {
 export type AppsStore = ReturnType<typeof createAppsStore>
 
 /** The apps of web clients: which there are, which accounts have, and who sees them. */
-export const createAppsStore = ({ store, settings }: Tools) => {
+export const createAppsStore = ({ store, settings, services }: Tools) => {
   const documents = createAppsStoreStore(store)
 
   const find = (accountId: string) => documents.find(accountId, accountId)
@@ -78,10 +81,11 @@ export const createAppsStore = ({ store, settings }: Tools) => {
 
   const list = async (actor: Actor, account: AccountRecord): Promise<AccountApp[]> => {
     const { apps } = await settings.of('apps_store')
+    const { applications } = await services.rest(account)
     const [own, ...above] = await Promise.all([account.id, ...account.hidden.tree].map(find))
     const viewer = { isAdmin: privLevelOf(actor) === 'admin', userId: actor.user?.id }
     const said = above.flatMap((record) => (record ? [record.doc] : []))
-    return appsFor(viewer, apps, own?.doc ?? noApps, said)
+    return appsFor(viewer, offeredBy(applications, apps), own?.doc ?? noApps, said)
   }
 
   const get = async (actor: Actor, account: AccountRecord, id: string): Promise<AccountApp> => {

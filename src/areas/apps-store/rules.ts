@@ -87,6 +87,17 @@ const isShownTo = ({ isAdmin, userId }: Viewer, { installed }: AccountApp) => {
   return installed?.allowed_users === 'all'
 }
 
+/** The apps that the plans of an account offer: those that they list, or all if they list none. */
+export const offeredBy = (
+  listed: Readonly<Record<string, { enabled?: boolean }>> = {},
+  described: Readonly<Record<string, Described>>,
+): Readonly<Record<string, Described>> => {
+  if (Object.keys(listed).length === 0) return described
+  return Object.fromEntries(
+    Object.entries(described).filter(([id]) => Object.hasOwn(listed, id) && listed[id]?.enabled !== false),
+  )
+}
+
 /** The apps that somebody sees of an account: none that it, or an account above it, does not want to be seen. */
 export const appsFor = (
   viewer: Viewer,
