@@ -237,7 +237,12 @@ describeEngines('Call detail records', (engine) => {
     })
 
     it('show what calls cost a reseller to resellers alone', async () => {
-      const billed = { account_billing: 'flat_rate', reseller_billing: 'per_minute', rate: 60, rate_minimum: 60 }
+      const billed = {
+        account_billing: 'flat_rate',
+        reseller_billing: 'per_minute',
+        rate: 60,
+        rate_minimum: 60,
+      }
       await send(leg(now(), { billing_seconds: 10, custom_channel_vars: billed }))
       const [customers] = (await admin.get(cdrs)).data
       expect(customers).toMatchObject({ cost: '0', call_type: 'flat_rate' })

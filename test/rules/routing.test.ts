@@ -817,7 +817,11 @@ describe('a call that leaves the account', () => {
       { ...world, funds: { balance: 5000 } },
       'refuse | no_credit',
     ],
-    ['goes with more than is kept in reserve', { ...world, funds: { balance: 5001 } }, `offnet | ${gone} 0+120`],
+    [
+      'goes with more than is kept in reserve',
+      { ...world, funds: { balance: 5001 } },
+      `offnet | ${gone} 0+120`,
+    ],
     [
       'goes nowhere for who may not pay by the minute',
       { ...world, wishes: { allow_prepay: false } },
