@@ -241,8 +241,16 @@ describe.skipIf(lacksKamailio)(`an emergency call at a server with an edge${lack
     expect(outcomeOf(await made.phone.within(final, 'BYE'))).toBe('200 OK')
   })
 
-  it('needs the password of its device', async () => {
-    const { account, device, patch } = await office()
+  /** How often edges have asked the server about numbers until now. */
+  const questions = async () => {
+    const id = randomUUID()
+    await place.session.admin.get('/v2/about', { headers: { 'x-request-id': id } })
+    const log = await eventually(place.server.errors, (text) => text.includes(id))
+    return log.split('"route":"/v2/edge/route"').length
+  }
+
+  it('needs the password of its device, and without it the server is not asked about any number', async () => {
+    const { account, device, patch, phone } = await office()
     await patch(device.path, { enabled: false })
     const guess = await openPhone({
       edgePort: edge.port,
@@ -251,6 +259,23 @@ describe.skipIf(lacksKamailio)(`an emergency call at a server with an edge${lack
       password: 'guessed',
     })
     phones.push(guess)
-    expect(outcomeOf(await guess.call('911'))).toBe('403 Forbidden')
+    const before = await questions()
+    for (const number of ['911', '4711', '4712', '4713'])
+      expect(outcomeOf(await guess.call(number))).toBe('403 Forbidden')
+    for (const number of ['912', '912']) expect(outcomeOf(await phone.call(number))).toBe('403 Forbidden')
+    expect((await questions()) - before).toBe(1)
+  })
+
+  it('of a refused device is looked up at most EMERGENCY_QUESTIONS_PER_MINUTE times', async () => {
+    const silent = await edgeOf(place, { EMERGENCY_QUESTIONS_PER_MINUTE: 0 })
+    try {
+      const account = await makeAccount(place)
+      const { device, phone } = await makePhone(place, silent, account, { username: 'ada' })
+      phones.push(phone)
+      expect(await place.session.admin.patch(device.path, { enabled: false })).toSucceed()
+      expect(outcomeOf(await phone.call('911'))).toBe('403 Forbidden')
+    } finally {
+      await silent.end()
+    }
   })
 })
