@@ -211,13 +211,34 @@ describeAnyEngine('what an edge reports', (engine) => {
     expect(await counts()).toEqual({ events: 5, alerts: 3, mails: 3 })
   })
 
-  it('of an emergency call, sent again after an hour, raises no second alert', async () => {
+  it('of an emergency call, sent again at any time and twice at once, is no second event and alert', async () => {
     const { account, device } = await place()
+    const admin = await world.admin(account)
     const emergencies = [{ ...emergencyOf(account), device_id: device.id }]
-    expect(await report({ emergencies })).toSucceed()
+    const send = () => report({ emergencies })
+    for (const answer of await Promise.all([send(), send()])) expect(answer).toSucceed()
+    const [alert, ...others] = await emergencyAlertsOf(account, admin)
+    expect(others).toEqual([])
+    expect(await admin.delete(`${account.path}/alerts/${alert?.id}`)).toSucceed()
     world.clock.advance({ hours: 2 })
-    expect(await report({ emergencies })).toSucceed()
-    expect(await emergencyAlertsOf(account)).toHaveLength(1)
+    for (const answer of await world.unchanged(() => Promise.all([send(), send()])))
+      expect(answer).toSucceed()
+    const next = { ...emergencyOf(account), call_id: 'another', at: gregorianNow(world.clock) + 40 * 86_400 }
+    expect(await report({ emergencies: [next] })).toSucceed()
+    for (const answer of await world.unchanged(() => Promise.all([send(), send()])))
+      expect(answer).toSucceed()
+    const query = { type: 'call.emergency' }
+    const { data } = await world.operator.get(`${account.path}/events`, { query })
+    expect((data as Json[]).map(({ after }) => (after as Json).call_id)).toEqual(['emergency-1', 'another'])
+  })
+
+  it('of emergency calls of different accounts with the same call id is an event of each', async () => {
+    const accounts = [(await place()).account, (await place()).account]
+    expect(await report({ emergencies: accounts.map((account) => emergencyOf(account)) })).toSucceed()
+    for (const { path } of accounts) {
+      const { data } = await world.operator.get(`${path}/events`, { query: { type: 'call.emergency' } })
+      expect(data).toHaveLength(1)
+    }
   })
 
   it('of an emergency call alerts the account and its reseller apart for a week, and each may remove theirs', async () => {

@@ -4,8 +4,8 @@ import { withoutControlCharacters } from '../../../lib/control-characters.ts'
 import { hasProblems } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { dropNulls } from '../../../lib/json-merge.ts'
-import { type Author, ChangeSet, type Happening } from '../../../storage/change-set.ts'
-import type { Store } from '../../../storage/store.ts'
+import { type Author, ChangeSet } from '../../../storage/change-set.ts'
+import { retrying, type Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/operations.ts'
 import type { Alerts } from '../../alerts/operations.ts'
 import type { Validate } from '../../area.ts'
@@ -16,9 +16,10 @@ import type { Edge } from '../operations.ts'
 import { withQuality } from './quality/rules.ts'
 import { type Alike, type Concern, emergencyAlerts, gathered, partedRecord } from './rules.ts'
 import { EdgeEmergency, EdgeRefusal, type EdgeReportsTaken } from './schema.ts'
+import { createEmergencyClaims } from './store.ts'
 
 interface Tools {
-  store: Pick<Store, 'clock' | 'commit'>
+  store: Pick<Store, 'clock' | 'commit' | 'records'>
   accounts: Pick<Accounts, 'find' | 'resellerOf'>
   alerts: Pick<Alerts, 'raise'>
   edge: Pick<Edge, 'senderOf'>
@@ -51,6 +52,7 @@ export type EdgeReporting = ReturnType<typeof createEdgeReporting>
 /** What edges tell of the calls that they have carried and of the packets that they have turned away. */
 export const createEdgeReporting = (tools: Tools) => {
   const { store, accounts, alerts, edge, intake, running, refusals, validate } = tools
+  const emergencies = createEmergencyClaims(store)
 
   const concernOf = async (refusal: EdgeRefusal): Promise<Concern | undefined> => {
     const { realm, username, address } = refusal
@@ -89,18 +91,19 @@ export const createEdgeReporting = (tools: Tools) => {
   const tellEmergency = async (author: Author, call: EdgeEmergency) => {
     const account = await accounts.find(call.account_id)
     if (!account) return false
+    if (await emergencies.isKnown(call)) return true
     const { account_id: _, device_id: deviceId, ...facts } = call
     const record =
       deviceId === undefined ? { kind: 'account', id: account.id } : { kind: 'device', id: deviceId }
     const after = JSON.stringify(facts)
-    const happening: Happening = { accountId: account.id, type: 'call.emergency', ...record, after }
-    await refusals.note(author, [{ happening, about: call.call_id }])
     const resellerId = await accounts.resellerOf(account)
     const now = gregorianNow(store.clock)
     const set = new ChangeSet(author)
+    emergencies.claim(set, call, now)
+    set.happened({ accountId: account.id, type: 'call.emergency', ...record, after })
     for (const { cause, alert } of emergencyAlerts(call, { name: account.doc.name, resellerId, now }))
       await alerts.raise(set, cause, alert)
-    if (set.changes.length > 0) await store.commit(set)
+    await store.commit(set)
     return true
   }
 
@@ -110,7 +113,7 @@ export const createEdgeReporting = (tools: Tools) => {
     for (const [index, given] of sent.entries()) {
       const { value, problems } = await validate(EdgeEmergency, withoutControlCharacters(dropNulls(given)))
       if (hasProblems(problems)) rejected.push({ line: index + 1, reason: reasonOf(problems) })
-      else if (await tellEmergency(author, value)) told += 1
+      else if (await retrying(() => tellEmergency(author, value))) told += 1
       else rejected.push({ line: index + 1, reason: 'account_id: is not known' })
     }
     return { told, rejected }
@@ -118,12 +121,12 @@ export const createEdgeReporting = (tools: Tools) => {
 
   return {
     /**
-     * Takes all. An edge that got no answer sends it again: records and alerts are then as before. Refusals and events of
-     * emergency calls are told again if this process does not remember them: after a minute, or told by another process.
+     * Takes all. An edge that got no answer sends it again: records, emergency calls and alerts are then as before. A refusal is
+     * told again if this process does not remember it: after a minute, or told by another process.
      */
     async take(
       author: Author,
-      { records, refusals: turnedAway, emergencies }: Sent,
+      { records, refusals: turnedAway, emergencies: emergencyCalls }: Sent,
     ): Promise<EdgeReportsTaken> {
       const parted = records.map((record) => partedRecord(dropNulls(record)))
       const entries = parted.map(({ record }, index) => ({ line: index + 1, record: withQuality(record) }))
@@ -138,7 +141,7 @@ export const createEdgeReporting = (tools: Tools) => {
       return {
         records: taken,
         refusals: await takeRefusals(author, turnedAway),
-        ...(emergencies.length > 0 ? { emergencies: await takeEmergencies(author, emergencies) } : {}),
+        ...(emergencyCalls.length > 0 ? { emergencies: await takeEmergencies(author, emergencyCalls) } : {}),
       }
     },
   }
