@@ -148,7 +148,12 @@ export const createFeed = ({
     const ids = parts.map(({ recordId }) => recordId)
     const read = async (): Promise<Texts> => (await tellers.get(whole.type)?.(whole.accountId, ids)) ?? []
     const texts = bare ? await textsIfThere(read) : await read()
-    const events = parts.map((part, index) => ({ ...whole, ...part, afterText: texts?.[index] }))
+    const { kind } = whole
+    const events = parts.map((part, index) => ({
+      ...whole,
+      ...part,
+      afterText: store.sealing.masked({ kind, id: part.recordId }, texts?.[index]),
+    }))
     if (!texts) for (const event of events) bare?.add(event)
     return events
   }

@@ -1,5 +1,5 @@
 import { isObject, type Json } from './json.ts'
-import { mapSecrets, masked, maskUrls } from './secrets.ts'
+import { mapLikelySecrets, masked, maskUrls } from './secrets.ts'
 
 /** One value of a record that is another one now. `from` is absent for what was added, `to` for what was removed. */
 export interface Difference {
@@ -16,7 +16,9 @@ const hiding = '\0'
 
 /** A document with something in the place of each secret that is not it, and is another for another one. URLs stay. */
 const hidden = (schema: object | undefined, doc: Json) =>
-  mapSecrets(schema, doc, (value, mark) => (mark === 'url' ? value : `${hiding}${JSON.stringify(value)}`))
+  mapLikelySecrets(schema, doc, (value, mark) =>
+    mark === 'url' ? value : `${hiding}${JSON.stringify(value)}`,
+  )
 
 const shown = (value: unknown): unknown => {
   if (typeof value === 'string') return value.startsWith(hiding) ? masked : maskUrls(value)
@@ -56,14 +58,18 @@ const walk = (place: string, from: unknown, to: unknown, found: Difference[]) =>
   }
 }
 
+/** Differences between documents whose secrets are masked already. */
+export const maskedDifferences = (from: Json, to: Json): Difference[] => {
+  const found: Difference[] = []
+  walk('', from, to, found)
+  return found
+}
+
 /**
  * What of a record is another than before, value by value. Of a secret it tells that it changed, and not what it is.
  * @example
  * differencesBetween({ name: 'a', pin: '1' }, { name: 'b', pin: '2', tags: ['x'] })
  * // [{ path: 'name', from: 'a', to: 'b' }, { path: 'pin', from: '***', to: '***' }, { path: 'tags', to: ['x'] }]
  */
-export const differencesBetween = (from: Json, to: Json, schema?: object): Difference[] => {
-  const found: Difference[] = []
-  walk('', hidden(schema, from), hidden(schema, to), found)
-  return found
-}
+export const differencesBetween = (from: Json, to: Json, schema?: object): Difference[] =>
+  maskedDifferences(hidden(schema, from), hidden(schema, to))

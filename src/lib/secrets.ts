@@ -17,7 +17,7 @@ export const secretUrl = { [markKey]: 'url' } as const
 
 type Mark = 'masked' | 'readable' | 'url'
 
-// Fields that no schema describes are secret when they are called so.
+// Fields that no schema describes are secret when they are called so: they are stored sealed, and all responses mask them.
 const names =
   'password|credentials|api_key|secret|\\w*_secret|private_key|pin|recovery_codes|authorization_header|\\w*_password' +
   '|passwd|passphrase|\\w*secret_key|access_token|auth_token|refresh_token|bearer_token|sha256_key|previous_key|custom_request_headers'
@@ -69,6 +69,37 @@ export const maskUrls = (text: string): string =>
         )
     : text
 
+// `access_key_id`, `apiKey`, `sipPass`, `vm_pin`: a text or number of a field that no schema names may be a secret.
+const likelyName = new RegExp(
+  '(?:passw(?:or)?d|passphrase|passcode|pwd|secret|token|credentials?|authorization|certificate|cookie|hmac|jwt|service_account' +
+    '|(?<!by|com)pass|(?<!s)pin|(?<![a-z])auth|(?:api|access|auth|license|private|secret|shared)key' +
+    '|(?<!(?:^|_)(?:combo|end|feature|hot|interaction|menu|next|public|publishable|sort|start))_key)$',
+)
+const keyHolder = /(?:^|_)(?:access|api|auth|encryption|license|private|secret|shared|signing)$/
+// Matches every JSON text that has a likely name, and some others.
+const likelyText =
+  /(?:auth|authorization|certificate|cookie|credentials?|hmac|jwt|key|pass|passcode|passphrase|passw(?:or)?d|pin|pwd|secret|service_?account|token)s?(?:[^a-z0-9"]?id)?[^a-z0-9"]?[0-9]*":/i
+
+// The end of a name decides. Without this limit a name of 1 MB of digits would cost minutes.
+const longestEnding = 64
+
+/** `apiKeyId2` as `api_key`. */
+const plainName = (name: string) =>
+  name
+    .slice(-longestEnding)
+    .replaceAll(/([a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+/g, '$1_')
+    .toLowerCase()
+    .replace(/_?\d+$/, '')
+    .replace(/_?id$/, '')
+
+/** `parent`: the name of the object that has the field. A short text under `key` is a word, as in `key: "menu"`. */
+const isLikelySecret = (name: string, value: unknown, parent: string) => {
+  if (typeof value !== 'number' && (typeof value !== 'string' || value === '')) return false
+  const plain = plainName(name)
+  if (plain !== 'key') return likelyName.test(plain)
+  return keyHolder.test(plainName(parent)) || (tokenText.test(String(value)) && /\d/.test(String(value)))
+}
+
 /** Matches a URL without masks. A client that sends a mask does not know the password. */
 export const unmaskedPattern = '^(?!.*(?:[/:]\\*{3}:?@|=\\*{3}(?:[&#;]|$)))'
 
@@ -101,6 +132,13 @@ const fits = (pattern: string, key: string) => {
 
 const alternative = ({ anyOf = [] }: Shape, value: Json) =>
   anyOf.find(({ properties = {} }) => Object.keys(value).some((key) => Object.hasOwn(properties, key)))
+
+/** Whether a schema names a key, and not only a pattern or all further keys. */
+const isNamed = (shape: Shape | undefined, value: Json, key: string): boolean => {
+  if (!shape) return false
+  if (shape.anyOf) return isNamed(alternative(shape, value), value, key)
+  return Object.hasOwn(shape.properties ?? {}, key)
+}
 
 /** What a schema says of a key; undefined: nothing. */
 const shapeOf = (shape: Shape | undefined, value: Json, key: string): Shape | undefined => {
@@ -157,23 +195,40 @@ export const namesSecret = (json: string, schema?: Shape): boolean => {
 /** What is made of a secret. */
 type Make = (secret: unknown, mark: Mark) => unknown
 
-const mapped = (shape: Shape | undefined, value: unknown, make: Make): unknown => {
-  const marked = (described: Shape | undefined, key: string, inner: unknown) => {
-    const mark = isSet(inner) ? markOf(described, key, inner) : undefined
-    return mark ? make(inner, mark) : mapped(described, inner, make)
+interface Mapping {
+  make: Make
+  /** Also masks fields that no schema names, by their names and values. */
+  guesses: boolean
+}
+
+const mapped = (shape: Shape | undefined, value: unknown, mapping: Mapping, name = ''): unknown => {
+  const { make, guesses } = mapping
+  const marked = (described: Shape | undefined, key: string, inner: unknown, isKnown: boolean) => {
+    const isGuessed = guesses && !isKnown && isLikelySecret(key, inner, name)
+    const mark = isSet(inner)
+      ? (markOf(described, key, inner) ?? (isGuessed ? 'masked' : undefined))
+      : undefined
+    return mark ? make(inner, mark) : mapped(described, inner, mapping, key)
   }
-  if (Array.isArray(value)) return value.map((item) => marked(shape?.items, '', item))
+  if (Array.isArray(value)) {
+    const itemName = guesses ? name.replace(/s$/, '') : ''
+    return value.map((item) => marked(shape?.items, itemName, item, shape?.items !== undefined))
+  }
   if (!isObject(value)) return value
   const members = Object.entries(value).map(([key, inner]) => [
     key,
-    marked(shapeOf(shape, value, key), key, inner),
+    marked(shapeOf(shape, value, key), key, inner, isNamed(shape, value, key)),
   ])
   return Object.fromEntries(members)
 }
 
-/** The document with something else in the place of each secret. Without a schema, names alone tell what is secret. */
+/** The document with something else instead of each secret that is stored sealed. Without a schema, names decide. */
 export const mapSecrets = (schema: object | undefined, doc: Json, make: Make): Json =>
-  mapped(schema, doc, make) as Json
+  mapped(schema, doc, { make, guesses: false }) as Json
+
+/** The same for readers who do not read the record itself: also instead of each field that no schema names and that may be secret. */
+export const mapLikelySecrets = (schema: object | undefined, doc: Json, make: Make): Json =>
+  mapped(schema, doc, { make, guesses: true }) as Json
 
 /** The same of the value at one place of a document. All of it is secret where something above it is. */
 export const mapSecretsAt = (
@@ -189,7 +244,7 @@ export const mapSecretsAt = (
     if (mark) return make(value, mark)
     shape = described
   }
-  return mapped(shape, value, make)
+  return mapped(shape, value, { make, guesses: false })
 }
 
 const withoutUrlSecrets = (doc: Json): Json => {
@@ -200,25 +255,12 @@ const withoutUrlSecrets = (doc: Json): Json => {
 
 /** The document as anybody may see it. */
 export const withMasks = (schema: object | undefined, doc: Json): Json =>
-  withoutUrlSecrets(mapSecrets(schema, doc, (value, mark) => (mark === 'url' ? value : masked)))
-
-// `access_key_id`, `apiKey`, `pass`: in documents that no schema describes, a text with such a name may be a secret.
-const likelyName =
-  /(?:key|token|pass|pwd|pin|auth|authorization|secret|credentials?|password|passwd|passphrase|certificate|cookie|hmac|service_account)(?:[._-]?id)?$/i
-
-const withoutLikely = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(withoutLikely)
-  if (!isObject(value)) return value
-  const members = Object.entries(value).filter(
-    ([key, inner]) => typeof inner !== 'string' || !likelyName.test(key),
-  )
-  return Object.fromEntries(members.map(([key, inner]) => [key, withoutLikely(inner)]))
-}
+  withoutUrlSecrets(mapLikelySecrets(schema, doc, (value, mark) => (mark === 'url' ? value : masked)))
 
 /** The document as those see it who may not even know which secrets there are. */
 export const withoutSecrets = (schema: object | undefined, doc: Json): Json => {
-  const open = mapSecrets(schema, doc, (value, mark) => (mark === 'url' ? value : undefined))
-  return JSON.parse(maskUrls(JSON.stringify(schema ? open : withoutLikely(open))))
+  const open = mapLikelySecrets(schema, doc, (value, mark) => (mark === 'url' ? value : undefined))
+  return JSON.parse(maskUrls(JSON.stringify(open)))
 }
 
 /** The document as the answers of its own record show it. */
@@ -227,7 +269,11 @@ export const asAnswered = (schema: object | undefined, doc: Json): Json =>
 
 /** The same JSON text with the values of secrets replaced. Texts without any pass unparsed. */
 export const maskSecrets = (json: string, schema?: object): string =>
-  maskUrls(namesSecret(json, schema) ? JSON.stringify(withMasks(schema, JSON.parse(json))) : json)
+  maskUrls(
+    likelyText.test(json) || namesSecret(json, schema)
+      ? JSON.stringify(withMasks(schema, JSON.parse(json)))
+      : json,
+  )
 
 const textsIn = (value: unknown): string[] => {
   if (typeof value === 'string') return value === '' ? [] : [value]
@@ -237,7 +283,7 @@ const textsIn = (value: unknown): string[] => {
 /** A text from outside without the secrets that the other side was told: it may have repeated them. */
 export const withoutEchoes = (text: string, told: Json): string => {
   const secrets: string[] = []
-  mapSecrets(undefined, told, (value) => {
+  mapLikelySecrets(undefined, told, (value) => {
     secrets.push(...textsIn(value))
     return value
   })

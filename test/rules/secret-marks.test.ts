@@ -127,6 +127,14 @@ it('a secret that comes back masked or empty is unchanged, one that is missing o
   })
 })
 
+it('a long name costs no more than a short one, and its end decides', () => {
+  const long = '1'.repeat(1_000_000)
+  expect(withMasks(undefined, { [`${long}a`]: 'open', [`${long}_pin`]: 'hush' })).toEqual({
+    [`${long}a`]: 'open',
+    [`${long}_pin`]: '***',
+  })
+})
+
 describe('a text that repeats secrets', () => {
   it('loses each of them, the longest first', () => {
     const told = { custom_request_headers: { A: 'abc', B: 'abcdef', C: 'a.c' } }

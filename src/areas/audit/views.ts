@@ -1,6 +1,6 @@
 import { sequenceText } from '../../events/events.ts'
 import { csvLine } from '../../lib/csv.ts'
-import { type Difference, differencesBetween } from '../../lib/differences.ts'
+import { type Difference, maskedDifferences } from '../../lib/differences.ts'
 import { gregorianOfUnix, unixOfGregorian } from '../../lib/gregorian.ts'
 import type { Json } from '../../lib/json.ts'
 import { actorOf } from '../../storage/actor.ts'
@@ -30,7 +30,7 @@ const docIn = (text: string | undefined): Json => (text === undefined ? {} : JSO
 
 /** What differs. What was made or removed differs from nothing. */
 const changesOf = ({ changes, beforeDoc, afterDoc }: AuditEntry): readonly Difference[] =>
-  changes === undefined ? differencesBetween(docIn(beforeDoc), docIn(afterDoc)) : JSON.parse(changes)
+  changes === undefined ? maskedDifferences(docIn(beforeDoc), docIn(afterDoc)) : JSON.parse(changes)
 
 /** Bytes of an entry's texts, about. */
 export const weightOf = ({ changes, beforeDoc, afterDoc }: AuditEntry) =>
