@@ -106,6 +106,7 @@ const policies: Readonly<Record<string, Predicate>> = {
   'any token': () => true,
   'account or ancestor': within,
   'account or ancestor, or anyone where the record allows it': within,
+  'admin of account or ancestor, or the owner of the record': within,
   'admin of account or ancestor': (asked) => within(asked) && isAdmin(asked),
   'admin user of account or ancestor': (asked) => within(asked) && isPersonAdmin(asked),
   'the user itself, or an admin of account or ancestor': (asked) =>

@@ -83,6 +83,9 @@ export const userOrAdmin = withToken(
     (isAccountAdmin(actor) || (actor.accountId === account?.id && actor.user?.id === path.user_id)),
 )
 
+/** As accountMember. Of ordinary users only the owner of the record may: the area checks that. */
+export const ownerOrAdmin = withToken('admin of account or ancestor, or the owner of the record', sees)
+
 /** Who speaks for a proper ancestor of the account in the path, or for a superduper account. */
 export const ancestorOnly = withToken(
   'admin of an ancestor',

@@ -212,7 +212,8 @@ describeEngines('the audit', (engine) => {
   it('stands behind each record for whoever reads the record', async () => {
     const account = await world.account(world.reseller)
     const user = await world.user(account)
-    const [device, other] = [await world.device(account), await world.device(account)]
+    const device = await world.device(account, { owner_id: user.id })
+    const other = await world.device(account)
     expect(await user.patch(device.path, { name: 'Mine' })).toSucceed()
     const answer = await user.get(`${device.path}/audit`)
     expect(answer).toSucceed()

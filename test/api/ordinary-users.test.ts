@@ -1,7 +1,9 @@
 // What an ordinary user (`priv_level` user) may do with the own account's powers, with other accounts and with people.
 import { describe, expect, it } from 'vitest'
+import { adminCallFields } from '../../src/auth/admin-fields.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { memberOf } from '../../src/lib/member.ts'
+import type { Answer } from '../support/client.ts'
 import {
   credentialsOf,
   describeAnyEngine,
@@ -84,7 +86,7 @@ describeAnyEngine('ordinary users', (engine) => {
     for (const account of [world.acme, world.reseller, world.master]) {
       const person = await world.user(account)
       expect(await person.get(account.path)).toSucceed()
-      expect(await person.put(`${account.path}/devices`, { name: 'Mine' })).toSucceed(201)
+      expect(await person.put(`${account.path}/groups`, { name: 'Mine', endpoints: {} })).toSucceed(201)
       expect(await person.patch(person.path, { first_name: 'New' })).toSucceed()
     }
   })
@@ -213,10 +215,10 @@ describeAnyEngine('ordinary users', (engine) => {
   })
 
   const phone = (field: string, fields: Json, keeping: readonly unknown[] = []): Guarded => ({
-    title: `${field} of a device`,
+    title: `${field} of their device`,
     field,
     keeping,
-    make: async (owner) => (await world.device(owner, fields)).path,
+    make: async (owner, caller) => (await world.device(owner, { ...fields, owner_id: caller.id })).path,
   })
 
   const proxies = ['127.0.0.0/8']
@@ -268,6 +270,182 @@ describeAnyEngine('ordinary users', (engine) => {
       expect(await caller.post(path, { ...record, custom: 'changed' })).toSucceed()
       expect((await caller.get(path)).data.custom).toBe('changed')
     })
+  })
+
+  const restrictions: Json = {
+    call_limits: { max_concurrent: 1 },
+    call_recording: { any: { any: { enabled: true } } },
+    call_restriction: { international: { action: 'deny' } },
+    caller_id: {
+      asserted: { number: '+14155550101' },
+      emergency: { number: '+14155550102' },
+      external: { number: '+14155550103' },
+    },
+    caller_id_options: { format: { all: { prefix: '+' } }, type: 'external' },
+    flags: ['marked'],
+    formatters: { to: { prefix: '9' } },
+  }
+  const list = { order: 'allow,deny', cidrs: ['10.0.0.0/8'] }
+  const counters = { registrations: 1, invites: 1, total_packets: 1 }
+  const limits = { per_minute: counters, per_second: counters }
+
+  interface Restricted {
+    title: string
+    path(home: TestAccount, caller: Person): Promise<string> | string
+    /** What an admin sets, in addition to `restrictions`. */
+    more: Json
+    fields: readonly string[]
+  }
+
+  const restricted: readonly Restricted[] = [
+    {
+      title: 'themselves',
+      path: (_home, caller) => caller.path,
+      more: { feature_level: 'basic' },
+      fields: ['feature_level'],
+    },
+    {
+      title: 'other users',
+      path: async (home) => (await world.user(home)).path,
+      more: {
+        call_failover: { enabled: true, number: '4711' },
+        call_forward: { enabled: true, number: '4711' },
+        feature_level: 'basic',
+        hotdesk: { enabled: true, id: '77' },
+      },
+      fields: ['call_failover', 'call_forward', 'feature_level', 'hotdesk'],
+    },
+    {
+      title: 'their devices',
+      path: async (home, caller) => (await world.device(home, { owner_id: caller.id })).path,
+      more: {
+        access_lists: list,
+        hotdesk: { users: { ['e'.repeat(32)]: {} } },
+        outbound_flags: ['marked'],
+        rate_limits: limits,
+      },
+      fields: ['access_lists', 'hotdesk', 'outbound_flags', 'rate_limits'],
+    },
+    {
+      title: 'their account',
+      path: ({ path }) => path,
+      more: {
+        access_lists: list,
+        call_recording: { account: { any: { any: { enabled: true } } } },
+        rate_limits: { account: limits, device: limits },
+      },
+      fields: ['access_lists', 'rate_limits'],
+    },
+  ]
+
+  it.each(restricted.map((one) => [one.title, one] as const))(
+    'neither restrict %s nor lift a restriction, and change the rest',
+    async (_title, { path: pathOf, more, fields: further }) => {
+      const home = await world.account(world.reseller)
+      const caller = await world.user(home)
+      const path = await pathOf(home, caller)
+      const fields = [...adminCallFields, ...further]
+      const values = { ...restrictions, ...more }
+      const only = (value: (field: string) => unknown) =>
+        fields.reduce<Json>((data, field) => withValue(data, field, value(field)), {})
+      const isRefused = async (act: () => Promise<Answer>) =>
+        expect(await world.refused(act)).toFailWith(
+          400,
+          'validation error',
+          Object.fromEntries(
+            fields.map((field) => [
+              field,
+              { forbidden: { message: 'Only an admin may change this', cause: field } },
+            ]),
+          ),
+        )
+
+      await isRefused(() => caller.patch(path, values))
+      expect(await world.operator.patch(path, values)).toSucceed()
+      const record: Json = (await caller.get(path)).data
+      await isRefused(() =>
+        caller.patch(
+          path,
+          only(() => null),
+        ),
+      )
+      const without = fields.reduce((data, field) => withValue(data, field, undefined), record)
+      await isRefused(() => caller.post(path, without))
+
+      expect(await caller.post(path, { ...record, custom: 'replaced' })).toSucceed()
+      const changes = { do_not_disturb: { enabled: true }, timezone: 'Europe/Berlin', custom: 'changed' }
+      expect(await caller.patch(path, changes)).toSucceed()
+      expect((await caller.get(path)).data).toMatchObject({ ...values, ...changes })
+    },
+  )
+
+  it('do not enable, disable or give away their devices', async () => {
+    const home = await world.account(world.reseller)
+    const [caller, other] = [await world.user(home), await world.user(home)]
+    const device = await world.device(home, { owner_id: caller.id, enabled: false })
+    for (const [field, value] of [
+      ['enabled', true],
+      ['enabled', null],
+      ['owner_id', other.id],
+      ['owner_id', null],
+    ] as const)
+      expect(await world.refused(() => caller.patch(device.path, { [field]: value }))).toFailWith(
+        400,
+        'validation error',
+        { [field]: { forbidden: { message: 'Only an admin may change this', cause: field } } },
+      )
+  })
+
+  it('change and use their own devices, read all, and create and delete none', async () => {
+    const home = await world.account(world.reseller)
+    const [caller, other] = [await world.user(home), await world.user(home)]
+    const own = await world.device(home, { owner_id: caller.id, name: 'Mine' })
+    const foreign = [await world.device(home, { owner_id: other.id }), await world.device(home)]
+    const counted = { ...limits }
+    const devices = `${home.path}/devices`
+    for (const { path } of foreign) {
+      const record: Json = (await caller.get(path)).data
+      const attempts = await world.refused(() =>
+        Promise.all([
+          caller.patch(path, { name: 'Taken' }),
+          caller.patch(path, { owner_id: caller.id }),
+          caller.post(path, record),
+          caller.put(path, { data: { event: 'check-sync' } }, { query: { action: 'notify' } }),
+          caller.post(`${path}/sync`),
+          caller.get(`${path}/quickcall/100`),
+          caller.post(`${path}/quickcall/100`),
+        ]),
+      )
+      for (const answer of attempts) expect(answer).toFailWith(403, 'forbidden')
+    }
+    const forAdmins = await world.refused(() =>
+      Promise.all([
+        caller.put(devices, { name: 'New', owner_id: caller.id }),
+        caller.put(`${caller.path}/devices`, { name: 'New' }),
+        caller.get(`${other.path}/quickcall/100`),
+        ...[own, ...foreign].map(({ path }) => caller.delete(path)),
+        ...[home, own, ...foreign].flatMap(({ path }) => [
+          caller.post(`${path}/access_lists`, list),
+          caller.delete(`${path}/access_lists`),
+          caller.post(
+            `${path}/rate_limits`,
+            path === home.path ? { account: counted, device: counted } : counted,
+          ),
+          caller.delete(`${path}/rate_limits`),
+        ]),
+      ]),
+    )
+    for (const answer of forAdmins) expect(answer).toFailWith(403, 'forbidden')
+
+    const changes = { name: 'Desk', call_forward: { enabled: true, number: '4711' } }
+    expect(await caller.patch(own.path, changes)).toSucceed()
+    expect(await caller.post(own.path, (await caller.get(own.path)).data)).toSucceed()
+    expect((await caller.get(own.path)).data).toMatchObject(changes)
+    for (const path of [own.path, caller.path])
+      expect((await caller.get(`${path}/quickcall/100`)).status).toBe(501)
+    expect((await caller.post(`${own.path}/sync`)).status).toBe(501)
+    expect((await caller.get(devices)).data).toHaveLength(3)
+    expect(await caller.get(`${own.path}/access_lists`)).toSucceed()
   })
 
   it('do not take the rights of an admin away', async () => {

@@ -18,7 +18,7 @@ describeAnyEngine('scopes', (engine) => {
   it('of a user bind the tokens of the user, and the sign-in tells them', async () => {
     const account = await world.account(world.reseller)
     const scope_restrictions = ['devices:write', 'users:read']
-    await world.user(account, { username: 'sue', password: 'a-secret', scope_restrictions })
+    await world.admin(account, { username: 'sue', password: 'a-secret', scope_restrictions })
     const login = await logIn(account, 'sue')
     expect(login.data.scope).toBe('devices:write users:read')
     const sue = holding(login.body.auth_token)

@@ -1,5 +1,5 @@
 import type { AccountRecord } from '../../auth/identity.ts'
-import { accountMember } from '../../auth/policies.ts'
+import { accountAdmin, accountMember } from '../../auth/policies.ts'
 import { answer } from '../../http/answer/answers.ts'
 import { type Call, del, get, post, type Route } from '../../http/route.ts'
 import { AccessList, AccessListOrNone, accessListProblems } from '../../lib/access-list.ts'
@@ -60,8 +60,8 @@ export const accessListRoutes = (lists: AccessLists, devices: Devices): Route[] 
 
   const reading = { allow: accountMember, answers: AccessListOrNone }
   const isKept = ({ record }: ListSubject) => record.doc.access_lists !== undefined
-  const writing = { allow: accountMember, body: AccessList, answers: AccessList, isKept }
-  const removing = { allow: accountMember, answers: open({}), isKept }
+  const writing = { allow: accountAdmin, body: AccessList, answers: AccessList, isKept }
+  const removing = { allow: accountAdmin, answers: open({}), isKept }
   const refusing = { allow: accountMember, subject: refuse, answers: open({}), run: refuse }
 
   return [

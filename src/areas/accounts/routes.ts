@@ -27,7 +27,7 @@ import { type Soon, whenThere } from '../../lib/soon.ts'
 import { creationNotice, creationWishes } from '../../mail/creation-notice.ts'
 import type { CommittedChange } from '../../storage/idempotency.ts'
 import type { Accounts, Privileged } from './operations.ts'
-import { completeCallerId, realmPowerProblems } from './rules.ts'
+import { completeCallerId, realmPowerProblems, restrictionProblems } from './rules.ts'
 import { Account, AccountRecord as AccountAnswer, AccountRow } from './schema.ts'
 import { accountsBelow, type ShownAccount } from './store.ts'
 import {
@@ -226,6 +226,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     return joinProblems(
       await accounts.judge(data, subject),
       realmPowerProblems(actor, data, before),
+      restrictionProblems(actor, data, before),
       proxyProblems(data, { actor, before, peer: request.peerAddress }),
     )
   }

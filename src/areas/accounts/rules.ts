@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { adminCallFields, adminFieldProblems } from '../../auth/admin-fields.ts'
 import { type AccountDoc, type AccountRecord, type Actor, speaksForAccount } from '../../auth/identity.ts'
 import { accessListProblems } from '../../lib/access-list.ts'
 import type { Problems } from '../../lib/failure.ts'
@@ -30,6 +31,12 @@ export const realmPowerProblems = (
   speaksForAccount(actor) || realm === undefined || realm === before?.doc.realm
     ? {}
     : { realm: { forbidden: { message: 'Only an admin may change this', cause: 'realm' } } }
+
+/** Restrictions of all calls of the account, and of who may register. */
+export const restrictionProblems = (actor: Actor, data: Json, before: AccountRecord | undefined): Problems =>
+  before
+    ? adminFieldProblems(actor, [...adminCallFields, 'access_lists', 'rate_limits'], data, before.doc)
+    : {}
 
 /**
  * Account names are compared by their letters, combining marks and digits, lower-cased and in NFC: "My Co." and "myco"

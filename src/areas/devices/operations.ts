@@ -17,6 +17,7 @@ import {
   isRegistrable,
   mobileNumberOf,
   type Restart,
+  restrictionProblems,
   storedHalf,
   syncEventOf,
 } from './rules.ts'
@@ -233,6 +234,7 @@ export const createDevices = (tools: Tools) => {
         await mobileProblems(account, doc, own),
         await destinations.problems(account, destinationsOf(doc), own ? destinationsOf(own.doc) : []),
         deviceProblems(doc, own?.doc, { mayRetype: isSuperduper(actor) }),
+        own ? restrictionProblems(actor, doc, own.doc) : {},
       )
     },
 

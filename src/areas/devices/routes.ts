@@ -1,5 +1,5 @@
 import { type AccountRecord, userKind } from '../../auth/identity.ts'
-import { accountMember } from '../../auth/policies.ts'
+import { accountAdmin, accountMember, ownerOrAdmin } from '../../auth/policies.ts'
 import { accepted, answer, ListAnswer, made, one, removed } from '../../http/answer/answers.ts'
 import { collectionListing, keptListing, type Listing } from '../../http/answer/listing.ts'
 import { type Call, del, get, patch, post, put, type RequestFacts, type Route } from '../../http/route.ts'
@@ -10,7 +10,7 @@ import type { Author } from '../../storage/change-set.ts'
 import type { ListRow, Records } from '../../storage/records.ts'
 import { switchFails, unreachableIn } from '../../switch/answers.ts'
 import type { DeviceRecord, Devices, Restart } from './operations.ts'
-import { tidy } from './rules.ts'
+import { assertMayChange, tidy } from './rules.ts'
 import { Device, DeviceRecord as DeviceAnswer, DeviceRow, DeviceStatus, Notify } from './schema.ts'
 
 const onAccount = '/v2/accounts/{account_id}/devices'
@@ -36,6 +36,14 @@ const syncFails = ['phone_unregistered', ...switchFails] as const
 export const deviceRoutes = (devices: Devices, records: Records): Route[] => {
   const subject = ({ path }: { path: { account_id: string; device_id: string } }) =>
     devices.get(path.account_id, path.device_id)
+
+  type OfDevice = Pick<Call<typeof oneDevice>, 'path' | 'actor'>
+
+  const ownSubject = async ({ path, actor }: OfDevice) => {
+    const device = await devices.get(path.account_id, path.device_id)
+    assertMayChange(actor, device)
+    return device
+  }
 
   const owner = async ({ path }: { path: { account_id: string; user_id: string } }) => {
     const user = await records.find(path.account_id, userKind, path.user_id)
@@ -90,7 +98,9 @@ export const deviceRoutes = (devices: Devices, records: Records): Route[] => {
   const judge = ({ account, actor, data, subject: own }: Call<typeof oneDevice, Json, DeviceRecord>) =>
     devices.judge({ account, actor, data, own })
 
-  const writing = { allow: accountMember, body: Device, answers: DeviceAnswer, prepare: tidy }
+  const writing = { body: Device, answers: DeviceAnswer, prepare: tidy }
+  const creating = { ...writing, allow: accountAdmin }
+  const changing = { ...writing, allow: ownerOrAdmin, subject: ownSubject, judge, run: change }
 
   return [
     get(onAccount, {
@@ -103,7 +113,7 @@ export const deviceRoutes = (devices: Devices, records: Records): Route[] => {
     }),
     put(onAccount, {
       summary: 'Create a device',
-      ...writing,
+      ...creating,
       judge: ({ account, actor, data }) => devices.judge({ account, actor, data }),
       run: ({ author, account, data }) => create(author, account, data),
     }),
@@ -118,7 +128,7 @@ export const deviceRoutes = (devices: Devices, records: Records): Route[] => {
     }),
     put(onUser, {
       summary: 'Create a device that a user owns',
-      ...writing,
+      ...creating,
       subject: owner,
       judge: ({ account, actor, data, path }) =>
         devices.judge({ account, actor, data: { ...data, owner_id: path.user_id } }),
@@ -142,11 +152,11 @@ export const deviceRoutes = (devices: Devices, records: Records): Route[] => {
       answers: DeviceAnswer,
       run: ({ subject: device }) => one(device),
     }),
-    post(oneDevice, { summary: 'Replace a device', ...writing, subject, judge, run: change }),
-    patch(oneDevice, { summary: 'Change fields of a device', ...writing, subject, judge, run: change }),
+    post(oneDevice, { summary: 'Replace a device', ...changing }),
+    patch(oneDevice, { summary: 'Change fields of a device', ...changing }),
     del(oneDevice, {
       summary: 'Delete a device',
-      allow: accountMember,
+      allow: accountAdmin,
       subject,
       answers: DeviceAnswer,
       run: async ({ author, subject: device }) => {
@@ -156,9 +166,9 @@ export const deviceRoutes = (devices: Devices, records: Records): Route[] => {
     }),
     put(oneDevice, {
       summary: 'Send a SIP NOTIFY to a device: action `notify`',
-      allow: accountMember,
+      allow: ownerOrAdmin,
       subject: async (call) => {
-        const device = await subject(call)
+        const device = await ownSubject(call)
         requireNotify(call.request.value('action'))
         return { device }
       },
@@ -175,9 +185,9 @@ export const deviceRoutes = (devices: Devices, records: Records): Route[] => {
     post(`${oneDevice}/sync`, {
       summary: 'Tell a device to fetch its settings again',
       resource: 'devices',
-      allow: accountMember,
+      allow: ownerOrAdmin,
       query: { reboot: { flag: 'true restarts the device' } },
-      subject,
+      subject: ownSubject,
       answers: anyText(),
       fails: syncFails,
       run: async ({ account, subject: device, request }) => {

@@ -1,8 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
+import { adminCallFields, adminFieldProblems } from '../../auth/admin-fields.ts'
+import { type Actor, speaksForAccount } from '../../auth/identity.ts'
 import { accessListProblems } from '../../lib/access-list.ts'
 import { parseAddress } from '../../lib/cidr.ts'
 import { normalizeNumber } from '../../lib/e164.ts'
-import type { Problems } from '../../lib/failure.ts'
+import { failure, type Problems } from '../../lib/failure.ts'
 import { isObject, type Json } from '../../lib/json.ts'
 import { memberOf } from '../../lib/member.ts'
 import { deviceLimitProblems } from '../../lib/packet-limits.ts'
@@ -201,6 +203,30 @@ export const deviceProblems = (
     ...(before && !actor.mayRetype ? { ...typeProblems(type, before), ...numberProblems(data, before) } : {}),
   }
 }
+
+/** Ordinary users change and restart their own devices. */
+export const assertMayChange = (actor: Pick<Actor, 'user'>, { doc }: { doc: DeviceDoc }) => {
+  if (speaksForAccount(actor) || doc.owner_id === actor.user?.id) return
+  throw failure('forbidden', { cause: 'Only an admin may change or use the device of another user' })
+}
+
+// The owner of a device and those who are signed in there decide whose restrictions its calls have.
+const adminFields = [
+  ...adminCallFields,
+  'access_lists',
+  'enabled',
+  'hotdesk',
+  'outbound_flags',
+  'owner_id',
+  'rate_limits',
+]
+
+/** Restrictions of a device are up to admins, also where its owner changes it. */
+export const restrictionProblems = (
+  actor: Pick<Actor, 'user'>,
+  data: Partial<DeviceDoc>,
+  before: DeviceDoc,
+) => adminFieldProblems(actor, adminFields, data, before)
 
 /** Whether a change makes the device's registration worthless. */
 export const endsRegistration = (before: DeviceDoc, after: DeviceDoc) =>

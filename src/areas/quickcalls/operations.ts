@@ -1,4 +1,4 @@
-import type { AccountRecord, Actor } from '../../auth/identity.ts'
+import { type AccountRecord, type Actor, speaksForAccount } from '../../auth/identity.ts'
 import { failure } from '../../lib/failure.ts'
 import { memberOf } from '../../lib/member.ts'
 import type { Settings } from '../../settings/settings.ts'
@@ -15,6 +15,8 @@ interface Tools {
 /** A device or user that may let strangers ring it. */
 interface Callable {
   doc: object
+  /** The user whose calls they are. */
+  ownerId: string | undefined
 }
 
 export type Quickcalls = ReturnType<typeof createQuickcalls>
@@ -27,14 +29,19 @@ export const createQuickcalls = ({ settings, devices, mediaSwitch }: Tools) => {
   }
 
   return {
-    /** A stranger learns nothing of what is there: all that does not invite them is answered alike. */
+    /**
+     * Ordinary users call from their own devices: calls have the restrictions and the caller ID of the device. A client without a
+     * token gets one response for all devices that do not invite it, whether or not they exist.
+     */
     async assertMayCall(
       visitor: Actor | undefined,
       account: AccountRecord | undefined,
       called: Callable | undefined,
     ) {
-      if (visitor) return
+      if (visitor && (!called || speaksForAccount(visitor) || visitor.user?.id === called.ownerId)) return
       if (account?.hidden.enabled && called && (await invitesAnyone(called))) return
+      if (visitor)
+        throw failure('forbidden', { cause: 'Only an admin may call from the device of another user' })
       throw failure('invalid_credentials', {})
     },
 

@@ -47,14 +47,15 @@ const price: Price = { is: 'call', extra: { action: 'quickcall', under: ['device
 export const quickcallRoutes = (quickcalls: Quickcalls, devices: Devices, records: Records): Route[] => {
   const ofDevice = async ({ visitor, account, path }: Asked<{ account_id: string; device_id: string }>) => {
     const device = await devices.find(path.account_id, path.device_id)
-    await quickcalls.assertMayCall(visitor, account, device)
+    const called = device && { doc: device.doc, ownerId: device.doc.owner_id }
+    await quickcalls.assertMayCall(visitor, account, called)
     if (!device) throw failure('bad_identifier', { cause: path.device_id })
     return { devices: [device] }
   }
 
   const ofUser = async ({ visitor, account, path }: Asked<{ account_id: string; user_id: string }>) => {
     const user = await records.find(path.account_id, userKind, path.user_id)
-    await quickcalls.assertMayCall(visitor, account, user)
+    await quickcalls.assertMayCall(visitor, account, user && { doc: user.doc, ownerId: user.id })
     if (!user) throw failure('bad_identifier', { cause: path.user_id })
     return { devices: await devices.ownedBy(account, user.id) }
   }

@@ -1,5 +1,5 @@
 import type { AccountRecord } from '../../auth/identity.ts'
-import { accountMember } from '../../auth/policies.ts'
+import { accountAdmin, accountMember } from '../../auth/policies.ts'
 import { answer } from '../../http/answer/answers.ts'
 import { type Call, del, get, post, type Route } from '../../http/route.ts'
 import {
@@ -47,7 +47,7 @@ export const rateLimitRoutes = (rateLimits: RateLimits, devices: Devices): Route
     }),
     post(onAccount, {
       summary: 'Replace the SIP packet limits of an account',
-      allow: accountMember,
+      allow: accountAdmin,
       subject: ofAccount,
       isKept,
       body: AccountRateLimits,
@@ -60,7 +60,7 @@ export const rateLimitRoutes = (rateLimits: RateLimits, devices: Devices): Route
     }),
     del(onAccount, {
       summary: 'Remove the SIP packet limits of an account',
-      allow: accountMember,
+      allow: accountAdmin,
       subject: ofAccount,
       isKept,
       answers: AccountRateLimits,
@@ -79,7 +79,7 @@ export const rateLimitRoutes = (rateLimits: RateLimits, devices: Devices): Route
     }),
     post(onDevice, {
       summary: 'Replace the SIP packet limits of a device',
-      allow: accountMember,
+      allow: accountAdmin,
       subject: ofDevice,
       isKept,
       body: DeviceRateLimits,
@@ -93,7 +93,7 @@ export const rateLimitRoutes = (rateLimits: RateLimits, devices: Devices): Route
     }),
     del(onDevice, {
       summary: 'Remove the SIP packet limits of a device',
-      allow: accountMember,
+      allow: accountAdmin,
       subject: ofDevice,
       isKept,
       answers: DeviceRateLimits,

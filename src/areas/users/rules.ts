@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util'
+import { adminCallFields, adminFieldProblems, isFieldChanged } from '../../auth/admin-fields.ts'
 import {
   type Actor,
   isLimited,
@@ -77,19 +77,17 @@ export const privilegeProblems = (
 }
 
 // What lets a user in, and as whom: with a mail address of one's own choice a password is recovered.
-const fieldsOfPower = ['enabled', 'scope_restrictions'] as const
-const fieldsOfIdentity = ['username', 'email', 'require_password_update'] as const
-const standards: Readonly<Json> = { enabled: true, require_password_update: false }
-
-const isChanged = (field: string, data: Json, before: UserDoc) =>
-  !isDeepStrictEqual(data[field] ?? standards[field], before[field] ?? standards[field])
+const fieldsOfPower = [...adminCallFields, 'enabled', 'feature_level', 'scope_restrictions']
+const fieldsOfIdentity = ['username', 'email', 'require_password_update']
+// Where calls to a user go.
+const fieldsOfReach = ['call_failover', 'call_forward', 'hotdesk']
 
 const secretNames = ({ password, credentials }: Secrets) => [
   ...(password === undefined ? [] : ['password']),
   ...(credentials === undefined ? [] : ['credentials']),
 ]
 
-/** An ordinary user changes the own password and names, nobody else's, and does not say who may sign in. */
+/** An ordinary user changes its own password, names and call forwarding. Restrictions and who may sign in are up to admins. */
 export const powerProblems = (
   actor: Actor,
   { doc, secrets }: { doc: UserDoc; secrets: Secrets },
@@ -98,16 +96,9 @@ export const powerProblems = (
   // Of admins an ordinary user changes nothing at all.
   if (speaksForAccount(actor) || before.doc.priv_level === 'admin') return {}
   const isOwn = actor.user?.id === before.id && actor.accountId === before.accountId
-  const fields = isOwn ? fieldsOfPower : [...fieldsOfPower, ...fieldsOfIdentity]
-  const changed = fields.filter((field) => isChanged(field, doc, before.doc))
-  const message = 'Only an admin may change this'
-  return Object.fromEntries(
-    [...changed, ...(isOwn ? [] : secretNames(secrets))].map((field) => [
-      field,
-      // What was sent is not repeated: it may be a secret.
-      { forbidden: { message, cause: field } },
-    ]),
-  )
+  if (isOwn) return adminFieldProblems(actor, fieldsOfPower, doc, before.doc)
+  const fields = [...fieldsOfPower, ...fieldsOfIdentity, ...fieldsOfReach, ...secretNames(secrets)]
+  return adminFieldProblems(actor, fields, { ...doc, ...secrets }, before.doc)
 }
 
 /** An ordinary user may delete only itself: who may sign in is for admins to decide. */
@@ -133,9 +124,9 @@ export const scopeProblems = (
     // A user with a password or an email address can sign in, by password or by a mailed link.
     if (before === undefined) return opens || doc.email !== undefined
     if (actor.user?.id === before.id) return false
-    return opens || fieldsOfIdentity.some((field) => isChanged(field, doc, before.doc))
+    return opens || fieldsOfIdentity.some((field) => isFieldChanged(field, doc, before.doc))
   }
-  const isWider = before !== undefined && isChanged('scope_restrictions', doc, before.doc)
+  const isWider = before !== undefined && isFieldChanged('scope_restrictions', doc, before.doc)
   if (limits === undefined || (!isWider && !takesPlace())) return {}
   if (areScopesWithin(settingScopes(doc.scope_restrictions), limits)) return {}
   const message = 'The caller cannot grant a user more than it may do'
