@@ -9,6 +9,9 @@ const signInOf = ({ chance }: Asked) => ({ ...name, username: `wide${chance.belo
 
 const newMail = ({ chance }: Asked) => `wide${chance.below(1e9)}@mail.test`
 
+/** A field that admins decide about, with a value that no record has. */
+const marked = ({ chance }: Asked) => ({ flags: [`wide${chance.below(1e9)}`] })
+
 /** Another user of the account. No persona is among these. */
 const otherUser = ({ chance, persona }: Asked) =>
   `${homeOf(persona)}/users/${chance.pick(persona.home.ids.user_id ?? []) ?? 'unknown'}`
@@ -75,6 +78,12 @@ const beyondUser: readonly Make[] = [
     return asJson(persona, 'PATCH', `${homeOf(persona)}/users/${userId}`, { priv_level: 'admin' })
   },
   ({ persona }) => ask(persona, 'GET', `${homeOf(persona)}/api_key`),
+  (asked) => asJson(asked.persona, 'PATCH', otherUser(asked), marked(asked)),
+  (asked) => asJson(asked.persona, 'PATCH', homeOf(asked.persona), marked(asked)),
+  (asked) => {
+    const { persona } = asked
+    return asJson(persona, 'PATCH', `${homeOf(persona)}/users/${persona.actor?.userId}`, marked(asked))
+  },
 ]
 
 export const users: RefusedClass = {
