@@ -423,6 +423,8 @@ describeAnyEngine('ordinary users', (engine) => {
         caller.put(devices, { name: 'New', owner_id: caller.id }),
         caller.put(`${caller.path}/devices`, { name: 'New' }),
         caller.get(`${other.path}/quickcall/100`),
+        caller.delete(`${home.path}/registrations`),
+        caller.delete(`${home.path}/registrations/desk`),
         ...[own, ...foreign].map(({ path }) => caller.delete(path)),
         ...[home, own, ...foreign].flatMap(({ path }) => [
           caller.post(`${path}/access_lists`, list),

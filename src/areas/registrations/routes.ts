@@ -1,4 +1,4 @@
-import { accountMember } from '../../auth/policies.ts'
+import { accountAdmin, accountMember } from '../../auth/policies.ts'
 import { answer, RowsAnswer } from '../../http/answer/answers.ts'
 import { del, get, type Route } from '../../http/route.ts'
 import { anyText, list } from '../../lib/schema.ts'
@@ -36,14 +36,14 @@ export const registrationRoutes = (registrations: Registrations): Route[] => [
   del(all, {
     summary: 'Forget the registrations of an account, so that its devices register anew',
     isLong: true,
-    allow: accountMember,
+    allow: accountAdmin,
     answers: anyText(),
     fails: edgeFails,
     run: async ({ account }) => ended(await registrations.endAll(account)),
   }),
   del(`${all}/{username}`, {
     summary: 'Forget the registrations of a device, by its SIP user name',
-    allow: accountMember,
+    allow: accountAdmin,
     answers: anyText(),
     fails: edgeFails,
     run: async ({ account, path }) => ended(await registrations.endOf(account, path.username)),
