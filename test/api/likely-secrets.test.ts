@@ -1,5 +1,6 @@
 // Fields that no schema names: their readers see them, and every copy of the record elsewhere has masks for what may be secret.
 import { expect, it } from 'vitest'
+import { gregorianNow } from '../../src/lib/gregorian.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { eventually } from '../support/eventually.ts'
 import { feedSettled, useWebSockets } from '../support/web-sockets.ts'
@@ -137,6 +138,21 @@ describeEngines('what may be secret in a field that no schema names', (engine) =
       })
     },
   )
+
+  it('of a call record is in no event', async () => {
+    const account = await world.account()
+    const leg = {
+      call_id: `likely-secrets-${account.id}`,
+      timestamp: gregorianNow(world.clock),
+      duration_seconds: 3,
+      custom_channel_vars: { account_id: account.id, gatePin: 'hush', apiKey: 'hush', author: 'Ada' },
+    }
+    expect(await world.operator.put('/v2/cdrs', [leg])).toSucceed()
+    const { data } = await world.operator.get(`${account.path}/events`, { query: { type: 'cdr.created' } })
+    expect((data as Json[]).map(({ after }) => (after as Json).custom_channel_vars)).toEqual([
+      { account_id: account.id, gatePin: '***', apiKey: '***', author: 'Ada' },
+    ])
+  })
 
   it('is masked in events as in the audit where a schema allows any key', async () => {
     const account = await world.account()
