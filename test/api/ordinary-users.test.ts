@@ -142,6 +142,16 @@ describeAnyEngine('ordinary users', (engine) => {
     expect(await one.delete(one.path)).toSucceed()
   })
 
+  it('do not delete themselves while they have restrictions, which calls from their devices would lose', async () => {
+    const one = await world.user(world.acme, { call_restriction: { international: { action: 'deny' } } })
+    expect(await world.refused(() => one.delete(one.path))).toFailWith(400, 'validation error', {
+      call_restriction: {
+        forbidden: { message: 'Only an admin may change this', cause: 'call_restriction' },
+      },
+    })
+    expect(await world.ada.delete(one.path)).toSucceed()
+  })
+
   it('change their own password, name and address', async () => {
     const one = await world.user(world.acme)
     const username = `${one.username}-new`

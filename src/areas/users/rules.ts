@@ -101,10 +101,14 @@ export const powerProblems = (
   return adminFieldProblems(actor, fields, { ...doc, ...secrets }, before.doc)
 }
 
-/** An ordinary user may delete only itself: who may sign in is for admins to decide. */
+/**
+ * An ordinary user deletes only itself, and only without restrictions: its devices stay, and calls from them would no longer have the
+ * restrictions of the user.
+ */
 export const deletionProblems = (actor: Actor, user: UserRecord): Problems => {
   if (user.doc.priv_level === 'admin') return privilegeProblems(actor, 'admin', user)
-  if (speaksForAccount(actor) || actor.user?.id === user.id) return {}
+  if (speaksForAccount(actor)) return {}
+  if (actor.user?.id === user.id) return adminFieldProblems(actor, fieldsOfPower, {}, user.doc)
   return { user: { forbidden: { message: 'Only an admin may delete another user', cause: user.id } } }
 }
 
