@@ -51,7 +51,7 @@ describe.skipIf(lacksKamailio)(`credit at a server with an edge${lacksKamailio}`
     removeDataDir(place.server)
   })
 
-  // One test ends the server while the edge asks it.
+  // Some tests end the server while the edge asks it.
   afterEach(() => expect(edge.complaints().filter((line) => !line.includes('http_client'))).toEqual([]))
 
   /** An account with a phone, and a number that rings it. */
@@ -85,6 +85,24 @@ describe.skipIf(lacksKamailio)(`credit at a server with an edge${lacksKamailio}`
       phone.received.find((one) => one.method === 'INVITE' && headerOf(one, 'call-id') === callId)
     const refused = calling.then((final) => Promise.reject(new Error(outcomeOf(final))))
     return Promise.race([eventually(found, (one) => one !== undefined), refused]) as Promise<SipMessage>
+  }
+
+  /** Both sides of a call are told that it is over. */
+  const ends = (callId: string, ...both: Phone[]) =>
+    eventually(
+      () =>
+        both.every(({ received }) =>
+          received.some((one) => one.method === 'BYE' && headerOf(one, 'call-id') === callId),
+        ),
+      (isOver) => isOver,
+    )
+
+  /** The server ends at once, and another one goes on with its store. */
+  const restartServer = async (meanwhile: () => Promise<unknown> = async () => {}) => {
+    await place.server.end('SIGKILL')
+    await meanwhile()
+    const { port, dataDir } = place.server
+    place.server = await startServerProcess({ CROSSPOINT_PORT: String(port) }, dataDir)
   }
 
   /** A call that is answered. */
@@ -134,12 +152,7 @@ describe.skipIf(lacksKamailio)(`credit at a server with an edge${lacksKamailio}`
   it('ends a call for both sides when it is used, and tells so', async () => {
     const { account, ada } = await office({ credit: 0.06, operator: { prepaid: true, reserve_amount: 0 } })
     const { callId } = await call(ada, carrier, '+14165550177')
-    const bye = (phone: Phone) =>
-      eventually(
-        () => phone.received.some((one) => one.method === 'BYE' && headerOf(one, 'call-id') === callId),
-        (isThere) => isThere,
-      )
-    await Promise.all([bye(ada), bye(carrier)])
+    await ends(callId, ada, carrier)
     const { admin } = place.session
     const rows = await eventually(
       async () => (await admin.get(`${account.path}/cdrs?paginate=false`)).data as Json[],
@@ -154,6 +167,18 @@ describe.skipIf(lacksKamailio)(`credit at a server with an edge${lacksKamailio}`
     expect(events.map(({ after }) => after)).toEqual([
       { id: account.id, call_id: callId, direction: 'outbound', seconds: 5 },
     ])
+  })
+
+  it('ends a call when it is used also while the server is away', async () => {
+    const { account, ada } = await office({ credit: 0.06, operator: { reserve_amount: 0 } })
+    const { callId } = await call(ada, carrier, '+14165550177')
+    await restartServer(() => ends(callId, ada, carrier))
+    const { admin } = place.session
+    const amount = await eventually(
+      async () => (await admin.get(`${account.path}/ledgers/total`)).data.amount as number,
+      (left) => left < 0.06,
+    )
+    expect(amount).toBeGreaterThanOrEqual(0)
   })
 
   it('lets a call go on that has begun when more is paid', async () => {
@@ -206,9 +231,7 @@ describe.skipIf(lacksKamailio)(`credit at a server with an edge${lacksKamailio}`
       expect(outcome).toBe('486 Busy Here')
     }
     await isBusy()
-    await place.server.end('SIGKILL')
-    const { port, dataDir } = place.server
-    place.server = await startServerProcess({ CROSSPOINT_PORT: String(port) }, dataDir)
+    await restartServer()
     await edge.stop('SIGKILL')
     await edge.start()
     await isBusy()
