@@ -5,6 +5,7 @@ import { isObject } from '../../../lib/json.ts'
 import { createKeyedQueue } from '../../../lib/one-at-a-time.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet, conflict } from '../../../storage/change-set.ts'
+import type { Statement } from '../../../storage/db.ts'
 import { retrying, type Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/operations.ts'
 import type { CallBilling } from '../../cdrs/billing/operations.ts'
@@ -189,13 +190,14 @@ export const createRunningCalls = (tools: Tools) => {
   const goOn = async (author: Author, account: AccountRecord, reports: readonly RunningCallReport[]) => {
     const running = await rows.of(account.id)
     const named = new Map<string, RunningCall>()
+    const seen: Statement[] = []
     for (const report of reports) {
       const index = running.findIndex(({ id }) => id === report.id)
       const known = running[index]
       if (known) {
         const isFresh = known.answeredAt !== undefined && clock.now() - known.seenAt < storedMs
         const row = { ...known, answeredAt: known.answeredAt ?? answeredAt(report), seenAt: clock.now() }
-        if (!isFresh) await store.writeUnrecorded([rows.seen(row)])
+        if (!isFresh) seen.push(rows.seen(row))
         running[index] = row
         named.set(report.id, row)
       } else if (!ended.has(report.id)) {
@@ -205,6 +207,7 @@ export const createRunningCalls = (tools: Tools) => {
         named.set(report.id, row)
       }
     }
+    if (seen.length > 0) await store.writeUnrecorded(seen)
     const left = await endings(account, running)
     await tellOfEnds(author, [...named.values()], left)
     return reports.flatMap((report) => {
