@@ -21,7 +21,7 @@ import { unbuiltIn } from './judge/family.ts'
 import { judgeData } from './judge/judge-data.ts'
 import { payForBody, payForRecord, payTokens, resourceOf, shareOf } from './judge/paying.ts'
 import { checkPreconditions, revisionOf } from './judge/preconditions.ts'
-import { queryProblems } from './judge/query-rules.ts'
+import { queryProblems, queryWarnings } from './judge/query-rules.ts'
 import { methodsOf, routeOf, segmentsOf } from './judge/router.ts'
 import type { Call, Method, Route } from './route.ts'
 import { contentTypeOf, isJsonBody, openContent, streamBody } from './wire/bodies.ts'
@@ -332,8 +332,11 @@ const negotiate: Step = (exchange) => {
 }
 
 const checkQuery: Step = (exchange) => {
-  const problems = exchange.route ? queryProblems(exchange.route, exchange) : {}
+  const { route, query } = exchange
+  if (!route) return
+  const problems = queryProblems(route, exchange)
   if (hasProblems(problems)) throw invalid(problems)
+  exchange.warnings = queryWarnings(route, query)
 }
 
 const planListing: Step = (exchange) => {

@@ -30,7 +30,8 @@ const requireNotify = (action: unknown) => {
 // Whole devices, of which each may be as large as a record can be.
 const mostBytesAtOnce = 4_000_000
 
-const statusQuery = { with_status: { flag: 'true adds `registrable` and `registered` to each row' } }
+// No flag: web clients send it everywhere, and must not get an error for it.
+const statusQuery = { with_status: 'true adds `registrable` and `registered` to each row' }
 const syncFails = ['phone_unregistered', ...switchFails] as const
 
 export const deviceRoutes = (devices: Devices, records: Records): Route[] => {

@@ -119,12 +119,9 @@ export const questionsOf = (query: URLSearchParams): Question[] => {
   return questions
 }
 
-/** The names of the filters in a query, apart from those of its window: `created_from` and `created_to`. */
+/** The names of the filters in a query, apart from bounds of time. */
 export const filterNamesIn = (query: URLSearchParams): string[] =>
-  [...new Set(query.keys())].filter((name) => {
-    if (name === 'modified_from' || name === 'modified_to') return query.get(name) !== ''
-    return questionOf(name, '') !== undefined
-  })
+  [...new Set(query.keys())].filter((name) => questionOf(name, '') !== undefined)
 
 const isPresent: Judge = (value) => value !== undefined && value !== null
 

@@ -1,4 +1,5 @@
 import { type Problems, valueShown } from '../../lib/failure.ts'
+import { type Warning, warningsAt } from '../../settings/unknown-keys.ts'
 import { filterNamesIn } from '../answer/filters.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Route } from '../route.ts'
@@ -16,18 +17,28 @@ const flagProblems = ({ spec }: Route, exchange: Exchange): Problems =>
     }),
   )
 
-/** A sum over a window of time, which is no list. */
-const isSum = ({ method, spec }: Route) =>
-  method === 'GET' && !spec.list && spec.query !== undefined && 'created_from' in spec.query
+/** Routes that add up what is in a window of time have `created_from`, and are no lists. */
+const isSum = ({ spec }: Route) => !spec.list && spec.query !== undefined && 'created_from' in spec.query
 
-const filterProblems = (route: Route, query: URLSearchParams): Problems => {
-  if (!isSum(route)) return {}
-  const message = 'A sum supports no filter but created_from and created_to. Remove this one.'
-  return Object.fromEntries(filterNamesIn(query).map((name) => [name, { forbidden: { message } }]))
+const boundProblems = (route: Route, query: URLSearchParams): Problems => {
+  if (route.method !== 'GET' || !isSum(route)) return {}
+  const message = 'Sums are over the time of creation. Send created_from and created_to'
+  const sent = ['modified_from', 'modified_to'].filter((name) => query.get(name))
+  return Object.fromEntries(sent.map((name) => [name, { forbidden: { message } }]))
 }
 
-/** Values that a route would not honour: flags that are neither true nor false, and filters of a sum. */
+/** Flags that are neither true nor false, and time bounds that a sum does not have. */
 export const queryProblems = (route: Route, exchange: Exchange): Problems => ({
   ...flagProblems(route, exchange),
-  ...filterProblems(route, exchange.query),
+  ...boundProblems(route, exchange.query),
 })
+
+/** Filters that have no effect, because the answer is no list. Web clients send them everywhere: they are no error. */
+export const queryWarnings = ({ method, spec }: Route, query: URLSearchParams): Warning[] => {
+  if (query.size === 0 || method !== 'GET' || spec.list) return []
+  const names = filterNamesIn(query).filter((name) => !Object.hasOwn(spec.query ?? {}, name))
+  return warningsAt(
+    names.map((name) => [name]),
+    'This has no effect: only lists have filters',
+  )
+}
