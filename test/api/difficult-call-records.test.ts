@@ -167,14 +167,14 @@ describeAnyEngine('A difficult call record', (engine) => {
 
   const counts = ({ data }: { data: Json }) => [data.accepted, data.duplicates, data.rejected]
 
-  it('is told by its call id from others that are repaired to the same text when it is sent in lines', async () => {
+  it('is stored next to records whose call ids are repaired to the same text when it is sent in lines', async () => {
     const id = idFor('alike')
     const body = Buffer.from(tails.map((tail) => recordWith({ id: `${id}x${tail}` })).join('\n'), 'latin1')
     expect(counts(await putLine(body))).toEqual([tails.length, 0, []])
     expect(counts(await putLine(body))).toEqual([0, tails.length, []])
   })
 
-  it('is told by its call id from others that are repaired to the same text when it is sent in a list', async () => {
+  it('is stored next to records whose call ids are repaired to the same text when it is sent in a list', async () => {
     const id = idFor('alike')
     const body = `{"data":[${escapes.map((tail) => recordWith({ id: `${id}x${tail}` })).join()}]}`
     const put = () =>
@@ -184,7 +184,7 @@ describeAnyEngine('A difficult call record', (engine) => {
   })
 
   for (const [way, bodyOf] of Object.entries(bodies)) {
-    it(`is told by its call id from others that are repaired to the same text when it is posted ${way}`, async () => {
+    it(`is stored next to records whose call ids are repaired to the same text when it is posted ${way}`, async () => {
       const id = idFor('alike')
       for (const status of ['accepted', 'duplicate'])
         for (const tail of tails) {

@@ -213,6 +213,9 @@ describe('A call record of Kazoo', () => {
     ['extended_data', { deep: [{ er: 1 }, null] }, { deep: [{ er: 1 }, null] }, []],
     ['extended_data', { gone: null, kept: { gone: null } }, { kept: {} }, []],
     ['recording_url', 'https://a.test/r.mp3', 'https://a.test/r.mp3', []],
+    ['caller_id_name', 'Eve\r\n\tMallory', 'Eve Mallory', ['call_text_repaired']],
+    ['local_sdp', 'v=0\r\no=-\r\n', 'v=0\r\no=-\r\n', []],
+    ['call_id', 'a\tb', 'a\tb', ['call_record_moved']],
   ])('has %s %j as %j', (field, said, kept, codes) => {
     const { record, notes } = legOf({ [field]: said })
     expect(record[field]).toEqual(kept)

@@ -88,7 +88,19 @@ export const importCalls = async (
   return { counts, codes, findings, aside: aside.map(({ id }) => id), marks }
 }
 
-const oddText = fc.constantFrom('', 'a,b', '=1+1', '"q"', 'Zoë & Søns 電話', 'a@b.test', '5', '☎️', ' x ')
+const oddText = fc.constantFrom(
+  '',
+  'a,b',
+  '=1+1',
+  '"q"',
+  'Zoë & Søns 電話',
+  'a@b.test',
+  '5',
+  '☎️',
+  ' x ',
+  'a\tb',
+  'x\r\ny\u2028',
+)
 const text = fc.oneof(oddText, fc.string({ maxLength: 6 }))
 const number = fc.oneof(fc.nat(500), fc.nat(500).map(String), fc.constantFrom(-4, '-4', '', '12.7', 3.5))
 const junk = fc.constantFrom<unknown>(null, true, [], {}, ['a', null], { a: null, b: { c: [1] } }, 'x', 1e15)

@@ -68,6 +68,7 @@ const callIdOf = ({ call_id: callId, _id: id }: Json, documentId: string) => {
 const notesOfChanges: Record<Change, string> = {
   negative: 'call_number_negative',
   rounded: 'call_number_rounded',
+  'one line': 'call_text_repaired',
 }
 
 const nothing: readonly Note[] = []

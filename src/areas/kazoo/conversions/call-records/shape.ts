@@ -1,7 +1,8 @@
 import type { TSchema } from 'typebox'
-import { storable } from '../../../../lib/control-characters.ts'
+import { storable, withoutControlCharacters } from '../../../../lib/control-characters.ts'
 import { isObject, type Json, maxDepth } from '../../../../lib/json.ts'
 import { dropNulls } from '../../../../lib/json-merge.ts'
+import { isMultiline } from '../../../../lib/schema.ts'
 import { isKept, withStoredCallIds } from '../../../cdrs/intake/rules.ts'
 import { Cdr } from '../../../cdrs/schema.ts'
 
@@ -14,7 +15,7 @@ export const absent = Symbol('absent')
 export const unfit = Symbol('unfit')
 
 /** Says what was changed to make a value fit. */
-export type Change = 'negative' | 'rounded'
+export type Change = 'negative' | 'rounded' | 'one line'
 
 type Taken = unknown | typeof absent | typeof unfit
 
@@ -43,8 +44,15 @@ const isWithin = (text: string, { minLength = 0, maxLength = Number.POSITIVE_INF
   (text.length <= maxLength || lengthOf(text) <= maxLength) &&
   (minLength === 0 || lengthOf(text) >= minLength)
 
-const anyTextFit: Fit = (value) => {
-  if (typeof value === 'string') return value
+/** The text as a field of one line has it. */
+const oneLine = (text: string, changed: (change: Change) => void) => {
+  const line = withoutControlCharacters(text)
+  if (line !== text) changed('one line')
+  return line
+}
+
+const anyTextFit: Fit = (value, changed) => {
+  if (typeof value === 'string') return oneLine(value, changed)
   return typeof value === 'object' ? unfit : String(value)
 }
 
@@ -52,12 +60,13 @@ const isAnyText = ({ enum: allowed, pattern, minLength, maxLength }: FieldSchema
   [allowed, pattern, minLength, maxLength].every((rule) => rule === undefined)
 
 const textFit = (schema: FieldSchema): Fit => {
-  if (isAnyText(schema)) return anyTextFit
+  if (isAnyText(schema) && !isMultiline(schema)) return anyTextFit
   const pattern = schema.pattern === undefined ? undefined : new RegExp(schema.pattern, 'u')
   const allowed = schema.enum && new Set(schema.enum)
-  return (value) => {
+  return (value, changed) => {
     if (typeof value === 'object') return unfit
-    const text = typeof value === 'string' ? value : String(value)
+    const sent = typeof value === 'string' ? value : String(value)
+    const text = isMultiline(schema) || allowed ? sent : oneLine(sent, changed)
     if (allowed) return allowed.has(text) ? text : text === '' ? absent : unfit
     if (!isWithin(text, schema) || (pattern && !pattern.test(text))) return unfit
     return text
@@ -159,7 +168,10 @@ const fitOf = (schema: FieldSchema, depth: number): Fit => {
   const { type } = schema
   if (Array.isArray(type)) {
     const held = heldFit(depth)
-    return (value, changed) => (isOneOf(value, type) ? held(value, changed) : unfit)
+    return (value, changed) => {
+      if (typeof value === 'string' && type.includes('string')) return oneLine(value, changed)
+      return isOneOf(value, type) ? held(value, changed) : unfit
+    }
   }
   if (type === 'string') return textFit(schema)
   if (type === 'integer' || type === 'number') return numberFit(schema)
