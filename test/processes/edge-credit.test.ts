@@ -219,6 +219,18 @@ describe.skipIf(lacksKamailio)(`credit at a server with an edge${lacksKamailio}`
     expect((await admin.get(`${account.path}/ledgers/total`)).data.amount).toBe(0)
   })
 
+  it.each([
+    ['calls over carriers', { resource_consuming_calls: 1 }],
+    ['calls', { calls: 1 }],
+  ])('carries no more %s than the limit says, from carriers and to them', async (_title, limits) => {
+    const { ada, number } = await office({ limits, credit: 10 })
+    const arrival = await call(carrier, ada, number)
+    expect(outcomeOf(await carrier.call(number))).toBe('503 Service Unavailable')
+    expect(outcomeOf(await ada.call(out))).toBe('486 Busy Here')
+    expect((await arrival.hangUp()).status).toBe(200)
+    await isFree(ada)
+  })
+
   it('stays reserved while the server or the edge is started again', async () => {
     const { ada } = await office({ limits: { outbound_trunks: 1 } })
     const running = await call(ada, carrier, out)
