@@ -231,6 +231,21 @@ describe.skipIf(lacksKamailio)(`credit at a server with an edge${lacksKamailio}`
     await isFree(ada)
   })
 
+  it('is not shared with a call that has the Call-ID of a running one', async () => {
+    const { ada } = await office({ limits: { outbound_trunks: 1 } })
+    const [callId, other] = [`${randomUUID()}@phone`, '+14155550178']
+    const calling = ada.call(out, { callId, fromTag: 'first' })
+    const invite = await inviteOf(carrier, callId, calling)
+    expect(outcomeOf(await ada.call(other, { callId, fromTag: 'first' }))).toBe('482 Request Merged')
+    carrier.answer(invite, {}, callId.slice(0, 8))
+    const final = await calling
+    expect(outcomeOf(final)).toBe('200 OK')
+    for (const fromTag of ['first', 'second'])
+      expect(outcomeOf(await ada.call(other, { callId, fromTag }))).toBe('486 Busy Here')
+    expect((await ada.within(final, 'BYE')).status).toBe(200)
+    await isFree(ada)
+  })
+
   it('stays reserved while the server or the edge is started again', async () => {
     const { ada } = await office({ limits: { outbound_trunks: 1 } })
     const running = await call(ada, carrier, out)
