@@ -70,6 +70,34 @@ describeAnyEngine('what an edge reports', (engine) => {
     expect(ids.toSorted()).toEqual([records[0]?.call_id, records[1]?.call_id].toSorted())
   })
 
+  it('of calls that have one Call-ID are records of each of them', async () => {
+    const { account } = await place()
+    const [first, second] = [legOf(account), legOf(account)]
+    const call_id = `shared-${account.id}`
+    const record = (leg: Json, key: string) => ({
+      ...leg,
+      call_id,
+      other_leg_call_id: `${call_id}.b`,
+      interaction_id: `${now - 100}-${key}`,
+      channel_created_time: (now - 62_167_219_200 - 100) * 1_000_000,
+    })
+    const records = [record(first, 'aaaaaaaa'), record(second, 'bbbbbbbb')]
+    expect(await report({ records })).toSucceedWith({
+      records: { ...noRecords, accepted: 2 },
+      refusals: noRefusals,
+    })
+    expect(await report({ records })).toSucceedWith({
+      records: { ...noRecords, duplicates: 2 },
+      refusals: noRefusals,
+    })
+    const { data } = await world.operator.get(`${account.path}/cdrs?paginate=false`)
+    const created = (now - 62_167_219_200 - 100) * 1_000_000
+    expect((data as Json[]).map(({ call_id: id }) => id).toSorted()).toEqual([
+      call_id,
+      `${call_id}-bbbbbbbb-${created}`,
+    ])
+  })
+
   it('of refusals is told in the feed of whose phone it was, with who, why and how often', async () => {
     const { account, device, realm } = await place()
     const refusal = refusalOf(realm.toUpperCase())

@@ -73,7 +73,7 @@ export const cdrsArea = area({
     const freeswitch = createFreeswitchIntake({ ...tools, accounts, intake, count: count('freeswitch') })
     const legAdoption = createLegAdoption({ ...tools, archive })
     return {
-      offers: { intake, billing, months, legAdoption },
+      offers: { intake, billing, months, legAdoption, legs: cdrs.legs },
       routes: [
         ...cdrIntakeRoutes(intake),
         ...cdrRoutes({ cdrs, rows, stats: createCallStats({ store, legs: cdrs.legs }), store, resellerOf }),

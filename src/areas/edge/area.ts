@@ -34,10 +34,19 @@ export const edgeArea = area({
     phoneNumbers: phoneNumbersArea,
     routing: routingArea,
   },
-  create(tools, { cdrs: { intake }, phoneNumbers: { numbers }, routing: { running }, ...needs }) {
+  create(tools, { cdrs: { intake, legs }, phoneNumbers: { numbers }, routing: { running }, ...needs }) {
     const { store, feed, refusals, validate } = tools
     const edge = createEdge({ records: store.records, ...needs })
-    const reporting = createEdgeReporting({ store, edge, intake, running, refusals, validate, ...needs })
+    const reporting = createEdgeReporting({
+      store,
+      edge,
+      intake,
+      legs,
+      running,
+      refusals,
+      validate,
+      ...needs,
+    })
     const carriers = createCarrierDecisions({ ...needs, numbers })
     const edgeExport = createEdgeExport({ store, feed, edge, ...needs })
     const ending = createEnding({ ...tools, edge, ...needs })

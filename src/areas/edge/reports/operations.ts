@@ -11,10 +11,12 @@ import type { Alerts } from '../../alerts/operations.ts'
 import type { Validate } from '../../area.ts'
 import type { Intake } from '../../cdrs/intake/operations.ts'
 import { reasonOf } from '../../cdrs/intake/rules.ts'
+import type { IntakeReport } from '../../cdrs/intake/schema.ts'
+import type { Cdrs } from '../../cdrs/operations.ts'
 import type { RunningCallBook } from '../../routing/running/operations.ts'
 import type { Edge } from '../operations.ts'
 import { withQuality } from './quality/rules.ts'
-import { type Alike, type Concern, emergencyAlerts, gathered, partedRecord } from './rules.ts'
+import { type Alike, type Concern, emergencyAlerts, gathered, partedRecord, placeOfRecord } from './rules.ts'
 import { EdgeEmergency, EdgeRefusal, type EdgeReportsTaken } from './schema.ts'
 import { createEmergencyClaims } from './store.ts'
 
@@ -24,6 +26,7 @@ interface Tools {
   alerts: Pick<Alerts, 'raise'>
   edge: Pick<Edge, 'senderOf'>
   intake: Pick<Intake, 'take'>
+  legs: Pick<Cdrs['legs'], 'find'>
   running: Pick<RunningCallBook, 'end'>
   refusals: Refusals
   validate: Validate
@@ -51,7 +54,7 @@ export type EdgeReporting = ReturnType<typeof createEdgeReporting>
 
 /** What edges tell of the calls that they have carried and of the packets that they have turned away. */
 export const createEdgeReporting = (tools: Tools) => {
-  const { store, accounts, alerts, edge, intake, running, refusals, validate } = tools
+  const { store, accounts, alerts, edge, intake, legs, running, refusals, validate } = tools
   const emergencies = createEmergencyClaims(store)
 
   const concernOf = async (refusal: EdgeRefusal): Promise<Concern | undefined> => {
@@ -119,6 +122,37 @@ export const createEdgeReporting = (tools: Tools) => {
     return { told, rejected }
   }
 
+  /** Those of records that are stored for another call: phones choose Call-IDs, and may use one for many calls. */
+  const ofOtherCalls = async (records: readonly unknown[]) => {
+    const renamed: unknown[] = []
+    for (const record of records) {
+      const place = placeOfRecord(record)
+      const stored = place && (await legs.find(place.accountId, place.id))
+      if (stored && !place.isOf(stored)) renamed.push(place.renamed)
+    }
+    return renamed
+  }
+
+  const takeEntries = (author: Author, records: readonly unknown[]) =>
+    intake.take(
+      author,
+      (async function* () {
+        yield records.map((record, index) => ({ line: index + 1, record }))
+      })(),
+    )
+
+  const takeRecords = async (author: Author, records: readonly unknown[]): Promise<IntakeReport> => {
+    const taken = await takeEntries(author, records.map(withQuality))
+    const others = taken.duplicates > 0 ? await ofOtherCalls(records) : []
+    if (others.length === 0) return taken
+    const { accepted, duplicates } = await takeEntries(author, others.map(withQuality))
+    return {
+      ...taken,
+      accepted: taken.accepted + accepted,
+      duplicates: taken.duplicates - others.length + duplicates,
+    }
+  }
+
   return {
     /**
      * Takes all. An edge that got no answer sends it again: records, emergency calls and alerts are then as before. A refusal is
@@ -129,12 +163,9 @@ export const createEdgeReporting = (tools: Tools) => {
       { records, refusals: turnedAway, emergencies: emergencyCalls }: Sent,
     ): Promise<EdgeReportsTaken> {
       const parted = records.map((record) => partedRecord(dropNulls(record)))
-      const entries = parted.map(({ record }, index) => ({ line: index + 1, record: withQuality(record) }))
-      const taken = await intake.take(
+      const taken = await takeRecords(
         author,
-        (async function* () {
-          yield entries
-        })(),
+        parted.map(({ record }) => record),
       )
       // After the calls are charged: until then their credit stays reserved.
       await running.end(parted.flatMap(({ reservations }) => reservations))

@@ -1,5 +1,8 @@
 import { isObject } from '../../../lib/json.ts'
+import { memberOf } from '../../../lib/member.ts'
 import type { Alert } from '../../alerts/schema.ts'
+import type { CdrRow } from '../../cdrs/columns.ts'
+import { monthOfGregorian, storedCallId } from '../../cdrs/intake/rules.ts'
 import type { EdgeEmergency, EdgeRefusal } from './schema.ts'
 
 /** Whose packet it was: a device, where the account has one of that name. */
@@ -73,6 +76,48 @@ export const emergencyAlerts = (
       expiration_date: now + alertSeconds,
     },
   }))
+
+/** A call record that names its call, the interaction of that and when it began. */
+interface NamedRecord {
+  call_id: string
+  other_leg_call_id?: unknown
+  interaction_id: string
+  channel_created_time: number
+  custom_channel_vars: { account_id: string }
+}
+
+const isNamed = (record: unknown): record is NamedRecord =>
+  isObject(record) &&
+  typeof record.call_id === 'string' &&
+  typeof record.interaction_id === 'string' &&
+  /^\d{11}-./.test(record.interaction_id) &&
+  typeof record.channel_created_time === 'number' &&
+  typeof memberOf(record, 'custom_channel_vars', 'account_id') === 'string'
+
+/** What a stored record is known by. */
+type StoredCall = Pick<CdrRow, 'interaction_key'> & { channel_created_time?: unknown }
+
+/** Where the record of a call stands if no other call has its Call-ID; undefined of a record that lacks something. */
+export const placeOfRecord = (record: unknown) => {
+  if (!isNamed(record)) return undefined
+  const [time = '', key = ''] = record.interaction_id.split('-')
+  const id = `${monthOfGregorian(Number(time))}-${storedCallId(record.call_id)}`
+  const renamed = (callId: string) => `${callId}-${key}-${record.channel_created_time}`
+  return {
+    accountId: record.custom_channel_vars.account_id,
+    id,
+    isOf: (stored: StoredCall) =>
+      stored.interaction_key === key && stored.channel_created_time === record.channel_created_time,
+    /** The same record under a name that no other call has. */
+    renamed: {
+      ...record,
+      call_id: renamed(record.call_id),
+      ...(typeof record.other_leg_call_id === 'string'
+        ? { other_leg_call_id: renamed(record.other_leg_call_id) }
+        : {}),
+    },
+  }
+}
 
 /** A call record without the running calls that end with it, and these as the edge has named them. */
 export const partedRecord = (sent: unknown): { record: unknown; reservations: readonly unknown[] } => {
