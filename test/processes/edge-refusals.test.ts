@@ -159,6 +159,31 @@ describe.skipIf(lacksKamailio)(`a server with an edge${lacksKamailio}`, () => {
     })
   })
 
+  it('decides about calls of known phones while strangers use up the questions about senders', async () => {
+    const busy = await edgeOf(place, { QUESTIONS_PER_SECOND: 3 })
+    try {
+      const account = await makeAccount(place)
+      const { phone } = await makePhone(place, busy, account, { username: 'ada' })
+      phones.push(phone)
+      expect(outcomeOf(await phone.call('7777'))).toBe('404 Not Found')
+      // On a busy machine the questions may spread over many seconds: then none is too many.
+      const underFlood = async (round = 0): Promise<void> => {
+        const strangers = await Promise.all(
+          Array.from({ length: 20 }, (_, index) =>
+            openPhone({ edgePort: busy.port, realm: account.realm, username: `s${round}-${index}` }),
+          ),
+        )
+        phones.push(...strangers)
+        const flood = Promise.all(strangers.map((stranger) => stranger.register()))
+        expect(outcomeOf(await phone.call(`777${round}`))).toBe('404 Not Found')
+        if (!(await flood).map(outcomeOf).includes('503 Service Unavailable')) await underFlood(round + 1)
+      }
+      await underFlood()
+    } finally {
+      await busy.end()
+    }
+  })
+
   describe('refuses a call', () => {
     const outside = '+14155550199'
     const out = { numbers: ['no_match'], flow: { module: 'resources', data: {}, children: {} } }
