@@ -136,6 +136,25 @@ describeAnyEngine('channels of edges', (engine) => {
     second.speak()
   })
 
+  it('of other users are not ended by ordinary users, who end their own', async () => {
+    const { acme } = world
+    const [one, other] = [await world.user(acme), await world.user(acme)]
+    const ofUser = (callId: string, { id }: { id: string }) =>
+      dialog(callId, acme, { variables: [{ account_id: acme.id }, { owner_id: id }] })
+    knows(first, [ofUser('own', one), ofUser('foreign', other), dialog('shared', acme)])
+    knows(second, [])
+    first.calls.length = 0
+    const path = `${acme.path}/channels`
+    for (const callId of ['foreign', 'shared', 'unknown'])
+      expect(await world.refused(() => one.post(`${path}/${callId}`, { action: 'hangup' }))).toFailWith(
+        403,
+        'forbidden',
+      )
+    expect(first.told('dlg.end_dlg')).toEqual([])
+    expect(await one.post(`${path}/own`, { action: 'hangup' })).toSucceedWith('hangup sent', 202)
+    expect(first.told('dlg.end_dlg')).toHaveLength(1)
+  })
+
   it('end when somebody of the account says so: those that ring are taken back', async () => {
     const { acme, ada, rival } = world
     knows(first, [dialog('answered', acme), dialog('foreign', rival)])

@@ -124,6 +124,7 @@ describeAnyEngine('ordinary users', (engine) => {
       { enabled: false },
       { require_password_update: true },
       { scope_restrictions: ['*'] },
+      { sync: true },
     ])
       await refusedFor(one, other, data)
     await refusedFor(one, one, { scope_restrictions: ['*'] })

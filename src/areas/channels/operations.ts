@@ -1,4 +1,4 @@
-import type { AccountRecord } from '../../auth/identity.ts'
+import { type AccountRecord, type Actor, speaksForAccount } from '../../auth/identity.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { failure } from '../../lib/failure.ts'
 import type { ActiveCall, Heard, MediaSwitch } from '../../switch/media-switch.ts'
@@ -37,6 +37,17 @@ export const createChannels = ({ clock, devices, mediaSwitch }: Tools) => {
     }
   }
 
+  const ofUser = async (account: AccountRecord, userId: string) => {
+    const owned = await devices.ownedBy(account, userId)
+    const ids = new Set(owned.map(({ id }) => id))
+    return ofDevices(
+      account,
+      owned,
+      ({ variables: { owner_id: ownerId, authorizing_id: deviceId } }) =>
+        ownerId === userId || (deviceId !== undefined && ids.has(deviceId)),
+    )
+  }
+
   return {
     async ofAccount(account: AccountRecord): Promise<Heard<Channel>> {
       const { found, unreachable } = await all(account)
@@ -46,15 +57,14 @@ export const createChannels = ({ clock, devices, mediaSwitch }: Tools) => {
     ofDevice: (account: AccountRecord, device: DeviceRecord) =>
       ofDevices(account, [device], ({ variables }) => variables.authorizing_id === device.id),
 
-    async ofUser(account: AccountRecord, userId: string) {
-      const owned = await devices.ownedBy(account, userId)
-      const ids = new Set(owned.map(({ id }) => id))
-      return ofDevices(
-        account,
-        owned,
-        ({ variables: { owner_id: ownerId, authorizing_id: deviceId } }) =>
-          ownerId === userId || (deviceId !== undefined && ids.has(deviceId)),
-      )
+    ofUser,
+
+    /** Ordinary users end calls of their own devices. */
+    async assertMayEnd(actor: Pick<Actor, 'user'>, account: AccountRecord, callId: string) {
+      if (!actor.user || speaksForAccount(actor)) return
+      const { found } = await ofUser(account, actor.user.id)
+      if (found.some(({ uuid }) => uuid === callId)) return
+      throw failure('forbidden', { cause: 'Only an admin may end the call of another user' })
     },
 
     async get(account: AccountRecord, callId: string): Promise<Channel> {

@@ -1,5 +1,5 @@
 import { userKind } from '../../auth/identity.ts'
-import { accountMember } from '../../auth/policies.ts'
+import { accountMember, ownerOrAdmin } from '../../auth/policies.ts'
 import { accepted, answer } from '../../http/answer/answers.ts'
 import { get, post, type Route } from '../../http/route.ts'
 import { failure } from '../../lib/failure.ts'
@@ -57,12 +57,13 @@ export const channelRoutes = ({ channels, devices, records }: Tools): Route[] =>
   }),
   post(oneChannel, {
     summary: 'End a call: action `hangup`',
-    allow: accountMember,
+    allow: ownerOrAdmin,
     body: ChannelAction,
     answers: anyText(),
     fails: ['invalid_action', ...edgeFails],
-    run: async ({ account, path, data }) => {
+    run: async ({ account, actor, path, data }) => {
       if (data.action !== 'hangup') throw failure('invalid_action', {})
+      await channels.assertMayEnd(actor, account, path.uuid)
       await channels.hangUp(account, path.uuid)
       return accepted('hangup sent')
     },

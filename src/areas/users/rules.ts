@@ -25,13 +25,21 @@ export interface Secrets {
 
 const notStored = [...userReadOnly, 'password', 'credentials', 'sync']
 
+interface Separated {
+  doc: UserDoc
+  secrets: Secrets
+  /** Whether the devices of the user load their settings again. */
+  sync: unknown
+}
+
 /** Splits a request into what is stored and what is only used. */
-export const separate = (data: Json): { doc: UserDoc; secrets: Secrets } => {
+export const separate = (data: Json): Separated => {
   const doc: Json = { ...data }
   for (const key of notStored) delete doc[key]
   if (typeof doc.username === 'string') doc.username = doc.username.toLowerCase()
-  const { password, credentials } = data
+  const { password, credentials, sync } = data
   return {
+    sync,
     doc: doc as UserDoc,
     secrets: {
       // Forms send fields that are not filled in as empty texts.
@@ -90,15 +98,15 @@ const secretNames = ({ password, credentials }: Secrets) => [
 /** An ordinary user changes its own password, names and call forwarding. Restrictions and who may sign in are up to admins. */
 export const powerProblems = (
   actor: Actor,
-  { doc, secrets }: { doc: UserDoc; secrets: Secrets },
+  { doc, secrets, sync }: Separated,
   before: UserRecord,
 ): Problems => {
   // Of admins an ordinary user changes nothing at all.
   if (speaksForAccount(actor) || before.doc.priv_level === 'admin') return {}
   const isOwn = actor.user?.id === before.id && actor.accountId === before.accountId
   if (isOwn) return adminFieldProblems(actor, fieldsOfPower, doc, before.doc)
-  const fields = [...fieldsOfPower, ...fieldsOfIdentity, ...fieldsOfReach, ...secretNames(secrets)]
-  return adminFieldProblems(actor, fields, { ...doc, ...secrets }, before.doc)
+  const fields = [...fieldsOfPower, ...fieldsOfIdentity, ...fieldsOfReach, ...secretNames(secrets), 'sync']
+  return adminFieldProblems(actor, fields, { ...doc, ...secrets, sync }, before.doc)
 }
 
 /**
