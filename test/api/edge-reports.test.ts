@@ -260,6 +260,27 @@ describeAnyEngine('what an edge reports', (engine) => {
     expect((data as Json[]).map(({ after }) => (after as Json).call_id)).toEqual(['emergency-1', 'another'])
   })
 
+  it('of emergency calls keep the call ids of the account for one to two months', async () => {
+    const { account } = await place()
+    const dayHours = 24
+    const claims = async () => {
+      const sql = "SELECT value FROM claims WHERE account_id = $1 AND name = 'emergency_call' ORDER BY value"
+      const rows = await world.server.store.all(sql, [account.id])
+      return rows.map(({ value }) => String(value).split('/')[1])
+    }
+    const send = async (call_id: string) =>
+      expect(
+        await report({ emergencies: [emergencyOf(account, { call_id, at: gregorianNow(world.clock) })] }),
+      ).toSucceed()
+    await send('first')
+    world.clock.advance({ hours: 31 * dayHours })
+    await send('second')
+    expect(await claims()).toEqual(['first', 'second'])
+    world.clock.advance({ hours: 62 * dayHours })
+    await send('third')
+    expect(await claims()).toEqual(['third'])
+  })
+
   it('of emergency calls of different accounts with the same call id is an event of each', async () => {
     const accounts = [(await place()).account, (await place()).account]
     expect(await report({ emergencies: accounts.map((account) => emergencyOf(account)) })).toSucceed()
