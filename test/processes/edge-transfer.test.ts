@@ -142,6 +142,25 @@ describe.skipIf(lacksKamailio)(`a transfer at an edge${lacksKamailio}`, () => {
     },
   )
 
+  it('leaves the contacts of both phones usable, if one takes the contact of a response to REFER', async () => {
+    const [ada, bob] = [await town.newPhone('ada'), await town.newPhone('bob')]
+    const number = town.newNumber()
+    town.server.rings(number, [bob.username], realm)
+    // An address behind a NAT.
+    const contact = `<sip:bob@192.0.2.9:5060>`
+    const calling = ada.phone.call(number)
+    bob.phone.answer(await bob.phone.comesIn('INVITE'), { contact }, 'bobs')
+    const final = await calling
+    const referring = ada.phone.within(final, 'REFER', [['Refer-To', `sip:carol@${realm}`]])
+    bob.phone.answer(await bob.phone.comesIn('REFER'), { status: 202, phrase: 'Accepted', contact }, 'bobs')
+    const accepted = await referring
+    const headers = final.headers.map(([name, value]) =>
+      name === 'contact' ? ([name, headerOf(accepted, 'contact') ?? ''] as const) : ([name, value] as const),
+    )
+    expect(outcomeOf(await ada.phone.within({ ...final, headers }, 'BYE'))).toBe('200 OK')
+    await bob.phone.comesIn('BYE')
+  })
+
   it('reaches whoever has begun the call that is taken over, too, also after the edge has crashed', async () => {
     const [ada, bob, carol] = [
       await town.newPhone('ada'),
