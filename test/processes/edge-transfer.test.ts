@@ -17,6 +17,7 @@ describe.skipIf(lacksKamailio)(`a transfer at an edge${lacksKamailio}`, () => {
   type Made = Awaited<ReturnType<typeof town.newPhone>>
 
   interface Call {
+    number: string
     callId: string
     callerTag: string
     calledTag: string
@@ -40,7 +41,7 @@ describe.skipIf(lacksKamailio)(`a transfer at an edge${lacksKamailio}`, () => {
       () => to.phone.received.some((one) => one.method === 'ACK' && headerOf(one, 'call-id') === callId),
       Boolean,
     )
-    return { callId, callerTag, calledTag, invite, final }
+    return { number, callId, callerTag, calledTag, invite, final }
   }
 
   /** As whoever is to take over the place of `others` towards the phone with the other tag says it. */
@@ -122,7 +123,9 @@ describe.skipIf(lacksKamailio)(`a transfer at an edge${lacksKamailio}`, () => {
       )
       expect((await referring).status).toBe(202)
       const callId = `${freshToken()}@phone`
-      const calling = to.phone.call(number, { callId })
+      // Some phones call under the number that they were called by.
+      const from = who === 'caller' ? first.number : to.username
+      const calling = to.phone.call(number, { callId, from })
       carol.phone.answer(await carol.phone.comesIn('INVITE'), {}, 'carols')
       const final = await calling
       expect(outcomeOf(final)).toBe('200 OK')
@@ -139,6 +142,11 @@ describe.skipIf(lacksKamailio)(`a transfer at an edge${lacksKamailio}`, () => {
       const ids = (records: { interaction_id: string }[] = []) => records.map((each) => each.interaction_id)
       expect(new Set([...ids(one), ...ids(two)]).size).toBe(1)
       expect(ids(three)).not.toContain(ids(one)[0])
+      expect(two?.[0]).toMatchObject({
+        from: `${from}@${realm}`,
+        caller_id_number: to.username,
+        custom_channel_vars: { authorizing_id: deviceOf(to.username) },
+      })
     },
   )
 

@@ -39,6 +39,8 @@ interface Asked {
   body?: string
   /** Instead of its own. */
   contact?: string
+  /** The user in From, instead of its own. */
+  from?: string
 }
 
 const sdpOf = (address: string) =>
@@ -117,11 +119,12 @@ export const openPhone = async (facts: PhoneFacts) => {
     more: Headers,
   ) => {
     const { method, uri, to, callId, fromTag, headers = [], body = '', contact: place = contact } = asked
+    const { from = username } = asked
     const branch = `z9hG4bK${freshToken()}`
     const own: Headers = [
       ['Via', `SIP/2.0/${protocol} ${sentBy};branch=${branch};rport`],
       ['Max-Forwards', '70'],
-      ['From', `${display}<sip:${username}@${realm}>;tag=${fromTag}`],
+      ['From', `${display}<sip:${from}@${realm}>;tag=${fromTag}`],
       ['To', to],
       ['Call-ID', callId],
       ['CSeq', `${sequence} ${method}`],
@@ -160,7 +163,7 @@ export const openPhone = async (facts: PhoneFacts) => {
       ],
       ['Max-Forwards', '70'],
       ...(isAnswered ? routes.map((route) => ['Route', route] as const) : []),
-      ['From', `<sip:${username}@${realm}>;tag=${asked.fromTag}`],
+      ['From', `<sip:${asked.from ?? username}@${realm}>;tag=${asked.fromTag}`],
       ['To', headerOf(final, 'to') ?? ''],
       ['Call-ID', asked.callId],
       ['CSeq', `${sequence} ACK`],
