@@ -412,6 +412,17 @@ describeAnyEngine('where an edge sends a call', (engine) => {
         callerNumber: own,
       },
     ])
+    // A number of another system is shown if the reseller may show it, too.
+    const foreign = '+49301234567'
+    await world.operator.patch(desk.path, { caller_id: { external: { number: foreign } } })
+    const shown = async () => (await route('4155559999'))?.caller_id.number
+    for (const [path, number] of [
+      [account.path, own],
+      [world.reseller.path, foreign],
+    ] as const) {
+      expect(await world.operator.post(`${path}/limits/operator`, { caller_ids: ['+49*'] })).toSucceed()
+      expect(await shown()).toBe(number)
+    }
   })
 
   it('leaves by the carriers that the flow names: those of accounts, of one of them, or of the system', async () => {

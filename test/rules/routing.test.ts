@@ -24,6 +24,8 @@ interface Town {
   groups?: Docs
   callflows?: Docs
   isDisabled?: boolean
+  /** The reseller of the account is `rival`. */
+  isResold?: boolean
   rival?: { callflows: Docs; devices: Docs; isTold?: boolean; isDisabled?: boolean }
   numbers?: Readonly<Record<string, { accountId: string; isInService?: boolean; mustLeave?: boolean }>>
   wishes?: Limits
@@ -110,7 +112,8 @@ const look = (town: Town, { what, accountId, key }: Want): unknown => {
     case 'limits':
       return effectiveLimits({ ...noWishes, ...town.wishes }, town.operator ?? {}, () => 0)
     case 'allowedCallerIds':
-      return town.operator?.caller_ids ?? []
+      if (accountId === 'rival') return { numbers: ['+4930*'] }
+      return { numbers: town.operator?.caller_ids ?? [], ...(town.isResold ? { resellerId: 'rival' } : {}) }
     case 'callbackNumber':
       return Object.entries(town.numbers ?? {}).find(
         ([, { accountId: owner, isInService = true }]) => owner === accountId && isInService,
@@ -953,6 +956,13 @@ describe('a call that leaves the account', () => {
       expect(shown(with_(fields, { numbers, operator: { caller_ids: [allowed] } }))).toMatchObject({
         number: two,
       })
+  })
+
+  it('shows no number that a reseller allows and may not show itself', () => {
+    const resold = (number: string) =>
+      shown(with_({ device: id(number) }, { numbers, isResold: true, operator: { caller_ids: ['*'] } }))
+    expect(resold('+49301234567')).toMatchObject({ number: '+49301234567' })
+    expect(resold('+49401234567')).toMatchObject({ number: one })
   })
 
   it('hides a caller who does not want to be shown, inside and outside', () => {

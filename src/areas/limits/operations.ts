@@ -24,6 +24,12 @@ interface Tools {
   quantities: Pick<QuantityBook, 'of'>
 }
 
+/** Who allows them is the reseller; undefined: the operator of the system. */
+export interface AllowedCallerIds {
+  numbers: readonly string[]
+  resellerId?: string
+}
+
 const category = 'limits'
 
 export type LimitBook = ReturnType<typeof createLimits>
@@ -130,9 +136,13 @@ export const createLimits = ({ store, accounts, services, quantities }: Tools) =
       return effectiveLimits(withDefaults(own?.doc), operator, await countsFor(account, operator))
     },
 
-    /** Numbers and blocks of other systems that the account may show. */
-    callerIds: async (account: AccountRecord): Promise<readonly string[]> =>
-      (await ofOperator(account)).caller_ids ?? [],
+    /** Numbers and blocks of other systems that the account may show, as far as its reseller may show them. */
+    async callerIds(account: AccountRecord): Promise<AllowedCallerIds> {
+      const { caller_ids: numbers = [] } = await ofOperator(account)
+      const resellerId = await accounts.resellerOf(account)
+      const isOperators = resellerId === (account.hidden.tree[0] ?? account.id)
+      return { numbers, ...(isOperators ? {} : { resellerId }) }
+    },
 
     /** How far below nothing the balance may go, in units. */
     overdraft: async (account: AccountRecord): Promise<number> => overdraftOf(await ofOperator(account)),

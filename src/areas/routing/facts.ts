@@ -6,6 +6,7 @@ import type { CallflowDoc } from '../callflows/rules.ts'
 import type { TrunkTarget } from '../connectivity/rules.ts'
 import type { DeviceDoc } from '../devices/rules.ts'
 import type { GroupDoc } from '../groups/rules.ts'
+import type { AllowedCallerIds } from '../limits/operations.ts'
 import type { EffectiveLimits } from '../limits/schema.ts'
 import type { E911 } from '../phone-numbers/schema.ts'
 import type { Reached } from '../resources/destinations/operations.ts'
@@ -112,7 +113,7 @@ export interface FactTable {
   emergencyAddress: E911
   limits: EffectiveLimits
   /** Numbers of other systems that the account may show. */
-  allowedCallerIds: readonly string[]
+  allowedCallerIds: AllowedCallerIds
   /** By the classification of the number. */
   funds: Funds
   /** By a SIP place without its user, as JSON text: where a call to it is sent now. Undefined: nowhere. */

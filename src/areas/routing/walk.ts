@@ -187,16 +187,24 @@ export const createDecision = (asking: Asking, { numbering, flatRate }: Rules, q
   }
 
   /** Whether a phone number is one of the account, in service. */
-  const isOwn = (account: AccountFacts, phone: string) => {
+  const isOwn = (accountId: string, phone: string) => {
     const owner = ask('numberOwner', '', phone)
-    return owner?.accountId === account.id && owner.isInService
+    return owner?.accountId === accountId && owner.isInService
   }
 
-  /** Whether an account may show a number outside: it is one of its own, or its operator allows it. */
-  const mayShow = (account: AccountFacts, number: string) => {
-    const { phone = number } = dial({ account }, number)
-    return isAllowed(phone, ask('allowedCallerIds', account.id) ?? []) || isOwn(account, phone)
+  const isShownBy = (accountId: string, phone: string): boolean => {
+    if (isOwn(accountId, phone)) return true
+    const allowed = ask('allowedCallerIds', accountId)
+    if (!allowed || !isAllowed(phone, allowed.numbers)) return false
+    return allowed.resellerId === undefined || isShownBy(allowed.resellerId, phone)
   }
+
+  /**
+   * Whether an account may show a number outside: it is one of its own, or who sells to it allows it. A reseller allows no
+   * number that it may not show.
+   */
+  const mayShow = (account: AccountFacts, number: string) =>
+    isShownBy(account.id, dial({ account }, number).phone ?? number)
 
   const callbackNumber = (account: AccountFacts) => (isOpen() ? undefined : ask('callbackNumber', account.id))
 
@@ -346,7 +354,7 @@ export const createDecision = (asking: Asking, { numbering, flatRate }: Rules, q
     if (user === undefined) return false
     const { phone, isEmergency } = dial({ account }, user)
     if (isEmergency || phone === undefined) return isEmergency
-    return !isOwn(account, phone) && !isOpen()
+    return !isOwn(account.id, phone) && !isOpen()
   }
 
   /** Where a call to a place is sent now. A text: why it is not sent. Undefined: not known yet. */
