@@ -46,6 +46,16 @@ describe.skipIf(lacksKamailio)(`the records of a call at an edge${lacksKamailio}
 
   const answered = { hangup_cause: 'NORMAL_CLEARING', hangup_code: 'sip:200' }
 
+  /** What the edge has reserved for a call over a carrier. The record of the caller ends it. */
+  const reservation = (callId: string, call: { direction: string; number: string; caller: string }) => ({
+    id: expect.any(String),
+    account_id: accountId,
+    call_id: callId,
+    direction: call.direction,
+    number: call.number,
+    caller_id_number: call.caller,
+  })
+
   const openCarrier = async (more: Partial<Parameters<typeof openPhone>[0]> = {}) =>
     town.keep(
       await openPhone({
@@ -160,8 +170,10 @@ describe.skipIf(lacksKamailio)(`the records of a call at an edge${lacksKamailio}
         to_tag: 'bobs',
         user_agent: 'Carrier 1',
         caller_id_number: '+49301234',
+        reservations: [reservation(callId, { direction: 'inbound', number, caller: '+49301234' })],
         custom_channel_vars: {
           account_id: accountId,
+          account_billing: 'per_minute',
           authorizing_type: 'resource',
           resource_id: resourceId,
           resource_type: 'offnet-origination',
@@ -225,6 +237,7 @@ describe.skipIf(lacksKamailio)(`the records of a call at an edge${lacksKamailio}
         from_tag: 'adas',
         to_tag: 'gates',
         user_agent: 'Tester 1.0',
+        reservations: [reservation(callId, { direction: 'outbound', number, caller: '+14155550100' })],
         custom_channel_vars: {
           account_id: accountId,
           authorizing_id: deviceOf(ada.username),
