@@ -10,6 +10,8 @@ import { lacksKamailio } from '../support/sip-edge.ts'
 import { accountId, deviceOf } from '../support/sip-server.ts'
 import { realm, useSipTown } from '../support/sip-town.ts'
 
+const secondNow = () => Math.floor(Date.now() / 1000)
+
 describe.skipIf(lacksKamailio)(`a call through an edge${lacksKamailio}`, () => {
   const town = useSipTown({ SERVER_REST_S: 1 })
 
@@ -189,6 +191,70 @@ describe.skipIf(lacksKamailio)(`a call through an edge${lacksKamailio}`, () => {
     const final = await calling
     expect(final.status).toBe(200)
     await ada.within(final, 'BYE')
+  })
+
+  it('rings another device while the first ones ring, which are not called again', async () => {
+    const { phone: ada } = await town.newPhone('ada')
+    const names = ['bob', 'eve', 'max'] as const
+    const made = await Promise.all(names.map((name) => town.newPhone(name)))
+    const [bob, eve, max] = made.map(({ phone }) => phone) as [Phone, Phone, Phone]
+    const number = town.newNumber()
+    const delays = [0, 1, 2]
+    const targets = made.map(({ username }, turn) => ({
+      type: 'device',
+      device_id: deviceOf(username),
+      username,
+      realm,
+      delay_s: delays[turn],
+      timeout_s: 20,
+    }))
+    town.server.rings(number, [], realm, { targets })
+    const callId = `${randomUUID()}@phone`
+    const calling = ada.call(number, { callId })
+    for (const [turn, phone] of [bob, eve, max].entries())
+      phone.answer(await phone.comesIn('INVITE'), { status: 180, phrase: 'Ringing' }, `tag${turn}`)
+    const ringing = () => [bob, eve, max].map(({ received }) => received.map(({ method }) => method))
+    expect(ringing()).toEqual([['', '', 'INVITE'], ['', '', 'INVITE'], ['', '', 'INVITE']])
+    max.answer(await max.comesIn('INVITE'), {}, 'tag2')
+    const final = await calling
+    expect(outcomeOf(final)).toBe('200 OK')
+    for (const [turn, phone] of [bob, eve].entries()) {
+      await phone.comesIn('CANCEL')
+      phone.answer(await phone.comesIn('INVITE'), { status: 487, phrase: 'Request Terminated' }, `tag${turn}`)
+    }
+    expect(outcomeOf(await ada.within(final, 'BYE'))).toBe('200 OK')
+    await max.comesIn('BYE')
+    const [caller, called, ...more] = await town.server.records(callId)
+    expect(more).toEqual([])
+    expect([caller.hangup_cause, called.hangup_cause]).toEqual(['NORMAL_CLEARING', 'NORMAL_CLEARING'])
+    expect(called.custom_channel_vars.authorizing_id).toBe(deviceOf(made[2]?.username ?? ''))
+  })
+
+  it('rings the next device at once when all before it have declined, and only once', async () => {
+    const { phone: ada } = await town.newPhone('ada')
+    const [bob, eve] = [await town.newPhone('bob'), await town.newPhone('eve')]
+    const number = town.newNumber()
+    const targets = [bob, eve].map(({ username }, turn) => ({
+      type: 'device',
+      device_id: deviceOf(username),
+      username,
+      realm,
+      delay_s: turn,
+      timeout_s: 20,
+    }))
+    town.server.rings(number, [], realm, { targets })
+    const calling = ada.call(number)
+    bob.phone.answer(await bob.phone.comesIn('INVITE'), { status: 486, phrase: 'Busy Here' }, 'bobs')
+    const invite = await eve.phone.comesIn('INVITE')
+    eve.phone.answer(invite, { status: 180, phrase: 'Ringing' }, 'eves')
+    // The second in which she would have joined is over.
+    const began = secondNow()
+    await eventually(secondNow, (second) => second > began + 2)
+    expect(eve.phone.received.filter(({ method }) => method === 'INVITE')).toEqual([invite])
+    eve.phone.answer(invite, {}, 'eves')
+    const final = await calling
+    expect(outcomeOf(final)).toBe('200 OK')
+    expect(outcomeOf(await ada.within(final, 'BYE'))).toBe('200 OK')
   })
 
   it('stays with the first of several phones that answer at once, and ends for the others', async () => {
