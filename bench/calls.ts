@@ -1,6 +1,6 @@
-// node bench/calls.ts [--engine=sqlite] [--devices=1000] [--rate=50] [--seconds=120] [--talk=5]
+// node bench/calls.ts [--engine=sqlite] [--devices=1000] [--rate=50] [--seconds=60] [--talk=5]
 //
-// Calls of registered phones through Debian's Kamailio beside a real server. It needs kamailio with its modules (docs/guides/sip-edge.md)
+// Calls of registered phones at ten addresses through Debian's Kamailio beside a real server, all limits as they are shipped. It needs kamailio with its modules (docs/guides/sip-edge.md)
 // and sip-tester.
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os'
@@ -15,7 +15,7 @@ const { values: options } = parseArgs({
     engine: { type: 'string', default: 'sqlite' },
     devices: { type: 'string', default: '1000' },
     rate: { type: 'string', default: '50' },
-    seconds: { type: 'string', default: '120' },
+    seconds: { type: 'string', default: '60' },
     talk: { type: 'string', default: '5' },
   },
 })
@@ -43,7 +43,7 @@ const runEngine = async (title: string, place: Place) => {
     const carried = await carryCalls(server, stage, { perSecond, seconds, talkMs: talk * 1000 })
     const { begun, succeeded, failed, repeated, legs, whole, probe, processor } = carried
     say(
-      `  SIPp: ${begun} calls, ${succeeded} succeeded, ${failed} failed, ${repeated} packets sent again; set up in ${carried.setUp} on average`,
+      `  SIPp: ${begun} calls, ${succeeded} succeeded, ${failed} failed, ${repeated} packets sent again; set up in ${carried.setUp} on average  goal none failed: ${verdict(failed === 0 && succeeded === begun)}`,
     )
     say(
       `  records: ${legs} legs, ${whole} whole calls, all listed ${Math.round(carried.listedAfterMs)} ms after the last call  goal as many: ${verdict(whole === succeeded && legs === 2 * succeeded)}`,
@@ -56,6 +56,10 @@ const runEngine = async (title: string, place: Place) => {
     const share = (spent: number) =>
       `${(spent / processor.seconds).toFixed(2)} of a core, ${((1000 * spent) / succeeded).toFixed(1)} ms a call`
     say(`  processor: server ${share(processor.server)}; Kamailio ${share(processor.edge)}`)
+    const { half, end } = carried.memory
+    say(
+      `  memory of Kamailio: ${half.toFixed(0)} MB after half of the calls, ${end.toFixed(0)} MB at the end`,
+    )
     const memory = await memoryOf(server.pid)
     if (memory) say(`  memory of the server: ${memory.peak.toFixed(0)} MB at most`)
   } finally {

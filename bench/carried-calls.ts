@@ -2,7 +2,7 @@
 // records, and what it cost.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -32,18 +32,17 @@ export interface CallsStage {
   devices: readonly Device[]
 }
 
-// An office has this many phones.
-const devicesOfAccount = 100
+// An office has this many phones. At the default limits all of them can register three times a minute.
+const devicesOfAccount = 10
 
-const plenty = { registrations: 1_000_000, invites: 1_000_000, total_packets: 1_000_000 }
-const roomy = { per_minute: plenty, per_second: plenty }
+// Phones are at these addresses in turn.
+const addresses = Array.from({ length: 10 }, (_, at) => `127.0.0.${11 + at}`)
 
-/** Offices with phones, each phone with an extension; no packet limit that SIPp could come to. */
+/** Offices with phones, each phone with an extension. */
 export const prepareCalls = async (server: RunningServer, deviceCount: number): Promise<CallsStage> => {
   const { port } = server
   const { token, masterId } = await freeRequests(server)
   const put = async (path: string, data: object) => (await call(port, 'PUT', path, token, data)).data
-  await put('/v2/system_configs/frontier', { default: { rate_limits: { account: roomy, device: roomy } } })
   const { key } = (await put(`/v2/accounts/${masterId}/api_keys`, { name: 'Edge', scopes: ['*'] })) as {
     id: string
     account_id: string
@@ -75,11 +74,10 @@ export const prepareCalls = async (server: RunningServer, deviceCount: number): 
   return { token, key, accountIds, devices }
 }
 
-/** The edge as it is shipped, with as many processes as that has, but for the bound on packets of one address: all are SIPp's. */
+/** The edge as it is shipped. */
 const startEdge = async (server: RunningServer, stage: CallsStage, settings: readonly string[] = []) => {
   const url = `http://127.0.0.1:${server.port}`
-  const values = { FLOOD_PACKETS: 10_000_000, UDP_WORKERS: 8, SERVER_REST_S: 3 }
-  const edge = await startSipEdge({ server: url, key: stage.key, values, settings })
+  const edge = await startSipEdge({ server: url, key: stage.key, settings, usual: {} })
   const kamailio = { rpc_urls: [`http://127.0.0.1:${edge.rpcPort}/RPC`], secret: edge.rpcSecret }
   const adapter = { default: { adapter: 'kamailio', kamailio } }
   await call(server.port, 'PATCH', '/v2/system_configs/switch', stage.token, adapter)
@@ -88,8 +86,8 @@ const startEdge = async (server: RunningServer, stage: CallsStage, settings: rea
 
 const scenario = (name: string) => new URL(`../test/fixtures/sip/${name}.xml`, import.meta.url).pathname
 
-const sipp = (folder: string, ...args: readonly (string | number)[]) =>
-  spawn(findProgram('sipp') ?? 'sipp', ['-i', '127.0.0.1', '-nostdin', ...args.map(String)], {
+const sipp = (folder: string, address: string, ...args: readonly (string | number)[]) =>
+  spawn(findProgram('sipp') ?? 'sipp', ['-i', address, '-nostdin', ...args.map(String)], {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -97,28 +95,43 @@ const sipp = (folder: string, ...args: readonly (string | number)[]) =>
 const credentialsOf = ({ username }: Device) =>
   `[authentication username=${username} password=${passwordOf(username)}]`
 
-/** Phones of SIPp: all at one port, which is where they register from and are rung. */
+/** Phones of SIPp at one address: all at one port, which is where they register from and are rung. */
+interface Site {
+  address: string
+  folder: string
+  count: number
+}
+
 interface Phones {
   folder: string
+  sites: readonly Site[]
   edge: SipEdge
-  stage: CallsStage
   port: number
 }
 
 const openPhones = async (edge: SipEdge, stage: CallsStage): Promise<Phones> => {
   const folder = await mkdtemp(join(tmpdir(), 'crosspoint-sipp-'))
   const { devices } = stage
-  const lines = devices.map((device) => [device.realm, device.username, credentialsOf(device)].join(';'))
   // Each calls the next one of its office.
-  const callees = devices.map(
-    ({ accountId }, at) =>
-      devices.find((other, where) => where > at && other.accountId === accountId) ??
-      (devices.find((other) => other.accountId === accountId) as Device),
-  )
-  const callers = lines.map((line, at) => `${line};${callees[at]?.extension}`)
-  await writeFile(join(folder, 'phones.csv'), `SEQUENTIAL\n${lines.join('\n')}\n`)
-  await writeFile(join(folder, 'callers.csv'), `SEQUENTIAL\n${callers.join('\n')}\n`)
-  return { folder, edge, stage, port: await freePort() }
+  const calleeOf = ({ accountId }: Device, at: number) =>
+    devices.find((other, where) => where > at && other.accountId === accountId) ??
+    (devices.find((other) => other.accountId === accountId) as Device)
+  const lines = devices.map((device, at) => {
+    const phone = [device.realm, device.username, credentialsOf(device)].join(';')
+    return { phone, caller: `${phone};${calleeOf(device, at).extension}` }
+  })
+  const sites: Site[] = []
+  for (const [turn, address] of addresses.entries()) {
+    const own = lines.filter((_, at) => at % addresses.length === turn)
+    if (own.length === 0) continue
+    const site = { address, folder: join(folder, address), count: own.length }
+    await mkdir(site.folder)
+    const written = (all: readonly string[]) => `SEQUENTIAL\n${all.join('\n')}\n`
+    await writeFile(join(site.folder, 'phones.csv'), written(own.map(({ phone }) => phone)))
+    await writeFile(join(site.folder, 'callers.csv'), written(own.map(({ caller }) => caller)))
+    sites.push(site)
+  }
+  return { folder, sites, edge, port: await freePort() }
 }
 
 const done = async (child: ChildProcess, name: string) => {
@@ -131,18 +144,26 @@ const done = async (child: ChildProcess, name: string) => {
   return status as number
 }
 
-const registerAll = async ({ folder, edge, stage, port }: Phones) => {
-  const args = ['-sf', scenario('register'), '-inf', 'phones.csv', '-p', port]
-  const amount = ['-m', stage.devices.length, '-r', 200, `127.0.0.1:${edge.port}`]
-  if ((await done(sipp(folder, ...args, ...amount), 'registering')) !== 0)
-    throw new Error('not all phones could register')
+// A device may send two REGISTER a second.
+const betweenRegistrationsMs = 2000
+
+const registerAll = async ({ sites, edge, port }: Phones) => {
+  await sleep(betweenRegistrationsMs)
+  const statuses = await Promise.all(
+    sites.map(({ address, folder, count }) => {
+      const args = ['-sf', scenario('register'), '-inf', 'phones.csv', '-p', port]
+      const amount = ['-m', count, '-r', 20, `127.0.0.1:${edge.port}`]
+      return done(sipp(folder, address, ...args, ...amount), 'registering')
+    }),
+  )
+  if (statuses.some((status) => status !== 0)) throw new Error('not all phones could register')
 }
 
 const quantile = (sorted: readonly number[], share: number) =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
 
-/** Processor time of all processes of a group, in seconds. */
-const processorSecondsOfGroup = async (group: number) => {
+/** What is measured of all processes of a group, added up. What has ended meanwhile counts nothing. */
+const sumOfGroup = async (group: number, measure: (pid: number) => Promise<number>) => {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
   const members = await Promise.all(
     pids.map(async (pid) => {
@@ -150,9 +171,19 @@ const processorSecondsOfGroup = async (group: number) => {
       return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[2]) === group ? pid : undefined
     }),
   )
-  const spent = await Promise.all(members.filter((pid) => pid !== undefined).map(processorSecondsOf))
-  return spent.filter(Number.isFinite).reduce((sum, seconds) => sum + seconds, 0)
+  const measured = await Promise.all(members.filter((pid) => pid !== undefined).map(measure))
+  return measured.filter(Number.isFinite).reduce((sum, one) => sum + one, 0)
 }
+
+/** Processor time of all processes of a group, in seconds. */
+const processorSecondsOfGroup = (group: number) => sumOfGroup(group, processorSecondsOf)
+
+/** Memory of all processes of a group, in MB: what several share counts once. */
+const memoryOfGroup = (group: number) =>
+  sumOfGroup(group, async (pid) => {
+    const rollup = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8').catch(() => '')
+    return Number(/^Pss:\s+(\d+) kB/m.exec(rollup)?.[1]) / 1024
+  })
 
 /** Microseconds for packets of which Kamailio knew everything. */
 export interface Decisions {
@@ -241,7 +272,7 @@ export interface Carried {
   failed: number
   /** Packets that callers have sent again, since no answer came in half a second: many say that the machine was too busy. */
   repeated: number
-  /** Hours, minutes, seconds, microseconds: from the first INVITE to the 200, as SIPp averages it. */
+  /** Hours, minutes, seconds, microseconds: from the first INVITE to the 200, as SIPp averages it at the slowest address. */
   setUp: string
   /** Legs in the lists of the accounts. */
   legs: number
@@ -254,6 +285,8 @@ export interface Carried {
   /** What Kamailio has asked meanwhile; the client's questions are among those of `/v2/edge`. */
   questions: Awaited<ReturnType<typeof questionsOf>>
   processor: { seconds: number; server: number; edge: number }
+  /** MB of all processes of the edge, when half of the calls have begun and at the end. */
+  memory: { half: number; end: number }
 }
 
 // What the server has not listed by then is lost.
@@ -270,13 +303,13 @@ export const carryCalls = async (
 ): Promise<Carried> => {
   const edge = await startEdge(server, stage)
   const phones = await openPhones(edge, stage)
-  const { folder } = phones
+  const { folder, sites, port } = phones
   const probe = startHelper<ProbeJob, ProbeResult>('./probe.ts')
-  let answering: ChildProcess | undefined
+  let answering: ChildProcess[] = []
   try {
     await registerAll(phones)
-    answering = sipp(folder, '-sf', scenario('answer'), '-p', phones.port)
-    answering.stdout?.resume()
+    answering = sites.map((site) => sipp(site.folder, site.address, '-sf', scenario('answer'), '-p', port))
+    for (const child of answering) child.stdout?.resume()
     const spentBy = async () => ({
       server: await processorSecondsOf(server.pid),
       edge: await processorSecondsOfGroup(edge.pid() ?? Number.NaN),
@@ -284,22 +317,40 @@ export const carryCalls = async (
     const asked = await questionsOf(server)
     const before = await spentBy()
     const began = performance.now()
-    const calling = sipp(
-      folder,
-      ...['-sf', scenario('call'), '-inf', 'callers.csv', '-p', await freePort(), '-d', talkMs],
-      ...['-m', perSecond * seconds, '-r', perSecond, '-l', Math.ceil(perSecond * (talkMs / 1000 + 20))],
-      ...['-trace_stat', '-stf', 'calls.csv', '-fd', 1, `127.0.0.1:${edge.port}`],
+    const callerPort = await freePort()
+    const perSite = perSecond / sites.length
+    const calling = sites.map((site) =>
+      sipp(
+        site.folder,
+        site.address,
+        ...['-sf', scenario('call'), '-inf', 'callers.csv', '-p', callerPort, '-d', talkMs],
+        ...[
+          '-m',
+          Math.round(perSite * seconds),
+          '-r',
+          perSite,
+          '-l',
+          Math.ceil(perSite * (talkMs / 1000 + 20)),
+        ],
+        ...['-trace_stat', '-stf', 'calls.csv', '-fd', 1, `127.0.0.1:${edge.port}`],
+      ),
     )
+    const memoryNow = () => memoryOfGroup(edge.pid() ?? Number.NaN)
     const paths = stage.devices.map(edgeQuestion)
-    const [seen] = await Promise.all([
+    const [seen, half] = await Promise.all([
       probe.run({ port: server.port, token: stage.token, paths, seconds }),
-      done(calling, 'calling'),
+      sleep((seconds / 2) * 1000).then(memoryNow),
+      ...calling.map((child) => done(child, 'calling')),
     ])
     const ended = performance.now()
-    const statistics = await statisticsIn(join(folder, 'calls.csv'))
-    const [begun, succeeded, failed] = ['TotalCallCreated', 'SuccessfulCall(C)', 'FailedCall(C)'].map(
-      (name) => Number(statistics(name)),
-    ) as [number, number, number]
+    const memory = { half, end: await memoryNow() }
+    const statistics = await Promise.all(sites.map((site) => statisticsIn(join(site.folder, 'calls.csv'))))
+    const sum = (name: string) => statistics.reduce((total, of) => total + Number(of(name)), 0)
+    const [begun, succeeded, failed] = [
+      sum('TotalCallCreated'),
+      sum('SuccessfulCall(C)'),
+      sum('FailedCall(C)'),
+    ]
     const isListed = (ids: readonly string[]) => ids.length >= 2 * succeeded
     let ids = await callIdsOf(server, stage)
     while (!isListed(ids) && performance.now() - ended < patienceMs) {
@@ -319,8 +370,12 @@ export const carryCalls = async (
       begun,
       succeeded,
       failed,
-      repeated: Number(statistics('Retransmissions(C)')),
-      setUp: statistics('ResponseTime1(C)'),
+      repeated: sum('Retransmissions(C)'),
+      setUp:
+        statistics
+          .map((of) => of('ResponseTime1(C)'))
+          .toSorted()
+          .at(-1) ?? '',
       legs: known.size,
       whole: ids.filter((id) => known.has(`${id}.b`)).length,
       listedAfterMs,
@@ -331,9 +386,10 @@ export const carryCalls = async (
         server: after.server - before.server,
         edge: after.edge - before.edge,
       },
+      memory,
     }
   } finally {
-    if (answering) await end(answering, 'SIGKILL')
+    for (const child of answering) await end(child, 'SIGKILL')
     await probe.stop()
     await edge.end()
     await rm(folder, { recursive: true, force: true })

@@ -31,6 +31,16 @@ export interface EdgeFacts {
   listeners?: readonly string[]
   /** Further lines of `values.cfg`: settings of Kamailio itself. */
   settings?: readonly string[]
+  /** What all tests set instead of what is shipped. */
+  usual?: EdgeValues['values']
+}
+
+// A server that a busy machine makes slow is not asked and told twice.
+const usualOfTests = {
+  SERVER_REST_S: 1,
+  SERVER_TIMEOUT_S: 30,
+  UDP_WORKERS: 2,
+  TCP_WORKERS: 2,
 }
 
 export type SipEdge = Awaited<ReturnType<typeof startSipEdge>>
@@ -41,6 +51,7 @@ export const startSipEdge = async ({
   values = {},
   listeners = [],
   settings = [],
+  usual = usualOfTests,
 }: EdgeFacts) => {
   const folder = mkdtempSync(join(tmpdir(), 'crosspoint-edge-'))
   const state = join(folder, 'state')
@@ -54,14 +65,10 @@ export const startSipEdge = async ({
       values: {
         SERVER_URL: server,
         SERVER_KEY: key,
-        SERVER_REST_S: 1,
-        // A server that a busy machine makes slow is not asked and told twice.
-        SERVER_TIMEOUT_S: 30,
         RPC_PORT: rpcPort,
         RPC_SECRET: rpcSecret,
         TOPOLOGY_KEY: 'key-of-the-tests',
-        UDP_WORKERS: 2,
-        TCP_WORKERS: 2,
+        ...usual,
         ...values,
       },
     },
