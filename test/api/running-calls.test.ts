@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
 
 // 2026-01-05T12:00:00Z, the tests' own time.
 const now = 63_934_833_600
 const number = '+14155550199'
 
-describeAnyEngine('calls over carriers that edges name', (engine) => {
+describeEngines('calls over carriers that edges name', (engine) => {
   const world = useWorld(engine)
   let made = 0
 

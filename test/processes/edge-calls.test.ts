@@ -214,7 +214,11 @@ describe.skipIf(lacksKamailio)(`a call through an edge${lacksKamailio}`, () => {
     for (const [turn, phone] of [bob, eve, max].entries())
       phone.answer(await phone.comesIn('INVITE'), { status: 180, phrase: 'Ringing' }, `tag${turn}`)
     const ringing = () => [bob, eve, max].map(({ received }) => received.map(({ method }) => method))
-    expect(ringing()).toEqual([['', '', 'INVITE'], ['', '', 'INVITE'], ['', '', 'INVITE']])
+    expect(ringing()).toEqual([
+      ['', '', 'INVITE'],
+      ['', '', 'INVITE'],
+      ['', '', 'INVITE'],
+    ])
     max.answer(await max.comesIn('INVITE'), {}, 'tag2')
     const final = await calling
     expect(outcomeOf(final)).toBe('200 OK')

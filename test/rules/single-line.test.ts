@@ -89,6 +89,7 @@ describe('every text that a client sends', () => {
         "Rate: description",
         "Reports of an edge: refusals.0.address",
         "Reports of an edge: refusals.0.method",
+        "Reports of an edge: refusals.0.module",
         "Reports of an edge: refusals.0.number",
         "Reports of an edge: refusals.0.realm",
         "Reports of an edge: refusals.0.reason",

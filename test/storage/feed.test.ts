@@ -38,6 +38,7 @@ const storesNothing: Readonly<Record<string, string>> = {
   [`POST ${onAccount}/services/quote`]: 'a question about prices',
   'POST /v2/services/quote': 'a question about prices',
   'POST /v2/edge/freeswitch': 'a question about a phone or a call',
+  'POST /v2/edge/calls': 'a call of an unknown account',
   [`POST ${onAccount}/services/reconciliation`]: 'every count is right',
   [`POST ${onAccount}/services/synchronization`]: 'nobody outside has to be told',
   [`POST ${onAccount}/whitelabel/domains`]: 'a question to name servers',
@@ -273,8 +274,9 @@ describe('the code', () => {
       'src/storage/sqlite.ts',
     ])
     const holders = pathsWith(/\bimport\b[^;]*?\bDatabase\b[^;]*?from '[^']*storage\/db\.ts'/)
-    // Those of the feed hear of commits and write nothing; a move closes the store that it copies.
+    // Those of the feed hear of commits and write nothing. A move closes the store that it copies, and makes a store of the new database.
     expect(holders).toEqual([
+      'src/commands/moving/fill.ts',
       'src/commands/moving/old-store.ts',
       'src/commands/open-store.ts',
       'src/compose.ts',
