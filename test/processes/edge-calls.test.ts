@@ -261,6 +261,21 @@ describe.skipIf(lacksKamailio)(`a call through an edge${lacksKamailio}`, () => {
     expect(outcomeOf(await ada.within(final, 'BYE'))).toBe('200 OK')
   })
 
+  it('rings again when its caller tries again under the same Call-ID', async () => {
+    const [ada, bob] = [await town.newPhone('ada'), await town.newPhone('bob')]
+    const number = town.newNumber()
+    town.server.rings(number, [bob.username], realm)
+    const callId = `${randomUUID()}@phone`
+    const first = ada.phone.call(number, { callId })
+    bob.phone.answer(await bob.phone.comesIn('INVITE'), { status: 486, phrase: 'Busy Here' }, 'bobs')
+    expect((await first).status).toBe(486)
+    const second = ada.phone.call(number, { callId })
+    bob.phone.answer(await bob.phone.comesIn('INVITE', 2), {}, 'bobs2')
+    const final = await second
+    expect(outcomeOf(final)).toBe('200 OK')
+    expect(outcomeOf(await ada.phone.within(final, 'BYE'))).toBe('200 OK')
+  })
+
   it('stays with the first of several phones that answer at once, and ends for the others', async () => {
     const { phone: ada } = await town.newPhone('ada')
     const called = [await town.newPhone('bob'), await town.newPhone('eve'), await town.newPhone('max')]
