@@ -1,8 +1,8 @@
 // A server, its SIP edge and phones: what a device, a user or an account has in use when it is disabled or removed.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { outcomeOf, type SipMessage } from '../support/edge-messages.ts'
-import type { Phone } from '../support/edge-phone.ts'
+import { headerOf, outcomeOf, type SipMessage } from '../support/edge-messages.ts'
+import { openPhone, type Phone } from '../support/edge-phone.ts'
 import { eventually } from '../support/eventually.ts'
 import { removeDataDir } from '../support/server-process.ts'
 import { lacksKamailio, type SipEdge } from '../support/sip-edge.ts'
@@ -110,5 +110,27 @@ describe.skipIf(lacksKamailio)(`at a server with an edge${lacksKamailio}`, () =>
     expect(await namesIn(other)).toEqual(['ada', 'bob'])
     expect(outcomeOf(await other.ada.phone.within(other.final, 'BYE'))).toBe('200 OK')
     await other.bob.phone.comesIn('BYE')
+  })
+
+  it('a call to an emergency number continues', async () => {
+    const { account, ada, bob } = await office()
+    const facts = { edgePort: edge.port, realm: 'carrier.test', username: 'gate', address: '127.0.0.7' }
+    const carrier = await openPhone(facts)
+    phones.push(carrier)
+    const gateways = [{ server: '127.0.0.7', port: carrier.port }]
+    await put('/v2/resources', { name: 'Emergency', emergency: true, rules: ['^(911)$'], gateways })
+    const calling = ada.phone.call('911')
+    carrier.answer(await carrier.comesIn('INVITE'), {}, 'gates')
+    const final = await calling
+    expect(outcomeOf(final)).toBe('200 OK')
+    expect(await place.session.admin.patch(account.path, { enabled: false })).toSucceed()
+    await Promise.all([ada.phone.comesIn('BYE'), bob.phone.comesIn('BYE')])
+    const calls = await eventually(
+      async () => (await place.session.admin.get(`${account.path}/channels`)).data as unknown as Json[],
+      ({ length }) => length === 1,
+    )
+    expect(calls).toMatchObject([{ uuid: headerOf(final, 'call-id'), answered: true, destination: '911' }])
+    expect(outcomeOf(await ada.phone.within(final, 'BYE'))).toBe('200 OK')
+    await carrier.comesIn('BYE')
   })
 })
