@@ -5,15 +5,14 @@ import type { Json } from '../../src/lib/json.ts'
 import { headerOf, outcomeOf, type SipMessage } from '../support/edge-messages.ts'
 import { openPhone, type Phone } from '../support/edge-phone.ts'
 import { eventually } from '../support/eventually.ts'
-import { removeDataDir, startServerProcess } from '../support/server-process.ts'
+import { startServerProcess } from '../support/server-process.ts'
 import { lacksKamailio, type SipEdge } from '../support/sip-edge.ts'
 import {
-  edgeOf,
+  closeSipPlace,
   makeAccount,
   makePhone,
-  openSipPlace,
+  openPlaceWithEdge,
   type SipPlace,
-  tellEdge,
 } from '../support/sip-place.ts'
 
 describe.skipIf(lacksKamailio)(`credit at a server with an edge${lacksKamailio}`, () => {
@@ -24,9 +23,7 @@ describe.skipIf(lacksKamailio)(`credit at a server with an edge${lacksKamailio}`
   const phones: Phone[] = []
 
   beforeAll(async () => {
-    place = await openSipPlace()
-    edge = await edgeOf(place)
-    await tellEdge(place, edge)
+    ;({ place, edge } = await openPlaceWithEdge())
     carrier = await openPhone({
       edgePort: edge.port,
       realm: 'carrier.invalid',
@@ -43,13 +40,7 @@ describe.skipIf(lacksKamailio)(`credit at a server with an edge${lacksKamailio}`
     expect(await admin.put('/v2/rates', { prefix: '1416', ...fast })).toSucceed()
   })
 
-  afterAll(async () => {
-    for (const phone of phones) phone.close()
-    await edge?.end()
-    place.session.close()
-    await place.server.end()
-    removeDataDir(place.server)
-  })
+  afterAll(() => closeSipPlace({ place, edge, phones }))
 
   // Some tests end the server while the edge asks it.
   afterEach(() => expect(edge.complaints().filter((line) => !line.includes('http_client'))).toEqual([]))

@@ -5,15 +5,14 @@ import type { Json } from '../../src/lib/json.ts'
 import { headerOf, outcomeOf, type SipMessage } from '../support/edge-messages.ts'
 import { openPhone, type Phone } from '../support/edge-phone.ts'
 import { eventually } from '../support/eventually.ts'
-import { removeDataDir } from '../support/server-process.ts'
 import { lacksKamailio, type SipEdge } from '../support/sip-edge.ts'
 import {
+  closeSipPlace,
   edgeOf,
   makeAccount,
   makePhone,
-  openSipPlace,
+  openPlaceWithEdge,
   type SipPlace,
-  tellEdge,
 } from '../support/sip-place.ts'
 
 const nothing = { registrations: 0, invites: 0, total_packets: 0 }
@@ -25,9 +24,7 @@ describe.skipIf(lacksKamailio)(`an emergency call at a server with an edge${lack
   const phones: Phone[] = []
 
   beforeAll(async () => {
-    place = await openSipPlace()
-    edge = await edgeOf(place)
-    await tellEdge(place, edge)
+    ;({ place, edge } = await openPlaceWithEdge())
     carrier = await openPhone({
       edgePort: edge.port,
       realm: 'carrier.test',
@@ -44,13 +41,7 @@ describe.skipIf(lacksKamailio)(`an emergency call at a server with an edge${lack
     expect(await place.session.admin.put('/v2/resources', resource)).toSucceed()
   })
 
-  afterAll(async () => {
-    for (const phone of phones) phone.close()
-    await edge?.end()
-    place.session.close()
-    await place.server.end()
-    removeDataDir(place.server)
-  })
+  afterAll(() => closeSipPlace({ place, edge, phones }))
 
   /** An account with one phone. */
   const office = async () => {

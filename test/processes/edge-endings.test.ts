@@ -4,15 +4,13 @@ import type { Json } from '../../src/lib/json.ts'
 import { headerOf, outcomeOf, type SipMessage } from '../support/edge-messages.ts'
 import { openPhone, type Phone } from '../support/edge-phone.ts'
 import { eventually } from '../support/eventually.ts'
-import { removeDataDir } from '../support/server-process.ts'
 import { lacksKamailio, type SipEdge } from '../support/sip-edge.ts'
 import {
-  edgeOf,
+  closeSipPlace,
   makeAccount,
   makePhone,
-  openSipPlace,
+  openPlaceWithEdge,
   type SipPlace,
-  tellEdge,
 } from '../support/sip-place.ts'
 
 describe.skipIf(lacksKamailio)(`at a server with an edge${lacksKamailio}`, () => {
@@ -21,20 +19,12 @@ describe.skipIf(lacksKamailio)(`at a server with an edge${lacksKamailio}`, () =>
   const phones: Phone[] = []
 
   beforeAll(async () => {
-    place = await openSipPlace()
-    edge = await edgeOf(place)
-    await tellEdge(place, edge)
+    ;({ place, edge } = await openPlaceWithEdge())
     const grace = { default: { disabled_grace_s: 1 } }
     expect(await place.session.admin.patch('/v2/system_configs/switch', grace)).toSucceed()
   })
 
-  afterAll(async () => {
-    for (const phone of phones) phone.close()
-    await edge?.end()
-    place.session.close()
-    await place.server.end()
-    removeDataDir(place.server)
-  })
+  afterAll(() => closeSipPlace({ place, edge, phones }))
 
   type Account = Awaited<ReturnType<typeof makeAccount>>
 

@@ -18,10 +18,10 @@ import {
 import { openPhone, type Phone } from '../support/edge-phone.ts'
 import { eventually } from '../support/eventually.ts'
 import { countOf } from '../support/run-length.ts'
-import { removeDataDir } from '../support/server-process.ts'
 import { lacksKamailio, type SipEdge } from '../support/sip-edge.ts'
 import { createSipFuzzer } from '../support/sip-fuzz.ts'
 import {
+  closeSipPlace,
   edgeOf,
   makeAccount,
   makePhone,
@@ -70,13 +70,7 @@ describe.skipIf(lacksKamailio)(`hostile clients at a server with an edge${lacksK
     stage = await prepared()
   })
 
-  afterAll(async () => {
-    for (const phone of phones) phone.close()
-    await edge?.end()
-    place.session.close()
-    await place.server.end()
-    removeDataDir(place.server)
-  })
+  afterAll(() => closeSipPlace({ place, edge, phones }))
 
   const phoneAt = async (address: string, username: string, realm = 'stranger.test', password = '') => {
     const phone = await openPhone({ edgePort: edge.port, realm, username, password, address })

@@ -5,15 +5,13 @@ import type { Json } from '../../src/lib/json.ts'
 import { headerOf, headersOf, outcomeOf, type SipMessage, uriIn } from '../support/edge-messages.ts'
 import { openPhone, type Phone } from '../support/edge-phone.ts'
 import { eventually } from '../support/eventually.ts'
-import { removeDataDir } from '../support/server-process.ts'
 import { lacksKamailio, type SipEdge } from '../support/sip-edge.ts'
 import {
-  edgeOf,
+  closeSipPlace,
   makeAccount,
   makePhone,
-  openSipPlace,
+  openPlaceWithEdge,
   type SipPlace,
-  tellEdge,
 } from '../support/sip-place.ts'
 
 type Headers = readonly (readonly [string, string])[]
@@ -70,22 +68,14 @@ describe.skipIf(lacksKamailio)(`the identity of a caller at a server with an edg
   }
 
   beforeAll(async () => {
-    place = await openSipPlace()
-    edge = await edgeOf(place)
-    await tellEdge(place, edge)
+    ;({ place, edge } = await openPlaceWithEdge())
     carrier = await openCarrier()
     const gateways = [{ server: '127.0.0.7', port: carrier.port }]
     resource = await put('/v2/resources', { name: 'Ours', rules: ['^\\+1\\d{10}$'], gateways })
     await put('/v2/rates', { prefix: '1415', rate_cost: 0.02, rate_minimum: 60, rate_name: 'bay' })
   })
 
-  afterAll(async () => {
-    for (const phone of phones) phone.close()
-    await edge?.end()
-    place.session.close()
-    await place.server.end()
-    removeDataDir(place.server)
-  })
+  afterAll(() => closeSipPlace({ place, edge, phones }))
 
   const numberPath = (account: { path: string }, number: string) =>
     `${account.path}/phone_numbers/${encodeURIComponent(number)}`

@@ -4,15 +4,14 @@ import type { Json } from '../../src/lib/json.ts'
 import { outcomeOf } from '../support/edge-messages.ts'
 import { openPhone, type Phone } from '../support/edge-phone.ts'
 import { eventually } from '../support/eventually.ts'
-import { removeDataDir } from '../support/server-process.ts'
 import { lacksKamailio, type SipEdge } from '../support/sip-edge.ts'
 import {
+  closeSipPlace,
   edgeOf,
   makeAccount,
   makePhone,
-  openSipPlace,
+  openPlaceWithEdge,
   type SipPlace,
-  tellEdge,
 } from '../support/sip-place.ts'
 
 const minuteOf = (ms: number) => Math.floor(ms / 60_000)
@@ -23,18 +22,10 @@ describe.skipIf(lacksKamailio)(`a server with an edge${lacksKamailio}`, () => {
   const phones: Phone[] = []
 
   beforeAll(async () => {
-    place = await openSipPlace()
-    edge = await edgeOf(place)
-    await tellEdge(place, edge)
+    ;({ place, edge } = await openPlaceWithEdge())
   })
 
-  afterAll(async () => {
-    for (const phone of phones) phone.close()
-    await edge?.end()
-    place.session.close()
-    await place.server.end()
-    removeDataDir(place.server)
-  })
+  afterAll(() => closeSipPlace({ place, edge, phones }))
 
   /** An account with one phone, and what a test changes of both. */
   const office = async (more: Partial<Parameters<typeof openPhone>[0]> = {}) => {

@@ -4,9 +4,9 @@ import { createCuttable } from '../support/cuttable.ts'
 import { headerOf, headersOf, outcomeOf } from '../support/edge-messages.ts'
 import { openPhone, type Phone } from '../support/edge-phone.ts'
 import { eventually } from '../support/eventually.ts'
-import { removeDataDir } from '../support/server-process.ts'
 import { lacksKamailio, type SipEdge, startSipEdge } from '../support/sip-edge.ts'
 import {
+  closeSipPlace,
   edgeOf,
   makeAccount,
   makeDevice,
@@ -26,13 +26,7 @@ describe.skipIf(lacksKamailio)(`a registration at an edge${lacksKamailio}`, () =
     edge = await edgeOf(place)
   })
 
-  afterAll(async () => {
-    for (const phone of phones) phone.close()
-    await edge?.end()
-    place.session.close()
-    await place.server.end()
-    removeDataDir(place.server)
-  })
+  afterAll(() => closeSipPlace({ place, edge, phones }))
 
   // Kamailio complains about a request with a doubled key, which one of the tests sends.
   afterEach(() => expect(edge.complaints().filter((line) => !line.includes('jansson'))).toEqual([]))

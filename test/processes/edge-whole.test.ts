@@ -7,16 +7,15 @@ import { headerOf, outcomeOf } from '../support/edge-messages.ts'
 import { openPhone, type Phone } from '../support/edge-phone.ts'
 import { eventually } from '../support/eventually.ts'
 import { inFullRun } from '../support/run-length.ts'
-import { removeDataDir } from '../support/server-process.ts'
 import { lacksKamailio, type SipEdge } from '../support/sip-edge.ts'
 import {
+  closeSipPlace,
   edgeOf,
   makeAccount,
   makeDevice,
   makePhone,
-  openSipPlace,
+  openPlaceWithEdge,
   type SipPlace,
-  tellEdge,
 } from '../support/sip-place.ts'
 
 const secondNow = () => Math.floor(Date.now() / 1000)
@@ -27,18 +26,10 @@ describe.skipIf(lacksKamailio)(`a server with an edge${lacksKamailio}`, () => {
   const phones: Phone[] = []
 
   beforeAll(async () => {
-    place = await openSipPlace()
-    edge = await edgeOf(place)
-    await tellEdge(place, edge)
+    ;({ place, edge } = await openPlaceWithEdge())
   })
 
-  afterAll(async () => {
-    for (const phone of phones) phone.close()
-    await edge?.end()
-    place.session.close()
-    await place.server.end()
-    removeDataDir(place.server)
-  })
+  afterAll(() => closeSipPlace({ place, edge, phones }))
 
   type Account = Awaited<ReturnType<typeof makeAccount>>
 

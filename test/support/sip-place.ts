@@ -1,8 +1,8 @@
 // A real server, an edge beside it, and an account with phones.
 
 import type { Json } from '../../src/lib/json.ts'
-import { openPhone, type PhoneFacts } from './edge-phone.ts'
-import { type ServerProcess, startServerProcess } from './server-process.ts'
+import { openPhone, type Phone, type PhoneFacts } from './edge-phone.ts'
+import { removeDataDir, type ServerProcess, startServerProcess } from './server-process.ts'
 import { freeRequests, openSession, type Session } from './session.ts'
 import { type SipEdge, startSipEdge } from './sip-edge.ts'
 
@@ -42,6 +42,29 @@ export const edgeOf = (
 export const tellEdge = async ({ session }: SipPlace, edge: SipEdge) => {
   const kamailio = { rpc_urls: [`http://127.0.0.1:${edge.rpcPort}/RPC`], secret: edge.rpcSecret }
   must(await session.admin.put('/v2/system_configs/switch', { default: { adapter: 'kamailio', kamailio } }))
+}
+
+/** A server with an edge that it knows. */
+export const openPlaceWithEdge = async () => {
+  const place = await openSipPlace()
+  const edge = await edgeOf(place)
+  await tellEdge(place, edge)
+  return { place, edge }
+}
+
+interface Opened {
+  place: SipPlace
+  /** Undefined: it did not start. */
+  edge: SipEdge | undefined
+  phones: readonly Pick<Phone, 'close'>[]
+}
+
+export const closeSipPlace = async ({ place, edge, phones }: Opened) => {
+  for (const phone of phones) phone.close()
+  await edge?.end()
+  place.session.close()
+  await place.server.end()
+  removeDataDir(place.server)
 }
 
 let made = 0
