@@ -151,7 +151,6 @@ describe.skipIf(lacksKamailio)(`credit at a server with an edge${lacksKamailio}`
     )
     const seconds = Number(rows.find(({ call_id: id }) => id === `${callId}.b`)?.billing_seconds)
     expect(seconds).toBeGreaterThanOrEqual(2)
-    expect(seconds).toBeLessThanOrEqual(6)
     const { amount } = (await admin.get(`${account.path}/ledgers/total`)).data
     expect(amount).toBeGreaterThanOrEqual(0)
     const events = (await admin.get(`${account.path}/events?type=call.credit_used`)).data as Json[]
