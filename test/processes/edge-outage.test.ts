@@ -1,5 +1,5 @@
 // Debian's Kamailio with the configuration that is shipped, while the server is away: what it was told holds for a while.
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { headerOf, outcomeOf } from '../support/edge-messages.ts'
 import { openPhone, type Phone } from '../support/edge-phone.ts'
 import { eventually } from '../support/eventually.ts'
@@ -133,6 +133,46 @@ describe.skipIf(lacksKamailio)(`what an edge was told${lacksKamailio}`, () => {
       () => stranger.register().then(outcomeOf),
       (answer) => answer === '200 OK',
     )
+  })
+})
+
+describe.skipIf(lacksKamailio)(`callers who have no device, while the server is away${lacksKamailio}`, () => {
+  const town = useSipTown({ OUTAGE_S: 600 })
+
+  afterEach(() => {
+    town.server.comeBack()
+    town.server.mayBeKept(60)
+  })
+
+  it('are servers of a trunk that have called before from the same address', async () => {
+    const [bob, username] = [await town.newPhone('bob'), 'pbx']
+    const trunk_id = '7'.repeat(32)
+    town.server.mayBeKept(1)
+    town.server.senders.set(username, { trunk_id, server: 'PBX', method: 'ip' })
+    town.server.rings('100', [bob.username], realm)
+    const pbx = town.keep(
+      await openPhone({ edgePort: town.edge.port, realm, username, address: '127.0.0.31' }),
+    )
+    let rung = 0
+    const outcome = async () => {
+      const calling = pbx.call('100')
+      rung += 1
+      const invited = bob.phone.comesIn('INVITE', rung)
+      const invite = await Promise.race([invited, calling.then(() => undefined)])
+      if (invite) bob.phone.answer(invite, { status: 486, phrase: 'Busy Here' }, `bobs${rung}`)
+      return outcomeOf(await calling)
+    }
+    // All changes of records have one order.
+    await town.edge.outdate(realm, 50)
+    expect(await outcome()).toBe('486 Busy Here')
+    town.server.goAway()
+    await town.edge.outdate('*', 60)
+    expect(await outcome()).toBe('486 Busy Here')
+    // A change before the last answer.
+    await town.edge.outdate(`record/${trunk_id}`, 40)
+    expect(await outcome()).toBe('486 Busy Here')
+    await town.edge.outdate(`record/${trunk_id}`, 70)
+    expect(outcomeOf(await pbx.call('100'))).toBe('503 Service Unavailable')
   })
 })
 

@@ -29,6 +29,7 @@ export type SipServer = Awaited<ReturnType<typeof startSipServer>>
 export const startSipServer = async () => {
   const routes = new Map<string, Route>()
   const carriers = new Map<string, Route>()
+  const senders = new Map<string, Route>()
   const exhausted = new Map<string, string>()
   const state = { isAway: false, maxAgeSeconds: 60 }
 
@@ -36,6 +37,8 @@ export const startSipServer = async () => {
     const [realm, username = ''] = [form.get('realm'), form.get('username') ?? '']
     const limits = { rate_limits: { account: roomy, device: roomy }, max_age_s: state.maxAgeSeconds }
     if (realm?.endsWith('.invalid')) return answerData({ ...limits, allowed: false, reason: 'unknown_realm' })
+    const known = senders.get(username)
+    if (known) return answerData({ account_id: accountId, allowed: true, ...limits, ...known })
     const ha1 = createHash('md5')
       .update(`${username}:${realm}:${passwordOf(username)}`)
       .digest('hex')
@@ -85,6 +88,8 @@ export const startSipServer = async () => {
     ...receiver,
     routes,
     carriers,
+    /** By user name in From: who is no device with this name. */
+    senders,
     /** By account: why its calls over carriers may not begin. */
     exhausted,
     taken,
