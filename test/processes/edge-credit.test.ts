@@ -1,5 +1,6 @@
 // Credit and trunks at a server with an edge: calls over carriers reserve what they need, and end when the credit is used.
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { headerOf, outcomeOf, type SipMessage } from '../support/edge-messages.ts'
@@ -234,6 +235,30 @@ describe.skipIf(lacksKamailio)(`credit at a server with an edge${lacksKamailio}`
       expect(outcomeOf(await ada.call(other, { callId, fromTag }))).toBe('486 Busy Here')
     expect((await ada.within(final, 'BYE')).status).toBe(200)
     await isFree(ada)
+  })
+
+  it('is charged for a call over a carrier also if a call inside the platform has its Call-ID', async () => {
+    const { account, ada } = await office({ credit: 10 })
+    const { ada: eve, number } = await office({})
+    const callId = `${randomUUID()}@phone`
+    const calling = ada.call('+14165550177', { callId, fromTag: 'first' })
+    const invite = await inviteOf(carrier, callId, calling)
+    const free = ada.call(number, { callId, fromTag: 'second' })
+    eve.answer(await inviteOf(eve, callId, free), { status: 180, phrase: 'Ringing' }, 'eves')
+    carrier.answer(invite, {}, callId.slice(0, 8))
+    const final = await calling
+    expect(outcomeOf(final)).toBe('200 OK')
+    const running = edge.kept("SELECT dialog_value FROM dialog_vars WHERE dialog_key = 'running'")
+    expect(running.map(({ dialog_value: reserved }) => JSON.parse(String(reserved))[0].account_id)).toEqual([
+      account.id,
+    ])
+    eve.answer(await inviteOf(eve, callId, free), { status: 486, phrase: 'Busy Here' }, 'eves')
+    expect(outcomeOf(await free)).toBe('486 Busy Here')
+    await sleep(1500)
+    expect((await ada.within(final, 'BYE')).status).toBe(200)
+    const { admin } = place.session
+    const total = async () => (await admin.get(`${account.path}/ledgers/total`)).data.amount as number
+    expect(await eventually(total, (left) => left < 10)).toBeGreaterThan(9)
   })
 
   it('stays reserved while the server or the edge is started again', async () => {
