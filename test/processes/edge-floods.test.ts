@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { standardSystemLimits } from '../../src/areas/rate-limits/rules.ts'
-import { digestOf, freshToken, headerOf, outcomeOf } from '../support/edge-messages.ts'
+import { digestOf, freshToken, headerOf, outcomeOf, writeMessage } from '../support/edge-messages.ts'
 import { openPhone, type Phone } from '../support/edge-phone.ts'
 import { eventually } from '../support/eventually.ts'
 import { countOf } from '../support/run-length.ts'
@@ -120,6 +120,24 @@ describe.skipIf(lacksKamailio)(`an edge${lacksKamailio}`, () => {
     const final = await other.registerAs({ headers: [['Authorization', digest]] })
     expect(outcomeOf(final)).toBe('401 Unauthorized')
     expect(headerOf(final, 'www-authenticate')).toContain('stale=true')
+  })
+
+  it('sends nothing to an address that responses to no call come from', async () => {
+    const forger = await phoneAt(newAddress(), 'forger')
+    const callId = freshToken()
+    for (const tag of ['first', 'second'])
+      forger.send(
+        writeMessage('SIP/2.0 200 OK', [
+          ['Via', `SIP/2.0/UDP 127.0.0.1:${town.edge.port};branch=z9hG4bKabcd.0123.0`],
+          ['From', `<sip:ada@${realm}>;tag=adas`],
+          ['To', `<sip:100@${realm}>;tag=${tag}`],
+          ['Call-ID', callId],
+          ['CSeq', '1 INVITE'],
+          ['Contact', forger.contact],
+        ]),
+      )
+    await sleep(1500)
+    expect(forger.received).toEqual([])
   })
 
   it('does not count guesses against an address under which others send them', async () => {
