@@ -101,6 +101,25 @@ describe.skipIf(lacksKamailio)(`a target at an edge${lacksKamailio}`, () => {
     for (const record of records) expect(JSON.stringify(record)).not.toMatch(/\\[rn]|\\u00[01]/)
   })
 
+  it('is recorded as it is charged, whatever characters its number and its caller have', async () => {
+    const [ada, outside] = [await town.newPhone('ada'), await town.newPhone('outside')]
+    const number = town.newNumber()
+    const target = device(outside.username, {
+      uri: `sip:1|none@127.0.0.1:${outside.phone.port}`,
+      called: '1|none',
+      account_billing: 'per_minute',
+      caller_id: { number: '2|00' },
+    })
+    town.server.rings(number, [], realm, { targets: [target] })
+    const { records } = await carried(ada.phone, number, outside.phone)
+    const [, leg] = records
+    expect(leg.custom_channel_vars).toMatchObject({
+      account_billing: 'per_minute',
+      e164_destination: '1none',
+    })
+    expect(leg).toMatchObject({ caller_id_number: '200' })
+  })
+
   it('is shown who calls by each carrier in turn, and one of them hides it', async () => {
     const [ada, broken, good] = [
       await town.newPhone('ada'),
