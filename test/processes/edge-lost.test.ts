@@ -128,6 +128,11 @@ describe.skipIf(lacksKamailio)(`a phone in a call at an edge${lacksKamailio}`, (
       ['Session-Expires', '600'],
     ])
     expect([refreshed.status, headerOf(refreshed, 'session-expires')]).toEqual([200, '600;refresher=uac'])
+    const brief = await ada.within(final, 'UPDATE', [
+      ['Supported', 'timer'],
+      ['Session-Expires', '60'],
+    ])
+    expect([outcomeOf(brief), headerOf(brief, 'min-se')]).toEqual(['422 Session Interval Too Small', '90'])
     expect(outcomeOf(await ada.within(final, 'BYE'))).toBe('200 OK')
   })
 })
