@@ -139,9 +139,14 @@ describe.skipIf(lacksKamailio)(`what an edge was told${lacksKamailio}`, () => {
 describe.skipIf(lacksKamailio)(`callers who have no device, while the server is away${lacksKamailio}`, () => {
   const town = useSipTown({ OUTAGE_S: 600 })
 
-  afterEach(() => {
+  afterEach(async () => {
     town.server.comeBack()
     town.server.mayBeKept(60)
+    // The edge finds out that the server is back.
+    await eventually(
+      () => town.server.to('/v2/edge').some(({ form }) => form.get('realm') === 'server.invalid'),
+      Boolean,
+    )
   })
 
   it('are servers of a trunk that have called before from the same address', async () => {
@@ -173,6 +178,30 @@ describe.skipIf(lacksKamailio)(`callers who have no device, while the server is 
     expect(await outcome()).toBe('486 Busy Here')
     await town.edge.outdate(`record/${trunk_id}`, 70)
     expect(outcomeOf(await pbx.call('100'))).toBe('503 Service Unavailable')
+  })
+
+  it('are carriers that have called before', async () => {
+    const bob = await town.newPhone('bob')
+    const number = town.newNumber()
+    town.server.mayBeKept(1)
+    town.server.carriers.set(number, { allowed: true, resource_id: 'f'.repeat(32), reason: 'carrier' })
+    town.server.rings(number, [bob.username], realm)
+    const facts = { edgePort: town.edge.port, realm: 'carrier.invalid', address: '127.0.0.32' }
+    const carrier = town.keep(await openPhone({ ...facts, username: '+49301234' }))
+    let rung = 0
+    const outcome = async () => {
+      const calling = carrier.call(number)
+      rung += 1
+      const invited = bob.phone.comesIn('INVITE', rung)
+      const invite = await Promise.race([invited, calling.then(() => undefined)])
+      if (invite) bob.phone.answer(invite, { status: 486, phrase: 'Busy Here' }, `bobs${rung}`)
+      return outcomeOf(await calling)
+    }
+    expect(await outcome()).toBe('486 Busy Here')
+    town.server.goAway()
+    // As after a restart of the server.
+    await town.edge.outdate('*', 200)
+    expect(await outcome()).toBe('486 Busy Here')
   })
 })
 
