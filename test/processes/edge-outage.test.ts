@@ -180,17 +180,17 @@ describe.skipIf(lacksKamailio)(`callers who have no device, while the server is 
     expect(outcomeOf(await pbx.call('100'))).toBe('503 Service Unavailable')
   })
 
-  it('are carriers that have called before', async () => {
+  it('are carriers that have called before, whose callers are shown', async () => {
     const bob = await town.newPhone('bob')
     const number = town.newNumber()
     town.server.mayBeKept(1)
     town.server.carriers.set(number, { allowed: true, resource_id: 'f'.repeat(32), reason: 'carrier' })
-    town.server.rings(number, [bob.username], realm)
+    town.server.rings(number, [bob.username], realm, { caller_id: { name: 'Ada', number: '1' } })
     const facts = { edgePort: town.edge.port, realm: 'carrier.invalid', address: '127.0.0.32' }
     const carrier = town.keep(await openPhone({ ...facts, username: '+49301234' }))
     let rung = 0
-    const outcome = async () => {
-      const calling = carrier.call(number)
+    const outcome = async (more: Parameters<typeof carrier.call>[1] = {}) => {
+      const calling = carrier.call(number, more)
       rung += 1
       const invited = bob.phone.comesIn('INVITE', rung)
       const invite = await Promise.race([invited, calling.then(() => undefined)])
@@ -202,6 +202,11 @@ describe.skipIf(lacksKamailio)(`callers who have no device, while the server is 
     // As after a restart of the server.
     await town.edge.outdate('*', 200)
     expect(await outcome()).toBe('486 Busy Here')
+    const from = '+49305678'
+    expect(await outcome({ from })).toBe('486 Busy Here')
+    expect(headerOf(await bob.phone.comesIn('INVITE', rung), 'from')).toMatch(/^"" ?<sip:\+49305678@/)
+    expect(await outcome({ from, headers: [['Privacy', 'id']] })).toBe('486 Busy Here')
+    expect(headerOf(await bob.phone.comesIn('INVITE', rung), 'from')).toMatch(/^"Anonymous" ?<sip:anonymous@/)
   })
 })
 
