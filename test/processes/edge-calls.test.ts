@@ -234,6 +234,35 @@ describe.skipIf(lacksKamailio)(`a call through an edge${lacksKamailio}`, () => {
     expect(called.custom_channel_vars.authorizing_id).toBe(deviceOf(made[2]?.username ?? ''))
   })
 
+  it('lets all devices ring until the time of the last one is over', async () => {
+    const { phone: ada } = await town.newPhone('ada')
+    const made = [await town.newPhone('bob'), await town.newPhone('eve')]
+    const number = town.newNumber()
+    const targets = made.map(({ username }, turn) => ({
+      type: 'device',
+      device_id: deviceOf(username),
+      username,
+      realm,
+      delay_s: 4 * turn,
+      timeout_s: 6,
+    }))
+    town.server.rings(number, [], realm, { targets })
+    const began = performance.now()
+    const calling = ada.call(number)
+    const ends = made.map(async ({ phone }) => {
+      const invite = await phone.comesIn('INVITE')
+      phone.answer(invite, { status: 180, phrase: 'Ringing' }, 'tag')
+      await phone.comesIn('CANCEL')
+      const seconds = (performance.now() - began) / 1000
+      phone.answer(invite, { status: 487, phrase: 'Request Terminated' }, 'tag')
+      return seconds
+    })
+    const [first = 0, second = 0] = await Promise.all(ends)
+    expect((await calling).status).toBe(408)
+    expect(first).toBeGreaterThan(8)
+    expect(second).toBeLessThan(first + 2)
+  })
+
   it('rings the next device at once when all before it have declined, and only once', async () => {
     const { phone: ada } = await town.newPhone('ada')
     const [bob, eve] = [await town.newPhone('bob'), await town.newPhone('eve')]
