@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Problems } from '../lib/failure.ts'
-import type { Json } from '../lib/json.ts'
+import { isObject, type Json } from '../lib/json.ts'
 import { memberOf } from '../lib/member.ts'
 import { type Actor, speaksForAccount } from './identity.ts'
 
@@ -21,14 +21,28 @@ export const adminCallFields = [
 /** Without these fields a record is like one with these values. */
 const standards: Readonly<Json> = { enabled: true }
 
-const isEmpty = (value: unknown) => value === undefined || value === null || value === '' || value === false
+const isEmpty = (value: unknown) =>
+  value === undefined ||
+  value === null ||
+  value === '' ||
+  value === false ||
+  (typeof value === 'object' && Object.keys(value).length === 0)
 
 /** A member that is an object says something by its key, as in `users: {[id]: {}}`. */
 const isNothing = (value: unknown) =>
   typeof value === 'object' && value !== null ? Object.values(value).every(isEmpty) : isEmpty(value)
 
+/** The value of a field, of restrictions those that deny. */
+const guardedValue = (doc: object, field: string) => {
+  const value = memberOf(doc, ...field.split('.')) ?? standards[field]
+  if (field !== 'call_restriction' || !isObject(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).filter(([, restriction]) => memberOf(restriction, 'action') !== 'inherit'),
+  )
+}
+
 export const isFieldChanged = (field: string, data: object, before: object) => {
-  const [after, earlier] = [data, before].map((doc) => memberOf(doc, ...field.split('.')) ?? standards[field])
+  const [after, earlier] = [guardedValue(data, field), guardedValue(before, field)]
   return !isDeepStrictEqual(after, earlier) && !(isNothing(after) && isNothing(earlier))
 }
 

@@ -101,8 +101,10 @@ const findRecord = (bytes: Buffer, from: number, isLast: boolean): RecordSpans |
     const behind = span.quoted ? passBlanks(bytes, span.to + 1) : span.to
     if (behind === bytes.length) return isLast ? { spans, next: behind } : undefined
     if (isLineEnd(bytes[behind])) return { spans, next: behind + 1 }
-    if (otherSeparator.test(bytes.toString('latin1', behind, behind + 1))) throw new CsvMistake(commasOnly)
-    if (bytes[behind] !== comma) throw new CsvMistake('text stands behind a closing quote')
+    if (bytes[behind] !== comma) {
+      const isOther = otherSeparator.test(bytes.toString('latin1', behind, behind + 1))
+      throw new CsvMistake(isOther ? commasOnly : 'text stands behind a closing quote')
+    }
     at = behind + 1
   }
 }

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { isId } from './ids.ts'
 import { isObject, type Json } from './json.ts'
 
 // What is secret, said once in a schema: from the mark follow sealing at rest, masks in answers, in the audit log and in
@@ -36,7 +37,7 @@ const parameter = /([?&#;]([^?&#;=\s"\\]{1,64})=)([^&#;\s"\\]*(?:;[^&#;=\s"\\]*(
 const secretName =
   /(?:password|passwd|passphrase|pwd|secret|token|signature|authorization|(?:access|api|auth|private|secret|shared|subscription)[._-]?key)\]?$/i
 // Public links have parameters of these names, too: `?key=start`. Their values are shorter than keys.
-const generalName = /^(?:auth|code|jwt|key|pass|sas|sig)$/i
+const generalName = /^(?:auth|code|jwt|(?<!interaction_)key|pass|sas|sig)$/i
 // Shorter texts are user names and words; longer ones may be tokens.
 const shortestToken = 16
 const tokenText = new RegExp(`^[\\w.~%+=-]{${shortestToken},}$`)
@@ -95,6 +96,8 @@ const plainName = (name: string) =>
 /** `parent`: the name of the object that has the field. A short text under `key` is a word, as in `key: "menu"`. */
 const isLikelySecret = (name: string, value: unknown, parent: string) => {
   if (typeof value !== 'number' && (typeof value !== 'string' || value === '')) return false
+  // The id of a record, as in `api_key_id`, is none.
+  if (/id$/i.test(name) && isId(String(value))) return false
   const plain = plainName(name)
   if (plain !== 'key') return likelyName.test(plain)
   return keyHolder.test(plainName(parent)) || (tokenText.test(String(value)) && /\d/.test(String(value)))

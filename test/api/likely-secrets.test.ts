@@ -145,12 +145,18 @@ describeEngines('what may be secret in a field that no schema names', (engine) =
       call_id: `likely-secrets-${account.id}`,
       timestamp: gregorianNow(world.clock),
       duration_seconds: 3,
-      custom_channel_vars: { account_id: account.id, gatePin: 'hush', apiKey: 'hush', author: 'Ada' },
+      custom_channel_vars: {
+        account_id: account.id,
+        gatePin: 'hush',
+        apiKey: 'hush',
+        author: 'Ada',
+        api_key_id: account.id,
+      },
     }
     expect(await world.operator.put('/v2/cdrs', [leg])).toSucceed()
     const { data } = await world.operator.get(`${account.path}/events`, { query: { type: 'cdr.created' } })
     expect((data as Json[]).map(({ after }) => (after as Json).custom_channel_vars)).toEqual([
-      { account_id: account.id, gatePin: '***', apiKey: '***', author: 'Ada' },
+      { account_id: account.id, gatePin: '***', apiKey: '***', author: 'Ada', api_key_id: account.id },
     ])
   })
 

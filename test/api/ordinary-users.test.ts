@@ -163,6 +163,17 @@ describeAnyEngine('ordinary users', (engine) => {
     expect(await world.anonymous.put('/v2/user_auth', login)).toSucceed(201)
   })
 
+  it.each<[string, Json]>([
+    ['restrictions that inherit', { call_restriction: { international: { action: 'inherit' } } }],
+    ['empty lists', { call_recording: {}, flags: [], formatters: {} }],
+    ['an empty caller ID', { caller_id: { external: { name: '', number: '' }, internal: {} } }],
+  ])('send %s without effect, which are stored', async (_, fields) => {
+    const one = await world.user(world.acme)
+    expect(await one.patch(one.path, fields)).toSucceed()
+    const { data } = await one.get(one.path)
+    expect(await one.post(one.path, data)).toSucceed()
+  })
+
   it('move no numbers of accounts below, in tasks and by name', async () => {
     const rita = await world.user(world.reseller)
     const number = '+14155557171'

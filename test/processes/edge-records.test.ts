@@ -174,6 +174,7 @@ describe.skipIf(lacksKamailio)(`the records of a call at an edge${lacksKamailio}
         custom_channel_vars: {
           account_id: accountId,
           account_billing: 'per_minute',
+          e164_destination: number,
           authorizing_type: 'resource',
           resource_id: resourceId,
           resource_type: 'offnet-origination',

@@ -58,8 +58,8 @@ export const isInherited = (change: Change) =>
   change.kind === 'account' && headsOf(change).some((head) => inherited.has(head))
 
 /**
- * Whether a followed change makes earlier answers that name its record void, even while the server is away. Edges use answers that other changes made stale
- * until they can ask again.
+ * Whether a followed change makes earlier answers that name its record void, also while the server is away. Answers that another
+ * change has made stale are still used then.
  */
 export const isRevoking = (change: Change) => {
   const { kind, action, changes } = change

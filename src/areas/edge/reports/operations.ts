@@ -145,12 +145,8 @@ export const createEdgeReporting = (tools: Tools) => {
     const taken = await takeEntries(author, records.map(withQuality))
     const others = taken.duplicates > 0 ? await ofOtherCalls(records) : []
     if (others.length === 0) return taken
-    const { accepted, duplicates } = await takeEntries(author, others.map(withQuality))
-    return {
-      ...taken,
-      accepted: taken.accepted + accepted,
-      duplicates: taken.duplicates - others.length + duplicates,
-    }
+    const { accepted } = await takeEntries(author, others.map(withQuality))
+    return { ...taken, accepted: taken.accepted + accepted, duplicates: taken.duplicates - accepted }
   }
 
   return {

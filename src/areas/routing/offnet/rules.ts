@@ -96,12 +96,14 @@ export const billingOf = (
   const bought = isFlat ? trunksOf[direction].filter((name) => limits[name] !== 0) : []
   const usedOf = (name: Trunk) => reserved.filter(({ trunk }) => trunk === name).length
   const trunk = bought.find((name) => limits[name] === unlimited || usedOf(name) < limits[name])
+  // For switches that count by themselves.
+  const bounded = (calls: number | undefined) => (mayExceed ? {} : atMost(calls))
   if (trunk) {
     const all = sumOf(bought.map((name) => limits[name]))
-    return { billing: 'flat_rate', trunk, ...atMost(boundOf(most, all)) }
+    return { billing: 'flat_rate', trunk, ...bounded(boundOf(most, all)) }
   }
-  if (funds.allotment !== undefined) return { billing: `allotment_${funds.allotment}`, ...atMost(most) }
+  if (funds.allotment !== undefined) return { billing: `allotment_${funds.allotment}`, ...bounded(most) }
   if (!needsCredit(direction, limits, funds) || hasCredit(limits, funds))
-    return { billing: 'per_minute', ...atMost(most) }
+    return { billing: 'per_minute', ...bounded(most) }
   return bought.length > 0 ? 'limit_reached' : 'no_credit'
 }

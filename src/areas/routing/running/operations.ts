@@ -273,7 +273,13 @@ export const createRunningCalls = (tools: Tools) => {
         ended.set(id, true)
         forgetOldest(ended, mostEnded)
       }
-      if (over.length > 0) await store.writeUnrecorded(over.map(rows.removal))
+      const ofAccounts = Map.groupBy(over, ({ accountId }) => accountId)
+      await Promise.all(
+        // In turn: a report that names one of them may be at work.
+        Array.from(ofAccounts, ([accountId, calls]) =>
+          inTurn(accountId, () => store.writeUnrecorded(calls.map(rows.removal))),
+        ),
+      )
     },
 
     /** Forgets calls whose edge is gone. After a start edges first get the time to name theirs. */
