@@ -72,14 +72,14 @@ export const maskUrls = (text: string): string =>
 
 // `access_key_id`, `apiKey`, `sipPass`, `vm_pin`: a text or number of a field that no schema names may be a secret.
 const likelyName = new RegExp(
-  '(?:passw(?:or)?d|passphrase|passcode|pwd|secret|token|credentials?|authorization|certificate|cookie|hmac|jwt|service_account' +
+  '(?:pass_?w(?:or)?d|passphrase|passcode|pin_?code|pwd|(?<![a-z])(?:pw|otp)|bearer|secret(?:_[a-z_]+)?|token|credentials?|authorization|certificate|cookie|hmac|jwt|service_account' +
     '|(?<!by|com)pass|(?<!s)pin|(?<![a-z])auth|(?:api|access|auth|license|private|secret|shared)key' +
     '|(?<!(?:^|_)(?:combo|end|feature|hot|interaction|menu|next|public|publishable|sort|start))_key)$',
 )
 const keyHolder = /(?:^|_)(?:access|api|auth|encryption|license|private|secret|shared|signing)$/
 // Matches every JSON text that has a likely name, and some others.
 const likelyText =
-  /(?:auth|authorization|certificate|cookie|credentials?|hmac|jwt|key|pass|passcode|passphrase|passw(?:or)?d|pin|pwd|secret|service_?account|token)s?(?:[^a-z0-9"]?id)?[^a-z0-9"]?[0-9]*":/i
+  /(?:auth|authorization|certificate|cookie|credentials?|hmac|jwt|key|pass|passcode|passphrase|pass_?w(?:or)?d|pin|pin_?code|pwd|pw|otp|bearer|secret[a-z_]*|service_?account|token)s?(?:[^a-z0-9"]?id)?[^a-z0-9"]?[0-9]*":/i
 
 // The end of a name decides. Without this limit a name of 1 MB of digits would cost minutes.
 const longestEnding = 64
@@ -218,9 +218,11 @@ const mapped = (shape: Shape | undefined, value: unknown, mapping: Mapping, name
     return value.map((item) => marked(shape?.items, itemName, item, shape?.items !== undefined))
   }
   if (!isObject(value)) return value
+  // In `tokens`, each value is one, whatever its key.
+  const isHolder = guesses && /s$/.test(name) && likelyName.test(plainName(name.slice(0, -1)))
   const members = Object.entries(value).map(([key, inner]) => [
     key,
-    marked(shapeOf(shape, value, key), key, inner, isNamed(shape, value, key)),
+    marked(shapeOf(shape, value, key), isHolder ? name.slice(0, -1) : key, inner, isNamed(shape, value, key)),
   ])
   return Object.fromEntries(members)
 }

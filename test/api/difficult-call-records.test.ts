@@ -216,6 +216,20 @@ describeAnyEngine('A difficult call record', (engine) => {
     }
   })
 
+  it('is stored without a field of which more values are wrong than are mended one by one', async () => {
+    const id = idFor('many')
+    const headers = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`X-${index}`, 'a\rb']))
+    const record = {
+      call_id: id,
+      timestamp: 63_934_785_600,
+      custom_sip_headers: { in: headers },
+      custom_channel_vars: { account_id: world.acme.id },
+    }
+    const { data } = await putLine(Buffer.from(JSON.stringify(record)))
+    expect(data).toMatchObject({ accepted: 1, rejected: [] })
+    expect((await storedWith(id)).record).not.toHaveProperty('custom_sip_headers')
+  })
+
   it('is counted by its source when it is repaired', async () => {
     const before = [await repairs('api'), await repairs('freeswitch')]
     const [named] = casesIn('lines') as [Case]

@@ -20,6 +20,13 @@ const names = [
     'hmac',
     'credential',
     'service_account',
+    'voicemail_pin_code',
+    'otp',
+    'bearer',
+    'secretValue',
+    'secret_key_base',
+    'pass_word',
+    'login.pw',
   ],
 ]
 const hush = (kind: string) => `hush-${kind}`
@@ -27,6 +34,7 @@ const secretFields = (kind: string): Json => ({
   ...Object.fromEntries(names.map((name) => [name, hush(kind)])),
   gate_pin: 471_147,
   tokens: [hush(kind)],
+  secrets: { first: hush(kind) },
   license: { key: hush(kind) },
   key: '0123456789abcdef-hush',
   nested: [{ deep: { apiSecret: hush(kind) } }],
@@ -124,10 +132,11 @@ describeEngines('what may be secret in a field that no schema names', (engine) =
       const documents = (events.data as Json[]).map(({ after }) => after as Json | undefined)
       const written = documents.find((after) => after?.plain !== undefined) ?? {}
       expect(written.plain).toEqual(harmless)
-      const { key, tokens, license, nested, ...masked } = written.custom as Json
-      expect({ key, tokens, license, nested }).toEqual({
+      const { key, tokens, secrets, license, nested, ...masked } = written.custom as Json
+      expect({ key, tokens, secrets, license, nested }).toEqual({
         key: '***',
         tokens: ['***'],
+        secrets: { first: '***' },
         license: { key: '***' },
         nested: [{ deep: { apiSecret: '***' } }],
       })

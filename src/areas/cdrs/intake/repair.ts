@@ -83,6 +83,14 @@ const mend = (record: Json, path: string, problems: Problems[string]) => {
   else holder[last] = value
 }
 
+/** Removes the field that contains the value at a path. */
+const removeField = (record: Json, path: string) => {
+  const [top = '', inner = ''] = placeOf(path)
+  const vars = record.custom_channel_vars
+  if (top === 'custom_channel_vars' && isObject(vars)) delete vars[inner]
+  else delete record[top]
+}
+
 /** The problems of billed fields. */
 const billedIn = (problems: Problems): Problems =>
   Object.fromEntries(Object.entries(problems).filter(([path]) => billed.has(path)))
@@ -92,8 +100,10 @@ interface Validated {
   problems: Problems
 }
 
-// Each round removes at least one value. Validation reports up to 500 problems, or one of a very large record.
-const mostRounds = 20
+// Validation reports up to 500 problems, or one of a very large record. Each round mends these values; later rounds remove the fields
+// that contain them.
+const mendingRounds = 3
+const mostRounds = 100
 
 /** A record that validation has rejected, with its descriptive fields repaired, and the problems that remain. */
 export const repaired = async (
@@ -106,6 +116,9 @@ export const repaired = async (
     const found = billedIn(problems)
     if (hasProblems(found)) return { value, problems: found }
     if (!hasProblems(problems) || round === mostRounds) return { value, problems }
-    for (const [path, rules] of Object.entries(problems)) mend(record, path, rules)
+    for (const [path, rules] of Object.entries(problems)) {
+      if (round <= mendingRounds) mend(record, path, rules)
+      else removeField(record, path)
+    }
   }
 }
