@@ -2,7 +2,7 @@
 // says whom a call rings.
 import { createHash, randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { headerOf, headersOf, outcomeOf, type SipMessage, tagIn, uriIn } from '../support/edge-messages.ts'
 import { openPhone, type Phone } from '../support/edge-phone.ts'
 import { eventually } from '../support/eventually.ts'
@@ -232,6 +232,33 @@ describe.skipIf(lacksKamailio)(`a call through an edge${lacksKamailio}`, () => {
     expect(more).toEqual([])
     expect([caller.hangup_cause, called.hangup_cause]).toEqual(['NORMAL_CLEARING', 'NORMAL_CLEARING'])
     expect(called.custom_channel_vars.authorizing_id).toBe(deviceOf(made[2]?.username ?? ''))
+  })
+
+  it('rings another device also if the server has said later than that whom the call rings', async () => {
+    const { phone: ada } = await town.newPhone('ada')
+    const made = [await town.newPhone('bob'), await town.newPhone('eve')]
+    const number = town.newNumber()
+    const targets = made.map(({ username }, turn) => ({
+      type: 'device',
+      device_id: deviceOf(username),
+      username,
+      realm,
+      delay_s: turn,
+      timeout_s: 60,
+    }))
+    town.server.rings(number, [], realm, { targets })
+    town.server.routesTake(4000)
+    onTestFinished(() => town.server.routesTake(0))
+    const calling = ada.call(number)
+    const [bob, eve] = made.map(({ phone }) => phone) as [Phone, Phone]
+    const invite = await bob.comesIn('INVITE')
+    bob.answer(invite, { status: 180, phrase: 'Ringing' }, 'bobs')
+    eve.answer(await eve.comesIn('INVITE'), {}, 'eves')
+    await bob.comesIn('CANCEL')
+    bob.answer(invite, { status: 487, phrase: 'Request Terminated' }, 'bobs')
+    const final = await calling
+    expect(outcomeOf(final)).toBe('200 OK')
+    expect(outcomeOf(await ada.within(final, 'BYE'))).toBe('200 OK')
   })
 
   it('lets all devices ring until the time of the last one is over', async () => {

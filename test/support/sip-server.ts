@@ -31,7 +31,7 @@ export const startSipServer = async () => {
   const carriers = new Map<string, Route>()
   const senders = new Map<string, Route>()
   const exhausted = new Map<string, string>()
-  const state = { isAway: false, maxAgeSeconds: 60 }
+  const state = { isAway: false, maxAgeSeconds: 60, routeMs: 0 }
 
   const sender = (form: URLSearchParams): Answering => {
     const [realm, username = ''] = [form.get('realm'), form.get('username') ?? '']
@@ -77,7 +77,8 @@ export const startSipServer = async () => {
         return answerData(routes.get(call.form.get('number') ?? '') ?? refused)
       return answerData({})
     }
-    return answerTo()(call, response)
+    const waitMs = call.path === '/v2/edge/route' ? state.routeMs : 0
+    setTimeout(() => answerTo()(call, response), waitMs)
   })
 
   /** Bodies that it has acknowledged. */
@@ -96,6 +97,10 @@ export const startSipServer = async () => {
     /** How long its answers may be kept from now on. */
     mayBeKept(seconds: number) {
       state.maxAgeSeconds = seconds
+    },
+    /** How long it takes to say whom a call rings. */
+    routesTake(milliseconds: number) {
+      state.routeMs = milliseconds
     },
     goAway() {
       state.isAway = true
