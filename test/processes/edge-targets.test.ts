@@ -1,6 +1,7 @@
 // What the server says of a target has effect at Debian's Kamailio with the configuration that is shipped: every packet is real,
 // and a stand-in says whom a call rings.
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { headerOf, headersOf, outcomeOf } from '../support/edge-messages.ts'
 import type { Phone } from '../support/edge-phone.ts'
@@ -118,6 +119,31 @@ describe.skipIf(lacksKamailio)(`a target at an edge${lacksKamailio}`, () => {
       e164_destination: '1none',
     })
     expect(leg).toMatchObject({ caller_id_number: '200' })
+  })
+
+  it('that is a carrier is named to the server until its call is recorded', async () => {
+    const [ada, carrier] = [await town.newPhone('ada'), await town.newPhone('carrier')]
+    const number = town.newNumber()
+    const targets = [gateway(carrier.phone, { called: number, account_billing: 'per_minute' })]
+    town.server.rings(number, [], realm, { decision: 'offnet', targets })
+    const callId = `${randomUUID()}@phone`
+    const calling = ada.phone.call(number, { callId })
+    carrier.phone.answer(await carrier.phone.comesIn('INVITE'), {}, 'gates')
+    const final = await calling
+    expect(outcomeOf(final)).toBe('200 OK')
+    const namings = () =>
+      town.server
+        .to('/v2/edge/calls')
+        .flatMap(({ json }) => json.data.calls)
+        .filter((call) => call.call_id === callId && call.elapsed_s !== undefined).length
+    await eventually(namings, (count) => count > 0)
+    // The edge names its calls every 10 seconds, and Kamailio removes this one from the file 5 seconds after its end.
+    await sleep(7000)
+    expect(outcomeOf(await ada.phone.within(final, 'BYE'))).toBe('200 OK')
+    await town.server.records(callId)
+    const before = namings()
+    await sleep(4500)
+    expect(namings()).toBe(before)
   })
 
   it('is shown who calls by each carrier in turn, and one of them hides it', async () => {
