@@ -126,7 +126,7 @@ describeAnyEngine('at an edge', (engine) => {
     expect(await ended()).toEqual([registered])
     const asked = edge.calls.map(({ json }) => [json.method, json.params[1]])
     expect(asked.filter(([, name]) => String(name).endsWith(account.realm))).toEqual([
-      ['htable.seti', account.realm],
+      ['htable.seti', `ended/${account.realm}`],
       ['ul.rm', registered],
     ])
     expect(await ended()).toEqual([])

@@ -16,7 +16,7 @@ const devices = countOf(50, 200)
 
 const names = (edge: EdgeServer) => edge.told('htable.seti').map(([, name]) => String(name))
 
-const generations = (edge: EdgeServer) => names(edge).filter((name) => !name.startsWith('record/'))
+const generations = (edge: EdgeServer) => names(edge).filter((name) => !/^(record|ended)\//.test(name))
 
 const told = (edge: EdgeServer, realm: string) =>
   eventually(

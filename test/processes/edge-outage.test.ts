@@ -288,6 +288,24 @@ it.skipIf(lacksKamailio)(
     await tellEdge(place, edge)
     await isTold()
     expect(outcomeOf(await phone.register())).toBe('200 OK')
+    // A change of the account, and then the end of another phone's registration, are in the next answer.
+    const { admin } = place.session
+    const other = await makePhone(place, edge, account, { username: 'bob' })
+    phones.push(other.phone)
+    expect(outcomeOf(await other.phone.register())).toBe('200 OK')
+    for (const [cidr, outcome] of [
+      ['10.0.0.0/8', '403 Forbidden'],
+      ['127.0.0.0/8', '200 OK'],
+    ]) {
+      const lists = { order: 'allow,deny', cidrs: [cidr] }
+      expect(await admin.post(`${account.path}/access_lists`, lists)).toSucceed()
+      await eventually(
+        () => phone.register().then(outcomeOf),
+        (found) => found === outcome,
+      )
+    }
+    expect(await admin.delete(`${account.path}/registrations/bob`)).toSucceed()
+    expect(outcomeOf(await phone.register())).toBe('200 OK')
     const { port, dataDir } = server
     await server.end()
     server = await startServerProcess({ CROSSPOINT_PORT: String(port) }, dataDir)

@@ -102,12 +102,12 @@ const largest = 2 ** 31 - 1
 
 /**
  * Has one edge ask again about the realms of phones: it would register them again from memory. Other edges have no such memory.
- * The generation is below those of changes, which must make the next answers stale, too.
+ * The generation has a name of its own: answers that the edge fetches afterwards still bear the generation of their realm.
  */
 const outdateAt = async (edge: Edge, phones: readonly Identity[], timeoutMs: number) => {
-  const generation = -(systemClock.now() % largest) - 1
+  const generation = systemClock.now() % largest
   for (const realm of new Set(phones.map((phone) => phone.realm.toLowerCase())))
-    await edge.ask('htable.seti', ['generations', realm, generation], timeoutMs).catch((error) => {
+    await edge.ask('htable.seti', ['generations', `ended/${realm}`, generation], timeoutMs).catch((error) => {
       if (!(error instanceof EdgeRefusal)) throw error
     })
 }
