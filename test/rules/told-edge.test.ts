@@ -4,19 +4,29 @@ import { createToldEdge } from '../../src/areas/switch/told-edge.ts'
 import type { Edge } from '../../src/switch/kamailio/edges.ts'
 import { eventually } from '../support/eventually.ts'
 
-it('an edge that stops answering is not reached, even if nothing has to be sent to it', async () => {
-  const state = { isAway: false, heard: [] as string[] }
+/** An edge that records what it is told. */
+const openEdge = () => {
+  const state = { isAway: false, heard: [] as string[], words: [] as unknown[][] }
   const edge: Edge = {
     host: 'edge.test',
     url: 'http://edge.test/RPC',
-    async ask() {
+    async ask(method, params) {
       if (state.isAway) throw new Error('the edge is away')
+      if (method === 'htable.seti') state.words.push(params.slice(1))
     },
   }
   const told = createToldEdge(edge, {
     reached: () => state.heard.push('reached'),
     failed: () => state.heard.push('failed'),
   })
+  return { state, told }
+}
+
+const changed = (count: number, generation: number) =>
+  Array.from({ length: count }, (_, at): [string, number] => [`record/${generation}-${at}`, generation])
+
+it('an edge that stops answering is not reached, even if nothing has to be sent to it', async () => {
+  const { state, told } = openEdge()
   told.stale([], 1)
   await eventually(() => state.heard.length, Boolean)
   expect(told.isReached()).toBe(true)
@@ -24,5 +34,22 @@ it('an edge that stops answering is not reached, even if nothing has to be sent 
   await told.look()
   expect(told.isReached()).toBe(false)
   expect(state.heard).toEqual(['reached', 'failed'])
+  await told.end()
+})
+
+it('an edge that is away while many records change is told of the last ones alone', async () => {
+  const { state, told } = openEdge()
+  state.isAway = true
+  for (const generation of [1, 2, 3]) told.stale(['a.test'], generation, changed(2000, generation))
+  told.stale(['a.test'], 4, changed(1, 4))
+  await eventually(() => state.heard.length, Boolean)
+  state.isAway = false
+  await told.look()
+  await eventually(() => state.heard.includes('reached'), Boolean)
+  expect(state.words).toEqual([
+    ['*', 4],
+    ['record/*', 3],
+    ['record/4-0', 4],
+  ])
   await told.end()
 })

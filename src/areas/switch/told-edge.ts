@@ -10,7 +10,7 @@ const paceMs = 400
 const atOnce = 4
 // If more realms change at once, everything is stale.
 const mostRealms = 200
-// If more records change at once, no earlier answer is used without the server.
+// If more records change at once, or while the edge is away, no earlier answer is used without the server.
 const mostRecords = 5000
 
 interface Heard {
@@ -37,11 +37,6 @@ export const createToldEdge = (edge: Edge, heard: Heard) => {
   const tell = (name: string, generation: number) => edge.ask('htable.seti', [table, name, generation])
 
   const revoke = async () => {
-    if (revoked.size > mostRecords) {
-      const newestOfAll = Math.max(...revoked.values())
-      revoked.clear()
-      revoked.set(everyRecord, newestOfAll)
-    }
     await forEachFew([...revoked], atOnce, async ([record, generation]) => {
       await tell(record, generation)
       if (revoked.get(record) === generation) revoked.delete(record)
@@ -86,6 +81,10 @@ export const createToldEdge = (edge: Edge, heard: Heard) => {
       newest = generation
       for (const realm of realms) pending.set(realm, generation)
       for (const [record, at] of revokedRecords) revoked.set(record, at)
+      if (revoked.size > mostRecords) {
+        revoked.clear()
+        revoked.set(everyRecord, generation)
+      }
       wake()
     },
 
