@@ -6,13 +6,16 @@ import { eventually } from '../support/eventually.ts'
 
 /** An edge that records what it is told. */
 const openEdge = () => {
-  const state = { isAway: false, heard: [] as string[], words: [] as unknown[][] }
+  const state = { isAway: false, heard: [] as string[], words: [] as unknown[][], meanwhile: () => {} }
   const edge: Edge = {
     host: 'edge.test',
     url: 'http://edge.test/RPC',
     async ask(method, params) {
+      await Promise.resolve()
       if (state.isAway) throw new Error('the edge is away')
-      if (method === 'htable.seti') state.words.push(params.slice(1))
+      if (method !== 'htable.seti') return
+      state.words.push(params.slice(1))
+      state.meanwhile()
     },
   }
   const told = createToldEdge(edge, {
@@ -50,6 +53,26 @@ it('an edge that is away while many records change is told of the last ones alon
     ['*', 4],
     ['record/*', 3],
     ['record/4-0', 4],
+  ])
+  await told.end()
+})
+
+it('every realm is stale before all records are, also if they change while the edge is told of others', async () => {
+  const { state, told } = openEdge()
+  state.meanwhile = () => {
+    state.meanwhile = () => {}
+    told.stale(['a.test'], 2, changed(6000, 2))
+  }
+  told.stale(['a.test'], 1, changed(1, 1))
+  await eventually(
+    () => state.words,
+    (words) => words.some(([name]) => name === 'record/*'),
+  )
+  expect(state.words).toEqual([
+    ['*', 1],
+    ['record/1-0', 1],
+    ['*', 2],
+    ['record/*', 2],
   ])
   await told.end()
 })

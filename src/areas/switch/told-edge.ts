@@ -36,8 +36,8 @@ export const createToldEdge = (edge: Edge, heard: Heard) => {
 
   const tell = (name: string, generation: number) => edge.ask('htable.seti', [table, name, generation])
 
-  const revoke = async () => {
-    await forEachFew([...revoked], atOnce, async ([record, generation]) => {
+  const revoke = async (records: readonly [string, number][]) => {
+    await forEachFew(records, atOnce, async ([record, generation]) => {
       await tell(record, generation)
       if (revoked.get(record) === generation) revoked.delete(record)
     })
@@ -46,9 +46,13 @@ export const createToldEdge = (edge: Edge, heard: Heard) => {
   const tellAll = async () => {
     const realms = [...pending]
     pending.clear()
-    if (isBehind || realms.length > mostRealms) await tell(everyRealm, newest)
+    // Records that are added meanwhile follow next time, after their realms.
+    const records = [...revoked]
+    // If all records are revoked, edges have to fetch answers about unchanged realms again, too.
+    const isForAll = isBehind || realms.length > mostRealms || revoked.has(everyRecord)
+    if (isForAll) await tell(everyRealm, newest)
     else await forEachFew(realms, atOnce, async ([realm, generation]) => void (await tell(realm, generation)))
-    await revoke()
+    await revoke(records)
     isBehind = false
   }
 
