@@ -19,8 +19,13 @@ export interface Party {
   type: string
   /** Empty if the edge knows only the account. */
   id: string
-  /** Of a trunk: which of its servers, if the edge knows it. */
-  server?: string | undefined
+  /** Of a trunk: what the edge knows of the server. One that matches identifies it; names are without `|`. */
+  server?: {
+    username?: string | undefined
+    name?: string | undefined
+    /** Host in a SIP address. */
+    host?: string | undefined
+  }
 }
 
 /** A SIP NOTIFY. */

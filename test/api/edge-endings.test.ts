@@ -232,4 +232,58 @@ describeAnyEngine('at an edge', (engine) => {
     world.clock.advance({ seconds: 30 })
     expect(await hungUp()).toEqual([last])
   })
+
+  /** Trunks of a new account, and calls to and from their servers as the edge describes them. */
+  const trunks = async (servers: Json[]) => {
+    const made = await place()
+    const { data } = await world.operator.put(`${made.account.path}/connectivity`, { servers })
+    const path = `${made.account.path}/connectivity/${data.id}`
+    return {
+      replace: (left: Json[]) => world.operator.post(path, { ...data, servers: left }),
+      /** `leg`: server, user name and request URI. */
+      to: (...leg: [server: string, username: string, request: string]) => {
+        const [server, username, request] = leg
+        const { id } = made.account
+        return call({ to: made, more: { leg: `trunk|${data.id}|${server}|${username}|${id}|${request}` } })
+      },
+      from: (username: string, place: string) => {
+        const caller = { caller_username: username, caller_at: place }
+        return call({ from: made, more: { authorizing_type: 'trunk', authorizing_id: data.id, ...caller } })
+      },
+    }
+  }
+
+  const named = (auth_user: string, server_name = '') => ({
+    server_name,
+    auth: { auth_user, auth_password: 'one' },
+  })
+  const addressed = (ip: string, server_name = '') => ({ server_name, auth: { auth_method: 'IP', ip } })
+
+  it('calls of a removed server end, and those of the other servers of the trunks continue', async () => {
+    const made = await trunks([
+      named('first'),
+      named('Second|'),
+      addressed('192.0.2.81'),
+      addressed('2001:db8::82'),
+      addressed('192.0.2.83', 'a|b'),
+      addressed('192.0.2.84', 'c|d'),
+    ])
+    const gone = [
+      made.to('0', 'first', 'sip:first@x.test'),
+      made.from('first', 'sip:198.51.100.1:5060'),
+      made.to('2', '', 'sip:+49301@192.0.2.81:5070'),
+      made.from('anything', 'sip:192.0.2.81:5060'),
+      made.to('cd', '', 'sip:+49301@192.0.2.84'),
+    ]
+    made.to('1', 'second', 'sip:second@x.test')
+    made.from('second', 'sip:198.51.100.1:5060')
+    made.to('3', '', 'sip:+49301@[2001:db8::82]')
+    made.from('anything', 'sip:[2001:DB8:0:0:0:0:0:82]:5060;transport=tcp')
+    made.to('ab', '', 'sip:+49301@moved.test')
+    expect(
+      await made.replace([named('Second|'), addressed('2001:db8::82'), addressed('192.0.2.83', 'a|b')]),
+    ).toSucceed()
+    world.clock.advance({ seconds: 30 })
+    expect(await hungUp()).toEqual(gone)
+  })
 })

@@ -52,6 +52,8 @@ export interface TrunkServer {
   trunkId: string
   /** Its name, or its place among the servers. */
   server: string
+  /** Undefined: it has no name of its own. */
+  name: string | undefined
   isEnabled: boolean
   method: 'password' | 'ip'
   /** What it signs in with, in the realm of its account where it has no other. */
@@ -60,6 +62,8 @@ export interface TrunkServer {
   password: string | undefined
   /** What it is known by, in the one form of addresses. */
   address: string | undefined
+  /** Where it is or where its calls are sent, as the trunks name it. */
+  hosts: readonly string[]
 }
 
 /** A number of the account that is another one from now on, or none of its. */
@@ -85,12 +89,14 @@ const serversIn = ({ accountId, id, doc }: ConnectivityRecord): TrunkServer[] =>
     accountId,
     trunkId: id,
     server: serverName(server, index),
+    name: server.server_name || undefined,
     isEnabled: isServerOn(server),
     method: userOf(server) === undefined ? 'ip' : 'password',
     user: userOf(server),
     realm: doc.account?.auth_realm,
     password: server.auth.auth_password,
     address: addressOf(server),
+    hosts: [addressOf(server) ?? [], server.options?.ip ?? []].flat(),
   }))
 
 export type Trunks = ReturnType<typeof createTrunks>

@@ -12,7 +12,7 @@ import type { DeviceRecord, Devices } from '../devices/operations.ts'
 import type { RateLimits } from '../rate-limits/operations.ts'
 import type { Resources } from '../resources/operations.ts'
 import { maxAgeSeconds } from '../routing/questions/rules.ts'
-import type { EdgeQuestion } from './rules.ts'
+import { type EdgeQuestion, mayBe } from './rules.ts'
 import type { EdgeAnswer } from './schema.ts'
 
 interface Tools {
@@ -170,12 +170,10 @@ export const createEdge = (tools: Tools) => {
     }
   }
 
-  /** Whether any of the servers that take part is enabled. */
+  /** Whether any of the servers that may take part is enabled. */
   const isTrunkOn = async ({ accountId, id, server }: Party) => {
     for await (const servers of trunks.servers(accountId))
-      for (const one of servers)
-        if (one.trunkId === id && one.isEnabled && (server === undefined || one.server === server))
-          return true
+      if (servers.some((one) => one.trunkId === id && one.isEnabled && mayBe(one, server))) return true
     return false
   }
 

@@ -1,5 +1,7 @@
 import { type Address, parseAddress } from '../../lib/cidr.ts'
 import { hasProblems, invalid, type Problems } from '../../lib/failure.ts'
+import { bracketed } from '../../lib/sip-host.ts'
+import type { Party } from '../../switch/media-switch.ts'
 
 /** Where a packet says it comes from. */
 export interface EdgeQuestion {
@@ -36,4 +38,27 @@ export const questionIn = (query: URLSearchParams): EdgeQuestion => {
     userAgent: given(query, 'user_agent'),
     withCredentials: query.get('credentials') === 'true',
   }
+}
+
+/** Edges remove `|` from names, and user names are equal in any case. */
+const plain = (name: string | undefined) => name?.replaceAll('|', '').toLowerCase()
+
+const plainHost = (host: string) => bracketed(host.replace(/^\[(.*)\]$/, '$1')).toLowerCase()
+
+/** A server as its trunks describe it. */
+interface Server {
+  user: string | undefined
+  name: string | undefined
+  hosts: readonly string[]
+}
+
+/** Whether a server of a trunk is the one of a call, by what the edge knows of it. */
+export const mayBe = (
+  { user, name, hosts }: Server,
+  { username, name: known, host }: Readonly<Party['server']> = {},
+) => {
+  if (username === undefined && known === undefined && host === undefined) return true
+  if (user !== undefined && plain(user) === plain(username)) return true
+  if (name !== undefined && plain(name) === plain(known)) return true
+  return host !== undefined && hosts.some((one) => plainHost(one) === plainHost(host))
 }

@@ -155,14 +155,25 @@ export const endCall = async (call: EdgeCall) => {
   }
 }
 
-/** The sides of a call. Which phone of several is called is known when one of them has answered. */
-const partiesOf = ({ isAnswered, variables }: EdgeCall): Party[] => {
+const hostIn = (address: string) => /^sips?:(?:[^@]*@)?(\[[^\]]*\]|[^:;]+)/i.exec(address)?.[1]
+
+const callerOf = ({ variables }: EdgeCall): Party => {
   const { account_id: accountId = '', authorizing_type: type = '', authorizing_id: id = '' } = variables
-  const [calledType = '', calledId = '', more, , calledAccountId = ''] = variables.leg?.split('|') ?? []
-  const server = calledType === 'trunk' ? more : undefined
-  const called = { accountId: calledAccountId, type: calledType, id: calledId, server }
-  return [{ accountId, type, id }, ...(isAnswered ? [called] : [])]
+  const { caller_username: username, caller_at: address = '' } = variables
+  return { accountId, type, id, ...(type === 'trunk' ? { server: { username, host: hostIn(address) } } : {}) }
 }
+
+/** Which phone of several is called is known when one of them has answered. The edge writes its account, server and so on in `leg`. */
+const calledOf = ({ isAnswered, variables }: EdgeCall): Party | undefined => {
+  if (!isAnswered || variables.leg === undefined) return undefined
+  const [type = '', id = '', name, username, accountId = '', request = ''] = variables.leg.split('|')
+  if (type !== 'trunk') return { accountId, type, id }
+  // An unnamed server has its position as name, which changes when another one is removed.
+  return { accountId, type, id, server: username ? { username } : { name, host: hostIn(request) } }
+}
+
+/** The sides of a call. */
+const partiesOf = (call: EdgeCall): Party[] => [callerOf(call), calledOf(call) ?? []].flat()
 
 /** Ends the calls of which a side of the account is to end, except calls to emergency numbers. */
 export const endCallsAt = async (

@@ -67,8 +67,8 @@ export const createEnding = (tools: Tools) => {
       })
     if (ownerId !== undefined) return
     for await (const servers of trunks.servers(accountId))
-      yield servers.map(({ trunkId: id, server, user: username, realm = account.doc.realm }) => ({
-        party: { accountId, type: 'trunk', id, server },
+      yield servers.map(({ trunkId: id, user: username, realm = account.doc.realm }) => ({
+        party: { accountId, type: 'trunk', id, server: { username } },
         identity: { username, realm },
       }))
   }
