@@ -240,6 +240,11 @@ describeAnyEngine('at an edge', (engine) => {
     const path = `${made.account.path}/connectivity/${data.id}`
     return {
       replace: (left: Json[]) => world.operator.post(path, { ...data, servers: left }),
+      disable: () =>
+        world.operator.patch(path, {
+          servers: servers.map((one) => ({ ...one, options: { enabled: false } })),
+        }),
+      remove: () => world.operator.delete(path),
       /** `leg`: server, user name and request URI. */
       to: (...leg: [server: string, username: string, request: string]) => {
         const [server, username, request] = leg
@@ -285,5 +290,25 @@ describeAnyEngine('at an edge', (engine) => {
     ).toSucceed()
     world.clock.advance({ seconds: 30 })
     expect(await hungUp()).toEqual(gone)
+  })
+
+  it('calls of a server that is known by its address end when it is disabled, removed or has another address', async () => {
+    type Made = Awaited<ReturnType<typeof trunks>>
+    const ends: [end: (made: Made, ip: string) => Promise<unknown>, isEnding: boolean][] = [
+      [({ disable }) => disable(), true],
+      [({ remove }) => remove(), true],
+      [({ replace }) => replace([]), true],
+      [({ replace }) => replace([addressed('192.0.2.99')]), true],
+      [({ replace }, ip) => replace([addressed(ip, 'Renamed')]), false],
+    ]
+    for (const [index, [end, isEnding]] of ends.entries()) {
+      dialogs = []
+      const ip = `192.0.2.9${index}`
+      const made = await trunks([addressed(ip)])
+      const both = [made.to('0', '', `sip:+49301@${ip}`), made.from('anything', `sip:${ip}:5060`)]
+      expect(await end(made, ip)).toSucceed()
+      world.clock.advance({ seconds: 30 })
+      expect([index, await hungUp()]).toEqual([index, isEnding ? both : []])
+    }
   })
 })

@@ -117,6 +117,17 @@ export const endedUsers = (
   return [...credentials(before)].flatMap(([user, said]) => (left.get(user) === said ? [] : [user]))
 }
 
+/** Whether calls of a server that is known by its address end. */
+export const endsAddress = (
+  before: Readonly<Connectivity>,
+  after: Readonly<Connectivity> | undefined,
+): boolean => {
+  const addressesOf = ({ servers = [] }: Readonly<Connectivity>) =>
+    servers.flatMap((server) => (isServerOn(server) && addressOf(server)) || [])
+  const left = after ? addressesOf(after) : []
+  return addressesOf(before).some((address) => !left.includes(address))
+}
+
 const required = (path: string, value: string): Problems => ({
   [path]: { required: { message: 'Field is required but missing', value } },
 })

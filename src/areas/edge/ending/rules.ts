@@ -1,4 +1,4 @@
-import { endedUsers } from '../../connectivity/rules.ts'
+import { endedUsers, endsAddress } from '../../connectivity/rules.ts'
 import type { Connectivity } from '../../connectivity/schema.ts'
 import { type DeviceDoc, endsRegistration } from '../../devices/rules.ts'
 
@@ -46,7 +46,7 @@ const differs = ({ before, after = {} }: Docs, fields: readonly string[]) =>
     (field) => JSON.stringify(Reflect.get(before, field)) !== JSON.stringify(Reflect.get(after, field)),
   )
 
-/** By kind: the identities whose registrations end. Undefined: nothing ends. */
+/** By kind: the identities whose registrations end; calls may end without any. Undefined: nothing ends. */
 const kinds: Readonly<Record<Ending['kind'], (docs: Docs) => Registered[] | undefined>> = {
   account: (docs) => (docs.after === undefined || differs(docs, ['enabled', 'tree']) ? [] : undefined),
   user: (docs) => (docs.after === undefined || differs(docs, ['enabled']) ? [] : undefined),
@@ -55,8 +55,9 @@ const kinds: Readonly<Record<Ending['kind'], (docs: Docs) => Registered[] | unde
     return ends ? identitiesOfDevice(before as DeviceDoc) : undefined
   },
   connectivity({ before, after }) {
-    const identities = identitiesOfTrunks(before as Connectivity, after as Connectivity | undefined)
-    return identities.length > 0 ? identities : undefined
+    const [had, has] = [before as Connectivity, after as Connectivity | undefined]
+    const identities = identitiesOfTrunks(had, has)
+    return identities.length > 0 || endsAddress(had, has) ? identities : undefined
   },
 }
 
