@@ -1,10 +1,12 @@
 // Debian's Kamailio with the configuration that is shipped, while the server is away: what it was told holds for a while.
+import { appendFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { headerOf, outcomeOf } from '../support/edge-messages.ts'
 import { openPhone, type Phone } from '../support/edge-phone.ts'
 import { eventually } from '../support/eventually.ts'
 import { removeDataDir, startServerProcess } from '../support/server-process.ts'
-import { lacksKamailio } from '../support/sip-edge.ts'
+import { lacksKamailio, startSipEdge } from '../support/sip-edge.ts'
 import { edgeOf, makeAccount, makePhone, openSipPlace, tellEdge } from '../support/sip-place.ts'
 import { deviceOf, passwordOf } from '../support/sip-server.ts'
 import { realm, useSipTown } from '../support/sip-town.ts'
@@ -258,6 +260,36 @@ describe.skipIf(lacksKamailio)(`what an edge was told a while ago${lacksKamailio
     expect(await outcome('100')).toBe('486 Busy Here')
   })
 })
+
+it.skipIf(lacksKamailio)(
+  `an edge forgets changed records a minute after the last answer that they make void${lacksKamailio}`,
+  async () => {
+    const id = '7'.repeat(32)
+    const edge = await startSipEdge({
+      server: 'http://127.0.0.1:9',
+      key: 'none',
+      values: { OUTAGE_S: 600, REGISTRATION_MAX_S: 3000 },
+    })
+    onTestFinished(() => edge.end())
+    await edge.stop('SIGTERM')
+    const found = `$sht(generations=>record/${id}) $sht(records=>record/${id}) $shtex(records=>record/${id})`
+    const look = [
+      'modparam("rtimer", "timer", "name=looks;interval=200000u;mode=1;")',
+      'modparam("rtimer", "exec", "timer=looks;route=LOOK")',
+      `route[LOOK] { xlog("L_WARN", "kept: ${found}\\n"); }`,
+    ]
+    appendFileSync(join(edge.folder, 'rpc.cfg'), look.join('\n'))
+    await edge.start()
+    expect(await edge.outdate(`record/${id}`, 70)).toMatchObject({ status: 200, body: { id: 1 } })
+    const kept = await eventually(
+      () => /kept: (\d+) 70 (\d+)/.exec(edge.log()),
+      (line) => line !== null,
+    )
+    expect(kept?.[1]).toBe('0')
+    expect(Number(kept?.[2])).toBeGreaterThan(3600)
+    expect(Number(kept?.[2])).toBeLessThanOrEqual(3660)
+  },
+)
 
 it.skipIf(lacksKamailio)(
   `a phone keeps working when the server restarts and stops again${lacksKamailio}`,
