@@ -27,6 +27,6 @@ export const createMediaSwitch = ({ settings, outgoing }: Tools): MediaSwitch =>
     calls: async (accountId) => (await chosen()).calls(accountId),
     call: async (accountId, callId) => (await chosen()).call(accountId, callId),
     hangUp: async (accountId, callId) => (await chosen()).hangUp(accountId, callId),
-    endCalls: async (accountId, isToEnd) => (await chosen()).endCalls(accountId, isToEnd),
+    endCalls: async (accountIds, isToEnd) => (await chosen()).endCalls(accountIds, isToEnd),
   }
 }

@@ -93,12 +93,15 @@ export interface Heard<Found> {
   unreachable: readonly string[]
 }
 
+/** Many, read while the edges are asked: an edge that does not answer is not asked about the rest. */
+export type Batches<Item> = AsyncIterable<readonly Item[]> | Iterable<readonly Item[]>
+
 /** What this server asks of the machines that carry the calls. It fails with `media_switch_unreachable` where none answers. */
 export interface MediaSwitch {
   /** The contacts of phones that are registered now. */
   registrations(phones: readonly Phone[]): Promise<Heard<Registration>>
   /** Forgets the registrations of phones. Answers with the hosts of edges that could not be told. */
-  endRegistrations(phones: readonly Identity[]): Promise<readonly string[]>
+  endRegistrations(phones: Batches<Identity>): Promise<readonly string[]>
   /** Sends it to each contact of a phone. Answers with how many there are. */
   notify(phone: Phone, notice: Notice): Promise<number>
   /** Starts a call. `ended` tells how it went. */
@@ -110,10 +113,13 @@ export interface MediaSwitch {
   /** Ends one of them. False: there is none any more. */
   hangUp(accountId: string, callId: string): Promise<boolean>
   /**
-   * Ends the calls in which a side that belongs to the account is to end, except calls to emergency numbers. Returns the hosts of
+   * Ends the calls in which a side that belongs to one of the accounts is to end, except calls to emergency numbers. Returns the hosts of
    * edges that did not answer.
    */
-  endCalls(accountId: string, isToEnd: (party: Party) => Promise<boolean>): Promise<readonly string[]>
+  endCalls(
+    accountIds: Batches<string>,
+    isToEnd: (party: Party) => Promise<boolean>,
+  ): Promise<readonly string[]>
 }
 
 const unavailable = () => Promise.reject(failure('no_media_switch', {}))

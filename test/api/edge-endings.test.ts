@@ -9,17 +9,19 @@ describeAnyEngine('at an edge', (engine) => {
   let edge: EdgeServer
   let dialogs: { accounts: unknown[]; dialog: Json }[] = []
 
+  const useEdges = (...rpc_urls: string[]) =>
+    world.configure('switch', {
+      adapter: 'kamailio',
+      kamailio: { rpc_urls, timeout_ms: 30_000 },
+      disabled_grace_s: 30,
+    })
+
   beforeAll(async () => {
     edge = await startEdgeServer({
       'dlg.profile_list': (_profile, accountId) =>
         dialogs.filter((one) => one.accounts.includes(accountId)).map(({ dialog }) => dialog),
       'dlg.end_dlg': () => ({}),
       'tm.cancel': () => ({}),
-    })
-    await world.configure('switch', {
-      adapter: 'kamailio',
-      kamailio: { rpc_urls: [edge.url], timeout_ms: 30_000 },
-      disabled_grace_s: 30,
     })
   })
   afterAll(() => edge.close())
@@ -38,6 +40,7 @@ describeAnyEngine('at an edge', (engine) => {
   // What others have begun is over.
   beforeEach(async () => {
     dialogs = []
+    await useEdges(edge.url)
     world.clock.advance({ seconds: 40 })
     await due('ended_registrations')
     await due('ended_calls')
@@ -310,5 +313,51 @@ describeAnyEngine('at an edge', (engine) => {
       world.clock.advance({ seconds: 30 })
       expect([index, await hungUp()]).toEqual([index, isEnding ? both : []])
     }
+  })
+
+  it('an edge that does not answer is asked once while calls and registrations of many accounts end', async () => {
+    const silent = await startEdgeServer()
+    silent.hangUp()
+    await useEdges(silent.url, edge.url)
+    const above = await place()
+    const below = [await place(above.account), await place(above.account), await place(above.account)]
+    const all = [above, ...below]
+    const begun = all.map((from) => call({ from }))
+    expect(await world.operator.patch(above.account.path, { enabled: false })).toSucceed()
+    expect(new Set(await ended())).toEqual(new Set(all.map(({ registered }) => registered)))
+    expect(new Set(silent.told('htable.seti').map(([, realm]) => realm)).size).toBe(1)
+    world.clock.advance({ seconds: 30 })
+    expect(new Set(await hungUp())).toEqual(new Set(begun))
+    expect(new Set(silent.told('dlg.profile_list').map(([, accountId]) => accountId)).size).toBe(1)
+    silent.speak()
+    silent.says('dlg.profile_list', () => [])
+    silent.calls.length = 0
+    world.clock.advance({ seconds: 2 })
+    await due('ended_calls')
+    const asked = silent.told('dlg.profile_list').map(([, accountId]) => accountId)
+    expect(new Set(asked)).toEqual(new Set(all.map(({ account }) => account.id)))
+    await due('ended_registrations')
+    await silent.close()
+  })
+
+  it('many devices of an account that are disabled together have the calls of the account listed once', async () => {
+    const { account } = await place()
+    const made = await Promise.all(
+      Array.from({ length: 5 }, (_, at) => world.device(account, { name: `Desk ${at}` })),
+    )
+    for (const { path } of made) expect(await world.operator.patch(path, { enabled: false })).toSucceed()
+    world.clock.advance({ seconds: 30 })
+    await hungUp()
+    expect(edge.told('dlg.profile_list')).toEqual([['account', account.id]])
+  })
+
+  it('accounts below are included if a device is disabled in the same second as the account', async () => {
+    const above = await place()
+    const below = await place(above.account)
+    const begun = [call({ from: above }), call({ from: below })]
+    expect(await world.operator.patch(above.account.path, { enabled: false })).toSucceed()
+    expect(await world.operator.patch(above.device.path, { enabled: false })).toSucceed()
+    world.clock.advance({ seconds: 30 })
+    expect(new Set(await hungUp())).toEqual(new Set(begun))
   })
 })

@@ -1,6 +1,6 @@
 import type { AccountRecord } from '../../auth/identity.ts'
 import { failure } from '../../lib/failure.ts'
-import type { MediaSwitch } from '../../switch/media-switch.ts'
+import type { Batches, MediaSwitch } from '../../switch/media-switch.ts'
 import type { DeviceRecord, Devices } from '../devices/operations.ts'
 import { rowOf } from './rules.ts'
 import type { Registration } from './schema.ts'
@@ -34,9 +34,8 @@ export const createRegistrations = ({ devices, mediaSwitch }: Tools) => {
     return { rows, unreachable }
   }
 
-  const end = async (account: AccountRecord, batch: readonly DeviceRecord[], silent: Set<string>) => {
-    const phones = batch.map((device) => devices.phoneOf(account, device))
-    for (const host of await mediaSwitch.endRegistrations(phones)) silent.add(host)
+  async function* phonesOf(account: AccountRecord, batches: Batches<DeviceRecord>) {
+    for await (const batch of batches) yield batch.map((device) => devices.phoneOf(account, device))
   }
 
   /** Fails where nobody can be asked, also when the account has no devices. */
@@ -66,9 +65,7 @@ export const createRegistrations = ({ devices, mediaSwitch }: Tools) => {
     /** Has every device of the account register anew. */
     async endAll(account: AccountRecord): Promise<readonly string[]> {
       await assertThere()
-      const silent = new Set<string>()
-      for await (const batch of devices.all(account.id)) await end(account, batch, silent)
-      return [...silent]
+      return mediaSwitch.endRegistrations(phonesOf(account, devices.all(account.id)))
     },
 
     /** Has one device register anew. */
@@ -76,9 +73,7 @@ export const createRegistrations = ({ devices, mediaSwitch }: Tools) => {
       const device = await devices.byUsername(account.id, username)
       if (!device) throw failure('bad_identifier', { cause: username })
       await assertThere()
-      const silent = new Set<string>()
-      await end(account, [device], silent)
-      return [...silent]
+      return mediaSwitch.endRegistrations(phonesOf(account, [[device]]))
     },
   }
 }

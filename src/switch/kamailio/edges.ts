@@ -1,6 +1,7 @@
 import { failure } from '../../lib/failure.ts'
 import { isObject } from '../../lib/json.ts'
 import { type Outgoing, OutgoingError } from '../../outgoing/client.ts'
+import type { Batches } from '../media-switch.ts'
 
 /** How the edges are reached. */
 export interface EdgeSettings {
@@ -164,19 +165,20 @@ const inParts = <Item>(items: readonly Item[], size: number): Item[][] =>
 /** Asks all edges about many things, so many at once. One that has failed is not asked for the rest. */
 export const askAllInParts = async <Item, Found>(
   edges: readonly Edge[],
-  items: readonly Item[],
+  batches: Batches<Item>,
   size: number,
   question: (edge: Edge, part: readonly Item[]) => Promise<readonly Found[]>,
 ) => {
   const found: Found[] = []
   let asked = edges
   const unreachable: string[] = []
-  for (const part of inParts(items, size)) {
-    const heard = await askAll(asked, (edge) => question(edge, part))
-    for (const answer of heard.answers) found.push(...answer.found)
-    asked = heard.answers.map(({ edge }) => edge)
-    unreachable.push(...heard.unreachable)
-  }
+  for await (const items of batches)
+    for (const part of inParts(items, size)) {
+      const heard = await askAll(asked, (edge) => question(edge, part))
+      for (const answer of heard.answers) found.push(...answer.found)
+      asked = heard.answers.map(({ edge }) => edge)
+      unreachable.push(...heard.unreachable)
+    }
   return { found, unreachable }
 }
 

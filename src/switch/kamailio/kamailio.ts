@@ -35,7 +35,7 @@ export const createKamailio = ({ outgoing, settings, resting }: Tools): MediaSwi
   const { timeout_ms: timeoutMs } = settings
 
   const contactsOf = (phones: readonly Phone[], asked = edges) =>
-    askAllInParts(asked, phones, mostAtOnce, (edge, part) => contactsAt(edge, { phones: part, timeoutMs }))
+    askAllInParts(asked, [phones], mostAtOnce, (edge, part) => contactsAt(edge, { phones: part, timeoutMs }))
 
   const callOf = async (accountId: string, callId: string) => {
     const { answers } = await askAll(edges, (edge) => callAt(edge, accountId, callId))
@@ -48,8 +48,8 @@ export const createKamailio = ({ outgoing, settings, resting }: Tools): MediaSwi
       return { found: found.map(registrationOf), unreachable }
     },
 
-    async endRegistrations(phones) {
-      const heard = await askAllInParts(edges, phones, mostAtOnce, async (edge, part) => {
+    async endRegistrations(batches) {
+      const heard = await askAllInParts(edges, batches, mostAtOnce, async (edge, part) => {
         await forgetAt(edge, { phones: part, timeoutMs })
         return []
       })
@@ -91,9 +91,12 @@ export const createKamailio = ({ outgoing, settings, resting }: Tools): MediaSwi
       return call ? askOne(call.at, () => endCall(call)) : false
     },
 
-    async endCalls(accountId, isToEnd) {
-      const { unreachable } = await askAll(edges, (edge) => endCallsAt(edge, accountId, isToEnd))
-      return unreachable
+    async endCalls(accountIds, isToEnd) {
+      const heard = await askAllInParts(edges, accountIds, 1, async (edge, [accountId = '']) => {
+        await endCallsAt(edge, accountId, isToEnd)
+        return []
+      })
+      return heard.unreachable
     },
   }
 }

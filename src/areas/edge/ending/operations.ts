@@ -73,8 +73,9 @@ export const createEnding = (tools: Tools) => {
       }))
   }
 
-  /** What may no longer be registered after the change of a user or an account. */
-  async function* refusedIdentities(accountId: string, { kind, id }: Payload) {
+  /** What may no longer be registered after the change: of a user or an account, everything that is refused now. */
+  async function* endedIdentities(accountId: string, { kind, id, identities }: Payload) {
+    yield identities
     if (kind !== 'user' && kind !== 'account') return
     for await (const account of accountsOf(accountId, kind))
       for await (const batch of registrableOf(account, kind === 'user' ? id : undefined)) {
@@ -86,17 +87,15 @@ export const createEnding = (tools: Tools) => {
 
   const registrations: ErrandKind<Payload, Unreachable> = {
     kind: 'ended_registrations',
-    async ask({ accountId, payload }) {
-      const silent = new Set<string>()
-      const end = async (ended: readonly Identity[]) => {
-        if (ended.length === 0) return
-        for (const host of await mediaSwitch.endRegistrations(ended).catch(orUnreachable)) silent.add(host)
-      }
-      await end(payload.identities)
-      for await (const refused of refusedIdentities(accountId, payload)) await end(refused)
-      return [...silent]
-    },
+    ask: ({ accountId, payload }) =>
+      mediaSwitch.endRegistrations(endedIdentities(accountId, payload)).catch(orUnreachable),
     conclude,
+  }
+
+  async function* idsFrom(accountId: string, kind: Ending['kind']) {
+    // Also if the account is gone.
+    yield [accountId]
+    for await (const { id } of accountsOf(accountId, kind)) if (id !== accountId) yield [id]
   }
 
   const calls: ErrandKind<Pick<Payload, 'kind'>, Unreachable> = {
@@ -104,15 +103,8 @@ export const createEnding = (tools: Tools) => {
     everySeconds: 2,
     // A call of which both sides are to end is ended once.
     atOnce: 1,
-    async ask({ accountId, payload }) {
-      const ids = new Set([accountId])
-      for await (const account of accountsOf(accountId, payload.kind)) ids.add(account.id)
-      const silent = new Set<string>()
-      for (const id of ids)
-        for (const host of await mediaSwitch.endCalls(id, edge.isRefused).catch(orUnreachable))
-          silent.add(host)
-      return [...silent]
-    },
+    ask: ({ accountId, payload }) =>
+      mediaSwitch.endCalls(idsFrom(accountId, payload.kind), edge.isRefused).catch(orUnreachable),
     conclude,
   }
 
@@ -127,12 +119,13 @@ export const createEnding = (tools: Tools) => {
       accountId,
       payload: { kind, id, identities },
     })
+    const dueAt = clock.now() + graceSeconds * 1000
     set.errand({
       kind: calls.kind,
-      // Disabled again, the calls have the whole grace period again.
-      id,
+      // One for all changes of a second: each lists all calls of the account.
+      id: [accountId, kind === 'account' ? 'below' : 'own', Math.floor(dueAt / 1000)].join('-'),
       accountId,
-      dueAt: clock.now() + graceSeconds * 1000,
+      dueAt,
       payload: { kind },
     })
   }
