@@ -21,12 +21,12 @@ export const createMediaSwitch = ({ settings, outgoing }: Tools): MediaSwitch =>
 
   return {
     registrations: async (phones) => (await chosen()).registrations(phones),
-    endRegistrations: async (phones) => (await chosen()).endRegistrations(phones),
+    endRegistrations: async (phones, hosts) => (await chosen()).endRegistrations(phones, hosts),
     notify: async (phone, notice) => (await chosen()).notify(phone, notice),
     startQuickcall: async (call) => (await chosen()).startQuickcall(call),
     calls: async (accountId) => (await chosen()).calls(accountId),
     call: async (accountId, callId) => (await chosen()).call(accountId, callId),
     hangUp: async (accountId, callId) => (await chosen()).hangUp(accountId, callId),
-    endCalls: async (accountIds, isToEnd) => (await chosen()).endCalls(accountIds, isToEnd),
+    endCalls: async (accountIds, isToEnd, hosts) => (await chosen()).endCalls(accountIds, isToEnd, hosts),
   }
 }

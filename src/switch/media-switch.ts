@@ -100,8 +100,8 @@ export type Batches<Item> = AsyncIterable<readonly Item[]> | Iterable<readonly I
 export interface MediaSwitch {
   /** The contacts of phones that are registered now. */
   registrations(phones: readonly Phone[]): Promise<Heard<Registration>>
-  /** Forgets the registrations of phones. Answers with the hosts of edges that could not be told. */
-  endRegistrations(phones: Batches<Identity>): Promise<readonly string[]>
+  /** Forgets the registrations of phones. `hosts`: of the edges to ask, all if absent. Answers with the hosts of edges that could not be told. */
+  endRegistrations(phones: Batches<Identity>, hosts?: readonly string[]): Promise<readonly string[]>
   /** Sends it to each contact of a phone. Answers with how many there are. */
   notify(phone: Phone, notice: Notice): Promise<number>
   /** Starts a call. `ended` tells how it went. */
@@ -113,12 +113,13 @@ export interface MediaSwitch {
   /** Ends one of them. False: there is none any more. */
   hangUp(accountId: string, callId: string): Promise<boolean>
   /**
-   * Ends the calls in which a side that belongs to one of the accounts is to end, except calls to emergency numbers. Returns the hosts of
-   * edges that did not answer.
+   * Ends the calls in which a side that belongs to one of the accounts is to end, except calls to emergency numbers. `hosts`: of the
+   * edges to ask, all if absent. Returns the hosts of edges that did not answer.
    */
   endCalls(
     accountIds: Batches<string>,
     isToEnd: (party: Party) => Promise<boolean>,
+    hosts?: readonly string[],
   ): Promise<readonly string[]>
 }
 

@@ -174,6 +174,24 @@ describeAnyEngine('at an edge', (engine) => {
     return edge.told('dlg.end_dlg').map(([entry]) => entry)
   }
 
+  it('an edge that has answered is not asked again for another one that did not, and repeated changes are one piece of work', async () => {
+    await useEdges(edge.url, 'http://127.0.0.1:9/RPC')
+    const { account, device, registered } = await place()
+    for (const enabled of [false, true, false, true])
+      expect(await world.operator.patch(device.path, { enabled })).toSucceed()
+    expect(await ended()).toEqual([registered])
+    world.clock.advance({ seconds: 5000 })
+    expect(await ended()).toEqual([])
+    const waiting = await world.server.store.all(
+      "SELECT outcome FROM work WHERE kind = 'ended_registrations' AND account_id = $1",
+      [account.id],
+    )
+    expect(waiting).toEqual([{ outcome: 'no answer: 127.0.0.1:9' }])
+    await useEdges(edge.url)
+    world.clock.advance({ seconds: 10_000 })
+    expect(await ended()).toEqual([])
+  })
+
   it('calls of a disabled device end after the grace period, on either side of the call, and others continue', async () => {
     const [ada, bob] = [await place(), await place()]
     const calling = call({ from: ada })

@@ -1,4 +1,4 @@
-import { failure } from '../../lib/failure.ts'
+import { Failure, failure } from '../../lib/failure.ts'
 import { isObject } from '../../lib/json.ts'
 import { type Outgoing, OutgoingError } from '../../outgoing/client.ts'
 import type { Batches } from '../media-switch.ts'
@@ -174,7 +174,13 @@ export const askAllInParts = async <Item, Found>(
   const unreachable: string[] = []
   for await (const items of batches)
     for (const part of inParts(items, size)) {
-      const heard = await askAll(asked, (edge) => question(edge, part))
+      // The last one of several has failed.
+      if (asked.length === 0 && unreachable.length > 0) return { found, unreachable }
+      const heard = await askAll(asked, (edge) => question(edge, part)).catch((error) => {
+        if (unreachable.length > 0 && error instanceof Failure && error.is('media_switch_unreachable'))
+          return { answers: [], unreachable: error.details.edges.map(({ host }) => host) }
+        throw error
+      })
       for (const answer of heard.answers) found.push(...answer.found)
       asked = heard.answers.map(({ edge }) => edge)
       unreachable.push(...heard.unreachable)

@@ -1,11 +1,12 @@
 import { failure } from '../../lib/failure.ts'
 import type { Outgoing } from '../../outgoing/client.ts'
-import type { ActiveCall, MediaSwitch, Phone, Registration } from '../media-switch.ts'
+import type { ActiveCall, Batches, MediaSwitch, Phone, Registration } from '../media-switch.ts'
 import { callAt, callsAt, type EdgeCall, endCall, endCallsAt } from './calls.ts'
 import {
   askAll,
   askAllInParts,
   askOne,
+  type Edge,
   type EdgeSettings,
   type Resting,
   readingFrom,
@@ -37,6 +38,22 @@ export const createKamailio = ({ outgoing, settings, resting }: Tools): MediaSwi
   const contactsOf = (phones: readonly Phone[], asked = edges) =>
     askAllInParts(asked, [phones], mostAtOnce, (edge, part) => contactsAt(edge, { phones: part, timeoutMs }))
 
+  /** Asks edges about many things. Returns the hosts of those that did not answer; one that the settings no longer name is not asked. */
+  const tellInParts = async <Item>(
+    batches: Batches<Item>,
+    size: number,
+    hosts: readonly string[] | undefined,
+    tell: (edge: Edge, part: readonly Item[]) => Promise<void>,
+  ) => {
+    const asked = hosts ? edges.filter(({ host }) => hosts.includes(host)) : edges
+    if (hosts && asked.length === 0) return []
+    const heard = await askAllInParts(asked, batches, size, async (edge, part) => {
+      await tell(edge, part)
+      return []
+    })
+    return heard.unreachable
+  }
+
   const callOf = async (accountId: string, callId: string) => {
     const { answers } = await askAll(edges, (edge) => callAt(edge, accountId, callId))
     return answers.find(({ found }) => found)?.found
@@ -48,13 +65,8 @@ export const createKamailio = ({ outgoing, settings, resting }: Tools): MediaSwi
       return { found: found.map(registrationOf), unreachable }
     },
 
-    async endRegistrations(batches) {
-      const heard = await askAllInParts(edges, batches, mostAtOnce, async (edge, part) => {
-        await forgetAt(edge, { phones: part, timeoutMs })
-        return []
-      })
-      return heard.unreachable
-    },
+    endRegistrations: (batches, hosts) =>
+      tellInParts(batches, mostAtOnce, hosts, (edge, part) => forgetAt(edge, { phones: part, timeoutMs })),
 
     async notify(phone, notice) {
       const { found } = await contactsOf([phone])
@@ -91,12 +103,7 @@ export const createKamailio = ({ outgoing, settings, resting }: Tools): MediaSwi
       return call ? askOne(call.at, () => endCall(call)) : false
     },
 
-    async endCalls(accountIds, isToEnd) {
-      const heard = await askAllInParts(edges, accountIds, 1, async (edge, [accountId = '']) => {
-        await endCallsAt(edge, accountId, isToEnd)
-        return []
-      })
-      return heard.unreachable
-    },
+    endCalls: (accountIds, isToEnd, hosts) =>
+      tellInParts(accountIds, 1, hosts, (edge, [accountId = '']) => endCallsAt(edge, accountId, isToEnd)),
   }
 }

@@ -1,7 +1,7 @@
+import { hash } from 'node:crypto'
 import type { AccountRecord } from '../../../auth/identity.ts'
 import type { Conclusion, ErrandKind } from '../../../jobs/queue.ts'
 import { Failure } from '../../../lib/failure.ts'
-import { newId } from '../../../lib/ids.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { ChangeSet } from '../../../storage/change-set.ts'
 import type { Gate, Store } from '../../../storage/store.ts'
@@ -22,7 +22,12 @@ interface Tools {
   edge: Pick<Edge, 'isRefused'>
 }
 
-interface Payload extends Pick<Ending, 'kind' | 'id'> {
+interface CallsPayload extends Pick<Ending, 'kind'> {
+  /** Hosts of the edges that have to be asked again. Absent: none was asked yet. */
+  hosts?: Unreachable
+}
+
+interface Payload extends CallsPayload, Pick<Ending, 'id'> {
   /** Registrations of records that are gone, or have other names. */
   identities: readonly Identity[]
 }
@@ -36,10 +41,10 @@ const orUnreachable = (error: unknown): Unreachable => {
   throw error
 }
 
-/** Edges that did not answer are asked again. */
-const conclude = (_: unknown, silent: Unreachable): Conclusion<never> =>
-  silent.length > 0
-    ? { state: 'waiting', outcome: `no answer: ${silent.join(', ')}` }
+/** Edges that did not answer are asked again, and no others: a phone may have registered there again. */
+const conclude = <P extends CallsPayload>({ payload }: { payload: P }, hosts: Unreachable): Conclusion<P> =>
+  hosts.length > 0
+    ? { state: 'waiting', outcome: `no answer: ${hosts.join(', ')}`, payload: { ...payload, hosts } }
     : { state: 'forgotten' }
 
 /**
@@ -88,7 +93,7 @@ export const createEnding = (tools: Tools) => {
   const registrations: ErrandKind<Payload, Unreachable> = {
     kind: 'ended_registrations',
     ask: ({ accountId, payload }) =>
-      mediaSwitch.endRegistrations(endedIdentities(accountId, payload)).catch(orUnreachable),
+      mediaSwitch.endRegistrations(endedIdentities(accountId, payload), payload.hosts).catch(orUnreachable),
     conclude,
   }
 
@@ -98,13 +103,15 @@ export const createEnding = (tools: Tools) => {
     for await (const { id } of accountsOf(accountId, kind)) if (id !== accountId) yield [id]
   }
 
-  const calls: ErrandKind<Pick<Payload, 'kind'>, Unreachable> = {
+  const calls: ErrandKind<CallsPayload, Unreachable> = {
     kind: 'ended_calls',
     everySeconds: 2,
     // A call of which both sides are to end is ended once.
     atOnce: 1,
     ask: ({ accountId, payload }) =>
-      mediaSwitch.endCalls(idsFrom(accountId, payload.kind), edge.isRefused).catch(orUnreachable),
+      mediaSwitch
+        .endCalls(idsFrom(accountId, payload.kind), edge.isRefused, payload.hosts)
+        .catch(orUnreachable),
     conclude,
   }
 
@@ -115,7 +122,8 @@ export const createEnding = (tools: Tools) => {
     const identities = named.map(({ username, realm = account.doc.realm }) => ({ username, realm }))
     set.errand({
       kind: registrations.kind,
-      id: newId(clock.now()),
+      // The same change made again is one piece of work.
+      id: `${id}-${hash('sha256', JSON.stringify(identities), 'hex').slice(0, 16)}`,
       accountId,
       payload: { kind, id, identities },
     })
