@@ -80,6 +80,8 @@ export interface ActiveCall {
   answered: number | undefined
   /** SIP addresses under which the two ends are. */
   contacts: { caller: string | undefined; callee: string | undefined }
+  /** The side that has answered. */
+  called: Party | undefined
   /** What the edge was told of it: `account_id`, `authorizing_id`, `owner_id`, `direction`, ... */
   variables: Readonly<Record<string, string>>
   /** Host of the edge that carries it. */

@@ -126,14 +126,15 @@ describeAnyEngine('channels of edges', (engine) => {
     const path = `${acme.path}/channels`
     expect(await ada.get(path)).toSucceedWith([answered, ringing])
     expect(await ada.get(`${path}/ringing`)).toSucceedWith(ringing)
-    for (const callId of ['foreign', 'nobodys', 'over', 'unknown'])
-      expect(await ada.get(`${path}/${callId}`)).toFailWith(404, 'bad_identifier')
-    expect(await world.rex.get(path)).toFailWith(403, 'forbidden')
     second.hangUp()
     const { data, body } = await ada.get(path)
     expect(data).toEqual([answered])
     expect(body.metadata).toEqual({ unreachable: [second.host] })
     second.speak()
+    // An edge that answers again is asked for lists again.
+    for (const callId of ['foreign', 'nobodys', 'over', 'unknown'])
+      expect(await ada.get(`${path}/${callId}`)).toFailWith(404, 'bad_identifier')
+    expect(await world.rex.get(path)).toFailWith(403, 'forbidden')
   })
 
   it('of other users are not ended by ordinary users, who end their own', async () => {
@@ -153,6 +154,61 @@ describeAnyEngine('channels of edges', (engine) => {
     expect(first.told('dlg.end_dlg')).toEqual([])
     expect(await one.post(`${path}/own`, { action: 'hangup' })).toSucceedWith('hangup sent', 202)
     expect(first.told('dlg.end_dlg')).toHaveLength(1)
+  })
+
+  it('are also those of the device that answers, and its user ends them', async () => {
+    const { acme, ada } = world
+    const [one, other] = [await world.user(acme), await world.user(acme)]
+    const device = await world.device(acme, { owner_id: one.id })
+    const answeredBy = (callId: string, leg: string, fields: Json = {}) =>
+      dialog(callId, acme, { variables: [{ account_id: acme.id }, { leg }], ...fields })
+    const ofDevice = `device|${device.id}|${one.id}|desk|${acme.id}|sip:desk@${acme.realm}`
+    knows(first, [
+      answeredBy('incoming', ofDevice),
+      answeredBy('ringing', ofDevice, { state: 2 }),
+      answeredBy('trunk', `trunk|${device.id}||desk|${acme.id}|`),
+      answeredBy('carrier', `gateway|${device.id}||+49301|`),
+    ])
+    knows(second, [])
+    first.calls.length = 0
+    for (const path of [device.path, one.path])
+      expect((await ada.get(`${path}/channels`)).data).toMatchObject([{ uuid: 'incoming' }])
+    const path = `${acme.path}/channels`
+    const hangup = { action: 'hangup' }
+    expect(await world.refused(() => other.post(`${path}/incoming`, hangup))).toFailWith(403, 'forbidden')
+    for (const callId of ['ringing', 'trunk', 'carrier'])
+      expect(await world.refused(() => one.post(`${path}/${callId}`, hangup))).toFailWith(403, 'forbidden')
+    expect(first.told('dlg.end_dlg')).toEqual([])
+    expect(await one.post(`${path}/incoming`, hangup)).toSucceedWith('hangup sent', 202)
+    expect(first.told('dlg.end_dlg')).toHaveLength(1)
+  })
+
+  it('that are not found while an edge does not answer may be there, for everyone', async () => {
+    const { acme, ada } = world
+    const one = await world.user(acme)
+    knows(first, [dialog('own', acme, { variables: [{ account_id: acme.id }, { owner_id: one.id }] })])
+    knows(second, [])
+    first.calls.length = 0
+    const path = `${acme.path}/channels`
+    const hangup = { action: 'hangup' }
+    const unreachable = [
+      503,
+      'media_switch_unreachable',
+      {
+        message: 'no edge of the media switch answers',
+        edges: [{ host: second.host, reason: 'did not answer' }],
+      },
+    ] as const
+    second.hangUp()
+    for (const user of [one, ada])
+      expect(await world.refused(() => user.post(`${path}/elsewhere`, hangup))).toFailWith(...unreachable)
+    expect(await ada.get(`${path}/elsewhere`)).toFailWith(...unreachable)
+    expect(await ada.get(`${path}/own`)).toSucceed()
+    expect(first.told('dlg.end_dlg')).toEqual([])
+    expect(await one.post(`${path}/own`, hangup)).toSucceedWith('hangup sent', 202)
+    second.speak()
+    // An edge that answers again is asked for lists again.
+    expect(await ada.get(`${path}/elsewhere`)).toFailWith(404, 'bad_identifier')
   })
 
   it('end when somebody of the account says so: those that ring are taken back', async () => {

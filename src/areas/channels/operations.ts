@@ -1,9 +1,10 @@
 import { type AccountRecord, type Actor, speaksForAccount } from '../../auth/identity.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { failure } from '../../lib/failure.ts'
+import { assertAllAnswered } from '../../switch/answers.ts'
 import type { ActiveCall, Heard, MediaSwitch } from '../../switch/media-switch.ts'
 import type { DeviceRecord, Devices } from '../devices/operations.ts'
-import { channelOf, isAt } from './rules.ts'
+import { channelOf, hasPart, isAt } from './rules.ts'
 import type { Channel } from './schema.ts'
 
 interface Tools {
@@ -24,12 +25,15 @@ export const createChannels = ({ clock, devices, mediaSwitch }: Tools) => {
   const ofDevices = async (
     account: AccountRecord,
     wanted: readonly DeviceRecord[],
-    isTheirs: (call: ActiveCall) => boolean,
+    isTheirs: (call: ActiveCall) => boolean = () => false,
   ): Promise<Heard<Channel>> => {
     const phones = wanted.map((device) => devices.phoneOf(account, device))
     const [calls, known] = await Promise.all([all(account), mediaSwitch.registrations(phones)])
     const found = calls.found.filter(
-      (call) => isTheirs(call) || known.found.some((registration) => isAt(call, registration)),
+      (call) =>
+        isTheirs(call) ||
+        wanted.some(({ id }) => hasPart(call, id)) ||
+        known.found.some((registration) => isAt(call, registration)),
     )
     return {
       found: channelsOf(found),
@@ -39,13 +43,7 @@ export const createChannels = ({ clock, devices, mediaSwitch }: Tools) => {
 
   const ofUser = async (account: AccountRecord, userId: string) => {
     const owned = await devices.ownedBy(account, userId)
-    const ids = new Set(owned.map(({ id }) => id))
-    return ofDevices(
-      account,
-      owned,
-      ({ variables: { owner_id: ownerId, authorizing_id: deviceId } }) =>
-        ownerId === userId || (deviceId !== undefined && ids.has(deviceId)),
-    )
+    return ofDevices(account, owned, ({ variables }) => variables.owner_id === userId)
   }
 
   return {
@@ -54,16 +52,16 @@ export const createChannels = ({ clock, devices, mediaSwitch }: Tools) => {
       return { found: channelsOf(found), unreachable }
     },
 
-    ofDevice: (account: AccountRecord, device: DeviceRecord) =>
-      ofDevices(account, [device], ({ variables }) => variables.authorizing_id === device.id),
+    ofDevice: (account: AccountRecord, device: DeviceRecord) => ofDevices(account, [device]),
 
     ofUser,
 
     /** Ordinary users end calls of their own devices. */
     async assertMayEnd(actor: Pick<Actor, 'user'>, account: AccountRecord, callId: string) {
       if (!actor.user || speaksForAccount(actor)) return
-      const { found } = await ofUser(account, actor.user.id)
+      const { found, unreachable } = await ofUser(account, actor.user.id)
       if (found.some(({ uuid }) => uuid === callId)) return
+      assertAllAnswered(unreachable)
       throw failure('forbidden', { cause: 'Only an admin may end the call of another user' })
     },
 

@@ -28,6 +28,10 @@ export const channelOf = (call: ActiveCall, nowMs: number): Channel => {
   }
 }
 
+/** Whether a device has begun a call or has answered it. */
+export const hasPart = ({ variables, called }: ActiveCall, deviceId: string) =>
+  variables.authorizing_id === deviceId || (called?.type === 'device' && called.id === deviceId)
+
 /** A SIP address without what is said about it. */
 const bare = (address: string | undefined) => address?.split(';')[0]
 

@@ -52,12 +52,24 @@ const legOf = (fields: unknown): Leg => ({
   sequence: textIn(fields, 'cseq') ?? '1',
 })
 
+const hostIn = (address: string) => /^sips?:(?:[^@]*@)?(\[[^\]]*\]|[^:;]+)/i.exec(address)?.[1]
+
+/** Which phone of several is called is known when one of them has answered. The edge writes its account, server and so on in `leg`. */
+const calledIn = ({ leg }: Record<string, string>): Party | undefined => {
+  if (leg === undefined) return undefined
+  const [type = '', id = '', name, username, accountId = '', request = ''] = leg.split('|')
+  if (type !== 'trunk') return { accountId, type, id }
+  // An unnamed server has its position as name, which changes when another one is removed.
+  return { accountId, type, id, server: username ? { username } : { name, host: hostIn(request) } }
+}
+
 const callOf = (at: Edge, dialog: unknown): EdgeCall | undefined => {
   if (!isObject(dialog) || typeof dialog['call-id'] !== 'string') return undefined
   const state = numberIn(dialog, 'state')
   if (state >= states.ended) return undefined
   const isAnswered = states.confirmed.includes(state)
   const legs = { caller: legOf(dialog.caller), callee: legOf(dialog.callee) }
+  const variables = variablesIn(dialog.variables)
   return {
     callId: dialog['call-id'],
     from: textIn(dialog, 'from_uri') ?? '',
@@ -66,7 +78,8 @@ const callOf = (at: Edge, dialog: unknown): EdgeCall | undefined => {
     began: numberIn(dialog, 'init_ts'),
     answered: isAnswered ? numberIn(dialog, 'start_ts') : undefined,
     contacts: { caller: legs.caller.contact, callee: legs.callee.contact },
-    variables: variablesIn(dialog.variables),
+    called: isAnswered ? calledIn(variables) : undefined,
+    variables,
     edge: at.host,
     at,
     entry: numberIn(dialog, 'h_entry'),
@@ -155,25 +168,14 @@ export const endCall = async (call: EdgeCall) => {
   }
 }
 
-const hostIn = (address: string) => /^sips?:(?:[^@]*@)?(\[[^\]]*\]|[^:;]+)/i.exec(address)?.[1]
-
 const callerOf = ({ variables }: EdgeCall): Party => {
   const { account_id: accountId = '', authorizing_type: type = '', authorizing_id: id = '' } = variables
   const { caller_username: username, caller_at: address = '' } = variables
   return { accountId, type, id, ...(type === 'trunk' ? { server: { username, host: hostIn(address) } } : {}) }
 }
 
-/** Which phone of several is called is known when one of them has answered. The edge writes its account, server and so on in `leg`. */
-const calledOf = ({ isAnswered, variables }: EdgeCall): Party | undefined => {
-  if (!isAnswered || variables.leg === undefined) return undefined
-  const [type = '', id = '', name, username, accountId = '', request = ''] = variables.leg.split('|')
-  if (type !== 'trunk') return { accountId, type, id }
-  // An unnamed server has its position as name, which changes when another one is removed.
-  return { accountId, type, id, server: username ? { username } : { name, host: hostIn(request) } }
-}
-
 /** The sides of a call. */
-const partiesOf = (call: EdgeCall): Party[] => [callerOf(call), calledOf(call) ?? []].flat()
+const partiesOf = (call: EdgeCall): Party[] => [callerOf(call), call.called ?? []].flat()
 
 /** Ends the calls of which a side of the account is to end, except calls to emergency numbers. */
 export const endCallsAt = async (

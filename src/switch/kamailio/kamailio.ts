@@ -1,5 +1,6 @@
 import { failure } from '../../lib/failure.ts'
 import type { Outgoing } from '../../outgoing/client.ts'
+import { assertAllAnswered } from '../answers.ts'
 import type { ActiveCall, Batches, MediaSwitch, Phone, Registration } from '../media-switch.ts'
 import { callAt, callsAt, type EdgeCall, endCall, endCallsAt } from './calls.ts'
 import {
@@ -55,8 +56,10 @@ export const createKamailio = ({ outgoing, settings, resting }: Tools): MediaSwi
   }
 
   const callOf = async (accountId: string, callId: string) => {
-    const { answers } = await askAll(edges, (edge) => callAt(edge, accountId, callId))
-    return answers.find(({ found }) => found)?.found
+    const { answers, unreachable } = await askAll(edges, (edge) => callAt(edge, accountId, callId))
+    const call = answers.find(({ found }) => found)?.found
+    if (!call) assertAllAnswered(unreachable)
+    return call
   }
 
   return {
