@@ -102,6 +102,49 @@ describe.skipIf(lacksKamailio)(`at a server with an edge${lacksKamailio}`, () =>
     await other.bob.phone.comesIn('BYE')
   })
 
+  it('calls of removed servers of a trunk end, and calls of the next server continue', async () => {
+    const { account, ada } = await office()
+    const carl = await person(account, 'carl')
+    const flow = { module: 'device', data: { id: carl.device.id }, children: {} }
+    await put(`${account.path}/callflows`, { numbers: ['200'], flow })
+    const allowed = { default: { allowed_private_hosts: ['127.0.0.0/8'] } }
+    expect(await place.session.admin.patch('/v2/system_configs/crossbar', allowed)).toSucceed()
+    const numbered = async (auth_user: string, number: string) => {
+      await put(`${account.path}/phone_numbers/${encodeURIComponent(number)}`, {})
+      return { auth: { auth_user, auth_password: 'trunk-secret' }, DIDs: { [number]: {} } }
+    }
+    const numbers = ['+14155550171', '+14155550172'] as const
+    const [first, second] = [await numbered('first', numbers[0]), await numbered('second', numbers[1])]
+    const address = '127.0.0.31'
+    const servers = [first, second, { auth: { auth_method: 'IP', ip: address } }]
+    const trunk = `${account.path}/connectivity/${await put(`${account.path}/connectivity`, { servers })}`
+    const server = async (username: string, more: { address?: string }) => {
+      const facts = { edgePort: edge.port, realm: account.realm, username, password: 'trunk-secret', ...more }
+      const phone = await openPhone(facts)
+      phones.push(phone)
+      return phone
+    }
+    const reached = async (username: string, number: string) => {
+      const phone = await server(username, {})
+      expect(outcomeOf(await phone.register())).toBe('200 OK')
+      const calling = ada.phone.call(number)
+      phone.answer(await phone.comesIn('INVITE'), {}, `${username}s`)
+      const final = await calling
+      expect(outcomeOf(final)).toBe('200 OK')
+      return { phone, final }
+    }
+    const gone = await reached('first', numbers[0])
+    const left = await reached('second', numbers[1])
+    const known = await server('known', { address })
+    const calling = known.call('200')
+    carl.phone.answer(await carl.phone.comesIn('INVITE'), {}, 'carls')
+    expect(outcomeOf(await calling)).toBe('200 OK')
+    expect(await place.session.admin.patch(trunk, { servers: [second] })).toSucceed()
+    await Promise.all([gone.phone.comesIn('BYE'), known.comesIn('BYE'), carl.phone.comesIn('BYE')])
+    expect(outcomeOf(await ada.phone.within(left.final, 'BYE'))).toBe('200 OK')
+    await left.phone.comesIn('BYE')
+  })
+
   it('a call to an emergency number continues', async () => {
     const { account, ada, bob } = await office()
     const facts = { edgePort: edge.port, realm: 'carrier.test', username: 'gate', address: '127.0.0.7' }
