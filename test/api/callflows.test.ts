@@ -183,7 +183,7 @@ describeAnyEngine('callflows', (engine) => {
 
   it('leave a number that a mobile device brought to that device when they let it go', async () => {
     const mdn = nextNumber()
-    await world.device(world.acme, { mobile: { mdn } })
+    await world.device(world.acme, { device_type: 'mobile', mobile: { mdn } })
     expect(await useOf(mdn)).toBe('mobile')
     const { path } = await made({ numbers: [mdn] })
     expect(await useOf(mdn)).toBe('callflow')

@@ -95,7 +95,7 @@ describeAnyEngine('rules for devices', (engine) => {
     await refuses(acme, { device_type: 'mobile' }, { 'mobile.mdn': ['required'] })
     await world.device(acme, { device_type: 'mobile', mobile: { mdn: '4155550123' } })
     const mobile = { mdn: '+14155550123' }
-    const taken = await refuses(rival, { mobile }, { 'mobile.mdn': ['unique'] })
+    const taken = await refuses(rival, { device_type: 'mobile', mobile }, { 'mobile.mdn': ['unique'] })
     expect(taken.data).toEqual({ 'mobile.mdn': unique('Mobile number already in use', mobile.mdn) })
     const found = await server.areas.signIn.candidates({ phone_number: '415-555-0123'.replaceAll('-', '') })
     expect(found.map(({ id }) => id)).toEqual([acme.id])
@@ -108,7 +108,7 @@ describeAnyEngine('rules for devices', (engine) => {
     const before = await world.snapshot()
     expect(await ada.patch(path, { device_type: 'landline' })).toBreak({ device_type: ['invalid'] })
     const renumbered = { mobile: { mdn: '+14155550178' } }
-    expect(await ada.patch(path, renumbered)).toBreak({ 'mobile.mdn': ['invalid'] })
+    expect(await ada.patch(path, renumbered)).toBreak({ 'mobile.mdn': ['forbidden', 'invalid'] })
     expect(await world.snapshot()).toEqual(before)
     expect(await ada.patch(path, { name: 'New name' })).toSucceed()
     expect(await ada.patch(path, { mobile: { mdn: '4155550177' } })).toSucceed()
@@ -130,7 +130,7 @@ describeAnyEngine('rules for devices', (engine) => {
   it('names are free again when their account is deleted', async () => {
     const account = await world.account()
     const sip = { username: 'gone', realm: 'gone.example' }
-    const fields = { sip, mobile: { mdn: '+14155550188' } }
+    const fields = { device_type: 'mobile', sip, mobile: { mdn: '+14155550188' } }
     await world.device(account, fields)
     expect(await world.operator.delete(account.path)).toSucceed()
     await world.device(world.acme, fields)

@@ -170,7 +170,7 @@ describeAnyEngine('the number of a mobile device', (engine) => {
   it('may be one that the account has in service, which stays when the device goes', async () => {
     const number = next()
     await makeNumber(world, world.acme, number, { my: 1 })
-    const phone = await world.device(world.acme, { mobile: { mdn: number } })
+    const phone = await world.device(world.acme, { device_type: 'mobile', mobile: { mdn: number } })
     expect((await world.ada.get(pathOf(world.acme, number))).data).toMatchObject({ used_by: 'mobile', my: 1 })
     expect(await world.operator.patch(phone.path, { mobile: { mdn: next() } })).toSucceed()
     expect(await world.ada.get(pathOf(world.acme, number))).toSucceedWith({
@@ -182,24 +182,76 @@ describeAnyEngine('the number of a mobile device', (engine) => {
     expect(await world.ada.delete(phone.path)).toSucceed()
   })
 
+  it('is added only by a caller who may add it with PUT, through every request that creates or changes a device', async () => {
+    const home = await world.account(world.reseller)
+    const [admin, user] = [await world.admin(home), await world.user(home)]
+    const number = next()
+    const fields = { name: 'Mobile', device_type: 'mobile', mobile: { mdn: number } }
+    const cause = `account ${home.id} is not allowed to create numbers`
+    expect(await world.refused(() => admin.put(pathOf(home, number)))).toFailWith(403, 'forbidden')
+    for (const path of [`${home.path}/devices`, `${user.path}/devices`])
+      expect(await world.refused(() => admin.put(path, fields))).toFailWith(400, 'validation error', {
+        'mobile.mdn': {
+          forbidden: {
+            message:
+              'The account does not have this number, and the caller may not add it. Use a number of the account that is in service',
+            cause,
+          },
+        },
+      })
+    const desk = await world.device(home, { owner_id: user.id })
+    for (const caller of [admin, user])
+      for (const method of ['post', 'patch'] as const) {
+        const data = method === 'post' ? { ...desk, mobile: fields.mobile } : { mobile: fields.mobile }
+        const answer = await world.refused(() => caller[method](desk.path, data))
+        expect(answer).toBreak({ 'mobile.mdn': ['forbidden', 'invalid'] })
+      }
+    expect(await stored(number)).toBeUndefined()
+
+    const own = next()
+    await makeNumber(world, home, own)
+    expect(await admin.put(`${home.path}/devices`, { ...fields, mobile: { mdn: own } })).toSucceed(201)
+    expect(await world.ross.put(`${home.path}/devices`, fields)).toSucceed(201)
+    await allowAdditions(world, home)
+    const allowed = { ...fields, mobile: { mdn: next() } }
+    expect(await admin.put(`${home.path}/devices`, allowed)).toSucceed(201)
+  })
+
+  it('belongs to devices of type `mobile` only, also if the account has it', async () => {
+    const number = next()
+    await makeNumber(world, world.acme, number)
+    const desk = await world.device(world.acme)
+    const mobile = { mdn: number }
+    for (const caller of [world.ada, world.operator])
+      for (const act of [
+        () => caller.put(`${world.acme.path}/devices`, { name: 'Desk', mobile }),
+        () => caller.patch(desk.path, { mobile }),
+      ])
+        expect(await world.refused(act)).toBreak({ 'mobile.mdn': ['invalid'] })
+  })
+
   it('is never another account’s, and no other device’s', async () => {
     const [foreign, reserved, used] = [next(), next(), next()]
     await makeNumber(world, world.rival, foreign)
     await makeNumber(world, world.acme, reserved, { create_with_state: 'reserved' })
-    await world.device(world.acme, { mobile: { mdn: used } })
+    await world.device(world.acme, { device_type: 'mobile', mobile: { mdn: used } })
     for (const mdn of [foreign, reserved, used]) {
       const answer = await world.unchanged(() =>
-        world.ada.put(`${world.acme.path}/devices`, { name: 'x', mobile: { mdn } }),
+        world.ada.put(`${world.acme.path}/devices`, { name: 'x', device_type: 'mobile', mobile: { mdn } }),
       )
       expect(answer).toBreak({ 'mobile.mdn': ['unique'] })
     }
-    const nothing = await world.ada.put(`${world.acme.path}/devices`, { name: 'x', mobile: { mdn: '12' } })
+    const nothing = await world.ada.put(`${world.acme.path}/devices`, {
+      name: 'x',
+      device_type: 'mobile',
+      mobile: { mdn: '12' },
+    })
     expect(nothing).toBreak({ 'mobile.mdn': ['invalid'] })
   })
 
   it('stays where the device is', async () => {
     const number = next()
-    const phone = await world.device(world.acme, { mobile: { mdn: number } })
+    const phone = await world.device(world.acme, { device_type: 'mobile', mobile: { mdn: number } })
     const path = pathOf(world.acme, number)
     const told = {
       code: 400,

@@ -19,6 +19,7 @@ describeAnyEngine('deleting a user', (engine) => {
       await world.device(acme, {
         name: 'a',
         owner_id: user.id,
+        device_type: 'mobile',
         mobile: { mdn: nextNumber() },
       }),
       await world.device(acme, { name: 'b', owner_id: user.id }),

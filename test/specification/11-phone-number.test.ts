@@ -236,7 +236,7 @@ describeAnyEngine('A phone number', (engine) => {
     const mobile = next()
     const own = await makeNumber(world, world.acme, mobile)
     expect((await world.ada.get(own)).data).not.toHaveProperty('used_by')
-    await world.device(world.acme, { mobile: { mdn: mobile } })
+    await world.device(world.acme, { device_type: 'mobile', mobile: { mdn: mobile } })
     expect((await world.ada.get(own)).data.used_by).toBe('mobile')
   })
 

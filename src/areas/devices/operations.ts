@@ -136,10 +136,13 @@ export const createDevices = (tools: Tools) => {
   }
 
   const mobileProblems = async (
-    account: AccountRecord,
-    { mobile }: Partial<DeviceDoc>,
-    own: DeviceRecord | undefined,
-  ): Promise<Problems> => (mobile?.mdn ? mobileNumbers.problems(account, mobile.mdn, own?.id) : {})
+    { account, actor, own }: Proposal,
+    doc: Partial<DeviceDoc>,
+  ): Promise<Problems> => {
+    const { mobile } = doc
+    if (!mobile?.mdn || (own && mobileNumberOf(doc) === mobileNumberOf(own.doc))) return {}
+    return mobileNumbers.problems(actor, account, mobile.mdn, own?.id)
+  }
 
   /** The number of a mobile device follows what the device says. */
   const moveNumber = async (set: ChangeSet, before: DeviceRecord | undefined, after: DeviceRecord) => {
@@ -225,13 +228,14 @@ export const createDevices = (tools: Tools) => {
     all: (accountId: string, ownerId?: string) => devices.all(accountId, ownerId),
 
     /** What the schema cannot know: rules between fields, names that others hold, owners that are none. */
-    async judge({ account, actor, data, own }: Proposal): Promise<Problems> {
+    async judge(proposal: Proposal): Promise<Problems> {
+      const { account, actor, data, own } = proposal
       const doc = storedHalf(data, account.doc.realm, own?.doc)
       return joinProblems(
         await uniqueProblems(account, doc, own),
         await realmProblems(account, doc, own),
         await ownerProblems(account, doc, own),
-        await mobileProblems(account, doc, own),
+        await mobileProblems(proposal, doc),
         await destinations.problems(account, destinationsOf(doc), own ? destinationsOf(own.doc) : []),
         deviceProblems(doc, own?.doc, { mayRetype: isSuperduper(actor) }),
         own ? restrictionProblems(actor, doc, own.doc) : {},

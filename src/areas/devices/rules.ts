@@ -170,10 +170,17 @@ const numberProblems = (data: Partial<DeviceDoc>, before: DeviceDoc): Problems =
   return { 'mobile.mdn': { invalid: { message, cause: data.mobile?.mdn } } }
 }
 
-const missingNumberProblems = (data: Partial<DeviceDoc>, type: string): Problems =>
-  type === 'mobile' && !data.mobile?.mdn
-    ? { 'mobile.mdn': { required: { message: requiredMessage, value: 'mdn' } } }
-    : {}
+/** Devices of type `mobile` have a number; devices of other types get none. */
+const mobileProblems = (data: Partial<DeviceDoc>, before: DeviceDoc | undefined, type: string): Problems => {
+  const number = mobileNumberOf(data)
+  if (type === 'mobile')
+    return number === undefined
+      ? { 'mobile.mdn': { required: { message: requiredMessage, value: 'mdn' } } }
+      : {}
+  if (number === undefined || number === (before && mobileNumberOf(before))) return {}
+  const message = 'Only devices of type `mobile` have a mobile number'
+  return { 'mobile.mdn': { invalid: { message, cause: data.mobile?.mdn } } }
+}
 
 /** What of the lists and limits that edges follow the schema cannot say. */
 const edgeProblems = (
@@ -198,7 +205,7 @@ export const deviceProblems = (
     ...macProblems(data),
     ...addressProblems(data),
     ...forwardingProblems(data),
-    ...missingNumberProblems(data, type),
+    ...mobileProblems(data, before, type),
     ...edgeProblems(data, before),
     ...(before && !actor.mayRetype ? { ...typeProblems(type, before), ...numberProblems(data, before) } : {}),
   }
@@ -216,6 +223,7 @@ const adminFields = [
   'access_lists',
   'enabled',
   'hotdesk',
+  'mobile.mdn',
   'outbound_flags',
   'owner_id',
   'rate_limits',

@@ -1,7 +1,9 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
 import { invalid, type Problems } from '../../../lib/failure.ts'
 import type { ChangeSet, ClaimHolder } from '../../../storage/change-set.ts'
-import type { NumberRecord, Numbers } from '../operations.ts'
+import type { NumberCaller, NumberRecord, Numbers } from '../operations.ts'
+import { rightsOf } from '../requests.ts'
+import { creationRefusal } from '../rules.ts'
 
 /** The device that a number belongs to. */
 type Device = Pick<ClaimHolder, 'accountId' | 'id'>
@@ -13,6 +15,14 @@ const taken = (mdn: unknown): Problems => ({
 const noNumber = (mdn: unknown): Problems => ({
   'mobile.mdn': { invalid: { message: 'The mobile number is no phone number', cause: mdn } },
 })
+
+const additionProblems = (by: NumberCaller): Problems => {
+  const cause = creationRefusal(by.accountId, 'in_service', rightsOf(by))
+  if (cause === undefined) return {}
+  const message =
+    'The account does not have this number, and the caller may not add it. Use a number of the account that is in service'
+  return { 'mobile.mdn': { forbidden: { message, cause } } }
+}
 
 /** A number that the account has in service for good. */
 const isUsable = ({ accountId, state, hidden }: NumberRecord, ownerId: string) =>
@@ -32,11 +42,16 @@ export const createMobileNumbers = (numbers: Numbers) => {
   }
 
   return {
-    /** What keeps a device of the account from having the number. */
-    async problems(account: AccountRecord, mdn: string, deviceId: string | undefined): Promise<Problems> {
+    /** What keeps a device of the account from having the number. A number that is not in the inventory has the rules of PUT. */
+    async problems(
+      by: NumberCaller,
+      account: AccountRecord,
+      mdn: string,
+      deviceId: string | undefined,
+    ): Promise<Problems> {
       const { isNumber, stored } = await find(mdn)
       if (!isNumber) return noNumber(mdn)
-      if (!stored) return {}
+      if (!stored) return additionProblems(by)
       const { deviceId: holder } = stored.hidden
       const isOurs = isUsable(stored, account.id)
       return isOurs && (holder === undefined || holder === deviceId) ? {} : taken(mdn)
