@@ -33,13 +33,22 @@ describeAnyEngine('ordinary users', (engine) => {
     }
   })
 
-  it('make no admins beside themselves, and do not change or remove one', async () => {
+  it('create no users, whose calls would not have their restrictions', async () => {
+    const forward = { enabled: true, number: '+14155550199' }
+    for (const account of [world.acme, world.reseller, world.master]) {
+      const person = await world.user(account, { call_restriction: { international: { action: 'deny' } } })
+      const name = { first_name: 'A', last_name: 'B' }
+      for (const fields of [{}, { call_forward: forward }, { priv_level: 'admin' }]) {
+        const act = () => person.put(`${account.path}/users`, { ...name, ...fields })
+        expect(await world.refused(act)).toFailWith(403, 'forbidden')
+      }
+    }
+  })
+
+  it('do not change or remove an admin', async () => {
     const olaf = await world.user(world.master)
-    const people = `${world.master.path}/users`
-    const admin = { first_name: 'A', last_name: 'B', priv_level: 'admin' }
     const attempts = await world.unchanged(() =>
       Promise.all([
-        olaf.put(people, admin),
         olaf.patch(world.operator.path, { first_name: 'Mine' }),
         olaf.delete(world.operator.path),
       ]),

@@ -1,5 +1,5 @@
 import type { UserRecord } from '../../auth/identity.ts'
-import { accountMember } from '../../auth/policies.ts'
+import { accountAdmin, accountMember } from '../../auth/policies.ts'
 import { proxyProblems } from '../../auth/proxies.ts'
 import { ListAnswer, made, one, removed } from '../../http/answer/answers.ts'
 import { keptListing } from '../../http/answer/listing.ts'
@@ -71,7 +71,7 @@ export const userRoutes = (users: Users, devices: Devices): Route[] => {
     }),
     put(onAccount, {
       summary: 'Create a user',
-      allow: accountMember,
+      allow: accountAdmin,
       price: { is: 'secret', keys: ['password', 'credentials'] },
       body: User,
       answers: UserAnswer,
