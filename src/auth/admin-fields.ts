@@ -52,6 +52,7 @@ export const adminFieldProblems = (
   fields: readonly string[],
   data: object,
   before: object,
+  message = 'Only an admin may change this',
 ): Problems =>
   speaksForAccount(actor)
     ? {}
@@ -59,5 +60,5 @@ export const adminFieldProblems = (
         fields
           .filter((field) => isFieldChanged(field, data, before))
           // What was sent is not repeated: it may be a secret.
-          .map((field) => [field, { forbidden: { message: 'Only an admin may change this', cause: field } }]),
+          .map((field) => [field, { forbidden: { message, cause: field } }]),
       )

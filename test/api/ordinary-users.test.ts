@@ -156,11 +156,32 @@ describeAnyEngine('ordinary users', (engine) => {
     const one = await world.user(world.acme, { call_restriction: { international: { action: 'deny' } } })
     expect(await world.refused(() => one.delete(one.path))).toFailWith(400, 'validation error', {
       call_restriction: {
-        forbidden: { message: 'Only an admin may change this', cause: 'call_restriction' },
+        forbidden: {
+          message: 'Only an admin may delete a user with restrictions',
+          cause: 'call_restriction',
+        },
       },
     })
     expect(await world.ada.delete(one.path)).toSucceed()
   })
+
+  it.each<[readonly string[] | 'all']>([['all'], [['device']], [['callflow', 'vmbox']]])(
+    'delete nothing that they own with themselves: %j',
+    async (objectTypes) => {
+      const one = await world.user(world.acme)
+      await world.device(world.acme, { owner_id: one.id })
+      const cause = objectTypes === 'all' ? expect.any(Array) : objectTypes
+      const inQuery = objectTypes === 'all' ? objectTypes : JSON.stringify(objectTypes)
+      for (const act of [
+        () => one.delete(one.path, { object_types: objectTypes }),
+        () => one.delete(one.path, undefined, { query: { object_types: inQuery } }),
+      ])
+        expect(await world.refused(act)).toFailWith(400, 'validation error', {
+          object_types: { forbidden: { message: 'Only an admin may delete what a user owns', cause } },
+        })
+      expect(await one.delete(one.path, { object_types: [] })).toSucceed()
+    },
+  )
 
   it('change their own password, name and address', async () => {
     const one = await world.user(world.acme)

@@ -267,7 +267,7 @@ export const createUsers = ({ store, deriver, settings, owned, configs }: Tools)
       actor: Actor,
       { account, user, objectTypes }: Leaving,
     ): Promise<RemovedObject[]> {
-      const problems = deletionProblems(actor, user)
+      const problems = deletionProblems(actor, user, objectTypes)
       if (hasProblems(problems)) throw invalid(problems)
       const set = new ChangeSet(author)
       users.remove(set, user)

@@ -113,10 +113,26 @@ export const powerProblems = (
  * An ordinary user deletes only itself, and only without restrictions: its devices stay, and calls from them would no longer have the
  * restrictions of the user.
  */
-export const deletionProblems = (actor: Actor, user: UserRecord): Problems => {
+export const deletionProblems = (
+  actor: Actor,
+  user: UserRecord,
+  objectTypes: readonly ObjectType[],
+): Problems => {
   if (user.doc.priv_level === 'admin') return privilegeProblems(actor, 'admin', user)
   if (speaksForAccount(actor)) return {}
-  if (actor.user?.id === user.id) return adminFieldProblems(actor, fieldsOfPower, {}, user.doc)
+  if (actor.user?.id === user.id) {
+    const message = 'Only an admin may delete what a user owns'
+    return {
+      ...adminFieldProblems(
+        actor,
+        fieldsOfPower,
+        {},
+        user.doc,
+        'Only an admin may delete a user with restrictions',
+      ),
+      ...(objectTypes.length > 0 && { object_types: { forbidden: { message, cause: objectTypes } } }),
+    }
+  }
   return { user: { forbidden: { message: 'Only an admin may delete another user', cause: user.id } } }
 }
 
