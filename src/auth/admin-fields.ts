@@ -18,6 +18,15 @@ export const adminCallFields = [
   'formatters',
 ] as const
 
+/** Fields that decide where calls to and from somebody go. Users set them for themselves and their devices, admins for all. */
+export const reachFields = [
+  'call_failover',
+  'call_forward',
+  'dial_plan',
+  'do_not_disturb',
+  'metaflows',
+] as const
+
 /** Without these fields a record is like one with these values. */
 const standards: Readonly<Json> = { enabled: true }
 

@@ -347,7 +347,18 @@ describeAnyEngine('ordinary users', (engine) => {
     /** What an admin sets, in addition to `restrictions`. */
     more: Json
     fields: readonly string[]
+    /** What the user changes, in addition to fields that all records have. */
+    changes?: Json
   }
+
+  const reach: Json = {
+    call_failover: { enabled: true, number: '4711' },
+    call_forward: { enabled: true, number: '4711' },
+    dial_plan: { '^(\\d+)$': { prefix: '9' } },
+    do_not_disturb: { enabled: true },
+    metaflows: { binding_digit: '#' },
+  }
+  const undisturbed = { do_not_disturb: { enabled: true } }
 
   const restricted: readonly Restricted[] = [
     {
@@ -355,17 +366,17 @@ describeAnyEngine('ordinary users', (engine) => {
       path: (_home, caller) => caller.path,
       more: { feature_level: 'basic' },
       fields: ['feature_level'],
+      changes: undisturbed,
     },
     {
       title: 'other users',
       path: async (home) => (await world.user(home)).path,
       more: {
-        call_failover: { enabled: true, number: '4711' },
-        call_forward: { enabled: true, number: '4711' },
+        ...reach,
         feature_level: 'basic',
         hotdesk: { enabled: true, id: '77' },
       },
-      fields: ['call_failover', 'call_forward', 'feature_level', 'hotdesk'],
+      fields: [...Object.keys(reach), 'feature_level', 'hotdesk'],
     },
     {
       title: 'their devices',
@@ -377,22 +388,26 @@ describeAnyEngine('ordinary users', (engine) => {
         rate_limits: limits,
       },
       fields: ['access_lists', 'hotdesk', 'outbound_flags', 'rate_limits'],
+      changes: undisturbed,
     },
     {
       title: 'their account',
       path: ({ path }) => path,
       more: {
+        ...reach,
         access_lists: list,
+        blacklists: ['b'.repeat(32)],
+        preflow: { always: 'c'.repeat(32) },
         call_recording: { account: { any: { any: { enabled: true } } } },
         rate_limits: { account: limits, device: limits },
       },
-      fields: ['access_lists', 'rate_limits'],
+      fields: [...Object.keys(reach), 'access_lists', 'blacklists', 'preflow', 'rate_limits'],
     },
   ]
 
   it.each(restricted.map((one) => [one.title, one] as const))(
     'neither restrict %s nor lift a restriction, and change the rest',
-    async (_title, { path: pathOf, more, fields: further }) => {
+    async (_title, { path: pathOf, more, fields: further, changes: own = {} }) => {
       const home = await world.account(world.reseller)
       const caller = await world.user(home)
       const path = await pathOf(home, caller)
@@ -425,7 +440,7 @@ describeAnyEngine('ordinary users', (engine) => {
       await isRefused(() => caller.post(path, without))
 
       expect(await caller.post(path, { ...record, custom: 'replaced' })).toSucceed()
-      const changes = { do_not_disturb: { enabled: true }, timezone: 'Europe/Berlin', custom: 'changed' }
+      const changes = { ...own, timezone: 'Europe/Berlin', custom: 'changed' }
       expect(await caller.patch(path, changes)).toSucceed()
       expect((await caller.get(path)).data).toMatchObject({ ...values, ...changes })
     },

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { adminCallFields, adminFieldProblems } from '../../auth/admin-fields.ts'
+import { adminCallFields, adminFieldProblems, reachFields } from '../../auth/admin-fields.ts'
 import { type AccountDoc, type AccountRecord, type Actor, speaksForAccount } from '../../auth/identity.ts'
 import { accessListProblems } from '../../lib/access-list.ts'
 import type { Problems } from '../../lib/failure.ts'
@@ -32,11 +32,18 @@ export const realmPowerProblems = (
     ? {}
     : { realm: { forbidden: { message: 'Only an admin may change this', cause: 'realm' } } }
 
-/** Restrictions of all calls of the account, and of who may register. */
+const adminFields = [
+  ...adminCallFields,
+  ...reachFields,
+  'access_lists',
+  'blacklists',
+  'preflow',
+  'rate_limits',
+]
+
+/** Restrictions of all calls of the account, where its calls go, and who may register. */
 export const restrictionProblems = (actor: Actor, data: Json, before: AccountRecord | undefined): Problems =>
-  before
-    ? adminFieldProblems(actor, [...adminCallFields, 'access_lists', 'rate_limits'], data, before.doc)
-    : {}
+  before ? adminFieldProblems(actor, adminFields, data, before.doc) : {}
 
 /**
  * Account names are compared by their letters, combining marks and digits, lower-cased and in NFC: "My Co." and "myco"

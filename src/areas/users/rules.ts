@@ -1,4 +1,4 @@
-import { adminCallFields, adminFieldProblems, isFieldChanged } from '../../auth/admin-fields.ts'
+import { adminCallFields, adminFieldProblems, isFieldChanged, reachFields } from '../../auth/admin-fields.ts'
 import {
   type Actor,
   isLimited,
@@ -87,8 +87,6 @@ export const privilegeProblems = (
 // What lets a user in, and as whom: with a mail address of one's own choice a password is recovered.
 const fieldsOfPower = [...adminCallFields, 'enabled', 'feature_level', 'scope_restrictions']
 const fieldsOfIdentity = ['username', 'email', 'require_password_update']
-// Where calls to a user go.
-const fieldsOfReach = ['call_failover', 'call_forward', 'hotdesk']
 
 const secretNames = ({ password, credentials }: Secrets) => [
   ...(password === undefined ? [] : ['password']),
@@ -105,7 +103,14 @@ export const powerProblems = (
   if (speaksForAccount(actor) || before.doc.priv_level === 'admin') return {}
   const isOwn = actor.user?.id === before.id && actor.accountId === before.accountId
   if (isOwn) return adminFieldProblems(actor, fieldsOfPower, doc, before.doc)
-  const fields = [...fieldsOfPower, ...fieldsOfIdentity, ...fieldsOfReach, ...secretNames(secrets), 'sync']
+  const fields = [
+    ...fieldsOfPower,
+    ...fieldsOfIdentity,
+    ...reachFields,
+    'hotdesk',
+    ...secretNames(secrets),
+    'sync',
+  ]
   return adminFieldProblems(actor, fields, { ...doc, ...secrets, sync }, before.doc)
 }
 
