@@ -141,9 +141,9 @@ describe.skipIf(lacksKamailio)(`the identity of a caller at a server with an edg
   it('is a number that the operator allows the account to show, or a number in a block', async () => {
     const made = await office(['+14155550103'])
     const { account } = made
-    const limits = { caller_ids: ['+4930123', '+493099*'] }
+    const limits = { caller_ids: ['+49301235', '+493099*'] }
     await post(`${account.path}/limits/operator`, limits)
-    for (const number of ['+4930123', '+49309977']) {
+    for (const number of ['+49301235', '+49309977']) {
       await patch(account.path, { caller_id: { external: { number } } })
       expect(shownIn(await sentOut(made))).toEqual(as(number, account.realm))
     }

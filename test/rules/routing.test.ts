@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { effectiveLimits, noWishes } from '../../src/areas/limits/rules.ts'
 import type { Limits } from '../../src/areas/limits/schema.ts'
 import { compileNumbering } from '../../src/areas/phone-numbers/numbering/rules.ts'
+import { isAllowed } from '../../src/areas/routing/callers/rules.ts'
 import { type FactTable, nameOf, type Want } from '../../src/areas/routing/facts.ts'
 import { decideRoute } from '../../src/areas/routing/rules.ts'
 import type { RouteAnswer } from '../../src/areas/routing/schema.ts'
@@ -945,7 +946,8 @@ describe('a call that leaves the account', () => {
     const fields = { device: id(foreign), user: id(two) }
     expect(shown(with_(fields, { numbers }))).toEqual({ name: foreign, number: two })
     expect(shown(with_({ device: id(foreign) }, { numbers }))).toEqual({ name: foreign, number: one })
-    expect(shown(with_({ device: id('4155550102') }, { numbers }))).toMatchObject({ number: '4155550102' })
+    for (const written of ['4155550102', '(415) 555-0102', '011 1 415 555 0102'])
+      expect(shown(with_({ device: id(written) }, { numbers }))).toMatchObject({ number: two })
     const others = { [two]: { accountId: 'rival' }, [one]: { accountId: 'acme', isInService: false } }
     expect(shown(with_({ device: id(one), user: id(two) }, { numbers: others }))).toEqual({ privacy: 'full' })
     for (const allowed of [foreign, '+4930*', '*'])
@@ -956,6 +958,34 @@ describe('a call that leaves the account', () => {
       expect(shown(with_(fields, { numbers, operator: { caller_ids: [allowed] } }))).toMatchObject({
         number: two,
       })
+  })
+
+  it('shows an allowed number in E.164, however it is written, and no text that is not a phone number', () => {
+    const shownOf = (written: string, allowed: string) => {
+      const operator = { caller_ids: [allowed] }
+      return shown(with_({ device: id(written), user: id(two) }, { numbers, operator })).number
+    }
+    for (const allowed of ['+4930123*', '*'])
+      for (const written of ['0049301234567', '+49 30 1234567', '011 49 30 1234567'])
+        expect(shownOf(written, allowed)).toBe('+49301234567')
+    const wrong = [
+      '+4930123@evil.example',
+      '+4930123 " <sip:911@x>',
+      '+4930123*',
+      '+4930123abc',
+      '+493012345678901234',
+      '911',
+      'anonymous',
+      '"><sip:a@b>',
+    ]
+    for (const allowed of ['+4930123*', '*'])
+      for (const written of wrong) expect([written, shownOf(written, allowed)]).toEqual([written, two])
+    // An operator may set numbering rules that take longer numbers and others without a plus.
+    for (const number of ['+4930123456789012', '49301234567', ''])
+      expect([number, isAllowed(number, ['*', '+4930123*', number])]).toEqual([number, false])
+    expect(shown(with_({ device: id('anonymous') }, { operator: { caller_ids: ['*'] } }))).toEqual({
+      privacy: 'full',
+    })
   })
 
   it('shows no number that a reseller allows and may not show itself', () => {
@@ -1026,14 +1056,20 @@ describe('a call to emergency services', () => {
 
   it('shows the emergency caller id, else the external one, and hides nothing', () => {
     const options = { caller_id_options: { outbound_privacy: 'full' } }
-    const caller_id = { emergency: { number: '9' }, external: { name: 'E', number: '8' } }
+    const [emergency, external] = ['(415) 555-0109', '+1 415 555 0108']
+    const caller_id = { emergency: { number: emergency }, external: { name: 'E', number: external } }
     const shown = (account: Json) =>
       answerOf({ ...home, account: { ...options, ...account } }, call).caller_id
-    expect(shown({ caller_id })).toEqual({ name: 'E', number: '9' })
-    expect(shown({ caller_id: { external: caller_id.external } })).toEqual({ name: 'E', number: '8' })
+    expect(shown({ caller_id })).toEqual({ name: 'E', number: '+14155550109' })
+    for (const wrong of ['911', 'anonymous', '+14155550109@evil.example', '+14155550109" <sip:911@x>'])
+      expect(shown({ caller_id: { ...caller_id, emergency: { number: wrong } } })).toEqual({
+        name: 'E',
+        number: '+14155550108',
+      })
+    expect(shown({ caller_id: { emergency: { number: '101' } } })).toEqual({})
     expect(answerOf({ ...home, account: { caller_id } }, { ...call, isWithheld: true }).caller_id).toEqual({
       name: 'E',
-      number: '9',
+      number: '+14155550109',
     })
     const own = { numbers: { [us]: { accountId: 'acme' } } }
     expect(answerOf({ ...home, ...own, account: { ...options, caller_id } }, call).caller_id).toEqual({

@@ -8,7 +8,6 @@ import {
   hiddenIf,
   idOf,
   internalId,
-  numbersFor,
   type Party,
   partyAt,
 } from './callers/rules.ts'
@@ -47,7 +46,7 @@ const emergencyRoute = (
     outsideId: () => ({}),
     isDirect: true,
   }
-  const wanted = [...numbersFor(caller, 'emergency'), ...numbersFor(caller, 'external')]
+  const wanted = [...decision.wantedBy(caller, 'emergency'), ...decision.wantedBy(caller, 'external')]
   // An account without numbers here has them elsewhere: emergency services need one to call back.
   const callback = decision.shownNumber(caller.account, wanted) ?? wanted[0]
   const callerId = idOf(emergencyName(caller), callback)

@@ -203,18 +203,24 @@ export const createDecision = (asking: Asking, { numbering, flatRate }: Rules, q
    * Whether an account may show a number outside: it is one of its own, or who sells to it allows it. A reseller allows no
    * number that it may not show.
    */
-  const mayShow = (account: AccountFacts, number: string) =>
-    isShownBy(account.id, dial({ account }, number).phone ?? number)
+  const mayShow = (account: AccountFacts, number: string) => {
+    const { phone } = dial({ account }, number)
+    return phone !== undefined && isShownBy(account.id, phone)
+  }
 
   const callbackNumber = (account: AccountFacts) => (isOpen() ? undefined : ask('callbackNumber', account.id))
 
-  /** The first of some numbers that the account may show, else one of its own. */
-  const shownNumber = (account: AccountFacts, numbers: readonly string[]) =>
-    numbers.find((number) => mayShow(account, number)) ?? callbackNumber(account)
+  /** The phone numbers that a party wants to show, in the form of the inventory. Other texts are never shown outside. */
+  const wantedBy = (party: Party, kind: 'external' | 'emergency') =>
+    numbersFor(party, kind).flatMap((number) => dial({ account: party.account }, number).phone ?? [])
+
+  /** The first of some phone numbers that the account may show, else one of its own. */
+  const shownNumber = (account: AccountFacts, phones: readonly string[]) =>
+    phones.find((phone) => isShownBy(account.id, phone)) ?? callbackNumber(account)
 
   /** What a party shows outside. An account without a number is hidden: what its phones state never leaves. */
   const outsideIdOf = (party: Party): CallerId => {
-    const number = shownNumber(party.account, numbersFor(party, 'external'))
+    const number = shownNumber(party.account, wantedBy(party, 'external'))
     return number === undefined ? { privacy: 'full' } : externalId(party, number)
   }
 
@@ -222,7 +228,7 @@ export const createDecision = (asking: Asking, { numbering, flatRate }: Rules, q
   const assertedFor = ({ account, payer }: Place, { number }: CallerId) =>
     number === undefined || mayShow(account, number)
       ? undefined
-      : (shownNumber(account, numbersFor(payer, 'external')) ?? '')
+      : (shownNumber(account, wantedBy(payer, 'external')) ?? '')
 
   /** A number as carriers and the inventory write it. */
   const arrived = (number: string): Dialled => ({
@@ -627,6 +633,7 @@ export const createDecision = (asking: Asking, { numbering, flatRate }: Rules, q
   return {
     ask,
     isOpen,
+    wantedBy,
     shownNumber,
     outsideIdOf,
     charges,

@@ -1,4 +1,5 @@
 // Who calls or is called, and what the devices, users and accounts behind it say: the most special first.
+import { isE164 } from '../../../lib/e164.ts'
 import { memberOf } from '../../../lib/member.ts'
 import { bracketed, isSipHost, isSipUser } from '../../../lib/sip-host.ts'
 import type { AccountFacts, Asking, DeviceFacts, UserFacts } from '../facts.ts'
@@ -90,8 +91,9 @@ export const emergencyName = (party: Party) =>
 export const numbersFor = (party: Party, kind: 'external' | 'emergency') =>
   layersOf(party).flatMap((doc) => textAt(doc, 'caller_id', kind, 'number') ?? [])
 
-/** Whether a number is in a list of numbers and blocks (`+4930123*`). */
+/** Whether an E.164 number is in a list of numbers and blocks (`+4930123*`). Any other text is in none. */
 export const isAllowed = (number: string, allowed: readonly string[]) =>
+  isE164(number) &&
   allowed.some((one) => (one.endsWith('*') ? number.startsWith(one.slice(0, -1)) : number === one))
 
 /** A caller who does not want to be shown. */
