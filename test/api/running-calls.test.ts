@@ -169,6 +169,14 @@ describeEngines('calls over carriers that edges name', (engine) => {
     expect(await begin(callOf(account))).toBe('limit_reached')
   })
 
+  it('are answered in the order of the request, whichever accounts they are of', async () => {
+    const [one, other] = [await accountWith(0), await accountWith(0, { outbound_trunks: 2 })]
+    const going = { account_billing: 'flat_rate', trunk: 'outbound_trunks', elapsed_s: 1 }
+    const calls = [callOf(other), callOf(one), callOf(other, going), callOf(one), callOf(other)]
+    const answers = await name(...calls)
+    expect(answers.map(({ id }) => id)).toEqual(calls.map(({ id }) => id))
+  })
+
   it('of accounts that are not there do not begin, and what is no call changes nothing', async () => {
     const nobody = { id: '0'.repeat(32) } as TestAccount
     expect(await world.unchanged(() => begin(callOf(nobody)))).toBe('unknown_account')

@@ -41,6 +41,8 @@ const marginSeconds = 2
 // Calls that are over and are remembered.
 const mostEnded = 10_000
 
+type Answered = readonly [report: RunningCallReport, answer: RunningCallAnswer]
+
 const perMinute = 'per_minute'
 
 export type RunningCallBook = ReturnType<typeof createRunningCalls>
@@ -187,7 +189,11 @@ export const createRunningCalls = (tools: Tools) => {
   }
 
   /** Calls that go on, of one account. One that the server does not know was allowed by it all the same. */
-  const goOn = async (author: Author, account: AccountRecord, reports: readonly RunningCallReport[]) => {
+  const goOn = async (
+    author: Author,
+    account: AccountRecord,
+    reports: readonly RunningCallReport[],
+  ): Promise<Answered[]> => {
     const running = await rows.of(account.id)
     const named = new Map<string, RunningCall>()
     const seen: Statement[] = []
@@ -212,7 +218,7 @@ export const createRunningCalls = (tools: Tools) => {
     await tellOfEnds(author, [...named.values()], left)
     return reports.flatMap((report) => {
       const call = named.get(report.id)
-      return call ? [answerOf(report, call, left)] : []
+      return call ? [[report, answerOf(report, call, left)]] : []
     })
   }
 
@@ -235,16 +241,17 @@ export const createRunningCalls = (tools: Tools) => {
     author: Author,
     accountId: string,
     reports: readonly RunningCallReport[],
-  ): Promise<RunningCallAnswer[]> => {
+  ): Promise<Answered[]> => {
     const account = await accounts.find(accountId)
-    if (!account) return reports.map(({ id }) => ({ id, allowed: false, reason: 'unknown_account' }))
+    if (!account)
+      return reports.map((report) => [report, { id: report.id, allowed: false, reason: 'unknown_account' }])
     const [begun, going] = [
       reports.filter(({ account_billing: paid }) => paid === undefined),
       reports.filter(({ account_billing: paid }) => paid !== undefined),
     ]
     return atAccount(accountId, async () => {
       const answers = going.length > 0 ? await goOn(author, account, going) : []
-      for (const report of begun) answers.push(await begin(author, account, report))
+      for (const report of begun) answers.push([report, await begin(author, account, report)])
       return answers
     })
   }
@@ -253,13 +260,14 @@ export const createRunningCalls = (tools: Tools) => {
     /** What an account can pay a call over a carrier with, while no other one goes on. */
     fundsFor: (account: AccountRecord, call: OffnetCall) => fundsWith(account, call, []),
 
-    /** Whether calls may begin, and how long they and those that go on may last. */
+    /** Whether calls may begin, and how long they and those that go on may last, in the order of the reports. */
     async take(author: Author, reports: readonly RunningCallReport[]): Promise<RunningCallAnswer[]> {
       const ofAccounts = Map.groupBy(reports, ({ account_id: accountId }) => accountId)
       const answers = await Promise.all(
         Array.from(ofAccounts, ([accountId, some]) => takeOf(author, accountId, some)),
       )
-      return answers.flat()
+      const answerFor = new Map(answers.flat())
+      return reports.flatMap((report) => answerFor.get(report) ?? [])
     },
 
     /** Calls that are over, as their edge has named them. */
