@@ -177,13 +177,57 @@ describeEngines('calls over carriers that edges name', (engine) => {
     expect(answers.map(({ id }) => id)).toEqual(calls.map(({ id }) => id))
   })
 
-  it('of accounts that are not there do not begin, and what is no call changes nothing', async () => {
+  it('of accounts that are not there, and what is no call, do not begin', async () => {
     const nobody = { id: '0'.repeat(32) } as TestAccount
     expect(await world.unchanged(() => begin(callOf(nobody)))).toBe('unknown_account')
+    const invalid = { id: '', allowed: false, reason: 'invalid', message: expect.any(String) }
+    const answer = await world.operator.post('/v2/edge/calls', { calls: [5, null, {}] })
+    expect(answer.data.calls).toEqual([invalid, invalid, invalid])
+  })
+
+  it.each([
+    ['direction', 'sideways'],
+    ['elapsed_s', 86_401],
+    ['elapsed_s', Number.MAX_SAFE_INTEGER],
+    ['elapsed_s', -1],
+    ['elapsed_s', 1.5],
+    ['most_s', 86_401],
+    ['most_s', 0],
+    ['id', 'a\0b'],
+    ['call_id', 'a\0b'],
+    ['number', 'a\0b'],
+    ['caller_id_number', 'a\0b'],
+    ['account_billing', 'a\0b'],
+    ['account_id', 'a\0b'],
+  ])('with an invalid %s (%j) do not begin, and other calls do, now and later', async (field, value) => {
+    const account = await accountWith(0, { outbound_trunks: 3 })
+    const going = {
+      account_billing: 'flat_rate',
+      trunk: 'outbound_trunks',
+      elapsed_s: 86_400,
+      most_s: 86_400,
+    }
+    const wrong = callOf(account, { ...going, [field]: value })
+    const [before, after] = [callOf(account, going), callOf(account)]
+    const paid = { allowed: true, account_billing: 'flat_rate', trunk: 'outbound_trunks' }
+    expect(await name(before, wrong, after)).toEqual([
+      { id: before.id, ...paid },
+      { id: wrong.id, allowed: false, reason: 'invalid', message: expect.stringContaining(`${field}: `) },
+      { id: after.id, ...paid },
+    ])
+    expect([await begin(callOf(account)), await begin(callOf(account))]).toEqual([
+      'outbound_trunks',
+      'limit_reached',
+    ])
+    for (const call of [before, after]) await end(call)
+  })
+
+  it('are refused as a whole if they are no list, or more than 200', async () => {
     const { operator, reseller } = world
-    const wrong = { ...callOf(reseller), direction: 'sideways' }
-    const answer = await world.refused(() => operator.post('/v2/edge/calls', { calls: [wrong] }))
-    expect(answer.status).toBe(400)
+    const post = (data: Json) => world.refused(() => operator.post('/v2/edge/calls', data))
+    expect(await post({})).toBreak({ calls: ['required'] })
+    expect(await post({ calls: 'none' })).toBreak({ calls: ['type'] })
+    expect(await post({ calls: Array(201).fill(callOf(reseller)) })).toBreak({ calls: ['maxItems'] })
     const foreign = await world.refused(() =>
       world.ross.post('/v2/edge/calls', { calls: [callOf(reseller)] }),
     )

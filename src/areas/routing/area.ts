@@ -32,7 +32,7 @@ export const routingArea = area({
   },
   settings: routingSettings,
   create(
-    { store, settings },
+    { store, settings, validate },
     { phoneNumbers: { numbers }, limits: { limits, allotments }, ledgers, cdrs: { billing }, ...needs },
   ) {
     const { records } = store
@@ -47,6 +47,7 @@ export const routingArea = area({
       allotments,
       balance,
       billing,
+      validate,
     })
     const { destinations } = carriers
     const routing = createRouting({ ...needs, records, settings, numbers, limits, running, destinations })

@@ -1,21 +1,26 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
 import type { Round } from '../../../jobs/rounds.ts'
+import { hasProblems } from '../../../lib/failure.ts'
 import { forgetOldest } from '../../../lib/forget-oldest.ts'
 import { isObject } from '../../../lib/json.ts'
+import { dropNulls } from '../../../lib/json-merge.ts'
+import { memberOf } from '../../../lib/member.ts'
 import { createKeyedQueue } from '../../../lib/one-at-a-time.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet, conflict } from '../../../storage/change-set.ts'
 import type { Statement } from '../../../storage/db.ts'
 import { retrying, type Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/operations.ts'
+import type { Validate } from '../../area.ts'
 import type { CallBilling } from '../../cdrs/billing/operations.ts'
+import { reasonOf } from '../../cdrs/intake/rules.ts'
 import type { Allotments } from '../../limits/allotments/operations.ts'
 import type { LimitBook } from '../../limits/operations.ts'
 import type { Numbers } from '../../phone-numbers/operations.ts'
 import type { Funds } from '../facts.ts'
 import { type Billing, billingOf, creditOf, needsCredit, type OffnetCall } from '../offnet/rules.ts'
 import { type CallPrice, paidCallOf, secondsLeft } from './rules.ts'
-import type { RunningCallAnswer, RunningCallReport } from './schema.ts'
+import { type RunningCallAnswer, RunningCallReport } from './schema.ts'
 import { createRunningStore, type RunningCall } from './store.ts'
 
 interface Tools {
@@ -27,6 +32,7 @@ interface Tools {
   allotments: Pick<Allotments, 'leftFor'>
   balance(accountId: string): Promise<number>
   billing: Pick<CallBilling, 'price'>
+  validate: Validate
 }
 
 // How often an edge names its running calls, at the latest.
@@ -49,7 +55,7 @@ export type RunningCallBook = ReturnType<typeof createRunningCalls>
 
 /** The running calls over carriers, of all edges, and what they have reserved. */
 export const createRunningCalls = (tools: Tools) => {
-  const { store, settings, accounts, numbers, limits, allotments, balance, billing } = tools
+  const { store, settings, accounts, numbers, limits, allotments, balance, billing, validate } = tools
   const { clock } = store
   const rows = createRunningStore(store)
   const inTurn = createKeyedQueue()
@@ -237,6 +243,17 @@ export const createRunningCalls = (tools: Tools) => {
       )
     })
 
+  /** A valid report, or the answer to an invalid one. */
+  const judgedReport = async (
+    sent: unknown,
+  ): Promise<{ report?: RunningCallReport; refusal?: RunningCallAnswer }> => {
+    const { value, problems } = await validate(RunningCallReport, dropNulls(sent))
+    if (!hasProblems(problems)) return { report: value }
+    const id = memberOf(sent, 'id')
+    const message = reasonOf(problems)
+    return { refusal: { id: typeof id === 'string' ? id : '', allowed: false, reason: 'invalid', message } }
+  }
+
   const takeOf = async (
     author: Author,
     accountId: string,
@@ -260,14 +277,16 @@ export const createRunningCalls = (tools: Tools) => {
     /** What an account can pay a call over a carrier with, while no other one goes on. */
     fundsFor: (account: AccountRecord, call: OffnetCall) => fundsWith(account, call, []),
 
-    /** Whether calls may begin, and how long they and those that go on may last, in the order of the reports. */
-    async take(author: Author, reports: readonly RunningCallReport[]): Promise<RunningCallAnswer[]> {
+    /** Whether calls may begin, and how long they and those that go on may last, in the order in which they were sent. */
+    async take(author: Author, sent: readonly unknown[]): Promise<RunningCallAnswer[]> {
+      const judged = await Promise.all(sent.map(judgedReport))
+      const reports = judged.flatMap(({ report }) => report ?? [])
       const ofAccounts = Map.groupBy(reports, ({ account_id: accountId }) => accountId)
       const answers = await Promise.all(
         Array.from(ofAccounts, ([accountId, some]) => takeOf(author, accountId, some)),
       )
       const answerFor = new Map(answers.flat())
-      return reports.flatMap((report) => answerFor.get(report) ?? [])
+      return judged.flatMap(({ report, refusal }) => (report ? answerFor.get(report) : refusal) ?? [])
     },
 
     /** Calls that are over, as their edge has named them. */

@@ -2,6 +2,9 @@ import type { Static } from 'typebox'
 import { anyText, choice, flag, id, integer, list, must, open, text } from '../../../lib/schema.ts'
 import { trunks } from '../offnet/rules.ts'
 
+const daySeconds = 86_400
+export const mostCalls = 200
+
 const name = must(
   text(1, 128, { description: 'As the edge names it; another one for each call and account' }),
 )
@@ -20,15 +23,30 @@ export const RunningCallReport = open(
         'As the server has answered when the call began; without it the call asks whether it may begin',
     }),
     trunk: choice(trunks, { description: 'As the server has answered when the call began' }),
-    elapsed_s: integer({ minimum: 0, description: 'Seconds since it was answered; absent: it rings' }),
-    most_s: integer({ minimum: 1, description: 'Seconds that the edge lets it go on at most' }),
+    elapsed_s: integer({
+      minimum: 0,
+      maximum: daySeconds,
+      description: 'Seconds since it was answered; absent: it rings',
+    }),
+    most_s: integer({
+      minimum: 1,
+      maximum: daySeconds,
+      description: 'Seconds that the edge lets it go on at most',
+    }),
   },
   { title: 'Running call at an edge' },
 )
 export type RunningCallReport = Static<typeof RunningCallReport>
 
 export const RunningCalls = open(
-  { calls: must(list(RunningCallReport, { maxItems: 200 })) },
+  {
+    calls: must(
+      list(RunningCallReport, {
+        maxItems: mostCalls,
+        description: 'An invalid call has the answer `invalid`, and does not affect the others',
+      }),
+    ),
+  },
   { title: 'Running calls at an edge' },
 )
 
@@ -41,7 +59,8 @@ export const RunningCallsAnswer = open(
           allowed: must(flag()),
           account_billing: anyText({ description: 'How its account pays for it: for its record' }),
           trunk: choice(trunks, { description: 'The trunk that pays for it' }),
-          reason: anyText({ description: '`no_credit`, `limit_reached`, `unknown_account`' }),
+          reason: anyText({ description: '`no_credit`, `limit_reached`, `unknown_account`, `invalid`' }),
+          message: anyText({ description: 'What is wrong with an invalid call' }),
           seconds: integer({
             description:
               'Seconds after which the edge ends the call, unless it hears otherwise; of a call that rings, once it is answered',
