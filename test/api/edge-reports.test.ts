@@ -162,6 +162,46 @@ describeAnyEngine('what an edge reports', (engine) => {
     expect(await told(account, 1)).toHaveLength(1)
   })
 
+  it.each([
+    ['id', 'a\0b'],
+    ['account_id', 'a\0b'],
+    ['id', '\ud800'],
+    ['id', Number.MAX_SAFE_INTEGER],
+    ['account_id', null],
+  ])('ends the other running calls if the %s of one is %j', async (field, value) => {
+    const { account } = await place()
+    expect(await world.operator.post(`${account.path}/limits`, { outbound_trunks: 1 })).toSucceed()
+    const begin = async (id: string) => {
+      const call = { id, account_id: account.id, call_id: id, direction: 'outbound', number: '+14155550199' }
+      return (await world.operator.post('/v2/edge/calls', { calls: [call] })).data.calls[0].allowed
+    }
+    expect(await begin('first')).toBe(true)
+    const running = { id: 'first', account_id: account.id }
+    const records = [{ ...legOf(account), reservations: [{ ...running, [field]: value }, running] }]
+    expect(await report({ records })).toSucceedWith({
+      records: { ...noRecords, accepted: 1 },
+      refusals: noRefusals,
+    })
+    expect(await begin('second')).toBe(true)
+  })
+
+  const texts = ['realm', 'username', 'address', 'user_agent', 'method', 'number', 'reason', 'module']
+  it.each([
+    ...texts.flatMap((field) => ['a\0b', '\ud800'].map((value) => [field, value] as const)),
+    ...['at', 'sip_code'].flatMap((field) =>
+      [Number.MAX_SAFE_INTEGER, -1].map((value) => [field, value] as const),
+    ),
+  ])('of refusals holds nothing up if the %s of one is %j', async (field, value) => {
+    const { account, realm } = await place()
+    const refusals = [{ ...refusalOf(realm), [field]: value }, refusalOf(realm)]
+    expect((await report({ refusals })).data.refusals).toEqual({
+      ...noRefusals,
+      told: 1,
+      rejected: [{ line: 1, reason: expect.stringMatching(`^${field}: `) }],
+    })
+    expect(await told(account, 1)).toHaveLength(1)
+  })
+
   it('is taken from the operator alone', async () => {
     const { account, realm } = await place()
     const data = { records: [legOf(account)], refusals: [refusalOf(realm)] }
@@ -186,6 +226,22 @@ describeAnyEngine('what an edge reports', (engine) => {
     ((await by.get(`${account.path}/alerts`)).data as Json[]).filter(
       ({ category }) => category === 'emergency_call',
     )
+
+  it.each([
+    ['at', Number.MAX_SAFE_INTEGER],
+    ['at', -1],
+    ['call_id', '\ud800'],
+    ['account_id', 'a\0b'],
+    ['device_id', 'a\0b'],
+  ])('of emergency calls holds nothing up if the %s of one is %j', async (field, value) => {
+    const { account } = await place()
+    const emergencies = [{ ...emergencyOf(account), [field]: value }, emergencyOf(account)]
+    expect((await report({ emergencies })).data.emergencies).toEqual({
+      told: 1,
+      rejected: [{ line: 1, reason: expect.stringMatching(`^${field}: `) }],
+    })
+    expect(await emergencyAlertsOf(account)).toHaveLength(1)
+  })
 
   it('of emergency calls is one event and one alert for each call, however often it is sent', async () => {
     const { account, device } = await place()

@@ -1,17 +1,9 @@
 import type { Static } from 'typebox'
-import {
-  anyObject,
-  anyText,
-  gregorian,
-  id,
-  integer,
-  list,
-  multiline,
-  must,
-  open,
-  text,
-} from '../../../lib/schema.ts'
+import { anyObject, anyText, id, integer, list, multiline, must, open, text } from '../../../lib/schema.ts'
 import { IntakeReport } from '../../cdrs/intake/schema.ts'
+
+// Gregorian seconds of 11 digits end in the year 3168.
+const at = must(integer({ minimum: 0, maximum: 99_999_999_999, description: 'When (Gregorian seconds)' }))
 
 /** A packet that an edge has turned away. */
 export const EdgeRefusal = open(
@@ -30,7 +22,7 @@ export const EdgeRefusal = open(
     ),
     module: text(1, 64, { description: 'The module of a call flow that needs a media server' }),
     sip_code: must(integer({ minimum: 300, maximum: 699, description: 'What it was answered with' })),
-    at: must(gregorian('When')),
+    at,
   },
   { ...multiline, title: 'Refusal at an edge' },
 )
@@ -45,7 +37,7 @@ export const EdgeEmergency = open(
     number: must(text(1, 64, { description: 'What was dialled' })),
     caller_id_number: text(0, 64, { description: 'The number that emergency services call back' }),
     address: text(0, 64, { description: 'Where the call came from' }),
-    at: must(gregorian('When')),
+    at,
   },
   { title: 'Emergency call at an edge' },
 )

@@ -9,6 +9,7 @@ import { createKeyedQueue } from '../../../lib/one-at-a-time.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet, conflict } from '../../../storage/change-set.ts'
 import type { Statement } from '../../../storage/db.ts'
+import { isStorable } from '../../../storage/records.ts'
 import { retrying, type Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/operations.ts'
 import type { Validate } from '../../area.ts'
@@ -48,6 +49,8 @@ const marginSeconds = 2
 const mostEnded = 10_000
 
 type Answered = readonly [report: RunningCallReport, answer: RunningCallAnswer]
+
+const isStorableText = (value: unknown): value is string => typeof value === 'string' && isStorable(value)
 
 const perMinute = 'per_minute'
 
@@ -289,10 +292,10 @@ export const createRunningCalls = (tools: Tools) => {
       return judged.flatMap(({ report, refusal }) => (report ? answerFor.get(report) : refusal) ?? [])
     },
 
-    /** Calls that are over, as their edge has named them. */
+    /** Calls that are over, as their edge has named them. What cannot be the id of a stored call is ignored. */
     async end(given: readonly unknown[]) {
       const over = given.flatMap((one) =>
-        isObject(one) && typeof one.id === 'string' && typeof one.account_id === 'string'
+        isObject(one) && isStorableText(one.id) && isStorableText(one.account_id)
           ? [{ accountId: one.account_id, id: one.id }]
           : [],
       )
