@@ -1,6 +1,18 @@
 import type { Static } from 'typebox'
 import { mostDollars } from './money.ts'
-import { choice, flag, integer, keyed, keyedBy, list, must, number, open, text } from './schema.ts'
+import {
+  choice,
+  flag,
+  integer,
+  keyed,
+  keyedBy,
+  list,
+  must,
+  number,
+  open,
+  patternMessage,
+  text,
+} from './schema.ts'
 
 // What plans and operators may say about the calls of an account.
 
@@ -43,6 +55,11 @@ const bundled = (description: string) =>
     description: `As many more ${description} as there are enabled ones of these`,
   })
 
+const AllowedCallerId = text(1, 20, {
+  pattern: '^(?:\\+?\\d{1,15}\\*?|\\*)$',
+  ...patternMessage('Must be a number (+49301234567), a block (+4930123*) or *'),
+})
+
 export const OperatorLimits = open(
   {
     enabled: flag({ description: 'false: nothing is limited' }),
@@ -66,7 +83,7 @@ export const OperatorLimits = open(
     soft_limit_inbound: flag({ description: 'Inbound calls beyond all limits are let through' }),
     soft_limit_outbound: flag({ description: 'Outbound calls beyond all limits are let through' }),
     allotments: Allotments,
-    caller_ids: list(text(1, 20, { pattern: '^(?:\\+?\\d{1,15}\\*?|\\*)$' }), {
+    caller_ids: list(AllowedCallerId, {
       maxItems: 1000,
       description:
         'Numbers of other systems that the account may show in calls to outside: `+49301234567`, a block (`+4930123*`) or any (`*`)',

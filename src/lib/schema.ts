@@ -76,6 +76,13 @@ export const multiline = { [multilineKey]: true } as const
 
 export const isMultiline = (schema: object) => multilineKey in schema
 
+const patternMessageKey = 'x-pattern-message'
+
+/** What a client reads if a text does not match the `pattern` of this schema. */
+export const patternMessage = (message: string) => ({ [patternMessageKey]: message })
+
+export const patternMessageOf = (schema: unknown) => memberOf(schema, patternMessageKey)
+
 const formerKey = 'x-former'
 
 /** Values of older versions of Kazoo, and what they are called today. The server stores today's value. */

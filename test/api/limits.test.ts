@@ -211,6 +211,9 @@ describeAnyEngine('limits', (engine) => {
     const wrong = ['+49 30', '+49*30', 'acme', '**']
     const answer = await world.unchanged(() => world.ross.post(operator, { caller_ids: wrong }))
     expect(answer).toBreak(Object.fromEntries(wrong.map((_, index) => [`caller_ids.${index}`, ['pattern']])))
+    expect(answer.data['caller_ids.0'].pattern.message).toBe(
+      'Must be a number (+49301234567), a block (+4930123*) or *',
+    )
   })
 
   it('of the operator name money to the unit', async () => {

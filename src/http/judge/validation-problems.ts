@@ -4,6 +4,7 @@ import type { Problem, Problems } from '../../lib/failure.ts'
 import { isObject, maxDepth } from '../../lib/json.ts'
 import { memberOf } from '../../lib/member.ts'
 import { pathOf } from '../../lib/property-path.ts'
+import { patternMessageOf } from '../../lib/schema.ts'
 import { isSecretKey, maskUrls, unmaskedPattern } from '../../lib/secrets.ts'
 import type { Flaw, Segment } from './json-copy.ts'
 
@@ -94,7 +95,7 @@ const describeType: Describe = (error) => {
   return { rule: 'type', message: `Value did not match type(s): ${target}`, target, value: error.data }
 }
 
-const describePattern: Describe = ({ params: { pattern }, data }) => {
+const describePattern: Describe = ({ params: { pattern }, data, parentSchema }) => {
   if (pattern === unmaskedPattern) {
     const message = 'The URL contains *** instead of a password or key: send the password or key again'
     return { rule: 'wrong_format', message, value: data, format: 'uri' }
@@ -102,7 +103,7 @@ const describePattern: Describe = ({ params: { pattern }, data }) => {
   const message =
     pattern === singleLinePattern
       ? 'Text must be one line without control characters'
-      : `Failed to match pattern '${pattern}'`
+      : String(patternMessageOf(parentSchema) ?? `Failed to match pattern '${pattern}'`)
   return { rule: 'pattern', message, target: pattern, value: data }
 }
 
