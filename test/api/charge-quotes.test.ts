@@ -60,6 +60,21 @@ describeAnyEngine('the price that a request accepts', (engine) => {
     expect((await addPhone(admin, account, agreed)).status).toBe(201)
   })
 
+  it('is covered by each quote_id of a 402 that the account got, in any session and after later ones', async () => {
+    const { account, admin } = await customer({ ...phones(3), users: { user: { rate: 3 } } })
+    const priced = (rate: number) => priceAt(account, { ...phones(rate), users: { user: { rate } } })
+    const first = await addPhone(admin, account)
+    await priced(9)
+    const second = await addPhone(admin, account)
+    const named = ({ body }: Answer) => ({ ...agreed, quote_id: body.quote_id })
+    expect(await world.unchanged(() => addPhone(admin, account, named(first)))).toMatchObject({ status: 402 })
+    await priced(2)
+    const another = { first_name: 'A', last_name: 'B' }
+    const otherPurchase = () => admin.put(`${account.path}/users`, another, { envelope: named(second) })
+    expect(await world.unchanged(otherPurchase)).toMatchObject({ status: 402 })
+    expect((await addPhone(await world.again(admin), account, named(first))).status).toBe(201)
+  })
+
   it('is any price for a client that always accepts charges and was shown none', async () => {
     const { account, admin } = await customer(phones(500))
     expect((await addPhone(admin, account, agreed)).status).toBe(201)

@@ -44,6 +44,13 @@ const placeOf = ({ authAccountId, consent }: Author, { purchase }: Pick<Quote, '
     ? undefined
     : { accountId: authAccountId, caller: consent.caller, request: purchase }
 
+/** The key under which a quote is also stored: its id instead of the caller. */
+const placeOfId = ({ accountId, request }: { accountId: string; request: string }, quoteId: string) => ({
+  accountId,
+  caller: `quote/${quoteId}`,
+  request,
+})
+
 export type Quotes = ReturnType<typeof createQuotes>
 
 /** The prices that callers have been shown: consent is for these, or for less. */
@@ -56,17 +63,22 @@ export const createQuotes = (store: Store) => {
       const place = placeOf(author, quote)
       const named = author.consent?.quoteId
       if (!place || named === quote.quoteId) return true
+      if (named !== undefined) {
+        const known = await rows.find(placeOfId(place, named))
+        return known !== undefined && covers(known, quote)
+      }
       const known = await rows.find(place)
-      if (named !== undefined) return known?.quoteId === named && covers(known, quote)
       return !known || (clock.now() - known.at <= validMs && covers(known, quote))
     },
 
-    /** Stores the quote that a refused request gets. */
+    /** Stores the quote that a refused request gets: for its caller, and for all of the account that send its id. */
     async remember(author: Author, error: unknown): Promise<void> {
       if (!(error instanceof Failure && error.is('charges_not_accepted'))) return
       const { quoteId, today, monthly } = error.details
       const place = placeOf(author, error.details)
-      if (place) await rows.put({ ...place, quoteId, today, monthly, at: clock.now() })
+      if (!place) return
+      const row = { ...place, quoteId, today, monthly, at: clock.now() }
+      await rows.put(row, { ...row, ...placeOfId(place, quoteId) })
     },
 
     round: {

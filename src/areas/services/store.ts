@@ -115,14 +115,14 @@ const putQuote = quotes.upsert('accountId', 'caller', 'request')
 
 type QuoteRow = RowOf<typeof quotes>
 
-/** The last quote of each request that was asked for consent. */
+/** Quotes of a day: the last one of each caller and purchase, and each under its id. */
 export const createQuoteStore = ({ all, writeUnrecorded }: Store) => ({
   async find({ accountId, caller, request }: Pick<QuoteRow, 'accountId' | 'caller' | 'request'>) {
     const sql = `SELECT ${quotes.columns} FROM charge_quotes WHERE account_id = $1 AND caller = $2 AND request = $3`
     return quotes.first(await all(sql, [accountId, caller, request]))
   },
 
-  put: (row: QuoteRow) => writeUnrecorded([putQuote(row)]),
+  put: (...rows: readonly QuoteRow[]) => writeUnrecorded(rows.map((row) => putQuote(row))),
 
   forgetBefore: (unixMilliseconds: number, signal: AbortSignal) =>
     forgetRows(
