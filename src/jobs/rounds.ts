@@ -27,6 +27,8 @@ export interface Rounds {
   add(round: Round): void
   /** As long as it answers true, no round is done. */
   hold(isHeld: () => Promise<boolean>): void
+  /** For work that lasts as long as its server: once true, it begins nothing more, records what it has begun, and ends. */
+  isHeld(): Promise<boolean>
   /** To be called when everything that rounds need is there. With `onlyNudged`, no round is done because its time has come. */
   start(onlyNudged?: boolean): void
   /** Does the round soon, if there is one: a request has made work for it. */
@@ -184,6 +186,7 @@ export const createRounds = (tools: RoundTools): Rounds => {
     hold(asked) {
       isHeld = asked
     },
+    isHeld: () => isHeld(),
     start(onlyNudged = false) {
       isStarted = true
       if (!onlyNudged) for (const runner of runners.values()) runner.start()

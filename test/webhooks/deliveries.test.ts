@@ -1,6 +1,9 @@
 // How receivers are told: until they have listened, in order for one record, and without waiting for each other.
 import { expect, it } from 'vitest'
+import { openSide } from '../../src/commands/moving/places.ts'
+import { openDatabase } from '../../src/compose.ts'
 import type { Json } from '../../src/lib/json.ts'
+import { beginMove, cancelMove, closeStore } from '../../src/storage/moving/marks.ts'
 import { eventually } from '../support/eventually.ts'
 import {
   type Answering,
@@ -63,6 +66,44 @@ describeAnyEngine('telling a webhook', (engine) => {
       duration_ms: expect.any(Number),
     })
     await nothingWaits(made)
+  })
+
+  it('ends when a move of the store has begun, and goes on where it was when the move is canceled', async () => {
+    const made = await hook(world.acme)
+    hooks.receiver.answers(answerWith(503))
+    await rename(world.uli, 'Wilma')
+    await attempts(made, 1)
+    const { store } = world.server
+    const webhookRounds = () => store.all("SELECT name FROM leases WHERE name LIKE 'round/webhook%'")
+    const side = await openSide(world.config)
+    const tables = await side.tables().finally(side.close)
+    const db = openDatabase(world.config)
+    try {
+      await beginMove(db, { id: 'move', to: 'elsewhere' })
+      await eventually(webhookRounds, (rows) => rows.length === 0)
+      await closeStore(
+        db,
+        tables.map(({ name }) => name),
+      )
+      hooks.receiver.answers(answerWith(200))
+      await later(3600)
+      await eventually(
+        () =>
+          world.server.rounds.runNow('webhooks').then(
+            () => true,
+            () => false,
+          ),
+        Boolean,
+      )
+      expect(hooks.receiver.to(made.at)).toHaveLength(1)
+    } finally {
+      await cancelMove(db)
+      await db.close()
+    }
+    const told = await attempts(made, 2)
+    expect(told.map(({ result }) => result)).toEqual(['failure', 'success'])
+    await nothingWaits(made)
+    expect(hooks.receiver.to(made.at)).toHaveLength(2)
   })
 
   it('keeps the first 2,048 bytes of an answer, however long it is, without repeated secrets', async () => {

@@ -1,6 +1,7 @@
 import type { Feed } from '../../events/feed.ts'
 import { createFollower } from '../../events/follower.ts'
 import type { Lease, Leases } from '../../jobs/leases.ts'
+import type { Rounds } from '../../jobs/rounds.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Calls } from '../../outgoing/calls.ts'
 import type { Settings } from '../../settings/settings.ts'
@@ -14,6 +15,7 @@ interface Tools {
   store: Store
   settings: Settings
   leases: Leases
+  rounds: Pick<Rounds, 'isHeld'>
   feed: Feed
   log: Log
   calls: Calls
@@ -45,7 +47,7 @@ export type MessageBus = ReturnType<typeof createMessageBus>
  * has confirmed it last. What was on its way when a process or a broker died is published again.
  */
 export const createMessageBus = (tools: Tools) => {
-  const { store, settings, feed, calls } = tools
+  const { store, settings, rounds, feed, calls } = tools
   const cursor = createCursorStore(store)
   const outages = tools.alerts.outagesOf({
     requestId: 'message_bus',
@@ -56,7 +58,8 @@ export const createMessageBus = (tools: Tools) => {
 
   const wanted = async (): Promise<Target | undefined> => {
     const { url, exchange } = (await settings.of('events')).amqp
-    return url === undefined ? undefined : { url, exchange }
+    // A store that was moved cannot record what the broker has confirmed.
+    return url === undefined || (await rounds.isHeld()) ? undefined : { url, exchange }
   }
 
   const save = async (shift: Shift) => {

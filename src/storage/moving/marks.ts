@@ -34,10 +34,10 @@ const writeMark = async (run: Run, which: Mark, { id, to }: Move) => {
 
 const roundLease = shape({ name: text(), token: text() })
 
-/** Of rounds in progress. Those that deliver webhooks are left out: they last as long as their server. */
+/** Of rounds in progress, and of the process that publishes to the message bus. */
 export const readRoundLeases = async ({ all }: Pick<Database, 'all'>) =>
   roundLease.list(
-    await all("SELECT name, token FROM leases WHERE name LIKE 'round/%' AND name NOT LIKE 'round/webhook%'"),
+    await all("SELECT name, token FROM leases WHERE name LIKE 'round/%' OR name = 'message_bus'"),
   )
 
 /** Whether an entry of the audit log has no place in the order yet. */

@@ -3,7 +3,7 @@ import { accountKind } from '../../../auth/identity.ts'
 import type { Feed, FeedMention, FeedPage } from '../../../events/feed.ts'
 import type { FeedQuestion } from '../../../events/store.ts'
 import { type Bell, createBell } from '../../../jobs/bell.ts'
-import type { Round } from '../../../jobs/rounds.ts'
+import type { Round, Rounds } from '../../../jobs/rounds.ts'
 import { Failure } from '../../../lib/failure.ts'
 import { forgetOldest } from '../../../lib/forget-oldest.ts'
 import { zip } from '../../../lib/list.ts'
@@ -16,6 +16,7 @@ import type { Delivery, DeliveryStore, Replay } from './store.ts'
 
 interface Tools {
   store: Store
+  rounds: Pick<Rounds, 'isHeld'>
   feed: Feed
   hooks: Pick<WebhookStore, 'ofAccounts' | 'owners' | 'find'>
   rows: DeliveryStore
@@ -84,7 +85,7 @@ const inParts = <T extends { deliveries: readonly unknown[] }>(found: readonly T
  * Finds out which hooks are to be told of what is committed. One process at a time does; what it finds and how far it
  * has looked are one write, so that whoever goes on tells each hook of each event once.
  */
-export const createDispatcher = ({ store, feed, hooks, rows, sending }: Tools) => {
+export const createDispatcher = ({ store, rounds, feed, hooks, rows, sending }: Tools) => {
   const { clock } = store
   const bell = createBell()
   const audience = createAudience()
@@ -217,7 +218,7 @@ export const createDispatcher = ({ store, feed, hooks, rows, sending }: Tools) =
         const place: Place = { seen: reached, noted: reached }
         audience.begin(await hooks.owners())
         let isReplaying = true
-        while (!signal.aborted) {
+        while (!signal.aborted && !(await rounds.isHeld())) {
           const isMore = await lookBehind(place, guard)
           isReplaying &&= await replaySome(guard)
           if (isMore || isReplaying) continue

@@ -3,7 +3,7 @@ import { sequenceText } from '../../../events/events.ts'
 import type { Feed } from '../../../events/feed.ts'
 import type { Bell } from '../../../jobs/bell.ts'
 import type { Lease, Leases } from '../../../jobs/leases.ts'
-import type { Round } from '../../../jobs/rounds.ts'
+import type { Round, Rounds } from '../../../jobs/rounds.ts'
 import { isOutage } from '../../../lib/failure.ts'
 import { forgetOldest } from '../../../lib/forget-oldest.ts'
 import { createGathering } from '../../../lib/gathering.ts'
@@ -24,6 +24,7 @@ interface Tools {
   store: Store
   settings: Settings
   leases: Leases
+  rounds: Pick<Rounds, 'isHeld'>
   feed: Pick<Feed, 'one'>
   log: Log
   hooks: Pick<WebhookStore, 'find'>
@@ -73,7 +74,8 @@ interface Note {
  * record is told in its order, while hooks and records do not wait for each other.
  */
 export const createSender = (tools: Tools) => {
-  const { store, settings, leases, feed, log, hooks, rows, attempts, courier, sending, switchOff } = tools
+  const { store, settings, leases, rounds, feed, log, hooks, rows, attempts, courier, sending, switchOff } =
+    tools
   const { clock } = store
   const turns = new Map<string, { accountId: string; turn: Promise<void> }>()
   /** Hooks that are switched off, and until when, in Unix milliseconds, nobody looks at what waits for them. */
@@ -81,6 +83,8 @@ export const createSender = (tools: Tools) => {
   /** When hooks had a turn last. */
   const begun = new Map<string, number>()
   let lastLookedAt = ''
+  /** Turns begin nothing more. */
+  let isEnding = false
 
   const noteTogether = async (all: readonly Note[]) => {
     await store.writeUnrecorded(all.flatMap(({ statements }) => statements))
@@ -215,7 +219,7 @@ export const createSender = (tools: Tools) => {
         lease,
         signal: AbortSignal.any([signal, lease.lost]),
         failingSince: await rows.failingSince(place.hookId),
-        isOver: () => performance.now() - begun > turnMs,
+        isOver: () => isEnding || performance.now() - begun > turnMs,
       })
     } finally {
       await lease.release()
@@ -276,10 +280,12 @@ export const createSender = (tools: Tools) => {
     everySeconds: 1,
     due: async () => true,
     async run(signal) {
-      while (!signal.aborted) {
+      isEnding = false
+      while (!signal.aborted && !(await rounds.isHeld())) {
         await beginTurns(signal)
         await sending.heard(lookEveryMs, signal)
       }
+      isEnding = true
       await Promise.all(turns.values().map(({ turn }) => turn))
     },
   }
