@@ -7,7 +7,11 @@ import type { Exchange } from './exchange.ts'
 export const requireQuoteId = (exchange: Exchange) => {
   const value = exchange.value('quote_id') ?? undefined
   if (value === undefined || (typeof value === 'string' && value !== '')) return
-  throw invalid({ quote_id: { type: { message: 'Must be the quote_id of a 402 response', value } } })
+  // Routes that take the id of something else as quote_id describe it in their query.
+  const message = exchange.route?.spec.query?.quote_id
+    ? 'Must be the id of a finished dry run'
+    : 'Must be the quote_id of a 402 response'
+  throw invalid({ quote_id: { type: { message, value } } })
 }
 
 const consentOf = (exchange: Exchange): ChargeConsent => {

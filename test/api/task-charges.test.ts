@@ -298,5 +298,10 @@ describeAnyEngine('what a task charges', (engine) => {
       expect(refused.status).toBe(400)
       expect(refused.data).toEqual({ quote_id: { invalid: { message, value: quote } } })
     }
+    const empty = await world.refused(() => make({ quote_id: '' }))
+    expect([empty.status, empty.data]).toEqual([
+      400,
+      { quote_id: { type: { message: 'Must be the id of a finished dry run', value: '' } } },
+    ])
   })
 })
