@@ -274,6 +274,22 @@ describeAnyEngine('Call detail records that are sent in', (engine) => {
     })
   })
 
+  it.each([['application/json'], ['application/x-ndjson']])(
+    'must be in the body when it is %s',
+    async (type) => {
+      const answer = await world.refused(() =>
+        world.operator.put('/v2/cdrs', undefined, {
+          body: Buffer.alloc(0),
+          headers: { 'content-type': type },
+        }),
+      )
+      expect([answer.status, answer.data]).toEqual([
+        400,
+        { data: { required: { message: 'The body is empty' } } },
+      ])
+    },
+  )
+
   it('are not taken in other forms', async () => {
     const answer = await world.operator.put('/v2/cdrs', undefined, {
       body: Buffer.from('a,b\n'),

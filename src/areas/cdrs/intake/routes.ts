@@ -13,6 +13,7 @@ const notAList = {
 }
 
 async function* listed(sent: unknown): AsyncGenerator<Entry[]> {
+  if (sent === undefined) throw invalid({ data: { required: { message: 'The body is empty' } } })
   if (!Array.isArray(sent)) throw invalid(notAList)
   yield sent.map((record, index) => ({ line: index + 1, record: dropNulls(record) }))
 }
