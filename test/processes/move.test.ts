@@ -201,6 +201,11 @@ describe.runIf(engines.includes('postgres'))('crosspoint move', () => {
     )
     const neither = '--to must be a URL that begins with postgres://, or with sqlite:DIRECTORY'
     const titleOf = (place: Place) => `PostgreSQL ${new URL(place.databaseUrl ?? '').host}/${nameIn(place)}`
+    const withUrl = (change: (url: URL) => void) => {
+      const url = new URL(postgres.databaseUrl ?? '')
+      change(url)
+      return url.href
+    }
     const cases: [url: string | undefined, reason: string][] = [
       ['mysql://host/name', neither],
       ['sqlite:', neither],
@@ -216,6 +221,20 @@ describe.runIf(engines.includes('postgres'))('crosspoint move', () => {
       [
         latin.databaseUrl,
         `${titleOf(latin)}: the database has the encoding LATIN1: create one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0`,
+      ],
+      [
+        withUrl((url) => {
+          url.pathname = '/nosuch'
+        }),
+        '--to: database "nosuch" does not exist. Nothing was changed',
+      ],
+      [
+        'postgres://crosspoint@127.0.0.1:1/crosspoint',
+        '--to: connect ECONNREFUSED 127.0.0.1:1. Nothing was changed',
+      ],
+      [
+        withUrl((url) => url.searchParams.set('sslmode', 'verify-full')),
+        '--to: The server does not support SSL connections. Nothing was changed',
       ],
       [readOnly.databaseUrl, `${titleOf(readOnly)}: the store cannot be used: it is read-only, or a standby`],
     ]

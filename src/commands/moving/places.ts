@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { readServerKey } from '../../auth/keyring.ts'
 import type { Config } from '../../config/config.ts'
+import { messageOf } from '../../lib/error-facts.ts'
 import { hostIn, mistakeInPostgresUrl, otherScheme } from '../../lib/postgres-url.ts'
 import { isDistributed } from '../../storage/distribution/commits.ts'
 import type { Move } from '../../storage/moving/marks.ts'
@@ -11,6 +12,7 @@ import { openSqliteSide } from '../../storage/moving/sqlite-side.ts'
 import type { StoreSide } from '../../storage/moving/tables.ts'
 import { connectTo } from '../../storage/postgres-dump.ts'
 import { Refusal } from '../../storage/saved-store.ts'
+import { reasonOf } from '../refusals.ts'
 
 const storeName = 'crosspoint.db'
 
@@ -54,7 +56,10 @@ export const refuseCitus = async ({ databaseUrl }: Config) => {
 /** Refuses a new store that is in use; returns whether this move has completed it already. */
 export const inspectTarget = async (target: Config, move: Move | undefined): Promise<boolean> => {
   if (target.databaseUrl === undefined && !existsSync(join(target.dataDir, storeName))) return false
-  const side = await openSide(target)
+  const side = await openSide(target).catch((error) => {
+    const reason = reasonOf(error) ?? messageOf(error)
+    throw new Refusal(`--to: ${reason}${move ? '' : '. Nothing was changed'}`, { cause: error })
+  })
   const filling = await side.filling(move).finally(side.close)
   if (filling === 'other')
     throw new Refusal(
