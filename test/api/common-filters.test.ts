@@ -194,6 +194,22 @@ describeAnyEngine('Every list', (engine) => {
     walkLimitMs,
   )
 
+  it.each(['channels', 'registrations', 'limits', 'ledgers/total'])(
+    'is the only kind of response with time bounds: %s warns of each',
+    async (path) => {
+      const ask = (query: Query) => world.ada.get(`${world.acme.path}/${path}`, { query })
+      const plain = await ask({})
+      for (const name of ['created_from', 'created_to', 'modified_from', 'modified_to']) {
+        const { status, data, body } = await ask({ [name]: 'abc' })
+        expect([status, data]).toEqual([200, plain.data])
+        expect(body.metadata.warnings).toEqual([
+          { path: name, message: 'This has no effect: only lists have filters' },
+        ])
+        expect((await ask({ [name]: '' })).body.metadata?.warnings).toBeUndefined()
+      }
+    },
+  )
+
   it('and every other route rejects a flag that is neither true nor false', async () => {
     const flagsOf = ({ spec }: Route) =>
       Object.entries({ ...spec.query, ...spec.wishes }).filter(

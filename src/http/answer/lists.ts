@@ -3,7 +3,7 @@ import type { Exchange } from '../exchange.ts'
 import { type ListAnswer, RawJson, type RowsAnswer } from './answers.ts'
 import { placeOf, roomFor, sendRowBytes } from './at-hand.ts'
 import { sendCsv, sendCsvPage } from './csv-lists.ts'
-import { envelopeOf, envelopeTail } from './envelope.ts'
+import { type EnvelopeParts, envelopeOf, envelopeTail } from './envelope.ts'
 import { type CollectedPage, largestKept, type PagePlace } from './kept-pages.ts'
 import {
   bracketsOf,
@@ -193,9 +193,13 @@ async function* rowsOf(exchange: Exchange, batches: AsyncIterable<readonly unkno
 }
 
 /** Rows that make up the whole answer. */
-export const sendRows = (exchange: Exchange, { batches, metadata }: RowsAnswer) =>
+export const sendRows = (
+  exchange: Exchange,
+  { batches }: RowsAnswer,
+  metadata: () => EnvelopeParts['metadata'],
+) =>
   withRoom(exchange, rowStreamBytes, () => {
-    const tail = () => envelopeTail({ ...common(exchange, 'success'), metadata: metadata?.() })
+    const tail = () => envelopeTail({ ...common(exchange, 'success'), metadata: metadata() })
     return sendStreamed(
       exchange,
       jsonHeaders(),

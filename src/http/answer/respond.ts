@@ -148,7 +148,8 @@ const sendStream = (exchange: Exchange, { contentType, headers, chunks }: Stream
 /** Sends what a route returned. */
 export const respond = (exchange: Exchange, result: unknown) => {
   if (result instanceof ListAnswer) return sendList(exchange, result)
-  if (result instanceof RowsAnswer) return sendRows(exchange, result)
+  if (result instanceof RowsAnswer)
+    return sendRows(exchange, result, () => withWarnings(result.metadata?.(), exchange))
   if (result instanceof FileAnswer) return sendFile(exchange, result)
   if (result instanceof StreamAnswer) return sendStream(exchange, result)
   return sendAnswer(exchange, result instanceof Answer ? result : new Answer({ data: result }))

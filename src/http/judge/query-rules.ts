@@ -17,6 +17,8 @@ const flagProblems = ({ spec }: Route, exchange: Exchange): Problems =>
     }),
   )
 
+const boundNames = ['created_from', 'created_to', 'modified_from', 'modified_to']
+
 /** Routes that add up what is in a window of time have `created_from`, and are no lists. */
 const isSum = ({ spec }: Route) => !spec.list && spec.query !== undefined && 'created_from' in spec.query
 
@@ -33,10 +35,11 @@ export const queryProblems = (route: Route, exchange: Exchange): Problems => ({
   ...boundProblems(route, exchange.query),
 })
 
-/** Filters that have no effect, because the answer is no list. Web clients send them everywhere: they are no error. */
+/** Filters and time bounds that have no effect, because the answer is no list. Web clients send them everywhere: they are no error. */
 export const queryWarnings = ({ method, spec }: Route, query: URLSearchParams): Warning[] => {
   if (query.size === 0 || method !== 'GET' || spec.list) return []
-  const names = filterNamesIn(query).filter((name) => !Object.hasOwn(spec.query ?? {}, name))
+  const sent = [...filterNamesIn(query), ...boundNames.filter((name) => query.get(name))]
+  const names = sent.filter((name) => !Object.hasOwn(spec.query ?? {}, name))
   return warningsAt(
     names.map((name) => [name]),
     'This has no effect: only lists have filters',
