@@ -1,7 +1,9 @@
 // Every event goes to a real broker, also when it, or a server, dies in between.
 import { once } from 'node:events'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { openDatabase } from '../../src/compose.ts'
 import type { Json } from '../../src/lib/json.ts'
+import { beginMove, cancelMove } from '../../src/storage/moving/marks.ts'
 import { createCuttable } from '../support/cuttable.ts'
 import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
@@ -71,6 +73,29 @@ describe.skipIf(lacking)(`with RabbitMQ${lacking}`, () => {
         record: { kind: 'device', id },
         after: { enabled: true },
       })
+      await listener.close()
+    })
+
+    it('waits while a move of the store has begun', async () => {
+      const exchange = exchangeOf('moved')
+      const listener = await rabbit.listen(exchange, exchange)
+      await use({ url: rabbit.url, exchange })
+      await arrived(listener.received, (await world.device(world.acme)).id)
+      const db = openDatabase(world.config)
+      try {
+        await beginMove(db, { id: 'move', to: 'elsewhere' })
+        await eventually(
+          () => db.all("SELECT name FROM leases WHERE name = 'message_bus'"),
+          (rows) => rows.length === 0,
+        )
+        const { id } = await world.device(world.acme)
+        expect(listener.received.map(({ body }) => body.record.id)).not.toContain(id)
+        await cancelMove(db)
+        await arrived(listener.received, id)
+      } finally {
+        await cancelMove(db)
+        await db.close()
+      }
       await listener.close()
     })
 
