@@ -93,7 +93,9 @@ describeAnyEngine('what an edge reports', (engine) => {
     const wrong = { ...record(legOf(account), 'cccccccc'), call_direction: 'sideways' }
     const { data: withWrong } = await report({ records: [wrong, ...records] })
     expect(withWrong.records).toMatchObject({ accepted: 0, duplicates: 2, rejected_total: 1 })
-    const { data } = await world.operator.get(`${account.path}/cdrs?paginate=false`)
+    const { data } = await world.operator.get(`${account.path}/cdrs`, {
+      query: { paginate: 'false', created_from: now - 86_400, created_to: now },
+    })
     const created = (now - 62_167_219_200 - 100) * 1_000_000
     expect((data as Json[]).map(({ call_id: id }) => id).toSorted()).toEqual([
       call_id,
