@@ -248,9 +248,10 @@ describe.skipIf(lacksKamailio)(`credit at a server with an edge${lacksKamailio}`
     carrier.answer(invite, {}, callId.slice(0, 8))
     const final = await calling
     expect(outcomeOf(final)).toBe('200 OK')
-    const running = edge.kept("SELECT dialog_value FROM dialog_vars WHERE dialog_key = 'running'")
-    const payers = running.map(({ dialog_value: reserved }) => JSON.parse(String(reserved))[0].account_id)
-    expect(payers).toContain(account.id)
+    await eventually(
+      () => edge.kept("SELECT dialog_value FROM dialog_vars WHERE dialog_key = 'running'"),
+      (rows) => rows.some(({ dialog_value: reserved }) => String(reserved).includes(account.id)),
+    )
     eve.answer(await inviteOf(eve, callId, free), { status: 486, phrase: 'Busy Here' }, 'eves')
     expect(outcomeOf(await free)).toBe('486 Busy Here')
     await sleep(1500)
