@@ -4,14 +4,14 @@ import type { Json } from '../../src/lib/json.ts'
 import { eventually } from '../support/eventually.ts'
 import { mailsTo } from '../support/outbox.ts'
 import { storedCdrs } from '../support/stored-cdrs.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
 
 // 2026-01-05T12:00:00Z, the tests' own time.
 const now = 63_934_833_600
 const noRecords = { accepted: 0, duplicates: 0, ignored: 0, rejected: [], rejected_total: 0 }
 const noRefusals = { told: 0, repeated: 0, unknown: 0, rejected: [] }
 
-describeAnyEngine('what an edge reports', (engine) => {
+describeEngines('what an edge reports', (engine) => {
   const world = useWorld(engine)
   let made = 0
 

@@ -53,7 +53,7 @@ export const RenewApiKey = ({ account, opened, onClose }: Asked) => {
       renewApiKey({
         ...api,
         path: { account_id: account.id },
-        query: endsSessions ? { end_sessions: 'true' } : {},
+        query: endsSessions ? { end_sessions: true } : {},
       }),
   })
   const close = () => {

@@ -63,13 +63,13 @@ const Sync = ({ path }: { path: DevicePath }) => {
   const { t } = useTranslation()
   const [opened, { open, close }] = useDisclosure(false)
   const syncing = useAsking(
-    (reboot: 'true' | 'false') => syncDevice({ ...api, path, query: { reboot } }),
+    (reboot: boolean) => syncDevice({ ...api, path, query: { reboot } }),
     t('devices.asked'),
   )
   return (
     <Titled title={t('devices.sync')} text={t('devices.syncText')}>
       <Group gap="sm">
-        <Button variant="default" loading={syncing.isPending} onClick={() => syncing.mutate('false')}>
+        <Button variant="default" loading={syncing.isPending} onClick={() => syncing.mutate(false)}>
           {t('devices.reload')}
         </Button>
         <Button variant="default" onClick={open}>
@@ -83,7 +83,7 @@ const Sync = ({ path }: { path: DevicePath }) => {
         action={t('devices.reboot')}
         onConfirm={() => {
           close()
-          syncing.mutate('true')
+          syncing.mutate(true)
         }}
         onClose={close}
       />

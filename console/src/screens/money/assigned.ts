@@ -43,7 +43,7 @@ export const useSummary = () => {
 /** The plans that the account's reseller sells, with their prices. */
 export const useAvailable = () => {
   const { accountId } = usePlace()
-  const query = { paginate: false, details: 'true' }
+  const query = { paginate: false, details: true }
   return useAnswer(['service_plan', accountId, 'available'], (signal) =>
     listAvailablePlans({ ...api, path: { account_id: accountId }, query, signal }),
   )

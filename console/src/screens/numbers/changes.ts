@@ -56,7 +56,7 @@ const send = (accountId: string, wish: Exclude<Wish, { to: 'reserve' }>, numbers
     case 'release':
       return deletePhoneNumbers({ ...common, body: { data } })
     case 'remove':
-      return deletePhoneNumbers({ ...common, body: { data }, query: { hard: 'true' } })
+      return deletePhoneNumbers({ ...common, body: { data }, query: { hard: true } })
     case 'change':
       return updatePhoneNumbers({ ...common, body: { data: { ...wish.fields, ...data } } })
   }

@@ -50,7 +50,7 @@ const useDoing = ({ number }: Shown) => {
         case 'release':
           return deletePhoneNumber({ ...api, path })
         case 'remove':
-          return deletePhoneNumber({ ...api, path, query: { hard: 'true' } })
+          return deletePhoneNumber({ ...api, path, query: { hard: true } })
       }
     },
     done: (_, doing) => {

@@ -166,7 +166,7 @@ const useMaking = () => {
   useEffect(() => () => ending.current.abort(), [])
 
   const make = ({ action: { category, action, parameters }, file, days, isDryRun }: Wish) => {
-    const query = { category, action, ...(isDryRun ? { dry_run: 'true' } : {}) }
+    const query = { category, action, ...(isDryRun ? { dry_run: true } : {}) }
     if (file) {
       const since = Date.now()
       followUpload(file, (bytes) => setSent({ bytes, since }))

@@ -24,13 +24,13 @@ const Start = ({ task }: { task: Task }) => {
   const [mayCharge, setMayCharge] = useState(false)
   const starting = useChange({
     touches: ['task'],
-    run: (accept_charges: string) => startTask({ ...api, path, query: { accept_charges } }),
+    run: (accept_charges: boolean) => startTask({ ...api, path, query: { accept_charges } }),
     done: close,
   })
   const mayCost = !task.dry_run && task.total_count !== undefined
   return (
     <>
-      <Button loading={starting.isPending} onClick={mayCost ? open : () => starting.mutate('false')}>
+      <Button loading={starting.isPending} onClick={mayCost ? open : () => starting.mutate(false)}>
         {t('tasks.start')}
       </Button>
       <Modal
@@ -51,7 +51,7 @@ const Start = ({ task }: { task: Task }) => {
             <Button variant="default" onClick={close}>
               {t('cancel')}
             </Button>
-            <Button loading={starting.isPending} onClick={() => starting.mutate(String(mayCharge))}>
+            <Button loading={starting.isPending} onClick={() => starting.mutate(mayCharge)}>
               {t('tasks.start')}
             </Button>
           </Group>

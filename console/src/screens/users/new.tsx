@@ -15,7 +15,7 @@ export const NewUser = () => {
     createUser({
       ...api,
       path: { account_id: accountId },
-      query: { send_email_on_creation: way_in === 'link' ? 'true' : 'false' },
+      query: { send_email_on_creation: way_in === 'link' },
       body: {
         data: {
           first_name: '',
