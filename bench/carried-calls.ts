@@ -66,7 +66,8 @@ export const prepareCalls = async (server: RunningServer, deviceCount: number): 
     )
   }
   await inParallel(devices, async ({ accountId, username, extension }) => {
-    const sip = { username, password: passwordOf(username) }
+    // SIPp registers once.
+    const sip = { username, password: passwordOf(username), expire_seconds: 3600 }
     const { id } = await put(`/v2/accounts/${accountId}/devices`, { name: username, sip })
     const flow = { module: 'device', data: { id }, children: {} }
     await put(`/v2/accounts/${accountId}/callflows`, { numbers: [extension], flow })
