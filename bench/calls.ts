@@ -57,9 +57,9 @@ const runEngine = async (title: string, place: Place) => {
       `${(spent / processor.seconds).toFixed(2)} of a core, ${((1000 * spent) / succeeded).toFixed(1)} ms a call`
     say(`  processor: server ${share(processor.server)}; Kamailio ${share(processor.edge)}`)
     const { half, end } = carried.memory
-    say(
-      `  memory of Kamailio: ${half.toFixed(0)} MB after half of the calls, ${end.toFixed(0)} MB at the end`,
-    )
+    const inMemory = ({ processes, shared }: typeof half) =>
+      `${processes.toFixed(0)} MB, ${shared.toFixed(1)} MB of the shared memory in use`
+    say(`  memory of Kamailio: ${inMemory(half)} after half of the calls, ${inMemory(end)} at the end`)
     const memory = await memoryOf(server.pid)
     if (memory) say(`  memory of the server: ${memory.peak.toFixed(0)} MB at most`)
   } finally {

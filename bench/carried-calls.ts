@@ -259,6 +259,22 @@ const questionsOf = async ({ port }: RunningServer) => {
   )
 }
 
+/** MB. */
+interface Memory {
+  /** Of all processes. */
+  processes: number
+  /** In use of the memory that the processes share, whose size is fixed. */
+  shared: number
+}
+
+const memoryOf = async (edge: SipEdge): Promise<Memory> => {
+  const { body } = await edge.rpc('core.shmmem', ['b'])
+  return {
+    processes: await memoryOfGroup(edge.pid() ?? Number.NaN),
+    shared: body.result.real_used / 1024 / 1024,
+  }
+}
+
 export interface Wanted {
   perSecond: number
   seconds: number
@@ -286,8 +302,8 @@ export interface Carried {
   /** What Kamailio has asked meanwhile; the client's questions are among those of `/v2/edge`. */
   questions: Awaited<ReturnType<typeof questionsOf>>
   processor: { seconds: number; server: number; edge: number }
-  /** MB of all processes of the edge, when half of the calls have begun and at the end. */
-  memory: { half: number; end: number }
+  /** Of the edge, when half of the calls have begun and at the end. */
+  memory: { half: Memory; end: Memory }
 }
 
 // What the server has not listed by then is lost.
@@ -336,7 +352,7 @@ export const carryCalls = async (
         ...['-trace_stat', '-stf', 'calls.csv', '-fd', 1, `127.0.0.1:${edge.port}`],
       ),
     )
-    const memoryNow = () => memoryOfGroup(edge.pid() ?? Number.NaN)
+    const memoryNow = () => memoryOf(edge)
     const paths = stage.devices.map(edgeQuestion)
     const [seen, half] = await Promise.all([
       probe.run({ port: server.port, token: stage.token, paths, seconds }),

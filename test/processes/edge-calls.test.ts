@@ -99,6 +99,27 @@ describe.skipIf(lacksKamailio)(`a call through an edge${lacksKamailio}`, () => {
     expect(b.interaction_id).toBe(a.interaction_id)
   })
 
+  it('leaves nothing of its targets in memory, however it ends', async () => {
+    const sizes = async () => {
+      const { body } = await town.edge.rpc('htable.stats')
+      const tables: { name: string; all: number }[] = body.result
+      return Object.fromEntries(tables.map(({ name, all }) => [name, all]))
+    }
+    const { ada, bob, final, number } = await answeredCall()
+    expect((await sizes()).legs).toBe(0)
+    expect(outcomeOf(await ada.phone.within(final, 'BYE'))).toBe('200 OK')
+    const declined = ada.phone.call(number)
+    const invite = await bob.phone.comesIn('INVITE', 2)
+    expect((await sizes()).legs).toBeGreaterThan(0)
+    bob.phone.answer(invite, { status: 603, phrase: 'Decline' }, 'bobs')
+    expect((await declined).status).toBe(603)
+    const [refused, callId] = [town.newNumber(), `${randomUUID()}@phone`]
+    town.server.rings(refused, [], realm)
+    expect((await ada.phone.call(refused, { callId })).status).toBe(480)
+    await town.server.records(callId, 1)
+    await eventually(sizes, ({ legs }) => legs === 0)
+  })
+
   it('shows who calls as the server says it, and hides where phones and their names are', async () => {
     const { invite, ada, final } = await answeredCall({ caller_id: { name: 'Ada "A"', number: '200' } })
     expect(headerOf(invite, 'from')).toMatch(/^"Ada A" ?<sip:200@acme\.test>;tag=/)

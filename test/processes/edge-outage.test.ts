@@ -199,7 +199,15 @@ describe.skipIf(lacksKamailio)(`callers who have no device, while the server is 
       if (invite) bob.phone.answer(invite, { status: 486, phrase: 'Busy Here' }, `bobs${rung}`)
       return outcomeOf(await calling)
     }
+    const routes = async () => {
+      const { body } = await town.edge.rpc('htable.stats')
+      return body.result.find(({ name }: { name: string }) => name === 'routes').all
+    }
     expect(await outcome()).toBe('486 Busy Here')
+    const kept = await routes()
+    // The edge keeps one answer for all callers of a number.
+    for (const from of ['+49301111', '+49302222']) expect(await outcome({ from })).toBe('486 Busy Here')
+    expect(await routes()).toBe(kept)
     town.server.goAway()
     // As after a restart of the server.
     await town.edge.outdate('*', 200)

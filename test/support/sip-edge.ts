@@ -95,7 +95,7 @@ export const startSipEdge = async ({
     // Its own group: Kamailio is many processes, and a crash takes all of them.
     child = spawn(
       program ?? '',
-      ['-f', join(folder, 'kamailio.cfg'), '-DD', '-E', '-m', '64', '-M', '16', '-w', folder],
+      ['-f', join(folder, 'kamailio.cfg'), '-DD', '-E', '-m', '512', '-M', '16', '-w', folder],
       { detached: true, stdio: ['ignore', 'pipe', 'pipe'] },
     )
     const started = child
