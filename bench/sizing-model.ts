@@ -1,49 +1,16 @@
 // What a plan for so many customers needs. Pure arithmetic: the constants are measured by bench/sizing.ts.
-import { constants } from './sizing-constants.ts'
-
-export const engines = ['SQLite', 'PostgreSQL'] as const
-export type EngineName = (typeof engines)[number]
-
-/**
- * What takes room for as long as it is kept. A leg is a call record, two of them are a call; a charged one has an entry in
- * the ledger beside.
- */
-export const storedKinds = ['account', 'user', 'device', 'number', 'leg', 'chargedLeg', 'change'] as const
-export type StoredKind = (typeof storedKinds)[number]
-
-/** What takes processor time. A page has 50 rows. */
-export const workKinds = [...storedKinds, 'signIn', 'get', 'page'] as const
-export type WorkKind = (typeof workKinds)[number]
+import {
+  constants,
+  type EngineName,
+  type StoredKind,
+  storedKinds,
+  type WorkKind,
+  workKinds,
+} from './sizing-constants.ts'
 
 /** What a store holds; the legs lie evenly on the busy quarters of an hour of so many days. */
 export interface Holdings extends Record<StoredKind, number> {
   days: number
-}
-
-export interface Constants {
-  /** When they were measured. */
-  date: string
-  /** Of a store in which nothing is. */
-  emptyBytes: number
-  /** With its indices, claims, audit entry and place in the feed. Statistics are counted by their rows. */
-  bytes: Record<StoredKind | 'tally', number>
-  /** What the write-ahead log takes beside the tables, at most. */
-  logBytes: number
-  /** Processor time in microseconds: of the server's process with all its threads, and of the database's. */
-  server: Record<WorkKind, number>
-  database: Record<WorkKind, number>
-  /** Resident memory of a server without what is mapped from files and could be read again. */
-  memory: {
-    restBytes: number
-    /** What work leaves behind beside the record cache. */
-    workBytes: number
-    /** Of an account or another record that is in use. */
-    cachedRecordBytes: number
-    /** Of one connection at the database's side, after work. */
-    connectionBytes: number
-    /** Shared buffers, and what the database needs beside its connections. */
-    databaseBytes: number
-  }
 }
 
 export interface Plan {

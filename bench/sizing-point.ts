@@ -8,8 +8,9 @@ import { systemClock } from '../src/lib/clock.ts'
 import { gregorianNow } from '../src/lib/gregorian.ts'
 import { cdrDocument } from './cdr-records.ts'
 import { type Place, type RunningServer, restingMemoryOf, settled, startServer } from './server.ts'
+import { type WorkKind, workKinds } from './sizing-constants.ts'
 import { type MemoryReading, type Meter, openMeter, type Reading } from './sizing-meter.ts'
-import { type Holdings, usualHabits, type WorkKind, workKinds } from './sizing-model.ts'
+import { type Holdings, usualHabits } from './sizing-model.ts'
 import { accountData, call, freeRequests, inParallel, newUserData, signIn, untold } from './stage.ts'
 
 /** What is made and asked at a point. */

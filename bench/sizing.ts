@@ -9,21 +9,23 @@ import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { createDatabase, startPostgres } from '../test/support/postgres.ts'
-import { constants } from './sizing-constants.ts'
 import {
   type Constants,
+  constants,
   type EngineName,
   engines,
+  storedKinds,
+  type WorkKind,
+  workKinds,
+} from './sizing-constants.ts'
+import {
   type Habits,
   needOf,
   type Plan,
   serverBytes,
-  storedKinds,
   tableBytes,
   tallyRows,
   usualHabits,
-  type WorkKind,
-  workKinds,
 } from './sizing-model.ts'
 import { type Measurement, measurePoint, type Point } from './sizing-point.ts'
 

@@ -1,9 +1,7 @@
 // SIP destinations at hosts that are not the customer's.
 import { type DestinationField, destinationFields } from '../../test/support/destination-fields.ts'
+import { carrierHosts } from '../stage.ts'
 import { type Asked, asJson, homeOf, isAnyone, isOperator, type RefusedClass } from './asked.ts'
-
-/** Hosts of the system's carrier, which the stage creates. */
-export const carrierHosts = ['gate.carrier.test', '198.51.100.7'] as const
 
 const forbiddenHosts = [
   ...carrierHosts,

@@ -3,7 +3,7 @@
 export { credentialsOf } from './credentials.ts'
 export { type CrosspointCore, type CrosspointOptions, createCrosspoint } from './crosspoint.ts'
 export { type CsvOptions, type CsvRow, createCsvReader, type Sheet } from './csv.ts'
-export type { Envelope } from './envelope.ts'
+export type { Envelope } from './errors.ts'
 export {
   ChargesNeeded,
   CrosspointError,

@@ -1,4 +1,24 @@
-import type { Envelope } from './envelope.ts'
+/** What every answer but files and CSV is wrapped in. */
+export interface Envelope<Data = unknown> {
+  data: Data
+  metadata: Readonly<Record<string, unknown>>
+  status: 'success' | 'error'
+  request_id: string
+  node: string
+  timestamp: string
+  /** Of the record, for `ifMatch`; an md5 of lists. */
+  revision?: string
+  auth_token?: string
+  version?: string
+  message?: string
+  error?: string
+  /** Of a 402 `accept charges`: names the prices that it shows. */
+  quote_id?: string
+  page_size?: number
+  start_key?: string
+  /** Absent on the last page. */
+  next_start_key?: string
+}
 
 /** One broken rule of one field, as a refused request tells it. */
 export interface Problem {

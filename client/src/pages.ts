@@ -1,4 +1,5 @@
-import { type Envelope, isObject } from './envelope.ts'
+import { isObject } from './envelope.ts'
+import type { Envelope } from './errors.ts'
 import type { Query, Requests } from './request.ts'
 
 /** One page of a list, and the key of the next one. */

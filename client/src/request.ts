@@ -1,4 +1,5 @@
-import { type Envelope, errorFactsOf, isObject, mustReadEnvelope, readEnvelope } from './envelope.ts'
+import { errorFactsOf, isObject, mustReadEnvelope, readEnvelope } from './envelope.ts'
+import type { Envelope } from './errors.ts'
 import { ChargesNeeded, CrosspointError, type QuotedInvoice, SignedOut, StaleEdit } from './errors.ts'
 import { unlessAborted } from './pauses.ts'
 import { type Body, freshKey, keyed, type Outgoing, type Send } from './sending.ts'

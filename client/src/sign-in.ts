@@ -1,5 +1,6 @@
 import { credentialsOf } from './credentials.ts'
-import { type Envelope, isObject } from './envelope.ts'
+import { isObject } from './envelope.ts'
+import type { Envelope } from './errors.ts'
 import { CrosspointError } from './errors.ts'
 import type { Requests } from './request.ts'
 import { type Session, sessionOf } from './session.ts'

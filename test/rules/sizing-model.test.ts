@@ -1,13 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { constants } from '../../bench/sizing-constants.ts'
+import { constants, engines, storedKinds } from '../../bench/sizing-constants.ts'
 import {
-  engines,
   type Holdings,
   holdingsOf,
   needOf,
   type Plan,
   serverBytes,
-  storedKinds,
   tableBytes,
   tallyRows,
   usualHabits,

@@ -13,7 +13,7 @@ import {
 import type { Schema } from '../../lib/schemas.ts'
 import { type FieldGroup, Fields, type RecordForm, valuesFor } from '../../parts/fields.tsx'
 import { PriceList } from './plan-items.tsx'
-import { QuoteDialog, type Wanted } from './quote-dialog.tsx'
+import { QuoteDialog, type TypedOverrides, type Wanted } from './quote-dialog.tsx'
 
 const groups: readonly FieldGroup[] = [
   {
@@ -39,13 +39,6 @@ const withoutIdle = (record: JsonObject): JsonObject =>
       return Object.keys(left).length === 0 ? [] : [[key, left]]
     }),
   )
-
-/** What is typed, laid over what holds by now. */
-export interface TypedOverrides {
-  whole: JsonObject
-  /** As PATCH takes them. */
-  changes: JsonObject
-}
 
 interface OverridesProps {
   current: JsonObject

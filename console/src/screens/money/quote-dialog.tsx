@@ -6,11 +6,18 @@ import { showMoney } from '../../lib/amounts.ts'
 import { useAnswer, useChange } from '../../lib/answers.ts'
 import { api } from '../../lib/api.ts'
 import { FailureNote } from '../../lib/failures.tsx'
+import type { JsonObject } from '../../lib/json.ts'
 import { tellDone } from '../../lib/toasts.tsx'
 import { Loading } from '../../parts/screen.tsx'
 import { type AssignedPlan, monthlyOf } from './assigned.ts'
 import { InvoiceTable } from './invoice-table.tsx'
-import type { TypedOverrides } from './overrides-form.tsx'
+
+/** The overrides of an account with what was typed. */
+export interface TypedOverrides {
+  whole: JsonObject
+  /** As PATCH takes them. */
+  changes: JsonObject
+}
 
 /** What is about to be done with a plan or with all of them, and what the account would have then. */
 export type Wanted = {

@@ -6,7 +6,7 @@ import { startActing } from '../../lib/acting.ts'
 import { useChange } from '../../lib/answers.ts'
 import { crosspoint } from '../../lib/api.ts'
 import { Confirm } from '../../parts/confirm.tsx'
-import type { SignInSubject } from './sign-in-tab.tsx'
+import type { SignInSubject } from './sign-in-subject.ts'
 
 /** Sees what the user sees, with the user's rights. Admins of the master account may, for other accounts. */
 export const ActAs = ({ user: { userId, name } }: { user: SignInSubject }) => {

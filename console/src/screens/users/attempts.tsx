@@ -6,7 +6,7 @@ import { crosspoint } from '../../lib/api.ts'
 import type { Page } from '../../lib/pages.ts'
 import { showTime } from '../../lib/times.ts'
 import { RowList } from '../../parts/row-list.tsx'
-import type { SignInSubject } from './sign-in-tab.tsx'
+import type { SignInSubject } from './sign-in-subject.ts'
 
 interface AttemptRow {
   id: string

@@ -13,7 +13,7 @@ import { Confirm } from '../../parts/confirm.tsx'
 import { type Column, RowList } from '../../parts/row-list.tsx'
 import { NewPasskey } from './new-passkey.tsx'
 import { PasskeyNameDialog } from './passkey-name.tsx'
-import type { SignInSubject } from './sign-in-tab.tsx'
+import type { SignInSubject } from './sign-in-subject.ts'
 
 interface PasskeyRow {
   id: string

@@ -7,7 +7,7 @@ import { useChange } from '../../lib/answers.ts'
 import { api, crosspoint } from '../../lib/api.ts'
 import { problemsOf } from '../../lib/problems.ts'
 import { tellDone } from '../../lib/toasts.tsx'
-import type { SignInSubject } from './sign-in-tab.tsx'
+import type { SignInSubject } from './sign-in-subject.ts'
 
 /** Sets a password that somebody tells the user. */
 export const NewPassword = ({ user: { userId, username } }: { user: SignInSubject }) => {

@@ -7,7 +7,7 @@ import { useChange } from '../../lib/answers.ts'
 import { api, crosspoint } from '../../lib/api.ts'
 import { tellDone } from '../../lib/toasts.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
-import type { SignInSubject } from './sign-in-tab.tsx'
+import type { SignInSubject } from './sign-in-subject.ts'
 
 interface Ending {
   action: string

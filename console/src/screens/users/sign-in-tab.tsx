@@ -6,14 +6,7 @@ import { Attempts } from './attempts.tsx'
 import { Passkeys } from './passkeys.tsx'
 import { NewPassword, RecoveryLink } from './password.tsx'
 import { SecondFactor, Sessions } from './sessions.tsx'
-
-/** Whose sign-in is helped. */
-export interface SignInSubject {
-  userId: string
-  name: string
-  username: string | undefined
-  email: string | undefined
-}
+import type { SignInSubject } from './sign-in-subject.ts'
 
 const Part = ({ title, children }: { title: string; children: ReactNode }) => (
   <Stack gap="sm">
