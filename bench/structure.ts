@@ -118,7 +118,7 @@ const filesOf = async (
     await profiler.files()
     await request(turn)
     const files = await profiler.files()
-    common = common ? common.intersection(files) : files
+    common = common ? new Set([...common].filter((file) => files.has(file))) : files
   }
   return [...(common ?? [])].map((url) => url.slice(`file://${root}`.length)).toSorted()
 }

@@ -369,7 +369,7 @@ const putTogether = async (
         text: metricsText,
         networks: async () => (await settings.of('crossbar')).metrics_networks,
       }),
-      openApi: () => openApiText({ routes, failures: declared.failures, version }),
+      openApi: () => openApiText({ routes, failures: declared.failures, tags: declared.describes, version }),
       posted: assembled.posted,
       site: createSite(builtSite),
       log,

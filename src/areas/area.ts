@@ -54,6 +54,8 @@ export interface Declarations {
   failures: Catalogue
   /** What is sent by mail, by id. */
   notices: Definitions
+  /** The first words of its paths behind the account, and what each is about. */
+  describes: Readonly<Record<string, string>>
 }
 
 /** What areas are made of. */

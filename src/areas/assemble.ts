@@ -45,6 +45,7 @@ const ofFrame: Declarations = {
   accountSettings: {},
   failures: frameFailures,
   notices: {},
+  describes: {},
 }
 
 /** What the frame and the areas of a list own. */
@@ -55,6 +56,7 @@ export const declarationsOf = (list: readonly Area[]): Declarations =>
       accountSettings: named(all.accountSettings, declares.accountSettings),
       failures: named(all.failures, declares.failures),
       notices: named(all.notices, declares.notices),
+      describes: named(all.describes, declares.describes),
     }),
     ofFrame,
   )

@@ -2,4 +2,8 @@ import { area } from '../area.ts'
 import { aboutRoutes } from './routes.ts'
 
 /** What this server is. */
-export const aboutArea = area({ name: 'about', create: () => ({ routes: aboutRoutes() }) })
+export const aboutArea = area({
+  name: 'about',
+  describes: { about: 'What this server is.' },
+  create: () => ({ routes: aboutRoutes() }),
+})

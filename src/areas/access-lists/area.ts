@@ -8,6 +8,7 @@ import { accessListRoutes } from './routes.ts'
 /** Which addresses and user agents accounts and their devices let in. */
 export const accessListsArea = area({
   name: 'accessLists',
+  describes: { access_lists: 'Which addresses and user agents accounts and their devices let in.' },
   needs: { accounts: accountsArea, devices: devicesArea },
   create(_tools, needs) {
     const lists = createAccessLists(needs)

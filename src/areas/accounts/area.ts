@@ -9,6 +9,7 @@ import { accountsSettings } from './settings.ts'
 /** Tenants, and the tree they form. */
 export const accountsArea = area({
   name: 'accounts',
+  describes: { accounts: 'Tenants, and the tree they form.' },
   settings: accountsSettings,
   failures: accountFailures,
   notices: accountNotices,

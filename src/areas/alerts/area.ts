@@ -22,6 +22,7 @@ import { alertSettings } from './settings.ts'
 /** What people are to be told. */
 export const alertsArea = area({
   name: 'alerts',
+  describes: { alerts: 'What people are to be told.' },
   needs: {
     accounts: accountsArea,
     phoneNumbers: phoneNumbersArea,

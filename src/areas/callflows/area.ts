@@ -9,6 +9,7 @@ import { Callflow } from './schema.ts'
 /** What happens to calls, by the number that is called. */
 export const callflowsArea = area({
   name: 'callflows',
+  describes: { callflows: 'What happens to calls, by the number that is called.' },
   needs: { phoneNumbers: phoneNumbersArea },
   create({ store }, { phoneNumbers: { numbers } }) {
     const callflows = createCallflows({ store, numbers })

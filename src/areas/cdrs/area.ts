@@ -32,6 +32,7 @@ import { createCdrTasks } from './tasks.ts'
 /** Call detail records: how they come in, what they cost, how they are read. */
 export const cdrsArea = area({
   name: 'cdrs',
+  describes: { cdrs: 'Call detail records: how they come in, how they are read, what they add up to.' },
   needs: {
     accounts: accountsArea,
     phoneNumbers: phoneNumbersArea,

@@ -6,6 +6,7 @@ import { channelRoutes } from './routes.ts'
 /** The calls that go on at the edges of the network. */
 export const channelsArea = area({
   name: 'channels',
+  describes: { channels: 'Calls that go on.' },
   needs: { devices: devicesArea },
   create: ({ mediaSwitch, store: { clock, records } }, { devices }) => ({
     routes: channelRoutes({ channels: createChannels({ clock, devices, mediaSwitch }), devices, records }),

@@ -12,6 +12,7 @@ import { Connectivity } from './schema.ts'
 /** Trunks: the PBX servers of accounts, and the numbers whose calls they take. */
 export const connectivityArea = area({
   name: 'connectivity',
+  describes: { connectivity: 'Trunks: the PBX servers of accounts, and the numbers whose calls they take.' },
   needs: {
     accounts: accountsArea,
     phoneNumbers: phoneNumbersArea,

@@ -10,6 +10,7 @@ import { Device } from './schema.ts'
 /** Phones, and what they sign in to the switch with. */
 export const devicesArea = area({
   name: 'devices',
+  describes: { devices: 'Phones, and what they sign in to the switch with.' },
   needs: { accounts: accountsArea, phoneNumbers: phoneNumbersArea, resources: resourcesArea },
   failures: deviceFailures,
   create(tools, { accounts: { hostNames }, phoneNumbers, resources: { destinations } }) {

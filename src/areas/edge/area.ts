@@ -22,6 +22,7 @@ import { edgeRoutes } from './routes.ts'
 /** What the SIP edges of the network ask, and what they tell. */
 export const edgeArea = area({
   name: 'edge',
+  describes: { edge: 'What the SIP edges of the network ask, and what they tell of calls and refusals.' },
   needs: {
     accounts: accountsArea,
     alerts: alertsArea,

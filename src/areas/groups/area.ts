@@ -6,6 +6,7 @@ import { Group } from './schema.ts'
 /** Users, devices and groups that are rung together. */
 export const groupsArea = area({
   name: 'groups',
+  describes: { groups: 'Users, devices and groups that are rung together.' },
   create({ store }) {
     const groups = createGroups({ store })
     return {

@@ -13,6 +13,7 @@ import { ledgerRoutes } from './routes.ts'
 /** The money of accounts. */
 export const ledgersArea = area({
   name: 'ledgers',
+  describes: { ledgers: 'The money of accounts, entry by entry.' },
   needs: { accounts: accountsArea, services: servicesArea, limits: limitsArea },
   failures: ledgerFailures,
   create({ store, settings }, { accounts, services: { audit, charged }, limits: { limits } }) {

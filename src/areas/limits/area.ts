@@ -14,6 +14,10 @@ import { Limits } from './schema.ts'
 /** How many calls accounts may have, how far they may overdraw, and which calls are included. */
 export const limitsArea = area({
   name: 'limits',
+  describes: {
+    allotments: 'Which calls are included for an account.',
+    limits: 'How many calls accounts may have, and how far they may overdraw.',
+  },
   needs: { accounts: accountsArea, phoneNumbers: phoneNumbersArea, services: servicesArea },
   failures: limitFailures,
   create(tools, { accounts, phoneNumbers, services: { services, quantities } }) {

@@ -15,6 +15,7 @@ import { createProviderStore, type ProviderDoc } from './store.ts'
 /** Second factors of users, and who provides them. */
 export const multiFactorArea = area({
   name: 'multiFactor',
+  describes: { multi_factor: 'Second factors of users, and who provides them.' },
   needs: { users: usersArea },
   settings: multiFactorSettings,
   create(tools, { users }) {

@@ -34,6 +34,10 @@ import { transactionRoutes } from './transactions/routes.ts'
 /** How money comes in: by hand, by itself, and every month. */
 export const paymentsArea = area({
   name: 'payments',
+  describes: {
+    invoices: 'What accounts owe for a month, and what was given back of it.',
+    transactions: 'Money that moves at bookkeepers.',
+  },
   needs: { accounts: accountsArea, services: servicesArea, ledgers: ledgersArea, whitelabel: whitelabelArea },
   settings: paymentSettings,
   failures: paymentFailures,

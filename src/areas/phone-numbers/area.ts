@@ -40,6 +40,9 @@ const accountsAtOnce = 8
 /** The inventory of telephone numbers: how they are found, bought, used and given back. */
 export const phoneNumbersArea = area({
   name: 'phoneNumbers',
+  describes: {
+    phone_numbers: 'The inventory of telephone numbers: how they are found, bought, used and given back.',
+  },
   needs: { accounts: accountsArea, configs: configsArea, services: servicesArea, resources: resourcesArea },
   settings: numberSettings,
   accountSettings: numberAccountSettings,

@@ -9,6 +9,7 @@ import { rateLimitSettings } from './settings.ts'
 /** How many SIP packets a second accounts and their devices may send. */
 export const rateLimitsArea = area({
   name: 'rateLimits',
+  describes: { rate_limits: 'How many SIP packets a second accounts and their devices may send.' },
   needs: { accounts: accountsArea, devices: devicesArea },
   settings: rateLimitSettings,
   create({ settings }, needs) {

@@ -12,6 +12,7 @@ import { createRateTasks } from './tasks.ts'
 /** What calls cost a minute. */
 export const ratesArea = area({
   name: 'rates',
+  describes: { rates: 'What calls cost a minute.' },
   needs: { accounts: accountsArea, services: servicesArea },
   settings: rateSettings,
   failures: rateFailures,

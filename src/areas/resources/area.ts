@@ -9,6 +9,7 @@ import { createResourceStore } from './store.ts'
 /** Carriers: who takes calls to numbers outside, and who brings them; and to which other hosts calls may go. */
 export const resourcesArea = area({
   name: 'resources',
+  describes: { resources: 'Carriers: who takes calls to numbers outside, and who brings them.' },
   needs: {},
   create({ store, settings, dns, outgoing }) {
     const { clock } = store

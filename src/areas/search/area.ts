@@ -5,5 +5,6 @@ import { searchRoutes } from './routes.ts'
 /** Records found by the beginnings of their names. */
 export const searchArea = area({
   name: 'search',
+  describes: { search: 'Records found by the beginnings of their names.' },
   create: ({ store }) => ({ routes: searchRoutes(createSearch(store)) }),
 })

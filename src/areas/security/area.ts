@@ -11,6 +11,7 @@ import { createSecurityStore, type SecurityDoc } from './store.ts'
 /** How accounts let people sign in. */
 export const securityArea = area({
   name: 'security',
+  describes: { security: 'How accounts let people sign in, and who tried.' },
   needs: { multiFactor: multiFactorArea },
   failures: securityFailures,
   create(tools, { multiFactor: { providers } }) {

@@ -43,6 +43,10 @@ export { taxLineJson } from './pricing/taxes.ts'
 /** What accounts are sold, what they have of it, what that costs, and who is told of it. */
 export const servicesArea = area({
   name: 'services',
+  describes: {
+    service_plans: 'What resellers sell by.',
+    services: 'What accounts are sold, what they have of it, what that costs, and who is told of it.',
+  },
   needs: { accounts: accountsArea },
   settings: { ...servicesSettings, ...gatewaySettings },
   failures: { ...servicesFailures, ...gatewayFailures },

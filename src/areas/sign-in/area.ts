@@ -28,6 +28,12 @@ import { createWelcome } from './welcome/operations.ts'
 /** How people and programs get their tokens. */
 export const signInArea = area({
   name: 'signIn',
+  describes: {
+    api_auth: 'Signing in with an API key.',
+    auth: 'Tokens: renewing and inspecting them, ending sessions, the keys they are signed with.',
+    token_auth: 'The token of the request.',
+    user_auth: 'Signing in with a password, and getting a new one.',
+  },
   needs: {
     accounts: accountsArea,
     phoneNumbers: phoneNumbersArea,

@@ -5,6 +5,7 @@ import { systemConfigRoutes } from './routes.ts'
 /** Settings of the whole system. */
 export const systemConfigsArea = area({
   name: 'systemConfigs',
+  describes: { system_configs: 'Settings of the whole system.' },
   create(tools) {
     const configs = createSystemConfigs(tools)
     const schemas = Object.entries(tools.declared.settings).map(([name, schema]) => [

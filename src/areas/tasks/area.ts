@@ -11,6 +11,7 @@ import { taskSettings } from './settings.ts'
 /** Bulk work of customers: a CSV in, a CSV out. */
 export const tasksArea = area({
   name: 'tasks',
+  describes: { tasks: 'Bulk work: a CSV in, a CSV out.' },
   needs: { quotas: quotasArea },
   collects: ['taskActions'],
   settings: taskSettings,

@@ -9,6 +9,7 @@ import { createRestrictionStore } from './store.ts'
 /** What tokens may be used for. */
 export const tokenRestrictionsArea = area({
   name: 'tokenRestrictions',
+  describes: { token_restrictions: 'What tokens may be used for.' },
   settings: tokenRestrictionSettings,
   create(tools) {
     const restrictions = createTokenRestrictions(tools)

@@ -15,6 +15,7 @@ import { userLeaving } from './signals.ts'
 /** The people of accounts. */
 export const usersArea = area({
   name: 'users',
+  describes: { users: 'The people of accounts.' },
   needs: { configs: configsArea, devices: devicesArea, callflows: callflowsArea },
   settings: userSettings,
   accountSettings: userSettings,

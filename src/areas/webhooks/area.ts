@@ -22,6 +22,7 @@ const attemptSeconds = 31 * 86_400
 /** Who is told of events outside. */
 export const webhooksArea = area({
   name: 'webhooks',
+  describes: { webhooks: 'Who is told of events outside, and what came of it.' },
   needs: { accounts: accountsArea, alerts: alertsArea },
   settings: webhookSettings,
   notices: webhookNotices,

@@ -7,6 +7,7 @@ import { websocketSettings } from './settings.ts'
 /** Events over WebSocket, in the family's own protocol. */
 export const websocketsArea = area({
   name: 'websockets',
+  describes: { websockets: 'Events over WebSocket: what can be subscribed to, and who is connected.' },
   settings: websocketSettings,
   create(tools) {
     const directory = createDirectory(tools)

@@ -25,6 +25,7 @@ import { createBrandVisibility } from './visibility.ts'
 /** The brands of resellers: what they look like, and in whose name they write. */
 export const whitelabelArea = area({
   name: 'whitelabel',
+  describes: { whitelabel: 'The brands of resellers: what they look like, and in whose name they write.' },
   needs: { accounts: accountsArea, systemConfigs: systemConfigsArea },
   settings: whitelabelSettings,
   notices: whitelabelNotices,

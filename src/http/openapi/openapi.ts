@@ -7,7 +7,7 @@ import type { Route } from '../route.ts'
 import { patchType } from '../wire/bodies.ts'
 import { type Example, readExamples } from './examples.ts'
 import { operationNames } from './operation-names.ts'
-import { tagOf, tags, wordOf } from './tags.ts'
+import { tagOf, wordOf } from './tags.ts'
 
 // The OpenAPI 3.1 document, made from the routes themselves: there is no second list of them.
 
@@ -486,11 +486,13 @@ const pathsOf = (routes: readonly Route[], tools: Tools) => {
 interface Described {
   routes: readonly Route[]
   failures: Catalogue
+  /** What each tag is about. */
+  tags: Readonly<Record<string, string>>
   version: string
 }
 
 /** The document for these routes. */
-const openApiOf = ({ routes, failures: catalogue, version }: Described): Json => {
+const openApiOf = ({ routes, failures: catalogue, tags, version }: Described): Json => {
   const statuses = statusesOf(catalogue)
   const components = createComponents(
     routes.flatMap(({ spec }) => (spec.body ? [spec.body, spec.answers] : [spec.answers])),
@@ -514,7 +516,9 @@ const openApiOf = ({ routes, failures: catalogue, version }: Described): Json =>
       { url: 'http://127.0.0.1:8000', description: 'A server on this machine with default settings' },
     ],
     security: anyCredential,
-    tags,
+    tags: Object.keys(tags)
+      .toSorted()
+      .map((name) => ({ name, description: tags[name] })),
     paths,
     components: {
       schemas: { ...components.all(), ...envelopes },
