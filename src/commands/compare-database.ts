@@ -1,7 +1,7 @@
 // The documents of a Kazoo, held against the store of this machine.
-import type { ComparedWithDatabase } from '../areas/kazoo/comparing/operations.ts'
-import { openSource } from '../areas/kazoo/source/open.ts'
-import { SourceTrouble } from '../areas/kazoo/source/source.ts'
+import type { ComparedWithDatabase } from '../../import-kazoo/comparing/operations.ts'
+import { openSource } from '../../import-kazoo/source/open.ts'
+import { SourceTrouble } from '../../import-kazoo/source/source.ts'
 import { systemClock } from '../lib/clock.ts'
 import { Refusal } from '../storage/saved-store.ts'
 import { withImports } from './kazoo.ts'

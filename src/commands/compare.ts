@@ -10,8 +10,8 @@ import {
   questions,
   sampleOf,
   type Told,
-} from '../areas/kazoo/comparing/rules.ts'
-import { createTally, type Tally } from '../areas/kazoo/comparing/tally.ts'
+} from '../../import-kazoo/comparing/rules.ts'
+import { createTally, type Tally } from '../../import-kazoo/comparing/tally.ts'
 import { systemClock } from '../lib/clock.ts'
 import { gregorianNow } from '../lib/gregorian.ts'
 import { isObject, type Json } from '../lib/json.ts'

@@ -1,6 +1,6 @@
 // What two systems say differently, as a person reads it.
-import type { Told } from '../areas/kazoo/comparing/rules.ts'
-import type { Tally } from '../areas/kazoo/comparing/tally.ts'
+import type { Told } from '../../import-kazoo/comparing/rules.ts'
+import type { Tally } from '../../import-kazoo/comparing/tally.ts'
 import { printable } from './remote/terminal.ts'
 
 const valueText = (value: unknown) =>

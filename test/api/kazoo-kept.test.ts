@@ -1,8 +1,8 @@
 // Documents that nothing here reads lie sealed beside their account, and can be had again as they came.
 import { expect, it } from 'vitest'
+import { createKeeping, type Keeping, type KeptDocument } from '../../import-kazoo/keeping/store.ts'
 import { accountLeaving } from '../../src/areas/accounts/signals.ts'
 import { area } from '../../src/areas/area.ts'
-import { createKeeping, type Keeping, type KeptDocument } from '../../src/areas/kazoo/keeping/store.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import { on } from '../../src/storage/signal.ts'
 import { describeEngines, useWorld } from '../support/world.ts'

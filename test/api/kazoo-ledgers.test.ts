@@ -6,8 +6,8 @@ import {
   convertMoney,
   emptyBook,
   type MonthOfAccount,
-} from '../../src/areas/kazoo/conversions/ledgers/rules.ts'
-import type { Draft, KazooDocument } from '../../src/areas/kazoo/documents/document.ts'
+} from '../../import-kazoo/conversions/ledgers/rules.ts'
+import type { Draft, KazooDocument } from '../../import-kazoo/documents/document.ts'
 import { checkLedgers } from '../../src/areas/ledgers/verification/store.ts'
 import type { Fault } from '../../src/lib/check.ts'
 import type { Json } from '../../src/lib/json.ts'

@@ -1,6 +1,6 @@
 // Numbers of another system stand here as they are, whatever the gates of the API would say of them.
 import { expect, it } from 'vitest'
-import type { Draft } from '../../src/areas/kazoo/documents/document.ts'
+import type { Draft } from '../../import-kazoo/documents/document.ts'
 import { createTaker } from '../support/adoptions.ts'
 import { createNumberSource, pathOf } from '../support/numbers.ts'
 import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'

@@ -1,6 +1,6 @@
 // What tells people, calls and settings of a Kazoo is served as any record of ours.
 import { expect, it } from 'vitest'
-import type { Draft } from '../../src/areas/kazoo/documents/document.ts'
+import type { Draft } from '../../import-kazoo/documents/document.ts'
 import { createTaker } from '../support/adoptions.ts'
 import { describeAnyEngine, useWorld } from '../support/world.ts'
 

@@ -1,9 +1,9 @@
 // Months whose first page is asked for before they are read.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
-import { openMonth } from '../../src/areas/kazoo/running/opened-months.ts'
-import { openSource } from '../../src/areas/kazoo/source/open.ts'
-import { DatabaseVanished, type SourcePage } from '../../src/areas/kazoo/source/source.ts'
+import { openMonth } from '../../import-kazoo/running/opened-months.ts'
+import { openSource } from '../../import-kazoo/source/open.ts'
+import { DatabaseVanished, type SourcePage } from '../../import-kazoo/source/source.ts'
 import { eventually } from '../support/eventually.ts'
 import { startKazoo } from '../support/kazoo/stand-in.ts'
 

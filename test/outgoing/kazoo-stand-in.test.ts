@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { openSource } from '../../src/areas/kazoo/source/open.ts'
+import { openSource } from '../../import-kazoo/source/open.ts'
 import { generatedSystem } from '../support/kazoo/generated.ts'
 import { readPages } from '../support/kazoo/read-all.ts'
 import { startKazoo } from '../support/kazoo/stand-in.ts'

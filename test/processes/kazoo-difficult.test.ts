@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { Told } from '../../src/areas/kazoo/comparing/rules.ts'
+import type { Told } from '../../import-kazoo/comparing/rules.ts'
 import type { Client } from '../support/client.ts'
 import { describeAnyEngine } from '../support/databases.ts'
 import { type ImportStage, openImportStage } from '../support/kazoo/import-stage.ts'

@@ -6,11 +6,11 @@ import {
   convertAccount,
   planAccounts,
   treeOf,
-} from '../../src/areas/kazoo/conversions/accounts/rules.ts'
-import { type SeenAccount, seenAccount } from '../../src/areas/kazoo/conversions/accounts/seen.ts'
-import { accountDatabase } from '../../src/areas/kazoo/documents/database-names.ts'
-import type { Finding, KazooDocument } from '../../src/areas/kazoo/documents/document.ts'
-import { readDocument } from '../../src/areas/kazoo/documents/fields.ts'
+} from '../../import-kazoo/conversions/accounts/rules.ts'
+import { type SeenAccount, seenAccount } from '../../import-kazoo/conversions/accounts/seen.ts'
+import { accountDatabase } from '../../import-kazoo/documents/database-names.ts'
+import type { Finding, KazooDocument } from '../../import-kazoo/documents/document.ts'
+import { readDocument } from '../../import-kazoo/documents/fields.ts'
 import type { Json } from '../../src/lib/json.ts'
 
 const idOf = (name: string) => Buffer.from(name).toString('hex').padEnd(32, '0')

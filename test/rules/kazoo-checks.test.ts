@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { everything } from '../../src/areas/kazoo/chapters/chapter.ts'
-import { differencesOfLists, sampleOf } from '../../src/areas/kazoo/comparing/rules.ts'
-import { joinSums, sumsOf } from '../../src/areas/kazoo/conversions/call-records/sums.ts'
-import { referencesIn } from '../../src/areas/kazoo/report/checks/references.ts'
-import { narrowingOf, sameNarrowing } from '../../src/areas/kazoo/running/narrowing.ts'
+import { everything } from '../../import-kazoo/chapters/chapter.ts'
+import { differencesOfLists, sampleOf } from '../../import-kazoo/comparing/rules.ts'
+import { joinSums, sumsOf } from '../../import-kazoo/conversions/call-records/sums.ts'
+import { referencesIn } from '../../import-kazoo/report/checks/references.ts'
+import { narrowingOf, sameNarrowing } from '../../import-kazoo/running/narrowing.ts'
 
 const accountId = 'a'.repeat(32)
 const ids = (digit: string) => digit.repeat(32)

@@ -6,16 +6,16 @@ import {
   databaseKindsOf,
   decodedDatabaseName,
   encodedDatabaseName,
-} from '../../src/areas/kazoo/documents/database-names.ts'
-import { derivedId } from '../../src/areas/kazoo/documents/derived-id.ts'
-import { isWrittenAsFraction, numberLiterals } from '../../src/areas/kazoo/documents/exact-numbers.ts'
+} from '../../import-kazoo/documents/database-names.ts'
+import { derivedId } from '../../import-kazoo/documents/derived-id.ts'
+import { isWrittenAsFraction, numberLiterals } from '../../import-kazoo/documents/exact-numbers.ts'
 import {
   isGone,
   publicPart,
   readDocument,
   timesOf,
   unknownTime,
-} from '../../src/areas/kazoo/documents/fields.ts'
+} from '../../import-kazoo/documents/fields.ts'
 
 const accountId = 'aabb00000000000000000000000000cc'
 const accountName = 'account/aa/bb/00000000000000000000000000cc'

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readDocument } from '../../src/areas/kazoo/source/document-text.ts'
-import { decodedName, formOf } from '../../src/areas/kazoo/source/dumps/forms.ts'
-import { createLatestPlaces } from '../../src/areas/kazoo/source/dumps/latest-places.ts'
-import { createItemScanner, type Item } from '../../src/areas/kazoo/source/items.ts'
+import { readDocument } from '../../import-kazoo/source/document-text.ts'
+import { decodedName, formOf } from '../../import-kazoo/source/dumps/forms.ts'
+import { createLatestPlaces } from '../../import-kazoo/source/dumps/latest-places.ts'
+import { createItemScanner, type Item } from '../../import-kazoo/source/items.ts'
 
 const key = fc.oneof(
   fc.constantFrom('doc', 'docs', 'rows', 'id', '_rev', 'a"b', '\\', 'é', '📞', '{', ']'),

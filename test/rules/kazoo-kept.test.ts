@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { keepOrList, keptTypes, listedTypes } from '../../src/areas/kazoo/conversions/kept/rules.ts'
-import { keptName, keptPlace } from '../../src/areas/kazoo/keeping/rules.ts'
+import { keepOrList, keptTypes, listedTypes } from '../../import-kazoo/conversions/kept/rules.ts'
+import { keptName, keptPlace } from '../../import-kazoo/keeping/rules.ts'
 import { kazooDocument } from '../support/kazoo-documents.ts'
 
 const database = 'account/aa/bb/cc'

@@ -1,17 +1,17 @@
 // Records of ours as the documents of a Kazoo.
 import { hash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { leavingAccount, leavingMaster } from '../../src/areas/kazoo/leaving/accounts/rules.ts'
-import { leavingCall } from '../../src/areas/kazoo/leaving/call-records/rules.ts'
-import { firstRevision, type OwnRecord, textOf } from '../../src/areas/kazoo/leaving/document.ts'
-import { keptText } from '../../src/areas/kazoo/leaving/kept/rules.ts'
+import { leavingAccount, leavingMaster } from '../../import-kazoo/leaving/accounts/rules.ts'
+import { leavingCall } from '../../import-kazoo/leaving/call-records/rules.ts'
+import { firstRevision, type OwnRecord, textOf } from '../../import-kazoo/leaving/document.ts'
+import { keptText } from '../../import-kazoo/leaving/kept/rules.ts'
 import {
   leavingAudit,
   leavingEntry,
   leavingTransaction,
   leavingUse,
-} from '../../src/areas/kazoo/leaving/money/rules.ts'
-import { isPassing, leavingNumber, leavingStock } from '../../src/areas/kazoo/leaving/numbers/rules.ts'
+} from '../../import-kazoo/leaving/money/rules.ts'
+import { isPassing, leavingNumber, leavingStock } from '../../import-kazoo/leaving/numbers/rules.ts'
 import {
   leavingBrand,
   leavingDevice,
@@ -21,8 +21,8 @@ import {
   leavingRestrictions,
   leavingSender,
   leavingUser,
-} from '../../src/areas/kazoo/leaving/people/rules.ts'
-import { leavingServices, servicesLeft } from '../../src/areas/kazoo/leaving/services/rules.ts'
+} from '../../import-kazoo/leaving/people/rules.ts'
+import { leavingServices, servicesLeft } from '../../import-kazoo/leaving/services/rules.ts'
 import {
   accountsSetting,
   leavingAlert,
@@ -31,7 +31,7 @@ import {
   leavingSystemNotice,
   leavingTask,
   leavingWebhook,
-} from '../../src/areas/kazoo/leaving/shared/rules.ts'
+} from '../../import-kazoo/leaving/shared/rules.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { unitsOfDollars } from '../../src/lib/money.ts'
 

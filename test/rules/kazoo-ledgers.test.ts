@@ -7,8 +7,8 @@ import {
   convertMoney,
   emptyBook,
   type MonthOfAccount,
-} from '../../src/areas/kazoo/conversions/ledgers/rules.ts'
-import type { KazooDocument } from '../../src/areas/kazoo/documents/document.ts'
+} from '../../import-kazoo/conversions/ledgers/rules.ts'
+import type { KazooDocument } from '../../import-kazoo/documents/document.ts'
 import { monthsTogether, reckoned } from '../../src/areas/ledgers/arriving/rules.ts'
 import { monthBefore } from '../../src/areas/ledgers/rules.ts'
 import type { Json } from '../../src/lib/json.ts'

@@ -6,10 +6,10 @@ import {
   orphanedCopies,
   type PeopleContext,
   sharedNamesIn,
-} from '../../src/areas/kazoo/conversions/people/rules.ts'
-import { accountDatabase } from '../../src/areas/kazoo/documents/database-names.ts'
-import type { Converted, Finding, KazooDocument } from '../../src/areas/kazoo/documents/document.ts'
-import { readDocument } from '../../src/areas/kazoo/documents/fields.ts'
+} from '../../import-kazoo/conversions/people/rules.ts'
+import { accountDatabase } from '../../import-kazoo/documents/database-names.ts'
+import type { Converted, Finding, KazooDocument } from '../../import-kazoo/documents/document.ts'
+import { readDocument } from '../../import-kazoo/documents/fields.ts'
 import type { Json } from '../../src/lib/json.ts'
 
 const accountId = 'aabb'.padEnd(32, '0')

@@ -1,7 +1,7 @@
 // Plans and services of Kazoo, of both generations.
 import { describe, expect, it } from 'vitest'
-import { convertPlan } from '../../src/areas/kazoo/conversions/plans/rules.ts'
-import { convertServices, countsIn } from '../../src/areas/kazoo/conversions/services/rules.ts'
+import { convertPlan } from '../../import-kazoo/conversions/plans/rules.ts'
+import { convertServices, countsIn } from '../../import-kazoo/conversions/services/rules.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { documentOf } from '../support/kazoo-texts.ts'
 

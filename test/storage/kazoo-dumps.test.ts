@@ -12,9 +12,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
+import { openSource } from '../../import-kazoo/source/open.ts'
+import { SourceTrouble } from '../../import-kazoo/source/source.ts'
 import { environment, nodeOptions } from '../../scripts/server-process.mjs'
-import { openSource } from '../../src/areas/kazoo/source/open.ts'
-import { SourceTrouble } from '../../src/areas/kazoo/source/source.ts'
 import { dataSet, sampleNamed } from '../support/kazoo/data-set.ts'
 import { type DumpForm, dumpForms } from '../support/kazoo/dumps.ts'
 import { idsOf, readDocuments, readFile, readPages, readTexts } from '../support/kazoo/read-all.ts'
@@ -223,7 +223,7 @@ describe('A dump', () => {
     // The kernel's own mark, in kB: `maxRSS` of a process that was forked counts what its parent held.
     const program = `
       const { readFileSync } = await import('node:fs')
-      const { openSource } = await import(${JSON.stringify(join(import.meta.dirname, '../../src/areas/kazoo/source/open.ts'))})
+      const { openSource } = await import(${JSON.stringify(join(import.meta.dirname, '../../import-kazoo/source/open.ts'))})
       let count = 0
       for await (const { documents } of (await openSource(${JSON.stringify(path)})).pages('ratedeck')) count += documents.length
       const peak = /VmHWM:\\s*(\\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))[1]

@@ -1,8 +1,8 @@
 // Takes records of another system in as an import does: a batch in one commit, held against schemas first.
 import { createHash } from 'node:crypto'
+import type { Draft } from '../../import-kazoo/documents/document.ts'
 import type { Adoption, Arrival } from '../../src/areas/adoption.ts'
 import { type AreaTools, area } from '../../src/areas/area.ts'
-import type { Draft } from '../../src/areas/kazoo/documents/document.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import type { Store } from '../../src/storage/store.ts'
 

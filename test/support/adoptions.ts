@@ -1,8 +1,8 @@
 // Records of another system, taken in as an import does it: past all gates.
 import { hash } from 'node:crypto'
+import type { Draft } from '../../import-kazoo/documents/document.ts'
 import type { Arrival, ArrivingFile } from '../../src/areas/adoption.ts'
 import { type AreaTools, area, type Collected } from '../../src/areas/area.ts'
-import type { Draft } from '../../src/areas/kazoo/documents/document.ts'
 import { hasProblems } from '../../src/lib/failure.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import type { World } from './world.ts'

@@ -1,12 +1,9 @@
 // Call records as a Kazoo keeps them, of any generation and in any state, and how they are brought here.
 import fc from 'fast-check'
+import { createCallImport, type MonthPage } from '../../import-kazoo/conversions/call-records/operations.ts'
+import type { KazooDocument } from '../../import-kazoo/documents/document.ts'
+import { type CountedFindings, joinFindings } from '../../import-kazoo/report/findings.ts'
 import type { LegAdoption } from '../../src/areas/cdrs/intake/adoption.ts'
-import {
-  createCallImport,
-  type MonthPage,
-} from '../../src/areas/kazoo/conversions/call-records/operations.ts'
-import type { KazooDocument } from '../../src/areas/kazoo/documents/document.ts'
-import { type CountedFindings, joinFindings } from '../../src/areas/kazoo/report/findings.ts'
 import type { Json } from '../../src/lib/json.ts'
 import type { ChangeSet } from '../../src/storage/change-set.ts'
 import type { Store } from '../../src/storage/store.ts'

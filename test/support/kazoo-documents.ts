@@ -1,5 +1,5 @@
 // Documents of a Kazoo, written down in tests.
-import { readDocument } from '../../src/areas/kazoo/documents/fields.ts'
+import { readDocument } from '../../import-kazoo/documents/fields.ts'
 import type { Json } from '../../src/lib/json.ts'
 
 /** A document as a source gives it. `text` is its JSON where that says more than the object. */

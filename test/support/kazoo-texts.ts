@@ -1,6 +1,6 @@
 // Documents as a source gives them.
-import type { KazooDocument } from '../../src/areas/kazoo/documents/document.ts'
-import { readDocument } from '../../src/areas/kazoo/documents/fields.ts'
+import type { KazooDocument } from '../../import-kazoo/documents/document.ts'
+import { readDocument } from '../../import-kazoo/documents/fields.ts'
 import type { Json } from '../../src/lib/json.ts'
 
 /** A document by its JSON text, where it matters how a number is written. */

@@ -1,6 +1,6 @@
 import type { Upgrade } from '../upgrades.ts'
 
-/** How far an import from Kazoo is: areas/kazoo/running. */
+/** How far an import from Kazoo is: import-kazoo/running. */
 export const kazoo: Upgrade = {
   number: 35,
   title: 'imports from Kazoo',

@@ -1,6 +1,6 @@
 // A small Kazoo with every trap that an import has to know, of both generations and older. The cases are numbered; what
 // a case needs beside it has number 0.
-import type { KazooDocument } from '../../../src/areas/kazoo/documents/document.ts'
+import type { KazooDocument } from '../../../import-kazoo/documents/document.ts'
 import { isObject, type Json } from '../../../src/lib/json.ts'
 import type { Sample } from './sample.ts'
 import { accountSamples } from './samples/accounts.ts'

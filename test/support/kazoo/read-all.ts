@@ -1,10 +1,5 @@
 import { text } from 'node:stream/consumers'
-import type {
-  Source,
-  SourceChange,
-  SourceDocument,
-  SourcePage,
-} from '../../../src/areas/kazoo/source/source.ts'
+import type { Source, SourceChange, SourceDocument, SourcePage } from '../../../import-kazoo/source/source.ts'
 
 /** What a database gives from its beginning or from behind a mark. */
 export const readPages = async (source: Source, database: string, after?: string): Promise<SourcePage[]> => {

@@ -1,0 +1,131 @@
+import { accountsArea } from '../src/areas/accounts/area.ts'
+import { accountLeaving } from '../src/areas/accounts/signals.ts'
+import type { Adoption } from '../src/areas/adoption.ts'
+import { area } from '../src/areas/area.ts'
+import { callflowsArea } from '../src/areas/callflows/area.ts'
+import { cdrsArea } from '../src/areas/cdrs/area.ts'
+import { connectivityArea } from '../src/areas/connectivity/area.ts'
+import { paymentsArea } from '../src/areas/payments/area.ts'
+import { phoneNumbersArea } from '../src/areas/phone-numbers/area.ts'
+import { servicesArea } from '../src/areas/services/area.ts'
+import { usersArea } from '../src/areas/users/area.ts'
+import { adoptMaster } from '../src/first-start.ts'
+import { on } from '../src/storage/signal.ts'
+import { createAccountChapter } from './chapters/accounts.ts'
+import type { Chapter } from './chapters/chapter.ts'
+import { createNumberChapters } from './chapters/numbers.ts'
+import { servicesChapter } from './chapters/services.ts'
+import { createSettingsChapter } from './chapters/settings.ts'
+import {
+  addressesChapter,
+  alertsChapter,
+  authChapter,
+  phoneCopiesChapter,
+  ratesChapter,
+  tasksChapter,
+  webhooksChapter,
+} from './chapters/shared.ts'
+import { yearsChapter } from './chapters/years.ts'
+import { createComparison } from './comparing/operations.ts'
+import type { Use } from './conversions/numbers/uses/rules.ts'
+import { importHoldArea } from './hold/area.ts'
+import { createKeeping } from './keeping/store.ts'
+import { createExport } from './leaving/operations.ts'
+import { createImport } from './running/operations.ts'
+
+/** What is taken over from a Kazoo, and what is kept of it as it was. */
+export const kazooArea = area({
+  name: 'kazoo',
+  needs: {
+    hold: importHoldArea,
+    accounts: accountsArea,
+    users: usersArea,
+    services: servicesArea,
+    phoneNumbers: phoneNumbersArea,
+    payments: paymentsArea,
+    callflows: callflowsArea,
+    connectivity: connectivityArea,
+    cdrs: cdrsArea,
+  },
+  collects: ['adoptions'],
+  create(tools, needs, { adoptions }) {
+    const { hold, accounts, users, services, phoneNumbers, payments } = needs
+    const { callflows, connectivity, cdrs } = needs
+    const { store, validate, keyring, leases, deriver, declared } = tools
+    const keeping = createKeeping(store)
+
+    /** The master account takes the place of the first start's. */
+    const accountAdoption = adoptions.account
+    if (!accountAdoption) throw new Error('nobody takes in accounts')
+    const accountOrMaster: Adoption = {
+      ...accountAdoption,
+      async put(set, arrival) {
+        const { tree } = arrival.facts
+        const isMaster = Array.isArray(tree) && tree.length === 0
+        if (isMaster && (await adoptMaster({ accounts, users, services }, set, arrival))) return true
+        return accountAdoption.put(set, arrival)
+      },
+    }
+
+    const usesOf = async (accountId: string, number: string): Promise<Use[]> => [
+      ...((await callflows.byNumber(accountId, number)) ? (['callflow'] as const) : []),
+      ...((await connectivity.byNumber(accountId, number)) ? (['trunkstore'] as const) : []),
+    ]
+    const { pools, numbers, ports } = createNumberChapters({ of: usesOf })
+    const settings = createSettingsChapter(declared)
+    const chapters: readonly Chapter[] = [
+      authChapter,
+      createAccountChapter({
+        notices: declared.notices,
+        accountSettings: new Set(Object.keys(declared.accountSettings)),
+      }),
+      pools,
+      numbers,
+      ports,
+      servicesChapter,
+      ratesChapter,
+      alertsChapter,
+      tasksChapter,
+      webhooksChapter,
+      addressesChapter,
+      phoneCopiesChapter,
+      yearsChapter,
+    ]
+    const taking = { ...adoptions, account: accountOrMaster, kazoo_kept: keeping.adoption }
+    return {
+      offers: {
+        imports: createImport({
+          store,
+          validate,
+          keyring,
+          leases,
+          deriver,
+          settings,
+          chapters,
+          states: hold,
+          adoptions: taking,
+          legAdoption: cdrs.legAdoption,
+          billedThere: payments.takeOver,
+        }),
+        compare: createComparison({
+          store,
+          validate,
+          chapters: [settings, ...chapters],
+          states: hold,
+          adoptions: taking,
+          numbers: phoneNumbers.numbers.store,
+        }),
+        keeping,
+        leave: createExport({
+          store,
+          accounts,
+          quantities: services.quantities,
+          numbers: phoneNumbers.numbers.store,
+          months: cdrs.months,
+          keeping,
+        }),
+      },
+      hears: [on(accountLeaving, keeping.removeWith)],
+    }
+  },
+})

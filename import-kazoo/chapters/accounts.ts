@@ -1,0 +1,75 @@
+// Everything in the databases of accounts but the accounts themselves and what is of a month.
+import { systemScope } from '../../src/storage/change-set.ts'
+import { isAccountDocument } from '../conversions/accounts/rules.ts'
+import { convertCalls, isAboutCalls } from '../conversions/calls/rules.ts'
+import { converted } from '../conversions/findings.ts'
+import { keepOrList } from '../conversions/kept/rules.ts'
+import { convertLimits } from '../conversions/limits/rules.ts'
+import { compareCopy } from '../conversions/numbers/copies/rules.ts'
+import { numberOf } from '../conversions/numbers/rules.ts'
+import type { PeopleContext } from '../conversions/people/context.ts'
+import { convertPeople, isOfPeople } from '../conversions/people/rules.ts'
+import { convertPlan } from '../conversions/plans/rules.ts'
+import { accountDatabase } from '../documents/database-names.ts'
+import type { Converted, KazooDocument } from '../documents/document.ts'
+import { type Chapter, type Facts, kindOf } from './chapter.ts'
+
+/** What the server knows that people's documents are held against. */
+export type PeopleVocabulary = Pick<PeopleContext, 'notices' | 'accountSettings'>
+
+/** What of an account's database is told by type. A document belongs to the first part that wants it. */
+const partOf = (document: KazooDocument) => {
+  const { type } = document
+  if (isAccountDocument(document)) return 'account'
+  if (type === 'service_plan') return 'plans'
+  if (type === 'limits') return 'limits'
+  if (type === 'number') return 'numbers'
+  if (isOfPeople(document)) return 'people'
+  return isAboutCalls(type) ? 'calls' : 'others'
+}
+
+const shardDigits = 5
+
+/** Of a number that has a database of its own only that says the truth. */
+const convertCopy = (document: KazooDocument, accountId: string, facts: Facts): Converted => {
+  const number = numberOf(document.id)
+  const shard = `numbers/${number?.slice(0, shardDigits)}`
+  if (number === undefined || facts.kinds.has(shard)) return converted(document, 'skipped')
+  return compareCopy(document, accountId, {
+    accounts: facts.accounts,
+    systemId: systemScope,
+    uses: facts.uses ?? { of: () => [] },
+    ports: new Map(),
+    pools: new Map(),
+    ownerOf: () => undefined,
+    hasDatabase: (name) => facts.kinds.has(name),
+  })
+}
+
+export const createAccountChapter = (vocabulary: PeopleVocabulary): Chapter => ({
+  name: 'account documents',
+  reads: 'whole',
+  // Whoever stands above comes first: what arrives below is counted there.
+  databases: ({ accounts, kinds }) =>
+    [...accounts.keys()].map(accountDatabase).filter((database) => kinds.has(database)),
+
+  convert(documents, place) {
+    const { facts } = place
+    const kind = kindOf(place)
+    const accountId = kind.kind === 'account' ? kind.accountId : ''
+    const account = facts.accounts.get(accountId)
+    if (!account) return documents.map((document) => converted(document, 'skipped'))
+    const { realm, dialPlan } = account
+    const parts = Map.groupBy(documents, partOf)
+    const of = (part: ReturnType<typeof partOf>) => parts.get(part) ?? []
+    const { lost, providers } = facts
+    return [
+      ...of('plans').map((document) => convertPlan(document, accountId)),
+      ...convertLimits(of('limits'), accountId),
+      ...convertPeople(documents, { accountId, realm, lost, providers, ...vocabulary }),
+      ...convertCalls(of('calls'), { accountId, realm, dialPlan }),
+      ...of('numbers').map((document) => convertCopy(document, accountId, facts)),
+      ...of('others').map((document) => keepOrList(document, accountId)),
+    ]
+  },
+})

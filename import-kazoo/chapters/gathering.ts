@@ -1,0 +1,264 @@
+// What has to be known of all accounts before any of them is converted: who stands below whom, and who keeps a name
+// that two of them want.
+import { isObject, type Json } from '../../src/lib/json.ts'
+import { memberOf } from '../../src/lib/member.ts'
+import { type AccountsPlan, type AccountsSeen, planAccounts } from '../conversions/accounts/rules.ts'
+import { copiesDatabase, type SeenAccount, seenAccount } from '../conversions/accounts/seen.ts'
+import { finding } from '../conversions/findings.ts'
+import { createUses, type Use, usesIn } from '../conversions/numbers/uses/rules.ts'
+import { providerKey } from '../conversions/people/context.ts'
+import { isProvider, lostNames, type SharedName, sharedNamesIn } from '../conversions/people/rules.ts'
+import { accountDatabase, databaseKindsOf } from '../documents/database-names.ts'
+import type { Finding, KazooDocument } from '../documents/document.ts'
+import { isGone, readDocument, textIn } from '../documents/fields.ts'
+import { DatabaseVanished, type Source, SourceTrouble } from '../source/source.ts'
+import type { AccountFact, Facts, Narrowing } from './chapter.ts'
+
+/** What is gathered of one account: little, because all of them are in memory. */
+interface Gathered {
+  /** Of the database when it was read. */
+  sequence: string | undefined
+  seen: SeenAccount | undefined
+  dialPlan: unknown
+  shared: readonly SharedName[]
+  plans: readonly string[]
+  providers: readonly string[]
+  /** What its numbers lead to. */
+  uses: readonly (readonly [number: string, use: Use])[]
+}
+
+const idsOf = (documents: readonly KazooDocument[], type: string) =>
+  documents.filter((one) => one.type === type && !isGone(one.fields)).map(({ id }) => id)
+
+const gatheredOf = (
+  accountId: string,
+  documents: readonly KazooDocument[],
+  sequence: string | undefined,
+): Gathered => {
+  const own = documents.find(({ id, type }) => id === accountId && type === 'account')
+  const realm = own && textIn(own.fields, 'realm')
+  return {
+    sequence,
+    seen: own && seenAccount(own),
+    dialPlan: own?.fields.dial_plan,
+    shared: sharedNamesIn(documents, { accountId, realm: realm ?? '' }),
+    plans: idsOf(documents, 'service_plan'),
+    providers: idsOf(documents, 'provider').map((id) => providerKey(accountId, id)),
+    uses: usesIn(documents),
+  }
+}
+
+/** Without one of these nobody knows what the others mean: whoever looks once more may find it. */
+const goneWhileRead = (what: string) =>
+  new SourceTrouble(
+    `${what}, and without it nothing can be told of the others: what is taken over stays, say it again when the database is there`,
+  )
+
+/** Reads what is of the whole system. */
+export const readingSystem = async <T>(read: () => Promise<T>): Promise<T> => {
+  try {
+    return await read()
+  } catch (error) {
+    if (error instanceof DatabaseVanished) throw goneWhileRead(error.message)
+    throw error
+  }
+}
+
+async function* pagesOf(source: Source, database: string): AsyncGenerator<KazooDocument[]> {
+  for await (const { documents } of source.pages(database))
+    yield documents.map((document) => readDocument(database, document))
+}
+
+// What of an account's database is not gathered may be much.
+const gatheredTypes: ReadonlySet<string> = new Set([
+  'account',
+  'device',
+  'provider',
+  'service_plan',
+  'whitelabel',
+])
+
+// Only before anything is stored: afterwards what is stored says it.
+const typesWithNumbers: ReadonlySet<string> = new Set(['callflow', 'sys_info'])
+
+// While one database is read the answer of the next one is on its way.
+const databasesAtOnce = 4
+
+/** Does something for each, some at once. */
+const forEach = async <T>(all: readonly T[], work: (one: T) => Promise<void>) => {
+  const waiting = all.values()
+  const worker = async () => {
+    for (const one of waiting) await work(one)
+  }
+  await Promise.all(Array.from({ length: databasesAtOnce }, worker))
+}
+
+/** The settings document of that name. */
+const settingIn = async (source: Source, id: string): Promise<Json | undefined> => {
+  const found = await source.document('system_config', id)
+  // A database that is not there has no document either.
+  if (!found && !(await source.database('system_config')))
+    throw goneWhileRead('the database system_config is not there any more')
+  return found && readDocument('system_config', found).fields
+}
+
+/** Connections of storage plans that lead to other databases than this one. */
+const foreignStorage = async (source: Source): Promise<Finding[]> => {
+  const found: Finding[] = []
+  for await (const documents of pagesOf(source, 'system_data')) {
+    for (const document of documents) {
+      const isPlan = document.type === 'storage' || document.id === 'system'
+      const { connections } = document.fields
+      if (!isPlan || isGone(document.fields) || !isObject(connections)) continue
+      const names = Object.keys(connections).filter((name) => name !== 'local')
+      if (names.length > 0)
+        found.push(
+          finding(document, 'stop', 'foreign_storage', { field: 'connections', old: names.join(', ') }),
+        )
+    }
+  }
+  return found
+}
+
+/** Providers of second factors that are everybody's. */
+const systemProviders = async (source: Source): Promise<string[]> => {
+  const found: string[] = []
+  for await (const documents of pagesOf(source, 'system_auth'))
+    found.push(...idsOf(documents.filter(isProvider), 'provider'))
+  return found
+}
+
+/** Those who stand above or below one that is named, and those themselves. */
+const around = ({ accounts }: AccountsPlan, only: readonly string[]) => {
+  const missing = only.find((id) => !accounts.has(id))
+  if (missing !== undefined) throw new SourceTrouble(`the source has no account ${missing}`)
+  const named = new Set(only)
+  const kept = new Set<string>()
+  // Whoever stands above comes first.
+  for (const { id, parent } of accounts.values())
+    if (named.has(id) || (parent !== undefined && named.has(parent))) named.add(id)
+  for (const id of named)
+    for (let above: string | undefined = id; above !== undefined; above = accounts.get(above)?.parent)
+      kept.add(above)
+  return kept
+}
+
+/** Who stands here. Where only some are to come, the others take no name from them. */
+const planOf = (seen: AccountsSeen, { only }: Narrowing): AccountsPlan => {
+  const plan = planAccounts(seen)
+  if (only.length === 0 || plan.masterId === undefined) return plan
+  const kept = around(plan, only)
+  const ofKept = (accounts: Iterable<SeenAccount>) => [...accounts].filter(({ id }) => kept.has(id))
+  return planAccounts({
+    ...seen,
+    own: ofKept(seen.own),
+    copies: ofKept(seen.copies),
+    withDatabase: new Set([...seen.withDatabase].filter((id) => kept.has(id))),
+    masterSetting: { default: { master_account_id: plan.masterId } },
+  })
+}
+
+/**
+ * Reads what is gathered; again only of databases that have changed since. `withUses`: what numbers lead to as well, which
+ * nothing here says yet.
+ */
+export const createGathering = (source: Source, { withUses = false } = {}) => {
+  const known = new Map<string, Gathered>()
+  const isGathered = ({ type }: KazooDocument) =>
+    gatheredTypes.has(type) || (withUses && typesWithNumbers.has(type))
+
+  const gather = async (accountId: string, database: string) => {
+    const facts = await source.database(database)
+    if (!facts) return void known.delete(accountId)
+    const before = known.get(accountId)
+    if (before && (facts.sequence === undefined || before.sequence === facts.sequence)) return
+    const documents: KazooDocument[] = []
+    for await (const page of pagesOf(source, database)) documents.push(...page.filter(isGathered))
+    known.set(accountId, gatheredOf(accountId, documents, facts.sequence))
+  }
+
+  const gatherThere = async (accountId: string, database: string) => {
+    try {
+      await gather(accountId, database)
+    } catch (error) {
+      if (!(error instanceof DatabaseVanished)) throw error
+      known.delete(accountId)
+    }
+  }
+
+  const copiesIn = async (names: readonly string[]) => {
+    const copies: SeenAccount[] = []
+    if (!names.includes(copiesDatabase)) return copies
+    for await (const page of pagesOf(source, copiesDatabase))
+      copies.push(...page.flatMap((document) => seenAccount(document) ?? []))
+    return copies
+  }
+
+  const usesOf = () => {
+    const uses = createUses()
+    for (const [accountId, gathered] of known) uses.add(accountId, gathered.uses)
+    return uses
+  }
+
+  const factsOf = (plan: AccountsPlan, copies: readonly SeenAccount[]) => {
+    const named = new Map(copies.map((copy) => [copy.id, copy.name]))
+    return new Map(
+      Array.from(plan.accounts.values(), ({ id, parent, realm }): [string, AccountFact] => {
+        const gathered = known.get(id)
+        const name = gathered?.seen?.name ?? named.get(id) ?? realm
+        return [id, { name, realm, parent, dialPlan: gathered?.dialPlan }]
+      }),
+    )
+  }
+
+  return async (now: number, narrowing: Narrowing): Promise<Facts> => {
+    const names = await source.databases()
+    const kinds = databaseKindsOf(names)
+    const accountIds = [...kinds.values()].flatMap((kind) =>
+      kind.kind === 'account' ? [kind.accountId] : [],
+    )
+    const withDatabase = new Set(accountIds)
+    for (const id of known.keys()) if (!withDatabase.has(id)) known.delete(id)
+    await forEach(accountIds, (id) => gatherThere(id, accountDatabase(id)))
+    const copies = await readingSystem(() => copiesIn(names))
+    const all = [...known.values()]
+    const setting = (id: string) =>
+      kinds.has('system_config') ? settingIn(source, id) : Promise.resolve(undefined)
+    const ledgers = await setting('ledgers')
+    const plan = planOf(
+      {
+        own: all.flatMap(({ seen }) => seen ?? []),
+        copies,
+        withDatabase,
+        masterSetting: await setting('accounts'),
+        realmSuffix: textIn(await setting('crossbar.accounts'), 'default', 'account_realm_suffix'),
+      },
+      narrowing,
+    )
+    const masterId = plan.masterId ?? ''
+    // Whoever means one of the system names the master account.
+    const ofSystem = kinds.has('system_auth') ? await readingSystem(() => systemProviders(source)) : []
+    const isPlanned = (accountId: string) => plan.accounts.has(accountId)
+    const shared = all.flatMap((one) => one.shared.filter(({ accountId }) => isPlanned(accountId)))
+    return {
+      ...narrowing,
+      source,
+      kinds,
+      now,
+      plan,
+      masterId,
+      elsewhere: kinds.has('system_data') ? await readingSystem(() => foreignStorage(source)) : [],
+      carriesOver: memberOf(ledgers, 'default', 'rollover_monthly_balance') !== false,
+      accounts: factsOf(plan, copies),
+      lost: lostNames(shared),
+      plans: new Map(Array.from(known, ([id, { plans }]) => [id, new Set(plans)])),
+      providers: new Set([
+        ...all.flatMap(({ providers }) => providers),
+        ...ofSystem.map((id) => providerKey(masterId, id)),
+      ]),
+      uses: withUses ? usesOf() : undefined,
+    }
+  }
+}
+
+export type Gathering = ReturnType<typeof createGathering>

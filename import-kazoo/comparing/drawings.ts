@@ -1,0 +1,104 @@
+import type { Adoption, Arrival } from '../../src/areas/adoption.ts'
+import type { Validate } from '../../src/areas/area.ts'
+import type { Difference } from '../../src/lib/differences.ts'
+import type { Store } from '../../src/storage/store.ts'
+import type { Chapter, Facts } from '../chapters/chapter.ts'
+import type { Draft, KazooDocument } from '../documents/document.ts'
+import { convertedOf } from '../running/reading.ts'
+import { createSettingAside } from '../running/setting-aside.ts'
+import { createRunStore } from '../running/store.ts'
+import type { Told } from './rules.ts'
+import type { createSums, createTally } from './tally.ts'
+
+/** A draft with the document that it is made of. */
+export interface Drawing {
+  draft: Draft
+  document: KazooDocument
+}
+
+/** One comparison: what is compared with, and where it is counted. */
+export interface Look {
+  facts: Facts
+  /** When the import began, in Gregorian seconds; undefined: there was none. */
+  begun: number | undefined
+  add: ReturnType<typeof createTally>['add']
+  sum: ReturnType<typeof createSums>['add']
+}
+
+interface Tools {
+  store: Store
+  adoptions: Readonly<Record<string, Adoption>>
+  validate: Validate
+  chapters: readonly Chapter[]
+}
+
+/** The codes of findings, each once. */
+export const codesOf = (findings: readonly { code: string }[]) =>
+  [...new Set(findings.map(({ code }) => code))].join(', ')
+
+/** What the times say of who has changed something since; undefined where they are the same. */
+export const changedSince = (there: number, here: number) => {
+  if (here > there) return 'changed here since'
+  return here < there ? 'changed there since' : undefined
+}
+
+/** What differs in one place, as it is told. */
+export const toldAt = (
+  place: Pick<Told, 'account_id' | 'question' | 'id'>,
+  differences: readonly Difference[],
+): Told[] => differences.map(({ path, from, to }) => ({ ...place, what: path, there: from, here: to }))
+
+/** What documents are to come to here. */
+export const createDrawings = ({ store, adoptions, validate, chapters }: Tools) => {
+  const run = createRunStore(store)
+  const settingAside = createSettingAside({ adoptions, validate })
+
+  /** What the import, or the times, say of a difference. */
+  const whyOf = async ({ document, draft }: Drawing, modified: number | undefined) => {
+    const since = modified === undefined ? undefined : changedSince(draft.modified, modified)
+    if (since !== undefined) return since
+    const known = (await run.known(document.database, [document.id])).get(document.id)
+    if (!known) return 'it came after the import'
+    const codes = codesOf(await run.findingsOf(document.database, document.id))
+    return codes === '' ? undefined : codes
+  }
+
+  return {
+    async arrivalOf({ draft, document }: Drawing): Promise<Arrival> {
+      const { accountId, id, created, modified } = draft
+      const { doc } = await settingAside(draft, document)
+      // What is secret, and files, are not held against each other.
+      return { accountId, id, created, modified, revision: '', doc, facts: {}, files: [] }
+    },
+
+    /** `modified`: of what stands here, if anything does. */
+    async withReason(
+      drawing: Drawing,
+      modified: number | undefined,
+      told: readonly Told[],
+    ): Promise<readonly Told[]> {
+      if (told.length === 0) return []
+      const why = await whyOf(drawing, modified)
+      return told.map((one) => ({ ...one, ...(why === undefined ? {} : { why }) }))
+    },
+
+    /** What the documents of a database come to, a page at a time. */
+    async *pages(chapterName: string, facts: Facts, database: string): AsyncGenerator<Drawing[]> {
+      const chapter = chapters.find(({ name }) => name === chapterName)
+      if (!chapter || !facts.kinds.has(database)) return
+      for await (const converted of convertedOf(chapter, facts, database))
+        yield converted.flatMap(({ document, drafts }) => drafts.map((draft) => ({ draft, document })))
+    },
+
+    /** What one document comes to. */
+    async ofDocument(chapterName: string, facts: Facts, document: KazooDocument): Promise<Drawing[]> {
+      const chapter = chapters.find(({ name }) => name === chapterName)
+      const converted = await chapter?.convert([document], { database: document.database, facts })
+      return (converted ?? []).flatMap((one) =>
+        one.drafts.map((draft) => ({ draft, document: one.document })),
+      )
+    },
+  }
+}
+
+export type Drawings = ReturnType<typeof createDrawings>

@@ -1,0 +1,98 @@
+// What the documents of a Kazoo come to, held against what stands here: what differs is what the store has changed or lost.
+
+import type { Adoption } from '../../src/areas/adoption.ts'
+import type { Validate } from '../../src/areas/area.ts'
+import type { Numbers } from '../../src/areas/phone-numbers/operations.ts'
+import { gregorianNow } from '../../src/lib/gregorian.ts'
+import type { Store } from '../../src/storage/store.ts'
+import { type Chapter, everything } from '../chapters/chapter.ts'
+import { createGathering } from '../chapters/gathering.ts'
+import type { ImportStates } from '../hold/state.ts'
+import { createCheckedStore } from '../report/store.ts'
+import { monthsIn } from '../running/month-places.ts'
+import { createRunStore } from '../running/store.ts'
+import type { Source } from '../source/source.ts'
+import { createAccountComparison } from './accounts.ts'
+import { createDrawings, type Look } from './drawings.ts'
+import { createMonthComparison } from './months.ts'
+import { createNumberComparison } from './numbers.ts'
+import { createRecordComparison } from './records.ts'
+import { sampleOf, type Told } from './rules.ts'
+import { type ComparedDocument, createSourceComparison, type Respond } from './sources.ts'
+import { type BothSums, createSums, createTally, type Tally } from './tally.ts'
+
+interface Tools {
+  store: Store
+  states: Pick<ImportStates, 'read'>
+  adoptions: Readonly<Record<string, Adoption>>
+  validate: Validate
+  chapters: readonly Chapter[]
+  numbers: Pick<Numbers['store'], 'findSeveral'>
+}
+
+export interface Comparing {
+  /** So many accounts below the master account, besides itself. */
+  sample: number
+  seed: string
+  respond: Respond
+  onAccount?(done: number, all: number): void
+}
+
+export interface ComparedWithDatabase extends Tally {
+  source: string
+  accounts: number
+  of_accounts: number
+  sums: BothSums[]
+}
+
+const toldOfKeys = (compared: ComparedDocument): [string, number, Told[]] => {
+  const { accountId, type, id, isMissing, why, differences } = compared
+  const place = { account_id: accountId, question: `${type}, key by key`, id }
+  const missing = { ...place, what: 'missing', ...(why === undefined ? {} : { why }) }
+  const told = differences.map(({ path, ...one }) => ({ ...place, what: path, ...one }))
+  return [place.question, 1, isMissing ? [missing] : told]
+}
+
+/** Holds a source against the store, account by account; it leaves out what the import has left out. */
+export const createComparison = ({ store, states, adoptions, validate, chapters, numbers }: Tools) => {
+  const checked = createCheckedStore(store)
+  const run = createRunStore(store)
+  const drawings = createDrawings({ store, adoptions, validate, chapters })
+  const compareAccount = createAccountComparison(store, drawings)
+  const compareRecords = createRecordComparison({ store, adoptions, drawings })
+  const ofNumbers = createNumberComparison({ numbers, checked, drawings })
+  const compareMonths = createMonthComparison(checked)
+
+  const countAccounts = async () => {
+    let count = 0
+    for await (const page of checked.accounts()) count += page.length
+    return count
+  }
+
+  return async (
+    source: Source,
+    { sample, seed, respond, onAccount }: Comparing,
+  ): Promise<ComparedWithDatabase> => {
+    const { narrowing = everything, begun } = (await states.read()) ?? {}
+    const facts = await createGathering(source)(begun ?? gregorianNow(store.clock), narrowing)
+    const [{ tally, add }, sums] = [createTally(['account', 'tree']), createSums()]
+    const look: Look = { facts, begun, add, sum: sums.add }
+    const below = [...facts.accounts.keys()].filter((id) => id !== facts.masterId)
+    const chosen = [facts.masterId, ...sampleOf(below, { sample, seed })]
+    const keys = createSourceComparison({ run, respond })
+    const months = Map.groupBy([...monthsIn(facts)].flat(), ({ accountId }) => accountId)
+    const owned = await ofNumbers.ofAccounts(look, chosen)
+    sums.add('accounts', facts.accounts.size, await countAccounts())
+    for (const [index, accountId] of chosen.entries()) {
+      await compareAccount(look, accountId)
+      const others = await compareRecords(look, accountId)
+      for await (const compared of keys.ofAccount(facts, accountId)) add(...toldOfKeys(compared))
+      await ofNumbers.compare(look, accountId, [...(owned.get(accountId) ?? []), ...others])
+      await compareMonths(look, accountId, months.get(accountId) ?? [])
+      onAccount?.(index + 1, chosen.length)
+    }
+    for await (const compared of keys.numbersOf(facts, new Set(chosen))) add(...toldOfKeys(compared))
+    const [accounts, ofAll] = [chosen.length, facts.accounts.size]
+    return { source: source.facts.title, accounts, of_accounts: ofAll, ...tally, sums: sums.all() }
+  }
+}

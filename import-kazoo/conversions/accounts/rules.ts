@@ -1,0 +1,249 @@
+import type { AccountFacts } from '../../../src/areas/accounts/adoption.ts'
+import { accountReadOnly } from '../../../src/areas/accounts/schema.ts'
+import { isObject, isTrue, type Json } from '../../../src/lib/json.ts'
+import { accountDatabase } from '../../documents/database-names.ts'
+import type { Converted, Finding, KazooDocument } from '../../documents/document.ts'
+import { integerIn, publicPart, textIn } from '../../documents/fields.ts'
+import { accessListsIn } from '../access-lists.ts'
+import { converted, finding } from '../findings.ts'
+import { draftOf } from '../owners.ts'
+import { type AccountNames, accountNameOf, longestName, namesOf } from './names.ts'
+import { oldestOf, parentsOf, topDown, withAncestors, withoutBarren } from './parents.ts'
+import { apiKeyIn, copiesDatabase, isEnabledIn, type SeenAccount } from './seen.ts'
+
+/** What is read before anything is decided. */
+export interface AccountsSeen {
+  /** From the accounts' own databases. */
+  own: Iterable<SeenAccount>
+  /** From the database with copies of all, tombstones among them. */
+  copies: Iterable<SeenAccount>
+  /** The accounts that have a database. */
+  withDatabase: ReadonlySet<string>
+  /** `system_config/accounts`, if there is one. */
+  masterSetting: Json | undefined
+  /** What realms end with that are made up; undefined: the master account's realm. */
+  realmSuffix: string | undefined
+}
+
+/** An account that is to stand here. */
+export interface PlannedAccount extends AccountNames {
+  id: string
+  /** Undefined of the master account. */
+  parent: string | undefined
+  /** The database whose document it is made of. */
+  source: string
+  /** Nothing of it is left but a copy, and somebody stands below it: it stands here switched off. */
+  isShell: boolean
+  isReseller: boolean
+  /** Gregorian seconds. */
+  created: number
+}
+
+export interface AccountsPlan {
+  /** Undefined: there is no account at all. */
+  masterId: string | undefined
+  /** Each behind who stands above it. */
+  accounts: ReadonlyMap<string, PlannedAccount>
+  /** Accounts that are deleted: with all their months. */
+  gone: ReadonlySet<string>
+  findings: readonly Finding[]
+}
+
+const placeOf = (id: string) => ({ database: accountDatabase(id), id })
+
+/** The ids that the setting names: a node's section wins, then a zone's, then what holds everywhere. */
+const namedMasters = (setting: Json | undefined): string[] => {
+  const rank = (section: string) => (section.includes('@') ? 0 : section === 'default' ? 2 : 1)
+  return Object.entries(setting ?? {})
+    .filter(([, values]) => isObject(values))
+    .sort(([one], [other]) => rank(one) - rank(other) || (one < other ? -1 : 1))
+    .flatMap(([, values]) => textIn(values, 'master_account_id') ?? [])
+}
+
+const chooseMaster = (present: ReadonlyMap<string, SeenAccount>, setting: Json | undefined) => {
+  const named = namedMasters(setting)
+  const chosen = named.find((id) => present.has(id))
+  if (chosen !== undefined) return { masterId: chosen, findings: [] }
+  const roots = [...present.values()].filter(({ hasTree, tree }) => hasTree && tree.length === 0)
+  const master = oldestOf(roots) ?? oldestOf(present.values())
+  const place = { database: 'system_config', id: 'accounts' }
+  if (!master) return { masterId: undefined, findings: [finding(place, 'stop', 'no_master')] }
+  const told = { field: 'master_account_id', old: named.join(), new: master.id }
+  return { masterId: master.id, findings: [finding(place, 'repaired', 'master_guessed', told)] }
+}
+
+const compared = ['name', 'realm', 'isReseller', 'isEnabled'] as const
+
+/** How a copy differs from the document itself. */
+const differencesOf = (own: SeenAccount, copy: SeenAccount | undefined): Finding[] => {
+  if (!copy || copy.isGone) return [finding(own, 'repaired', 'account_copy_missing')]
+  const fields = [
+    ...compared.filter((field) => own[field] !== copy[field]),
+    ...(own.tree.join() === copy.tree.join() ? [] : ['tree']),
+  ]
+  if (fields.length === 0) return []
+  return [finding(own, 'repaired', 'account_copy_differs', { field: fields.join() })]
+}
+
+/** Which document each account is made of, by the table of what may be missing. */
+const choosePresent = ({ own, copies, withDatabase }: AccountsSeen) => {
+  const present = new Map<string, SeenAccount>()
+  const gone = new Set<string>()
+  const leftCopies = new Map<string, SeenAccount>()
+  const findings: Finding[] = []
+  const copyOf = new Map(Array.from(copies, (copy) => [copy.id, copy]))
+  const withDocument = new Set<string>()
+  for (const account of own) {
+    withDocument.add(account.id)
+    if (account.isGone) gone.add(account.id)
+    else {
+      present.set(account.id, account)
+      findings.push(...differencesOf(account, copyOf.get(account.id)))
+    }
+  }
+  for (const copy of copyOf.values()) {
+    if (withDocument.has(copy.id)) continue
+    if (copy.isGone) gone.add(copy.id)
+    else if (withDatabase.has(copy.id)) {
+      present.set(copy.id, copy)
+      findings.push(finding(placeOf(copy.id), 'repaired', 'account_from_copy'))
+    } else leftCopies.set(copy.id, copy)
+  }
+  for (const id of withDatabase)
+    if (!withDocument.has(id) && !copyOf.has(id))
+      findings.push(finding(placeOf(id), 'needs_hand', 'account_without_document'))
+  return { present, gone, leftCopies, findings }
+}
+
+/** The accounts above, the master first. */
+export const treeOf = ({ accounts }: Pick<AccountsPlan, 'accounts'>, id: string): string[] => {
+  const tree: string[] = []
+  for (let above = accounts.get(id)?.parent; above !== undefined; above = accounts.get(above)?.parent)
+    tree.push(above)
+  return tree.reverse()
+}
+
+/** Whether the stored tree is the one that follows from the parents, without writing that down. */
+const isStoredTree = ({ id, tree }: SeenAccount, accounts: AccountsPlan['accounts']) => {
+  let above = accounts.get(id)?.parent
+  for (const stored of tree.toReversed()) {
+    if (stored !== above) return false
+    above = accounts.get(stored)?.parent
+  }
+  return above === undefined
+}
+
+/**
+ * Who of a Kazoo's accounts stands here, below whom, and called what. Whatever their documents say, they make one tree:
+ * one master account, and everybody else below it.
+ */
+export const planAccounts = (seen: AccountsSeen): AccountsPlan => {
+  const { present, gone, leftCopies, findings } = choosePresent(seen)
+  const { masterId, findings: ofMaster } = chooseMaster(present, seen.masterSetting)
+  findings.push(...ofMaster)
+  if (masterId === undefined) return { masterId, accounts: new Map(), gone, findings }
+  const all = withAncestors(present, leftCopies)
+  const parents = withoutBarren(parentsOf(all, masterId), (id) => present.has(id))
+  for (const copy of leftCopies.values()) {
+    const code = parents.has(copy.id) ? 'account_shell' : 'account_without_database'
+    findings.push(finding(copy, 'needs_hand', code))
+  }
+  const suffix = seen.realmSuffix ?? all.get(masterId)?.realm ?? 'localhost'
+  const standing = [...all.values()].filter(({ id }) => parents.has(id))
+  const { names, findings: ofNames } = namesOf(standing, suffix)
+  findings.push(...ofNames)
+
+  const accounts = new Map<string, PlannedAccount>()
+  const resellers = new Map<string, string>()
+  for (const id of topDown(parents, masterId)) {
+    const account = all.get(id)
+    const called = names.get(id)
+    if (!account || !called) continue
+    const parent = parents.get(id)
+    const isReseller = id === masterId || account.isReseller
+    const above = parent === undefined ? undefined : accounts.get(parent)
+    const { created, database: source } = account
+    const isShell = !present.has(id)
+    accounts.set(id, { ...called, id, parent, source, isShell, isReseller, created })
+    if (!isStoredTree(account, accounts)) {
+      const told = { field: 'pvt_tree', old: account.tree.join(), new: treeOf({ accounts }, id).join() }
+      findings.push(finding(account, 'repaired', 'tree_repaired', told))
+    }
+    if (!above) continue
+    const reseller = above.isReseller ? above.id : (resellers.get(above.id) ?? masterId)
+    resellers.set(id, reseller)
+    if (account.resellerId !== undefined && account.resellerId !== reseller) {
+      const told = { field: 'pvt_reseller_id', old: account.resellerId, new: reseller }
+      findings.push(finding(account, 'repaired', 'reseller_repaired', told))
+    }
+  }
+  return { masterId, accounts, gone, findings }
+}
+
+// Echoes of what is private, and what is told anew.
+const notTaken = [...accountReadOnly, 'enabled', 'name', 'realm', 'trial_expires']
+
+const withoutCounterpart = ['pvt_parent_id', 'pvt_notification_preference', 'pvt_cpaas_token']
+
+const nameFindings = (document: KazooDocument, name: string): Finding[] => {
+  const stored = textIn(document.fields, 'name')
+  if (stored === name) return []
+  const code = stored === undefined ? 'name_missing' : 'name_shortened'
+  const old = stored === undefined ? {} : { old: stored.slice(0, 2 * longestName) }
+  return [finding(document, 'repaired', code, { field: 'name', ...old, new: name })]
+}
+
+const factsOf = (fields: Json, planned: PlannedAccount, plan: AccountsPlan): AccountFacts => {
+  const isMaster = planned.id === plan.masterId
+  // Nobody stands above the master account who could end its trial.
+  const trialExpires = isMaster ? undefined : integerIn(fields, 'pvt_trial_expires')
+  const apiKey = planned.isKeyTaken ? undefined : apiKeyIn(fields)
+  return {
+    tree: treeOf(plan, planned.id),
+    isReseller: planned.isReseller,
+    isSuperduper: isMaster || isTrue(fields.pvt_superduper_admin),
+    allowsNumberAdditions: isMaster || isTrue(fields.pvt_wnm_allow_additions),
+    enabled: !planned.isShell && isEnabledIn(fields),
+    nameClaim: planned.nameClaim,
+    ...(trialExpires === undefined ? {} : { trialExpires }),
+    ...(apiKey === undefined ? {} : { apiKey }),
+  }
+}
+
+/** What is said of a trial, and cannot be one here: there is no end to it, or it is the master account's. */
+const trialsLeft = (fields: Json, { isMaster }: { isMaster: boolean }) => {
+  if (!isMaster && integerIn(fields, 'pvt_trial_expires') !== undefined) return []
+  return ['pvt_trial_expires', 'is_trial_account'].filter(
+    (field) => fields[field] !== undefined && fields[field] !== false,
+  )
+}
+
+/** What becomes of an account's document, or of the copy of one. */
+export const convertAccount = (document: KazooDocument, plan: AccountsPlan): Converted => {
+  const { id, database, fields } = document
+  const planned = plan.accounts.get(id)
+  // A copy beside the account's own document says nothing, but for where it differs: the plan tells of that.
+  if (!planned || planned.source !== database) return converted(document, 'skipped')
+  const name = accountNameOf({ id, name: textIn(fields, 'name'), realm: textIn(fields, 'realm') })
+  const { doc, findings } = accessListsIn(document, publicPart(fields, notTaken))
+  const left = [
+    ...withoutCounterpart.filter((field) => fields[field] !== undefined),
+    ...trialsLeft(fields, { isMaster: id === plan.masterId }),
+  ]
+  const draft = draftOf(document, 'account', id, {
+    doc: { ...doc, name, realm: planned.realm },
+    facts: factsOf(fields, planned, plan),
+  })
+  return converted(document, 'imported', {
+    drafts: [draft],
+    findings: [
+      ...nameFindings(document, name),
+      ...findings,
+      ...left.map((field) => finding(document, 'left_out', 'no_counterpart', { field })),
+    ],
+  })
+}
+
+/** Whether a document is one of those that `convertAccount` takes. */
+export const isAccountDocument = ({ database, id, type }: KazooDocument) =>
+  type === 'account' && (database === copiesDatabase || database === accountDatabase(id))

@@ -1,0 +1,184 @@
+import { unixOfGregorian } from '../../../src/lib/gregorian.ts'
+import { isId } from '../../../src/lib/ids.ts'
+import { isObject, type Json } from '../../../src/lib/json.ts'
+import { derivedId } from '../../documents/derived-id.ts'
+import type { Converted, Draft, KazooDocument } from '../../documents/document.ts'
+import { integerIn, isGone, textIn, timesOf } from '../../documents/fields.ts'
+
+// What changed on invoices, entry by entry, and what moved, by the day. 5 keeps the days in databases by the year; 4.3
+// makes them of the entries. Of a year one of both counts: that of 5 where there is one.
+
+const statuses: ReadonlySet<string> = new Set(['completed', 'failed'])
+
+const objectIn = (fields: Json, key: string): Json => {
+  const value = fields[key]
+  return isObject(value) ? value : {}
+}
+
+const textsIn = (value: unknown) =>
+  (Array.isArray(value) ? value : [value]).filter((one): one is string => typeof one === 'string')
+
+/** How it ended with the bookkeeper. Of what was still waiting nobody here finds out: none is told again. */
+const endOf = (fields: Json) => {
+  const status = textIn(fields, 'status') ?? 'completed'
+  const reason = textIn(fields, 'reason')
+  const message = textIn(fields, 'message')
+  return statuses.has(status)
+    ? { status, ...(reason === undefined ? {} : { reason }), ...(message === undefined ? {} : { message }) }
+    : { status: 'failed', reason: 'unknown_at_import' }
+}
+
+const auditIn = (fields: Json, account: { id: string; name: string }): Json => {
+  const audit = objectIn(fields, 'audit')
+  const changes = objectIn(audit, 'changes')
+  return {
+    ...audit,
+    account: { ...account, ...objectIn(audit, 'account') },
+    changes: {
+      ...changes,
+      type: textsIn(changes.type),
+      account_id: textIn(changes, 'account_id') ?? account.id,
+      account_name: textIn(changes, 'account_name') ?? account.name,
+    },
+  }
+}
+
+const bookkeeperIn = (fields: Json, accountId: string) => {
+  const bookkeeper = objectIn(fields, 'bookkeeper')
+  return {
+    id: textIn(bookkeeper, 'id') ?? 'unknown',
+    type: textIn(bookkeeper, 'type') ?? 'unknown',
+    vendor_id: textIn(bookkeeper, 'vendor_id') ?? accountId,
+    // What it answered may hold what people pay with.
+    results: [],
+  }
+}
+
+const idOf = ({ database, id, fields }: KazooDocument) => {
+  if (/^\d{6}-[0-9a-f]+$/.test(id)) return id
+  const { created } = timesOf(fields)
+  return `${dayOf(created).slice(0, 6)}-${derivedId(database, id, 'audit')}`
+}
+
+/** `20250214` */
+const dayOf = (gregorian: number) =>
+  new Date(unixOfGregorian(gregorian) * 1000).toISOString().slice(0, 10).replaceAll('-', '')
+
+/** What becomes of a document of type `audit_log`. */
+export const convertAudit = (document: KazooDocument, account: { id: string; name: string }): Converted => {
+  const { fields } = document
+  if (isGone(fields)) return { document, outcome: 'skipped', drafts: [], findings: [] }
+  const draft: Draft = {
+    as: 'service_audit',
+    accountId: account.id,
+    id: idOf(document),
+    ...timesOf(fields),
+    doc: {
+      ...endOf(fields),
+      audit: auditIn(fields, account),
+      invoice: objectIn(fields, 'invoice'),
+      bookkeeper: bookkeeperIn(fields, account.id),
+    },
+    facts: {},
+    files: [],
+  }
+  return { document, outcome: 'imported', drafts: [draft], findings: [] }
+}
+
+/** What moved of an item on a day. */
+interface Day {
+  category: string
+  item: string
+  day: number
+  addition: number
+  removal: number
+  quantity: number
+  /** Gregorian seconds. */
+  lastAt: number
+}
+
+interface Move {
+  category: string
+  item: string
+  delta: number
+  quantity: number | undefined
+}
+
+const moved = (known: Day, { delta, quantity }: Move, at: number): Day => ({
+  ...known,
+  addition: known.addition + Math.max(0, delta),
+  removal: known.removal + Math.max(0, -delta),
+  quantity: (at >= known.lastAt ? quantity : undefined) ?? known.quantity,
+  lastAt: Math.max(at, known.lastAt),
+})
+
+/** The source of a row is the account where something moved; older ones name the item so. */
+const itemOf = (row: unknown, category: string) => {
+  const source = textIn(row, 'source')
+  return textIn(row, 'item') ?? (source === undefined || isId(source) ? category : source)
+}
+
+/** A row of a year's summary. One that names no item tells of all of its category. */
+const rowMove = (row: unknown): Move[] => {
+  const category = textIn(row, 'category')
+  const delta = integerIn(row, 'quantity')
+  if (category === undefined || delta === undefined) return []
+  const item = itemOf(row, category)
+  return [{ category, item, delta, quantity: integerIn(row, 'billable') }]
+}
+
+/** A changed item of an entry's invoice. */
+const itemMove = (item: unknown): Move[] => {
+  const [category, name] = [textIn(item, 'category'), textIn(item, 'item')]
+  const delta = integerIn(item, 'changes', 'difference', 'quantity')
+  if (category === undefined || name === undefined || delta === undefined || delta === 0) return []
+  return [{ category, item: name, delta, quantity: integerIn(item, 'quantity') }]
+}
+
+const listIn = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
+
+const movesIn = ({ fields, type }: KazooDocument) =>
+  type === 'audit_log'
+    ? listIn(objectIn(fields, 'invoice').items).flatMap(itemMove)
+    : listIn(fields.audit).flatMap(rowMove)
+
+const draftOf = (accountId: string, { lastAt, ...facts }: Day): Draft => ({
+  as: 'service_day',
+  accountId,
+  id: [String(facts.day), facts.category, facts.item].map(encodeURIComponent).join('/'),
+  created: lastAt,
+  modified: lastAt,
+  doc: {},
+  facts,
+  files: [],
+})
+
+/** Adds up what moved of an account's counts, by the day: it holds no more than the days on which something did. */
+export const createDays = () => {
+  const days = new Map<string, Day>()
+  return {
+    /** A document of a database of a year; or, of accounts and years that have none, one of type `audit_log`. */
+    add(document: KazooDocument) {
+      if (isGone(document.fields)) return
+      const { created } = timesOf(document.fields)
+      const day = Number(dayOf(created))
+      for (const move of movesIn(document)) {
+        const { category, item } = move
+        const key = JSON.stringify([day, category, item])
+        const known = days.get(key) ?? {
+          category,
+          item,
+          day,
+          addition: 0,
+          removal: 0,
+          quantity: 0,
+          lastAt: 0,
+        }
+        days.set(key, moved(known, move, created))
+      }
+    },
+
+    /** The days as they are to stand here. */
+    drafts: (accountId: string): Draft[] => Array.from(days.values(), (day) => draftOf(accountId, day)),
+  }
+}

@@ -1,0 +1,290 @@
+import {
+  canJoin,
+  type Interaction,
+  interactionOf,
+  type Leg,
+  monthOfGregorian,
+  Rejection,
+  startOf,
+  storedCallId,
+} from '../../../src/areas/cdrs/intake/rules.ts'
+import type { Cdr } from '../../../src/areas/cdrs/schema.ts'
+import { gregorianOfUnix } from '../../../src/lib/gregorian.ts'
+import { isObject, isTrue, type Json } from '../../../src/lib/json.ts'
+import type { Finding, KazooDocument } from '../../documents/document.ts'
+import type { Joins, LooseLeg } from './joins.ts'
+import {
+  absent,
+  type Change,
+  type Fit,
+  namedVariables,
+  recordFit,
+  storableFields,
+  unfit,
+  variableFit,
+} from './shape.ts'
+
+/** What is told of a document, which whoever asked knows. */
+export type Note = Omit<Finding, 'database' | 'id'>
+
+/** What a document of a call becomes: a leg, or why there is none. */
+export type ConvertedCall = { notes: readonly Note[] } & (
+  | {
+      outcome: 'leg'
+      leg: Pick<Leg, 'accountId' | 'record'>
+      id: string
+      /** Of one that does not, others of its month tell: those that have come by then. */
+      namesInteraction: boolean
+    }
+  | { outcome: 'aside' | 'gone' }
+)
+
+/** One that becomes a leg. */
+export type ConvertedLeg = Extract<ConvertedCall, { outcome: 'leg' }>
+
+export interface CallContext {
+  /** The account of the database. */
+  accountId: string
+  /** Where documents without an interaction belong. */
+  joins?: Pick<Joins, 'interactionOf'> | undefined
+}
+
+// Call records lie at most so far from their interaction.
+const farthestApartSeconds = 27 * 86_400
+// By so much the reports of version 5 may miss the end of the call.
+const reportSlackSeconds = 2
+
+export const isCallRecord = ({ type }: Pick<KazooDocument, 'type'>) => type === 'cdr'
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
+
+/** The id of the leg: documents are named by their month and it. */
+const callIdOf = ({ call_id: callId, _id: id }: Json, documentId: string) => {
+  if (isText(callId)) return callId
+  if (typeof callId === 'number') return String(callId)
+  return /^\d{6}-(.+)$/s.exec(isText(id) ? id : documentId)?.[1]
+}
+
+const notesOfChanges: Record<Change, string> = {
+  negative: 'call_number_negative',
+  rounded: 'call_number_rounded',
+  'one line': 'call_text_repaired',
+}
+
+const nothing: readonly Note[] = []
+
+const variables = 'custom_channel_vars.'
+const privateMark = 'pvt_'
+
+/** A record while it is put together. */
+type CallRecord = { -readonly [Key in keyof Cdr]: Cdr[Key] }
+
+/** What is taken of a document, and what there is to tell of that. */
+class Draft {
+  readonly fields: Json
+  readonly notes: Note[] = []
+  #rejected: Json | undefined
+  #prefix = ''
+  #key = ''
+  readonly #changed = (change: Change) =>
+    this.note(notesOfChanges[change], { field: this.#prefix + this.#key })
+
+  constructor(fields: Json) {
+    this.fields = fields
+  }
+
+  note(code: string, said: Pick<Note, 'field' | 'old' | 'new'> = {}) {
+    this.notes.push({ severity: 'repaired', code, ...said })
+  }
+
+  #take(into: Json, key: string, value: unknown, taking: Fit) {
+    if (value === null) return
+    this.#key = key
+    const taken = taking(value, this.#changed)
+    if (taken === absent) return
+    if (taken !== unfit) into[key] = taken
+    else {
+      const field = this.#prefix + key
+      this.#rejected ??= {}
+      this.#rejected[field] = value
+      this.note('call_field_set_aside', { field })
+    }
+  }
+
+  /** Version 5 keeps some channel variables beside the others, under private names. */
+  #takeHiddenVariables(into: Json) {
+    for (const key of Object.keys(this.fields)) {
+      if (!key.startsWith(privateMark)) continue
+      const name = key.slice(privateMark.length)
+      const fit = namedVariables.has(name) && into[name] === undefined ? variableFit(name) : undefined
+      if (fit) this.#take(into, name, this.fields[key], fit)
+    }
+  }
+
+  #variables(accountId: string): Json {
+    const { custom_channel_vars: said, pvt_account_id: owner } = this.fields
+    const source = isObject(said) ? said : {}
+    const vars: Json = { account_id: accountId }
+    const named = source.account_id ?? owner
+    if (isText(named) && named !== accountId) {
+      const old = named.slice(0, 64)
+      this.note('call_record_of_other_account', { field: `${variables}account_id`, old, new: accountId })
+    }
+    this.#prefix = variables
+    for (const key of Object.keys(source)) {
+      const fit = variableFit(key)
+      if (fit) this.#take(vars, key, source[key], fit)
+    }
+    this.#takeHiddenVariables(vars)
+    return vars
+  }
+
+  /** The record without its interaction, and with the times that it says. */
+  record(callId: string, accountId: string): CallRecord {
+    const record: Json = { call_id: callId }
+    for (const key of Object.keys(this.fields)) {
+      const fit = recordFit(key)
+      if (fit) this.#take(record, key, this.fields[key], fit)
+    }
+    record.custom_channel_vars = this.#variables(accountId)
+    if (this.#rejected) record.kazoo_import = { rejected: this.#rejected }
+    // Every field was held against its schema.
+    return record as CallRecord
+  }
+}
+
+/** Puts the times right: when the channel was made, and when the call ended. */
+const settleTimes = (draft: Draft, record: CallRecord) => {
+  const { fields } = draft
+  const created = fields.pvt_created
+  if (record.timestamp === undefined && typeof created === 'number' && Number.isSafeInteger(created)) {
+    record.timestamp = created
+    draft.note('call_timestamp_set', { field: 'timestamp', new: String(created) })
+  }
+  const { timestamp, channel_created_time: microseconds } = record
+  if (timestamp === undefined || !microseconds) return
+  const start = gregorianOfUnix(microseconds / 1_000_000)
+  if (Math.abs(start - timestamp) > farthestApartSeconds) {
+    delete record.channel_created_time
+    draft.note('call_channel_time_dropped', { field: 'channel_created_time', old: String(microseconds) })
+    return
+  }
+  const end = start + (record.duration_seconds ?? 0)
+  if (Number(fields.pvt_vsn) < 3 || Number.isNaN(Number(fields.pvt_vsn))) return
+  if (Math.abs(end - timestamp) <= reportSlackSeconds) return
+  record.timestamp = end
+  draft.note('call_timestamp_set', { field: 'timestamp', old: String(timestamp), new: String(end) })
+}
+
+const numberOf = (value: unknown) => {
+  const number = isText(value) ? Number(value) : value
+  return typeof number === 'number' && Number.isSafeInteger(number) ? number : undefined
+}
+
+/** What the document says of its interaction; undefined: nothing, as the oldest. */
+const saidInteraction = ({
+  interaction_id: id,
+  interaction_time: time,
+  interaction_key: key,
+}: Json): string | undefined => {
+  if (isText(id)) return id
+  const seconds = numberOf(time)
+  return seconds !== undefined && isText(key) ? `${seconds}-${key}` : undefined
+}
+
+const settleInteraction = (draft: Draft, record: CallRecord, joins: CallContext['joins']) => {
+  const { fields } = draft
+  const said = saidInteraction(fields)
+  if (said !== undefined) {
+    record.interaction_id = said
+    const { interaction_time: time, interaction_key: key } = fields
+    if (isText(key) && time !== undefined && `${time}-${key}` !== said)
+      draft.note('call_interaction_repaired', { field: 'interaction_id', old: `${time}-${key}`, new: said })
+    return
+  }
+  const joined = joins?.interactionOf(record.call_id)
+  const at = record.timestamp ?? startOf(record)
+  // One that has come already must not have another id, which has the month, when an earlier one comes.
+  if (!joined || !canJoin(interactionOf(record), joined)) return
+  if (Math.abs(at - joined.time) > farthestApartSeconds) return
+  record.interaction_id = `${joined.time}-${joined.key}`
+  draft.note('call_record_joined', { field: 'interaction_id', new: record.interaction_id })
+}
+
+// Eleven digits: to the year 3168.
+const hasMonth = (gregorian: number) => gregorian > 0 && gregorian < 100_000_000_000
+
+/** Why a document becomes no leg; it is kept as it is. */
+export const refusedCall = (reason: string): Note => {
+  const [field = ''] = reason.split(':', 1)
+  return { severity: 'left_out', code: 'call_record_refused', field, new: reason }
+}
+
+const aside = (reason: string): ConvertedCall => ({ outcome: 'aside', notes: [refusedCall(reason)] })
+
+const drafted = (document: KazooDocument) => {
+  const { text, fields } = document
+  const storable = storableFields(text, fields)
+  const draft = new Draft(storable)
+  if (storable !== fields) draft.note('call_text_repaired')
+  const callId = callIdOf(fields, document.id)
+  return { draft, callId: callId === undefined ? undefined : storedCallId(callId) }
+}
+
+const converted = (document: KazooDocument, { accountId, joins }: CallContext): ConvertedCall => {
+  const { draft, callId } = drafted(document)
+  if (callId === undefined) return aside('call_id: is missing')
+  const record = draft.record(callId, accountId)
+  settleTimes(draft, record)
+  settleInteraction(draft, record, joins)
+  const { time } = interactionOf(record)
+  if (!hasMonth(time)) return aside('interaction_time: is no time of a call')
+  const id = `${monthOfGregorian(time)}-${callId}`
+  if (id !== document.id) draft.note('call_record_moved', { field: '_id', old: document.id, new: id })
+  return {
+    outcome: 'leg',
+    leg: { accountId, record },
+    id,
+    namesInteraction: !isLoose(document),
+    notes: draft.notes.length === 0 ? nothing : draft.notes,
+  }
+}
+
+/** A document of a call, of any generation, as the record that stands here. */
+export const convertCall = (document: KazooDocument, context: CallContext): ConvertedCall => {
+  if (isTrue(document.fields.pvt_deleted)) return { outcome: 'gone', notes: nothing }
+  try {
+    return converted(document, context)
+  } catch (error) {
+    if (error instanceof Rejection) return aside(error.message)
+    throw error
+  }
+}
+
+/** What a document says of the legs that it belongs to. */
+type SaidLeg = LooseLeg & { interaction: Interaction | undefined }
+
+/** Whether a document names no interaction: with whom it belongs together, the others of the month tell. */
+export const isLoose = ({ fields }: KazooDocument) => saidInteraction(fields) === undefined
+
+/** The same document as one of several legs; undefined when it becomes no leg. */
+export const saidLegOf = (document: KazooDocument): SaidLeg | undefined => {
+  if (isTrue(document.fields.pvt_deleted)) return undefined
+  try {
+    const { draft, callId } = drafted(document)
+    if (callId === undefined) return undefined
+    const record = draft.record(callId, '')
+    settleTimes(draft, record)
+    settleInteraction(draft, record, undefined)
+    const { other_leg_call_id: other, custom_channel_vars: vars = {} } = record
+    return {
+      callId,
+      start: startOf(record),
+      named: [other, vars.bridge_id].filter(isText),
+      interaction: record.interaction_id === undefined ? undefined : interactionOf(record),
+    }
+  } catch (error) {
+    if (error instanceof Rejection) return undefined
+    throw error
+  }
+}

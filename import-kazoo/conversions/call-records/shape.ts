@@ -1,0 +1,231 @@
+import type { TSchema } from 'typebox'
+import { isKept, withStoredCallIds } from '../../../src/areas/cdrs/intake/rules.ts'
+import { Cdr } from '../../../src/areas/cdrs/schema.ts'
+import { storable, withoutControlCharacters } from '../../../src/lib/control-characters.ts'
+import { isObject, type Json, maxDepth } from '../../../src/lib/json.ts'
+import { dropNulls } from '../../../src/lib/json-merge.ts'
+import { isMultiline } from '../../../src/lib/schema.ts'
+
+// How values of old documents become what the schema of call records wants. It is the schema that is read here, so that
+// both agree; what the API does field by field for any schema is done here for millions of records.
+
+/** The value says nothing: an empty text where a number is wanted. */
+export const absent = Symbol('absent')
+/** The value is something else than what the field holds. */
+export const unfit = Symbol('unfit')
+
+/** Says what was changed to make a value fit. */
+export type Change = 'negative' | 'rounded' | 'one line'
+
+type Taken = unknown | typeof absent | typeof unfit
+
+/** The value as the field holds it. */
+export type Fit = (value: unknown, changed: (change: Change) => void) => Taken
+
+interface FieldSchema extends TSchema {
+  type?: string | string[]
+  enum?: readonly unknown[]
+  pattern?: string
+  minLength?: number
+  maxLength?: number
+  minimum?: number
+  maximum?: number
+  additionalProperties?: unknown
+  properties?: Record<string, FieldSchema>
+  patternProperties?: Record<string, FieldSchema>
+}
+
+const numeric = /^[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i
+
+const lengthOf = (text: string) => [...text].length
+
+/** The schema counts characters, of which a text never has more than code units. */
+const isWithin = (text: string, { minLength = 0, maxLength = Number.POSITIVE_INFINITY }: FieldSchema) =>
+  (text.length <= maxLength || lengthOf(text) <= maxLength) &&
+  (minLength === 0 || lengthOf(text) >= minLength)
+
+/** The text as a field of one line has it. */
+const oneLine = (text: string, changed: (change: Change) => void) => {
+  const line = withoutControlCharacters(text)
+  if (line !== text) changed('one line')
+  return line
+}
+
+const anyTextFit: Fit = (value, changed) => {
+  if (typeof value === 'string') return oneLine(value, changed)
+  return typeof value === 'object' ? unfit : String(value)
+}
+
+const isAnyText = ({ enum: allowed, pattern, minLength, maxLength }: FieldSchema) =>
+  [allowed, pattern, minLength, maxLength].every((rule) => rule === undefined)
+
+const textFit = (schema: FieldSchema): Fit => {
+  if (isAnyText(schema) && !isMultiline(schema)) return anyTextFit
+  const pattern = schema.pattern === undefined ? undefined : new RegExp(schema.pattern, 'u')
+  const allowed = schema.enum && new Set(schema.enum)
+  return (value, changed) => {
+    if (typeof value === 'object') return unfit
+    const sent = typeof value === 'string' ? value : String(value)
+    const text = isMultiline(schema) || allowed ? sent : oneLine(sent, changed)
+    if (allowed) return allowed.has(text) ? text : text === '' ? absent : unfit
+    if (!isWithin(text, schema) || (pattern && !pattern.test(text))) return unfit
+    return text
+  }
+}
+
+const numberIn = (value: unknown) => {
+  if (typeof value === 'number') return value
+  if (typeof value !== 'string') return Number.NaN
+  const text = value.trim()
+  return numeric.test(text) ? Number(text) : Number.NaN
+}
+
+const numberFit =
+  ({ type, minimum, maximum = Number.MAX_SAFE_INTEGER }: FieldSchema): Fit =>
+  (value, changed) => {
+    if (typeof value === 'string' && value.trim() === '') return absent
+    let number = numberIn(value)
+    if (!Number.isFinite(number)) return unfit
+    if (type === 'integer' && !Number.isInteger(number)) {
+      number = Math.floor(number)
+      changed('rounded')
+    }
+    if (minimum === 0 && number < 0) {
+      number = 0
+      changed('negative')
+    }
+    return number <= maximum && (type !== 'integer' || Number.isSafeInteger(number)) ? number : unfit
+  }
+
+const flagFit: Fit = (value) => {
+  if (value === true || value === 'true') return true
+  if (value === false || value === 'false') return false
+  return value === '' ? absent : unfit
+}
+
+/** Whether JSON holds it as it is at this depth of a record, or without some of its keys, or not at all. */
+type Holding = 'whole' | 'cleaned' | 'not'
+
+const holdingOfAll = (values: readonly unknown[], depth: number): Holding => {
+  let found: Holding = 'whole'
+  for (const value of values) {
+    const holding = holdingOf(value, depth)
+    if (holding === 'not') return 'not'
+    if (holding === 'cleaned') found = 'cleaned'
+  }
+  return found
+}
+
+const holdingOf = (value: unknown, depth: number): Holding => {
+  if (typeof value === 'number') return Number.isFinite(value) ? 'whole' : 'not'
+  if (typeof value !== 'object' || value === null) return 'whole'
+  if (depth >= maxDepth) return 'not'
+  if (Array.isArray(value)) return holdingOfAll(value, depth + 1)
+  const inner = Object.values(value)
+  const found = holdingOfAll(inner, depth + 1)
+  const isWhole = !inner.includes(null) && !Object.hasOwn(value, '__proto__')
+  return found === 'whole' && !isWhole ? 'cleaned' : found
+}
+
+const heldFit =
+  (depth: number): Fit =>
+  (value) => {
+    const holding = holdingOf(value, depth)
+    if (holding === 'whole') return value
+    return holding === 'cleaned' ? dropNulls(value) : unfit
+  }
+
+/** The values of an object, each as its field holds it; unfit when one of them is. */
+const objectFit = (schema: FieldSchema, depth: number): Fit => {
+  const known = fitsOf(schema, depth + 1)
+  const patterns = Object.entries(schema.patternProperties ?? {}).map(
+    ([pattern, inner]) => [new RegExp(pattern, 'u'), fitOf(inner, depth + 1)] as const,
+  )
+  const isClosed = schema.additionalProperties === false
+  const others = heldFit(depth + 1)
+  const fitFor = (key: string) =>
+    known.get(key) ?? patterns.find(([pattern]) => pattern.test(key))?.[1] ?? (isClosed ? undefined : others)
+  return (value, changed) => {
+    if (!isObject(value)) return value === '' ? absent : unfit
+    const taken: Json = {}
+    for (const key of Object.keys(value)) {
+      if (value[key] === null || key === '__proto__') continue
+      const one = fitFor(key)?.(value[key], changed) ?? unfit
+      if (one === unfit) return unfit
+      if (one !== absent) taken[key] = one
+    }
+    return taken
+  }
+}
+
+const isOneOf = (value: unknown, types: readonly string[]) =>
+  types.some((type) => {
+    if (type === 'array') return Array.isArray(value)
+    return type === 'integer' ? Number.isInteger(value) : typeof value === type
+  })
+
+const fitOf = (schema: FieldSchema, depth: number): Fit => {
+  const { type } = schema
+  if (Array.isArray(type)) {
+    const held = heldFit(depth)
+    return (value, changed) => {
+      if (typeof value === 'string' && type.includes('string')) return oneLine(value, changed)
+      return isOneOf(value, type) ? held(value, changed) : unfit
+    }
+  }
+  if (type === 'string') return textFit(schema)
+  if (type === 'integer' || type === 'number') return numberFit(schema)
+  if (type === 'boolean') return flagFit
+  if (type === 'object') return objectFit(schema, depth)
+  throw new Error(`no value is made to fit the type ${type}`)
+}
+
+const fitsOf = ({ properties = {} }: FieldSchema, depth: number): ReadonlyMap<string, Fit> =>
+  new Map(Object.entries(properties).map(([key, schema]) => [key, fitOf(schema, depth)]))
+
+// The same few keys come again and again.
+const mostKeys = 2000
+
+/** How fields of an object are taken, by their names; undefined: not at all. What the schema does not name is kept as it is. */
+const createFits = (schema: FieldSchema, depth: number, isTaken: (key: string) => boolean) => {
+  const known = fitsOf(schema, depth)
+  const others = heldFit(depth)
+  const fits = new Map<string, Fit | undefined>()
+  return (key: string): Fit | undefined => {
+    if (fits.has(key)) return fits.get(key)
+    const fit = isTaken(key) ? (known.get(key) ?? others) : undefined
+    if (fits.size < mostKeys) fits.set(key, fit)
+    return fit
+  }
+}
+
+const variables = Cdr.properties.custom_channel_vars as FieldSchema
+
+// What is looked at by itself, and not taken with the others.
+const apart: ReadonlySet<string> = new Set([
+  'id',
+  'call_id',
+  'custom_channel_vars',
+  'interaction_id',
+  'interaction_time',
+  'interaction_key',
+])
+
+export const recordFit = createFits(Cdr as FieldSchema, 1, (key) => isKept(key) && !apart.has(key))
+export const variableFit = createFits(variables, 2, (key) => isKept(key) && key !== 'account_id')
+
+/** The channel variables that the schema names. */
+export const namedVariables: ReadonlySet<string> = new Set(Object.keys(variables.properties ?? {}))
+
+// JSON has them escaped, and in no other way.
+const unstorableText = /\\u(?:0000|d[89a-f][0-9a-f]{2})/i
+
+/**
+ * The fields of a document with call ids and texts as a record that comes in has them. The text of the document shows
+ * whether it contains any that no store keeps.
+ */
+export const storableFields = (text: string, fields: Json): Json => {
+  const sound = withStoredCallIds(fields)
+  const isStorable = text.isWellFormed() && !(text.includes('\\u') && unstorableText.test(text))
+  return isStorable ? sound : storable(sound)
+}

@@ -1,0 +1,122 @@
+// Documents that nothing here reads: some are kept as they are, the others are counted.
+import { isObject } from '../../../src/lib/json.ts'
+import { memberOf } from '../../../src/lib/member.ts'
+import { attachmentsOf, fileAs } from '../../documents/attachments.ts'
+import type { AttachedFile, Converted, Draft, Finding, KazooDocument } from '../../documents/document.ts'
+import { isGone, timesOf } from '../../documents/fields.ts'
+import { keptName } from '../../keeping/rules.ts'
+import { converted, finding } from '../findings.ts'
+
+/** Types that are kept under their old ids, for later use and for the way back. */
+export const keptTypes: ReadonlySet<string> = new Set([
+  'blacklist',
+  'bookkeeper',
+  'callflow',
+  'clicktocall',
+  'conference',
+  'dedicated_ip',
+  'dialplan',
+  'dialplans',
+  'directory',
+  'faxbox',
+  'function',
+  'group',
+  'list',
+  'list_entry',
+  'media',
+  'menu',
+  'metaflow',
+  'metaflows',
+  'pivot',
+  'port_request',
+  'queue',
+  'resource',
+  'sys_info',
+  'temporal_rule',
+  'temporal_rule_set',
+  'textflow',
+  'vmbox',
+  'webhook',
+])
+
+/** Types that are known and of no use here: how many there are of them, and how large they are, is told. */
+export const listedTypes: ReadonlySet<string> = new Set([
+  'app',
+  'attachment_handler_error',
+  'call_recording',
+  'call_stat',
+  'compaction_job',
+  'fax',
+  'fax_smtp_log',
+  'mailbox_message',
+  'notify_smtp_log',
+  'parked_call',
+  'parked_calls',
+  'pivot_debug',
+  'private_media',
+  'resource_job',
+  'sms',
+  'status_stat',
+  'view_definition',
+  'webhook_attempt',
+  'webhook_meta',
+])
+
+// What nothing reads is held in memory and written as one.
+const mostBytes = 1_000_000
+
+// Of these a file is what they are about.
+const typesWithFiles: ReadonlySet<string> = new Set(['media'])
+
+const filesIn = (document: KazooDocument): AttachedFile[] =>
+  attachmentsOf(document).map((file) => fileAs(file.name, file))
+
+const isKeptFile = ({ type }: KazooDocument, { length }: AttachedFile) =>
+  typesWithFiles.has(type) && length !== undefined && length <= mostBytes
+
+const filesLeft = (document: KazooDocument): Finding[] => {
+  const elsewhere = memberOf(document.fields, 'pvt_attachments')
+  const left = filesIn(document).filter((file) => !isKeptFile(document, file))
+  return [
+    ...left.map((file) =>
+      finding(document, 'left_out', 'file_left', { field: file.name, old: `${file.length ?? '?'} bytes` }),
+    ),
+    ...Object.keys(isObject(elsewhere) ? elsewhere : {}).map((name) =>
+      finding(document, 'left_out', 'file_elsewhere', { field: name }),
+    ),
+  ]
+}
+
+/** A document of an account, or of the system, as it is kept: nothing of it is read. */
+const keptDraft = (document: KazooDocument, accountId: string): Draft => ({
+  as: 'kazoo_kept',
+  accountId,
+  id: keptName(document),
+  ...timesOf(document.fields),
+  doc: {},
+  facts: { type: document.type, text: document.text },
+  files: filesIn(document).filter((file) => isKeptFile(document, file)),
+})
+
+/** Keeps a document whatever its type. One that is too large is listed; what is told of it anyway comes along. */
+export const keepDocument = (
+  document: KazooDocument,
+  accountId: string,
+  { drafts = [], findings = [] }: Partial<Pick<Converted, 'drafts' | 'findings'>> = {},
+): Converted => {
+  const bytes = Buffer.byteLength(document.text)
+  if (bytes > mostBytes) {
+    const tooLarge = finding(document, 'left_out', 'document_too_large', { old: `${bytes} bytes` })
+    return converted(document, 'skipped', { drafts, findings: [...findings, tooLarge] })
+  }
+  return converted(document, 'kept', {
+    drafts: [...drafts, keptDraft(document, accountId)],
+    findings: [...findings, ...filesLeft(document)],
+  })
+}
+
+/** A document that no other conversion reads. */
+export const keepOrList = (document: KazooDocument, accountId: string): Converted =>
+  isGone(document.fields) || !keptTypes.has(document.type)
+    ? converted(document, 'skipped')
+    : keepDocument(document, accountId)

@@ -1,0 +1,54 @@
+import { sipAddressOf, sipIdentityOf } from '../../../src/areas/devices/rules.ts'
+import { domainOf } from '../../../src/areas/whitelabel/rules.ts'
+import type { Json } from '../../../src/lib/json.ts'
+import type { KazooDocument } from '../../documents/document.ts'
+import { textIn, timesOf } from '../../documents/fields.ts'
+
+// Names that only one account may have: the domain of a brand, the address of a phone that has no password, who a phone
+// is under a realm of its own. They are gathered from all accounts before any of them is converted.
+
+/** A name that something of an account claims. */
+export interface SharedName {
+  kind: 'domain' | 'sip_ip' | 'sip_identity'
+  value: string
+  accountId: string
+  id: string
+  created: number
+}
+
+export const keyOfLost = ({ kind, value, accountId, id }: Omit<SharedName, 'created'>) =>
+  JSON.stringify([kind, value, accountId, id])
+
+/** What a document claims; `doc`: as it is to stand here. */
+export const sharedNamesOf = (document: KazooDocument, doc: Json, accountId: string): SharedName[] => {
+  const claim = (kind: SharedName['kind'], value: string | undefined): SharedName[] =>
+    value === undefined
+      ? []
+      : [{ kind, value, accountId, id: document.id, created: timesOf(document.fields).created }]
+  if (document.type === 'whitelabel')
+    return claim('domain', domainOf({ domain: textIn(doc, 'domain') ?? '' }))
+  const identity = sipIdentityOf(doc)
+  if (typeof identity?.username === 'string' && typeof identity.realm === 'string')
+    return claim('sip_identity', JSON.stringify([identity.realm, identity.username]).toLowerCase())
+  const address = sipAddressOf(doc)
+  return claim('sip_ip', typeof address === 'string' ? address : undefined)
+}
+
+const isOlder = (one: SharedName, other: SharedName) =>
+  one.created - other.created || (one.accountId + one.id < other.accountId + other.id ? -1 : 1)
+
+/** Of all that claim one name the oldest keeps it: what the others are, as `PeopleContext` takes it. */
+export const lostNames = (names: Iterable<SharedName>): Set<string> => {
+  const holders = new Map<string, SharedName>()
+  const lost = new Set<string>()
+  for (const name of names) {
+    const key = `${name.kind} ${name.value}`
+    const holder = holders.get(key)
+    if (holder && isOlder(holder, name) < 0) lost.add(keyOfLost(name))
+    else {
+      if (holder) lost.add(keyOfLost(holder))
+      holders.set(key, name)
+    }
+  }
+  return lost
+}

@@ -1,0 +1,131 @@
+// Settings of `system_config` that are followed here. What names addresses, ports or modules of the other system is not.
+import { isObject, type Json } from '../../../src/lib/json.ts'
+import { isSecretKey } from '../../../src/lib/secrets.ts'
+import { isSettingsName } from '../../../src/settings/names.ts'
+import type { Converted, Draft, Finding, KazooDocument } from '../../documents/document.ts'
+import { isGone, publicPart } from '../../documents/fields.ts'
+import { converted, finding } from '../findings.ts'
+import { draftOf } from '../owners.ts'
+
+const all = 'all'
+
+/** Which keys of a document are followed here. */
+const taken: Readonly<Record<string, readonly string[] | typeof all>> = {
+  accounts: ['default_timezone'],
+  alerts: all,
+  cdr: all,
+  crossbar: [
+    'token_costs',
+    'user_auth_tokens',
+    'api_auth_tokens',
+    'pagination_page_size',
+    'maximum_range',
+    'max_upload_size',
+    'reverse_proxies',
+  ],
+  'crossbar.accounts': ['account_realm_suffix'],
+  'crossbar.auth': ['token_auth_expiry_s'],
+  'crossbar.cdrs': all,
+  frontier: all,
+  number_manager: [
+    'classifiers',
+    'e164_converters',
+    'reconcile_regex',
+    'released_state',
+    'should_age',
+    'features',
+    'carrier_modules',
+  ],
+  'number_manager.locality': all,
+  'number_manager.other': all,
+  services: all,
+  token_buckets: all,
+  topup: all,
+  whitelabel: all,
+}
+
+/** Whether both systems go by a key of a document, and it is none that is set by hand on either side. */
+export const isFollowed = (name: string, key: string) => {
+  const keys = Object.hasOwn(taken, name) ? (taken[name] ?? []) : []
+  return (keys === all || keys.includes(key)) && !isSecretKey(key)
+}
+
+// What two documents say there is one here for.
+const [joined, joining] = ['crossbar.accounts', 'accounts']
+
+/** Documents whose secrets nobody takes over: they are set again by hand. */
+const isSecretDocument = (name: string) =>
+  ['smtp_client', 'braintree', 'kazoo_auth'].includes(name) ||
+  (name.startsWith('number_manager.') && !Object.hasOwn(taken, name))
+
+// Lists of names are programs of the other system; an object says how numbers are written, in its order.
+const withConverters = (section: Json): Json => {
+  const { converters, ...others } = section
+  return isObject(converters) && others.e164_converters === undefined
+    ? { ...others, e164_converters: converters }
+    : others
+}
+
+const todaysCarrier = (name: unknown) =>
+  typeof name === 'string' ? name.replace(/^wnm_/, 'knm_').replace(/^knm_bandwidth$/, 'knm_bandwidth2') : name
+
+const withCarriers = (section: Json): Json =>
+  Array.isArray(section.carrier_modules)
+    ? { ...section, carrier_modules: section.carrier_modules.map(todaysCarrier) }
+    : section
+
+const sectionOf = (name: string, section: Json) => {
+  const read = name === 'number_manager' ? withCarriers(withConverters(section)) : section
+  return Object.fromEntries(Object.entries(read).filter(([key]) => isFollowed(name, key)))
+}
+
+const secretsIn = (document: KazooDocument, section: string, values: Json): Finding[] =>
+  Object.keys(values)
+    .filter(isSecretKey)
+    .map((key) => finding(document, 'needs_hand', 'set_again', { field: `${section}.${key}` }))
+
+/** A settings document by itself: its sections, each with the keys that are followed here, in the order in which they stand. */
+const convertOne = (document: KazooDocument, systemId: string): Converted => {
+  const { id, fields } = document
+  if (isGone(fields)) return converted(document, 'skipped')
+  if (isSecretDocument(id))
+    return converted(document, 'skipped', { findings: [finding(document, 'needs_hand', 'set_again')] })
+  if (!Object.hasOwn(taken, id)) return converted(document, 'skipped')
+  const sections = Object.entries(publicPart(fields)).filter(
+    (entry): entry is [string, Json] => isSettingsName(entry[0]) && isObject(entry[1]),
+  )
+  const findings = sections.flatMap(([name, values]) => secretsIn(document, name, values))
+  const filled = sections
+    .map(([name, values]) => [name, sectionOf(id, values)] as const)
+    .filter(([, values]) => Object.keys(values).length > 0)
+  if (filled.length === 0) return converted(document, 'skipped', { findings })
+  const draft = draftOf(document, 'setting', systemId, { doc: Object.fromEntries(filled) })
+  return converted(document, 'imported', { drafts: [draft], findings })
+}
+
+const sectionsTogether = (one: Json, other: Json): Json => {
+  const names = new Set([...Object.keys(one), ...Object.keys(other)])
+  return Object.fromEntries(
+    [...names].map((name) => [
+      name,
+      { ...(one[name] as Json | undefined), ...(other[name] as Json | undefined) },
+    ]),
+  )
+}
+
+/** All settings documents at once: what two of them say of one thing comes together. */
+export const convertSettings = (
+  documents: readonly KazooDocument[],
+  systemId: string,
+): readonly Converted[] => {
+  const found = documents.map((document) => convertOne(document, systemId))
+  const draftFor = (id: string) => found.find(({ document }) => document.id === id)?.drafts[0]
+  const [one, other] = [draftFor(joined), draftFor(joining)]
+  if (!other) return found
+  const together: Draft = { ...(one ?? other), id: joined, doc: sectionsTogether(other.doc, one?.doc ?? {}) }
+  const home = one ? joined : joining
+  return found.map((each) => {
+    if (each.document.id === home) return { ...each, drafts: [together] }
+    return each.document.id === joining ? { ...each, drafts: [] } : each
+  })
+}

@@ -1,0 +1,44 @@
+// Webhooks come switched off: else both systems would call.
+
+import { webhookKinds } from '../../../src/areas/webhooks/rules.ts'
+import { isTypeName } from '../../../src/events/events.ts'
+import { isTrue } from '../../../src/lib/json.ts'
+import type { Converted, KazooDocument } from '../../documents/document.ts'
+import { publicPart, textIn } from '../../documents/fields.ts'
+import { converted, finding } from '../findings.ts'
+import { keepDocument } from '../kept/rules.ts'
+import { draftOf, type OwnerContext, ofOwner } from '../owners.ts'
+
+const kinds: ReadonlySet<string> = new Set(webhookKinds([]).map(({ id }) => id))
+
+/** What no hook of today can be made of; undefined: one can. */
+const problemOf = ({ fields }: KazooDocument): string | undefined => {
+  const hook = textIn(fields, 'hook')
+  if (textIn(fields, 'uri') === undefined) return 'uri'
+  return hook !== undefined && (kinds.has(hook) || isTypeName(hook)) ? undefined : 'hook'
+}
+
+// What only tells of others, or is said here by the server.
+const echoes = ['id', 'disable_reason', 'enabled']
+
+export const convertWebhook = (document: KazooDocument, context: OwnerContext): Converted =>
+  ofOwner(document, context, (accountId) => {
+    const { fields } = document
+    const problem = problemOf(document)
+    if (problem) {
+      // An address may hold a key: it is not told.
+      const old = problem === 'hook' ? { old: textIn(fields, 'hook') ?? '' } : {}
+      const told = finding(document, 'needs_hand', 'webhook_not_taken', { field: problem, ...old })
+      return keepDocument(document, accountId, { findings: [told] })
+    }
+    const isOn = fields.enabled === undefined || isTrue(fields.enabled)
+    const off = finding(document, 'needs_hand', 'webhook_switched_off', {
+      field: 'enabled',
+      old: 'true',
+      new: 'false',
+    })
+    const name = textIn(fields, 'name') ?? document.id
+    const doc = { ...publicPart(fields, echoes), name, enabled: false }
+    const draft = draftOf(document, 'webhook', accountId, { doc })
+    return converted(document, 'imported', { drafts: [draft], findings: isOn ? [off] : [] })
+  })

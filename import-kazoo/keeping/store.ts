@@ -1,0 +1,198 @@
+import { Type } from 'typebox'
+import type { Adoption, ArrivingFile } from '../../src/areas/adoption.ts'
+import { secret } from '../../src/lib/secrets.ts'
+import type { ChangeSet } from '../../src/storage/change-set.ts'
+import type { Store } from '../../src/storage/store.ts'
+import { integer, type RowOf, shape, table, text } from '../../src/storage/table.ts'
+import { type KeptFacts, type KeptPlace, keptName, keptPlace } from './rules.ts'
+
+const rows = table('kazoo_kept', {
+  accountId: text(),
+  database: text('source'),
+  id: text(),
+  /** Empty for the document itself, else that of one of its files. */
+  name: text(),
+  type: text(),
+  revision: text(),
+  bytes: integer(),
+  doc: text(),
+})
+
+type Row = RowOf<typeof rows>
+
+/** A file of a kept document. */
+interface KeptFile {
+  name: string
+  contentType: string
+  bytes: Buffer
+}
+
+export interface KeptDocument extends KeptPlace, KeptFacts {
+  files: readonly KeptFile[]
+}
+
+export interface KeptCount {
+  type: string
+  documents: number
+  /** Of documents and files as they came. */
+  bytes: number
+}
+
+const upsert = rows.upsert('accountId', 'database', 'id', 'name')
+const revisions = shape({ revision: text() })
+const counts = shape({ type: text(), documents: integer(), bytes: integer() })
+const sealedKind = 'kazoo_kept'
+
+// Nobody says where in documents that nothing reads secrets stand: all of it is one.
+const Sealed = Type.Object({ content: Type.String(secret) })
+
+/** Documents that nothing here reads, and some of their files: sealed, because any of them may hold secrets. */
+export const createKeeping = ({ all, scan, sealing }: Store) => {
+  sealing.declare(sealedKind, () => Sealed)
+
+  const placeOf = (place: KeptPlace) => ({
+    accountId: place.accountId,
+    kind: sealedKind,
+    id: keptName(place),
+  })
+
+  const shut = (place: KeptPlace, content: string, more = {}) =>
+    sealing.shut(placeOf(place), JSON.stringify({ ...more, content }))
+
+  const opened = (row: Row): { content: string; content_type: string } =>
+    JSON.parse(sealing.open(placeOf(row), row.doc))
+
+  const fileOf = (row: Row): KeptFile => {
+    const { content, content_type: contentType } = opened(row)
+    return { name: row.name, contentType, bytes: Buffer.from(content, 'base64') }
+  }
+
+  const forgetRows = (set: ChangeSet, { accountId, database, id }: KeptPlace) =>
+    set.run('DELETE FROM kazoo_kept WHERE account_id = $1 AND source = $2 AND id = $3', [
+      accountId,
+      database,
+      id,
+    ])
+
+  const revisionOf = async ({ accountId, database, id }: KeptPlace) =>
+    revisions.first(
+      await all(
+        `SELECT ${revisions.columns} FROM kazoo_kept
+          WHERE account_id = $1 AND source = $2 AND id = $3 AND name = ''`,
+        [accountId, database, id],
+      ),
+    )?.revision
+
+  const told = (place: KeptPlace, action: 'created' | 'edited' | 'deleted') => ({
+    accountId: place.accountId,
+    kind: 'kazoo_document',
+    id: place.id,
+    action,
+  })
+
+  const fileRow = (place: KeptPlace, common: Pick<Row, 'type' | 'revision'>, file: ArrivingFile): Row => {
+    const { role: name, contentType, bytes } = file
+    const doc = shut(place, bytes.toString('base64'), { content_type: contentType })
+    return { ...place, ...common, name, bytes: bytes.length, doc }
+  }
+
+  /** Keeps a document in place of what was kept of it. False when that is the same. */
+  const keep = async (
+    set: ChangeSet,
+    place: KeptPlace,
+    {
+      type,
+      text: content,
+      revision,
+      files,
+    }: KeptFacts & { revision: string; files: readonly ArrivingFile[] },
+  ): Promise<boolean> => {
+    const before = await revisionOf(place)
+    if (before === revision) return false
+    if (before !== undefined) forgetRows(set, place)
+    const common = { type, revision }
+    const bytes = Buffer.byteLength(content)
+    set.add(upsert({ ...place, ...common, name: '', bytes, doc: shut(place, content) }))
+    for (const file of files) set.add(upsert(fileRow(place, common, file)))
+    const action = before === undefined ? 'created' : 'edited'
+    const after = JSON.stringify({ type, bytes })
+    set.record({ ...told(place, action), ...(before === undefined ? {} : { before: '{}' }), after })
+    return true
+  }
+
+  const forget = async (set: ChangeSet, place: KeptPlace): Promise<boolean> => {
+    if ((await revisionOf(place)) === undefined) return false
+    forgetRows(set, place)
+    set.record(told(place, 'deleted'))
+    return true
+  }
+
+  return {
+    keep,
+    forget,
+
+    /** The same as areas take records in: the id of an arrival is its `keptName`, the role of a file its name. */
+    adoption: {
+      put: (set, { accountId, id, revision, facts, files }) =>
+        keep(set, keptPlace(accountId, id), { ...(facts as unknown as KeptFacts), revision, files }),
+      async files({ accountId, id }) {
+        const files = await filesOf(keptPlace(accountId, id))
+        return new Map(files.map(({ name, bytes }) => [name, bytes]))
+      },
+      remove: (set, { accountId, id }) => forget(set, keptPlace(accountId, id)),
+    } satisfies Adoption,
+
+    /** What of an account, or of all, is kept, by type. */
+    async counts(accountId?: string): Promise<KeptCount[]> {
+      const where = accountId === undefined ? '' : 'WHERE account_id = $1'
+      const sql = `SELECT type, sum(CASE WHEN name = '' THEN 1 ELSE 0 END) AS documents,
+          CAST(sum(bytes) AS BIGINT) AS bytes
+        FROM kazoo_kept ${where} GROUP BY type ORDER BY type`
+      return counts.list(await scan(sql, accountId === undefined ? [] : [accountId]))
+    },
+
+    /** All that is kept, account by account, in pages of so many documents; of one account where it is named. */
+    async *pages(limit: number, accountId?: string): AsyncGenerator<KeptDocument[]> {
+      let after: readonly string[] = [accountId ?? '', '', '']
+      const within = accountId === undefined ? '' : 'AND account_id = $1'
+      for (;;) {
+        const heads = rows.list(
+          await scan(
+            `SELECT ${rows.columns} FROM kazoo_kept
+              WHERE name = '' AND (account_id, source, id) > ($1, $2, $3) ${within}
+              ORDER BY account_id, source, id LIMIT ${limit}`,
+            after,
+          ),
+        )
+        const last = heads.at(-1)
+        if (!last) return
+        yield await Promise.all(heads.map(withFiles))
+        if (heads.length < limit) return
+        after = [last.accountId, last.database, last.id]
+      }
+    },
+
+    /** Part of an account's removal. */
+    removeWith: (set: ChangeSet, { id }: { id: string }) =>
+      void set.run('DELETE FROM kazoo_kept WHERE account_id = $1', [id]),
+  }
+
+  async function filesOf({ accountId, database, id }: KeptPlace): Promise<KeptFile[]> {
+    const files = rows.list(
+      await scan(
+        `SELECT ${rows.columns} FROM kazoo_kept
+          WHERE account_id = $1 AND source = $2 AND id = $3 AND name <> '' ORDER BY name`,
+        [accountId, database, id],
+      ),
+    )
+    return files.map(fileOf)
+  }
+
+  async function withFiles(row: Row): Promise<KeptDocument> {
+    const { accountId, database, id, type } = row
+    const files = await filesOf(row)
+    return { accountId, database, id, type, text: opened(row).content, files }
+  }
+}
+
+export type Keeping = ReturnType<typeof createKeeping>

@@ -1,0 +1,267 @@
+// The way back: everything that a Kazoo would know, as documents.
+
+import type { Accounts } from '../../src/areas/accounts/operations.ts'
+import type { CdrMonths } from '../../src/areas/cdrs/months/operations.ts'
+import type { Numbers } from '../../src/areas/phone-numbers/operations.ts'
+import type { QuantityBook } from '../../src/areas/services/quantities/operations.ts'
+import { type AccountRecord, accountKind, secondFactorKind } from '../../src/auth/identity.ts'
+import { masterClaim } from '../../src/first-start.ts'
+import { Failure } from '../../src/lib/failure.ts'
+import { unixOfGregorian } from '../../src/lib/gregorian.ts'
+import { monthOf } from '../../src/lib/time-key.ts'
+import { settingsKind } from '../../src/settings/settings.ts'
+import { systemScope } from '../../src/storage/change-set.ts'
+import type { StoredRecord } from '../../src/storage/records.ts'
+import { Refusal } from '../../src/storage/saved-store.ts'
+import type { Store } from '../../src/storage/store.ts'
+import type { Keeping, KeptDocument } from '../keeping/store.ts'
+import { leavingMaster } from './accounts/rules.ts'
+import { leavingCall } from './call-records/rules.ts'
+import { type LeavingDocument, type OwnRecord, textOf } from './document.ts'
+import type { LeavingFolder } from './folder.ts'
+import { keptText } from './kept/rules.ts'
+import {
+  createLeaves,
+  isElsewhere,
+  isPassedOver,
+  type Leaves,
+  mastersSetting,
+  ownRecord,
+  type Whose,
+} from './kinds.ts'
+import { leavingAudit, leavingEntry, leavingTransaction, leavingUse } from './money/rules.ts'
+import { isPassing, leavingNumber, leavingStock } from './numbers/rules.ts'
+import { isWithoutPassword } from './people/rules.ts'
+import { createLeavingReport, type LeavingReport } from './report.ts'
+import { servicesLeft } from './services/rules.ts'
+import { accountsSetting } from './shared/rules.ts'
+import { createLeavingStore } from './store.ts'
+
+interface Tools {
+  store: Store
+  accounts: Pick<Accounts, 'descendants' | 'resellerOf' | 'apiKeyOf'>
+  quantities: Pick<QuantityBook, 'of'>
+  numbers: Pick<Numbers['store'], 'pageOfSystem' | 'findSeveral'>
+  months: Pick<CdrMonths, 'months' | 'documents'>
+  keeping: Pick<Keeping, 'pages'>
+}
+
+/** How far it is: documents that were written. */
+type OnWritten = (told: { chapter: string; database: string; documents: number }) => void
+
+const atOnce = 500
+// Any of them may be a megabyte: a photo, a kept document.
+const largeAtOnce = 50
+// Of files that are written together.
+const mostFileBytes = 4_194_304
+const joinedSetting = 'crossbar.accounts'
+const keptType = ({ type }: KeptDocument) => `${type || 'no type'} (kept)`
+
+const bytesOf = (documents: readonly LeavingDocument[]) =>
+  documents.flatMap(({ files }) => files).reduce((sum, { bytes }) => sum + bytes.length, 0)
+
+/** Writes everything of a store into a folder, as documents that a Kazoo takes. */
+export const createExport = ({ store, accounts, quantities, numbers, months, keeping }: Tools) => {
+  const { records } = store
+  const rows = createLeavingStore(store)
+  const leaves = createLeaves({ store, accounts, quantities, rows })
+  const { docAt } = leaves
+
+  const findMaster = async () => {
+    const holder = await records.claimant(masterClaim)
+    const master = holder && (await records.find(holder.accountId, accountKind, holder.accountId))
+    if (!master) throw new Refusal('the store has no master account: there is nothing to export')
+    return master
+  }
+
+  async function* everyAccount(master: AccountRecord): AsyncGenerator<AccountRecord> {
+    yield master
+    for await (const some of accounts.descendants(master)) yield* some
+  }
+
+  return async (
+    folder: Pick<LeavingFolder, 'add' | 'finish'>,
+    onWritten: OnWritten = () => undefined,
+  ): Promise<LeavingReport> => {
+    const report = createLeavingReport()
+    const master = await findMaster()
+
+    const writeTexts = async (
+      chapter: string,
+      all: readonly { database: string; type: string; text: string }[],
+    ) => {
+      for (const [database, some] of Map.groupBy(all, (one) => one.database)) {
+        await folder.add(
+          database,
+          some.map(({ text }) => text),
+        )
+        onWritten({ chapter, database, documents: some.length })
+      }
+      for (const { type } of all) report.wrote(type)
+    }
+
+    const write = (chapter: string, documents: readonly LeavingDocument[]) =>
+      writeTexts(
+        chapter,
+        documents.map((one) => ({ database: one.database, type: one.type, text: textOf(one) })),
+      )
+
+    const tellOf = (kind: string, record: OwnRecord) => {
+      if (kind === 'user' && isWithoutPassword(record)) report.tell('password_missing')
+      if (kind === 'webhook' && record.doc.enabled !== false) report.tell('webhook_on')
+      if (kind === 'services') for (const part of servicesLeft(record.doc)) report.left(`services.${part}`)
+      if (kind === secondFactorKind) report.tell('second_factor_missing')
+    }
+
+    const leavingOf = async (
+      stored: StoredRecord,
+      whose: Whose,
+      ways: Leaves,
+    ): Promise<LeavingDocument[]> => {
+      const { kind } = stored
+      if (isPassedOver(kind)) return []
+      const record = ownRecord(stored)
+      tellOf(kind, record)
+      const leave = Object.hasOwn(ways, kind) ? ways[kind] : undefined
+      const documents = leave ? await leave(record, whose) : []
+      if (documents.length === 0 && !isElsewhere(stored)) report.left(kind)
+      return documents
+    }
+
+    /** Documents together, but for what would be much at once. */
+    const writeRecords = async (
+      chapter: string,
+      batch: readonly StoredRecord[],
+      whose: Whose,
+      ways: Leaves,
+    ) => {
+      let documents: LeavingDocument[] = []
+      let fileBytes = 0
+      for (const stored of batch) {
+        const some = await leavingOf(stored, whose, ways)
+        documents.push(...some)
+        fileBytes += bytesOf(some)
+        if (fileBytes < mostFileBytes) continue
+        await write(chapter, documents)
+        documents = []
+        fileBytes = 0
+      }
+      await write(chapter, documents)
+    }
+
+    const writeAccount = async (account: AccountRecord) => {
+      const whose = { account, resellerId: await accounts.resellerOf(account) }
+      let hasServices = false
+      for await (const batch of records.everything(account.id, largeAtOnce)) {
+        hasServices ||= batch.some(({ kind }) => kind === 'services')
+        await writeRecords('accounts', batch, whose, leaves.ofAccount)
+      }
+      if (!hasServices) await write('accounts', [await leaves.soldNothing(whose)])
+    }
+
+    const writeSystem = async () => {
+      const setting = await docAt(systemScope, settingsKind, mastersSetting)
+      const joined = await docAt(systemScope, settingsKind, joinedSetting)
+      await write('settings', [
+        leavingMaster(ownRecord(master), {
+          ...accountsSetting(setting ?? {}),
+          ...accountsSetting(joined ?? {}),
+        }),
+      ])
+      const whose = { account: master, resellerId: master.id }
+      const ways = leaves.ofSystem(master.id)
+      for await (const batch of records.everything(systemScope))
+        await writeRecords('shared', batch, whose, ways)
+    }
+
+    const writeNumbers = async () => {
+      for (let after = ''; ; ) {
+        const page = await numbers.pageOfSystem(undefined, after, atOnce)
+        const staying = page.filter((number) => !isPassing(number))
+        await write(
+          'numbers',
+          staying.flatMap((number) => leavingNumber(ownRecord(number), number)),
+        )
+        for (const { state } of page.filter(isPassing)) report.left(`number ${state}`)
+        const last = page.at(-1)
+        if (!last || page.length < atOnce) break
+        after = last.id
+      }
+      for await (const some of rows.stock()) await write('numbers', some.flatMap(leavingStock))
+    }
+
+    /** Of accounts that are gone something may be left. */
+    const ofPresent = async <R extends { accountId: string }>(some: readonly R[]): Promise<R[]> => {
+      const found: R[] = []
+      for (const one of some)
+        if (await records.find(one.accountId, accountKind, one.accountId)) found.push(one)
+      return found
+    }
+
+    const writeRows = async <R extends { accountId: string }>(
+      chapter: string,
+      batches: AsyncIterable<R[]>,
+      leave: (row: R) => LeavingDocument,
+    ) => {
+      for await (const some of batches) await write(chapter, (await ofPresent(some)).map(leave))
+    }
+
+    const writeMoney = async () => {
+      await writeRows('ledgers', rows.entries(), leavingEntry)
+      await writeRows('transactions', rows.transactions(), (row) => {
+        if (row.status === 'pending' || row.status === 'unknown') report.tell('payment_pending')
+        return leavingTransaction(row)
+      })
+      await writeRows('service audits', rows.audits(), leavingAudit)
+      await writeRows('allotments', rows.uses(), (use) =>
+        leavingUse(use, Number(monthOf(unixOfGregorian(use.minute) * 1000))),
+      )
+    }
+
+    const writeCalls = async () => {
+      for (const month of await months.months()) {
+        try {
+          await writeRows('call records', months.documents(month), leavingCall)
+        } catch (error) {
+          if (!(error instanceof Failure)) throw error
+          throw new Refusal(`the call records of ${month} went elsewhere meanwhile: export once more`)
+        }
+      }
+    }
+
+    /** Of what was kept because nobody could read it there may be a record since: that one goes. */
+    const withoutReplaced = async (some: readonly KeptDocument[]): Promise<KeptDocument[]> => {
+      const inShards = some.filter(({ database }) => database.startsWith('numbers/+'))
+      const known = await numbers.findSeveral(inShards.map(({ id }) => id))
+      const left: KeptDocument[] = []
+      for (const one of some) {
+        const isNumber = inShards.includes(one) && known.has(one.id)
+        const isConfig =
+          one.type === 'account_config' && (await docAt(one.accountId, one.type, one.id)) !== undefined
+        if (!isNumber && !isConfig) left.push(one)
+        else report.left(keptType(one))
+      }
+      return left
+    }
+
+    const writeKept = async () => {
+      for await (const some of keeping.pages(largeAtOnce))
+        await writeTexts(
+          'kept documents',
+          (await withoutReplaced(some)).map((one) => ({
+            database: one.database,
+            type: keptType(one),
+            text: keptText(one.text, one.files),
+          })),
+        )
+    }
+
+    for await (const account of everyAccount(master)) await writeAccount(account)
+    await writeSystem()
+    await writeNumbers()
+    await writeMoney()
+    await writeCalls()
+    await writeKept()
+    return report.whole(await folder.finish())
+  }
+}

@@ -1,0 +1,195 @@
+import { correctionService } from '../../src/areas/ledgers/arriving/rules.ts'
+import { rolloverService } from '../../src/areas/ledgers/rules.ts'
+import type { Store } from '../../src/storage/store.ts'
+import { integer, placeholders, shape, text } from '../../src/storage/table.ts'
+import { begunModulus } from '../conversions/call-records/sums.ts'
+
+const ids = shape({ id: text() })
+const typed = shape({ type: text(), count: integer() })
+const stated = shape({ state: text(), count: integer() })
+const numbers = shape({
+  number: text(),
+  accountId: text(),
+  state: text(),
+  carrier: text(),
+  usedBy: text(),
+})
+const balances = shape({ units: integer() })
+const booked = shape({ carried: integer(), moved: integer(), entries: integer() })
+const called = shape({
+  month: text(),
+  count: integer(),
+  duration: integer(),
+  billing: integer(),
+  cost: integer(),
+  begun: integer(),
+})
+const measured = shape({
+  id: text(),
+  duration: integer(),
+  billing: integer(),
+  cost: integer(),
+  begun: integer(),
+})
+const treed = shape({ accountId: text(), ancestorId: text() })
+
+const named = shape({ accountId: text('holder_account_id'), name: text(), value: text() })
+
+const accountsAtOnce = 200
+const allMonths = { first: 0, last: 999_912 }
+
+const sumOf = (column: string) => `CAST(COALESCE(sum(${column}), 0) AS BIGINT)`
+
+/** What stands here of what was read, as checks ask for it. */
+export const createCheckedStore = ({ all, scan, cdrs }: Pick<Store, 'all' | 'scan' | 'cdrs'>) => {
+  const idsIn = async (sql: string, params: readonly (string | number)[]): Promise<ReadonlySet<string>> =>
+    new Set(ids.list(await all(sql, params)).map(({ id }) => id))
+
+  return {
+    /** Those of these records that are there. */
+    present: (kind: string, accountId: string, some: readonly string[]) =>
+      idsIn(
+        `SELECT id FROM records WHERE account_id = $1 AND kind = $2 AND id IN (${placeholders(some.length, 3)})`,
+        [accountId, kind, ...some],
+      ),
+
+    /** Those of these users who cannot sign in by anything that their clients send. */
+    withoutKeys: (accountId: string, some: readonly string[]) =>
+      idsIn(
+        `SELECT id FROM records
+          WHERE account_id = $1 AND kind = 'user' AND hidden LIKE '%"signInKeys":[]%' AND id IN (${placeholders(some.length, 2)})`,
+        [accountId, ...some],
+      ),
+
+    /** Those of these documents of a database that are kept for an account. */
+    kept: (accountId: string, database: string, some: readonly string[]) =>
+      idsIn(
+        `SELECT id FROM kazoo_kept
+          WHERE account_id = $1 AND source = $2 AND name = '' AND id IN (${placeholders(some.length, 3)})`,
+        [accountId, database, ...some],
+      ),
+
+    /** What numbers are; those that are not there are missing. Nobody's have an empty account. */
+    async numbers(some: readonly string[]) {
+      if (some.length === 0) return new Map<string, ReturnType<typeof numbers.list>[number]>()
+      const sql = `SELECT ${numbers.columns} FROM numbers WHERE number IN (${placeholders(some.length)})`
+      return new Map(numbers.list(await all(sql, some)).map((one) => [one.number, one]))
+    },
+
+    /** The numbers that an account has. */
+    numbersOf: (accountId: string) =>
+      idsIn('SELECT number AS id FROM numbers WHERE account_id = $1', [accountId]),
+
+    /** The units of an account's balance. */
+    async balance(accountId: string): Promise<number> {
+      const rows = await all('SELECT units FROM ledger_balances WHERE account_id = $1', [accountId])
+      return balances.first(rows)?.units ?? 0
+    },
+
+    /** How many numbers are in each state, but for those that only something beside the inventory tells of. */
+    async numberStates(): Promise<ReadonlyMap<string, number>> {
+      const sql = `SELECT state, count(*) AS count FROM numbers WHERE hidden NOT LIKE '%"isHearsay":true%' GROUP BY state`
+      return new Map(stated.list(await scan(sql)).map(({ state, count }) => [state, count]))
+    },
+
+    /** The accounts that are here, in pages in the order of their ids. */
+    async *accounts(): AsyncGenerator<string[]> {
+      for (let after = ''; ; ) {
+        const page = ids
+          .list(
+            await scan(
+              `SELECT id FROM records WHERE kind = 'account' AND account_id = id AND account_id > $1
+                ORDER BY account_id LIMIT ${accountsAtOnce}`,
+              [after],
+            ),
+          )
+          .map(({ id }) => id)
+        if (page.length > 0) yield page
+        const last = page.at(-1)
+        if (last === undefined || page.length < accountsAtOnce) return
+        after = last
+      }
+    },
+
+    /** Who stands above accounts, as lists of those below somebody know it: the master account first. */
+    async trees(accountIds: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
+      const trees = new Map<string, string[]>(accountIds.map((id) => [id, []]))
+      const rows = await all(
+        `SELECT ${treed.columns} FROM account_tree WHERE account_id IN (${placeholders(accountIds.length)})
+          ORDER BY account_id, distance DESC, ancestor_id`,
+        accountIds,
+      )
+      for (const { accountId, ancestorId } of treed.list(rows)) trees.get(accountId)?.push(ancestorId)
+      return trees
+    },
+
+    /** What accounts are found by: of each the value of a name. */
+    async accountNames(
+      accountIds: readonly string[],
+    ): Promise<ReadonlyMap<string, ReadonlyMap<string, string>>> {
+      const held = new Map<string, Map<string, string>>()
+      const rows = await all(
+        `SELECT ${named.columns} FROM claims
+          WHERE kind = 'account' AND holder_account_id IN (${placeholders(accountIds.length)})`,
+        accountIds,
+      )
+      for (const { accountId, name, value } of named.list(rows))
+        held.set(accountId, (held.get(accountId) ?? new Map<string, string>()).set(name, value))
+      return held
+    },
+
+    /**
+     * Units that a month of an account (`202502`) begins with, those that moved in it, and by how many entries; without
+     * what makes up for other months.
+     */
+    async booked(accountId: string, month: number) {
+      const isMoving = 'source_service NOT IN ($3, $4)'
+      const sql = `SELECT ${sumOf('CASE WHEN source_service = $3 THEN amount END')} AS carried,
+          ${sumOf(`CASE WHEN ${isMoving} THEN amount END`)} AS moved,
+          ${sumOf(`CASE WHEN ${isMoving} THEN 1 END`)} AS entries
+        FROM ledger_entries WHERE account_id = $1 AND month = $2`
+      const rows = await all(sql, [accountId, month, rolloverService, correctionService])
+      return booked.first(rows) ?? { carried: 0, moved: 0, entries: 0 }
+    },
+
+    /** An account's calls by month (`202502`): as `Sums` of legs has it. */
+    async called(accountId: string) {
+      const rows = await cdrs.read(allMonths, (from, { length }) =>
+        length === 0
+          ? Promise.resolve([])
+          : scan(
+              `SELECT month, count(*) AS count, ${sumOf('duration_seconds')} AS duration,
+                ${sumOf('billing_seconds')} AS billing, ${sumOf('cost')} AS cost,
+                ${sumOf(`interaction_time % ${begunModulus}`)} AS begun
+              FROM (SELECT substr(id, 1, 6) AS month, duration_seconds, billing_seconds, cost, interaction_time
+                FROM ${from} WHERE account_id = $1) AS legs GROUP BY month`,
+              [accountId],
+            ),
+      )
+      return new Map(called.list(rows).map(({ month, ...sums }) => [month, sums]))
+    },
+
+    /** The seconds and the units of those of these legs that are there, all of one month, and when their interactions began. */
+    async measures(accountId: string, month: number, some: readonly string[]) {
+      const rows = await cdrs.read({ first: month, last: month }, (from, { length }) =>
+        length === 0
+          ? Promise.resolve([])
+          : all(
+              `SELECT id, COALESCE(duration_seconds, 0) AS duration, COALESCE(billing_seconds, 0) AS billing, cost,
+                  interaction_time AS begun
+                FROM ${from} WHERE account_id = $1 AND id IN (${placeholders(some.length, 2)})`,
+              [accountId, ...some],
+            ),
+      )
+      return new Map(measured.list(rows).map(({ id, ...measures }) => [id, measures]))
+    },
+
+    /** Of how many documents of a database it is known what has become, by type. */
+    async remembered(name: string): Promise<ReadonlyMap<string, number>> {
+      const sql = 'SELECT type, count(*) AS count FROM kazoo_documents WHERE name = $1 GROUP BY type'
+      return new Map(typed.list(await all(sql, [name])).map(({ type, count }) => [type, count]))
+    },
+  }
+}
+
+export type CheckedStore = ReturnType<typeof createCheckedStore>

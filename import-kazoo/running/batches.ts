@@ -1,0 +1,288 @@
+import type { Adoption, Arrival, ArrivingFile } from '../../src/areas/adoption.ts'
+import type { Validate } from '../../src/areas/area.ts'
+import type { Keyring } from '../../src/auth/keyring.ts'
+import { Failure, isOutage } from '../../src/lib/failure.ts'
+import { type Author, ChangeSet } from '../../src/storage/change-set.ts'
+import type { Store } from '../../src/storage/store.ts'
+import type { AttachedFile, Converted, Draft, Finding, KazooDocument } from '../documents/document.ts'
+import type { Source } from '../source/source.ts'
+import { createSettingAside } from './setting-aside.ts'
+import { type DatabaseRow, type DocumentRow, type RecordPlace, type RunStore, refusedMark } from './store.ts'
+
+interface Tools {
+  store: Store
+  run: RunStore
+  adoptions: Readonly<Record<string, Adoption>>
+  validate: Validate
+  keyring: Keyring
+  author: Author
+}
+
+/** Documents of one database that are stored together, with how far that brings it. */
+export interface Batch {
+  source: Source
+  database: string
+  /** The account whose audit tells of it. */
+  masterId: string
+  converted: readonly Converted[]
+  /** Ids of documents that are gone from the source. */
+  gone: readonly string[]
+  /** Whether what the store has refused before is tried again as it is. */
+  triesAgain: boolean
+  /** What stands in the same transaction: where the next batch begins. */
+  position: DatabaseRow
+}
+
+/** How many documents changed what is stored; the others had been stored as they are. */
+export interface Written {
+  changed: number
+  removed: number
+}
+
+/** Of pictures and tasks' files; the largest upload that the API takes is smaller. */
+export const largestFile = 16_777_216
+
+// What could be tried out, had somebody the server's key as well as the store: the revision tells when it changes.
+const withoutDigests = (key: string, value: unknown) => (key === 'digests' ? undefined : value)
+
+/** What a document amounts to, with the files as the source describes them. */
+const contentOf = ({ document: { rev }, outcome, drafts, findings }: Converted) =>
+  JSON.stringify([rev, outcome, drafts, findings], withoutDigests)
+
+const placeOf = ({ as, accountId, id }: Draft): RecordPlace => [as, accountId, id]
+
+const samePlace = (one: RecordPlace) => (other: RecordPlace) =>
+  one.every((part, index) => part === other[index])
+
+const about = ({ database, id }: KazooDocument) => ({ database, id })
+
+/** Stores what conversions make of documents, each batch whole or not at all, and nothing twice. */
+export const createBatches = ({ store, run, adoptions, validate, keyring, author }: Tools) => {
+  const settingAside = createSettingAside({ adoptions, validate })
+
+  const adoptionOf = (as: string) => {
+    const adoption = adoptions[as]
+    if (!adoption) throw new Error(`no area takes in what is called ${as}`)
+    return adoption
+  }
+
+  const readFile = async (
+    source: Source,
+    document: KazooDocument,
+    { role, name, contentType }: AttachedFile,
+    { as, accountId, id }: Draft,
+  ): Promise<{ file?: ArrivingFile; finding?: Finding }> => {
+    const unreadable = (reason: string): { finding: Finding } => ({
+      finding: {
+        severity: 'needs_hand',
+        code: 'file_unreadable',
+        ...about(document),
+        field: name,
+        old: reason,
+      },
+    })
+    const pieces = await source.attachment({ ...about(document), name })
+    if (!pieces) return unreadable('it is not there')
+    const all: Uint8Array[] = []
+    let bytes = 0
+    for await (const piece of pieces) {
+      bytes += piece.length
+      if (bytes > largestFile) return unreadable(`it is larger than ${largestFile} bytes`)
+      all.push(piece)
+    }
+    const file = { role, contentType, bytes: Buffer.concat(all) }
+    const problem = await adoptionOf(as).fileProblem?.(file, { accountId, id })
+    return problem === undefined ? { file } : unreadable(problem)
+  }
+
+  const arriving = async (source: Source, draft: Draft, document: KazooDocument) => {
+    const { doc, findings } = await settingAside(draft, document)
+    const read =
+      draft.files.length === 0
+        ? []
+        : await Promise.all(draft.files.map((file) => readFile(source, document, file, draft)))
+    const arrival: Arrival = {
+      accountId: draft.accountId,
+      id: draft.id,
+      created: draft.created,
+      modified: draft.modified,
+      // Nobody asks for that of what comes by the million.
+      get revision() {
+        return keyring.mark(JSON.stringify([document.rev, draft, doc], withoutDigests))
+      },
+      doc,
+      facts: draft.facts,
+      files: read.flatMap(({ file }) => (file ? [file] : [])),
+    }
+    return { arrival, as: draft.as, findings: [...findings, ...read.flatMap(({ finding }) => finding ?? [])] }
+  }
+
+  /** With the mark of what it amounts to, and what became of it before. */
+  interface Marked {
+    converted: Converted
+    mark: string
+    before: DocumentRow | undefined
+  }
+
+  interface Prepared {
+    converted: Converted
+    before: DocumentRow | undefined
+    row: DocumentRow
+    arrivals: readonly { as: string; arrival: Arrival }[]
+    findings: readonly Finding[]
+  }
+
+  const prepare = async (
+    { source, database }: Batch,
+    { converted, mark, before }: Marked,
+  ): Promise<Prepared> => {
+    const { document, drafts } = converted
+    const arrivals = await Promise.all(drafts.map((draft) => arriving(source, draft, document)))
+    return {
+      converted,
+      before,
+      arrivals,
+      findings: [...converted.findings, ...arrivals.flatMap(({ findings }) => findings)],
+      row: {
+        name: database,
+        documentId: document.id,
+        type: document.type,
+        outcome: converted.outcome,
+        mark,
+        records: drafts.map(placeOf),
+      },
+    }
+  }
+
+  const removeAll = async (set: ChangeSet, places: readonly RecordPlace[]) => {
+    for (const [as, accountId, id] of places) await adoptionOf(as).remove(set, { accountId, id })
+  }
+
+  const addTo = async (set: ChangeSet, { before, row, arrivals, findings }: Prepared) => {
+    await removeAll(set, before?.records.filter((place) => !row.records.some(samePlace(place))) ?? [])
+    for (const { as, arrival } of arrivals) await adoptionOf(as).put(set, arrival)
+    run.remember(set, row, findings)
+  }
+
+  const newSet = ({ database, masterId }: Pick<Batch, 'database' | 'masterId'>, documents: number) => {
+    const set = new ChangeSet(author)
+    const after = JSON.stringify({ database, documents })
+    set.summary = { accountId: masterId, kind: 'kazoo_import', id: database, action: 'edited', after }
+    // Of what only was kept in the books nothing else tells.
+    set.record(set.summary)
+    return set
+  }
+
+  const prepareAreas = async (all: readonly Prepared[]) => {
+    const arrivals = all.flatMap((one) => one.arrivals)
+    for (const [as, ofKind] of Map.groupBy(arrivals, (one) => one.as))
+      await adoptionOf(as).prepare?.(ofKind.map(({ arrival }) => arrival))
+  }
+
+  /** Documents that the store does not take beside each other are stored alone: the one at fault is reported. */
+  const storeAlone = async (batch: Batch, one: Prepared) => {
+    try {
+      const set = newSet(batch, 1)
+      await addTo(set, one)
+      await store.adopt(set)
+    } catch (error) {
+      if (!(error instanceof Failure) || isOutage(error)) throw error
+      const { document } = one.converted
+      const finding: Finding = {
+        severity: 'needs_hand',
+        code: 'refused',
+        ...about(document),
+        old: error.kind,
+      }
+      const set = newSet(batch, 1)
+      const records = one.before?.records ?? []
+      run.remember(set, { ...one.row, outcome: 'rejected', mark: refusedMark(one.row.mark), records }, [
+        finding,
+      ])
+      await store.adopt(set)
+    }
+  }
+
+  const storeTogether = async (batch: Batch, changed: readonly Prepared[], gone: readonly DocumentRow[]) => {
+    const set = newSet(batch, changed.length + gone.length)
+    for (const row of gone) {
+      await removeAll(set, row.records)
+      run.forget(set, row)
+    }
+    for (const one of changed) await addTo(set, one)
+    set.add(run.putDatabase(batch.position))
+    await store.adopt(set)
+  }
+
+  return {
+    /** Adds records that come by the million: what became of their documents is not remembered one by one. */
+    async putMany(set: ChangeSet, source: Source, converted: readonly Converted[]) {
+      const all = await Promise.all(
+        converted.flatMap(({ document, drafts }) => drafts.map((draft) => arriving(source, draft, document))),
+      )
+      for (const [as, ofKind] of Map.groupBy(all, (one) => one.as)) {
+        const adoption = adoptionOf(as)
+        const arrivals = ofKind.map(({ arrival }) => arrival)
+        await adoption.prepare?.(arrivals)
+        if (adoption.putMany) await adoption.putMany(set, arrivals)
+        else for (const arrival of arrivals) await adoption.put(set, arrival)
+      }
+    },
+
+    /** Writes what a set holds; where that is no record, only the books. */
+    commit: (set: ChangeSet) =>
+      set.changes.length === 0 ? store.writeUnrecorded(set.statements) : store.adopt(set),
+
+    /** Notes where the reading of a database is. */
+    note: (position: DatabaseRow) => store.writeUnrecorded([run.putDatabase(position)]),
+
+    newBareSet: () => new ChangeSet(author),
+
+    newSet,
+
+    /** Tells something of documents that are gone, whose records stay. */
+    async tell(batch: Batch, findings: readonly Finding[]) {
+      const known = await run.known(
+        batch.database,
+        findings.map(({ id }) => id),
+      )
+      const set = newSet(batch, findings.length)
+      for (const finding of findings) {
+        const row = known.get(finding.id)
+        if (row) run.remember(set, { ...row, mark: finding.code }, [finding])
+      }
+      await store.adopt(set)
+    },
+
+    async store(batch: Batch): Promise<Written> {
+      const { database, converted, gone, position, triesAgain } = batch
+      const ids = [...converted.map(({ document }) => document.id), ...gone]
+      const known = await run.known(database, ids)
+      const isNew = ({ before, mark }: Marked) =>
+        before?.mark !== mark && (triesAgain || before?.mark !== refusedMark(mark))
+      const marked = converted.map((one) => ({
+        converted: one,
+        mark: keyring.mark(contentOf(one)),
+        before: known.get(one.document.id),
+      }))
+      const changed: Prepared[] = []
+      for (const one of marked.filter(isNew)) changed.push(await prepare(batch, one))
+      const left = gone.flatMap((id) => known.get(id) ?? [])
+      if (changed.length + left.length === 0) {
+        await store.writeUnrecorded([run.putDatabase(position)])
+        return { changed: 0, removed: 0 }
+      }
+      await prepareAreas(changed)
+      try {
+        await storeTogether(batch, changed, left)
+      } catch (error) {
+        if (!(error instanceof Failure) || isOutage(error)) throw error
+        for (const one of changed) await storeAlone(batch, one)
+        await storeTogether(batch, [], left)
+      }
+      return { changed: changed.length, removed: left.length }
+    },
+  }
+}
+
+export type Batches = ReturnType<typeof createBatches>

@@ -1,0 +1,450 @@
+// The databases of months: what was booked, what was called, what services came to. There may be millions of documents,
+// so what became of each is not remembered: what is there already changes nothing when it arrives again.
+
+import { rolloverId } from '../../src/areas/ledgers/rules.ts'
+import type { ChangeSet } from '../../src/storage/change-set.ts'
+import type { Facts } from '../chapters/chapter.ts'
+import { createUses } from '../conversions/allotments/rules.ts'
+import { convertAudit, createDays } from '../conversions/audits/rules.ts'
+import type { CallImport, MonthPage, MonthPart } from '../conversions/call-records/operations.ts'
+import { type CallSums, joinSums } from '../conversions/call-records/sums.ts'
+import { converted } from '../conversions/findings.ts'
+import { keepDocument, keepOrList } from '../conversions/kept/rules.ts'
+import {
+  type BookSoFar,
+  closeBook,
+  convertMoney,
+  emptyBook,
+  isMoney,
+  type MonthOfAccount,
+} from '../conversions/ledgers/rules.ts'
+import type { Converted, Draft, Finding, KazooDocument } from '../documents/document.ts'
+import { isGone, readDocument } from '../documents/fields.ts'
+import { type CountedFindings, findingsOf, joinFindings } from '../report/findings.ts'
+import { type DatabaseFacts, DatabaseVanished, type SourcePage } from '../source/source.ts'
+import type { Batches } from './batches.ts'
+import { type OpenedMonth, openMonth } from './opened-months.ts'
+import type { BatchTold } from './reading.ts'
+import { type DatabaseRow, type RunStore, vanishedRow } from './store.ts'
+
+interface Tools {
+  run: RunStore
+  batches: Batches
+  callImportOf(accountId: string): CallImport<Others>
+  onBatch(told: BatchTold): void
+}
+
+/** What is kept with the place that the reading of a month has come to. */
+export interface MonthNotes {
+  book: BookSoFar
+  /** Units that the month began with, and ends with; undefined until it is read to its end. */
+  before?: number | undefined
+  units?: number | undefined
+  /** Something has changed since: what was counted, and what is told, is of before. */
+  isChanged?: boolean
+  /** Money is among what has changed, so that `units` are of before. */
+  isMoneyMoved?: boolean
+  /** Documents by type and outcome: `cdr imported`. */
+  counts: Readonly<Record<string, number>>
+  /** Of the legs that came of it. */
+  called?: CallSums
+  findings: readonly CountedFindings[]
+}
+
+/** One month of one account. */
+export interface MonthPlace {
+  database: string
+  accountId: string
+  /** `202502` */
+  month: string
+}
+
+/** What a month has around it. */
+export interface MonthSurroundings {
+  /** Units that the month before ended with; undefined: none is known. */
+  before: number | undefined
+  /** How many months of the account come behind it. */
+  behind: number
+  /** Nothing is read behind this look at the source: what was counted roughly is counted exactly. */
+  isLastRound: boolean
+}
+
+const chapter = 'months'
+
+// A cycle of what is included is no longer than a month: it began in this one or in the one before.
+const monthsOfUses = 2
+const noNotes: MonthNotes = { book: emptyBook, counts: {}, findings: [] }
+
+/** What was noted of a month, of which the store has the row. */
+export const monthNotesIn = ({ notes }: Pick<DatabaseRow, 'notes'>) =>
+  ({ ...noNotes, ...notes }) as unknown as MonthNotes
+
+const added = (counts: MonthNotes['counts'], more: MonthNotes['counts']) => {
+  const sums: Record<string, number> = { ...counts }
+  for (const [key, count] of Object.entries(more)) if (count > 0) sums[key] = (sums[key] ?? 0) + count
+  return sums
+}
+
+/** A record that no document of its own stands behind. */
+const drawnUp =
+  (database: string) =>
+  (draft: Draft): Converted => ({
+    document: { database, id: draft.id, rev: undefined, text: '', fields: {}, conflicts: [], type: '' },
+    outcome: 'imported',
+    drafts: [draft],
+    findings: [],
+  })
+
+/** What documents that are no call records have become, and the book behind them. */
+export interface Others {
+  converted: readonly Converted[]
+  book: BookSoFar
+}
+
+const countedFindings = (database: string, findings: readonly Finding[]) => {
+  const counted = findingsOf(database)
+  for (const { id, database: _, ...said } of findings) counted.add(id, said)
+  return counted.counted()
+}
+
+const countsOf = (converted: readonly Converted[]) => {
+  const counts: Record<string, number> = {}
+  for (const { document, outcome } of converted) {
+    const key = `${document.type} ${outcome}`
+    counts[key] = (counts[key] ?? 0) + 1
+  }
+  return counts
+}
+
+/** How many documents a part has. */
+const sizeOf = ({ counts, others }: Pick<MonthPart<Others>, 'counts' | 'others'>) =>
+  counts.imported + counts.duplicates + counts.skipped + counts.aside + others.converted.length
+
+/** Before and behind a part. */
+const notedBehind = (
+  { book: _, counts, called = {}, findings, ...others }: MonthNotes,
+  database: string,
+  part: Pick<MonthPart<Others>, 'counts' | 'called' | 'findings' | 'others'>,
+): MonthNotes => {
+  const { converted, book } = part.others
+  const { imported, duplicates, skipped, aside } = part.counts
+  const ofCalls = { 'cdr imported': imported + duplicates, 'cdr skipped': skipped, 'cdr kept': aside }
+  const found = countedFindings(
+    database,
+    converted.flatMap((one) => one.findings),
+  )
+  return {
+    ...others,
+    book,
+    counts: added(added(counts, countsOf(converted)), ofCalls),
+    called: joinSums(called, part.called),
+    findings: joinFindings(joinFindings(findings, found), part.findings),
+  }
+}
+
+/** Whether what a month ends with, or what is told of it, is another one than was noted. */
+const isToReadAgain = (
+  { before, isChanged, isMoneyMoved }: MonthNotes,
+  surroundings: MonthSurroundings,
+): boolean =>
+  before !== surroundings.before ||
+  (isMoneyMoved === true && surroundings.behind > 0) ||
+  (isChanged === true && surroundings.isLastRound)
+
+const hasRollover = async ({ source }: Facts, { month, database }: MonthPlace) => {
+  const rollover = await source.document(database, rolloverId(Number(month)))
+  return rollover !== undefined && !isGone(readDocument(database, rollover).fields)
+}
+
+/** What a month is begun with. `before`: units that the one before it ended with. */
+export const monthOf = async (
+  facts: Facts,
+  place: MonthPlace,
+  before: number | undefined,
+  opened?: OpenedMonth,
+): Promise<MonthOfAccount> => {
+  const { accountId, month, database } = place
+  return {
+    accountId,
+    accountName: facts.accounts.get(accountId)?.name ?? accountId,
+    month: Number(month),
+    hasRollover: (await opened?.hasRollover(database, Number(month))) ?? (await hasRollover(facts, place)),
+    before,
+    carriesOver: facts.carriesOver,
+  }
+}
+
+export const createMonthReading = ({ run, batches, callImportOf, onBatch }: Tools) => {
+  const convertOther = (document: KazooDocument, { accountId, accountName }: MonthOfAccount): Converted => {
+    if (document.type === 'audit_log') return convertAudit(document, { id: accountId, name: accountName })
+    // It is added up when the month has been read, where it still matters.
+    if (document.type === 'allotment_consumption') return converted(document, 'skipped')
+    return keepOrList(document, accountId)
+  }
+
+  const convertOthers = (
+    documents: readonly KazooDocument[],
+    month: MonthOfAccount,
+    before: BookSoFar,
+  ): Others => {
+    let book = before
+    const all = documents.map((document) => {
+      if (!isMoney(document)) return convertOther(document, month)
+      const money = convertMoney(document, month, book)
+      ;({ book } = money)
+      return money
+    })
+    return { converted: all, book }
+  }
+
+  interface Reading {
+    facts: Facts
+    place: MonthPlace
+    surroundings: MonthSurroundings
+    month: MonthOfAccount
+    position: DatabaseRow
+    /** From the beginning. */
+    opened?: OpenedMonth | undefined
+    calls: CallImport<Others>
+  }
+
+  interface Storing {
+    pages(after?: string): AsyncIterable<MonthPage>
+    /** Says where the position is kept that a part brings, and adds what else belongs to it; undefined: it brings none. */
+    moves(set: ChangeSet, position: DatabaseRow, part: MonthPart<Others>): Promise<DatabaseRow | undefined>
+  }
+
+  /**
+   * Reads pages. Answers with the book behind them, and with what tells the position of what is stored of them: the last
+   * ones may still wait for those of the next month.
+   */
+  const readPages = async (
+    { facts, place: { database, accountId }, month, position, calls }: Reading,
+    { pages, moves }: Storing,
+  ) => {
+    let stored = position
+    let next = position
+    let { book } = monthNotesIn(position)
+    await calls.month({
+      database,
+      after: position.mark,
+      async *pages(after) {
+        for await (const { documents, mark } of pages(after))
+          yield {
+            documents: facts.withoutCalls ? documents.filter(({ type }) => type !== 'cdr') : documents,
+            mark,
+          }
+      },
+      convertOthers(documents) {
+        const others = convertOthers(documents, month, book)
+        ;({ book } = others)
+        return others
+      },
+      async add(set, part) {
+        const { converted } = part.others
+        const kept = part.aside.map((document) => keepDocument(document, accountId))
+        await batches.putMany(set, facts.source, [...converted, ...kept])
+        const notes = notedBehind(monthNotesIn(stored), database, part)
+        const documents = stored.documents + sizeOf(part)
+        const moved = await moves(set, { ...stored, documents, notes: { ...notes } }, part)
+        next = moved ?? stored
+        if (moved) set.add(run.putDatabase(moved))
+      },
+      stored(part) {
+        stored = next
+        const changed = part.counts.imported + part.others.converted.length
+        onBatch({ chapter, database, documents: sizeOf(part), changed, removed: 0 })
+      },
+    })
+    return { book, stored: () => stored }
+  }
+
+  async function* readIn(database: string, pages: AsyncIterable<SourcePage>): AsyncGenerator<MonthPage> {
+    for await (const { documents, mark } of pages)
+      yield { documents: documents.map((document) => readDocument(database, document)), mark }
+  }
+
+  const wholePages = ({ source }: Facts, database: string, after?: string) =>
+    readIn(database, source.pages(database, after))
+
+  /**
+   * What services came to by the day, of months whose year has no database for it, and what calls have used of what is
+   * included, of months that a cycle may still reach into.
+   */
+  const addedUp = async (
+    {
+      facts,
+      place: { database, accountId, month },
+      surroundings,
+    }: Pick<Reading, 'facts' | 'place' | 'surroundings'>,
+    { counts }: MonthNotes,
+  ) => {
+    const has = (type: string) => Object.keys(counts).some((key) => key.startsWith(`${type} `))
+    const year = `${database.slice(0, -month.length)}${month.slice(0, 4)}`
+    const wantsDays = has('audit_log') && !facts.kinds.has(year)
+    const wantsUses = has('allotment_consumption') && surroundings.behind < monthsOfUses
+    if (!wantsDays && !wantsUses) return []
+    const [days, uses] = [createDays(), createUses()]
+    for await (const { documents } of wholePages(facts, database)) {
+      for (const document of documents) {
+        if (wantsDays && document.type === 'audit_log') days.add(document)
+        if (wantsUses && document.type === 'allotment_consumption') uses.add(document)
+      }
+    }
+    return [...days.drafts(accountId), ...uses.drafts(accountId)]
+  }
+
+  /** Adds what a month comes to when it has been read, and answers with the position behind that. */
+  const close = async (set: ChangeSet, reading: Reading, position: DatabaseRow): Promise<DatabaseRow> => {
+    const { facts, place, month } = reading
+    const notes = monthNotesIn(position)
+    const closed = closeBook(notes.book, place.database, month)
+    const drafts = [...closed.drafts, ...(await addedUp(reading, notes))]
+    await batches.putMany(set, facts.source, drafts.map(drawnUp(place.database)))
+    const findings = joinFindings(notes.findings, countedFindings(place.database, closed.findings))
+    const done: MonthNotes = { ...notes, findings, before: month.before, units: closed.units }
+    return { ...position, mark: undefined, isWhole: true, notes: { ...done } }
+  }
+
+  /** What a month ends with is known before the last of it is stored. */
+  const readFromBeginning = async (reading: Reading) => {
+    const { facts, place, month } = reading
+    let { opened } = reading
+    const { book } = await readPages(reading, {
+      pages(after) {
+        const pages = opened?.pages() ?? facts.source.pages(place.database, after)
+        opened = undefined
+        return readIn(place.database, pages)
+      },
+      moves: async (set, position, { mark = position.mark, isLast }) =>
+        isLast ? close(set, reading, { ...position, mark }) : { ...position, mark },
+    })
+    return closeBook(book, place.database, month).units
+  }
+
+  /** What changed in a month that is stored. What the month ends with stays as it was read last. */
+  const readChanges = async (reading: Reading, since: string): Promise<MonthNotes> => {
+    const { facts, place, position: before, calls } = reading
+    const { book } = monthNotesIn(before)
+    let isMoneyMoved = monthNotesIn(before).isMoneyMoved ?? false
+    const changed = async function* (): AsyncGenerator<MonthPage> {
+      for await (const { changes, sequence } of facts.source.changes(place.database, since)) {
+        const present = changes.filter((change) => !change.deleted)
+        const documents = present.map((document) => readDocument(place.database, document))
+        isMoneyMoved ||= documents.some(isMoney)
+        if (changes.length > 0) yield { documents, mark: sequence }
+      }
+    }
+    let asked = 0
+    const { stored } = await readPages(reading, {
+      // Whoever asks again learns which legs belong together, from all of them.
+      pages() {
+        asked += 1
+        return asked === 1 ? changed() : wholePages(facts, place.database)
+      },
+      moves: async (_set, position, { mark: sequence }) =>
+        sequence === undefined
+          ? undefined
+          : { ...position, sequence, notes: { ...position.notes, book, isChanged: true, isMoneyMoved } },
+    })
+    await calls.settle()
+    return monthNotesIn(stored())
+  }
+
+  const fresh = ({ database }: MonthPlace, sequence: string | undefined): DatabaseRow => ({
+    name: database,
+    chapter,
+    mark: undefined,
+    sequence,
+    isWhole: false,
+    documents: 0,
+    notes: {},
+  })
+
+  /** Where a month is read, and how far an earlier run has got. */
+  interface Begun {
+    facts: Facts
+    place: MonthPlace
+    row: DatabaseRow | undefined
+    /** What the source said of it before anything of the account was read: whatever changed since is read again. */
+    found: Promise<DatabaseFacts | undefined>
+    /** Of one that nothing is stored of. */
+    opened: OpenedMonth | undefined
+    calls: CallImport<Others>
+  }
+
+  const readThere = async (begun: Begun, surroundings: MonthSurroundings): Promise<number | undefined> => {
+    const { facts, place, row, opened, calls } = begun
+    const { before } = surroundings
+    const found = await begun.found
+    if (!found) throw new DatabaseVanished(`the database ${place.database} is not there any more`)
+    const month = await monthOf(facts, place, before, opened)
+    const anew = fresh(place, found.sequence)
+    const reading = { facts, place, surroundings, month, calls, position: anew, opened }
+    if (!row?.isWhole) return readFromBeginning({ ...reading, position: row ?? anew })
+    const { sequence } = row
+    if (sequence === undefined || !facts.source.facts.canFollow) return readFromBeginning(reading)
+    const notes =
+      sequence === found.sequence
+        ? monthNotesIn(row)
+        : await readChanges({ ...reading, position: row }, sequence)
+    return isToReadAgain(notes, surroundings) ? readFromBeginning(reading) : notes.units
+  }
+
+  /** Reads a month, or what of it has changed, and answers with the units that it ends with. */
+  const read = async (begun: Begun, surroundings: MonthSurroundings): Promise<number | undefined> => {
+    try {
+      return await readThere(begun, surroundings)
+    } catch (error) {
+      if (!(error instanceof DatabaseVanished)) throw error
+      const { place, calls } = begun
+      await calls.settle()
+      const reached = (await run.database(place.database)) ?? fresh(place, undefined)
+      await batches.note(vanishedRow(reached))
+      return monthNotesIn(reached).units
+    } finally {
+      begun.opened?.close()
+    }
+  }
+
+  return {
+    /**
+     * Reads the months of an account, one behind the other: each begins with what the one before ends with. The last of
+     * them may still be on their way to the disk: `stored` is their end.
+     */
+    async read(
+      facts: Facts,
+      ofAccount: readonly MonthPlace[],
+      { isLastRound, stop }: Pick<MonthSurroundings, 'isLastRound'> & { stop: AbortSignal },
+    ): Promise<{ stored: Promise<void> }> {
+      const [first] = ofAccount
+      if (!first) return { stored: Promise.resolve() }
+      const rows = await run.databasesNamed(ofAccount.map(({ database }) => database))
+      // All at once: that may be one question. A failure is met where its month is read; those behind that one are not.
+      const found = ofAccount.map(({ database }) => facts.source.database(database))
+      for (const one of found) one.catch(() => undefined)
+      const calls = callImportOf(first.accountId)
+      const begin = (place: MonthPlace | undefined, index: number): Begun | undefined => {
+        if (!place) return undefined
+        const row = rows.get(place.database)
+        const said = found[index] ?? Promise.resolve(undefined)
+        // What lies on a disk is there without a wait.
+        const waits = !row && facts.source.facts.kind === 'couchdb'
+        const opened = waits ? openMonth(facts.source, place.database, said) : undefined
+        return { facts, place, row, found: said, opened, calls }
+      }
+      let before: number | undefined
+      let next = begin(first, 0)
+      try {
+        for (let index = 0; next && !stop.aborted; index += 1) {
+          const begun = next
+          next = begin(ofAccount[index + 1], index + 1)
+          before = await read(begun, { before, behind: ofAccount.length - 1 - index, isLastRound })
+        }
+      } finally {
+        next?.opened?.close()
+      }
+      return calls.handOver()
+    },
+  }
+}

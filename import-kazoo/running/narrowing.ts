@@ -1,0 +1,43 @@
+// What of a source an import leaves out is said once, when it begins: whatever comes later would not fit to what is there.
+import { Refusal } from '../../src/storage/saved-store.ts'
+import { everything, type Narrowing } from '../chapters/chapter.ts'
+
+/** What somebody names on a command line. What is not named, or false, says nothing. */
+export type NamedNarrowing = { [Key in keyof Narrowing]?: Narrowing[Key] | undefined }
+
+const options: { readonly [Key in keyof Narrowing]: (value: Narrowing[Key]) => string | undefined } = {
+  sinceMonth: (month) => (month === undefined ? undefined : `--since-month ${month}`),
+  withoutCalls: (isSo) => (isSo ? '--without-cdrs' : undefined),
+  withSystemNotices: (isSo) => (isSo ? '--system-notices' : undefined),
+  allowMissing: (isSo) => (isSo ? '--allow-missing' : undefined),
+  only: (ids) => (ids.length === 0 ? undefined : `--accounts ${ids.toSorted().join()}`),
+}
+
+const optionsOf = (narrowing: Narrowing) => ({
+  sinceMonth: options.sinceMonth(narrowing.sinceMonth),
+  withoutCalls: options.withoutCalls(narrowing.withoutCalls),
+  withSystemNotices: options.withSystemNotices(narrowing.withSystemNotices),
+  allowMissing: options.allowMissing(narrowing.allowMissing),
+  only: options.only(narrowing.only),
+})
+
+export const narrowingOf = ({
+  sinceMonth,
+  withoutCalls = false,
+  withSystemNotices = false,
+  allowMissing = false,
+  only = [],
+}: NamedNarrowing): Narrowing => ({ sinceMonth, withoutCalls, withSystemNotices, allowMissing, only })
+
+/** What an import goes on with that was begun with `begun`. Fails where somebody names something else now. */
+export const sameNarrowing = (begun: Narrowing = everything, named: NamedNarrowing): Narrowing => {
+  const [was, is] = [optionsOf(begun), optionsOf(narrowingOf(named))]
+  const other = Object.entries(is).find(
+    ([key, option]) => option !== undefined && option !== was[key as keyof Narrowing],
+  )?.[1]
+  if (other === undefined) return begun
+  const all = Object.values(was).filter((option) => option !== undefined)
+  throw new Refusal(
+    `the import was begun ${all.length === 0 ? 'without such options' : `with ${all.join(' ')}`}, and cannot go on with ${other}: go on without it, or --undo and begin anew`,
+  )
+}

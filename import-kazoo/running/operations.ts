@@ -1,0 +1,465 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Adoption } from '../../src/areas/adoption.ts'
+import type { Validate } from '../../src/areas/area.ts'
+import type { LegAdoption } from '../../src/areas/cdrs/intake/adoption.ts'
+import type { Deriver } from '../../src/auth/deriving/deriver.ts'
+import type { Keyring } from '../../src/auth/keyring.ts'
+import { masterClaim } from '../../src/first-start.ts'
+import type { Leases } from '../../src/jobs/leases.ts'
+import type { Check, Fault } from '../../src/lib/check.ts'
+import { gregorianNow } from '../../src/lib/gregorian.ts'
+import { type Author, ChangeSet, conflict } from '../../src/storage/change-set.ts'
+import { keepState, putBackState, TooMuch } from '../../src/storage/earlier-state.ts'
+import { Refusal } from '../../src/storage/saved-store.ts'
+import type { Store } from '../../src/storage/store.ts'
+import type { Chapter, Facts } from '../chapters/chapter.ts'
+import { createGathering } from '../chapters/gathering.ts'
+import type { Respond } from '../comparing/sources.ts'
+import { copiesDatabase } from '../conversions/accounts/seen.ts'
+import { createCallImport } from '../conversions/call-records/operations.ts'
+import { finding } from '../conversions/findings.ts'
+import { databaseKindsOf } from '../documents/database-names.ts'
+import { beingUndone, type ImportState, type ImportStates } from '../hold/state.ts'
+import { importChecks } from '../report/checks.ts'
+import { countsBy, type ListedDatabase, type Report } from '../report/report.ts'
+import { createCheckedStore } from '../report/store.ts'
+import { DatabaseVanished, type Source, SourceTrouble } from '../source/source.ts'
+import { createBatches } from './batches.ts'
+import { monthsIn } from './month-places.ts'
+import { createMonthReading, monthNotesIn } from './months.ts'
+import { type NamedNarrowing, narrowingOf, sameNarrowing } from './narrowing.ts'
+import { type BatchTold, convertedOf, createReading } from './reading.ts'
+import { createRunStore, isVanished } from './store.ts'
+import { createTallies, firstTold, type Tallies } from './tallies.ts'
+import { createTreeReading } from './tree.ts'
+
+export interface ImportTools {
+  store: Store
+  states: ImportStates
+  adoptions: Readonly<Record<string, Adoption>>
+  validate: Validate
+  keyring: Keyring
+  leases: Leases
+  /** Of keys, which arrive by the thousand. */
+  deriver: Pick<Deriver, 'beside'>
+  legAdoption: LegAdoption
+  /** Nothing of what another system has billed up to now is billed again. */
+  billedThere(set: ChangeSet): Promise<void>
+  /** The settings of the system, which months obey. */
+  settings: Chapter
+  /** All others. What they store is nothing to months, nor the other way round. */
+  chapters: readonly Chapter[]
+}
+
+export interface Manner extends NamedNarrowing {
+  onBatch?(told: BatchTold): void
+}
+
+/** What hears of following: each look at all databases, and what kept one from its end. */
+export interface Following extends Manner {
+  onRound?(changed: number, seconds: number): void
+  onTrouble?(why: string): void
+}
+
+/** What is done with what differs at the end. */
+export interface Finishing extends Manner {
+  /** What is looked at beside what was read: what the store says of itself. */
+  checks: readonly Check[]
+  respond: Respond
+  onDifference(check: string, fault: Fault): void
+  acceptsDifferences: boolean
+}
+
+/** A look at the source. */
+interface Look {
+  signal?: AbortSignal
+  /** Of a run: what was refused in an earlier one is tried again. */
+  isFirst: boolean
+  /** Nothing is read behind it: what is told afterwards has to be exact. */
+  isLast: boolean
+}
+
+const databasesAtOnce = 4
+// The months of these. Of each some is on its way to the disk while the next is read: more are more memory, and little faster.
+const accountsAtOnce = 2
+
+/** Does all of them at once, to their ends. They hear when one has failed, or somebody says stop. */
+const allAtOnce = async (
+  signal: AbortSignal | undefined,
+  works: readonly ((stop: AbortSignal) => Promise<unknown>)[],
+) => {
+  const failing = new AbortController()
+  const stop = signal ? AbortSignal.any([signal, failing.signal]) : failing.signal
+  const tried = works.map(async (work) => {
+    try {
+      await work(stop)
+    } catch (error) {
+      failing.abort()
+      throw error
+    }
+  })
+  for (const one of await Promise.allSettled(tried)) if (one.status === 'rejected') throw one.reason
+}
+
+/** Does something for each, some at once; none is begun any more when one has failed, or somebody says stop. */
+const forEach = <T>(
+  signal: AbortSignal | undefined,
+  all: Iterable<T>,
+  /** `endsWith`: what it does not wait for itself. Only one more is begun before that has ended. */
+  work: (one: T, stop: AbortSignal, endsWith: (end: Promise<unknown>) => void) => Promise<unknown>,
+  atOnce = databasesAtOnce,
+) => {
+  const waiting = Iterator.from(all)
+  const worker = async (stop: AbortSignal) => {
+    let before: Promise<unknown> = Promise.resolve()
+    try {
+      for (const one of waiting) {
+        if (stop.aborted) break
+        let end: Promise<unknown> = Promise.resolve()
+        await work(one, stop, (promise) => {
+          end = promise
+        })
+        const earlier = before
+        before = end
+        await earlier
+      }
+    } finally {
+      await before
+    }
+  }
+  return allAtOnce(
+    signal,
+    Array.from({ length: atOnce }, () => worker),
+  )
+}
+
+const databaseVanished = (database: string) => finding({ database, id: '' }, 'left_out', 'database_vanished')
+
+const author: Author = { requestId: 'import', authMethod: 'import' }
+const leaseName = 'kazoo_import'
+const followPauseMs = 2000
+
+/** Takes over the records of a Kazoo: once, what changes meanwhile, and the end of it. */
+export const createImport = (tools: ImportTools) => {
+  const { store, states, leases, settings, chapters, legAdoption } = tools
+  const run = createRunStore(store)
+
+  const requireNotFinished = async () => {
+    const state = await states.read()
+    if (state?.status === 'finished')
+      throw new Refusal(
+        `the import from ${state.source} is finished: what was changed here since would be lost by another one`,
+      )
+    return state
+  }
+
+  /** Once some of what had come is gone, nothing may come. */
+  const requireOpen = async () => {
+    const state = await requireNotFinished()
+    if (state?.status === 'being_undone') throw new Refusal(beingUndone)
+    return state
+  }
+
+  const newSet = (accountId: string) => {
+    const set = new ChangeSet(author)
+    set.summary = { accountId, kind: 'kazoo_import', id: 'state', action: 'edited' }
+    set.record(set.summary)
+    return set
+  }
+
+  /** Keeps what is there, and closes the store to all others. */
+  const begin = async (
+    source: Source,
+    { begun, narrowing }: Required<Pick<ImportState, 'begun' | 'narrowing'>>,
+  ) => {
+    if (await requireOpen()) return
+    const master = await store.records.claimant(masterClaim)
+    if (!master)
+      throw new Refusal('the store has no master account: start the server once, and import beside it')
+    if ((await store.cdrs.months()).length > 0)
+      throw new Refusal(
+        'the store holds call records: an import needs one that holds nothing but a first start',
+      )
+    const set = newSet(master.accountId)
+    try {
+      set.add(...(await keepState(store)))
+    } catch (error) {
+      if (!(error instanceof TooMuch)) throw error
+      throw new Refusal(`an import needs a store that holds nothing but a first start: ${error.message}`)
+    }
+    const account = await store.records.find(master.accountId, 'account', master.accountId)
+    if (account && account.tally > 0)
+      throw new Refusal('an import needs a store without accounts below the master account')
+    await states.write(set, {
+      status: 'under_way',
+      source: source.facts.title,
+      begun,
+      narrowing,
+    })
+    await store.adopt(set)
+  }
+
+  /** What keeps everything from being read: whatever is told then is for a person, and nothing has been changed. */
+  const requireWhole = ({ plan, elsewhere, allowMissing }: Facts) => {
+    if (plan.masterId === undefined)
+      throw new Refusal('the source has no account that could be the master account')
+    const [first] = elsewhere
+    if (first && !allowMissing)
+      throw new Refusal(
+        `some of it lies elsewhere: ${first.database}/${first.id} names the connections ${first.old}. --allow-missing goes on without`,
+      )
+  }
+
+  const masterId = async () => {
+    const holder = await store.records.claimant(masterClaim)
+    if (!holder) throw conflict()
+    return holder.accountId
+  }
+
+  /**
+   * Closes the store to all others, unless the source cannot be taken over whole: then nothing is changed. Answers with how
+   * the source is read from then on.
+   */
+  const open = async (source: Source, manner: Manner): Promise<() => Promise<Facts>> => {
+    const gathering = createGathering(source)
+    const state = await requireOpen()
+    const narrowing = state ? sameNarrowing(state.narrowing, manner) : narrowingOf(manner)
+    // What documents come to has to be the same in every run: what ends meanwhile came before.
+    const begun = state?.begun ?? gregorianNow(store.clock)
+    const look = () => gathering(begun, narrowing)
+    if (!state) requireWhole(await look())
+    await begin(source, { begun, narrowing })
+    return look
+  }
+
+  /** Everything that is not stored yet. */
+  const round = async (look: () => Promise<Facts>, manner: Manner, { signal, isFirst, isLast }: Look) => {
+    const { onBatch = () => undefined } = manner
+    const batches = createBatches({ ...tools, run, author })
+    let changed = 0
+    const reading = {
+      run,
+      batches,
+      triesAgain: isFirst,
+      isLastRound: isLast,
+      onBatch(told: BatchTold) {
+        changed += told.changed + told.removed
+        onBatch(told)
+      },
+    }
+    const facts = await look()
+    requireWhole(facts)
+    await createTreeReading(reading)(facts, facts.masterId)
+    const documents = createReading(reading)
+    const readAll = async (stop: AbortSignal | undefined, some: readonly Chapter[]) => {
+      for (const chapter of some)
+        await forEach(stop, chapter.databases(facts), (database) => documents.read(chapter, facts, database))
+    }
+    const callImport = { legAdoption, author, commit: batches.commit }
+    const months = createMonthReading({
+      ...reading,
+      callImportOf: (accountId) => createCallImport(callImport, accountId),
+    })
+    const readMonths = (stop: AbortSignal) =>
+      tools.deriver.beside(() =>
+        forEach(
+          stop,
+          monthsIn(facts),
+          async (ofAccount, stop, endsWith) => {
+            const { stored } = await months.read(facts, ofAccount, { isLastRound: isLast, stop })
+            endsWith(stored)
+          },
+          accountsAtOnce,
+        ),
+      )
+    await readAll(signal, [settings])
+    // Chapters mostly wait for keys of people.
+    await allAtOnce(signal, [(stop) => readAll(stop, chapters), readMonths])
+    for (const adoption of Object.values(tools.adoptions)) await adoption.settle?.()
+    return { changed, facts }
+  }
+
+  /** One importer at a time. */
+  const alone = async <T>(work: () => Promise<T>): Promise<T> => {
+    const lease = await leases.take(leaseName)
+    if (!lease) throw new Refusal('another process is importing into this store')
+    try {
+      return await work()
+    } finally {
+      await lease.release()
+    }
+  }
+
+  const databaseCounts = (kinds: Facts['kinds']) => {
+    const counts: Record<string, number> = {}
+    for (const { kind } of kinds.values()) counts[kind] = (counts[kind] ?? 0) + 1
+    return counts
+  }
+
+  const listedIn = async (source: Source, kinds: Facts['kinds']) => {
+    const names = [...kinds].flatMap(([name, { taking }]) => (taking === 'list' ? [name] : []))
+    const listed = new Map<string, ListedDatabase>()
+    await forEach(undefined, names, async (name) => {
+      const found = await source.database(name)
+      if (found) listed.set(name, { name, documents: found.documents, bytes: found.bytes })
+    })
+    return names.flatMap((name) => listed.get(name) ?? [])
+  }
+
+  const reportOf = async (
+    source: Source,
+    facts: Pick<Facts, 'kinds' | 'accounts'>,
+    tallies: Tallies,
+  ): Promise<Report> => ({
+    source: source.facts.title,
+    databases: databaseCounts(facts.kinds),
+    listed: await listedIn(source, facts.kinds),
+    accounts: facts.accounts.size,
+    imported: countsBy(tallies.types(), 'imported'),
+    kept: countsBy(tallies.types(), 'kept'),
+    leftOut: countsBy(tallies.types(), 'skipped'),
+    rejected: countsBy(tallies.types(), 'rejected'),
+    conflicts: tallies.codes(),
+  })
+
+  /** What would become of everything but months, of which only the number of documents is asked. */
+  const survey = async (source: Source, manner: Manner): Promise<Report> => {
+    const facts = await createGathering(source, { withUses: true })(
+      gregorianNow(store.clock),
+      narrowingOf(manner),
+    )
+    const tallies = createTallies()
+    for (const finding of [...facts.plan.findings, ...facts.elsewhere]) tallies.addFinding(finding)
+    for (const chapter of [settings, ...chapters]) {
+      for (const database of chapter.databases(facts)) {
+        let documents = 0
+        try {
+          for await (const converted of convertedOf(chapter, facts, database)) {
+            documents += converted.length
+            for (const one of converted) tallies.add(one)
+          }
+        } catch (error) {
+          if (!(error instanceof DatabaseVanished)) throw error
+          tallies.addFinding(databaseVanished(database))
+        }
+        manner.onBatch?.({ chapter: chapter.name, database, documents, changed: 0, removed: 0 })
+      }
+    }
+    tallies.addType('account', 'imported', facts.accounts.size)
+    for (const ofAccount of monthsIn(facts))
+      for (const { database } of ofAccount)
+        tallies.addType(
+          '(documents of months)',
+          'imported',
+          (await source.database(database))?.documents ?? 0,
+        )
+    return reportOf(source, facts, tallies)
+  }
+
+  /** What was done so far. */
+  const report = async (source: Source): Promise<Report> => {
+    const names = await source.databases()
+    const kinds = databaseKindsOf(names)
+    const tallies = createTallies()
+    for (const { type, outcome, count } of await run.outcomes()) tallies.addType(type, outcome, count)
+    for (const { severity, code, count } of await run.codes())
+      tallies.addCode({ severity, code, count, first: await run.findings(severity, code, firstTold) })
+    let accounts = 0
+    for await (const row of run.databases()) {
+      if (row.name === copiesDatabase) accounts = row.documents
+      if (isVanished(row)) tallies.addFinding(databaseVanished(row.name))
+      const { counts, findings } = monthNotesIn(row)
+      for (const [key, count] of Object.entries(counts)) tallies.addCount(key, count)
+      for (const { shown, ...of } of findings) tallies.addCode({ ...of, first: shown })
+    }
+    return { ...(await reportOf(source, { kinds, accounts: new Map() }, tallies)), accounts }
+  }
+
+  return {
+    survey: (source: Source, manner: Manner = {}) => survey(source, manner),
+    report,
+
+    /** Copies all that is there, or goes on with it. Answers with how many documents changed what is stored. */
+    copy: (source: Source, manner: Manner = {}) =>
+      alone(async () => {
+        const look = await open(source, manner)
+        const { changed } = await round(look, manner, { isFirst: true, isLast: false })
+        return changed
+      }),
+
+    /** Takes over what changes, until it is told to end. A source that cannot be read is tried again. */
+    follow: (source: Source, signal: AbortSignal, { onRound, onTrouble, ...manner }: Following = {}) =>
+      alone(async () => {
+        if (!source.facts.canFollow) throw new Refusal('dumps do not change: there is nothing to follow')
+        const look = await open(source, manner)
+        let isFirst = true
+        while (!signal.aborted) {
+          const from = performance.now()
+          try {
+            const { changed } = await round(look, manner, { signal, isFirst, isLast: false })
+            isFirst = false
+            onRound?.(changed, (performance.now() - from) / 1000)
+          } catch (error) {
+            if (!(error instanceof SourceTrouble)) throw error
+            onTrouble?.(error.message)
+          }
+          await pause(followPauseMs, undefined, { signal }).catch(() => undefined)
+        }
+      }),
+
+    /** Takes over what is left and opens the store to all others, unless something differs from what it has to be. */
+    finish: (source: Source, { checks, respond, onDifference, acceptsDifferences, ...manner }: Finishing) =>
+      alone(async () => {
+        const state = await requireOpen()
+        if (!state) throw new Refusal('there is no import to finish')
+        const { changed, facts } = await round(await open(source, manner), manner, {
+          isFirst: true,
+          isLast: true,
+        })
+        const own = importChecks({
+          run,
+          facts,
+          chapters: [settings, ...chapters],
+          legAdoption,
+          author,
+          respond,
+          adoptions: tools.adoptions,
+          records: store.records,
+          checked: createCheckedStore(store),
+        })
+        let differences = 0
+        for (const check of [...own, ...checks])
+          await check.run((fault) => {
+            differences += 1
+            onDifference(check.name, fault)
+          })
+        if (differences > 0 && !acceptsDifferences)
+          throw new Refusal(
+            `what is stored differs from what it has to be ${differences} times: the import stays under way. --accept-differences finishes it nevertheless`,
+          )
+        const set = newSet(await masterId())
+        await tools.billedThere(set)
+        await states.write(set, { ...state, status: 'finished', finished: gregorianNow(store.clock) })
+        await store.adopt(set)
+        return changed
+      }),
+
+    /** Puts the store back to what it was before the import began. Ended on the way, it is completed when it is said again. */
+    undo: () =>
+      alone(async () => {
+        const state = await requireNotFinished()
+        if (!state) throw new Refusal('there is no import to undo')
+        const begun = newSet(await masterId())
+        await states.write(begun, { ...state, status: 'being_undone' })
+        await store.adopt(begun)
+        for (const month of await store.cdrs.months()) {
+          const set = newSet(await masterId())
+          store.cdrs.drop(set, month)
+          await store.adopt(set)
+        }
+        await store.writeUnrecorded([...(await putBackState(store)), ...run.forgetAll()], ['*'])
+      }),
+  }
+}
+
+export type Import = ReturnType<typeof createImport>

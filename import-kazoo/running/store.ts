@@ -1,0 +1,266 @@
+import type { ChangeSet } from '../../src/storage/change-set.ts'
+import type { Statement } from '../../src/storage/db.ts'
+import type { Store } from '../../src/storage/store.ts'
+import {
+  flag,
+  integer,
+  json,
+  oneOf,
+  optional,
+  placeholders,
+  type RowOf,
+  shape,
+  table,
+  text,
+} from '../../src/storage/table.ts'
+import { type Finding, outcomes, severities } from '../documents/document.ts'
+
+const databases = table('kazoo_databases', {
+  name: text(),
+  chapter: text(),
+  /** Where reading goes on; undefined before the first page, and when all pages are stored. */
+  mark: optional(text()),
+  /** Where changes begin that came after the first page; undefined of sources that cannot be followed. */
+  sequence: optional(text()),
+  /** All that was there at the beginning has been read. */
+  isWhole: flag(),
+  documents: integer(),
+  /** What the chapter keeps with the place it has come to. */
+  notes: json<Readonly<Record<string, unknown>>>(),
+})
+
+/** Where a record stands that came of a document: the adoption, the account, the id. */
+export type RecordPlace = readonly [as: string, accountId: string, id: string]
+
+const documents = table('kazoo_documents', {
+  name: text(),
+  documentId: text(),
+  type: text(),
+  outcome: oneOf(outcomes),
+  mark: text(),
+  records: json<readonly RecordPlace[]>(),
+})
+
+const findings = table('kazoo_findings', {
+  name: text(),
+  documentId: text(),
+  number: integer(),
+  severity: oneOf(severities),
+  code: text(),
+  field: optional(text()),
+  old: optional(text()),
+  new: optional(text()),
+})
+
+const found = shape({
+  database: text(),
+  id: text(),
+  severity: oneOf(severities),
+  code: text(),
+  field: optional(text()),
+  old: optional(text()),
+  new: optional(text()),
+})
+
+const withoutUndefined = ({ field, old, new: now, ...said }: RowOf<typeof found>): Finding => ({
+  ...said,
+  ...(field === undefined ? {} : { field }),
+  ...(old === undefined ? {} : { old }),
+  ...(now === undefined ? {} : { new: now }),
+})
+
+export type DatabaseRow = RowOf<typeof databases>
+
+const refusedBegin = 'refused '
+
+/** The mark of a document that the store has refused as it is. */
+export const refusedMark = (mark: string) => refusedBegin + mark
+
+/** The place of a database that went while it was read: nothing of it is taken away, and when it is back all is read again. */
+export const vanishedRow = (row: DatabaseRow): DatabaseRow => ({
+  ...row,
+  mark: undefined,
+  sequence: undefined,
+  isWhole: true,
+  notes: { ...row.notes, isVanished: true },
+})
+
+export const isVanished = ({ notes }: Pick<DatabaseRow, 'notes'>) => notes.isVanished === true
+export type DocumentRow = RowOf<typeof documents>
+
+/** Whether the store has refused what a document was to become: that was told when it came. */
+export const isRefused = ({ outcome, mark }: Pick<DocumentRow, 'outcome' | 'mark'>) =>
+  outcome === 'rejected' && mark.startsWith(refusedBegin)
+
+const upsertDatabase = databases.upsert('name')
+const upsertDocument = documents.upsert('name', 'documentId')
+const insertFinding = findings.insert()
+const names = shape({ documentId: text() })
+const outcomeCounts = shape({ type: text(), outcome: oneOf(outcomes), count: integer() })
+const coded = shape({ code: text(), field: optional(text()) })
+const fielded = shape({ field: text() })
+const codes = shape({ severity: oneOf(severities), code: text(), count: integer() })
+
+const atOnce = 500
+
+/** How far an import is, what became of each document, and what an operator is told about it. */
+export const createRunStore = ({ all, scan }: Store) => ({
+  async database(name: string): Promise<DatabaseRow | undefined> {
+    return databases.first(
+      await all(`SELECT ${databases.columns} FROM kazoo_databases WHERE name = $1`, [name]),
+    )
+  },
+
+  /** Those of some databases that were begun, by name. */
+  async databasesNamed(wanted: readonly string[]): Promise<ReadonlyMap<string, DatabaseRow>> {
+    const found = new Map<string, DatabaseRow>()
+    for (let from = 0; from < wanted.length; from += atOnce) {
+      const some = wanted.slice(from, from + atOnce)
+      const rows = await all(
+        `SELECT ${databases.columns} FROM kazoo_databases WHERE name IN (${placeholders(some.length)})`,
+        some,
+      )
+      for (const row of databases.list(rows)) found.set(row.name, row)
+    }
+    return found
+  },
+
+  /** All databases that were begun, in the order of their names. */
+  async *databases(): AsyncGenerator<DatabaseRow> {
+    let after = ''
+    for (;;) {
+      const page = databases.list(
+        await scan(
+          `SELECT ${databases.columns} FROM kazoo_databases WHERE name > $1 ORDER BY name LIMIT ${atOnce}`,
+          [after],
+        ),
+      )
+      yield* page
+      const last = page.at(-1)
+      if (!last || page.length < atOnce) return
+      after = last.name
+    }
+  },
+
+  putDatabase: (row: DatabaseRow): Statement => upsertDatabase(row),
+
+  /** What became of documents, by id, of those that were met before. */
+  async known(name: string, ids: readonly string[]): Promise<ReadonlyMap<string, DocumentRow>> {
+    const known = new Map<string, DocumentRow>()
+    for (let from = 0; from < ids.length; from += atOnce) {
+      const some = ids.slice(from, from + atOnce)
+      const rows = await all(
+        `SELECT ${documents.columns} FROM kazoo_documents
+          WHERE name = $1 AND document_id IN (${placeholders(some.length, 2)})`,
+        [name, ...some],
+      )
+      for (const row of documents.list(rows)) known.set(row.documentId, row)
+    }
+    return known
+  },
+
+  /** The ids of documents that the store has refused. */
+  refused: async (name: string): Promise<string[]> =>
+    names
+      .list(
+        await all(
+          `SELECT document_id AS "documentId" FROM kazoo_documents
+            WHERE name = $1 AND outcome = 'rejected' AND mark LIKE $2 ORDER BY document_id`,
+          [name, `${refusedBegin}%`],
+        ),
+      )
+      .map(({ documentId }) => documentId),
+
+  /** The ids of all documents of a database that were met, in batches. */
+  async *ids(name: string): AsyncGenerator<readonly string[]> {
+    let after = ''
+    for (;;) {
+      const rows = await scan(
+        `SELECT document_id AS "documentId" FROM kazoo_documents
+          WHERE name = $1 AND document_id > $2 ORDER BY document_id LIMIT ${atOnce}`,
+        [name, after],
+      )
+      const page = names.list(rows).map(({ documentId }) => documentId)
+      if (page.length > 0) yield page
+      const last = page.at(-1)
+      if (last === undefined || page.length < atOnce) return
+      after = last
+    }
+  },
+
+  /** Remembers what became of a document, in place of what was known. */
+  remember(set: ChangeSet, row: DocumentRow, found: readonly Finding[]) {
+    set.add(upsertDocument(row))
+    this.forgetFindings(set, row)
+    for (const [number, finding] of found.entries()) {
+      const { severity, code, field, old, new: now } = finding
+      const place = { name: row.name, documentId: row.documentId, number }
+      set.add(insertFinding({ ...place, severity, code, field, old, new: now }))
+    }
+  },
+
+  forgetFindings: (set: ChangeSet, { name, documentId }: Pick<DocumentRow, 'name' | 'documentId'>) =>
+    set.run('DELETE FROM kazoo_findings WHERE name = $1 AND document_id = $2', [name, documentId]),
+
+  forget(set: ChangeSet, row: DocumentRow) {
+    this.forgetFindings(set, row)
+    set.run('DELETE FROM kazoo_documents WHERE name = $1 AND document_id = $2', [row.name, row.documentId])
+  },
+
+  /** What forgets that there was an import. */
+  forgetAll: (): Statement[] =>
+    ['kazoo_databases', 'kazoo_documents', 'kazoo_findings', 'kazoo_kept', 'kazoo_before'].map((name) => ({
+      sql: `DELETE FROM ${name}`,
+      params: [],
+    })),
+
+  /** How many documents of a type came to what, in all databases. */
+  outcomes: async () =>
+    outcomeCounts.list(
+      await scan(
+        'SELECT type, outcome, count(*) AS count FROM kazoo_documents GROUP BY type, outcome ORDER BY type, outcome',
+      ),
+    ),
+
+  codes: async () =>
+    codes.list(
+      await scan(
+        'SELECT severity, code, count(*) AS count FROM kazoo_findings GROUP BY severity, code ORDER BY severity, code',
+      ),
+    ),
+
+  /** What was found about a document. */
+  findingsOf: async (name: string, documentId: string) =>
+    coded.list(
+      await all(
+        'SELECT code, field FROM kazoo_findings WHERE name = $1 AND document_id = $2 ORDER BY code, number',
+        [name, documentId],
+      ),
+    ),
+
+  /** The fields of a document of which a code was told. */
+  fieldsOf: async (name: string, documentId: string, code: string): Promise<string[]> =>
+    fielded
+      .list(
+        await all(
+          `SELECT field FROM kazoo_findings
+            WHERE name = $1 AND document_id = $2 AND code = $3 AND field IS NOT NULL`,
+          [name, documentId, code],
+        ),
+      )
+      .map(({ field }) => field),
+
+  /** The first findings of a code. */
+  findings: async (severity: string, code: string, limit: number): Promise<Finding[]> =>
+    found
+      .list(
+        await scan(
+          `SELECT name AS database, document_id AS id, severity, code, field, old, new FROM kazoo_findings WHERE severity = $1 AND code = $2
+          ORDER BY name, document_id, number LIMIT $3`,
+          [severity, code, limit],
+        ),
+      )
+      .map(withoutUndefined),
+})
+
+export type RunStore = ReturnType<typeof createRunStore>

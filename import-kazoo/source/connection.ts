@@ -1,0 +1,254 @@
+// How a CouchDB is asked: with its credentials, with time-outs, and again after faults. What is thrown names the server
+// and the database, and never a credential.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isObject, type Json } from '../../src/lib/json.ts'
+import { type Answer, type Asked, createKeptConnections } from '../../src/outgoing/kept-connections.ts'
+import { SourceTrouble } from './source.ts'
+
+/** Something that may be over when it is tried again. */
+export class Fault extends Error {}
+
+export interface Credentials {
+  name: string
+  password: string
+}
+
+export interface Place {
+  /** Without credentials, and without a slash at its end. */
+  base: string
+  host: string
+  credentials: Credentials | undefined
+}
+
+export interface Patience {
+  /** Waits between tries. */
+  pause(milliseconds: number): Promise<void>
+  /** So long nothing may come before a try is given up. */
+  silenceMs: number
+}
+
+export const usualPatience: Patience = {
+  pause: (milliseconds) => sleep(milliseconds),
+  silenceMs: 60_000,
+}
+
+const tries = 8
+const firstPauseMs = 500
+const longestPauseMs = 30_000
+
+/** How long is waited after so many faults in a row. */
+export const pauseAfter = (faults: number) => Math.min(longestPauseMs, firstPauseMs * 2 ** (faults - 1))
+
+export const isLastTry = (faults: number) => faults >= tries
+
+/** A code such as ECONNREFUSED, of the error or its cause: their words may hold what was asked for. */
+const codeOf = (error: unknown): string => {
+  const inner = error instanceof Error && error.cause !== undefined ? error.cause : error
+  const code = isObject(inner) && typeof inner.code === 'string' ? inner.code : undefined
+  return code ?? (inner instanceof Error ? inner.name : 'no answer')
+}
+
+/** What TLS does not accept stays so however often it is tried. */
+const isOfCertificate = (code: string) => /CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS/.test(code)
+
+const mostAnswerBytes = 64 * 1024 * 1024
+
+const sessionCookie = ({ headers }: Answer) =>
+  headers['set-cookie']
+    ?.map((cookie) => /^AuthSession=[^;]+/.exec(cookie)?.[0])
+    .find((cookie) => cookie !== undefined && cookie !== 'AuthSession=')
+
+export type Connection = ReturnType<typeof createConnection>
+
+export const createConnection = ({ base, host, credentials }: Place, patience: Patience) => {
+  const basic = credentials
+    ? `Basic ${Buffer.from(`${credentials.name}:${credentials.password}`).toString('base64')}`
+    : undefined
+  const asking = createKeptConnections(base)
+  let cookie: string | undefined
+  let signingIn: Promise<boolean> | undefined
+
+  const signed = (): Record<string, string> => {
+    if (cookie) return { cookie }
+    return basic ? { authorization: basic } : {}
+  }
+
+  /** Anew each time, for some seconds of silence. Whoever reads the answer says when something comes. */
+  const createWatch = () => {
+    const ending = new AbortController()
+    let timer: NodeJS.Timeout | undefined
+    return {
+      signal: ending.signal,
+      /** While this is waited for, silence counts. */
+      async during<Value>(work: Promise<Value>): Promise<Value> {
+        timer = setTimeout(() => ending.abort(), patience.silenceMs)
+        try {
+          return await work
+        } finally {
+          clearTimeout(timer)
+        }
+      },
+    }
+  }
+  type Watch = ReturnType<typeof createWatch>
+
+  const faultOf = (error: unknown, watch: Watch) => {
+    if (watch.signal.aborted) return new Fault(`silent for ${patience.silenceMs / 1000} s`)
+    const code = codeOf(error)
+    if (isOfCertificate(code)) return new SourceTrouble(`${host}: its certificate is not accepted (${code})`)
+    return new Fault(code)
+  }
+
+  async function* piecesOf(message: Answer, watch: Watch): AsyncGenerator<Uint8Array> {
+    const pieces = message[Symbol.asyncIterator]()
+    try {
+      for (;;) {
+        const { done, value } = await watch.during(pieces.next()).catch((error: unknown) => {
+          throw faultOf(error, watch)
+        })
+        if (done) return
+        yield value
+      }
+    } finally {
+      message.destroy()
+    }
+  }
+
+  const send = async (path: string, { headers, ...asked }: Asked = {}) => {
+    const watch = createWatch()
+    const all = { accept: 'application/json', ...headers, ...signed() }
+    try {
+      const message = await watch.during(asking.send(path, { ...asked, headers: all }, watch.signal))
+      return { message, pieces: () => piecesOf(message, watch) }
+    } catch (error) {
+      throw faultOf(error, watch)
+    }
+  }
+
+  const leave = ({ message }: Awaited<ReturnType<typeof send>>) => void message.destroy()
+
+  const refused = () =>
+    new SourceTrouble(
+      credentials
+        ? `${host} does not accept this user name and password`
+        : `${host} wants a user name and a password: https://NAME:PASSWORD@${host}`,
+    )
+
+  /** A session, for servers that take no Basic credentials; false: there is none. */
+  const signIn = async () => {
+    if (!credentials) return false
+    cookie = undefined
+    const answer = await send('/_session', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(credentials),
+    })
+    leave(answer)
+    cookie = answer.message.statusCode === 200 ? sessionCookie(answer.message) : undefined
+    return cookie !== undefined
+  }
+
+  /** An answer that is there or 404; everything else is a fault or trouble. */
+  const ask = async (path: string, asked: Asked = {}) => {
+    const used = cookie
+    let answer = await send(path, asked)
+    if (answer.message.statusCode === 401) {
+      leave(answer)
+      // A session ends after some minutes. Those who find that at once sign in once.
+      if (cookie === used)
+        signingIn ??= signIn().finally(() => {
+          signingIn = undefined
+        })
+      if (signingIn && !(await signingIn)) throw refused()
+      answer = await send(path, asked)
+    }
+    const { statusCode: status = 0 } = answer.message
+    if (status === 200 || status === 404) return { isThere: status === 200, ...answer }
+    leave(answer)
+    if (status === 401) throw refused()
+    if (status === 403) throw new SourceTrouble(`${host}: these credentials may not read ${nameIn(path)}`)
+    if (status >= 300 && status < 400)
+      throw new SourceTrouble(`${host} sends elsewhere: name the address that it leads to`)
+    throw new Fault(`status ${status}`)
+  }
+
+  /** Does it again after faults, and says at last what went wrong. */
+  const again = async <Found>(what: string, work: () => Promise<Found>): Promise<Found> => {
+    for (let faults = 0; ; ) {
+      try {
+        return await work()
+      } catch (error) {
+        if (!(error instanceof Fault)) throw error
+        faults += 1
+        if (isLastTry(faults)) throw new SourceTrouble(`${host}: ${what} could not be read: ${error.message}`)
+        await patience.pause(pauseAfter(faults))
+      }
+    }
+  }
+
+  const textOf = async ({ pieces }: Awaited<ReturnType<typeof ask>>) => {
+    const chunks: Uint8Array[] = []
+    let length = 0
+    for await (const piece of pieces()) {
+      chunks.push(piece)
+      length += piece.length
+      if (length > mostAnswerBytes) return undefined
+    }
+    return Buffer.concat(chunks).toString('utf8')
+  }
+
+  return {
+    host,
+    patience,
+    ask,
+    again,
+    leave,
+    textOf,
+    close: asking.close,
+    /** The text of an answer, or why there is none. */
+    text: (path: string, what: string): Promise<{ text: string } | { missing: string }> =>
+      again(what, async () => {
+        const answer = await ask(path)
+        const text = await textOf(answer)
+        if (text === undefined) return { missing: `it has more than ${mostAnswerBytes / 1024 / 1024} MB` }
+        return answer.isThere ? { text } : { missing: reasonIn(text) }
+      }),
+  }
+}
+
+/** The database that a path is about, decoded. */
+const nameIn = (path: string) => {
+  const [name = ''] = path.slice(1).split(/[/?]/)
+  return name === '' ? 'it' : decodeURIComponent(name)
+}
+
+/** Nothing of an answer that is no JSON is repeated. */
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** An answer in JSON; undefined when it is no object. */
+export const objectIn = (text: string): Json | undefined => {
+  const value = parsed(text)
+  return isObject(value) ? value : undefined
+}
+
+/** An answer in JSON; undefined when it is no list. */
+export const listIn = (text: string): unknown[] | undefined => {
+  const value = parsed(text)
+  return Array.isArray(value) ? value : undefined
+}
+
+/** The texts of a list in JSON. */
+export const textsIn = (text: string): string[] =>
+  (listIn(text) ?? []).filter((one) => typeof one === 'string')
+
+/** `deleted` or `missing`, from a refusal. */
+const reasonIn = (text: string) => {
+  const reason = objectIn(text)?.reason
+  return typeof reason === 'string' ? reason : 'missing'
+}

@@ -1,0 +1,210 @@
+// A database whose documents stand in parts of files, in any order, and perhaps in several revisions: the last one counts.
+import { basename, dirname } from 'node:path'
+import { isObject } from '../../../src/lib/json.ts'
+import { bytesWithin, isDesign, parsedRow, type ReadDocument, readDocument } from '../document-text.ts'
+import type { Item } from '../items.ts'
+import type { SourcePage } from '../source.ts'
+import type { DumpFile } from './dump-file.ts'
+import { bytesOfFile, checked, fileBelow } from './files-beside.ts'
+import { beginningIdOf, databaseOfFile, decodedName } from './forms.ts'
+import type { Entry, KeptEntries } from './kept-entries.ts'
+import { createLatestPlaces } from './latest-places.ts'
+import { createPageOf, type Shelf } from './shelf.ts'
+
+export interface Part {
+  file: DumpFile
+  from: number
+  to: number | undefined
+}
+
+const placesOfPart = 2 ** 42
+
+const textOf = (item: Item) => item.doc ?? item.text
+
+const idOf = (item: Item) =>
+  beginningIdOf(textOf(item)) ?? beginningIdOf(item.text) ?? readDocument(textOf(item))?.document.id
+
+/** What couchbackup puts between documents. */
+const isHeader = (item: Item) => {
+  const { name, marker } = item.doc === undefined ? parsedRow(item.text) : {}
+  return [name, marker].some((text) => typeof text === 'string' && text.startsWith('@cloudant/couchbackup'))
+}
+
+/** Whether a row tells of a document that is deleted. */
+const isOfDeleted = ({ text }: Item) => {
+  const { value } = parsedRow(text)
+  return isObject(value) && value.deleted === true
+}
+
+const reasonOf = (item: Item) => {
+  if (item.isTooLarge) return `it has ${item.end - item.start} bytes`
+  const { error } = parsedRow(item.text)
+  return typeof error === 'string' ? error : 'it is not JSON, or has no id'
+}
+
+const markOf = ({ part, item }: Entry) => `${part}:${item.end}`
+
+const entryAt = (mark: string | undefined) => {
+  const [part = 0, offset = 0] = (mark ?? '').split(':').map(Number)
+  return { part, offset }
+}
+
+// So much is kept of what was read last. Packed files may hold ten times what they have.
+const mostKeptBytes = 1024 * 1024
+const packedGrowth = 10
+
+const bytesOf = ({ file, from, to }: Part) => (to === undefined ? file.bytes : to - from)
+
+const unpackedBytesOf = (part: Part) =>
+  part.to === undefined && part.file.isPacked ? bytesOf(part) * packedGrowth : bytesOf(part)
+
+const sumOf = (parts: readonly Part[], of: (part: Part) => number) =>
+  parts.reduce((sum, part) => sum + of(part), 0)
+
+/** A database of these parts. */
+export const createFileShelf = (database: string, parts: readonly Part[], kept: KeptEntries): Shelf => {
+  const isSmall = sumOf(parts, unpackedBytesOf) <= mostKeptBytes
+  // Of documents with files, where each stands; made when the first file is asked for.
+  let withFiles: Promise<Map<string, Entry>> | undefined
+
+  const isOfDatabase = (item: Item) => {
+    const { db } = parsedRow(item.text)
+    return typeof db === 'string' && decodedName(db) === database
+  }
+
+  /** As many at a time as are read at once. */
+  async function* entriesOfFiles(mark?: string): AsyncGenerator<readonly Entry[]> {
+    const first = entryAt(mark)
+    for (const [part, { file, from, to }] of parts.entries()) {
+      if (part < first.part) continue
+      const begin = part === first.part ? Math.max(from, first.offset) : from
+      for await (const items of file.items(begin, to)) {
+        const own = file.form.hasDatabases ? items.filter(isOfDatabase) : items
+        yield own.map((item) => ({ part, item, place: part * placesOfPart + item.start + 1 }))
+      }
+    }
+  }
+
+  const small = () =>
+    kept(database, async () => {
+      const all: Entry[] = []
+      const latest = new Map<string, Entry>()
+      for await (const some of entriesOfFiles()) {
+        for (const entry of some) {
+          all.push(entry)
+          const id = idOf(entry.item)
+          if (id !== undefined) latest.set(id, entry)
+        }
+      }
+      return { all, latest }
+    })
+
+  async function* entries(mark?: string): AsyncGenerator<readonly Entry[]> {
+    if (!isSmall) return yield* entriesOfFiles(mark)
+    const { part, offset } = entryAt(mark)
+    const isBehind = (entry: Entry) =>
+      entry.part > part || (entry.part === part && entry.item.start >= offset)
+    const { all } = await small()
+    yield mark === undefined ? all : all.filter(isBehind)
+  }
+
+  /** The places of revisions that a later one replaces, in order. */
+  const replaced = async (mark: string | undefined) => {
+    if (isSmall) {
+      const { all, latest } = await small()
+      if (latest.size === all.length) return []
+    }
+    const remember = createLatestPlaces()
+    const earlier: number[] = []
+    for await (const some of entries(mark)) {
+      for (const { item, place } of some) {
+        const id = idOf(item)
+        const before = id === undefined ? undefined : remember(id, place)
+        if (before !== undefined) earlier.push(before)
+      }
+    }
+    return earlier.sort((one, other) => one - other)
+  }
+
+  const read = (item: Item): ReadDocument | undefined =>
+    item.isTooLarge ? undefined : readDocument(textOf(item))
+
+  async function* pages(after?: string): AsyncGenerator<SourcePage> {
+    const left = await replaced(after)
+    const page = createPageOf()
+    let next = 0
+    for await (const some of entries(after)) {
+      for (const entry of some) {
+        const { item, place } = entry
+        page.reach(markOf(entry))
+        if (left[next] === place) {
+          next += 1
+          continue
+        }
+        const found = read(item)
+        if (found && !found.isDeleted && !isDesign(found.document.id)) page.add(found.document)
+        else if (!found && !isHeader(item) && !isOfDeleted(item))
+          page.report(idOf(item) ?? `at byte ${item.start}`, reasonOf(item))
+        const full = page.isFull() ? page.take() : undefined
+        if (full) yield full
+      }
+    }
+    const rest = page.take()
+    if (rest) yield rest
+  }
+
+  const findFiles = async () => {
+    const found = new Map<string, Entry>()
+    for await (const some of entries()) {
+      for (const entry of some) {
+        const id = idOf(entry.item)
+        if (id === undefined) continue
+        const { item, part, place } = entry
+        if (textOf(item).includes('"_attachments"'))
+          found.set(id, { part, place, item: { ...item, text: '', doc: undefined } })
+        else found.delete(id)
+      }
+    }
+    return found
+  }
+
+  /** Some tools put the files of a document into a folder that is named after it. */
+  const besideDump = (path: string, id: string, name: string) => {
+    const names = [id, encodeURIComponent(id)]
+    const folders = [[], [databaseOfFile(basename(path))], [basename(path).replace(/\.[^.]*$/, '')]]
+    return fileBelow(
+      dirname(path),
+      folders.flatMap((folder) => names.map((folderName) => [...folder, folderName, name])),
+    )
+  }
+
+  return {
+    bytes: sumOf(parts, bytesOf),
+    pages,
+    async document(id) {
+      if (isSmall) {
+        const entry = (await small()).latest.get(id)
+        const found = entry && read(entry.item)
+        return found && !found.isDeleted ? found.document : undefined
+      }
+      let last: ReadDocument | undefined
+      for await (const some of entries())
+        for (const { item } of some) if (idOf(item) === id) last = read(item)
+      return last && !last.isDeleted ? last.document : undefined
+    },
+    async attachment(id, name) {
+      withFiles ??= findFiles()
+      const entry = (await withFiles).get(id)
+      const file = parts[entry?.part ?? -1]?.file
+      const item = entry && (await file?.item(entry.item.start, entry.item.end))
+      const found = item && read(item)
+      const stubs = found?.document.fields?._attachments
+      const facts = isObject(stubs) ? stubs[name] : undefined
+      if (!found || !file || !isObject(facts)) return undefined
+      const bytes = bytesWithin(found.whole, name)
+      if (bytes) return checked([bytes], facts, `a file of ${id} in ${database}`)
+      const path = await besideDump(file.path, id, name)
+      return path === undefined ? undefined : bytesOfFile(path, facts)
+    },
+  }
+}
