@@ -5,6 +5,7 @@ import { join } from 'node:path'
 
 // Code, and the texts and documents that a build copies next to it.
 const isFile = /\.\w+$/
+const folders = ['src', 'import-kazoo']
 const others = ['package-lock.json', 'scripts/build-bundle.mjs']
 
 /** The folder of bundles: whoever runs on an older one may still load parts of it. */
@@ -16,8 +17,14 @@ export const bundlesIn = (root) => join(root, 'dist')
  */
 export const bundleOf = (root) => {
   const hash = createHash('sha256')
-  const sources = readdirSync(join(root, 'src'), { recursive: true }).filter((name) => isFile.test(name))
-  for (const name of [...sources.map((source) => join('src', source)), ...others].sort()) {
+  const sources = folders
+    .filter((folder) => existsSync(join(root, folder)))
+    .flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true })
+        .filter((name) => isFile.test(name))
+        .map((name) => join(folder, name)),
+    )
+  for (const name of [...sources, ...others].sort()) {
     const { size, mtimeMs } = statSync(join(root, name))
     hash.update(`${name} ${size} ${mtimeMs}\n`)
   }

@@ -77,7 +77,7 @@ const createRandom = (seed: number) => {
   }
 }
 
-const sources = globSync('src/**/*.ts', { cwd: root })
+const sources = globSync('{src,import-kazoo}/**/*.ts', { cwd: root })
   .filter((path) => !/upgrades\/|distribution\/|commands\/demo\/|shapes\.ts$|schema\.ts$/.test(path))
   .toSorted()
 
@@ -124,6 +124,7 @@ const unspecific = new Set([
   'rules',
   'index',
   'area',
+  'import',
   'http',
   'lib',
 ])
@@ -134,7 +135,7 @@ const hostileTests = ['test/hostile', 'test/fuzz']
 const testsOf = ({ kind, path }: Mutant, tests: readonly string[]) => {
   const words = path
     .replace(/\.ts$/, '')
-    .split('/')
+    .split(/[/-]/)
     .filter((word) => !unspecific.has(word))
     .map((word) => word.replace(/s$/, ''))
   const named = tests.filter((test) => words.some((word) => basename(test).includes(word)))

@@ -110,20 +110,21 @@ describe('the bundle of the server', () => {
 it('is another one when a source changes by size or time, and only then', () => {
   const place = mkdtempSync(join(tmpdir(), 'crosspoint-bundle-'))
   onTestFinished(() => rmSync(place, { recursive: true, force: true }))
-  for (const name of ['src', 'scripts', 'package-lock.json'])
+  for (const name of ['src', 'import-kazoo', 'scripts', 'package-lock.json'])
     cpSync(join(root, name), join(place, name), { recursive: true, preserveTimestamps: true })
   const before = bundleOf(place)
   expect(bundleOf(place)).toBe(before)
   // Nothing is built there: the sources run.
   expect(programOf(place)).toBe(join(place, 'bin/crosspoint.mjs'))
-  const bundles = ['src/compose.ts', 'src/http/openapi/examples/users.json'].map((name) => {
+  const changed = ['src/compose.ts', 'src/http/openapi/examples/users.json', 'import-kazoo/area.ts']
+  const bundles = changed.map((name) => {
     const source = join(place, name)
     const { atime, mtimeMs } = statSync(source)
     utimesSync(source, atime, new Date(mtimeMs + 1000))
     return bundleOf(place)
   })
   appendFileSync(join(place, 'package-lock.json'), '\n')
-  expect(new Set([before, ...bundles, bundleOf(place)]).size).toBe(4)
+  expect(new Set([before, ...bundles, bundleOf(place)]).size).toBe(5)
 })
 
 it('stays as long as a process runs that was started from it, however many newer ones there are', async () => {

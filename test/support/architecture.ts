@@ -24,7 +24,12 @@ const outsideWorld =
 const webServer = /^(?:node:)?(?:http|https|http2)$/
 const databaseDriver = /^(?:pg|(?:node:)?sqlite)$/
 const nodeProcess = /^(?:node:)?process$/
-const roomsWithRows = ['areas', 'auth', 'events', 'jobs', 'mail', 'payment'].map((name) => `src/${name}`)
+// The package of the importer, which keeps to the rules of areas.
+const importer = 'import-kazoo'
+const roomsWithRows = [
+  ...['areas', 'auth', 'events', 'jobs', 'mail', 'payment'].map((name) => `src/${name}`),
+  importer,
+]
 // What an area shows to the others: what it offers, its shapes, its pure decisions, what it tells.
 const openFiles = ['area.ts', 'schema.ts', 'rules.ts', 'signals.ts']
 // What events are, and how they look: what moves them lies beside.
@@ -42,8 +47,9 @@ const sql =
 
 const isIn = (path: string, ...folders: string[]) => folders.some((folder) => path.startsWith(`${folder}/`))
 const isNamed = (path: string, ...names: string[]) => names.includes(posix.basename(path))
-const isServerCode = (path: string) => isIn(path, 'src', 'bin')
-const isAreaFile = (path: string, ...names: string[]) => isIn(path, 'src/areas') && isNamed(path, ...names)
+const isServerCode = (path: string) => isIn(path, 'src', 'bin', importer)
+const isAreaFile = (path: string, ...names: string[]) =>
+  isIn(path, 'src/areas', importer) && isNamed(path, ...names)
 const isPureAreaFile = (path: string) => isAreaFile(path, 'rules.ts', 'schema.ts')
 
 /** The area that a file belongs to; a file directly in areas/ belongs to none. */
@@ -137,7 +143,7 @@ const rules: Rule[] = [
   },
   {
     says: 'of another area only area.ts, schema.ts, rules.ts, signals.ts and types may be imported, never its store or routes (rule 4)',
-    appliesTo: (path) => areaOf(path) !== undefined,
+    appliesTo: (path) => areaOf(path) !== undefined || isIn(path, importer),
     find: importsWhere(isForeign),
   },
   {
@@ -174,7 +180,7 @@ const rules: Rule[] = [
   },
   {
     says: 'only bin/ writes to the terminal; the rest of the server logs',
-    appliesTo: (path) => isIn(path, 'src'),
+    appliesTo: (path) => isIn(path, 'src', importer),
     find: codeMatching(consoleUse),
   },
 ]
