@@ -1,16 +1,15 @@
 import { accountsArea } from '../src/areas/accounts/area.ts'
-import { accountLeaving } from '../src/areas/accounts/signals.ts'
 import type { Adoption } from '../src/areas/adoption.ts'
 import { area } from '../src/areas/area.ts'
 import { callflowsArea } from '../src/areas/callflows/area.ts'
 import { cdrsArea } from '../src/areas/cdrs/area.ts'
 import { connectivityArea } from '../src/areas/connectivity/area.ts'
+import { importsArea } from '../src/areas/imports/area.ts'
 import { paymentsArea } from '../src/areas/payments/area.ts'
 import { phoneNumbersArea } from '../src/areas/phone-numbers/area.ts'
 import { servicesArea } from '../src/areas/services/area.ts'
 import { usersArea } from '../src/areas/users/area.ts'
 import { adoptMaster } from '../src/first-start.ts'
-import { on } from '../src/storage/signal.ts'
 import { createAccountChapter } from './chapters/accounts.ts'
 import type { Chapter } from './chapters/chapter.ts'
 import { createNumberChapters } from './chapters/numbers.ts'
@@ -28,7 +27,6 @@ import {
 import { yearsChapter } from './chapters/years.ts'
 import { createComparison } from './comparing/operations.ts'
 import type { Use } from './conversions/numbers/uses/rules.ts'
-import { importHoldArea } from './hold/area.ts'
 import { createKeeping } from './keeping/store.ts'
 import { createExport } from './leaving/operations.ts'
 import { createImport } from './running/operations.ts'
@@ -37,7 +35,7 @@ import { createImport } from './running/operations.ts'
 export const kazooArea = area({
   name: 'kazoo',
   needs: {
-    hold: importHoldArea,
+    states: importsArea,
     accounts: accountsArea,
     users: usersArea,
     services: servicesArea,
@@ -49,7 +47,7 @@ export const kazooArea = area({
   },
   collects: ['adoptions'],
   create(tools, needs, { adoptions }) {
-    const { hold, accounts, users, services, phoneNumbers, payments } = needs
+    const { states, accounts, users, services, phoneNumbers, payments } = needs
     const { callflows, connectivity, cdrs } = needs
     const { store, validate, keyring, leases, deriver, declared } = tools
     const keeping = createKeeping(store)
@@ -102,7 +100,7 @@ export const kazooArea = area({
           deriver,
           settings,
           chapters,
-          states: hold,
+          states,
           adoptions: taking,
           legAdoption: cdrs.legAdoption,
           billedThere: payments.takeOver,
@@ -111,7 +109,7 @@ export const kazooArea = area({
           store,
           validate,
           chapters: [settings, ...chapters],
-          states: hold,
+          states,
           adoptions: taking,
           numbers: phoneNumbers.numbers.store,
         }),
@@ -125,7 +123,6 @@ export const kazooArea = area({
           keeping,
         }),
       },
-      hears: [on(accountLeaving, keeping.removeWith)],
     }
   },
 })

@@ -446,8 +446,8 @@ const putTogether = async (
   for (const round of [...assembled.rounds, ...postRounds(post, queue)]) rounds.add(round)
   for (const round of retentionRounds(store, settings, shared)) rounds.add(round)
   rounds.add(queue.tidying(async () => (await settings.of('crossbar')).work_outcome_days))
-  rounds.hold(async () => (await areas.importHold.isUnderWay()) || (await readMove(store)) !== undefined)
-  const warnings = first ? [] : [await areas.importHold.warning(), await moveWarning(store)]
+  rounds.hold(async () => (await areas.imports.isUnderWay()) || (await readMove(store)) !== undefined)
+  const warnings = first ? [] : [await areas.imports.warning(), await moveWarning(store)]
   for (const warning of warnings) if (warning !== undefined) log.write('warn', warning)
   if (!timeOfDay && !first) {
     rounds.start(onlyNudgedRounds)

@@ -1,3 +1,4 @@
+import type { ImportScope } from '../../src/areas/imports/rules.ts'
 import type { AccountsPlan } from '../conversions/accounts/rules.ts'
 import type { NumberUses } from '../conversions/numbers/uses/rules.ts'
 import type { DatabaseKind } from '../documents/database-names.ts'
@@ -14,21 +15,8 @@ export interface AccountFact {
   dialPlan: unknown
 }
 
-/** What of a source is left out, or taken along, because somebody wants it so. */
-export interface Narrowing {
-  /** Months before it are left out; undefined: none. Like 202611. */
-  sinceMonth: number | undefined
-  withoutCalls: boolean
-  /** Whether what the system says in its notices is taken over. */
-  withSystemNotices: boolean
-  /** Whether it goes on although some of it lies elsewhere, and leaves that out. */
-  allowMissing: boolean
-  /** Only these accounts, with everybody below and above them, and what is theirs; none: all accounts. */
-  only: readonly string[]
-}
-
 /** Nothing is left out. */
-export const everything: Narrowing = {
+export const everything: ImportScope = {
   sinceMonth: undefined,
   withoutCalls: false,
   withSystemNotices: false,
@@ -37,7 +25,7 @@ export const everything: Narrowing = {
 }
 
 /** What conversions know of the whole before they begin. */
-export interface Facts extends Narrowing {
+export interface Facts extends ImportScope {
   source: Source
   /** What is in each database of the source. */
   kinds: ReadonlyMap<string, DatabaseKind>

@@ -1,5 +1,7 @@
 // What has to be known of all accounts before any of them is converted: who stands below whom, and who keeps a name
 // that two of them want.
+
+import type { ImportScope } from '../../src/areas/imports/rules.ts'
 import { isObject, type Json } from '../../src/lib/json.ts'
 import { memberOf } from '../../src/lib/member.ts'
 import { type AccountsPlan, type AccountsSeen, planAccounts } from '../conversions/accounts/rules.ts'
@@ -12,7 +14,7 @@ import { accountDatabase, databaseKindsOf } from '../documents/database-names.ts
 import type { Finding, KazooDocument } from '../documents/document.ts'
 import { isGone, readDocument, textIn } from '../documents/fields.ts'
 import { DatabaseVanished, type Source, SourceTrouble } from '../source/source.ts'
-import type { AccountFact, Facts, Narrowing } from './chapter.ts'
+import type { AccountFact, Facts } from './chapter.ts'
 
 /** What is gathered of one account: little, because all of them are in memory. */
 interface Gathered {
@@ -144,7 +146,7 @@ const around = ({ accounts }: AccountsPlan, only: readonly string[]) => {
 }
 
 /** Who stands here. Where only some are to come, the others take no name from them. */
-const planOf = (seen: AccountsSeen, { only }: Narrowing): AccountsPlan => {
+const planOf = (seen: AccountsSeen, { only }: ImportScope): AccountsPlan => {
   const plan = planAccounts(seen)
   if (only.length === 0 || plan.masterId === undefined) return plan
   const kept = around(plan, only)
@@ -211,7 +213,7 @@ export const createGathering = (source: Source, { withUses = false } = {}) => {
     )
   }
 
-  return async (now: number, narrowing: Narrowing): Promise<Facts> => {
+  return async (now: number, narrowing: ImportScope): Promise<Facts> => {
     const names = await source.databases()
     const kinds = databaseKindsOf(names)
     const accountIds = [...kinds.values()].flatMap((kind) =>

@@ -2,12 +2,12 @@
 
 import type { Adoption } from '../../src/areas/adoption.ts'
 import type { Validate } from '../../src/areas/area.ts'
+import type { ImportStates } from '../../src/areas/imports/area.ts'
 import type { Numbers } from '../../src/areas/phone-numbers/operations.ts'
 import { gregorianNow } from '../../src/lib/gregorian.ts'
 import type { Store } from '../../src/storage/store.ts'
 import { type Chapter, everything } from '../chapters/chapter.ts'
 import { createGathering } from '../chapters/gathering.ts'
-import type { ImportStates } from '../hold/state.ts'
 import { createCheckedStore } from '../report/store.ts'
 import { monthsIn } from '../running/month-places.ts'
 import { createRunStore } from '../running/store.ts'

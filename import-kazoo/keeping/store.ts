@@ -171,10 +171,6 @@ export const createKeeping = ({ all, scan, sealing }: Store) => {
         after = [last.accountId, last.database, last.id]
       }
     },
-
-    /** Part of an account's removal. */
-    removeWith: (set: ChangeSet, { id }: { id: string }) =>
-      void set.run('DELETE FROM kazoo_kept WHERE account_id = $1', [id]),
   }
 
   async function filesOf({ accountId, database, id }: KeptPlace): Promise<KeptFile[]> {

@@ -1,11 +1,13 @@
 // What of a source an import leaves out is said once, when it begins: whatever comes later would not fit to what is there.
+
+import type { ImportScope } from '../../src/areas/imports/rules.ts'
 import { Refusal } from '../../src/storage/saved-store.ts'
-import { everything, type Narrowing } from '../chapters/chapter.ts'
+import { everything } from '../chapters/chapter.ts'
 
 /** What somebody names on a command line. What is not named, or false, says nothing. */
-export type NamedNarrowing = { [Key in keyof Narrowing]?: Narrowing[Key] | undefined }
+export type NamedNarrowing = { [Key in keyof ImportScope]?: ImportScope[Key] | undefined }
 
-const options: { readonly [Key in keyof Narrowing]: (value: Narrowing[Key]) => string | undefined } = {
+const options: { readonly [Key in keyof ImportScope]: (value: ImportScope[Key]) => string | undefined } = {
   sinceMonth: (month) => (month === undefined ? undefined : `--since-month ${month}`),
   withoutCalls: (isSo) => (isSo ? '--without-cdrs' : undefined),
   withSystemNotices: (isSo) => (isSo ? '--system-notices' : undefined),
@@ -13,7 +15,7 @@ const options: { readonly [Key in keyof Narrowing]: (value: Narrowing[Key]) => s
   only: (ids) => (ids.length === 0 ? undefined : `--accounts ${ids.toSorted().join()}`),
 }
 
-const optionsOf = (narrowing: Narrowing) => ({
+const optionsOf = (narrowing: ImportScope) => ({
   sinceMonth: options.sinceMonth(narrowing.sinceMonth),
   withoutCalls: options.withoutCalls(narrowing.withoutCalls),
   withSystemNotices: options.withSystemNotices(narrowing.withSystemNotices),
@@ -27,13 +29,13 @@ export const narrowingOf = ({
   withSystemNotices = false,
   allowMissing = false,
   only = [],
-}: NamedNarrowing): Narrowing => ({ sinceMonth, withoutCalls, withSystemNotices, allowMissing, only })
+}: NamedNarrowing): ImportScope => ({ sinceMonth, withoutCalls, withSystemNotices, allowMissing, only })
 
 /** What an import goes on with that was begun with `begun`. Fails where somebody names something else now. */
-export const sameNarrowing = (begun: Narrowing = everything, named: NamedNarrowing): Narrowing => {
+export const sameNarrowing = (begun: ImportScope = everything, named: NamedNarrowing): ImportScope => {
   const [was, is] = [optionsOf(begun), optionsOf(narrowingOf(named))]
   const other = Object.entries(is).find(
-    ([key, option]) => option !== undefined && option !== was[key as keyof Narrowing],
+    ([key, option]) => option !== undefined && option !== was[key as keyof ImportScope],
   )?.[1]
   if (other === undefined) return begun
   const all = Object.values(was).filter((option) => option !== undefined)

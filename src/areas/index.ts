@@ -1,5 +1,3 @@
-import { kazooArea } from '../../import-kazoo/area.ts'
-import { importHoldArea } from '../../import-kazoo/hold/area.ts'
 import { aboutArea } from './about/area.ts'
 import { accessListsArea } from './access-lists/area.ts'
 import { accountsArea } from './accounts/area.ts'
@@ -19,6 +17,7 @@ import { eventsArea } from './events/area.ts'
 import { freeswitchArea } from './freeswitch/area.ts'
 import { groupsArea } from './groups/area.ts'
 import { hostNameConflictsArea } from './host-name-conflicts/area.ts'
+import { importsArea } from './imports/area.ts'
 import { ledgersArea } from './ledgers/area.ts'
 import { limitsArea } from './limits/area.ts'
 import { loginAttemptsArea } from './login-attempts/area.ts'
@@ -54,7 +53,7 @@ import { workArea } from './work/area.ts'
 
 /** Everything that the server can do, a line each. An area stands below those that it needs. */
 export const areas = [
-  importHoldArea,
+  importsArea,
   aboutArea,
   accountsArea,
   servicesArea,
@@ -106,7 +105,6 @@ export const areas = [
   tasksArea,
   migrationsArea,
   schemasArea,
-  kazooArea,
 ] as const
 
 /** What the areas offer to the rest of the server, by name. */

@@ -1,4 +1,4 @@
-import type { AreaTools } from '../areas/area.ts'
+import type { Area, AreaTools } from '../areas/area.ts'
 import { assemble, declarationsOf } from '../areas/assemble.ts'
 import { areas } from '../areas/index.ts'
 
@@ -39,4 +39,7 @@ const nothing: AreaTools = {
 }
 
 /** The areas without a server around them. Only operations that need no more than these tools may be used. */
-export const bareAreas = (tools: Partial<AreaTools> = {}) => assemble(areas, { ...nothing, ...tools })
+export const bareAreas = <const More extends readonly Area[] = []>(
+  tools: Partial<AreaTools> = {},
+  ...more: More
+) => assemble([...areas, ...more], { ...nothing, ...tools })

@@ -1,3 +1,4 @@
+import { kazooArea } from '../../import-kazoo/area.ts'
 import { openLeavingFolder } from '../../import-kazoo/leaving/folder.ts'
 import { leavingJson, leavingText } from '../../import-kazoo/leaving/report.ts'
 import { declarationsOf } from '../areas/assemble.ts'
@@ -25,14 +26,17 @@ export const exportKazoo = (directory: string, { json = false }: { json?: boolea
     if (!serverKey) throw new Refusal('there is no store yet: start the server once')
     const { store, close } = await openStore(config, systemClock)
     try {
-      const { offers } = bareAreas({
-        store,
-        settings: createSettings(store.records, 'command', declarationsOf(areas).settings),
-        keyring: createKeyring(serverKey),
-        log: createCommandLog(config, 'warn'),
-        metrics: createMetrics(),
-        callArchive: openObjectStore(config.callArchive),
-      })
+      const { offers } = bareAreas(
+        {
+          store,
+          settings: createSettings(store.records, 'command', declarationsOf(areas).settings),
+          keyring: createKeyring(serverKey),
+          log: createCommandLog(config, 'warn'),
+          metrics: createMetrics(),
+          callArchive: openObjectStore(config.callArchive),
+        },
+        kazooArea,
+      )
       const folder = await openLeavingFolder(directory)
       const report = await offers.kazoo.leave(folder, createTold())
       process.stdout.write(

@@ -1,10 +1,11 @@
+import { kazooArea } from '../../import-kazoo/area.ts'
 import type { Respond } from '../../import-kazoo/comparing/sources.ts'
 import { needsPerson, type Report, reportJson, reportText } from '../../import-kazoo/report/report.ts'
 import type { Manner } from '../../import-kazoo/running/operations.ts'
 import { openSource } from '../../import-kazoo/source/open.ts'
 import { type Source, SourceTrouble } from '../../import-kazoo/source/source.ts'
 import { checkAccounts, checkNames } from '../areas/accounts/verification/store.ts'
-import type { AreaTools } from '../areas/area.ts'
+import type { AreaTools, OffersOf } from '../areas/area.ts'
 import { declarationsOf } from '../areas/assemble.ts'
 import { areas } from '../areas/index.ts'
 import { checkLedgers } from '../areas/ledgers/verification/store.ts'
@@ -75,9 +76,11 @@ const createDifferencesTold = () => {
   }
 }
 
+type KazooOffers = OffersOf<[typeof kazooArea]>['kazoo']
+
 interface Parts {
-  imports: ReturnType<typeof bareAreas>['offers']['kazoo']['imports']
-  compare: ReturnType<typeof bareAreas>['offers']['kazoo']['compare']
+  imports: KazooOffers['imports']
+  compare: KazooOffers['compare']
   /** What the store says of itself: trees and counts, names, ledgers. */
   checks: readonly Check[]
   respond: Respond
@@ -112,7 +115,7 @@ export const withImports = async <T>(work: (parts: Parts) => Promise<T>): Promis
   // The threads that derive do not keep a process alive.
   const alive = setInterval(() => undefined, aliveMs)
   try {
-    const { offers, routes } = bareAreas(tools)
+    const { offers, routes } = bareAreas(tools, kazooArea)
     const { kazoo, reconciliation } = offers
     const checks = [checkAccounts(store, reconciliation.differences), checkNames(store), checkLedgers(store)]
     return await work({

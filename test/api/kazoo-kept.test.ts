@@ -1,10 +1,8 @@
 // Documents that nothing here reads lie sealed beside their account, and can be had again as they came.
 import { expect, it } from 'vitest'
 import { createKeeping, type Keeping, type KeptDocument } from '../../import-kazoo/keeping/store.ts'
-import { accountLeaving } from '../../src/areas/accounts/signals.ts'
 import { area } from '../../src/areas/area.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
-import { on } from '../../src/storage/signal.ts'
 import { describeEngines, useWorld } from '../support/world.ts'
 
 const database = 'account/aa/bb/cc'
@@ -15,7 +13,7 @@ describeEngines('what is kept of a Kazoo', (engine) => {
     name: 'keeper',
     create({ store }) {
       own.keeping = createKeeping(store)
-      return { hears: [on(accountLeaving, own.keeping.removeWith)] }
+      return {}
     },
   })
   const world = useWorld(engine, undefined, undefined, { more: [keeper] })

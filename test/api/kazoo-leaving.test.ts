@@ -1,16 +1,20 @@
 // What was born here, as the documents that a Kazoo takes.
 import { expect, it } from 'vitest'
+import { kazooArea } from '../../import-kazoo/area.ts'
+import type { OffersOf } from '../../src/areas/area.ts'
+import type { Areas } from '../../src/areas/index.ts'
 import { isObject, type Json } from '../../src/lib/json.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import { describeEngines, useWorld } from '../support/world.ts'
 
 describeEngines('an export to Kazoo', (engine) => {
-  const world = useWorld(engine)
+  const world = useWorld(engine, undefined, undefined, { more: [kazooArea] })
+  const kazoo = () => (world.server.areas as Areas & OffersOf<[typeof kazooArea]>).kazoo
 
   /** Everything that leaves, by its database. */
   const leave = async () => {
     const databases: Record<string, Json[]> = {}
-    const report = await world.server.areas.kazoo.leave({
+    const report = await kazoo().leave({
       async add(database, texts) {
         databases[database] = [...(databases[database] ?? []), ...texts.map((text) => JSON.parse(text))]
       },
@@ -75,7 +79,7 @@ describeEngines('an export to Kazoo', (engine) => {
   })
 
   it('has a number once, as its record and not as what was kept of it before', async () => {
-    const { keeping } = world.server.areas.kazoo
+    const { keeping } = kazoo()
     const keep = async (id: string) => {
       const place = { accountId: 'system', database: 'numbers/+1415', id }
       const set = new ChangeSet({ requestId: 'import' })

@@ -94,6 +94,7 @@ describe('the bundle of the server', () => {
     expect(files.filter((file) => !file.startsWith(`file://${bundleOf(root)}/`))).toEqual([])
     expect(files.length).toBeLessThan(120)
     expect(text).toContain('\n// node_modules/pg/')
+    expect(text).not.toContain('\n// import-kazoo/')
     for (const name of ['commander', '@clack', '@bomb.sh', 'hyparquet', 'fast-string-truncated-width'])
       expect(text).not.toContain(`\n// node_modules/${name}/`)
     // In parentheses, what a start calls is compiled with its file, and kept.

@@ -152,6 +152,11 @@ const rules: Rule[] = [
     find: importsWhere(({ target }) => isIn(target, 'src/areas')),
   },
   {
+    says: 'only commands load the importer',
+    appliesTo: (path) => isIn(path, 'src') && !isIn(path, 'src/commands'),
+    find: importsWhere(({ target }) => isIn(target, importer)),
+  },
+  {
     says: 'process.env is read only in config/env.ts (rule 6)',
     appliesTo: (path) => isServerCode(path) && path !== 'src/config/env.ts',
     find: (file) => [...codeMatching(environmentUse)(file), ...importsWhere(takesEnvironment)(file)],
