@@ -81,16 +81,10 @@ export const createBatches = ({ store, run, adoptions, validate, keyring, author
         old: reason,
       },
     })
-    const pieces = await source.attachment({ ...about(document), name })
-    if (!pieces) return unreadable('it is not there')
-    const all: Uint8Array[] = []
-    let bytes = 0
-    for await (const piece of pieces) {
-      bytes += piece.length
-      if (bytes > largestFile) return unreadable(`it is larger than ${largestFile} bytes`)
-      all.push(piece)
-    }
-    const file = { role, contentType, bytes: Buffer.concat(all) }
+    const bytes = await source.attachment({ ...about(document), name }, largestFile)
+    if (!bytes) return unreadable('it is not there')
+    if (bytes === 'too large') return unreadable(`it is larger than ${largestFile} bytes`)
+    const file = { role, contentType, bytes }
     const problem = await adoptionOf(as).fileProblem?.(file, { accountId, id })
     return problem === undefined ? { file } : unreadable(problem)
   }

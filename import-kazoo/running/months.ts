@@ -328,11 +328,10 @@ export const createMonthReading = ({ run, batches, callImportOf, onBatch }: Tool
     const { book } = monthNotesIn(before)
     let isMoneyMoved = monthNotesIn(before).isMoneyMoved ?? false
     const changed = async function* (): AsyncGenerator<MonthPage> {
-      for await (const { changes, sequence } of facts.source.changes(place.database, since)) {
-        const present = changes.filter((change) => !change.deleted)
-        const documents = present.map((document) => readDocument(place.database, document))
+      for await (const page of facts.source.changes(place.database, since)) {
+        const documents = page.documents.map((document) => readDocument(place.database, document))
         isMoneyMoved ||= documents.some(isMoney)
-        if (changes.length > 0) yield { documents, mark: sequence }
+        if (documents.length + page.gone.length > 0) yield { documents, mark: page.mark }
       }
     }
     let asked = 0

@@ -211,18 +211,14 @@ export const createReading = ({ run, batches, triesAgain, isLastRound, onBatch }
 
   const readChanges = async (chapter: Chapter, facts: Facts, row: DatabaseRow, since: string) => {
     let position = row
-    for await (const { changes, sequence } of facts.source.changes(row.name, since)) {
+    for await (const { documents, gone, mark: sequence } of facts.source.changes(row.name, since)) {
       const before = position
       position = { ...position, sequence }
       if (chapter.reads === 'whole') {
-        if (changes.length > 0) return readWhole(chapter, facts, row, sequence)
+        if (documents.length + gone.length > 0) return readWhole(chapter, facts, row, sequence)
         continue
       }
-      // Shards repeat themselves: what came last holds.
-      const last = new Map(changes.map((change) => [change.id, change]))
-      const present = [...last.values()].filter((change) => !change.deleted)
-      const converted = await chapter.convert(documentsOf(row.name, present), { database: row.name, facts })
-      const gone = [...last.values()].filter(({ deleted }) => deleted).map(({ id }) => id)
+      const converted = await chapter.convert(documentsOf(row.name, documents), { database: row.name, facts })
       await storeAll(chapter, facts, { converted, gone, before, behind: position })
     }
     if (position.sequence !== row.sequence) await store(chapter, facts, { converted: [], gone: [], position })

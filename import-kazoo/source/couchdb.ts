@@ -13,24 +13,20 @@ import {
   textsIn,
 } from './connection.ts'
 import { isDesign, parsedRow, readDocument } from './document-text.ts'
-import { createFileCheck } from './file-checks.ts'
+import { bytesIn, checkedFile } from './files.ts'
 import { createItemScanner, type Item } from './items.ts'
+import { pagesOf, type SourceRow } from './pages.ts'
 import {
   type AttachmentName,
   type DatabaseFacts,
   DatabaseVanished,
   type Source,
-  type SourceChange,
-  type SourceChanges,
   type SourceDocument,
   type SourceFacts,
-  type SourcePage,
   SourceTrouble,
 } from './source.ts'
 
 const mostRows = 1000
-/** A page ends with so much text, however many rows its answer has: the rest of the answer is the next one. */
-const pageLength = 4 * 1024 * 1024
 
 type Engine = 'bigcouch' | 'couchdb1' | 'couchdb'
 
@@ -46,7 +42,7 @@ const engineOf = ({ version, bigcouch }: Json): { engine: Engine; title: string 
 
 const numberIn = (value: unknown) => (typeof value === 'number' ? value : undefined)
 
-const bytesIn = ({ sizes, other, data_size, disk_size }: Json) =>
+const sizeIn = ({ sizes, other, data_size, disk_size }: Json) =>
   numberIn(isObject(sizes) ? (sizes.active ?? sizes.file) : undefined) ??
   numberIn(isObject(other) ? other.data_size : undefined) ??
   numberIn(data_size) ??
@@ -57,14 +53,6 @@ const sequenceOf = (seq: unknown): string => {
   const value: unknown = Array.isArray(seq) ? seq[1] : seq
   return typeof value === 'string' ? value : JSON.stringify(value ?? 0)
 }
-
-interface Batch {
-  documents: SourceDocument[]
-  unreadable: { id: string; reason: string }[]
-  length: number
-}
-
-const emptyBatch = (): Batch => ({ documents: [], unreadable: [], length: 0 })
 
 interface Row {
   id: string
@@ -85,8 +73,11 @@ const rowIn = (item: Item): Row => {
   return { id: name, seq, isDeleted, document: read?.document }
 }
 
-/** The rows of an answer as they come, and what stood around them. */
-async function* rowsOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Row, Json> {
+/** The rows of an answer as they come; `onEnd` gets what stands around them. */
+async function* rowsOf(
+  pieces: AsyncIterable<Uint8Array>,
+  onEnd: (frame: Json) => void = () => undefined,
+): AsyncGenerator<Row> {
   const scanner = createItemScanner({ place: 'within', areRows: true })
   for await (const piece of pieces) {
     for (const item of scanner.push(piece)) {
@@ -98,30 +89,24 @@ async function* rowsOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Row, J
   const { text, isWhole } = scanner.end()
   const frame = isWhole ? objectIn(text) : undefined
   if (!frame) throw new Fault('the answer broke off')
-  return frame
-}
-
-/** The same, and somebody hears of each before it is given. Whoever stops reading ends it. */
-async function* watched<Value, End>(
-  values: AsyncGenerator<Value, End>,
-  hear: (value: Value) => void,
-): AsyncGenerator<Value, End> {
-  try {
-    let next = await values.next()
-    while (!next.done) {
-      hear(next.value)
-      yield next.value
-      next = await values.next()
-    }
-    return next.value
-  } finally {
-    await values.return(undefined as End)
-  }
+  onEnd(frame)
 }
 
 /** The id is the first that a row says. */
 const beginningOfRow = (text: string) =>
   /^\{"(?:id|key)":"(?:[^"\\]|\\.)*"/.exec(text)?.[0]?.concat('}') ?? '{}'
+
+/** A list of rows that a server gives in parts. */
+interface List {
+  path(at: string | undefined, limit: number): string
+  read(row: Row): Promise<SourceRow>
+  /** The mark behind a whole answer, where it is another one than that of its last row. */
+  endOf?(frame: Json): string
+  /** Whether nothing comes behind an answer of so many rows. */
+  isEnd(frame: Json, count: number, limit: number): boolean
+  /** What stands instead of the row that cannot be read; undefined: there is none. */
+  skip(at: string | undefined, reason: string): Promise<SourceRow | undefined>
+}
 
 const createReading = (connection: Connection, database: string) => {
   const { host, patience } = connection
@@ -146,14 +131,19 @@ const createReading = (connection: Connection, database: string) => {
     return read ? { document: read.document, reason: '' } : { reason: 'it is not JSON' }
   }
 
-  /** What a list names and does not give is asked for once by itself. */
-  const add = async (batch: Batch, { id, document, isDeleted }: Row) => {
-    if (isDesign(id) || isDeleted) return
+  /** What a list names and does not give is requested once by its id. */
+  const readRow = async (
+    mark: string,
+    { id, isDeleted, document }: Row,
+    isChange: boolean,
+  ): Promise<SourceRow> => {
+    if (isDesign(id)) return { mark }
+    if (isDeleted) return { mark, gone: id }
     const found = document ? { document, reason: '' } : await single(id)
-    if (found.document) {
-      batch.documents.push(found.document)
-      batch.length += found.document.text.length
-    } else if (found.reason !== 'deleted') batch.unreadable.push({ id, reason: found.reason })
+    if (found.document) return { mark, document: found.document }
+    return isChange || found.reason === 'deleted'
+      ? { mark, gone: id }
+      : { mark, unreadable: { id, reason: found.reason } }
   }
 
   const listPath = (after: string | undefined, limit: number, query: string) => {
@@ -169,181 +159,100 @@ const createReading = (connection: Connection, database: string) => {
       return undefined
     })
 
-  /** Pages to the end or to a fault; each tells how many rows there were. */
-  async function* answers(after: string | undefined, limit: number): AsyncGenerator<SourcePage, number> {
-    const { pieces } = await answerTo(listPath(after, limit, '&include_docs=true&conflicts=true'))
-    let batch = emptyBatch()
-    let last = after
-    let count = 0
-    const page = (more: Pick<SourcePage, 'isLast'> = {}): SourcePage => {
-      const { documents, unreadable } = batch
-      batch = emptyBatch()
-      return { documents, unreadable, mark: last ?? '', ...more }
-    }
-    try {
-      for await (const row of rowsOf(pieces())) {
-        await add(batch, row)
-        last = row.id
-        count += 1
-        if (batch.length >= pageLength) yield page()
-      }
-    } catch (error) {
-      // What has come is read; the rest is asked for again.
-      if (error instanceof Fault && last !== after && last !== undefined) yield page()
-      throw error
-    }
-    if (count > 0) yield page(count < limit ? { isLast: true } : {})
-    return count
+  const allDocuments: List = {
+    path: (after, limit) => listPath(after, limit, '&include_docs=true&conflicts=true'),
+    read: (row) => readRow(row.id, row, false),
+    isEnd: (_, count, limit) => count < limit,
+    // Where the names can be read, it is this one document that cannot.
+    async skip(after, reason) {
+      const id = await idBehind(after)
+      return id === undefined ? undefined : { mark: id, unreadable: { id, reason } }
+    },
   }
 
-  async function* pages(from: string | undefined): AsyncGenerator<SourcePage> {
-    let after = from
+  const allChanges: List = {
+    path: (since = '0', limit) =>
+      `${pathOf(database)}/_changes?include_docs=true&conflicts=true&limit=${limit}&since=${encodeURIComponent(since)}`,
+    read: (row) => readRow(sequenceOf(row.seq), row, true),
+    endOf: ({ last_seq: sequence }) => sequenceOf(sequence),
+    isEnd: ({ pending }) => pending === 0,
+    skip(_, reason) {
+      throw new SourceTrouble(`${host}: changes of ${database} cannot be read: ${reason}`)
+    },
+  }
+
+  /** All rows of a list: after a fault it continues where it was, with smaller requests. */
+  async function* rows(list: List, from: string | undefined): AsyncGenerator<SourceRow> {
+    let at = from
     let limit = mostRows
     let faults = 0
     for (;;) {
-      const before = after
+      const before = at
       try {
-        const count = yield* watched(answers(after, limit), ({ mark }) => {
-          after = mark
-        })
-        if (count < limit) return
+        let count = 0
+        let frame: Json = {}
+        const { pieces } = await answerTo(list.path(at, limit))
+        for await (const row of rowsOf(pieces(), (end) => {
+          frame = end
+        })) {
+          const read = await list.read(row)
+          at = read.mark
+          count += 1
+          yield read
+        }
+        if (count > 0 && list.endOf) {
+          at = list.endOf(frame)
+          yield { mark: at }
+        }
+        // Shards that repeat themselves may never answer with nothing.
+        if (at === before || list.isEnd(frame, count, limit)) return
         faults = 0
         limit = Math.min(mostRows, limit * 2)
       } catch (error) {
         if (!(error instanceof Fault)) throw error
-        faults = after === before ? faults + 1 : 1
+        faults = at === before ? faults + 1 : 1
         limit = faults < 4 ? Math.max(1, Math.floor(limit / 2)) : 1
-        if (!isLastTry(faults)) await patience.pause(pauseAfter(faults))
-        else {
-          // Where the names can be read, it is this one document that cannot.
-          const id = await idBehind(after)
-          if (id === undefined) return
-          faults = 0
-          after = id
-          yield { documents: [], unreadable: [{ id, reason: error.message }], mark: id }
+        if (!isLastTry(faults)) {
+          await patience.pause(pauseAfter(faults))
+          continue
         }
+        const skipped = await list.skip(at, error.message)
+        if (!skipped) return
+        faults = 0
+        at = skipped.mark
+        yield skipped
       }
     }
   }
 
-  const changeOf = async ({ id, isDeleted, document }: Row): Promise<SourceChange | undefined> => {
-    if (isDesign(id)) return undefined
-    if (isDeleted) return { id, deleted: true }
-    const found = document ?? (await single(id)).document
-    return found ? { deleted: false, ...found } : { id, deleted: true }
+  return {
+    pages: (after?: string) => pagesOf(rows(allDocuments, after)),
+    changes: (since: string) => pagesOf(rows(allChanges, since)),
+    single,
   }
-
-  async function* changesBehind(
-    since: string,
-    limit: number,
-  ): AsyncGenerator<SourceChanges, { count: number; pending: unknown }> {
-    const query = `include_docs=true&conflicts=true&limit=${limit}&since=${encodeURIComponent(since)}`
-    const { pieces } = await answerTo(`${pathOf(database)}/_changes?${query}`)
-    const rows = rowsOf(pieces())
-    let changes: SourceChange[] = []
-    let length = 0
-    let count = 0
-    try {
-      let next = await rows.next()
-      while (!next.done) {
-        const change = await changeOf(next.value)
-        if (change) {
-          changes.push(change)
-          length += change.deleted ? 0 : change.text.length
-        }
-        count += 1
-        if (length >= pageLength) {
-          yield { changes, sequence: sequenceOf(next.value.seq) }
-          changes = []
-          length = 0
-        }
-        next = await rows.next()
-      }
-      const { last_seq: lastSequence, pending } = next.value
-      if (count > 0) yield { changes, sequence: sequenceOf(lastSequence) }
-      return { count, pending }
-    } finally {
-      await rows.return({})
-    }
-  }
-
-  async function* changes(from: string): AsyncGenerator<SourceChanges> {
-    let since = from
-    let limit = mostRows
-    let faults = 0
-    for (;;) {
-      const before = since
-      try {
-        const { count, pending } = yield* watched(changesBehind(since, limit), ({ sequence }) => {
-          since = sequence
-          faults = 0
-        })
-        // Shards that repeat themselves may never answer with nothing.
-        if (count === 0 || pending === 0 || since === before) return
-        limit = mostRows
-      } catch (error) {
-        if (!(error instanceof Fault)) throw error
-        faults += 1
-        limit = Math.max(1, Math.floor(limit / 2))
-        if (isLastTry(faults))
-          throw new SourceTrouble(`${host}: changes of ${database} cannot be read: ${error.message}`)
-        await patience.pause(pauseAfter(faults))
-      }
-    }
-  }
-
-  return { pages, changes, single }
 }
 
-/** Files, checked against what their document says of them. */
-const createFiles = (connection: Connection) => {
-  const { host } = connection
-
-  const described = async ({ database, id, name }: AttachmentName) => {
-    const answer = await connection.text(documentPath(database, id), `a document of ${database}`)
-    if ('missing' in answer) return undefined
-    const files = objectIn(answer.text)?._attachments
-    const file = isObject(files) ? files[name] : undefined
-    return isObject(file) ? file : undefined
-  }
-
-  /** Behind a fault it goes on with what has not been given yet. */
-  async function* bytesOf({ database, id, name }: AttachmentName, facts: Json): AsyncGenerator<Uint8Array> {
-    const check = createFileCheck(facts)
-    const trouble = (what: string) => new SourceTrouble(`${host}: a file of ${id} in ${database} ${what}`)
-    let faults = 0
+/** The bytes of a file, checked against what its document says of them. */
+const readFile = async (
+  connection: Connection,
+  { database, id, name }: AttachmentName,
+  mostBytes: number,
+): Promise<Buffer | 'too large' | undefined> => {
+  const what = `a file of ${id} in ${database}`
+  const described = await connection.text(documentPath(database, id), `a document of ${database}`)
+  const files = 'text' in described ? objectIn(described.text)?._attachments : undefined
+  const facts = isObject(files) ? files[name] : undefined
+  if (!isObject(facts)) return undefined
+  return connection.again(what, async () => {
     const path = `${documentPath(database, id)}/${encodeURIComponent(name)}`
-    for (;;) {
-      try {
-        const answer = await connection.ask(path, { headers: { accept: '*/*' } })
-        if (!answer.isThere) {
-          connection.leave(answer)
-          throw trouble('went while it was read')
-        }
-        let passed = 0
-        for await (const piece of answer.pieces()) {
-          const fresh = piece.subarray(Math.max(0, check.given() - passed))
-          passed += piece.length
-          if (fresh.length === 0) continue
-          check.add(fresh)
-          yield fresh
-        }
-        break
-      } catch (error) {
-        if (!(error instanceof Fault)) throw error
-        faults += 1
-        if (isLastTry(faults)) throw trouble(`cannot be read: ${error.message}`)
-        await connection.patience.pause(pauseAfter(faults))
-      }
+    const answer = await connection.ask(path, { headers: { accept: '*/*' } })
+    if (!answer.isThere) {
+      connection.leave(answer)
+      throw new SourceTrouble(`${connection.host}: ${what} went while it was read`)
     }
-    const flaw = check.flaw()
-    if (flaw) throw trouble(flaw)
-  }
-
-  return async (name: AttachmentName) => {
-    const facts = await described(name)
-    return facts && bytesOf(name, facts)
-  }
+    const bytes = await bytesIn(answer.pieces(), mostBytes)
+    return bytes === 'too large' ? bytes : checkedFile(bytes, facts, `${connection.host}: ${what}`)
+  })
 }
 
 const factsOf = async (connection: Connection): Promise<SourceFacts> => {
@@ -367,7 +276,7 @@ const namesFrom = async (connection: Connection): Promise<string[]> => {
 
 const databaseFactsIn = (said: Json): DatabaseFacts => ({
   documents: numberIn(said.doc_count),
-  bytes: bytesIn(said),
+  bytes: sizeIn(said),
   sequence: sequenceOf(said.update_seq),
 })
 
@@ -448,7 +357,6 @@ const createDatabaseFacts = (connection: Connection, { engine }: SourceFacts) =>
 export const openCouchdb = async (place: Place, patience: Patience): Promise<Source> => {
   const connection = createConnection(place, patience)
   const facts = await factsOf(connection)
-  const readFile = createFiles(connection)
   return {
     facts,
     databases: () => namesFrom(connection),
@@ -456,7 +364,7 @@ export const openCouchdb = async (place: Place, patience: Patience): Promise<Sou
     pages: (database, after) => createReading(connection, database).pages(after),
     changes: (database, since) => createReading(connection, database).changes(since),
     document: async (database, id) => (await createReading(connection, database).single(id)).document,
-    attachment: readFile,
+    attachment: (name, mostBytes) => readFile(connection, name, mostBytes),
     close: async () => connection.close(),
   }
 }

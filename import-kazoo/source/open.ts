@@ -1,40 +1,31 @@
-import { isAddress, placeOf } from './address.ts'
-import { type Patience, usualPatience } from './connection.ts'
+import { type Patience, type Place, usualPatience } from './connection.ts'
 import { openCouchdb } from './couchdb.ts'
 import { openDump } from './dumps/dump.ts'
-import { joinSources } from './several.ts'
 import { type Source, SourceTrouble } from './source.ts'
 
-export interface SourceOptions {
-  /** Further ones, `NAME=ADDRESS` or `NAME=PATH`, for what a storage plan keeps elsewhere. */
-  further?: readonly string[]
-  /** How long faults are borne. */
-  patience?: Partial<Patience>
+const decoded = (text: string) => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw new SourceTrouble('the user name or password in the address is not encoded for an address')
+  }
 }
 
-const openOne = (text: string, patience: Patience) =>
-  isAddress(text) ? openCouchdb(placeOf(text), patience) : openDump(text)
-
-const namedIn = (text: string) => {
-  const [, name, place] = /^([\w.-]+)=(.+)$/s.exec(text) ?? []
-  if (name === undefined || place === undefined)
-    throw new SourceTrouble('a further source is given as NAME=ADDRESS or NAME=PATH')
-  return { name, place }
+/** What an address leads to. None of its words is repeated where it is wrong: it may hold a password. */
+const placeOf = (text: string): Place => {
+  const url = URL.parse(text)
+  if (!url) throw new SourceTrouble('the address of the source is not valid')
+  if (!/^https?:$/.test(url.protocol)) throw new SourceTrouble('the source has to be http, https or a path')
+  const { origin, host, pathname, username, password } = url
+  return {
+    base: `${origin}${pathname.replace(/\/+$/, '')}`,
+    host,
+    credentials: username === '' ? undefined : { name: decoded(username), password: decoded(password) },
+  }
 }
 
 /** What documents are read from: the address of a CouchDB, or the path of a dump. Fails with SourceTrouble. */
-export const openSource = async (
-  text: string,
-  { further = [], patience }: SourceOptions = {},
-): Promise<Source> => {
-  const waiting = { ...usualPatience, ...patience }
-  const places = [{ name: 'main', place: text }, ...further.map(namedIn)]
-  const opened: { name: string; source: Source }[] = []
-  try {
-    for (const { name, place } of places) opened.push({ name, source: await openOne(place, waiting) })
-  } catch (error) {
-    for (const { source } of opened) await source.close()
-    throw error
-  }
-  return joinSources(opened)
-}
+export const openSource = async (text: string, patience: Partial<Patience> = {}): Promise<Source> =>
+  /^[a-z][a-z0-9+.-]*:\/\//i.test(text)
+    ? openCouchdb(placeOf(text), { ...usualPatience, ...patience })
+    : openDump(text)

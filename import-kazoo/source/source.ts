@@ -18,24 +18,17 @@ export interface SourceDocument {
   conflicts: readonly string[]
 }
 
-/** Some documents of a database, and from where reading goes on behind them. */
+/** Some documents of a database, each once, and where reading continues behind them. */
 export interface SourcePage {
   documents: readonly SourceDocument[]
+  /** Ids of documents that are deleted, where a source names them: changes do. */
+  gone: readonly string[]
   /** Documents that the source names and does not give, by id, with the reason. */
   unreadable: readonly { id: string; reason: string }[]
-  /** Opaque; good for this database of this source. */
+  /** Opaque; good for this database of this source. Of changes: where the next look begins. */
   mark: string
   /** Nothing comes behind it. Absent where that is not known yet. */
   isLast?: true
-}
-
-/** A document that changed; a deleted one has only its id. */
-export type SourceChange = { id: string; deleted: true } | ({ deleted: false } & SourceDocument)
-
-export interface SourceChanges {
-  changes: readonly SourceChange[]
-  /** Opaque: where the next look begins. */
-  sequence: string
 }
 
 export interface DatabaseFacts {
@@ -75,10 +68,10 @@ export interface Source {
   /** All documents that are not deleted, design documents left out; from the beginning, or from behind a mark. */
   pages(database: string, after?: string): AsyncIterable<SourcePage>
   /** What changed in a database; ends when there is nothing more for now. */
-  changes(database: string, since: string): AsyncIterable<SourceChanges>
+  changes(database: string, since: string): AsyncIterable<SourcePage>
   /** One document, or undefined. */
   document(database: string, id: string): Promise<SourceDocument | undefined>
   /** The bytes of an attachment, checked against its length and digest where these are known; undefined: not there. */
-  attachment(name: AttachmentName): Promise<AsyncIterable<Uint8Array> | undefined>
+  attachment(name: AttachmentName, mostBytes: number): Promise<Buffer | 'too large' | undefined>
   close(): Promise<void>
 }

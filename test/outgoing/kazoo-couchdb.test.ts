@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
-import { openSource, type SourceOptions } from '../../import-kazoo/source/open.ts'
+import type { Patience } from '../../import-kazoo/source/connection.ts'
+import { openSource } from '../../import-kazoo/source/open.ts'
 import { DatabaseVanished, SourceTrouble } from '../../import-kazoo/source/source.ts'
 import { eventually } from '../support/eventually.ts'
 import { dataSet, sampleNamed } from '../support/kazoo/data-set.ts'
@@ -25,7 +26,7 @@ const stage = async (manners: KazooManners = {}, databases: Parameters<typeof st
     pause: async (milliseconds: number) => void pauses.push(milliseconds),
     silenceMs: 60_000,
   }
-  const open = async (options: SourceOptions = {}) => openSource(kazoo.url, { patience, ...options })
+  const open = async (other: Partial<Patience> = {}) => openSource(kazoo.url, { ...patience, ...other })
   return { kazoo, pauses, patience, open }
 }
 
@@ -88,12 +89,12 @@ describe.each([
     kazoo.remove('alerts', 'short')
     kazoo.remove('alerts', before?.id ?? '')
     const { copy, sequence: reached } = await followed(source, 'alerts', sequence)
-    const there = [...copy.values()].filter((change) => !change.deleted)
+    const there = [...copy.values()].flatMap((document) => document ?? [])
     expect(there.map(({ id, text }) => [id, text.replace(/"1-\w+"/, '"1-x"')]).sort()).toEqual([
       ['new', '{"_id":"new","_rev":"1-x","limit":5.0}'],
       ['other', '{"_id":"other","_rev":"1-x","n":2}'],
     ])
-    expect([...copy.values()].filter(({ deleted }) => deleted).map(({ id }) => id)).toEqual(
+    expect([...copy].filter(([, document]) => !document).map(([id]) => id)).toEqual(
       expect.arrayContaining(['short', before?.id]),
     )
     expect((await followed(source, 'alerts', reached)).copy.size).toBe(0)
@@ -106,8 +107,8 @@ describe.each([
       for (const { name, bytes } of files)
         expect(await readFile(source, database, id, name)).toBe(bytes.toString('utf8'))
     const { database, id } = sampleNamed('notice_plain')
-    expect(await source.attachment({ database, id, name: 'nothing' })).toBeUndefined()
-    expect(await source.attachment({ database, id: 'nobody', name: 'x' })).toBeUndefined()
+    expect(await source.attachment({ database, id, name: 'nothing' }, 1)).toBeUndefined()
+    expect(await source.attachment({ database, id: 'nobody', name: 'x' }, 1)).toBeUndefined()
   })
 })
 
@@ -328,8 +329,8 @@ describe('After a fault', () => {
   })
 
   it('silence is not waited for longer than was said', async () => {
-    const { kazoo, patience, open } = await stage()
-    const source = await open({ patience: { ...patience, silenceMs: 500 } })
+    const { kazoo, open } = await stage()
+    const source = await open({ silenceMs: 500 })
     let left = 1
     kazoo.faults.faultFor = () => (left-- > 0 ? 'silent' : undefined)
     expect(await source.databases()).toEqual([...set.keys()].sort())
@@ -394,7 +395,7 @@ describe('Credentials', () => {
       `http://adm%in:p%zz@127.0.0.1:1`,
     ]
     for (const address of addresses) {
-      const error = await openSource(address, { patience }).catch((caught: unknown) => caught)
+      const error = await openSource(address, patience).catch((caught: unknown) => caught)
       expect(error).toBeInstanceOf(SourceTrouble)
       if (!(error instanceof SourceTrouble)) continue
       expect(hasNone(`${error.stack}${JSON.stringify(error)}${String(error.cause)}`)).not.toContain('p%zz')
@@ -430,41 +431,5 @@ describe('What is no CouchDB', () => {
     const { open } = await stage({}, new Map([['shards/00000000-1fffffff/accounts.1393267', []]]))
     const source = await open()
     expect(await troubleOf(source.databases())).toContain('shows the shards of one node')
-  })
-})
-
-describe('A source with a further one', () => {
-  it('gives what either has, goes on from marks, and follows both', async () => {
-    const main = await stage({}, new Map([['alerts', many(3).documents]]))
-    const archive = await stage(
-      { engine: 'bigcouch', credentials: { name: 'a', password: 'b', by: 'basic' } },
-      new Map([
-        ['alerts', [{ id: 'far', rev: '1-a', text: '{"_id":"far","_rev":"1-a"}', files: [], losers: [] }]],
-        ['tasks', many(1).documents],
-      ]),
-    )
-    const source = await main.open({ further: [`archive=${archive.kazoo.url}`] })
-    expect(await source.databases()).toEqual(['alerts', 'tasks'])
-    const pages = await readPages(source, 'alerts')
-    expect(pages.map((page) => idsOf(page.documents))).toEqual([
-      ['rate 00000', 'rate 00001', 'rate 00002'],
-      ['far'],
-    ])
-    expect(await readPages(source, 'alerts', pages[0]?.mark)).toEqual(pages.slice(1))
-    const facts = await source.database('alerts')
-    expect(facts?.documents).toBe(4)
-    archive.kazoo.put('alerts', { _id: 'later' })
-    main.kazoo.put('alerts', { _id: 'here' })
-    const { copy } = await followed(source, 'alerts', facts?.sequence ?? '')
-    expect([...copy.keys()].sort()).toEqual(expect.arrayContaining(['here', 'later']))
-    expect(await source.document('alerts', 'far')).toMatchObject({ id: 'far' })
-    expect(await source.database('nothing')).toBeUndefined()
-  })
-
-  it('that is not named is refused', async () => {
-    const { open } = await stage()
-    expect(await troubleOf(open({ further: ['http://name:secret@host'] }))).toBe(
-      'a further source is given as NAME=ADDRESS or NAME=PATH',
-    )
   })
 })

@@ -1,15 +1,12 @@
 import type { AttachedFile, Converted } from '../../documents/document.ts'
-import { createFileCheck } from '../../source/file-checks.ts'
+import { flawOfFile } from '../../source/files.ts'
 import type { CheckTools, Tell } from './told.ts'
 
 /** Of a file that the source could not give, or that nothing here can use, was told when its document was read. */
 const code = 'file_unreadable'
 
-const flawOf = ({ length, digest, contentType }: AttachedFile, bytes: Buffer) => {
-  const check = createFileCheck({ length, digest, content_type: contentType })
-  check.add(bytes)
-  return check.flaw()
-}
+const flawOf = ({ length, digest, contentType }: AttachedFile, bytes: Buffer) =>
+  flawOfFile(bytes, { length, digest, content_type: contentType })
 
 /** The files that belong to records are there, as long as they are to be, and what their digests say. */
 export const createFileJudge =

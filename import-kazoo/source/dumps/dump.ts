@@ -3,13 +3,12 @@ import { readdir, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { parsedRow } from '../document-text.ts'
 import type { Item } from '../items.ts'
+import { pagesOf } from '../pages.ts'
 import { type Source, SourceTrouble } from '../source.ts'
 import { type DumpFile, openDumpFile } from './dump-file.ts'
-import { createFileShelf, type Part } from './file-shelf.ts'
-import { createFolderShelf, isFolderShelf } from './folder-shelf.ts'
+import { createFileShelf, type KeptEntries, type Part } from './file-shelf.ts'
+import { createFolderShelf, isFolderShelf, type Shelf } from './folder-shelf.ts'
 import { databaseOfFile, decodedName } from './forms.ts'
-import { createKeptEntries } from './kept-entries.ts'
-import type { Shelf } from './shelf.ts'
 
 // A file may have the documents of databases mixed. Beyond so many stretches of one database they are joined, with what
 // lies between: that is passed over when they are read.
@@ -83,7 +82,7 @@ export const openDump = async (path: string): Promise<Source> => {
     else if (await isFolderShelf(place))
       shelves.set(decodedName(basename(place)), await createFolderShelf(place))
   }
-  const kept = createKeptEntries()
+  const kept: KeptEntries = new Map()
   for (const [database, some] of parts) shelves.set(database, createFileShelf(database, some, kept))
   if (shelves.size === 0) throw new SourceTrouble(`${path} holds no dump`)
 
@@ -95,13 +94,15 @@ export const openDump = async (path: string): Promise<Source> => {
       return shelf && { documents: undefined, bytes: shelf.bytes, sequence: undefined }
     },
     async *pages(database, after) {
-      yield* shelves.get(database)?.pages(after) ?? []
+      const shelf = shelves.get(database)
+      if (shelf) yield* pagesOf(shelf.rows(after))
     },
     changes: () => {
       throw new SourceTrouble('a dump does not change: there is nothing to follow')
     },
     document: async (database, id) => shelves.get(database)?.document(id),
-    attachment: async ({ database, id, name }) => shelves.get(database)?.attachment(id, name),
+    attachment: async ({ database, id, name }, mostBytes) =>
+      shelves.get(database)?.attachment(id, name, mostBytes),
     async close() {
       for (const file of files) await file.close()
     },

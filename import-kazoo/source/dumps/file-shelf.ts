@@ -1,21 +1,41 @@
 // A database whose documents stand in parts of files, in any order, and perhaps in several revisions: the last one counts.
 import { basename, dirname } from 'node:path'
+import { forgetOldest } from '../../../src/lib/forget-oldest.ts'
 import { isObject } from '../../../src/lib/json.ts'
-import { bytesWithin, isDesign, parsedRow, type ReadDocument, readDocument } from '../document-text.ts'
+import { bytesWithin, parsedRow, type ReadDocument, readDocument } from '../document-text.ts'
+import { bytesOfFile, checkedFile, fileBelow } from '../files.ts'
 import type { Item } from '../items.ts'
-import type { SourcePage } from '../source.ts'
+import { rowOf, type SourceRow } from '../pages.ts'
 import type { DumpFile } from './dump-file.ts'
-import { bytesOfFile, checked, fileBelow } from './files-beside.ts'
+import type { Shelf } from './folder-shelf.ts'
 import { beginningIdOf, databaseOfFile, decodedName } from './forms.ts'
-import type { Entry, KeptEntries } from './kept-entries.ts'
 import { createLatestPlaces } from './latest-places.ts'
-import { createPageOf, type Shelf } from './shelf.ts'
 
 export interface Part {
   file: DumpFile
   from: number
   to: number | undefined
 }
+
+/** A document of a dump and where it stands. */
+interface Entry {
+  part: number
+  item: Item
+  /** Rises from entry to entry. */
+  place: number
+}
+
+/** All documents of a database, in their order, and of each the one that counts. */
+interface Entries {
+  all: readonly Entry[]
+  latest: ReadonlyMap<string, Entry>
+}
+
+/** Small databases that were read last: an import asks for one several times. */
+export type KeptEntries = Map<string, Promise<Entries>>
+
+// As many as are imported at the same time, twice.
+const mostKept = 8
 
 const placesOfPart = 2 ** 42
 
@@ -85,19 +105,28 @@ export const createFileShelf = (database: string, parts: readonly Part[], kept: 
     }
   }
 
-  const small = () =>
-    kept(database, async () => {
-      const all: Entry[] = []
-      const latest = new Map<string, Entry>()
-      for await (const some of entriesOfFiles()) {
-        for (const entry of some) {
-          all.push(entry)
-          const id = idOf(entry.item)
-          if (id !== undefined) latest.set(id, entry)
-        }
+  const readSmall = async (): Promise<Entries> => {
+    const all: Entry[] = []
+    const latest = new Map<string, Entry>()
+    for await (const some of entriesOfFiles()) {
+      for (const entry of some) {
+        all.push(entry)
+        const id = idOf(entry.item)
+        if (id !== undefined) latest.set(id, entry)
       }
-      return { all, latest }
-    })
+    }
+    return { all, latest }
+  }
+
+  const small = () => {
+    const known = kept.get(database)
+    if (known) return known
+    const reading = readSmall()
+    kept.set(database, reading)
+    reading.catch(() => kept.delete(database))
+    forgetOldest(kept, mostKept)
+    return reading
+  }
 
   async function* entries(mark?: string): AsyncGenerator<readonly Entry[]> {
     if (!isSmall) return yield* entriesOfFiles(mark)
@@ -129,28 +158,24 @@ export const createFileShelf = (database: string, parts: readonly Part[], kept: 
   const read = (item: Item): ReadDocument | undefined =>
     item.isTooLarge ? undefined : readDocument(textOf(item))
 
-  async function* pages(after?: string): AsyncGenerator<SourcePage> {
+  async function* rows(after?: string): AsyncGenerator<SourceRow> {
     const left = await replaced(after)
-    const page = createPageOf()
     let next = 0
     for await (const some of entries(after)) {
       for (const entry of some) {
         const { item, place } = entry
-        page.reach(markOf(entry))
+        const mark = markOf(entry)
         if (left[next] === place) {
           next += 1
-          continue
-        }
-        const found = read(item)
-        if (found && !found.isDeleted && !isDesign(found.document.id)) page.add(found.document)
-        else if (!found && !isHeader(item) && !isOfDeleted(item))
-          page.report(idOf(item) ?? `at byte ${item.start}`, reasonOf(item))
-        const full = page.isFull() ? page.take() : undefined
-        if (full) yield full
+          yield { mark }
+        } else
+          yield rowOf(mark, read(item), () =>
+            isHeader(item) || isOfDeleted(item)
+              ? undefined
+              : { id: idOf(item) ?? `at byte ${item.start}`, reason: reasonOf(item) },
+          )
       }
     }
-    const rest = page.take()
-    if (rest) yield rest
   }
 
   const findFiles = async () => {
@@ -180,7 +205,7 @@ export const createFileShelf = (database: string, parts: readonly Part[], kept: 
 
   return {
     bytes: sumOf(parts, bytesOf),
-    pages,
+    rows,
     async document(id) {
       if (isSmall) {
         const entry = (await small()).latest.get(id)
@@ -192,7 +217,7 @@ export const createFileShelf = (database: string, parts: readonly Part[], kept: 
         for (const { item } of some) if (idOf(item) === id) last = read(item)
       return last && !last.isDeleted ? last.document : undefined
     },
-    async attachment(id, name) {
+    async attachment(id, name, mostBytes) {
       withFiles ??= findFiles()
       const entry = (await withFiles).get(id)
       const file = parts[entry?.part ?? -1]?.file
@@ -202,9 +227,9 @@ export const createFileShelf = (database: string, parts: readonly Part[], kept: 
       const facts = isObject(stubs) ? stubs[name] : undefined
       if (!found || !file || !isObject(facts)) return undefined
       const bytes = bytesWithin(found.whole, name)
-      if (bytes) return checked([bytes], facts, `a file of ${id} in ${database}`)
+      if (bytes) return checkedFile(bytes, facts, `a file of ${id} in ${database}`)
       const path = await besideDump(file.path, id, name)
-      return path === undefined ? undefined : bytesOfFile(path, facts)
+      return path === undefined ? undefined : bytesOfFile(path, facts, mostBytes)
     },
   }
 }

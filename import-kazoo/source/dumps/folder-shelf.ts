@@ -4,10 +4,18 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createCsvParser } from '../../../src/lib/csv-parse.ts'
 import { isObject } from '../../../src/lib/json.ts'
-import { isDesign, readDocument } from '../document-text.ts'
-import type { SourcePage } from '../source.ts'
-import { bytesOfFile, fileBelow } from './files-beside.ts'
-import { createPageOf, type Shelf } from './shelf.ts'
+import { readDocument } from '../document-text.ts'
+import { bytesOfFile, fileBelow } from '../files.ts'
+import { rowOf, type SourceRow } from '../pages.ts'
+import type { SourceDocument } from '../source.ts'
+
+/** A database of a dump. */
+export interface Shelf {
+  bytes: number
+  rows(after?: string): AsyncIterable<SourceRow>
+  document(id: string): Promise<SourceDocument | undefined>
+  attachment(id: string, name: string, mostBytes: number): Promise<Buffer | 'too large' | undefined>
+}
 
 const documentsFolder = 'docs'
 const indexName = 'attachment-index.csv'
@@ -32,19 +40,13 @@ export const createFolderShelf = async (path: string): Promise<Shelf> => {
 
   const read = async (fileName: string) => readDocument(await readFile(join(folder, fileName), 'utf8'))
 
-  async function* pages(after = ''): AsyncGenerator<SourcePage> {
-    const page = createPageOf()
-    for (const fileName of await fileNames()) {
-      if (fileName <= after) continue
-      const found = await read(fileName)
-      page.reach(fileName)
-      if (found && !found.isDeleted && !isDesign(found.document.id)) page.add(found.document)
-      else if (!found) page.report(fileName, 'it is not JSON, or has no id')
-      const full = page.isFull() ? page.take() : undefined
-      if (full) yield full
-    }
-    const rest = page.take()
-    if (rest) yield rest
+  async function* rows(after = ''): AsyncGenerator<SourceRow> {
+    for (const fileName of await fileNames())
+      if (fileName > after)
+        yield rowOf(fileName, await read(fileName), () => ({
+          id: fileName,
+          reason: 'it is not JSON, or has no id',
+        }))
   }
 
   /** By its usual name, or whatever the file is called. */
@@ -52,10 +54,7 @@ export const createFolderShelf = async (path: string): Promise<Shelf> => {
     const usual = await fileBelow(folder, [[`${encodeURIComponent(id)}.json`], [`${id}.json`]])
     const found = usual === undefined ? undefined : readDocument(await readFile(usual, 'utf8'))
     if (found?.document.id === id) return found.isDeleted ? undefined : found.document
-    for await (const page of pages()) {
-      const other = page.documents.find((one) => one.id === id)
-      if (other) return other
-    }
+    for await (const { document: other } of rows()) if (other?.id === id) return other
     return undefined
   }
 
@@ -73,13 +72,13 @@ export const createFolderShelf = async (path: string): Promise<Shelf> => {
 
   return {
     bytes: (await stat(folder)).size,
-    pages,
+    rows,
     document,
-    async attachment(id, name) {
+    async attachment(id, name, mostBytes) {
       const stubs = (await document(id))?.fields?._attachments
       const facts = isObject(stubs) ? stubs[name] : undefined
       const found = isObject(facts) ? await pathOf(id, name) : undefined
-      return isObject(facts) && found !== undefined ? bytesOfFile(found, facts) : undefined
+      return isObject(facts) && found !== undefined ? bytesOfFile(found, facts, mostBytes) : undefined
     },
   }
 }

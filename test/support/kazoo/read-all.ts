@@ -1,5 +1,4 @@
-import { text } from 'node:stream/consumers'
-import type { Source, SourceChange, SourceDocument, SourcePage } from '../../../import-kazoo/source/source.ts'
+import type { Source, SourceDocument, SourcePage } from '../../../import-kazoo/source/source.ts'
 
 /** What a database gives from its beginning or from behind a mark. */
 export const readPages = async (source: Source, database: string, after?: string): Promise<SourcePage[]> => {
@@ -20,20 +19,21 @@ export const readTexts = async (source: Source): Promise<Map<string, string>> =>
   return found
 }
 
-/** What becomes of a copy that takes changes in as they come. */
+/** What becomes of a copy that takes changes in as they come: undefined of documents that are deleted. */
 export const followed = async (source: Source, database: string, since: string) => {
-  const copy = new Map<string, SourceChange>()
+  const copy = new Map<string, SourceDocument | undefined>()
   let sequence = since
   for await (const some of source.changes(database, since)) {
-    for (const change of some.changes) copy.set(change.id, change)
-    sequence = some.sequence
+    for (const document of some.documents) copy.set(document.id, document)
+    for (const id of some.gone) copy.set(id, undefined)
+    sequence = some.mark
   }
   return { copy, sequence }
 }
 
 export const readFile = async (source: Source, database: string, id: string, name: string) => {
-  const pieces = await source.attachment({ database, id, name })
-  return pieces && text(pieces)
+  const bytes = await source.attachment({ database, id, name }, 1_000_000)
+  return bytes?.toString()
 }
 
 export const idsOf = (documents: readonly SourceDocument[]) => documents.map(({ id }) => id)
