@@ -78,7 +78,7 @@ const createRandom = (seed: number) => {
 }
 
 const sources = globSync('{src,import-kazoo}/**/*.ts', { cwd: root })
-  .filter((path) => !/upgrades\/|distribution\/|commands\/demo\/|shapes\.ts$|schema\.ts$/.test(path))
+  .filter((path) => !/storage\/schema\/|distribution\/|commands\/demo\/|shapes\.ts$|schema\.ts$/.test(path))
   .toSorted()
 
 const candidates = (kind: string, find: (typeof kinds)[string]): Mutant[] =>

@@ -65,7 +65,6 @@ import { workIn } from './storage/errand.ts'
 import { readMove } from './storage/moving/marks.ts'
 import { openPostgres } from './storage/postgres.ts'
 import { usualCacheBytes } from './storage/records.ts'
-import { sealOlder } from './storage/seal-older.ts'
 import { createSignInBuckets } from './storage/sign-in-buckets.ts'
 import { openSqlite } from './storage/sqlite.ts'
 import { createStore, type Store } from './storage/store.ts'
@@ -336,7 +335,6 @@ const putTogether = async (
   const { offers: areas, routes } = assembled
   const passwordMark = (password: string) => markOf(serverKey, password)
   const begin = async () => {
-    await sealOlder(store)
     const firstAdmin = await makeMaster(areas, store, config, passwordMark)
     if (!firstAdmin && (await isPasswordIgnored(store, config, passwordMark)))
       log.write('warn', ignoredPassword)

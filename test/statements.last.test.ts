@@ -7,8 +7,8 @@ import { lineAt, readSource } from './support/source-text.ts'
 
 const root = join(import.meta.dirname, '..')
 
-// The code of one engine, of Citus and of moves between engines, and upgrades of stores older than those that tests make.
-const ofOneEngine = /^src\/storage\/(?:sqlite|postgres|distribution|moving|upgrades|verification)/
+// The code of one engine, of Citus and of moves between engines, and the schema with its upgrades: tests copy a finished store.
+const ofOneEngine = /^src\/storage\/(?:sqlite|postgres|distribution|moving|schema|upgrades|verification)/
 
 const verb = /^\s*(?:SELECT|INSERT INTO|UPDATE|DELETE FROM|WITH)\b/
 

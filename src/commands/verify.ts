@@ -20,7 +20,7 @@ import { Refusal } from '../storage/saved-store.ts'
 import { upgradeOfSqlite } from '../storage/sqlite-copy.ts'
 import type { Store } from '../storage/store.ts'
 import { upgrades } from '../storage/upgrades.ts'
-import { checkDocuments, isSealingUnderWay } from '../storage/verification/documents.ts'
+import { checkDocuments } from '../storage/verification/documents.ts'
 import { checkPostgres, checkSqlite, hasAmcheck } from '../storage/verification/engine.ts'
 import { bareAreas } from './bare-areas.ts'
 import { openStore } from './open-store.ts'
@@ -112,12 +112,11 @@ const planOf = async (store: Store, config: Config): Promise<Plan> => {
   const ofKey = keyCheck(store, key, config)
   const ofEngine = await engineCheck(store, config)
   const ofArchive = await archiveCheck(store, config)
-  const opensSecrets = key !== undefined && !(await isSealingUnderWay(store))
   return {
     checks: [
       ...ofEngine.checks,
       ...ofKey.checks,
-      checkDocuments(store, opensSecrets),
+      checkDocuments(store, key !== undefined),
       checkAudit(store),
       checkLedgers(store),
       counts,

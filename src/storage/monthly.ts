@@ -33,7 +33,7 @@ export interface MonthRange {
 
 /**
  * A table whose rows lie by month, so that a month can go at once: PostgreSQL partitions, tables of their own in
- * SQLite. An empty table of the plain name is the parent or pattern of them all (see upgrades/0003-cdrs.ts).
+ * SQLite. An empty table of the plain name is the parent or pattern of them all (see schema/calls.ts).
  */
 export interface MonthlyTable {
   /** The months that have a table, in order. */

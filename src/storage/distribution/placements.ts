@@ -65,7 +65,6 @@ export const placements: Readonly<Record<string, Placement>> = {
   records: 'at_coordinator',
   rounds: 'at_coordinator',
   running_calls: 'at_coordinator',
-  sealing_walk: 'at_coordinator',
   service_audit: 'at_coordinator',
   service_bills: 'at_coordinator',
   sign_in_buckets: 'at_coordinator',

@@ -77,8 +77,7 @@ const sealFault = ({ sealing }: Parts, documents: Documents, row: Row): Fault[] 
 }
 
 /**
- * Every document can be read. `opensSecrets` says that the server's key is there, and that all secrets were sealed: then
- * they are opened, too.
+ * Every document can be read. With `opensSecrets`, for which the server's key must be there, all secrets can be opened, too.
  */
 export const checkDocuments = (parts: Parts, opensSecrets: boolean): Check => ({
   name: 'records',
@@ -97,7 +96,3 @@ export const checkDocuments = (parts: Parts, opensSecrets: boolean): Check => ({
     return seen
   },
 })
-
-/** Whether documents of before secrets were sealed are still being looked through. */
-export const isSealingUnderWay = async ({ all }: Pick<Store, 'all'>): Promise<boolean> =>
-  (await all('SELECT account_id FROM sealing_walk LIMIT 1')).length > 0

@@ -1,0 +1,115 @@
+import type { Dialect } from '../upgrades.ts'
+
+/** The audit log, the order of events, and who is notified of them. */
+export const eventsSchema = ({ key, compact, position }: Dialect): string[] => [
+  // `span`: the number of events, if the row is more than one; its sequence is that of the last.
+  // `base_id`: see ../entry-docs.ts.
+  `CREATE TABLE audit_log (
+      account_id ${key} NOT NULL,
+      id ${key} NOT NULL,
+      at BIGINT NOT NULL,
+      action ${key} NOT NULL,
+      kind ${key} NOT NULL,
+      record_id ${key} NOT NULL,
+      author TEXT NOT NULL,
+      before_doc TEXT,
+      after_doc TEXT,
+      changes TEXT,
+      record_name ${key},
+      event ${key},
+      tree TEXT,
+      sequence BIGINT,
+      span BIGINT,
+      ${position.column}
+      digest ${key},
+      previous_digest ${key},
+      actor_id ${key},
+      base_id ${key},
+      PRIMARY KEY (account_id, id)
+    )`,
+  `CREATE INDEX audit_log_waiting ON audit_log (${position.by}) WHERE sequence IS NULL`,
+  'CREATE UNIQUE INDEX audit_log_order ON audit_log (sequence) WHERE sequence IS NOT NULL',
+  'CREATE UNIQUE INDEX audit_log_of_account ON audit_log (account_id, sequence) WHERE sequence IS NOT NULL',
+  'CREATE INDEX audit_log_bases ON audit_log (account_id, kind, record_id, id) WHERE base_id = id',
+  // The end of the chain of an account. The chain continues when entries are removed, and missing last
+  // entries are noticed.
+  `CREATE TABLE audit_heads (
+      account_id ${key} NOT NULL PRIMARY KEY,
+      sequence BIGINT NOT NULL,
+      digest ${key} NOT NULL
+    ) ${compact}`,
+  // Finds entries by record (`r/<record>`) and by actor (`a/<actor>`). Filled after the writes, many
+  // rows at a time: as indexes of the audit log these two would be a fifth of the cost of a write.
+  // feed_marks contains how far it is filled.
+  `CREATE TABLE audit_index (
+      account_id ${key} NOT NULL,
+      about ${key} NOT NULL,
+      sequence BIGINT NOT NULL,
+      PRIMARY KEY (account_id, about, sequence)
+    ) ${compact}`,
+  // Events below an account, except its own and those of the topmost account, which sees all.
+  `CREATE TABLE feed_below (
+      ancestor_id ${key} NOT NULL,
+      sequence BIGINT NOT NULL,
+      PRIMARY KEY (ancestor_id, sequence)
+    ) ${compact}`,
+  'CREATE INDEX feed_below_by_sequence ON feed_below (sequence)',
+  // How far events are removed, and how far readers have come.
+  `CREATE TABLE feed_marks (
+      name ${key} NOT NULL PRIMARY KEY,
+      sequence BIGINT NOT NULL
+    ) ${compact}`,
+  // Times in Unix milliseconds. `lane` is the record of the event: events of one lane are sent in the
+  // order of `sequence`. `turn` is empty except for events that are sent again.
+  `CREATE TABLE webhook_deliveries (
+      hook_id ${key} NOT NULL,
+      lane ${key} NOT NULL,
+      sequence BIGINT NOT NULL,
+      turn ${key} NOT NULL,
+      account_id ${key} NOT NULL,
+      due_at BIGINT NOT NULL,
+      since BIGINT NOT NULL,
+      attempts INTEGER NOT NULL,
+      PRIMARY KEY (hook_id, lane, sequence, turn)
+    )`,
+  'CREATE INDEX webhook_deliveries_due ON webhook_deliveries (hook_id, due_at, sequence)',
+  'CREATE INDEX webhook_deliveries_of_account ON webhook_deliveries (account_id)',
+  // Events that are to be sent again: those after one sequence, up to another.
+  `CREATE TABLE webhook_replays (
+      turn ${key} NOT NULL PRIMARY KEY,
+      account_id ${key} NOT NULL,
+      hook_id ${key} NOT NULL,
+      sequence BIGINT NOT NULL,
+      last BIGINT NOT NULL
+    ) ${compact}`,
+  // Hooks that have failed since then without a success.
+  `CREATE TABLE webhook_failures (
+      hook_id ${key} NOT NULL PRIMARY KEY,
+      account_id ${key} NOT NULL,
+      since BIGINT NOT NULL
+    ) ${compact}`,
+  // `at` in Gregorian seconds.
+  `CREATE TABLE webhook_attempts (
+      account_id ${key} NOT NULL,
+      id ${key} NOT NULL,
+      hook_id ${key} NOT NULL,
+      at BIGINT NOT NULL,
+      doc TEXT NOT NULL,
+      PRIMARY KEY (account_id, id)
+    )`,
+  'CREATE INDEX webhook_attempts_of_account ON webhook_attempts (account_id, at, id)',
+  'CREATE INDEX webhook_attempts_of_hook ON webhook_attempts (account_id, hook_id, at, id)',
+  'CREATE INDEX webhook_attempts_by_age ON webhook_attempts (at)',
+  // A row is valid while its process has the lease. Times in Unix milliseconds.
+  `CREATE TABLE websockets (
+      account_id ${key} NOT NULL,
+      id ${key} NOT NULL,
+      lease ${key} NOT NULL,
+      opened_at BIGINT NOT NULL,
+      source TEXT NOT NULL,
+      destination TEXT NOT NULL,
+      said TEXT NOT NULL,
+      PRIMARY KEY (account_id, id)
+    ) ${compact}`,
+  'CREATE INDEX websockets_of_process ON websockets (lease)',
+]
