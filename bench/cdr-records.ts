@@ -9,7 +9,6 @@ import type { Cdr } from '../src/areas/cdrs/schema.ts'
 import { systemClock } from '../src/lib/clock.ts'
 import { gregorianUnixOffset } from '../src/lib/gregorian.ts'
 import { ChangeSet, conflict } from '../src/storage/change-set.ts'
-import { atHand } from '../src/storage/monthly.ts'
 import { openPostgres } from '../src/storage/postgres.ts'
 import { openSqlite } from '../src/storage/sqlite.ts'
 import { createStore } from '../src/storage/store.ts'
@@ -138,7 +137,7 @@ const plantTemplates = async ({ dataDir, databaseUrl }: Place, { accountId, mont
     return rowOf({ accountId, record }, interactionOf(record), created + 86_400 * 40)
   })
   const set = new ChangeSet({ requestId: 'bench' })
-  await store.cdrs.insert(set, month, rows.map(atHand), { isArchived: false, orElse: conflict })
+  await store.cdrs.insert(set, month, rows, { isArchived: false, orElse: conflict })
   set.record({ accountId, kind: 'cdrs', id: 'bench', action: 'created' })
   await store.commit(set)
   await db.close()

@@ -1,5 +1,5 @@
 import type { Statement, Value } from './db.ts'
-import { arrayTypes, columnArrays } from './postgres-arrays.ts'
+import { arrayText, arrayTypes } from './postgres-arrays.ts'
 
 /** Rows that are added to a table, each to the row that has its key already, if there is one. */
 export interface Accumulation {
@@ -40,7 +40,7 @@ export const postgresAccumulating = (accumulation: Accumulation): Statement[] =>
   return [
     {
       sql: textOf(accumulation, `SELECT * FROM unnest(${lists.join(', ')})`),
-      params: columnArrays(types, rows),
+      params: types.map((_, column) => arrayText(rows.map((values) => values[column] ?? null))),
     },
   ]
 }

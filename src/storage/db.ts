@@ -1,6 +1,5 @@
 import type { Failure } from '../lib/failure.ts'
 import type { CsvQuery } from './csv-lines.ts'
-import type { LaidRow } from './laid-rows.ts'
 import type { Seating } from './writer-seat.ts'
 
 /** What both engines can bind. Booleans are stored as 0 and 1. */
@@ -12,8 +11,6 @@ export type Row = Record<string, string | number | null>
 export interface Statement {
   sql: string
   params: readonly Value[]
-  /** The same as they lie, of one of many rows: for whoever hands them on without looking at them. */
-  laid?: LaidRow | undefined
   /**
    * The number of rows the statement must touch. Otherwise the whole write is undone and fails with `orElse()`.
    * This is how races are decided: by the store, at the moment of the write.

@@ -1,8 +1,7 @@
 import { codeOf } from '../lib/error-facts.ts'
 import { type ChangeSet, systemScope } from './change-set.ts'
-import { cacheKey, type Database, type Statement, type Value } from './db.ts'
-import type { LaidRow } from './laid-rows.ts'
-import { arrayTypes, columnArrays, type ElementType } from './postgres-arrays.ts'
+import { cacheKey, type Database, type Statement } from './db.ts'
+import { arrayText, arrayTypes } from './postgres-arrays.ts'
 import { integer, oneOf, shape, text } from './table.ts'
 
 /** A month as a number, `202611`. */
@@ -10,15 +9,6 @@ type Month = number
 
 /** A stored row by column. */
 type MonthlyRow = Readonly<Record<string, string | number | null>>
-
-/** A row that is made when it is asked for: thousands wait for the disk together. */
-export interface LateRow {
-  row(): MonthlyRow
-  /** The same as it lies. */
-  laid?: LaidRow
-}
-
-export const atHand = (row: MonthlyRow): LateRow => ({ row: () => row })
 
 /** How often rows of each archived month were moved out of the store. */
 export type ArchivedMonths = ReadonlyMap<Month, number>
@@ -62,7 +52,7 @@ export interface MonthlyTable {
   insert(
     set: ChangeSet,
     month: Month,
-    rows: readonly LateRow[],
+    rows: readonly MonthlyRow[],
     how: { isArchived: boolean; orElse: InsertFailure },
   ): Promise<void>
   /** Stands behind every other change of a month's rows: what is just being archived has to be read anew. */
@@ -149,7 +139,7 @@ interface Layout {
   /** The insertion of these rows, which fails the set unless all are new. */
   insertions(
     month: Month,
-    rows: readonly LateRow[],
+    rows: readonly MonthlyRow[],
     orElse: InsertFailure,
   ): Statement[] | Promise<Statement[]>
   /** Statements that wait until nobody writes the month, and keep writers out until the end. */
@@ -164,38 +154,9 @@ const tableNameOf = (name: string, month: Month) => `${name}_${checked(month)}`
 const unionOf = (name: string, months: readonly Month[]) =>
   `(${months.map((month) => `SELECT * FROM ${tableNameOf(name, month)}`).join(' UNION ALL ')}) AS ${name}`
 
-/** The columns that are written: those of the first row that was laid down, or of the first one. */
-const keysOf = (rows: readonly LateRow[]) =>
-  rows.find(({ laid }) => laid)?.laid?.columns ?? Object.keys(rows[0]?.row() ?? {})
+const keysOf = ([first]: readonly MonthlyRow[]) => Object.keys(first ?? {})
 
-/** The row as it lies; undefined where it has other columns, or the same in another order. */
-const laidWith = (keys: readonly string[], { laid }: LateRow) => (laid?.columns === keys ? laid : undefined)
-
-const valuesWith = (keys: readonly string[], late: LateRow): Value[] => {
-  const row = late.row()
-  return keys.map((key) => row[key] ?? null)
-}
-
-/** Its values are there for a moment, each time that they are asked for. */
-class LateInsertion implements Statement {
-  readonly sql: string
-  readonly expect: NonNullable<Statement['expect']>
-  readonly laid: LaidRow | undefined
-  readonly #keys: readonly string[]
-  readonly #late: LateRow
-
-  constructor(sql: string, keys: readonly string[], late: LateRow, expect: NonNullable<Statement['expect']>) {
-    this.sql = sql
-    this.expect = expect
-    this.laid = laidWith(keys, late)
-    this.#keys = keys
-    this.#late = late
-  }
-
-  get params(): Value[] {
-    return valuesWith(this.#keys, this.#late)
-  }
-}
+const valuesOf = (row: MonthlyRow, keys: readonly string[]) => keys.map((key) => row[key] ?? null)
 
 const sqliteLayout = (db: Database, name: string): Layout => {
   const tableOf = (month: Month) => tableNameOf(name, month)
@@ -238,7 +199,7 @@ const sqliteLayout = (db: Database, name: string): Layout => {
       const keys = keysOf(rows)
       const sql = insertOf(tableOf(month), keys)
       const expect = { rows: 1, orElse }
-      return rows.map((row) => new LateInsertion(sql, keys, row, expect))
+      return rows.map((row) => ({ sql, params: valuesOf(row, keys), expect }))
     },
     still: () => [],
     alone: () => [],
@@ -246,16 +207,11 @@ const sqliteLayout = (db: Database, name: string): Layout => {
   }
 }
 
-interface PostgresInsert {
-  sql: string
-  types: readonly ElementType[]
-}
-
 const postgresColumns = shape({ name: text(), type: oneOf(['text', 'integer']) })
 
 const postgresLayout = (db: Database, name: string): Layout => {
   const tableOf = (month: Month) => tableNameOf(name, month)
-  const inserts = new Map<string, PostgresInsert>()
+  const inserts = new Map<string, string>()
 
   const typesOfColumns = async () => {
     const rows = await db.all(
@@ -267,17 +223,15 @@ const postgresLayout = (db: Database, name: string): Layout => {
     return new Map(postgresColumns.list(rows).map((column) => [column.name, column.type]))
   }
 
-  const readInsert = async (keys: readonly string[]): Promise<PostgresInsert> => {
+  const readInsert = async (keys: readonly string[]) => {
     const known = await typesOfColumns()
-    const types = keys.map((key) => {
+    const arrays = keys.map((key, index) => {
       const type = known.get(key)
       if (!type) throw new Error(`${name} has no column ${key}`)
-      return type
+      return `$${index + 2}::${arrayTypes[type]}`
     })
-    const arrays = types.map((type, index) => `$${index + 2}::${arrayTypes[type]}`)
-    const sql = `INSERT INTO ${name} (month, ${keys.join(', ')})
+    return `INSERT INTO ${name} (month, ${keys.join(', ')})
       SELECT $1::integer, * FROM unnest(${arrays.join(', ')}) ON CONFLICT DO NOTHING`
-    return { sql, types }
   }
 
   const knownInsert = async (keys: readonly string[]) => {
@@ -316,11 +270,8 @@ const postgresLayout = (db: Database, name: string): Layout => {
     async insertions(month, rows, orElse) {
       if (rows.length === 0) return []
       const keys = keysOf(rows)
-      const { sql, types } = await knownInsert(keys)
-      const arrays = columnArrays(
-        types,
-        rows.map((late) => laidWith(keys, late) ?? valuesWith(keys, late)),
-      )
+      const sql = await knownInsert(keys)
+      const arrays = keys.map((key) => arrayText(rows.map((row) => row[key] ?? null)))
       return [{ sql, params: [month, ...arrays], expect: { rows: rows.length, orElse } }]
     },
     still: (month) => waitingShortly(`LOCK TABLE ${tableOf(month)} IN SHARE MODE`),

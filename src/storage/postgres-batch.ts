@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import type { Append, AppendTable, Insertion, Statement, Value, Write } from './db.ts'
 import { commitInTwoPhases, countable } from './distribution/commits.ts'
-import { arrayOf, arrayTypes } from './postgres-arrays.ts'
+import { arrayText, arrayTypes } from './postgres-arrays.ts'
 import { isServerError, type Link } from './postgres-link.ts'
 import { staleChannel } from './postgres-sessions.ts'
 import { streamOf } from './postgres-watch.ts'
@@ -44,12 +44,8 @@ const manyRows = (
 ) => {
   const sql = manyRowsTexts.get(key) ?? manyRowsText(into)
   manyRowsTexts.set(key, sql)
-  const types = Object.values(into.table.columns)
-  const params = types.map((type, column) =>
-    arrayOf(
-      type,
-      rows.map((values) => values[column] ?? null),
-    ),
+  const params = Object.keys(into.table.columns).map((_, column) =>
+    arrayText(rows.map((values) => values[column] ?? null)),
   )
   return { sql, params }
 }

@@ -1,18 +1,26 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { messageOf } from '../lib/error-facts.ts'
 import { elementAt } from '../lib/list.ts'
-import { giveBack } from './give-back.ts'
-import { type PostedWrite, type PostedWrites, placedText, readPosted } from './posted-writes.ts'
+import type { Value } from './db.ts'
 import { noteCommit } from './sqlite-commits.ts'
 import { openDurable } from './sqlite-open.ts'
 import { createPlacing } from './sqlite-placing.ts'
 import { createStatements } from './sqlite-statements.ts'
-import { commitsAt, type FromWriter, type ToWriter } from './writer-seat.ts'
+import { commitsAt, type FromWriter, placedText, type ToWriter } from './writer-seat.ts'
+
+export interface PostedStatement {
+  /** The number of its text among those of the seat, or `placedText`. */
+  text: number
+  params: readonly Value[]
+  /** The number of rows that it must touch; undefined: any. */
+  rows?: number | undefined
+}
 
 export interface Batch {
   /** Statement texts that the writer has not seen of this seat: their numbers go on from the last ones. */
   newTexts: readonly string[]
-  writes: PostedWrites
+  /** The statements of each write. */
+  writes: readonly (readonly PostedStatement[])[]
   /** For each write the cache keys that it makes stale; left out where nobody else is told. */
   stale: readonly (readonly string[])[]
 }
@@ -43,7 +51,7 @@ interface Seat {
 /** A write, and whose number of a text is meant. */
 interface Task {
   seat: Seat
-  write: PostedWrite
+  statements: readonly PostedStatement[]
   stale: readonly string[]
 }
 
@@ -51,15 +59,13 @@ const prepared = createStatements(connection)
 const placing = createPlacing(prepared)
 
 /** The first statement that touched other rows than it had to; undefined when all is well. */
-const apply = ({ seat: { texts }, write }: Task) => {
-  let index = 0
-  for (const { text, params, rows } of write.statements()) {
+const apply = ({ seat: { texts }, statements }: Task) => {
+  for (const [index, { text, params, rows }] of statements.entries()) {
     if (text === placedText) placing.add(params)
     else {
       const { changes } = prepared(elementAt(texts, text)).run(...params)
       if (rows !== undefined && Number(changes) !== rows) return index
     }
-    index += 1
   }
   return undefined
 }
@@ -148,7 +154,8 @@ const runEach = (tasks: readonly Task[]): Outcome[] => {
   return outcomes
 }
 
-const isPlacing = (tasks: readonly Task[]) => tasks.some(({ write }) => write.hasText(placedText))
+const isPlacing = (tasks: readonly Task[]) =>
+  tasks.some(({ statements }) => statements.some(({ text }) => text === placedText))
 
 // The first write behind a store's upgrades puts in order what an older version has left.
 let hasLooked = false
@@ -163,7 +170,7 @@ const askForLock = (tasks: readonly Task[]): Outcome[] => {
 /** The writes of all batches share one durable commit. */
 const run = (tasks: readonly Task[]): Outcome[] => {
   try {
-    if (tasks.every(({ write }) => write.length === 0)) return askForLock(tasks)
+    if (tasks.every(({ statements }) => statements.length === 0)) return askForLock(tasks)
     const isFirst = !hasLooked && placing.isPossible()
     if (isFirst || isPlacing(tasks)) placeWaiting()
     hasLooked ||= isFirst
@@ -198,7 +205,7 @@ const publish = ({ seat, tasks, outcomes }: Order) => {
 const orderOf = (seat: Seat, question: ToWriter): Order => {
   seat.texts.push(...question.batch.newTexts)
   const { writes, stale } = question.batch
-  const tasks = readPosted(writes).map((write, index) => ({ seat, write, stale: stale[index] ?? [] }))
+  const tasks = writes.map((statements, index) => ({ seat, statements, stale: stale[index] ?? [] }))
   return { seat, question, tasks, outcomes: [] }
 }
 
@@ -236,10 +243,8 @@ const carryOut = (first: Order) => {
     settled.forEach(publish)
     Atomics.add(committed, commitsAt, 1)
   }
-  for (const { seat, question, outcomes: own } of settled) {
+  for (const { seat, question, outcomes: own } of settled)
     tell(seat, { number: question.number, outcomes: own })
-    giveBack(question.batch.writes.bytes)
-  }
 }
 
 parentPort?.on('message', ({ port }: { port: MessagePort }) => {

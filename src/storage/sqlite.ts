@@ -18,14 +18,13 @@ import {
   type Write,
 } from './db.ts'
 import { movedText } from './outages.ts'
-import { createPosting, placedText } from './posted-writes.ts'
 import { createForeignCommits, prepareCommits } from './sqlite-commits.ts'
 import { openDurable } from './sqlite-open.ts'
 import type { Scan, ScanAnswer, SqliteReaderData } from './sqlite-reader.ts'
 import { sqliteText } from './sqlite-statements.ts'
 import type { Batch, Outcome } from './sqlite-writer.ts'
 import { createWorkerLink, longReadNiceness } from './worker-link.ts'
-import { createWriterSeat, createWriterThread, type Seating } from './writer-seat.ts'
+import { createWriterSeat, createWriterThread, placedText, type Seating } from './writer-seat.ts'
 
 const mostQueries = 500
 const exportThreads = 2
@@ -252,7 +251,6 @@ const createWriter = (seating: Seating, announce: StaleListener) => {
   let current: Promise<void> | undefined
   let sent: readonly PendingWrite[] = []
   let closing = false
-  const posting = createPosting()
   const seat = createWriterSeat({
     seating,
     onSeated: () => {
@@ -273,21 +271,19 @@ const createWriter = (seating: Seating, announce: StaleListener) => {
 
   const post = (batch: readonly PendingWrite[]): Batch => {
     const newTexts: string[] = []
-    posting.begin()
-    for (const { write } of batch) {
-      posting.beginWrite()
-      for (const statement of write.statements) {
-        const { sql, laid, expect } = statement
-        const text = numberOf(sql, newTexts)
-        // The values of a laid row are made when they are asked for.
-        if (laid) posting.addLaid(text, laid, expect?.rows)
-        else posting.add(text, statement.params, expect?.rows)
-      }
-      for (const { table, values } of write.appends ?? [])
-        posting.add(table.isPlaced ? placedText : numberOf(appendText(table), newTexts), values, undefined)
-    }
+    const writes = batch.map(({ write: { statements, appends = [] } }) => [
+      ...statements.map(({ sql, params, expect }) => ({
+        text: numberOf(sql, newTexts),
+        params,
+        rows: expect?.rows,
+      })),
+      ...appends.map(({ table, values }) => ({
+        text: table.isPlaced ? placedText : numberOf(appendText(table), newTexts),
+        params: values,
+      })),
+    ])
     const stale = seating.isShared() || seating.tellsKeys ? batch.map(({ write }) => write.stale) : []
-    return { newTexts, writes: posting.take(), stale }
+    return { newTexts, writes, stale }
   }
 
   /** What becomes of a batch. New texts of one that does not reach the writer are new again in the next. */

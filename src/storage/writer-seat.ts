@@ -18,6 +18,9 @@ export type FromWriter =
   | { number: number; outcomes: readonly Outcome[] }
   | { stale: readonly string[] }
 
+/** Instead of the number of a text: a row of the audit log, which gets its place as it is added. */
+export const placedText = -1
+
 // Of the numbers that all threads look at: how often the writing thread has committed and told others, and which one it is.
 export const commitsAt = 0
 const writersAt = 1
@@ -176,8 +179,7 @@ export const createWriterSeat = ({ seating, onSeated, onStale }: SeatTools) => {
     call(batch: Batch): Promise<readonly Outcome[]> {
       if (!port) throw failure('datastore_unreachable', {})
       const question: ToWriter = { number: ++lastNumber, batch }
-      // Handed over without being copied.
-      port.postMessage(question, [batch.writes.bytes.buffer])
+      port.postMessage(question)
       port.ref()
       return new Promise((resolve, reject) => {
         waiting.set(question.number, { resolve, reject })

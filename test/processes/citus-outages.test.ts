@@ -7,7 +7,6 @@ import { systemClock } from '../../src/lib/clock.ts'
 import { gregorianNow } from '../../src/lib/gregorian.ts'
 import { monthOf } from '../../src/lib/time-key.ts'
 import { ChangeSet, conflict } from '../../src/storage/change-set.ts'
-import { atHand } from '../../src/storage/monthly.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { createStore } from '../../src/storage/store.ts'
 import { type CitusCluster, citusPrograms, startCitus } from '../support/citus.ts'
@@ -374,7 +373,7 @@ describe.runIf(citusPrograms)(title, () => {
         csv_quoted: 0,
         csv_guarded: 0,
       }
-      await store.cdrs.insert(set, month, [atHand(row)], { isArchived: false, orElse: conflict })
+      await store.cdrs.insert(set, month, [row], { isArchived: false, orElse: conflict })
       await store.writeUnrecorded(set.statements, set.stale)
     }
     try {

@@ -1,6 +1,5 @@
 import { beforeAll, expect, it } from 'vitest'
 import type { CdrRow } from '../../src/areas/cdrs/columns.ts'
-import { asItIs } from '../../src/areas/cdrs/intake/held-rows.ts'
 import { createIntakeStore } from '../../src/areas/cdrs/intake/store.ts'
 import { createInteractionStore } from '../../src/areas/cdrs/interactions/store.ts'
 import type { Scope } from '../../src/areas/cdrs/reading/store.ts'
@@ -14,7 +13,6 @@ import { systemClock } from '../../src/lib/clock.ts'
 import { ChangeSet, conflict } from '../../src/storage/change-set.ts'
 import { guarded } from '../../src/storage/csv-lines.ts'
 import type { Row, Value } from '../../src/storage/db.ts'
-import { atHand } from '../../src/storage/monthly.ts'
 import { createStore, type Store } from '../../src/storage/store.ts'
 import { describeEngines, openTestDatabase, sharedBySuite } from '../support/databases.ts'
 
@@ -77,7 +75,7 @@ const insert = async (store: Store, month: number, rows: readonly CdrRow[]) => {
   const account = rows[0]?.account_id ?? ''
   const set = new ChangeSet({ requestId: 'test' })
   set.record({ accountId: account, kind: 'cdr', id: 'x', action: 'created' })
-  await store.cdrs.insert(set, month, rows.map(atHand), { isArchived: false, orElse: conflict })
+  await store.cdrs.insert(set, month, rows, { isArchived: false, orElse: conflict })
   for (const { sql, params } of tallyStatements(store.words, rows)) set.run(sql, params)
   await store.commit(set)
 }
@@ -246,7 +244,7 @@ describeEngines('Reading call detail records costs the same everywhere', (engine
       expect(await createCdrStore(store).legs(accountId, place, [leg.id])).toHaveLength(1)
       const again = legsOf(accountId, grownMonth).slice(100, 300)
       const set = new ChangeSet({ requestId: 'test' })
-      const { added, stored } = await createIntakeStore(store).add(set, again.map(asItIs), { looks: true })
+      const { added, stored } = await createIntakeStore(store).add(set, again, { looks: true })
       expect([added.length, stored.size]).toEqual([0, 200])
     })
     expect(plans.some(({ lines }) => lines.join().includes(`cdrs_${grownMonth}`))).toBe(true)

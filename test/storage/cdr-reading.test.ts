@@ -10,7 +10,6 @@ import { filterOf, questionsOf } from '../../src/http/answer/filters.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { randomHex } from '../../src/lib/ids.ts'
 import { ChangeSet, conflict } from '../../src/storage/change-set.ts'
-import { atHand } from '../../src/storage/monthly.ts'
 import { createStore } from '../../src/storage/store.ts'
 import { anyRows, edge, idsOf, inOrder, pagesOf, question, textOf, view, whole } from '../support/any-legs.ts'
 import { describeEngines, openTestDatabase, sharedBySuite } from '../support/databases.ts'
@@ -34,7 +33,7 @@ describeEngines('Reading call detail records', (engine) => {
   const insert = async (rows: readonly CdrRow[]) => {
     const set = new ChangeSet({ requestId: 'test' })
     for (const [month, members] of Map.groupBy(rows, ({ id }) => Number(id.slice(0, 6))))
-      await place.store.cdrs.insert(set, month, members.map(atHand), { isArchived: false, orElse: conflict })
+      await place.store.cdrs.insert(set, month, members, { isArchived: false, orElse: conflict })
     set.record({ accountId, kind: 'cdr', id: 'x', action: 'created' })
     if (rows.length > 0) await place.store.commit(set)
   }

@@ -2,8 +2,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { systemClock } from '../../src/lib/clock.ts'
 import { ChangeSet, conflict } from '../../src/storage/change-set.ts'
 import type { Database } from '../../src/storage/db.ts'
-import { createRowRoom, type LaidRow } from '../../src/storage/laid-rows.ts'
-import { atHand, type LateRow, MonthMoved } from '../../src/storage/monthly.ts'
+import { MonthMoved } from '../../src/storage/monthly.ts'
 import { createStore, type Store } from '../../src/storage/store.ts'
 import type { Run } from '../../src/storage/upgrades.ts'
 import { describeEngines, openTestDatabase, type TestDatabase } from '../support/databases.ts'
@@ -54,7 +53,7 @@ describeEngines('A table by month', (engine) => {
     await into.cdrs.insert(
       set,
       month,
-      names.map((name) => atHand(rowOf(month, name))),
+      names.map((name) => rowOf(month, name)),
       { isArchived: (await into.cdrs.archivedMonths()).has(month), orElse: conflict },
     )
     await into.commit(set)
@@ -234,27 +233,21 @@ describeEngines('A table by month', (engine) => {
     })
   }
 
-  it('takes rows that were laid down, each set with a verdict of its own', async () => {
+  it('decides each change set separately when several add rows at once', async () => {
     const month = 202409
-    const columns = Object.keys(rowOf(month, ''))
-    const room = createRowRoom(columns)
-    const laidRow = (name: string, more: object = {}) => {
-      const row = { ...rowOf(month, name), ...more }
-      return { ...atHand(row), laid: room.lay(row) as LaidRow }
-    }
-    const add = async (...rows: LateRow[]) => {
+    const row = (name: string, more: object = {}) => ({ ...rowOf(month, name), ...more })
+    const add = async (...rows: ReturnType<typeof row>[]) => {
       const set = changes()
       await store.cdrs.insert(set, month, rows, { isArchived: false, orElse: conflict })
       return store.commit(set)
     }
-    await add(laidRow('a'), laidRow('b', { interaction_key: 'ü' }))
+    await add(row('a'), row('b', { interaction_key: 'ü' }))
     // On the embedded store they share a transaction.
     const ended = await Promise.allSettled([
-      add(laidRow('c'), atHand(rowOf(month, 'd')), laidRow('e', { rest: 'x'.repeat(5000) })),
-      add(laidRow('a'), laidRow('f')),
-      add(laidRow('g', { cost: -1.5e9 }), laidRow('h', { rest: '' })),
+      add(row('c'), row('d'), row('e', { rest: 'x'.repeat(5000) })),
+      add(row('a'), row('f')),
+      add(row('g', { cost: -1.5e9 }), row('h', { rest: '' })),
     ])
-    room.close()
     expect(ended.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
     const rows = await store.cdrs.read({ first: month, last: month }, (text) =>
       store.all(`SELECT id, interaction_key, cost, rest FROM ${text} ORDER BY id`),
@@ -269,20 +262,5 @@ describeEngines('A table by month', (engine) => {
       { ...wanted, id: `${month}-g`, cost: -1.5e9 },
       { ...wanted, id: `${month}-h`, rest: '' },
     ])
-  })
-
-  it.runIf(engine === 'sqlite')('hands rows over as they lie, whichever comes first', async () => {
-    const columns = Object.keys(rowOf(202410, ''))
-    const room = createRowRoom(columns)
-    const laidRow = (name: string) => {
-      const row = rowOf(202410, name)
-      return { ...atHand(row), laid: room.lay(row) as LaidRow }
-    }
-    const set = changes()
-    const rows = [atHand(rowOf(202410, 'a')), laidRow('b'), laidRow('c')]
-    await store.cdrs.insert(set, 202410, rows, { isArchived: false, orElse: conflict })
-    const inserting = set.statements.filter(({ sql }) => sql.startsWith('INSERT INTO cdrs_202410'))
-    expect(inserting.map(({ laid }) => laid !== undefined)).toEqual([false, true, true])
-    room.close()
   })
 })

@@ -14,7 +14,6 @@ import type { ObjectStore } from '../../src/object-store/object-store.ts'
 import type { Settings } from '../../src/settings/settings.ts'
 import { ChangeSet, conflict } from '../../src/storage/change-set.ts'
 import type { Statement } from '../../src/storage/db.ts'
-import { atHand } from '../../src/storage/monthly.ts'
 import type { Store } from '../../src/storage/store.ts'
 import { createTestLog } from './log.ts'
 
@@ -23,7 +22,7 @@ export const insertLegs = async ({ cdrs, commit }: Store, rows: readonly CdrRow[
   const set = new ChangeSet({ requestId: 'test' })
   const archived = await cdrs.archivedMonths()
   for (const [month, members] of Map.groupBy(rows, ({ id }) => Number(id.slice(0, 6))))
-    await cdrs.insert(set, month, members.map(atHand), { isArchived: archived.has(month), orElse: conflict })
+    await cdrs.insert(set, month, members, { isArchived: archived.has(month), orElse: conflict })
   set.record({ accountId: rows[0]?.account_id ?? '', kind: 'cdrs', id: 'x', action: 'created' })
   if (rows.length > 0) await commit(set)
 }

@@ -5,7 +5,6 @@ import type { ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { ArchiveReading } from '../archive/reading.ts'
 import type { CdrRow } from '../columns.ts'
-import { asItIs, type HeldRow } from './held-rows.ts'
 import { interactionOf, isIgnored, type Leg, Rejection, rowOf } from './rules.ts'
 import { createIntakeStore, keyOf } from './store.ts'
 
@@ -42,7 +41,7 @@ export interface LegAdoption {
 export const createLegAdoption = ({ store, settings, archive }: Tools): LegAdoption => {
   const legs = createIntakeStore(store, archive)
 
-  const describe = (set: ChangeSet, added: readonly HeldRow[]) => {
+  const describe = (set: ChangeSet, added: readonly CdrRow[]) => {
     const [first] = added
     if (!first) return
     const after = JSON.stringify({ records: added.length, first: first.id, last: added.at(-1)?.id })
@@ -75,9 +74,7 @@ export const createLegAdoption = ({ store, settings, archive }: Tools): LegAdopt
         firsts.set(key, row)
         return key
       })
-      const { added, stored } = await legs.add(set, Array.from(firsts.values(), asItIs), {
-        looks: looksFirst,
-      })
+      const { added, stored } = await legs.add(set, [...firsts.values()], { looks: looksFirst })
       describe(set, added)
       return keys.map((key) => (key === undefined || stored.has(key) ? 'duplicate' : 'accepted'))
     },

@@ -6,15 +6,13 @@ import { type Handover, isObject } from '../../../lib/json.ts'
 import { zip } from '../../../lib/list.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
-import { createRowRoom, type RowRoom } from '../../../storage/laid-rows.ts'
 import { readingAgain } from '../../../storage/monthly.ts'
 import { retrying, type Store } from '../../../storage/store.ts'
 import type { ArchiveReading } from '../archive/reading.ts'
 import type { CallBilling } from '../billing/operations.ts'
 import { lacksRate, type NewCall, newCallOf } from '../billing/rules.ts'
-import { type CdrRow, storedColumns } from '../columns.ts'
+import type { CdrRow } from '../columns.ts'
 import { Cdr } from '../schema.ts'
-import { asItIs, type HeldRow, heldIn } from './held-rows.ts'
 import { repaired } from './repair.ts'
 import {
   billingFlaw,
@@ -103,7 +101,7 @@ interface AtHand {
 
 /** How a leg is stored and what is paid for it: its record, several times as large, is not needed any more. */
 interface ReadyLeg {
-  row: HeldRow
+  row: CdrRow
   call: NewCall | undefined
 }
 
@@ -116,12 +114,10 @@ const readyLeg = (
   leg: Leg,
   interactionFor: (leg: Leg) => Interaction,
   at: number,
-  hold: (row: CdrRow) => HeldRow,
 ): ReadyLeg | { rejected: string } => {
   try {
     const row = rowOf(leg, interactionFor(leg), at)
-    const call = newCallOf(leg, row)
-    return { row: hold(row), call }
+    return { row, call: newCallOf(leg, row) }
   } catch (error) {
     if (error instanceof Rejection) return { rejected: error.message }
     throw error
@@ -129,10 +125,8 @@ const readyLeg = (
 }
 
 /** The same as soon as a leg has been judged, unless others have to be looked at first: which it joins, what it costs. */
-const readyAtOnce = (leg: Leg, at: number, room: RowRoom) =>
-  leg.joins || lacksRate(leg.record)
-    ? leg
-    : readyLeg(leg, ({ record }) => interactionOf(record), at, heldIn(room))
+const readyAtOnce = (leg: Leg, at: number) =>
+  leg.joins || lacksRate(leg.record) ? leg : readyLeg(leg, ({ record }) => interactionOf(record), at)
 
 const isVerdict = (judged: Leg | ReadyLeg | LegVerdict): judged is LegVerdict =>
   typeof judged === 'string' || 'rejected' in judged
@@ -211,7 +205,7 @@ export const createIntake = (tools: Tools) => {
     }
   }
 
-  const describe = (set: ChangeSet, added: readonly HeldRow[]) => {
+  const describe = (set: ChangeSet, added: readonly CdrRow[]) => {
     for (const [accountId, rows] of Map.groupBy(added, ({ account_id }) => account_id)) {
       const ids = { first: rows[0]?.id, last: rows.at(-1)?.id }
       const after = JSON.stringify({ records: rows.length, ...ids })
@@ -223,11 +217,11 @@ export const createIntake = (tools: Tools) => {
   }
 
   /** The legs of a batch by their keys, each once, and what is wrong with the others. */
-  const readyLegsOf = ({ legs: batch, hold }: Batch, interactionFor: (leg: Leg) => Interaction) => {
+  const readyLegsOf = ({ legs: batch }: Batch, interactionFor: (leg: Leg) => Interaction) => {
     const ready = new Map<string, ReadyLeg>()
     const at = now()
     const results = batch.map((leg): string | LegVerdict => {
-      const made = isReady(leg) ? leg : readyLeg(leg, interactionFor, at, hold)
+      const made = isReady(leg) ? leg : readyLeg(leg, interactionFor, at)
       if ('rejected' in made) return made
       const key = keyOf(made.row)
       if (ready.has(key)) return 'duplicate'
@@ -242,8 +236,6 @@ export const createIntake = (tools: Tools) => {
     legs: readonly (Leg | ReadyLeg)[]
     looks: boolean
     paid: Paid
-    /** How rows of legs that are not ready are held. */
-    hold(row: CdrRow): HeldRow
   }
 
   const attempt = async (batch: Batch): Promise<LegVerdict[]> => {
@@ -274,20 +266,18 @@ export const createIntake = (tools: Tools) => {
 
   /**
    * Stores legs in one durable transaction. It is taken for granted that they are new; the store tells when some are
-   * not, and then one looks first. Also right when another process stores the same legs at this moment. Rows that are
-   * made here go into the room, where there is one: anew with each attempt.
+   * not, and then one looks first. Also right when another process stores the same legs at this moment.
    */
   const write = async (
     author: Author,
     batch: readonly (Leg | ReadyLeg)[],
-    { looksFirst = false, paid = 'here', room }: { looksFirst?: boolean; paid?: Paid; room?: RowRoom } = {},
+    { looksFirst = false, paid = 'here' }: { looksFirst?: boolean; paid?: Paid } = {},
   ): Promise<LegVerdict[]> => {
     const priced = await price(batch)
-    const hold = room ? heldIn(room) : asItIs
     return retrying(async (number) => {
       if (number > 1) await store.fence()
       const looks = looksFirst || number > 1
-      return readingAgain(() => attempt({ author, legs: priced, looks, paid, hold }))
+      return readingAgain(() => attempt({ author, legs: priced, looks, paid }))
     })
   }
 
@@ -306,8 +296,6 @@ export const createIntake = (tools: Tools) => {
       const report: Tally = { accepted: 0, duplicates: 0, ignored: 0, rejected: [], rejected_total: 0 }
       let waiting: { line: number; leg: Leg | ReadyLeg }[] = []
       let bytesWaiting = 0
-      let room = createRowRoom(storedColumns)
-      const emptyRooms: RowRoom[] = []
       const writing: Promise<void>[] = []
       // Where one leg was sent before, the next ones most likely were as well.
       let isRepeat = false
@@ -324,11 +312,11 @@ export const createIntake = (tools: Tools) => {
         }
       }
 
-      const writeTogether = async (batch: typeof waiting, room: RowRoom) => {
+      const writeTogether = async (batch: typeof waiting) => {
         const verdicts = await write(
           author,
           batch.map(({ leg }) => leg),
-          { looksFirst: isRepeat, paid, room },
+          { looksFirst: isRepeat, paid },
         )
         isRepeat = verdicts.includes('duplicate')
         for (const [{ line }, verdict] of zip(batch, verdicts)) count(line, verdict)
@@ -339,28 +327,24 @@ export const createIntake = (tools: Tools) => {
        * A store may lie on several servers, of which one is gone: legs of accounts that do not lie there are stored even
        * so, and are duplicates when all are sent again.
        */
-      const store = async (batch: typeof waiting, room: RowRoom) => {
+      const store = async (batch: typeof waiting) => {
         try {
-          await writeTogether(batch, room)
+          await writeTogether(batch)
         } catch (error) {
           const apart = [...Map.groupBy(batch, ({ leg }) => accountIdOf(leg)).values()]
           if (!isOutage(error) || apart.length === 1) throw error
-          const ended = await Promise.allSettled(apart.map((some) => writeTogether(some, room)))
+          const ended = await Promise.allSettled(apart.map(writeTogether))
           for (const one of ended) if (one.status === 'rejected') throw one.reason
         }
       }
 
       /** Some batches are written while the next one is being read. */
       const flush = async () => {
-        const [batch, rows] = [waiting, room]
+        const batch = waiting
         waiting = []
         bytesWaiting = 0
         if (writing.length === writesAtOnce) await writing.shift()
-        const written = store(batch, rows).finally(() => {
-          rows.clear()
-          emptyRooms.push(rows)
-        })
-        room = emptyRooms.pop() ?? createRowRoom(storedColumns)
+        const written = store(batch)
         // A failure is met when the batch is waited for.
         written.catch(() => undefined)
         writing.push(written)
@@ -371,7 +355,7 @@ export const createIntake = (tools: Tools) => {
           const [judge, at] = [await judging('api', paid), now()]
           for (const entry of entries) {
             const judged = 'flaw' in entry ? { rejected: entry.flaw } : await judge(entry)
-            const leg = isVerdict(judged) ? judged : readyAtOnce(judged, at, room)
+            const leg = isVerdict(judged) ? judged : readyAtOnce(judged, at)
             if (isVerdict(leg)) count(entry.line, leg)
             else {
               waiting.push({ line: entry.line, leg })
@@ -385,7 +369,6 @@ export const createIntake = (tools: Tools) => {
       } finally {
         // When one fails, the other is not left behind at work.
         await Promise.allSettled(writing)
-        for (const empty of [room, ...emptyRooms]) empty.close()
       }
       report.rejected.sort((a, b) => a.line - b.line)
       return report

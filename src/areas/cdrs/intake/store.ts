@@ -6,7 +6,6 @@ import { integer, table, text } from '../../../storage/table.ts'
 import type { ArchiveReading } from '../archive/reading.ts'
 import { type CdrRow, monthOfId } from '../columns.ts'
 import { tallyStatements } from '../stats/store.ts'
-import type { HeldRow } from './held-rows.ts'
 import { type Interaction, monthOfGregorian } from './rules.ts'
 
 /** A leg, as the text that tells it from all others. */
@@ -40,20 +39,20 @@ const replacement = (table: string, accountId: string, from: Interaction, into: 
 
 /** What became of rows that were to be added. */
 interface AddedRows {
-  added: readonly HeldRow[]
+  added: readonly CdrRow[]
   /** Those of them that statistics did not know. */
-  uncounted: readonly HeldRow[]
+  uncounted: readonly CdrRow[]
   /** The keys of the rows that were there. */
   stored: ReadonlySet<string>
 }
 
 const none: ReadonlySet<string> = new Set()
 
-const byMonth = (rows: readonly HeldRow[]) => Map.groupBy(rows, ({ id }) => monthOfId(id))
+const byMonth = (rows: readonly CdrRow[]) => Map.groupBy(rows, ({ id }) => monthOfId(id))
 
 export const createIntakeStore = (store: Store, archive?: Pick<ArchiveReading, 'find'>) => {
   /** Account by account: a store that lies on several servers asks only that of the account. */
-  const storedIn = (month: number, rows: readonly HeldRow[]) =>
+  const storedIn = (month: number, rows: readonly CdrRow[]) =>
     store.cdrs.read({ first: month, last: month }, async (from) => {
       const given = store.words.pairs('$1')
       const named = store.words.withRows({ given, from, scope: 'account_id = $2', key: 'id', is: 'pairs.a' })
@@ -66,11 +65,11 @@ export const createIntakeStore = (store: Store, archive?: Pick<ArchiveReading, '
       return found
     })
 
-  const archivedAmong = (rows: readonly HeldRow[], archived: ArchivedMonths) =>
+  const archivedAmong = (rows: readonly CdrRow[], archived: ArchivedMonths) =>
     rows.filter(({ id }) => archived.has(monthOfId(id)))
 
   /** Which of these rows are stored already, in the store or in the files of months that are archived, as keys. */
-  const stored = async (rows: readonly HeldRow[], archived: ArchivedMonths): Promise<ReadonlySet<string>> => {
+  const stored = async (rows: readonly CdrRow[], archived: ArchivedMonths): Promise<ReadonlySet<string>> => {
     const found: string[] = []
     for (const [month, legs] of byMonth(rows)) found.push(...(await storedIn(month, legs)))
     for (const row of archivedAmong(rows, archived))
@@ -79,7 +78,7 @@ export const createIntakeStore = (store: Store, archive?: Pick<ArchiveReading, '
   }
 
   /** The rows that statistics do not know yet: what is brought back from an archive was counted before. */
-  const uncountedAmong = async (rows: readonly HeldRow[]) => {
+  const uncountedAmong = async (rows: readonly CdrRow[]) => {
     const dropped = await store.cdrs.droppedMonths()
     return dropped.length === 0 ? rows : rows.filter(({ id }) => !dropped.includes(monthOfId(id)))
   }
@@ -90,7 +89,7 @@ export const createIntakeStore = (store: Store, archive?: Pick<ArchiveReading, '
      * one `looks`, or files may hold some; then the change set fails as a conflict where they are not, and when a month
      * was archived after one had looked for them in those that are.
      */
-    async add(set: ChangeSet, rows: readonly HeldRow[], { looks }: { looks: boolean }): Promise<AddedRows> {
+    async add(set: ChangeSet, rows: readonly CdrRow[], { looks }: { looks: boolean }): Promise<AddedRows> {
       const archived = await store.cdrs.archivedMonths()
       const isUnsure = looks || archivedAmong(rows, archived).length > 0
       const found = isUnsure ? await stored(rows, archived) : none
