@@ -10,10 +10,8 @@ import { databaseKindOf } from '../import-kazoo/documents/database-names.ts'
 import { readDocument } from '../import-kazoo/documents/fields.ts'
 import { openDump } from '../import-kazoo/source/dumps/dump.ts'
 import type { Source } from '../import-kazoo/source/source.ts'
-import { declarationsOf } from '../src/areas/assemble.ts'
 import { storedColumns } from '../src/areas/cdrs/columns.ts'
 import { interactionOf, rowOf } from '../src/areas/cdrs/intake/rules.ts'
-import { areas } from '../src/areas/index.ts'
 import { bareAreas } from '../src/commands/bare-areas.ts'
 import { systemClock } from '../src/lib/clock.ts'
 import { gregorianUnixOffset } from '../src/lib/gregorian.ts'
@@ -179,7 +177,7 @@ const importAll = async ({ place, accountsAtOnce, ...dump }: Extract<KazooJob, {
   const db = openDb(place)
   await upgradeStorage(db, systemClock)
   const store = createStore(db, systemClock)
-  const settings = createSettings(store.records, 'command', declarationsOf(areas).settings)
+  const settings = createSettings(store.records, 'command')
   const { legAdoption } = bareAreas({ store, settings }).offers.cdrs
   const callImport = {
     legAdoption,

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import type { Area } from './areas/area.ts'
 import { assemble, declarationsOf } from './areas/assemble.ts'
 import { type Areas, areas as everything } from './areas/index.ts'
+import { quotaSettings } from './areas/quotas/settings.ts'
 import { createAuthenticate } from './auth/authenticate.ts'
 import type { KeyLayer } from './auth/credentials.ts'
 import { createDeriver } from './auth/deriving/deriver.ts'
@@ -58,6 +59,7 @@ import { createPost, postRounds } from './mail/post.ts'
 import { openObjectStore } from './object-store/open.ts'
 import { createCalls } from './outgoing/calls.ts'
 import { createOutgoing } from './outgoing/client.ts'
+import { crossbarSettings } from './settings/documents.ts'
 import { createSettings, settingsKind } from './settings/settings.ts'
 import { systemScope } from './storage/change-set.ts'
 import { cacheKey, type Database } from './storage/db.ts'
@@ -280,7 +282,7 @@ const putTogether = async (
   const node = `crosspoint@${hostname()}`
   const recorder = await openRecorder(config, node, log)
   const declared = declarationsOf(list)
-  const settings = createSettings(store.records, node, declared.settings)
+  const settings = createSettings(store.records, node)
   const serverKey = await obtainServerKey(store, config.dataDir)
   const keyring = createKeyring(serverKey)
   store.sealing.use(keyring)
@@ -290,7 +292,7 @@ const putTogether = async (
   const isOneOfMany = db.engine === 'postgres'
   const shared = isOneOfMany || company ? createSignInBuckets(store) : undefined
   const deriver = createDeriver({ settings, clock, metrics, shared, layers, company })
-  const allowedPrivateHosts = async () => (await settings.of('crossbar')).allowed_private_hosts
+  const allowedPrivateHosts = async () => (await settings.of(crossbarSettings)).allowed_private_hosts
   const calls = createCalls({ metrics, recorder })
   const dns = createDns({ servers: config.dnsServers, allowedPrivateHosts, calls })
   const outgoing = createOutgoing({ log, calls, allowedPrivateHosts })
@@ -365,7 +367,7 @@ const putTogether = async (
       }),
       metrics: metricsPage({
         text: metricsText,
-        networks: async () => (await settings.of('crossbar')).metrics_networks,
+        networks: async () => (await settings.of(crossbarSettings)).metrics_networks,
       }),
       openApi: () => openApiText({ routes, failures: declared.failures, tags: declared.describes, version }),
       posted: assembled.posted,
@@ -400,6 +402,7 @@ const putTogether = async (
     refusals,
     idempotency,
     settings,
+    maxRecordValues: async () => (await settings.of(quotaSettings)).record_values,
     store,
     clock,
     log,
@@ -429,7 +432,7 @@ const putTogether = async (
     ? courierBySmtp(smtpUrl, calls)
     : courierToFolder(join(dataDir, 'outbox'), {
         clock,
-        daysKept: async () => (await settings.of('crossbar')).mail_outbox_days,
+        daysKept: async () => (await settings.of(crossbarSettings)).mail_outbox_days,
       })
   const post = createPost({
     store,
@@ -443,7 +446,7 @@ const putTogether = async (
   })
   for (const round of [...assembled.rounds, ...postRounds(post, queue)]) rounds.add(round)
   for (const round of retentionRounds(store, settings, shared)) rounds.add(round)
-  rounds.add(queue.tidying(async () => (await settings.of('crossbar')).work_outcome_days))
+  rounds.add(queue.tidying(async () => (await settings.of(crossbarSettings)).work_outcome_days))
   rounds.hold(async () => (await areas.imports.isUnderWay()) || (await readMove(store)) !== undefined)
   const warnings = first ? [] : [await areas.imports.warning(), await moveWarning(store)]
   for (const warning of warnings) if (warning !== undefined) log.write('warn', warning)

@@ -17,24 +17,18 @@ import { collectionListing } from '../src/http/answer/listing.ts'
 import { get, put, type Route } from '../src/http/route.ts'
 import type { ErrandKind } from '../src/jobs/queue.ts'
 import { list, must, open, text } from '../src/lib/schema.ts'
-import { section } from '../src/settings/keys.ts'
+import { frameSettings } from '../src/settings/documents.ts'
+import { type SettingsDocument, section, settingsDocument } from '../src/settings/keys.ts'
 import { type Author, ChangeSet, conflict } from '../src/storage/change-set.ts'
 import { createCollection } from '../src/storage/collection.ts'
 import { on } from '../src/storage/signal.ts'
 import { describeAnyEngine, useWorld } from './support/world.ts'
 
 // settings.ts
-const postcardSettings = {
-  postcards: section('Postcards', {
-    longest: Type.Integer({ minimum: 1, default: 140, description: 'Letters' }),
-  }),
-}
-
-type OwnedSettings = typeof postcardSettings
-
-declare module '../src/settings/documents.ts' {
-  interface SettingsDocuments extends OwnedSettings {}
-}
+const postcardSettings = settingsDocument(
+  'postcards',
+  section('Postcards', { longest: Type.Integer({ minimum: 1, default: 140, description: 'Letters' }) }),
+)
 
 // schema.ts
 const Postcard = open({ says: must(text(1, 140)) })
@@ -69,7 +63,7 @@ const createPostcards = ({ store, settings }: AreaTools, accounts: Pick<Accounts
     delivered,
 
     async write(author: Author, accountId: string, doc: PostcardDoc) {
-      const { longest } = await settings.of('postcards')
+      const { longest } = await settings.of(postcardSettings)
       const says = doc.says.slice(0, longest)
       const card = cards.draft(accountId, { doc: { says }, hidden: {} })
       const set = new ChangeSet(author)
@@ -113,7 +107,7 @@ const createPostcardsArea = () => {
   const defined = area({
     name: 'postcards',
     needs: { accounts: accountsArea },
-    settings: postcardSettings,
+    settings: [postcardSettings],
     create(tools, { accounts }) {
       const postcards = createPostcards(tools, accounts)
       seen.delivered = postcards.delivered
@@ -240,13 +234,12 @@ describe('a list of areas', () => {
 
   it('declares everything that stands in the folders of its areas', async () => {
     const { settings, failures, notices } = declarationsOf(areas)
-    const written: object = Object.assign(
-      {},
-      ...(await everyExportOf('src/{areas/*,payment}/settings.ts', 'Settings')),
+    const written = await everyExportOf('src/{areas/*,payment,switch}/settings.ts', 'Settings')
+    expect(settings).toEqual(
+      Object.fromEntries(
+        [...frameSettings, ...(written as SettingsDocument[])].map(({ id, shape }) => [id, shape]),
+      ),
     )
-    const { crossbar, 'crossbar.auth': auth, token_buckets, events, ...ofAreas } = settings
-    expect(ofAreas).toEqual(written)
-    expect([crossbar, auth, token_buckets, events]).not.toContain(undefined)
     expect(notices).toEqual(Object.assign({}, ...(await everyExportOf('src/areas/*/notices.ts', 'Notices'))))
     const ownFailures = await everyExportOf('src/{areas/*,payment}/failures.ts', 'Failures')
     expect(Object.keys(failures).sort()).toEqual(

@@ -23,7 +23,7 @@ import type { Definitions } from '../mail/notices.ts'
 import type { ObjectStore } from '../object-store/object-store.ts'
 import type { Calls } from '../outgoing/calls.ts'
 import type { Outgoing } from '../outgoing/client.ts'
-import type { Documents } from '../settings/documents.ts'
+import type { Documents, SettingsDocument } from '../settings/keys.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Author } from '../storage/change-set.ts'
 import type { Hearing } from '../storage/signal.ts'
@@ -44,11 +44,23 @@ export type Validate = <S extends TSchema>(
   handover?: Handover,
 ) => Promise<{ value: Static<S>; sound: object; problems: Problems; places?: () => readonly Place[] }>
 
-/** What areas own before they are made; the types that go by these names follow from it. */
-export interface Declarations {
-  /** Settings documents, by id. */
+/** What one area declares before it is created. */
+interface Declarations {
+  settings: readonly SettingsDocument[]
+  /** Documents whose values each account can replace, with the keys that are read there. */
+  accountSettings: readonly SettingsDocument[]
+  /** What can go wrong, by kind, with its wire form. */
+  failures: Catalogue
+  /** What is sent by mail, by id. */
+  notices: Definitions
+  /** The first words of its paths behind the account, and what each is about. */
+  describes: Readonly<Record<string, string>>
+}
+
+/** What the frame and all areas declare. */
+export interface Declared {
+  /** Schemas of settings documents, by id. */
   settings: Documents
-  /** Those that accounts may lay values of their own over, with the keys that are followed there. */
   accountSettings: Documents
   /** What can go wrong, by kind, with its wire form. */
   failures: Catalogue
@@ -61,7 +73,7 @@ export interface Declarations {
 /** What areas are made of. */
 export interface AreaTools {
   /** What all areas of the list declare, and the frame. */
-  declared: Declarations
+  declared: Declared
   store: Store
   settings: Settings
   keyring: Keyring

@@ -4,8 +4,9 @@ import type { PostedPage } from '../http/wire/posted-page.ts'
 import type { Upgrade } from '../http/wire/upgrade.ts'
 import type { Round } from '../jobs/rounds.ts'
 import { frameSettings } from '../settings/documents.ts'
+import type { SettingsDocument } from '../settings/keys.ts'
 import type { Author } from '../storage/change-set.ts'
-import type { Area, AreaTools, Collected, Contributions, Declarations, OffersOf } from './area.ts'
+import type { Area, AreaTools, Collected, Contributions, Declared, OffersOf } from './area.ts'
 
 const nothing: Collected = { counts: [], taskActions: [], migrations: {}, schemas: {}, adoptions: {} }
 
@@ -40,8 +41,11 @@ const createCollectors = () => {
   }
 }
 
-const ofFrame: Declarations = {
-  settings: frameSettings,
+const byId = (documents: readonly SettingsDocument[] = []) =>
+  Object.fromEntries(documents.map(({ id, shape }) => [id, shape]))
+
+const ofFrame: Declared = {
+  settings: byId(frameSettings),
   accountSettings: {},
   failures: frameFailures,
   notices: {},
@@ -49,11 +53,11 @@ const ofFrame: Declarations = {
 }
 
 /** What the frame and the areas of a list own. */
-export const declarationsOf = (list: readonly Area[]): Declarations =>
+export const declarationsOf = (list: readonly Area[]): Declared =>
   list.reduce(
     (all, { declares }) => ({
-      settings: named(all.settings, declares.settings),
-      accountSettings: named(all.accountSettings, declares.accountSettings),
+      settings: named(all.settings, byId(declares.settings)),
+      accountSettings: named(all.accountSettings, byId(declares.accountSettings)),
       failures: named(all.failures, declares.failures),
       notices: named(all.notices, declares.notices),
       describes: named(all.describes, declares.describes),

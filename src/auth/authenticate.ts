@@ -2,6 +2,7 @@ import { failure, SignInRefusal } from '../lib/failure.ts'
 import { forgetOldest } from '../lib/forget-oldest.ts'
 import { isId } from '../lib/ids.ts'
 import type { Soon } from '../lib/soon.ts'
+import { crossbarSettings } from '../settings/documents.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Store } from '../storage/store.ts'
 import { type DigestMethod, digestWanted, isDigest } from './credentials.ts'
@@ -107,7 +108,7 @@ export const createAuthenticate = (tools: Tools) => {
 
   const isCurrent = async (entry: BasicEntry) => {
     const { account, user } = await recordsOf(entry.account.id, entry.user.id)
-    const { basic_auth_type: method } = await settings.of('crossbar')
+    const { basic_auth_type: method } = await settings.of(crossbarSettings)
     return account === entry.account && user === entry.user && method === entry.method
   }
 
@@ -141,7 +142,7 @@ export const createAuthenticate = (tools: Tools) => {
     let entry = known.get(hash)
     if (!entry || !(await isCurrent(entry))) {
       known.delete(hash)
-      const { basic_auth_type: method } = await settings.of('crossbar')
+      const { basic_auth_type: method } = await settings.of(crossbarSettings)
       if (!isFormed(text, method)) throw misshapen(method)
       const giveBack = await pledge()
       entry = await check(method, text, clientAddress)

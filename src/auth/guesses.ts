@@ -3,6 +3,7 @@ import { failure, SignInRefusal } from '../lib/failure.ts'
 import { forgetOldest } from '../lib/forget-oldest.ts'
 import { isId } from '../lib/ids.ts'
 import { networkOf } from '../lib/network.ts'
+import { authSettings } from '../settings/documents.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { SignInBucket, SignInBuckets } from '../storage/sign-in-buckets.ts'
 import type { Acquaintances } from './deriving/acquaintances.ts'
@@ -48,7 +49,7 @@ export const createGuesses = ({ settings, clock, acquaintances, shared }: Tools)
 
   /** Of the caller's network, and that of all strangers unless the network is known. */
   const bucketsFor = async (account: string, address = '') => {
-    const rules = await settings.of('crossbar.auth')
+    const rules = await settings.of(authSettings)
     const { guesses_per_minute: perMinute } = rules
     const own = bucketOf(`${account} ${networkOf(address)}`, rules.guesses_of_network, perMinute)
     const all = acquaintances.isKnown(account, address)
@@ -59,7 +60,7 @@ export const createGuesses = ({ settings, clock, acquaintances, shared }: Tools)
 
   /** The same two, where all processes count in them. */
   const sharedFor = async (account: string, address = '') => {
-    const rules = await settings.of('crossbar.auth')
+    const rules = await settings.of(authSettings)
     const bucket = (key: string, size: number): SignInBucket => ({
       key: `guesses ${sha256Hex(key)}`,
       size,

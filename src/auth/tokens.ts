@@ -7,6 +7,7 @@ import { forgetOldest } from '../lib/forget-oldest.ts'
 import { gregorianNow, gregorianOfUnix } from '../lib/gregorian.ts'
 import { randomHex } from '../lib/ids.ts'
 import type { Soon } from '../lib/soon.ts'
+import { authSettings } from '../settings/documents.ts'
 import type { Settings } from '../settings/settings.ts'
 import { type Author, ChangeSet, systemScope } from '../storage/change-set.ts'
 import { type CollectionDefinition, createCollection } from '../storage/collection.ts'
@@ -255,7 +256,7 @@ export const createTokens = (store: Store, keyring: Keyring, settings: Settings,
 
   /** Unix seconds at which a token that is issued now usually expires; undefined: never. */
   const usualEnd = async () => {
-    const { token_auth_expiry_s: lifetime } = await settings.of('crossbar.auth')
+    const { token_auth_expiry_s: lifetime } = await settings.of(authSettings)
     return lifetime > 0 ? unixNow() + lifetime : undefined
   }
 
@@ -375,7 +376,7 @@ export const createTokens = (store: Store, keyring: Keyring, settings: Settings,
     }: TokenSubject): Promise<string> {
       const identity = await system()
       const key = await keys.get(systemScope, identity.hidden.currentKeyId)
-      const { token_auth_expiry_s: usual } = await settings.of('crossbar.auth')
+      const { token_auth_expiry_s: usual } = await settings.of(authSettings)
       const lifetime = lifetimeSeconds ?? usual
       const issued = unixNow()
       const claims: TokenClaims = {

@@ -1,5 +1,3 @@
-import { declarationsOf } from '../areas/assemble.ts'
-import { areas } from '../areas/index.ts'
 import { User } from '../areas/users/schema.ts'
 import { createDeriver } from '../auth/deriving/deriver.ts'
 import { freshPassword } from '../auth/fresh-password.ts'
@@ -45,7 +43,7 @@ const offersOf = (
   return bareAreas({ store, settings, deriver, log }).offers
 }
 
-const settingsOf = (store: Store) => createSettings(store.records, 'command', declarationsOf(areas).settings)
+const settingsOf = (store: Store) => createSettings(store.records, 'command')
 
 const masterOf = async ({ records }: Store, { accounts }: Work['offers']) => {
   const holder = await records.claimant(masterClaim)

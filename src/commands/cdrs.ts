@@ -2,10 +2,8 @@ import { createReadStream, createWriteStream } from 'node:fs'
 import { open, rename, rm, stat } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
-import { declarationsOf } from '../areas/assemble.ts'
 import { entriesOf } from '../areas/cdrs/intake/ndjson.ts'
 import type { IntakeReport } from '../areas/cdrs/intake/schema.ts'
-import { areas } from '../areas/index.ts'
 import { type Config, ConfigError } from '../config/config.ts'
 import { configFromEnvironment } from '../config/env.ts'
 import { createValidate } from '../http/judge/judge-data.ts'
@@ -31,7 +29,7 @@ class Mistake extends Error {}
 type Tools = ReturnType<typeof toolsOf>
 
 const toolsOf = (store: Awaited<ReturnType<typeof openStore>>['store'], config: Config) => {
-  const settings = createSettings(store.records, 'command', declarationsOf(areas).settings)
+  const settings = createSettings(store.records, 'command')
   const log = createCommandLog(config, 'warn')
   const { offers } = bareAreas({
     store,

@@ -1,8 +1,6 @@
 import { kazooArea } from '../../import-kazoo/area.ts'
 import { openLeavingFolder } from '../../import-kazoo/leaving/folder.ts'
 import { leavingJson, leavingText } from '../../import-kazoo/leaving/report.ts'
-import { declarationsOf } from '../areas/assemble.ts'
-import { areas } from '../areas/index.ts'
 import { createKeyring, readServerKey } from '../auth/keyring.ts'
 import { configFromEnvironment } from '../config/env.ts'
 import { systemClock } from '../lib/clock.ts'
@@ -29,7 +27,7 @@ export const exportKazoo = (directory: string, { json = false }: { json?: boolea
       const { offers } = bareAreas(
         {
           store,
-          settings: createSettings(store.records, 'command', declarationsOf(areas).settings),
+          settings: createSettings(store.records, 'command'),
           keyring: createKeyring(serverKey),
           log: createCommandLog(config, 'warn'),
           metrics: createMetrics(),

@@ -94,7 +94,7 @@ export const withImports = async <T>(work: (parts: Parts) => Promise<T>): Promis
   const { store, close } = await openStore(config, systemClock)
   const declared = declarationsOf(areas)
   const keyring = createKeyring(serverKey)
-  const settings = createSettings(store.records, 'command', declared.settings)
+  const settings = createSettings(store.records, 'command')
   const log = createCommandLog(config, 'warn')
   const metrics = createMetrics()
   const leases = createLeases(store, systemClock, log)

@@ -1,10 +1,8 @@
 import { join } from 'node:path'
 import { checkAccounts, checkNames } from '../areas/accounts/verification/store.ts'
-import { declarationsOf } from '../areas/assemble.ts'
 import { createVerification } from '../areas/audit/verification/operations.ts'
 import { createArchiveRegister } from '../areas/cdrs/archive/store.ts'
 import { checkCallArchive } from '../areas/cdrs/archive/verification.ts'
-import { areas } from '../areas/index.ts'
 import { checkLedgers } from '../areas/ledgers/verification/store.ts'
 import { isKeyOf } from '../auth/key-handover.ts'
 import { readServerKey } from '../auth/keyring.ts'
@@ -101,7 +99,7 @@ const archiveCheck = async (store: Store, { callArchive }: Config): Promise<Plan
 }
 
 const countsCheck = (store: Store) => {
-  const settings = createSettings(store.records, 'command', declarationsOf(areas).settings)
+  const settings = createSettings(store.records, 'command')
   const { reconciliation } = bareAreas({ store, settings }).offers
   return checkAccounts(store, reconciliation.differences)
 }

@@ -11,7 +11,8 @@ import type { Log } from '../lib/log.ts'
 import { memberOf } from '../lib/member.ts'
 import type { Soon } from '../lib/soon.ts'
 import { beginTrace, type Recorder, type Trace } from '../lib/trace.ts'
-import type { SettingsOf } from '../settings/documents.ts'
+import type { crossbarSettings } from '../settings/documents.ts'
+import type { SettingsOf } from '../settings/keys.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Warning } from '../settings/unknown-keys.ts'
 import type { CommittedChange, KeyClaim } from '../storage/idempotency.ts'
@@ -98,6 +99,8 @@ export interface Frame {
   /** The wire forms of everything that can go wrong. */
   failures: Catalogue
   settings: Settings
+  /** The most values that a body of a single record may have. */
+  maxRecordValues(): Promise<number>
   store: Store
   clock: Clock
   log: Log
@@ -123,7 +126,7 @@ export class Exchange {
   /** What the client sent; a tunnelled verb replaces it. */
   method: Method | 'HEAD' | 'OPTIONS'
   segments: readonly string[] = []
-  crossbar!: SettingsOf<'crossbar'>
+  crossbar!: SettingsOf<typeof crossbarSettings>
   clientAddress = ''
   /** Where the connection comes from: of a request through proxies the nearest one. */
   peerAddress = ''

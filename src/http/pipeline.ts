@@ -7,6 +7,7 @@ import { valuesIn } from '../lib/json-values.ts'
 import { createKeyedQueue } from '../lib/one-at-a-time.ts'
 import { caught, type Soon, whenThere } from '../lib/soon.ts'
 import { percentDecoded } from '../lib/utf8.ts'
+import { crossbarSettings } from '../settings/documents.ts'
 import { isConflict, retrying } from '../storage/store.ts'
 import { ListAnswer, LiveAnswer } from './answer/answers.ts'
 import { planList } from './answer/listing.ts'
@@ -55,7 +56,7 @@ const cutPath: Step = (exchange) => {
 export const readSettings: Step = (exchange) => {
   const { store, settings } = exchange.frame
   const read = () =>
-    whenThere(settings.of('crossbar'), (crossbar) => {
+    whenThere(settings.of(crossbarSettings), (crossbar) => {
       exchange.crossbar = crossbar
     })
   return whenThere(store.fence(), read)
@@ -253,7 +254,7 @@ const assertFitsRecord = async (exchange: Exchange, bytes: Buffer) => {
   const { route, frame, request } = exchange
   if (!route?.spec.body || route.spec.judgesItself || route.spec.takesMany) return
   if (!isJsonBody(request, bytes)) return
-  const { record_values: limit } = await frame.settings.of('quotas')
+  const limit = await frame.maxRecordValues()
   const values = valuesIn(bytes.toString('latin1'))
   if (values <= limit + envelopeValues) return
   const { endpoint: kind } = resourceOf(exchange)

@@ -4,6 +4,7 @@ import type { Round } from '../jobs/rounds.ts'
 import { messageOf } from '../lib/error-facts.ts'
 import { describeError, type Log } from '../lib/log.ts'
 import type { Metrics } from '../lib/metrics.ts'
+import { crossbarSettings } from '../settings/documents.ts'
 import type { Settings } from '../settings/settings.ts'
 import { systemScope } from '../storage/change-set.ts'
 import type { Store } from '../storage/store.ts'
@@ -84,7 +85,7 @@ export const createPost = (tools: Tools) => {
     const own = await senders.senderOf(accountId)
     if (from && (await senders.maySendAs(from.accountId, from.address)))
       return { ...own, address: from.address }
-    return own ?? { address: (await settings.of('crossbar')).mail_from }
+    return own ?? { address: (await settings.of(crossbarSettings)).mail_from }
   }
 
   /** A key that cannot be used must not keep the letter: it goes without a signature, and is told. */
@@ -193,7 +194,7 @@ export const createPost = (tools: Tools) => {
 
     /** Forgets attempts that are older than the settings say. */
     async tidy(signal: AbortSignal) {
-      const { mail_log_days: days } = await settings.of('crossbar')
+      const { mail_log_days: days } = await settings.of(crossbarSettings)
       await attempts.forgetBefore(clock.now() - days * 24 * 60 * minute, signal)
     },
 

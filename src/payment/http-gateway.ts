@@ -13,6 +13,7 @@ import {
   type SyncOutcome,
   unknown,
 } from './gateway.ts'
+import { httpSyncSettings } from './settings.ts'
 
 // The operator's own billing system: signed JSON over HTTP.
 
@@ -84,7 +85,7 @@ interface Tools {
 
 export const createHttpGateway = ({ outgoing, settings, clock }: Tools): Gateway => {
   const accessFor = async (vendorId: string): Promise<Access | undefined> => {
-    const { vendors, timeout_ms: timeoutMs, ...common } = await settings.of('services.http_sync')
+    const { vendors, timeout_ms: timeoutMs, ...common } = await settings.of(httpSyncSettings)
     const own = vendors[vendorId]
     const { http_url: url, authorization_header: authorization, signing_secret: secret } = own ?? common
     return url === undefined

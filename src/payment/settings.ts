@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { secret } from '../lib/secrets.ts'
-import { address } from '../settings/keys.ts'
+import { address, settingsDocument } from '../settings/keys.ts'
 
 const timeout = (fallback: number, description: string) =>
   Type.Integer({ minimum: 10, maximum: 60_000, default: fallback, description })
@@ -77,10 +77,5 @@ const stripe = Type.Object(
   { additionalProperties: true, description: 'Bookkeepers of type `stripe`' },
 )
 
-export const gatewaySettings = { 'services.http_sync': httpSync, 'services.stripe': stripe }
-
-type Owned = typeof gatewaySettings
-
-declare module '../settings/documents.ts' {
-  interface SettingsDocuments extends Owned {}
-}
+export const httpSyncSettings = settingsDocument('services.http_sync', httpSync)
+export const stripeSettings = settingsDocument('services.stripe', stripe)

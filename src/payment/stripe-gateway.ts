@@ -16,6 +16,7 @@ import {
   unknown,
   type Vault,
 } from './gateway.ts'
+import { stripeSettings } from './settings.ts'
 import { smallestUnits, stripeAmount } from './stripe-amounts.ts'
 import { createStripeEvents } from './stripe-events.ts'
 import { watchedStripeHttp } from './stripe-http.ts'
@@ -101,7 +102,7 @@ export const createStripeGateway = ({ settings, clock, calls }: Tools): Gateway 
   const clients = new Map<string, Stripe>()
 
   const accessFor = async (vendorId: string): Promise<Access> => {
-    const { vendors, timeout_ms, ...common } = await settings.of('services.stripe')
+    const { vendors, timeout_ms, ...common } = await settings.of(stripeSettings)
     return { timeout_ms, ...(vendors[vendorId] ?? common) }
   }
 

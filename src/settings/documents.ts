@@ -1,8 +1,8 @@
-import { type Static, type TSchema, Type } from 'typebox'
+import { Type } from 'typebox'
 import { choice, typed } from '../lib/schema.ts'
 import { secret } from '../lib/secrets.ts'
 import { AuthModules } from './auth-modules.ts'
-import { flag, keysByName, section, unit } from './keys.ts'
+import { flag, keysByName, section, settingsDocument, unit } from './keys.ts'
 
 // One section (`default`, a zone or a node) of each settings document that the frame reads; areas add theirs.
 // A key stands here only when something follows it.
@@ -363,19 +363,10 @@ const tokenBuckets = Type.Object(bucketKeys, {
   description: 'Throttling buckets; a key that names an application holds the same keys for it alone',
 })
 
+export const crossbarSettings = settingsDocument('crossbar', crossbar)
+export const authSettings = settingsDocument('crossbar.auth', auth)
+export const tokenBucketSettings = settingsDocument('token_buckets', tokenBuckets)
+export const eventSettings = settingsDocument('events', events)
+
 /** The documents that no area owns. */
-export const frameSettings = { crossbar, 'crossbar.auth': auth, token_buckets: tokenBuckets, events }
-
-type FrameSettings = typeof frameSettings
-
-/**
- * The settings documents that have a schema, by id: what `settings.of` knows. Whoever owns a document adds it here from
- * its `settings.ts`. Documents of other names are those of clients.
- */
-export interface SettingsDocuments extends FrameSettings {}
-
-export type SettingsName = keyof SettingsDocuments
-export type SettingsOf<Name extends SettingsName> = Static<SettingsDocuments[Name]>
-
-/** Shapes of settings documents, by id. */
-export type Documents = Readonly<Record<string, TSchema>>
+export const frameSettings = [crossbarSettings, authSettings, tokenBucketSettings, eventSettings]

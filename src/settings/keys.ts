@@ -1,7 +1,25 @@
-import { type TObjectOptions, type TProperties, Type } from 'typebox'
+import { type Static, type TObjectOptions, type TProperties, type TSchema, Type } from 'typebox'
 import { secretUrl } from '../lib/secrets.ts'
 
-// What settings documents are made of.
+/** A settings document that the server reads: its name in the API, and the schema of one section (`default`, a zone, a node). */
+export interface SettingsDocument<Shape extends TSchema = TSchema> {
+  readonly id: string
+  readonly shape: Shape
+}
+
+/** Schemas of settings documents, by id. */
+export type Documents = Readonly<Record<string, TSchema>>
+
+/** The values of a document. */
+export type SettingsOf<Document extends SettingsDocument> = Static<Document['shape']>
+
+export const settingsDocument = <Shape extends TSchema>(
+  id: string,
+  shape: Shape,
+): SettingsDocument<Shape> => ({
+  id,
+  shape,
+})
 
 /** One section of a document that is about something. Keys that nothing follows are kept, and told as warnings. */
 export const section = <const Keys extends TProperties>(

@@ -2,7 +2,7 @@ import type { Json } from '../lib/json.ts'
 import { type Soon, whenThere } from '../lib/soon.ts'
 import { systemScope } from '../storage/change-set.ts'
 import { kind, type RecordOf, type Records } from '../storage/records.ts'
-import type { Documents, SettingsName, SettingsOf } from './documents.ts'
+import type { SettingsDocument, SettingsOf } from './keys.ts'
 import { defaultsOf, mergeSections } from './sections.ts'
 
 /** The kind of record that holds a settings document: `doc` is sections by name. */
@@ -14,9 +14,9 @@ type SettingsRecord = RecordOf<typeof settingsKind>
 
 /** What administrators have set, node over default over the schema's defaults. Read anew on each call; cached by the store. */
 export interface Settings {
-  of<Name extends SettingsName>(name: Name): Soon<SettingsOf<Name>>
+  of<Document extends SettingsDocument>(document: Document): Soon<SettingsOf<Document>>
   /** The stored sections as they are, without defaults. The same object as long as nothing changes. */
-  sections(name: SettingsName): Soon<SettingsDoc>
+  sections(document: SettingsDocument): Soon<SettingsDoc>
 }
 
 const noSections: SettingsDoc = {}
@@ -27,47 +27,45 @@ interface Reading {
   value: Json
 }
 
-export const createSettings = (records: Records, node: string, documents: Documents): Settings => {
-  const fallbacks = new Map<string, Json>()
+export const createSettings = (records: Records, node: string): Settings => {
+  const fallbacks = new Map<SettingsDocument, Json>()
   const merged = new WeakMap<SettingsRecord, Json>()
-  const readings = new Map<SettingsName, Reading>()
+  const readings = new Map<SettingsDocument, Reading>()
 
-  const fallback = (name: SettingsName) => {
-    const known = fallbacks.get(name)
+  const fallback = (document: SettingsDocument) => {
+    const known = fallbacks.get(document)
     if (known) return known
-    const document = documents[name]
-    if (!document) throw new Error(`no area of this server owns the settings document ${name}`)
-    const values = defaultsOf(document)
-    fallbacks.set(name, values)
+    const values = defaultsOf(document.shape)
+    fallbacks.set(document, values)
     return values
   }
 
-  const merge = (name: SettingsName, record: SettingsRecord) => {
-    const value = mergeSections(fallback(name), record.doc.default, record.doc[node])
+  const merge = (document: SettingsDocument, record: SettingsRecord) => {
+    const value = mergeSections(fallback(document), record.doc.default, record.doc[node])
     merged.set(record, value)
     return value
   }
 
-  const readAnew = async (name: SettingsName, era: number): Promise<Reading> => {
-    const record = await records.find(systemScope, settingsKind, name)
+  const readAnew = async (document: SettingsDocument, era: number): Promise<Reading> => {
+    const record = await records.find(systemScope, settingsKind, document.id)
     const reading = {
       era,
       sections: record?.doc ?? noSections,
-      value: record ? (merged.get(record) ?? merge(name, record)) : fallback(name),
+      value: record ? (merged.get(record) ?? merge(document, record)) : fallback(document),
     }
-    readings.set(name, reading)
+    readings.set(document, reading)
     return reading
   }
 
-  const read = (name: SettingsName): Soon<Reading> => {
+  const read = (document: SettingsDocument): Soon<Reading> => {
     const era = records.era()
-    const known = readings.get(name)
-    return known?.era === era ? known : readAnew(name, era)
+    const known = readings.get(document)
+    return known?.era === era ? known : readAnew(document, era)
   }
 
   return {
-    of: <Name extends SettingsName>(name: Name) =>
-      whenThere(read(name), ({ value }) => value as SettingsOf<Name>),
-    sections: (name) => whenThere(read(name), ({ sections }) => sections),
+    of: <Document extends SettingsDocument>(document: Document) =>
+      whenThere(read(document), ({ value }) => value as SettingsOf<Document>),
+    sections: (document) => whenThere(read(document), ({ sections }) => sections),
   }
 }

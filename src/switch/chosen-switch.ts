@@ -3,6 +3,7 @@ import type { Settings } from '../settings/settings.ts'
 import { createResting } from './kamailio/edges.ts'
 import { createKamailio } from './kamailio/kamailio.ts'
 import { type MediaSwitch, noMediaSwitch } from './media-switch.ts'
+import { switchSettings } from './settings.ts'
 
 interface Tools {
   settings: Settings
@@ -14,7 +15,7 @@ export const createMediaSwitch = ({ settings, outgoing }: Tools): MediaSwitch =>
   const resting = createResting()
 
   const chosen = async () => {
-    const { adapter, kamailio } = await settings.of('switch')
+    const { adapter, kamailio } = await settings.of(switchSettings)
     const isSet = adapter === 'kamailio' && kamailio.rpc_urls.length > 0
     return isSet ? createKamailio({ outgoing, settings: kamailio, resting }) : noMediaSwitch
   }

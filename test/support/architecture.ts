@@ -30,8 +30,16 @@ const roomsWithRows = [
   ...['areas', 'auth', 'events', 'jobs', 'mail', 'payment'].map((name) => `src/${name}`),
   importer,
 ]
-// What an area shows to the others: what it offers, its shapes, its pure decisions, what it tells.
-const openFiles = ['area.ts', 'schema.ts', 'rules.ts', 'signals.ts']
+// What other areas may import: what an area offers, its shapes, its pure decisions, its signals, what it declares.
+const openFiles = [
+  'area.ts',
+  'schema.ts',
+  'rules.ts',
+  'signals.ts',
+  'settings.ts',
+  'failures.ts',
+  'notices.ts',
+]
 // What events are, and how they look: what moves them lies beside.
 const shapesOfEvents = 'src/events/events.ts'
 const impureFolders = ['storage', 'http', 'jobs', 'events', 'mail', 'dns', 'config'].map(
@@ -142,7 +150,7 @@ const rules: Rule[] = [
     find: importsWhere(({ target }) => webServer.test(target)),
   },
   {
-    says: 'of another area only area.ts, schema.ts, rules.ts, signals.ts and types may be imported, never its store or routes (rule 4)',
+    says: 'of another area only area.ts, schema.ts, rules.ts, signals.ts, its declarations and types may be imported, never its store or routes (rule 4)',
     appliesTo: (path) => areaOf(path) !== undefined || isIn(path, importer),
     find: importsWhere(isForeign),
   },

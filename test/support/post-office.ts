@@ -14,7 +14,6 @@ import { createNotices, type NoticeId } from '../../src/mail/notices.ts'
 import { createPost, postRounds } from '../../src/mail/post.ts'
 import { noSenders, type Senders } from '../../src/mail/senders.ts'
 import { createCalls } from '../../src/outgoing/calls.ts'
-import { frameSettings } from '../../src/settings/documents.ts'
 import { createSettings } from '../../src/settings/settings.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import { StoredRecord } from '../../src/storage/records.ts'
@@ -74,7 +73,7 @@ export const openPostOffice = async (engine: Engine, { smtpUrl, senders }: Setti
       metrics: createMetrics(),
       store: on,
       keyring,
-      settings: createSettings(on.records, 'test', frameSettings),
+      settings: createSettings(on.records, 'test'),
       senders: { ...noSenders, ...senders },
       courier: courierTo(url),
       documentOf: async ({ id }) => Buffer.from(`document ${id}`),

@@ -135,11 +135,20 @@ const sources = globSync('src/**/*.ts', { cwd: root })
   .sort()
   .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
 
+/** Document id -> the names under which code imports it. */
+const importedNames = Map.groupBy(
+  globSync(['src/settings/documents.ts', 'src/**/settings.ts'], { cwd: root }).flatMap((path) => [
+    ...readFileSync(join(root, path), 'utf8').matchAll(/export const (\w+) = settingsDocument\('([^']+)'/g),
+  ]),
+  ([, , id]) => id,
+)
+
 /** The files that follow a key: those that read its document and name it, else all that name it. */
 export const readersOf = (document: string, key: string): string[] => {
   const named = new RegExp(`\\b${key}\\b`)
   const naming = sources.filter(({ text }) => named.test(text))
-  const asking = naming.filter(({ text }) => text.includes(`.of('${document}')`))
+  const names = importedNames.get(document) ?? []
+  const asking = naming.filter(({ text }) => names.some(([, name]) => text.includes(`.of(${name})`)))
   return (asking.length > 0 ? asking : naming).map(({ path }) => path)
 }
 

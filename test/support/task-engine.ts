@@ -2,7 +2,6 @@
 
 import type { InputAction, TaskAction, TaskOrder, TaskRecord } from '../../src/areas/tasks/operations.ts'
 import { createTasks } from '../../src/areas/tasks/operations.ts'
-import { taskSettings } from '../../src/areas/tasks/settings.ts'
 import type { AccountHidden, AccountRecord, Actor } from '../../src/auth/identity.ts'
 import { accountMember } from '../../src/auth/policies.ts'
 import { createLeases } from '../../src/jobs/leases.ts'
@@ -99,7 +98,7 @@ const createProcess = (db: Database, node: string, actionsOf: (store: Store) => 
   const { log, errors } = createTestLog()
   const leases = createLeases(store, systemClock, log)
   const rounds = createRounds({ leases, store, clock: systemClock, log })
-  const settings = createSettings(store.records, node, taskSettings)
+  const settings = createSettings(store.records, node)
   const tasks = createTasks({
     store,
     settings,

@@ -10,7 +10,7 @@ import { accountsSettings } from './settings.ts'
 export const accountsArea = area({
   name: 'accounts',
   describes: { accounts: 'Tenants, and the tree they form.' },
-  settings: accountsSettings,
+  settings: [accountsSettings],
   failures: accountFailures,
   notices: accountNotices,
   create(tools) {

@@ -17,6 +17,7 @@ import { elementAt } from '../../lib/list.ts'
 import type { Soon } from '../../lib/soon.ts'
 import type { CreationNotice } from '../../mail/creation-notice.ts'
 import type { Mail } from '../../mail/mail.ts'
+import { crossbarSettings } from '../../settings/documents.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { type Author, ChangeSet, type Claim, type ClaimHolder } from '../../storage/change-set.ts'
 import { holderOf } from '../../storage/records.ts'
@@ -35,6 +36,7 @@ import {
   trialValues,
   visibleAncestors,
 } from './rules.ts'
+import { accountsSettings } from './settings.ts'
 import { accountChanged, accountLeaving } from './signals.ts'
 import {
   apiKeyClaim,
@@ -80,7 +82,7 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
   const { records, clock } = store
 
   const freshRealm = async (master: AccountRecord | undefined) => {
-    const { account_realm_suffix: suffix } = await settings.of('crossbar.accounts')
+    const { account_realm_suffix: suffix } = await settings.of(accountsSettings)
     return `${randomHex(3)}.${suffix ?? master?.doc.realm ?? 'localhost'}`
   }
 
@@ -97,8 +99,8 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
   /** What an account that does not say it has from the account above it, or from the operator. */
   const inherited = async (parent: AccountRecord | undefined, master: AccountRecord | undefined) => {
     const reseller = parent === master ? undefined : parent
-    const { default_timezone: timezone } = await settings.of('crossbar.accounts')
-    const { default_language: language } = await settings.of('crossbar')
+    const { default_timezone: timezone } = await settings.of(accountsSettings)
+    const { default_language: language } = await settings.of(crossbarSettings)
     return {
       timezone: reseller?.doc.timezone ?? timezone ?? master?.doc.timezone ?? 'UTC',
       language: parent?.doc.language ?? language,
@@ -120,7 +122,7 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
 
   const nameProblems = async (name: string, own: AccountRecord | undefined): Promise<Problems> => {
     if (!isName(name) && name !== own?.doc.name) return nameWithoutLetters(name)
-    const { ensure_unique_name: isUnique } = await settings.of('crossbar.accounts')
+    const { ensure_unique_name: isUnique } = await settings.of(accountsSettings)
     if (!isUnique || nameKey(name) === nameKey(own?.doc.name ?? '')) return {}
     return isOther(await records.claimant(nameClaim(nameKey(name))), own) ? nameTaken(name) : {}
   }
@@ -137,7 +139,7 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
   /** The name's claim: with uniqueness off, whoever comes later claims the name and the own id behind it. */
   const nameClaimOf = async (name: string, id: string, own: AccountRecord | undefined) => {
     const key = nameKey(name)
-    const { ensure_unique_name: isUnique } = await settings.of('crossbar.accounts')
+    const { ensure_unique_name: isUnique } = await settings.of(accountsSettings)
     if (isUnique) return key
     return isOther(await records.claimant(nameClaim(key)), own) ? `${key}/${id}` : key
   }
@@ -258,7 +260,7 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
       data: Json,
       { notice, ...hidden }: { notice: CreationNotice } & Pick<Privileged, 'trialExpires'>,
     ): Promise<AccountRecord> {
-      const { allow_subaccounts_for_direct: allowed } = await settings.of('crossbar.accounts')
+      const { allow_subaccounts_for_direct: allowed } = await settings.of(accountsSettings)
       if (!allowed && parent.hidden.tree.length === 1) {
         throw invalid({
           account: { forbidden: { message: 'Sub-accounts are not allowed here', cause: parent.id } },
@@ -328,7 +330,7 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
 
     async assertSiblingsVisible(actor: Actor, account: AccountRecord) {
       if (isSuperduper(actor)) return
-      const { allow_sibling_listing: allowed } = await settings.of('crossbar.accounts')
+      const { allow_sibling_listing: allowed } = await settings.of(accountsSettings)
       if (allowed && account.id !== actor.accountId) return
       throw failure('forbidden', {
         cause: 'siblings are listed by whoever is above, where the operator allows it',
@@ -370,7 +372,7 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
 
     async assertMayMove(actor: Actor, account: AccountRecord, target: AccountRecord) {
       if (isSuperduper(actor)) return
-      const { allow_move: rule } = await settings.of('crossbar.accounts')
+      const { allow_move: rule } = await settings.of(accountsSettings)
       const isCommon = isAbove(actor, account) && isWithin(actor, target)
       if (rule === 'tree' && isCommon) return
       throw failure('forbidden', {

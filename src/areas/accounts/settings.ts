@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { choice } from '../../lib/schema.ts'
-import { flag, section } from '../../settings/keys.ts'
+import { flag, section, settingsDocument } from '../../settings/keys.ts'
 
 const accounts = section('What accounts are made with, and who may move and list them', {
   account_realm_suffix: Type.Optional(
@@ -26,10 +26,4 @@ const accounts = section('What accounts are made with, and who may move and list
   ),
 })
 
-export const accountsSettings = { 'crossbar.accounts': accounts }
-
-type Owned = typeof accountsSettings
-
-declare module '../../settings/documents.ts' {
-  interface SettingsDocuments extends Owned {}
-}
+export const accountsSettings = settingsDocument('crossbar.accounts', accounts)

@@ -17,7 +17,7 @@ import { createAlerts } from './operations.ts'
 import { createOutages, type Watched } from './outages.ts'
 import { alertRoutes } from './routes.ts'
 import { Alert } from './schema.ts'
-import { alertSettings } from './settings.ts'
+import { alertCheckSettings, alertSettings } from './settings.ts'
 
 /** What people are to be told. */
 export const alertsArea = area({
@@ -31,7 +31,7 @@ export const alertsArea = area({
     ledgers: ledgersArea,
     payments: paymentsArea,
   },
-  settings: alertSettings,
+  settings: [alertSettings, alertCheckSettings],
   failures: alertFailures,
   notices: alertNotices,
   create(tools, { accounts, phoneNumbers, services, limits, ledgers, payments }) {

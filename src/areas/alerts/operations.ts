@@ -23,6 +23,7 @@ import {
   rowOf,
 } from './rules.ts'
 import { Alert, type AlertRow } from './schema.ts'
+import { alertCheckSettings, alertSettings } from './settings.ts'
 import { type AlertStored, causeClaim, createAlertStore } from './store.ts'
 
 interface Tools {
@@ -145,7 +146,7 @@ export const createAlerts = ({ store, settings, accounts, mail, generated }: Too
     },
   }
 
-  const isEnabled = async () => (await settings.of('alerts')).enabled
+  const isEnabled = async () => (await settings.of(alertSettings)).enabled
 
   /** Adds an alert about something that the server has met, unless there is one about it already. */
   const show = async (set: ChangeSet, cause: string, doc: Alert): Promise<boolean> => {
@@ -217,7 +218,7 @@ export const createAlerts = ({ store, settings, accounts, mail, generated }: Too
     },
 
     async list(actor: Actor, account: AccountRecord): Promise<AlertRow[]> {
-      const { check_system_alerts: checksStored } = await settings.of('crossbar.alerts')
+      const { check_system_alerts: checksStored } = await settings.of(alertCheckSettings)
       const made = (await isEnabled()) ? await generated.of(account) : []
       return checksStored ? [...made, ...(await stored(actor, account))] : made
     },

@@ -1,4 +1,4 @@
-import { flag, section } from '../../settings/keys.ts'
+import { flag, section, settingsDocument } from '../../settings/keys.ts'
 
 const alerts = section('Making alerts', {
   enabled: flag(
@@ -16,10 +16,5 @@ const alertChecks = section('Which alerts are shown', {
   check_system_alerts: flag(true, 'Show alerts that somebody has made'),
 })
 
-export const alertSettings = { alerts, 'crossbar.alerts': alertChecks }
-
-type Owned = typeof alertSettings
-
-declare module '../../settings/documents.ts' {
-  interface SettingsDocuments extends Owned {}
-}
+export const alertSettings = settingsDocument('alerts', alerts)
+export const alertCheckSettings = settingsDocument('crossbar.alerts', alertChecks)

@@ -12,7 +12,7 @@ export const apiKeysArea = area({
   name: 'apiKeys',
   describes: { api_keys: 'Keys of programs: the one of an account, and named ones with limits.' },
   needs: { security: securityArea },
-  settings: apiKeySettings,
+  settings: [apiKeySettings],
   create(tools, { security: { security } }) {
     const keys = createApiKeys({ ...tools, security })
     return {

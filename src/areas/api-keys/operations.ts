@@ -30,6 +30,7 @@ import {
   secretBytes,
 } from './rules.ts'
 import type { ApiKey } from './schema.ts'
+import { apiKeySettings } from './settings.ts'
 import { createApiKeyStore, idClaim } from './store.ts'
 
 interface Tools {
@@ -150,7 +151,7 @@ export const createApiKeys = ({ store, settings, afterwards, security }: Tools) 
       noted.set(key.id, now + 1000)
       forgetOldest(noted, mostKnown)
       afterwards.run('noting the use of an API key', async () => {
-        const { last_used_every_s: pause } = await settings.of('api_keys')
+        const { last_used_every_s: pause } = await settings.of(apiKeySettings)
         noted.set(key.id, now + pause * 1000)
         await write(key)
       })

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { section } from '../../settings/keys.ts'
+import { section, settingsDocument } from '../../settings/keys.ts'
 
 const apiKeys = section('Named API keys', {
   last_used_every_s: Type.Integer({
@@ -10,10 +10,4 @@ const apiKeys = section('Named API keys', {
   }),
 })
 
-export const apiKeySettings = { api_keys: apiKeys }
-
-type Owned = typeof apiKeySettings
-
-declare module '../../settings/documents.ts' {
-  interface SettingsDocuments extends Owned {}
-}
+export const apiKeySettings = settingsDocument('api_keys', apiKeys)

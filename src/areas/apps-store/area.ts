@@ -13,7 +13,7 @@ export const appsStoreArea = area({
   name: 'appsStore',
   describes: { apps_store: 'Apps of web clients: which there are, and who has them.' },
   needs: { services: servicesArea },
-  settings: appsStoreSettings,
+  settings: [appsStoreSettings],
   failures: appsStoreFailures,
   create(tools, { services: { services } }) {
     const apps = createAppsStore({ ...tools, services })

@@ -19,6 +19,7 @@ import {
   withoutInstalled,
   withoutUser,
 } from './rules.ts'
+import { appsStoreSettings } from './settings.ts'
 import { type AppsStoreRecord, createAppsStoreStore } from './store.ts'
 
 interface Tools {
@@ -80,7 +81,7 @@ export const createAppsStore = ({ store, settings, services }: Tools) => {
   }
 
   const list = async (actor: Actor, account: AccountRecord): Promise<AccountApp[]> => {
-    const { apps } = await settings.of('apps_store')
+    const { apps } = await settings.of(appsStoreSettings)
     const { applications } = await services.rest(account)
     const [own, ...above] = await Promise.all([account.id, ...account.hidden.tree].map(find))
     const viewer = { isAdmin: privLevelOf(actor) === 'admin', userId: actor.user?.id }

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { choice, keyedBy, multiline } from '../../lib/schema.ts'
-import { address, flag, section, unit } from '../../settings/keys.ts'
+import { address, flag, section, settingsDocument, unit } from '../../settings/keys.ts'
 import { appIdForm, imageForm, longestImage } from './rules.ts'
 
 const optionalText = (longest: number, description: string) =>
@@ -76,10 +76,4 @@ const appsStore = section('Apps of web clients, which accounts install', {
   }),
 })
 
-export const appsStoreSettings = { apps_store: appsStore }
-
-type Owned = typeof appsStoreSettings
-
-declare module '../../settings/documents.ts' {
-  interface SettingsDocuments extends Owned {}
-}
+export const appsStoreSettings = settingsDocument('apps_store', appsStore)

@@ -25,7 +25,7 @@ import { createCdrMonths } from './months/operations.ts'
 import { createCdrs } from './operations.ts'
 import { createCdrRebuild } from './rebuild/operations.ts'
 import { cdrRoutes } from './routes.ts'
-import { cdrSettings } from './settings.ts'
+import { callListSettings, callRecordSettings, ingestSettings } from './settings.ts'
 import { createCallStats } from './stats/operations.ts'
 import { createCdrTasks } from './tasks.ts'
 
@@ -40,7 +40,7 @@ export const cdrsArea = area({
     ledgers: ledgersArea,
     rates: ratesArea,
   },
-  settings: cdrSettings,
+  settings: [callListSettings, callRecordSettings, ingestSettings],
   failures: cdrFailures,
   create(tools, { accounts, phoneNumbers, limits, ledgers, rates }) {
     const { callArchive: objects, feed, log, store } = tools

@@ -1,6 +1,7 @@
 import { Failure, failure } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
 import type { Log } from '../../lib/log.ts'
+import { crossbarSettings } from '../../settings/documents.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { Store } from '../../storage/store.ts'
 import type { ArchiveMetrics } from './archive/metrics.ts'
@@ -9,6 +10,7 @@ import { createInteractionStore } from './interactions/store.ts'
 import type { Place } from './reading/rules.ts'
 import type { Scope } from './reading/store.ts'
 import { byChannelTime, interactionOf, isCdrId, shownDocumentOf } from './rules.ts'
+import { callListSettings } from './settings.ts'
 import type { RowView } from './sheet/columns.ts'
 import { createCdrStore } from './store.ts'
 import { addGroup, emptySummary, type Summary } from './summary/rules.ts'
@@ -63,7 +65,10 @@ export const createCdrs = ({ store, settings, archive, metrics, log }: Tools) =>
 
     /** What administrators say about lists of records. */
     async rules() {
-      const [crossbar, own] = await Promise.all([settings.of('crossbar'), settings.of('crossbar.cdrs')])
+      const [crossbar, own] = await Promise.all([
+        settings.of(crossbarSettings),
+        settings.of(callListSettings),
+      ])
       return {
         maximumRange: own.maximum_range ?? crossbar.maximum_range,
         omitsEmpty: own.should_filter_empty_strings,

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { readableSecret } from '../../lib/secrets.ts'
-import { flag, section, unit } from '../../settings/keys.ts'
+import { flag, section, settingsDocument, unit } from '../../settings/keys.ts'
 
 const callRecords = section('Lists of call records', {
   maximum_range: Type.Optional(
@@ -56,10 +56,6 @@ const ingest = section('Where switches post call records', {
   ),
 })
 
-export const cdrSettings = { 'crossbar.cdrs': callRecords, cdr, ingest }
-
-type Owned = typeof cdrSettings
-
-declare module '../../settings/documents.ts' {
-  interface SettingsDocuments extends Owned {}
-}
+export const callListSettings = settingsDocument('crossbar.cdrs', callRecords)
+export const callRecordSettings = settingsDocument('cdr', cdr)
+export const ingestSettings = settingsDocument('ingest', ingest)

@@ -9,7 +9,7 @@ import { configsSettings } from './settings.ts'
 export const configsArea = area({
   name: 'configs',
   describes: { configs: 'Settings of accounts, over those of their resellers and of the system.' },
-  settings: configsSettings,
+  settings: [configsSettings],
   needs: { accounts: accountsArea, systemConfigs: systemConfigsArea },
   create(tools, needs) {
     const configs = createAccountConfigs({ ...tools, ...needs })

@@ -10,14 +10,15 @@ import { type Author, ChangeSet, systemScope } from '../../storage/change-set.ts
 import type { Store } from '../../storage/store.ts'
 import type { Accounts } from '../accounts/operations.ts'
 import { type Adoption, adoptingInto } from '../adoption.ts'
-import type { Declarations, Validate } from '../area.ts'
+import type { Declared, Validate } from '../area.ts'
 import type { Sent, SystemConfigs } from '../system-configs/operations.ts'
 import { validPartOf } from '../valid-part.ts'
 import { belowAccount, difference, effective } from './rules.ts'
+import { configsSettings } from './settings.ts'
 import { type AccountConfigStored, createAccountConfigStore } from './store.ts'
 
 interface Tools {
-  declared: Declarations
+  declared: Declared
   store: Store
   settings: Settings
   node: string
@@ -62,7 +63,7 @@ export const createAccountConfigs = (tools: Tools) => {
   const assertReadable = async (name: string) => {
     if (!isSettingsName(name)) throw failure('bad_identifier', { cause: name.slice(0, 200) })
     if (hasAccountLevel(name)) return
-    const { hidden_documents: hidden } = await settings.of('crossbar.configs')
+    const { hidden_documents: hidden } = await settings.of(configsSettings)
     const isHidden = hidden.some((one) => name === one || name.startsWith(`${one}.`))
     if (!Object.hasOwn(documents, name) && !isHidden) return
     throw failure('bad_identifier', { cause: name, reason: 'this document holds for the whole system' })

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { section } from '../../settings/keys.ts'
+import { section, settingsDocument } from '../../settings/keys.ts'
 
 // Documents of a Kazoo cluster that hold for its own machines. No client of an account reads them.
 const clusterDocuments = [
@@ -22,10 +22,4 @@ const configs = section('What accounts see of the settings of their reseller and
   }),
 })
 
-export const configsSettings = { 'crossbar.configs': configs }
-
-type Owned = typeof configsSettings
-
-declare module '../../settings/documents.ts' {
-  interface SettingsDocuments extends Owned {}
-}
+export const configsSettings = settingsDocument('crossbar.configs', configs)

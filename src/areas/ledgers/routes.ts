@@ -10,9 +10,11 @@ import { gregorianNow } from '../../lib/gregorian.ts'
 import { decimalsOf, dollarsOfUnits } from '../../lib/money.ts'
 import { anyObject, list as listOf } from '../../lib/schema.ts'
 import { timeKey } from '../../lib/time-key.ts'
+import { crossbarSettings } from '../../settings/documents.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { CommittedChange } from '../../storage/idempotency.ts'
 import type { Accounts } from '../accounts/operations.ts'
+import { servicesSettings } from '../services/settings.ts'
 import type { Ledgers } from './operations.ts'
 import { csvRow, type Entry, entryJson, rolloverService } from './rules.ts'
 import { Amount, LedgerEntry, LedgerKind, LedgerRequest } from './schema.ts'
@@ -72,7 +74,7 @@ const requestProblems = async ({ data }: { data: Requested }) => ({
 
 export const ledgerRoutes = ({ ledgers, accounts, settings, clock }: RouteTools): Route[] => {
   const windowOf = async ({ query }: Pick<Call, 'query'>) => {
-    const { maximum_range: range } = await settings.of('crossbar')
+    const { maximum_range: range } = await settings.of(crossbarSettings)
     return openTimeWindow(query, gregorianNow(clock), range)
   }
 
@@ -171,7 +173,7 @@ export const ledgerRoutes = ({ ledgers, accounts, settings, clock }: RouteTools)
       allow: accountMember,
       answers: Amount,
       run: async ({ account }) => {
-        const { currency } = await settings.of('services')
+        const { currency } = await settings.of(servicesSettings)
         return answer({
           data: { amount: dollarsOfUnits(await ledgers.balance(account.id)) },
           metadata: { currency },

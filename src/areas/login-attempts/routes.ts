@@ -4,6 +4,7 @@ import { timeListing, timeWindow } from '../../http/answer/time-window.ts'
 import { get, type Route } from '../../http/route.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
+import { crossbarSettings } from '../../settings/documents.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { LoginAttempts } from './operations.ts'
 import { LoginAttempt } from './schema.ts'
@@ -23,7 +24,7 @@ const windowQuery = {
 
 export const loginAttemptRoutes = ({ attempts, settings, clock }: Tools): Route[] => {
   const listing = async (query: URLSearchParams, place: { accountId: string; ownerId?: string }) => {
-    const { maximum_range: maximum } = await settings.of('crossbar')
+    const { maximum_range: maximum } = await settings.of(crossbarSettings)
     const window = timeWindow(query, gregorianNow(clock), maximum)
     return new ListAnswer(timeListing(attempts, place, window))
   }

@@ -4,6 +4,7 @@ import type { Lease, Leases } from '../../jobs/leases.ts'
 import type { Rounds } from '../../jobs/rounds.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Calls } from '../../outgoing/calls.ts'
+import { eventSettings } from '../../settings/documents.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Outages, Watched } from '../alerts/outages.ts'
@@ -57,7 +58,7 @@ export const createMessageBus = (tools: Tools) => {
   })
 
   const wanted = async (): Promise<Target | undefined> => {
-    const { url, exchange } = (await settings.of('events')).amqp
+    const { url, exchange } = (await settings.of(eventSettings)).amqp
     // A store that was moved cannot record what the broker has confirmed.
     return url === undefined || (await rounds.isHeld()) ? undefined : { url, exchange }
   }

@@ -9,7 +9,7 @@ import { createPasskeys } from './passkeys/operations.ts'
 import { passkeyRoutes } from './passkeys/routes.ts'
 import { multiFactorRoutes } from './routes.ts'
 import { Provider } from './schema.ts'
-import { multiFactorSettings } from './settings.ts'
+import { passkeySettings } from './settings.ts'
 import { createProviderStore, type ProviderDoc } from './store.ts'
 
 /** Second factors of users, and who provides them. */
@@ -17,7 +17,7 @@ export const multiFactorArea = area({
   name: 'multiFactor',
   describes: { multi_factor: 'Second factors of users, and who provides them.' },
   needs: { users: usersArea },
-  settings: multiFactorSettings,
+  settings: [passkeySettings],
   create(tools, { users }) {
     const factors = createFactors(tools)
     const providers = createProviders(tools)

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { section, unit } from '../../settings/keys.ts'
+import { section, settingsDocument, unit } from '../../settings/keys.ts'
 
 const passkeys = section('Passkeys', {
   rp_id: Type.Optional(
@@ -42,10 +42,4 @@ const passkeys = section('Passkeys', {
   }),
 })
 
-export const multiFactorSettings = { passkeys }
-
-type Owned = typeof multiFactorSettings
-
-declare module '../../settings/documents.ts' {
-  interface SettingsDocuments extends Owned {}
-}
+export const passkeySettings = settingsDocument('passkeys', passkeys)

@@ -8,6 +8,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { failure } from '../../lib/failure.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
 import { addressOf } from '../../mail/mail.ts'
+import { crossbarSettings } from '../../settings/documents.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { BodyType, Level, NoticeSubject, Notifications } from './operations.ts'
 import {
@@ -115,7 +116,7 @@ const levelRoutes = (
       answers: AttemptRow,
       list: true,
       run: async (call) => {
-        const { maximum_range: maximum } = await settings.of('crossbar')
+        const { maximum_range: maximum } = await settings.of(crossbarSettings)
         const window = timeWindow(call.query, gregorianNow(clock), maximum)
         return new ListAnswer(attemptListing(notifications, homeOf(call).id, window))
       },

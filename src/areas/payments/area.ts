@@ -22,7 +22,7 @@ import { createInvoiceProgress } from './invoices/progress.ts'
 import { invoiceRoutes } from './invoices/routes.ts'
 import { createInvoiceStore } from './invoices/store.ts'
 import { paymentNotices } from './notices.ts'
-import { paymentSettings } from './settings.ts'
+import { dunningSettings, invoiceSettings, topupSettings } from './settings.ts'
 import { createTopups } from './topup/operations.ts'
 import { topupRoutes } from './topup/routes.ts'
 import { lowBalanceThreshold } from './topup/rules.ts'
@@ -39,7 +39,7 @@ export const paymentsArea = area({
     transactions: 'Money that moves at bookkeepers.',
   },
   needs: { accounts: accountsArea, services: servicesArea, ledgers: ledgersArea, whitelabel: whitelabelArea },
-  settings: paymentSettings,
+  settings: [invoiceSettings, dunningSettings, topupSettings],
   failures: paymentFailures,
   notices: paymentNotices,
   create(tools, { accounts, services: sold, ledgers, whitelabel }) {

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { vendors } from '../../payment/settings.ts'
-import { section } from '../../settings/keys.ts'
+import { section, settingsDocument } from '../../settings/keys.ts'
 
 const numberPrefix = (fallback?: string) =>
   Type.String({
@@ -55,10 +55,6 @@ const topup = section('Automatic top-ups', {
   }),
 })
 
-export const paymentSettings = { 'services.invoices': invoices, 'services.dunning': dunning, topup }
-
-type Owned = typeof paymentSettings
-
-declare module '../../settings/documents.ts' {
-  interface SettingsDocuments extends Owned {}
-}
+export const invoiceSettings = settingsDocument('services.invoices', invoices)
+export const dunningSettings = settingsDocument('services.dunning', dunning)
+export const topupSettings = settingsDocument('topup', topup)

@@ -29,7 +29,13 @@ import { createNumberSearch } from './search/operations.ts'
 import { numberSearchRoutes, searchQuery, visitOf } from './search/routes.ts'
 import { questionIn } from './search/rules.ts'
 import { FindNumbers } from './search/schema.ts'
-import { numberAccountSettings, numberSettings } from './settings.ts'
+import {
+  numberAccountSettings,
+  numberInventorySettings,
+  numberLocalitySettings,
+  numberManagerSettings,
+  phoneNumberSettings,
+} from './settings.ts'
 import { createNumberTasks } from './tasks.ts'
 import { createNumberUpkeep } from './upkeep/operations.ts'
 
@@ -44,8 +50,8 @@ export const phoneNumbersArea = area({
     phone_numbers: 'The inventory of telephone numbers: how they are found, bought, used and given back.',
   },
   needs: { accounts: accountsArea, configs: configsArea, services: servicesArea, resources: resourcesArea },
-  settings: numberSettings,
-  accountSettings: numberAccountSettings,
+  settings: [numberManagerSettings, numberInventorySettings, numberLocalitySettings, phoneNumberSettings],
+  accountSettings: [numberAccountSettings],
   failures: numberFailures,
   create(tools, needs) {
     const { accounts, configs, resources } = needs

@@ -36,6 +36,7 @@ import {
   type Target,
   takenOverByCreation,
 } from './rules.ts'
+import { numberManagerSettings } from './settings.ts'
 import type { NumberView } from './view.ts'
 
 interface Tools {
@@ -152,7 +153,7 @@ export const createArrivals = ({ clock, settings, planning, features, desk, book
     const refusal = creationRefusal(by.accountId, state, rightsOf(by))
     if (refusal) throw failure('number_forbidden', { cause: refusal })
     const target = state as Target
-    const { available_module_name, port_in_module_name } = await settings.of('number_manager')
+    const { available_module_name, port_in_module_name } = await settings.of(numberManagerSettings)
     const standard = target === 'port_in' || request.portedIn ? port_in_module_name : available_module_name
     const carrier = carrierIn({ fields, by }, request.carrier ?? standard, 'allowed')
     const step = moves[absent][target] as Move

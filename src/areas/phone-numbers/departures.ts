@@ -11,6 +11,7 @@ import { localFeature } from './features/rules.ts'
 import { addReturn, awaiting } from './orders.ts'
 import { type CarrierDesk, type Existing, foundRecord, type NumberPlan } from './requests.ts'
 import { earlierHolders, isLocal, isReleasable, type NumberState, releaseOf } from './rules.ts'
+import { numberManagerSettings } from './settings.ts'
 import type { NumberRecord } from './store.ts'
 import type { NumberView } from './view.ts'
 
@@ -63,7 +64,7 @@ export const createDepartures = ({ clock, settings, features, desk, book, findAc
     carrierOf(stored).supplier ? { ...facts, hidden: { ...facts.hidden, givenBack: true } } : facts
 
   const releaseSettings = async () => {
-    const { released_state, should_age, should_permanently_delete } = await settings.of('number_manager')
+    const { released_state, should_age, should_permanently_delete } = await settings.of(numberManagerSettings)
     return {
       releasedState: released_state,
       shouldAge: should_age,

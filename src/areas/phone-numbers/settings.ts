@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { choice } from '../../lib/schema.ts'
-import { address, country, flag, section, unit } from '../../settings/keys.ts'
+import { address, country, flag, section, settingsDocument, unit } from '../../settings/keys.ts'
 import { carrierModules, numberModules } from './carriers/names.ts'
 
 /** What resellers may say for the accounts below them, too. */
@@ -139,20 +139,13 @@ const phoneNumbers = section('Prefixes of cities', {
   default_country: country('The country (ISO 3166-1) whose cities are looked up'),
 })
 
-export const numberSettings = {
-  number_manager: numberManager,
-  'number_manager.other': numberInventory,
-  'number_manager.locality': numberLocality,
-  'crossbar.phone_numbers': phoneNumbers,
-}
+export const numberManagerSettings = settingsDocument('number_manager', numberManager)
+export const numberInventorySettings = settingsDocument('number_manager.other', numberInventory)
+export const numberLocalitySettings = settingsDocument('number_manager.locality', numberLocality)
+export const phoneNumberSettings = settingsDocument('crossbar.phone_numbers', phoneNumbers)
 
 /** What accounts may lay values of their own over. */
-export const numberAccountSettings = {
-  number_manager: section('Phone numbers', { ...numberSearchKeys, ...numberFeatureKeys }),
-}
-
-type Owned = typeof numberSettings
-
-declare module '../../settings/documents.ts' {
-  interface SettingsDocuments extends Owned {}
-}
+export const numberAccountSettings = settingsDocument(
+  'number_manager',
+  section('Phone numbers', { ...numberSearchKeys, ...numberFeatureKeys }),
+)

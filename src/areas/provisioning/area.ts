@@ -10,7 +10,7 @@ import { provisioningSettings } from './settings.ts'
 export const provisioningArea = area({
   name: 'provisioning',
   needs: { accounts: accountsArea, alerts: alertsArea },
-  settings: provisioningSettings,
+  settings: [provisioningSettings],
   create(tools, needs) {
     const provisioning = createProvisioning({ ...tools, ...needs })
     return {

@@ -8,6 +8,7 @@ import type { Store } from '../../storage/store.ts'
 import type { Accounts } from '../accounts/operations.ts'
 import type { Alerts } from '../alerts/operations.ts'
 import { alertOf, causeOf, pauseAfter, provisionedMac, replyOf, type Untaken } from './rules.ts'
+import { provisioningSettings } from './settings.ts'
 
 interface Tools {
   store: Store
@@ -58,7 +59,8 @@ export const createProvisioning = ({ store, queue, settings, outgoing, accounts,
   }
 
   const send = async (url: string, body: Json): Promise<Reply> => {
-    const { authorization_header: authorization, timeout_ms: timeoutMs } = await settings.of('provisioner')
+    const { authorization_header: authorization, timeout_ms: timeoutMs } =
+      await settings.of(provisioningSettings)
     const headers = authorization === undefined ? {} : { authorization }
     try {
       const { status, text: reply } = await outgoing.send({
@@ -93,7 +95,7 @@ export const createProvisioning = ({ store, queue, settings, outgoing, accounts,
     }
   }
 
-  const urlOf = async () => (await settings.of('provisioner')).provisioning_url
+  const urlOf = async () => (await settings.of(provisioningSettings)).provisioning_url
 
   const kind: ErrandKind<KnownPhone, Reply> = {
     kind: 'provisioning',

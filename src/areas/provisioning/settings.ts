@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { secret, secretUrl } from '../../lib/secrets.ts'
-import { section } from '../../settings/keys.ts'
+import { section, settingsDocument } from '../../settings/keys.ts'
 
 const provisioner = section('The service that provisions phones', {
   provisioning_url: Type.Optional(
@@ -22,10 +22,4 @@ const provisioner = section('The service that provisions phones', {
   }),
 })
 
-export const provisioningSettings = { provisioner }
-
-type Owned = typeof provisioningSettings
-
-declare module '../../settings/documents.ts' {
-  interface SettingsDocuments extends Owned {}
-}
+export const provisioningSettings = settingsDocument('provisioner', provisioner)

@@ -1,6 +1,7 @@
 import { type AccountRecord, type Actor, speaksForAccount } from '../../auth/identity.ts'
 import { failure } from '../../lib/failure.ts'
 import { memberOf } from '../../lib/member.ts'
+import { crossbarSettings } from '../../settings/documents.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { MediaSwitch } from '../../switch/media-switch.ts'
 import type { DeviceRecord, Devices } from '../devices/operations.ts'
@@ -24,7 +25,7 @@ export type Quickcalls = ReturnType<typeof createQuickcalls>
 /** Calls that ring one's own phones first, and the number when one of them answers. */
 export const createQuickcalls = ({ settings, devices, mediaSwitch }: Tools) => {
   const invitesAnyone = async ({ doc }: Callable) => {
-    const { default_allow_anonymous_quickcalls: usual } = await settings.of('crossbar')
+    const { default_allow_anonymous_quickcalls: usual } = await settings.of(crossbarSettings)
     return (memberOf(doc, 'allow_anonymous_quickcalls') ?? usual) === true
   }
 

@@ -5,7 +5,7 @@ import { quotaSettings } from './settings.ts'
 /** How much accounts may have, and how large a record may be. */
 export const quotasArea = area({
   name: 'quotas',
-  settings: quotaSettings,
+  settings: [quotaSettings],
   create(tools) {
     const quotas = createQuotas(tools)
     return { offers: quotas, gates: [quotas.gate] }

@@ -6,6 +6,7 @@ import type { Settings } from '../../settings/settings.ts'
 import { type Author, type ChangeSet, systemScope, type Transfer } from '../../storage/change-set.ts'
 import type { Gate, Store } from '../../storage/store.ts'
 import { bytesAbove, isCounted, type QuotaRules, quotasOf, valuesAbove } from './rules.ts'
+import { quotaSettings } from './settings.ts'
 import { createQuotaStore } from './store.ts'
 
 interface Tools {
@@ -116,7 +117,7 @@ export const createQuotas = ({ store, settings, refusals }: Tools) => {
   }
 
   const judge = async (sets: readonly ChangeSet[]) => {
-    const rules = await settings.of('quotas')
+    const rules = await settings.of(quotaSettings)
     for (const set of sets) {
       judgeSizes(set, rules)
       judgeValues(set, rules)
@@ -142,7 +143,7 @@ export const createQuotas = ({ store, settings, refusals }: Tools) => {
 
     /** Fails when the inputs of an account's tasks would have more bytes than they may. */
     async requireRoomForInput(author: Author, accountId: string, bytes: number) {
-      const { taskInputBytes: limit } = quotasOf(await settings.of('quotas'), accountId)
+      const { taskInputBytes: limit } = quotasOf(await settings.of(quotaSettings), accountId)
       if (bytes > limit) throw exceeded(author, { accountId, what: 'task_input_bytes', limit })
     },
   }

@@ -1,8 +1,9 @@
 import { isFileKind } from '../../lib/file-kinds.ts'
 import { valuesIn } from '../../lib/json-values.ts'
-import type { SettingsOf } from '../../settings/documents.ts'
+import type { SettingsOf } from '../../settings/keys.ts'
+import type { quotaSettings } from './settings.ts'
 
-export type QuotaRules = SettingsOf<'quotas'>
+export type QuotaRules = SettingsOf<typeof quotaSettings>
 
 /** What holds for one account. */
 interface AccountQuotas {

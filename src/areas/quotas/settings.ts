@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { section, unit } from '../../settings/keys.ts'
+import { section, settingsDocument, unit } from '../../settings/keys.ts'
 
 const count = (what: string, description: string) => Type.Integer({ minimum: 0, ...unit(what), description })
 const bytes = (description: string) => Type.Integer({ minimum: 0, ...unit('bytes'), description })
@@ -53,10 +53,4 @@ const quotas = section('What accounts may have; whatever would pass one is refus
   ),
 })
 
-export const quotaSettings = { quotas }
-
-type Owned = typeof quotaSettings
-
-declare module '../../settings/documents.ts' {
-  interface SettingsDocuments extends Owned {}
-}
+export const quotaSettings = settingsDocument('quotas', quotas)

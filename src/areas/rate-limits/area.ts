@@ -11,7 +11,7 @@ export const rateLimitsArea = area({
   name: 'rateLimits',
   describes: { rate_limits: 'How many SIP packets a second accounts and their devices may send.' },
   needs: { accounts: accountsArea, devices: devicesArea },
-  settings: rateLimitSettings,
+  settings: [rateLimitSettings],
   create({ settings }, needs) {
     const limits = createRateLimits({ settings, ...needs })
     return {

@@ -11,6 +11,7 @@ import {
   systemLimitsOf,
   unknownRealmLimits,
 } from './rules.ts'
+import { rateLimitSettings } from './settings.ts'
 
 /** The limits that hold for a realm and for one of its devices. */
 interface LimitsInForce {
@@ -51,7 +52,7 @@ export const createRateLimits = ({ settings, accounts, devices }: Tools) => {
 
     /** What holds after fall-back. Without a device: what holds for a device that has no limits of its own. */
     async inForce(account: AccountRecord, device: DeviceRecord | undefined): Promise<LimitsInForce> {
-      const system = systemLimitsOf((await settings.of('frontier')).rate_limits)
+      const system = systemLimitsOf((await settings.of(rateLimitSettings)).rate_limits)
       const { rate_limits: own } = account.doc
       return {
         account: accountLimits({ account: own, ancestors: await above(account), system }),

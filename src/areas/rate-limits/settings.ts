@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { section, unit } from '../../settings/keys.ts'
+import { section, settingsDocument, unit } from '../../settings/keys.ts'
 
 const counter = (fallback: number, description: string) =>
   Type.Integer({ default: fallback, ...unit('SIP packets'), description })
@@ -28,10 +28,4 @@ const frontier = section('SIP packet rates where neither account nor device have
   ),
 })
 
-export const rateLimitSettings = { frontier }
-
-type Owned = typeof rateLimitSettings
-
-declare module '../../settings/documents.ts' {
-  interface SettingsDocuments extends Owned {}
-}
+export const rateLimitSettings = settingsDocument('frontier', frontier)

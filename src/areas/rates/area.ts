@@ -14,7 +14,7 @@ export const ratesArea = area({
   name: 'rates',
   describes: { rates: 'What calls cost a minute.' },
   needs: { accounts: accountsArea, services: servicesArea },
-  settings: rateSettings,
+  settings: [rateSettings],
   failures: rateFailures,
   create(tools, { accounts, services: { services } }) {
     const rates = createRates({ ...tools, accounts, ratedeckOf: services.ratedeckOf })

@@ -18,6 +18,7 @@ import {
   withRoutes,
 } from './rules.ts'
 import type { NewRate, NumberRate, Rate } from './schema.ts'
+import { rateSettings } from './settings.ts'
 import { createRateStore, type RateStored } from './store.ts'
 
 interface Tools {
@@ -50,7 +51,7 @@ export const createRates = ({ store, settings, accounts, ratedeckOf }: Tools) =>
   const rates = createRateStore(store)
 
   const deckOr = async (ratedeckId: string | undefined) =>
-    ratedeckId || (await settings.of('rates')).default_ratedeck
+    ratedeckId || (await settings.of(rateSettings)).default_ratedeck
 
   /** Reads the rates of all these prefixes; gives a function that tells those of one of them. */
   const ofPrefixes = async (wanted: readonly Partial<Rate>[]) => {
@@ -106,7 +107,7 @@ export const createRates = ({ store, settings, accounts, ratedeckOf }: Tools) =>
       rates.leadingTo(await deckOr(ratedeckId), digitsOf(prefix)),
 
     async decks() {
-      const { default_ratedeck: standard } = await settings.of('rates')
+      const { default_ratedeck: standard } = await settings.of(rateSettings)
       return { default_ratedeck: standard, ratedecks: await rates.decks() }
     },
 
@@ -161,7 +162,7 @@ export const createRates = ({ store, settings, accounts, ratedeckOf }: Tools) =>
 
     /** The rate of each of these calls, undefined where there is none: one read of the store for all of them. */
     async lookUpMany(calls: readonly CallQuestion[]): Promise<(RateStored | undefined)[]> {
-      const manner = await settings.of('rates')
+      const manner = await settings.of(rateSettings)
       const asked = calls.map((call) => {
         const { ratedeckId: deck = manner.default_ratedeck } = call
         const number = normalizeNumber(call.number)
@@ -179,7 +180,7 @@ export const createRates = ({ store, settings, accounts, ratedeckOf }: Tools) =>
     async lookUp(account: AccountRecord, request: RateRequest): Promise<NumberRate> {
       const number = normalizeNumber(request.number)
       if (!isRateable(number)) throw unusable()
-      const manner = await settings.of('rates')
+      const manner = await settings.of(rateSettings)
       const deck = request.ratedeckId ?? manner.default_ratedeck
       const question = { ...request, number, resellerId: await accounts.resellerOf(account) }
       const found = chooseRate(await rates.leadingTo(deck, digitsOf(number)), question, manner)

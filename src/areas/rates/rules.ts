@@ -1,9 +1,10 @@
 import type { Problems } from '../../lib/failure.ts'
 import { decimalsOf, type MicroUnits, microUnitsOfDollars, unitsText } from '../../lib/money.ts'
 import { compilePattern } from '../../lib/pattern.ts'
-import type { SettingsOf } from '../../settings/documents.ts'
+import type { SettingsOf } from '../../settings/keys.ts'
 import { baseCostDollars } from './pricing/rules.ts'
 import type { NumberRate, Rate } from './schema.ts'
+import type { rateSettings } from './settings.ts'
 
 /** What a look-up wants to know. */
 export interface RateQuestion {
@@ -17,7 +18,7 @@ export interface RateQuestion {
 }
 
 /** How the operator has rates chosen. */
-type RateManner = Pick<SettingsOf<'rates'>, 'filter_list' | 'sort_by_weight' | 'rate_version'>
+type RateManner = Pick<SettingsOf<typeof rateSettings>, 'filter_list' | 'sort_by_weight' | 'rate_version'>
 type RateFilter = RateManner['filter_list'][number]
 
 export interface RateCandidate {

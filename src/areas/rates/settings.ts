@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { choice } from '../../lib/schema.ts'
-import { flag, section } from '../../settings/keys.ts'
+import { flag, section, settingsDocument } from '../../settings/keys.ts'
 
 const rates = section('Prices of calls: which rate of a number counts', {
   default_ratedeck: Type.String({
@@ -21,10 +21,4 @@ const rates = section('Prices of calls: which rate of a number counts', {
   rate_version: Type.Optional(Type.String({ description: 'The rate_version that filter version asks for' })),
 })
 
-export const rateSettings = { rates }
-
-type Owned = typeof rateSettings
-
-declare module '../../settings/documents.ts' {
-  interface SettingsDocuments extends Owned {}
-}
+export const rateSettings = settingsDocument('rates', rates)

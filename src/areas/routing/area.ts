@@ -30,7 +30,7 @@ export const routingArea = area({
     carriers: resourcesArea,
     trunks: connectivityArea,
   },
-  settings: routingSettings,
+  settings: [routingSettings],
   create(
     { store, settings, validate },
     { phoneNumbers: { numbers }, limits: { limits, allotments }, ledgers, cdrs: { billing }, ...needs },

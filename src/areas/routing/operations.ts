@@ -26,6 +26,7 @@ import {
 import { decideRoute } from './rules.ts'
 import type { RunningCallBook } from './running/operations.ts'
 import type { RouteAnswer } from './schema.ts'
+import { routingSettings } from './settings.ts'
 import type { CallQuestion } from './walk.ts'
 
 /** The ways out of the platform that an account has for a number, in the order in which they are tried. */
@@ -117,7 +118,7 @@ export const createRouting = (tools: Tools) => {
   }
 
   const decide = async (actor: Actor, question: CallQuestion): Promise<RouteAnswer> => {
-    const { flat_rate_classifiers: classifiers } = await settings.of('routing')
+    const { flat_rate_classifiers: classifiers } = await settings.of(routingSettings)
     const rules = { numbering: await numbers.planning.rules(), flatRate: { classifiers } }
     const known = new Map<string, Fact>()
     for (let round = 0; round < mostRounds; round += 1) {

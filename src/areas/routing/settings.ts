@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { section } from '../../settings/keys.ts'
+import { section, settingsDocument } from '../../settings/keys.ts'
 
 const routing = section('Where calls go', {
   flat_rate_classifiers: Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
@@ -9,10 +9,4 @@ const routing = section('Where calls go', {
   }),
 })
 
-export const routingSettings = { routing }
-
-type Owned = typeof routingSettings
-
-declare module '../../settings/documents.ts' {
-  interface SettingsDocuments extends Owned {}
-}
+export const routingSettings = settingsDocument('routing', routing)

@@ -1,6 +1,7 @@
 import type { AccountRecord } from '../../auth/identity.ts'
 import { failure, SignInRefusal } from '../../lib/failure.ts'
 import type { Log } from '../../lib/log.ts'
+import { authSettings } from '../../settings/documents.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
 import { retrying, type Store } from '../../storage/store.ts'
@@ -20,7 +21,7 @@ export const createLoginLock = ({ store, settings, log }: Tools) => {
   const unixNow = () => Math.floor(store.clock.now() / 1000)
   const find = (account: AccountRecord) => locks.find(account.id, account.id)
   const rule = async () => {
-    const auth = await settings.of('crossbar.auth')
+    const auth = await settings.of(authSettings)
     return auth.lock_account_on_failed_attempts ? auth : undefined
   }
 

@@ -8,6 +8,7 @@ import {
   authModuleNames,
   moduleProblems,
 } from '../../settings/auth-modules.ts'
+import { authSettings } from '../../settings/documents.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
 import type { Store } from '../../storage/store.ts'
@@ -81,7 +82,7 @@ export const createSecurity = ({ store, settings, providers }: Tools) => {
 
     /** What holds for signing in to the account this way. */
     async policyOf(account: AccountRecord, name: AuthModuleName): Promise<ModulePolicy> {
-      const system = await settings.of('crossbar.auth')
+      const system = await settings.of(authSettings)
       const { scopes, ...policy } = policyOf(name, system, [
         ...(await inherited(account)),
         await modulesOf(account.id),
@@ -93,7 +94,7 @@ export const createSecurity = ({ store, settings, providers }: Tools) => {
 
     async view(account: AccountRecord) {
       const own = await modulesOf(account.id)
-      const above = mergedModules(await settings.of('crossbar.auth'), await inherited(account))
+      const above = mergedModules(await settings.of(authSettings), await inherited(account))
       return {
         data: { account: { auth_modules: own }, inherited_config: { auth_modules: above } },
         metadata: {

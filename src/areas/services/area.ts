@@ -1,6 +1,6 @@
 import { gatewayFailures } from '../../payment/failures.ts'
 import { createGateways } from '../../payment/gateways.ts'
-import { gatewaySettings } from '../../payment/settings.ts'
+import { httpSyncSettings, stripeSettings } from '../../payment/settings.ts'
 import { on } from '../../storage/signal.ts'
 import { accountsArea } from '../accounts/area.ts'
 import { accountLeaving, accountMoved } from '../accounts/signals.ts'
@@ -48,7 +48,7 @@ export const servicesArea = area({
     services: 'What accounts are sold, what they have of it, what that costs, and who is told of it.',
   },
   needs: { accounts: accountsArea },
-  settings: { ...servicesSettings, ...gatewaySettings },
+  settings: [servicesSettings, httpSyncSettings, stripeSettings],
   failures: { ...servicesFailures, ...gatewayFailures },
   create(tools, { accounts }) {
     const { store, settings } = tools

@@ -5,6 +5,7 @@ import type { Plans } from './plans/operations.ts'
 import { type AssignedPlan, mergePlans, type PriceList, type StrategyPriorities } from './pricing/merge.ts'
 import type { Bookkeeper, PlanDoc } from './pricing/plan.ts'
 import { defaultBookkeeper, type ServicesDoc } from './rules.ts'
+import { servicesSettings } from './settings.ts'
 import type { ServicesRecord } from './store.ts'
 
 /** What an account is charged by. */
@@ -57,7 +58,7 @@ export const createPriceBook = (tools: { plans: Plans; accounts: Accounts; setti
 
   /** Who keeps the books of an account as far as no plan says otherwise. */
   const bookkeeperOf = async (account: AccountRecord, doc: ServicesDoc): Promise<Bookkeeper> => {
-    const { master_account_bookkeeper: ofMaster } = await settings.of('services')
+    const { master_account_bookkeeper: ofMaster } = await settings.of(servicesSettings)
     const vendor_id = await accounts.resellerOf(account)
     const isOfMaster = vendor_id === (account.hidden.tree[0] ?? account.id)
     const type = isOfMaster && ofMaster ? { type: ofMaster } : {}
@@ -69,7 +70,7 @@ export const createPriceBook = (tools: { plans: Plans; accounts: Accounts; setti
     doc: ServicesDoc,
     instead?: ProposedPlan,
   ): Promise<Sources> => {
-    const { merge_strategy_priority: priorities } = await settings.of('services')
+    const { merge_strategy_priority: priorities } = await settings.of(servicesSettings)
     const assigned = Object.entries(doc.plans ?? {})
     const records = assigned.map(([id, { vendor_id: vendor }]) =>
       instead?.id === id ? instead : plans.find(vendor, id),

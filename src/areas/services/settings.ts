@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { flag, section, unit } from '../../settings/keys.ts'
+import { flag, section, settingsDocument, unit } from '../../settings/keys.ts'
 
 const priority = (fallback: number, description: string) =>
   Type.Integer({ default: fallback, ...unit('rank'), description })
@@ -46,10 +46,4 @@ const services = section('Plans, charges and standing', {
   }),
 })
 
-export const servicesSettings = { services }
-
-type Owned = typeof servicesSettings
-
-declare module '../../settings/documents.ts' {
-  interface SettingsDocuments extends Owned {}
-}
+export const servicesSettings = settingsDocument('services', services)

@@ -3,6 +3,7 @@ import type { Settings } from '../../settings/settings.ts'
 import type { Books } from './books.ts'
 import type { PriceList } from './pricing/merge.ts'
 import type { Bookkeeper } from './pricing/plan.ts'
+import { servicesSettings } from './settings.ts'
 
 export type Standing = { acceptable: true } | { acceptable: false; reason: string; message?: string }
 
@@ -56,7 +57,7 @@ export const createStandings = (tools: {
 
     /** Whether an account may be charged `amount` units more. */
     async of(account: AccountRecord, amount: number): Promise<Standing> {
-      const { enforce_good_standing: isEnforced } = await settings.of('services')
+      const { enforce_good_standing: isEnforced } = await settings.of(servicesSettings)
       if (!isEnforced || amount <= 0) return good
       const payer = await payerOf(account)
       const services = await books.services.find(payer.id)

@@ -5,6 +5,7 @@ import type { TokenSubject, Tokens } from '../../auth/tokens.ts'
 import { failure, SignInRefusal } from '../../lib/failure.ts'
 import { isId } from '../../lib/ids.ts'
 import type { Json } from '../../lib/json.ts'
+import { authSettings, crossbarSettings } from '../../settings/documents.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Accounts } from '../accounts/operations.ts'
@@ -67,7 +68,7 @@ export const createSignIn = (tools: Tools) => {
     user: UserRecord | undefined,
     scopes: Scopes | undefined,
   ): Promise<Json> => {
-    const { default_language: language } = await settings.of('crossbar')
+    const { default_language: language } = await settings.of(crossbarSettings)
     const { first_name, last_name, email, username, priv_level } = user?.doc ?? {}
     return {
       account_id: account.id,
@@ -141,7 +142,7 @@ export const createSignIn = (tools: Tools) => {
     /** A fresh token for whoever holds a good one. */
     async renew({ account, user, method, claims }: Actor): Promise<Session> {
       if (!claims) throw failure('precondition_failed', { message: 'invalid token for renew' })
-      const { renew: allowed } = await settings.of('crossbar.auth')
+      const { renew: allowed } = await settings.of(authSettings)
       if (!allowed) throw failure('not_renewable', { method })
       const terms = await termsOf(account, user, method)
       const token = await tokens.issue({

@@ -8,6 +8,7 @@ import type { Outgoing } from '../../outgoing/client.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { Store } from '../../storage/store.ts'
 import { type Edge, type EdgeSettings, edgesOf, reasonOf } from '../../switch/kamailio/edges.ts'
+import { switchSettings } from '../../switch/settings.ts'
 import type { Accounts } from '../accounts/operations.ts'
 import type { Outages, Watched } from '../alerts/outages.ts'
 import {
@@ -88,7 +89,7 @@ export const createEdgeFollower = (tools: Tools) => {
   }
 
   const wanted = async (): Promise<EdgeSettings | undefined> => {
-    const { adapter, kamailio } = await settings.of('switch')
+    const { adapter, kamailio } = await settings.of(switchSettings)
     return adapter === 'kamailio' && kamailio.rpc_urls.length > 0 ? kamailio : undefined
   }
 

@@ -11,7 +11,7 @@ import { type Author, ChangeSet, systemScope } from '../../storage/change-set.ts
 import { readsOf } from '../../storage/collection.ts'
 import type { Store } from '../../storage/store.ts'
 import { type Adoption, adoptingInto } from '../adoption.ts'
-import type { Declarations, Validate } from '../area.ts'
+import type { Declared, Validate } from '../area.ts'
 import { validPartOf } from '../valid-part.ts'
 import {
   documentShape,
@@ -28,7 +28,7 @@ import {
 import { createSystemConfigStore, type SystemConfigStored } from './store.ts'
 
 interface Tools {
-  declared: Pick<Declarations, 'settings'>
+  declared: Pick<Declared, 'settings'>
   store: Store
   /** The section that holds for this process alone. */
   node: string

@@ -14,7 +14,7 @@ export const tasksArea = area({
   describes: { tasks: 'Bulk work: a CSV in, a CSV out.' },
   needs: { quotas: quotasArea },
   collects: ['taskActions'],
-  settings: taskSettings,
+  settings: [taskSettings],
   failures: taskFailures,
   notices: taskNotices,
   create(tools, { quotas }, { taskActions: actions }) {

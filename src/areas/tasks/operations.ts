@@ -23,6 +23,7 @@ import { helpText, isPossible, refusalReasons, secondsLeft } from './rules.ts'
 import { inputRows } from './running/input-rows.ts'
 import { createTeller } from './running/notice.ts'
 import { createRunner } from './running/runner.ts'
+import { taskSettings } from './settings.ts'
 import { createTaskStore, type TaskRecord } from './store.ts'
 
 export type {
@@ -88,7 +89,7 @@ export const createTasks = (tools: Tools) => {
     node,
     log,
     metrics,
-    mostAtOnce: async () => (await settings.of('tasks')).max_running,
+    mostAtOnce: async () => (await settings.of(taskSettings)).max_running,
     work: createRunner({ base, store, settings, log, metrics, find, tell: createTeller(base.records, mail) }),
   })
 
@@ -108,7 +109,7 @@ export const createTasks = (tools: Tools) => {
     }
   }
 
-  const pauseMs = async () => (await settings.of('tasks')).wait_after_row_ms
+  const pauseMs = async () => (await settings.of(taskSettings)).wait_after_row_ms
 
   const view = async (task: TaskRecord) => viewOf(task, await runs.run(task), await pauseMs())
 
@@ -221,7 +222,7 @@ export const createTasks = (tools: Tools) => {
 
   /** Removes what ended, or was left without being started, too long ago. What somebody else takes up meanwhile stays. */
   const retain = async (signal: AbortSignal) => {
-    const { keep_days: days } = await settings.of('tasks')
+    const { keep_days: days } = await settings.of(taskSettings)
     const before = clock.now() - days * dayMs
     for (const state of ['ended', 'pending'] as const) {
       for (;;) {

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { section, unit } from '../../settings/keys.ts'
+import { section, settingsDocument, unit } from '../../settings/keys.ts'
 
 const tasks = section('Background tasks', {
   max_running: Type.Integer({
@@ -30,10 +30,4 @@ const tasks = section('Background tasks', {
   }),
 })
 
-export const taskSettings = { tasks }
-
-type Owned = typeof taskSettings
-
-declare module '../../settings/documents.ts' {
-  interface SettingsDocuments extends Owned {}
-}
+export const taskSettings = settingsDocument('tasks', tasks)

@@ -10,7 +10,7 @@ import { createRestrictionStore } from './store.ts'
 export const tokenRestrictionsArea = area({
   name: 'tokenRestrictions',
   describes: { token_restrictions: 'What tokens may be used for.' },
-  settings: tokenRestrictionSettings,
+  settings: [tokenRestrictionSettings],
   create(tools) {
     const restrictions = createTokenRestrictions(tools)
     const adopting = adoptingInto<TokenRestrictions, object>(

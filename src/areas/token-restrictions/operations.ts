@@ -13,6 +13,7 @@ import type { StoredRecord } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import { isAllowedByRestrictions } from './rules.ts'
 import type { TokenRestrictions as RestrictionDoc } from './schema.ts'
+import { tokenRestrictionSettings } from './settings.ts'
 import { createRestrictionStore } from './store.ts'
 
 export type RestrictionRecord = StoredRecord<RestrictionDoc, object>
@@ -49,7 +50,7 @@ export const createTokenRestrictions = ({ store, settings }: { store: Store; set
       own
         ? own.doc.restrictions
         : whenThere(
-            settings.of('crossbar.token_restrictions'),
+            settings.of(tokenRestrictionSettings),
             (system) => memberOf(system, 'restrictions') ?? system,
           ),
     )

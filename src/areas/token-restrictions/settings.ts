@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { anyObject } from '../../lib/schema.ts'
-import { dataByName, section } from '../../settings/keys.ts'
+import { dataByName, section, settingsDocument } from '../../settings/keys.ts'
 
 const tokenRestrictions = section(
   'What tokens of accounts without restrictions of their own may be used for',
@@ -16,10 +16,4 @@ const tokenRestrictions = section(
   dataByName,
 )
 
-export const tokenRestrictionSettings = { 'crossbar.token_restrictions': tokenRestrictions }
-
-type Owned = typeof tokenRestrictionSettings
-
-declare module '../../settings/documents.ts' {
-  interface SettingsDocuments extends Owned {}
-}
+export const tokenRestrictionSettings = settingsDocument('crossbar.token_restrictions', tokenRestrictions)

@@ -9,7 +9,7 @@ import { createUsers } from './operations.ts'
 import { createPhotos } from './photo.ts'
 import { userRoutes } from './routes.ts'
 import { User } from './schema.ts'
-import { userSettings } from './settings.ts'
+import { passwordSettings } from './settings.ts'
 import { userLeaving } from './signals.ts'
 
 /** The people of accounts. */
@@ -17,8 +17,8 @@ export const usersArea = area({
   name: 'users',
   describes: { users: 'The people of accounts.' },
   needs: { configs: configsArea, devices: devicesArea, callflows: callflowsArea },
-  settings: userSettings,
-  accountSettings: userSettings,
+  settings: [passwordSettings],
+  accountSettings: [passwordSettings],
   create(tools, { configs, devices, callflows }) {
     const owned = {
       device: devices,

@@ -13,6 +13,7 @@ import { gregorianNow } from '../../lib/gregorian.ts'
 import { randomHex } from '../../lib/ids.ts'
 import type { Json } from '../../lib/json.ts'
 import type { CreationNotice } from '../../mail/creation-notice.ts'
+import { authSettings, crossbarSettings } from '../../settings/documents.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { type Author, ChangeSet, type Claim } from '../../storage/change-set.ts'
 import { readsOf } from '../../storage/collection.ts'
@@ -150,7 +151,7 @@ export const createUsers = ({ store, deriver, settings, owned, configs }: Tools)
 
   const madeUpUsername = async (doc: UserDoc, secrets: Secrets): Promise<string | undefined> => {
     if (doc.username !== undefined || secrets.password === undefined) return doc.username
-    const { generate_username_if_empty: allowed } = await settings.of('crossbar.auth')
+    const { generate_username_if_empty: allowed } = await settings.of(authSettings)
     if (allowed) return `user_${randomHex(8)}`
     throw invalid({ username: { required: { message: 'Field is required but missing', value: 'username' } } })
   }
@@ -180,7 +181,7 @@ export const createUsers = ({ store, deriver, settings, owned, configs }: Tools)
     // What is stored may be of any layer.
     if (layers && before) await assertNotReused(account, layers.flat(), before)
     const keys = layers?.flatMap((ofDigest) => ofDigest.slice(-1))
-    const { reset_identity_secret_on_rehash: endsSessions } = await settings.of('crossbar.auth')
+    const { reset_identity_secret_on_rehash: endsSessions } = await settings.of(authSettings)
     const hidden: UserHidden = {
       signatureSecret: randomHex(32),
       signInKeys: [],
@@ -200,7 +201,7 @@ export const createUsers = ({ store, deriver, settings, owned, configs }: Tools)
   }
 
   const passwordExpiry = async ({ hidden: { passwordChanged, signInKeys } }: UserRecord) => {
-    const { password_expiry_s: seconds } = await settings.of('crossbar')
+    const { password_expiry_s: seconds } = await settings.of(crossbarSettings)
     if (seconds === undefined || passwordChanged === undefined || signInKeys.length === 0) return undefined
     return passwordChanged + seconds
   }

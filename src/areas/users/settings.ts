@@ -1,4 +1,4 @@
-import { flag, section } from '../../settings/keys.ts'
+import { flag, section, settingsDocument } from '../../settings/keys.ts'
 
 const passwords = section('What new passwords have to be; accounts may ask more or less of their own users', {
   should_enforce_strength: flag(
@@ -9,10 +9,4 @@ const passwords = section('What new passwords have to be; accounts may ask more 
 })
 
 /** What the system asks of passwords; resellers and accounts may ask more or less of their own users. */
-export const userSettings = { 'auth.password': passwords }
-
-type Owned = typeof userSettings
-
-declare module '../../settings/documents.ts' {
-  interface SettingsDocuments extends Owned {}
-}
+export const passwordSettings = settingsDocument('auth.password', passwords)

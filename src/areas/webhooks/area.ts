@@ -24,7 +24,7 @@ export const webhooksArea = area({
   name: 'webhooks',
   describes: { webhooks: 'Who is told of events outside, and what came of it.' },
   needs: { accounts: accountsArea, alerts: alertsArea },
-  settings: webhookSettings,
+  settings: [webhookSettings],
   notices: webhookNotices,
   create(tools, { accounts, alerts }) {
     const { store, settings } = tools

@@ -9,6 +9,7 @@ import { gregorianNow } from '../../lib/gregorian.ts'
 import { isObject, type Json } from '../../lib/json.ts'
 import { anyText } from '../../lib/schema.ts'
 import { timeKey } from '../../lib/time-key.ts'
+import { crossbarSettings } from '../../settings/documents.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { AttemptRow, AttemptScope } from './attempts/store.ts'
 import type { Webhooks } from './operations.ts'
@@ -67,7 +68,7 @@ export const webhookRoutes = ({ webhooks, settings, clock }: Tools): Route[] => 
   })
 
   const attempts = async (query: URLSearchParams, place: { accountId: string; hookId?: string }) => {
-    const { maximum_range: maximum } = await settings.of('crossbar')
+    const { maximum_range: maximum } = await settings.of(crossbarSettings)
     return new ListAnswer(listing({ ...place, ...timeWindow(query, gregorianNow(clock), maximum) }))
   }
 

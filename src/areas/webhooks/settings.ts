@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { section, unit } from '../../settings/keys.ts'
+import { section, settingsDocument, unit } from '../../settings/keys.ts'
 
 const webhooks = section('Telling webhooks of events', {
   request_timeout_ms: Type.Integer({
@@ -17,10 +17,4 @@ const webhooks = section('Telling webhooks of events', {
   }),
 })
 
-export const webhookSettings = { webhooks }
-
-type Owned = typeof webhookSettings
-
-declare module '../../settings/documents.ts' {
-  interface SettingsDocuments extends Owned {}
-}
+export const webhookSettings = settingsDocument('webhooks', webhooks)

@@ -8,7 +8,7 @@ import { websocketSettings } from './settings.ts'
 export const websocketsArea = area({
   name: 'websockets',
   describes: { websockets: 'Events over WebSocket: what can be subscribed to, and who is connected.' },
-  settings: websocketSettings,
+  settings: [websocketSettings],
   create(tools) {
     const directory = createDirectory(tools)
     const server = createWebSocketServer({ ...tools, directory })

@@ -5,6 +5,7 @@ import type { Settings } from '../../settings/settings.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Directory } from './operations.ts'
 import { type Conversation, createConversation } from './session.ts'
+import { websocketSettings } from './settings.ts'
 import { createSubscriptions } from './subscriptions.ts'
 
 interface Tools {
@@ -62,7 +63,7 @@ export const createWebSocketServer = ({ feed, store, settings, directory, node, 
     application: 'blackhole',
 
     async limits() {
-      const blackhole = await settings.of('blackhole')
+      const blackhole = await settings.of(websocketSettings)
       mostSubscriptions = blackhole.max_subscriptions
       return {
         connections: blackhole.max_connections,

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { section, unit } from '../../settings/keys.ts'
+import { section, settingsDocument, unit } from '../../settings/keys.ts'
 
 const count = (fallback: number, of: string, description: string) =>
   Type.Integer({ minimum: 1, maximum: 1_000_000, default: fallback, ...unit(of), description })
@@ -50,10 +50,4 @@ const blackhole = section(
   },
 )
 
-export const websocketSettings = { blackhole }
-
-type Owned = typeof websocketSettings
-
-declare module '../../settings/documents.ts' {
-  interface SettingsDocuments extends Owned {}
-}
+export const websocketSettings = settingsDocument('blackhole', blackhole)

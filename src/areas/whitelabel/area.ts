@@ -27,7 +27,7 @@ export const whitelabelArea = area({
   name: 'whitelabel',
   describes: { whitelabel: 'The brands of resellers: what they look like, and in whose name they write.' },
   needs: { accounts: accountsArea, systemConfigs: systemConfigsArea },
-  settings: whitelabelSettings,
+  settings: [whitelabelSettings],
   notices: whitelabelNotices,
   create(tools, { accounts, systemConfigs }) {
     const { store } = tools

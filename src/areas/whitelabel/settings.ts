@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { section, unit } from '../../settings/keys.ts'
+import { section, settingsDocument, unit } from '../../settings/keys.ts'
 import { WhitelabelDomains } from './domains/schema.ts'
 
 const whitelabel = section('What resellers set up in DNS', {
@@ -24,10 +24,4 @@ const whitelabel = section('What resellers set up in DNS', {
   }),
 })
 
-export const whitelabelSettings = { whitelabel }
-
-type Owned = typeof whitelabelSettings
-
-declare module '../../settings/documents.ts' {
-  interface SettingsDocuments extends Owned {}
-}
+export const whitelabelSettings = settingsDocument('whitelabel', whitelabel)

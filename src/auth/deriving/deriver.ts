@@ -4,6 +4,7 @@ import { failure } from '../../lib/failure.ts'
 import { elementAt } from '../../lib/list.ts'
 import { type Metrics, secondsBounds } from '../../lib/metrics.ts'
 import { networkOf } from '../../lib/network.ts'
+import { authSettings } from '../../settings/documents.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { Author } from '../../storage/change-set.ts'
 import type { SignInBuckets } from '../../storage/sign-in-buckets.ts'
@@ -165,7 +166,7 @@ export const createDeriver = ({
   }
 
   const ask = async ({ clientAddress, accountId, lane }: Asker, derivation: Derivation) => {
-    const rules = await settings.of('crossbar.auth')
+    const rules = await settings.of(authSettings)
     if (isClosed && isVisitor(lane)) throw closed()
     threads = partOf(rules.derivation_threads ?? derivationsByCores(), company)
     const mostOfEach = partOf(rules.derivations_waiting, company)

@@ -6,7 +6,8 @@ import { isThroughAllowedProxy, proxyRefusal } from '../../auth/proxies.ts'
 import { type Asked, letsPass } from '../../auth/scopes.ts'
 import { failure } from '../../lib/failure.ts'
 import { type Soon, whenThere } from '../../lib/soon.ts'
-import type { SettingsOf } from '../../settings/documents.ts'
+import type { crossbarSettings } from '../../settings/documents.ts'
+import type { SettingsOf } from '../../settings/keys.ts'
 import type { Frame } from '../exchange.ts'
 
 // Who is let in, and to what: asked for requests, and for what comes over connections that have left HTTP.
@@ -14,7 +15,7 @@ import type { Frame } from '../exchange.ts'
 /** Where somebody asks from. */
 interface Visit {
   frame: Frame
-  crossbar: SettingsOf<'crossbar'>
+  crossbar: SettingsOf<typeof crossbarSettings>
   clientAddress: string
   peerAddress: string
 }

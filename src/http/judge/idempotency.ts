@@ -5,6 +5,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { failure, invalid } from '../../lib/failure.ts'
 import { randomHex } from '../../lib/ids.ts'
 import type { Log } from '../../lib/log.ts'
+import { crossbarSettings } from '../../settings/documents.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { conflict } from '../../storage/change-set.ts'
 import { type CommittedChange, createKeyRows, type KeyClaim, type KeyRow } from '../../storage/idempotency.ts'
@@ -72,7 +73,7 @@ export const createIdempotency = ({ store, keyring, settings, clock, log }: Tool
   const rows = createKeyRows(store)
   const held = createHeldKeys({ rows, keyring, clock, log })
 
-  const oldest = async () => clock.now() - (await settings.of('crossbar')).idempotency_keep_s * 1000
+  const oldest = async () => clock.now() - (await settings.of(crossbarSettings)).idempotency_keep_s * 1000
 
   const begin = async (claim: KeyClaim): Promise<KeyVerdict> => {
     await held.hold(claim, (holder) => rows.begin(claim, { holder, begunAt: clock.now() }, conflict))

@@ -5,7 +5,8 @@ import { type Handover, isObject } from '../../lib/json.ts'
 import { dropNulls, dropPrivateKeys, mergePatch } from '../../lib/json-merge.ts'
 import { withKeptUrls, withoutEmptySecrets } from '../../lib/secrets.ts'
 import type { Soon } from '../../lib/soon.ts'
-import type { SettingsOf } from '../../settings/documents.ts'
+import { crossbarSettings } from '../../settings/documents.ts'
+import type { SettingsOf } from '../../settings/keys.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { requestWarnings, type Warning, warningsAt } from '../../settings/unknown-keys.ts'
 import type { Exchange } from '../exchange.ts'
@@ -21,14 +22,14 @@ const validationOf = <S extends TSchema>(schema: S) => {
   return known as Validation<Static<S>>
 }
 
-const mannerOf = (crossbar: SettingsOf<'crossbar'>): Manner =>
+const mannerOf = (crossbar: SettingsOf<typeof crossbarSettings>): Manner =>
   crossbar.schema_strict_validation ? 'strict' : 'lenient'
 
 /** The same judgement for areas that learn their schema from the request. */
 export const createValidate =
   (settings: Settings) =>
   async <S extends TSchema>(schema: S, data: unknown, handover?: Handover) =>
-    validationOf(schema)(data, mannerOf(await settings.of('crossbar')), handover)
+    validationOf(schema)(data, mannerOf(await settings.of(crossbarSettings)), handover)
 
 /** The same for records of another system, which are older than any strict setting. */
 export const validateLeniently = async <S extends TSchema>(schema: S, data: unknown, handover?: Handover) =>

@@ -5,7 +5,8 @@ import type { Metrics } from '../../lib/metrics.ts'
 import { ipv6Network } from '../../lib/network.ts'
 import type { SharedRows } from '../../lib/shared-rows.ts'
 import { type Soon, whenThere } from '../../lib/soon.ts'
-import type { SettingsOf } from '../../settings/documents.ts'
+import { type crossbarSettings, tokenBucketSettings } from '../../settings/documents.ts'
+import type { SettingsOf } from '../../settings/keys.ts'
 import type { Settings, SettingsDoc } from '../../settings/settings.ts'
 import type { SignInBucket, SignInBuckets } from '../../storage/sign-in-buckets.ts'
 import type { Price } from './price.ts'
@@ -126,7 +127,7 @@ export const createThrottle = ({ settings, clock, metrics, shared, rows }: Throt
   const resolved = new WeakMap<SettingsDoc, Map<string, BucketSettings>>()
 
   const bucketSettings = (name = application): Soon<BucketSettings> =>
-    whenThere(settings.sections('token_buckets'), (sections) => {
+    whenThere(settings.sections(tokenBucketSettings), (sections) => {
       const sizes = resolved.get(sections) ?? new Map<string, BucketSettings>()
       const known = sizes.get(name) ?? bucketSettingsOf(sections, name)
       resolved.set(sections, sizes.set(name, known))
@@ -189,7 +190,7 @@ export const createThrottle = ({ settings, clock, metrics, shared, rows }: Throt
     clientAddress: string,
     endpoint: string,
     fallback: number,
-    crossbar: SettingsOf<'crossbar'>,
+    crossbar: SettingsOf<typeof crossbarSettings>,
   ) => {
     const cost = costOf({ endpoint, method: 'PUT', tokenCosts: crossbar.token_costs, fallback })
     const size = await bucketSettings()
@@ -203,7 +204,11 @@ export const createThrottle = ({ settings, clock, metrics, shared, rows }: Throt
 
   return {
     /** Takes the price of a request, or 429. A sign-in that cannot pay leaves an empty bucket. */
-    pay(fare: Fare, price: Price | undefined, crossbar: SettingsOf<'crossbar'>): Soon<Payment | undefined> {
+    pay(
+      fare: Fare,
+      price: Price | undefined,
+      crossbar: SettingsOf<typeof crossbarSettings>,
+    ): Soon<Payment | undefined> {
       const { clientAddress, accountId, endpoint, method, readsPublic, bringsSecret } = fare
       if (price?.is === 'signIn') {
         return chargeSignIn(clientAddress, endpoint, crossbar[price.setting], crossbar)
@@ -233,7 +238,7 @@ export const createThrottle = ({ settings, clock, metrics, shared, rows }: Throt
      */
     async payForBytes(
       { clientAddress, accountId, bytes, paidBytes = 0 }: BodyFare,
-      crossbar: SettingsOf<'crossbar'>,
+      crossbar: SettingsOf<typeof crossbarSettings>,
       before: Payment | undefined,
     ): Promise<Payment | undefined> {
       if (crossbar.token_costs === 0) return before
@@ -249,7 +254,7 @@ export const createThrottle = ({ settings, clock, metrics, shared, rows }: Throt
     },
 
     /** Takes the price of a command from the bucket of its connection, which is as large as those of `application`. */
-    payCommand(connectionId: string, application: string, crossbar: SettingsOf<'crossbar'>) {
+    payCommand(connectionId: string, application: string, crossbar: SettingsOf<typeof crossbarSettings>) {
       const question = { endpoint: application, method: 'GET', tokenCosts: crossbar.token_costs, fallback: 1 }
       return fromBucket(`${application}/${connectionId}`, costOf(question), application)
     },
@@ -258,7 +263,7 @@ export const createThrottle = ({ settings, clock, metrics, shared, rows }: Throt
      * Basic credentials are a sign-in each time they are not known yet: guesses pay its price, good ones get it back.
      * Answers with what gives it back.
      */
-    async pledgeSignIn(clientAddress: string, crossbar: SettingsOf<'crossbar'>) {
+    async pledgeSignIn(clientAddress: string, crossbar: SettingsOf<typeof crossbarSettings>) {
       const { consumed } = await chargeSignIn(clientAddress, 'user_auth', crossbar.user_auth_tokens, crossbar)
       const size = await bucketSettings()
       return async () => {

@@ -2,7 +2,8 @@ import type { Socket } from 'node:net'
 import { type Address, type Cidr, isInCidr, parseAddress } from '../../lib/cidr.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Log } from '../../lib/log.ts'
-import type { SettingsOf } from '../../settings/documents.ts'
+import { crossbarSettings } from '../../settings/documents.ts'
+import type { SettingsOf } from '../../settings/keys.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { trustedProxies } from './client-address.ts'
 import { type Counts, createSeats } from './counts.ts'
@@ -15,7 +16,7 @@ interface Tools {
   counts: Counts
 }
 
-type Limits = Pick<SettingsOf<'crossbar'>, 'max_connections' | 'max_connections_per_address'>
+type Limits = Pick<SettingsOf<typeof crossbarSettings>, 'max_connections' | 'max_connections_per_address'>
 
 /** Which limit a connection has passed. */
 type Excess = keyof Limits
@@ -78,7 +79,7 @@ export const createPlaces = ({ settings, clock, log, counts }: Tools) => {
 
     /** Brings the limits to what the settings say now. */
     async follow() {
-      const crossbar = await settings.of('crossbar')
+      const crossbar = await settings.of(crossbarSettings)
       limits = crossbar
       proxies = trustedProxies(crossbar.reverse_proxies)
     },

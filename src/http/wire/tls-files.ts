@@ -5,7 +5,8 @@ import { createSecureContext } from 'node:tls'
 import { messageOf } from '../../lib/error-facts.ts'
 import type { Problems } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
-import type { SettingsOf } from '../../settings/documents.ts'
+import type { crossbarSettings } from '../../settings/documents.ts'
+import type { SettingsOf } from '../../settings/keys.ts'
 
 /** What a TLS listener is made of. */
 export interface Credentials {
@@ -18,7 +19,7 @@ export interface Credentials {
 }
 
 export type TlsSettings = Pick<
-  SettingsOf<'crossbar'>,
+  SettingsOf<typeof crossbarSettings>,
   'use_ssl' | 'ssl_port' | 'ssl_cert' | 'ssl_key' | 'ssl_ca_cert' | 'ssl_password'
 >
 

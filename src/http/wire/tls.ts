@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:https'
 import { messageOf } from '../../lib/error-facts.ts'
 import { describeError, type Log } from '../../lib/log.ts'
+import { crossbarSettings } from '../../settings/documents.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { Frame } from '../exchange.ts'
 import { drain, equip, listen, listenerOptions } from './server.ts'
@@ -135,7 +136,7 @@ export const createTlsListener = (tools: Tools): TlsListener => {
     ])
 
   const look = async () => {
-    const wanted = await settings.of('crossbar')
+    const wanted = await settings.of(crossbarSettings)
     watch(wanted.use_ssl)
     // A free port is one thread's alone.
     const isOthers = wanted.ssl_port === 0 && !isFirst

@@ -5,6 +5,7 @@ import { findCredential } from '../../auth/authenticate.ts'
 import { Failure, type FailureKind, failure, invalid } from '../../lib/failure.ts'
 import { randomHex } from '../../lib/ids.ts'
 import { ipv6Network } from '../../lib/network.ts'
+import { crossbarSettings } from '../../settings/documents.ts'
 import { respondFailure } from '../answer/respond.ts'
 import { Exchange, type Frame } from '../exchange.ts'
 import { admit, assertAllowed, forbidden } from '../judge/admission.ts'
@@ -122,14 +123,14 @@ export const createUpgrades = (offers: readonly Upgrade[], counts: Counts): Upgr
       frame,
       clientAddress,
       peerAddress,
-      crossbar: await settings.of('crossbar'),
+      crossbar: await settings.of(crossbarSettings),
     })
     const id = randomHex(16)
     return {
       id,
       clientAddress,
       openedAt: clock.now(),
-      pay: async () => frame.throttle.payCommand(id, application, await settings.of('crossbar')),
+      pay: async () => frame.throttle.payCommand(id, application, await settings.of(crossbarSettings)),
       admit: async (token) => admit(await visit(), { kind: 'token', token }),
       async assertMayRead(actor, account, { endpoint, allow }) {
         if (actor.claims?.purpose !== undefined) throw forbidden('the token is good for one thing')

@@ -1,5 +1,6 @@
 import { gregorianNow } from '../../lib/gregorian.ts'
 import { timeKey } from '../../lib/time-key.ts'
+import { authSettings, eventSettings } from '../../settings/documents.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { SignInBuckets } from '../../storage/sign-in-buckets.ts'
 import type { Store } from '../../storage/store.ts'
@@ -25,7 +26,7 @@ export const retentionRounds = (
       name: 'login attempts',
       everySeconds: hourSeconds,
       async run(signal) {
-        const { login_attempt_days: days } = await settings.of('crossbar.auth')
+        const { login_attempt_days: days } = await settings.of(authSettings)
         await rows.forgetRecords('login_attempt', timeKey(gregorianNow(clock) - days * daySeconds), signal)
       },
     },
@@ -45,7 +46,7 @@ export const retentionRounds = (
       name: 'events',
       everySeconds: daySeconds,
       async run(signal) {
-        const { events_retention_days: days } = await settings.of('events')
+        const { events_retention_days: days } = await settings.of(eventSettings)
         if (days > 0) await rows.forgetEvents(clock.now() - days * dayMs, signal)
       },
     },

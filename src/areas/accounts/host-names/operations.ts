@@ -1,6 +1,7 @@
 import { accountKind } from '../../../auth/identity.ts'
 import type { Problems } from '../../../lib/failure.ts'
 import { hostNameOf } from '../../../lib/host-name.ts'
+import { crossbarSettings } from '../../../settings/documents.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { systemScope } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
@@ -126,7 +127,7 @@ export const createHostNames = ({ store, settings }: Tools) => {
   }
 
   const operatorHosts = async ({ use, isConfirmed }: WantedHostName) => {
-    const { public_hosts: hosts, recovery_ui_hosts: others } = await settings.of('crossbar')
+    const { public_hosts: hosts, recovery_ui_hosts: others } = await settings.of(crossbarSettings)
     return {
       own: [...hosts, ...others.filter((host) => host !== '*')],
       // Realms of customers are generated below the operator's names.

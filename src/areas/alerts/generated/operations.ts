@@ -1,12 +1,13 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { unitsOfDollars } from '../../../lib/money.ts'
-import type { SettingsOf } from '../../../settings/documents.ts'
+import type { SettingsOf } from '../../../settings/keys.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { LimitBook } from '../../limits/operations.ts'
 import type { Services } from '../../services/operations.ts'
 import type { AlertRow } from '../schema.ts'
+import { alertCheckSettings } from '../settings.ts'
 import {
   balanceRows,
   type ChargedToken,
@@ -36,7 +37,7 @@ interface Tools {
   porting(accountId: string): Promise<readonly PortingNumber[]>
 }
 
-type Checks = SettingsOf<'crossbar.alerts'>
+type Checks = SettingsOf<typeof alertCheckSettings>
 
 export type GeneratedAlerts = ReturnType<typeof createGeneratedAlerts>
 
@@ -72,7 +73,7 @@ export const createGeneratedAlerts = ({ store, settings, services, limits, purse
 
   return {
     async of(account: AccountRecord): Promise<AlertRow[]> {
-      const checks = await settings.of('crossbar.alerts')
+      const checks = await settings.of(alertCheckSettings)
       return [...(await ofPorts(account, checks)), ...(await ofMoney(account, checks))]
     },
   }

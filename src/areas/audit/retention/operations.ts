@@ -1,4 +1,5 @@
 import type { Round } from '../../../jobs/rounds.ts'
+import { eventSettings } from '../../../settings/documents.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { Statement } from '../../../storage/db.ts'
@@ -57,7 +58,7 @@ export const createAuditRetention = (
     name: 'audit',
     everySeconds: daySeconds,
     async run(signal, guard) {
-      const { audit_retention_days: days } = await settings.of('events')
+      const { audit_retention_days: days } = await settings.of(eventSettings)
       if (days === 0) return
       const before = store.clock.now() - days * daySeconds * 1000
       await settled()

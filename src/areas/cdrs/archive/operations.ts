@@ -13,6 +13,7 @@ import type { Store } from '../../../storage/store.ts'
 import { waitingForReaders } from '../months/operations.ts'
 import { outdated } from '../months/rules.ts'
 import { createCdrMonthStore } from '../months/store.ts'
+import { callRecordSettings } from '../settings.ts'
 import type { ArchiveFiles } from './files.ts'
 import type { ArchiveMetrics } from './metrics.ts'
 import { type FileSizes, usualSizes } from './rules.ts'
@@ -156,7 +157,7 @@ export const createCallArchive = ({
     })
 
   const due = async () => {
-    const { archive_after_months: kept } = await settings.of('cdr')
+    const { archive_after_months: kept } = await settings.of(callRecordSettings)
     if (kept === undefined) return []
     return outdated(await cdrs.months(), Number(monthOf(clock.now())), kept)
   }

@@ -5,6 +5,7 @@ import { type Author, ChangeSet, systemScope } from '../../../storage/change-set
 import type { Store } from '../../../storage/store.ts'
 import type { ArchiveRegister } from '../archive/store.ts'
 import { keysOfChangedRows } from '../listing/stale.ts'
+import { callRecordSettings } from '../settings.ts'
 import { createDepartureStore } from './store.ts'
 
 // The call records of an account outlive it for a while, and then go some at a time: each part in one commit with how many
@@ -34,7 +35,7 @@ export const createDepartures = ({ store, settings, register }: Tools) => {
   const rows = createDepartureStore(store, register)
 
   const untilGone = async (left: number) => {
-    const { departed_account_days: days } = await settings.of('cdr')
+    const { departed_account_days: days } = await settings.of(callRecordSettings)
     return left + days * dayMs
   }
 

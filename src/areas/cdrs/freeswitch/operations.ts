@@ -13,6 +13,7 @@ import type { Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/operations.ts'
 import type { Intake, LegVerdict } from '../intake/operations.ts'
 import type { Leg } from '../intake/rules.ts'
+import { callRecordSettings, ingestSettings } from '../settings.ts'
 import { type PostedLeg, readPostedLeg, UnreadableBody } from './body.ts'
 import { type AccountHint, isUnwanted, lacksEnd, type SwitchLeg, switchLegOf } from './rules.ts'
 
@@ -81,7 +82,7 @@ export const createFreeswitchIntake = ({ store, settings, accounts, intake, log,
 
   const ignoredBecause = async (leg: SwitchLeg) => {
     if (isUnwanted(leg)) return 'hangup_cause: WRONG_CALL_STATE'
-    const { ignore_apps: ignored } = await settings.of('cdr')
+    const { ignore_apps: ignored } = await settings.of(callRecordSettings)
     const app = leg.apps.find((name) => ignored.includes(name))
     return app && `app_log: the setting ignore_apps contains ${app}`
   }
@@ -108,7 +109,7 @@ export const createFreeswitchIntake = ({ store, settings, accounts, intake, log,
   return {
     /** Whether a text is the secret in the address that switches post to. */
     async isSecret(text: string) {
-      const { freeswitch_secret: secret } = await settings.of('ingest')
+      const { freeswitch_secret: secret } = await settings.of(ingestSettings)
       return secret !== undefined && timingSafeEqual(digest(text), digest(secret))
     },
 

@@ -5,6 +5,7 @@ import type { ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { ArchiveReading } from '../archive/reading.ts'
 import type { CdrRow } from '../columns.ts'
+import { callRecordSettings } from '../settings.ts'
 import { interactionOf, isIgnored, type Leg, Rejection, rowOf } from './rules.ts'
 import { createIntakeStore, keyOf } from './store.ts'
 
@@ -51,7 +52,7 @@ export const createLegAdoption = ({ store, settings, archive }: Tools): LegAdopt
 
   return {
     async judging() {
-      const ignored = await settings.of('cdr')
+      const ignored = await settings.of(callRecordSettings)
       const now = gregorianNow(store.clock)
       return (leg) => {
         if (isIgnored(leg.record, ignored)) return 'ignored'

@@ -13,6 +13,7 @@ import type { CallBilling } from '../billing/operations.ts'
 import { lacksRate, type NewCall, newCallOf } from '../billing/rules.ts'
 import type { CdrRow } from '../columns.ts'
 import { Cdr } from '../schema.ts'
+import { callRecordSettings } from '../settings.ts'
 import { repaired } from './repair.ts'
 import {
   billingFlaw,
@@ -168,7 +169,7 @@ export const createIntake = (tools: Tools) => {
 
   /** What judges records of one moment, of which most belong to the same accounts. */
   const judging = async (source: Source, paid: Paid) =>
-    judgeWith({ paid, accounts: new Map(), ignored: await settings.of('cdr') }, source)
+    judgeWith({ paid, accounts: new Map(), ignored: await settings.of(callRecordSettings) }, source)
 
   const namesOf = ({ accountId, record, joins }: Leg): LegName[] =>
     joins ? [joins.callId, record.call_id, ...joins.transferred].map((callId) => ({ accountId, callId })) : []

@@ -14,6 +14,7 @@ import type { ArchiveReading } from '../archive/reading.ts'
 import type { ArchiveRegister } from '../archive/store.ts'
 import type { Intake } from '../intake/operations.ts'
 import { documentOf } from '../rules.ts'
+import { callRecordSettings } from '../settings.ts'
 import { outdated, unprepared } from './rules.ts'
 import { createCdrMonthStore } from './store.ts'
 
@@ -141,7 +142,7 @@ export const createCdrMonths = ({ store, settings, intake, register, archive, ha
   /** Drops what is older than the settings say. */
   const retain = async (signal: AbortSignal) => {
     await intake.forgetInteractions(gregorianNow(store.clock) - interactionSeconds, signal)
-    const { retention_months: kept, archive_after_months: archives } = await settings.of('cdr')
+    const { retention_months: kept, archive_after_months: archives } = await settings.of(callRecordSettings)
     if (archives !== undefined && !hasArchive)
       log.write('warn', 'archive_after_months has no effect: CROSSPOINT_CALL_ARCHIVE is not set')
     if (kept === undefined) return

@@ -6,6 +6,7 @@ import type { Settings } from '../../../settings/settings.ts'
 import type { ChangeSet } from '../../../storage/change-set.ts'
 import type { Gate, Store } from '../../../storage/store.ts'
 import type { Identity, MediaSwitch } from '../../../switch/media-switch.ts'
+import { switchSettings } from '../../../switch/settings.ts'
 import type { Accounts } from '../../accounts/operations.ts'
 import type { Trunks } from '../../connectivity/operations.ts'
 import type { Devices } from '../../devices/operations.ts'
@@ -118,7 +119,7 @@ export const createEnding = (tools: Tools) => {
   const addTo = async (set: ChangeSet, { accountId, kind, id, identities: named }: Ending) => {
     const account = await accounts.find(accountId)
     if (!account) return
-    const { disabled_grace_s: graceSeconds } = await settings.of('switch')
+    const { disabled_grace_s: graceSeconds } = await settings.of(switchSettings)
     const identities = named.map(({ username, realm = account.doc.realm }) => ({ username, realm }))
     set.errand({
       kind: registrations.kind,
@@ -142,7 +143,7 @@ export const createEnding = (tools: Tools) => {
   const gate: Gate = async (sets, write) => {
     for (const set of sets)
       for (const ending of endingsOf(set.changes))
-        if ((await settings.of('switch')).adapter !== 'none') await addTo(set, ending)
+        if ((await settings.of(switchSettings)).adapter !== 'none') await addTo(set, ending)
     return write(sets)
   }
 

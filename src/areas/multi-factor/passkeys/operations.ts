@@ -9,6 +9,7 @@ import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import { readsOf } from '../../../storage/collection.ts'
 import { holderOf, requireRecord } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
+import { passkeySettings } from '../settings.ts'
 import { readAssertion } from './assertion.ts'
 import { contextOf, type Party, type Purpose, partyAt, userHandleOf } from './rules.ts'
 import type { Assertion, NewCredential } from './schema.ts'
@@ -48,7 +49,7 @@ export const createPasskeys = ({ store, settings, keyring, log }: Tools) => {
   const passkeys = createPasskeyStore(store)
   const { clock } = store
 
-  const findParty = async (host: string | undefined) => partyAt(host, await settings.of('passkeys'))
+  const findParty = async (host: string | undefined) => partyAt(host, await settings.of(passkeySettings))
 
   const party = async (host: string | undefined): Promise<Party> => {
     const found = await findParty(host)
@@ -63,7 +64,7 @@ export const createPasskeys = ({ store, settings, keyring, log }: Tools) => {
   }
 
   const challengeFor = async (purpose: Purpose, at: Party) => {
-    const { challenge_s: seconds } = await settings.of('passkeys')
+    const { challenge_s: seconds } = await settings.of(passkeySettings)
     const goodUntil = clock.now() + seconds * 1000
     const text = JSON.stringify({ id: randomHex(16), goodUntil } satisfies Challenge)
     return { challenge: keyring.seal(text, contextOf(purpose, at)), timeoutMs: seconds * 1000 }
@@ -135,7 +136,7 @@ export const createPasskeys = ({ store, settings, keyring, log }: Tools) => {
   }
 
   const assertRoom = async (user: UserRecord) => {
-    const { most_per_user: most } = await settings.of('passkeys')
+    const { most_per_user: most } = await settings.of(passkeySettings)
     if ((await ofUser(user)).length < most) return
     const message = 'The user has as many passkeys as there may be'
     throw invalid({ passkeys: { maxItems: { message, target: most } } })

@@ -10,7 +10,9 @@ import type { Bookkeepers } from '../../services/bookkeepers.ts'
 import type { Books } from '../../services/books.ts'
 import type { Invoice as PricedInvoice } from '../../services/pricing/invoices.ts'
 import type { Bookkeeper } from '../../services/pricing/plan.ts'
+import { servicesSettings } from '../../services/settings.ts'
 import { bookkeeperKey } from '../../services/synchronization/rules.ts'
+import { invoiceSettings } from '../settings.ts'
 import {
   amountDue,
   entryLine,
@@ -138,8 +140,8 @@ export const createComposing = (tools: Tools) => {
       month: number,
     ): Promise<Composed> {
       const { entries, usage } = extras
-      const { currency } = await settings.of('services')
-      const { due_days: days } = await settings.of('services.invoices')
+      const { currency } = await settings.of(servicesSettings)
+      const { due_days: days } = await settings.of(invoiceSettings)
       const items = [
         ...(priced ? recurringLines(priced) : []),
         ...entries.filter(isLine).map(lineOf),

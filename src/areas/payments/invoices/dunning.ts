@@ -3,12 +3,13 @@ import { asksNobody, type Conclusion, type Errand, type ErrandKind } from '../..
 import { gregorianOfUnix, unixOfGregorian } from '../../../lib/gregorian.ts'
 import { dollarsOfUnits } from '../../../lib/money.ts'
 import type { Mail } from '../../../mail/mail.ts'
-import type { SettingsOf } from '../../../settings/documents.ts'
+import type { SettingsOf } from '../../../settings/keys.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Bookkeepers } from '../../services/bookkeepers.ts'
 import type { Books } from '../../services/books.ts'
+import { dunningSettings } from '../settings.ts'
 import type { Transactions } from '../transactions/operations.ts'
 import { isOpen, raisedToCoin, type Transaction } from '../transactions/rules.ts'
 import type { AboutInvoice } from './issuing.ts'
@@ -45,7 +46,7 @@ interface Case {
   account: AccountRecord
   invoice: Invoice
   dunning: Dunning
-  rules: SettingsOf<'services.dunning'>
+  rules: SettingsOf<typeof dunningSettings>
   set: ChangeSet
   attempt: Transaction | undefined
 }
@@ -198,7 +199,7 @@ export const createDunning = (tools: Tools): ErrandKind<Dunning, undefined> => {
         return { state: 'done', sets, outcome: `it is ${invoice.status}` }
       }
       const attempt = invoice.attempt === '' ? undefined : await transactions.get(accountId, invoice.attempt)
-      const rules = await settings.of('services.dunning')
+      const rules = await settings.of(dunningSettings)
       const one: Case = { account, invoice, dunning: payload, rules, set, attempt }
       if (attempt && isOpen(attempt)) return wait(one, 'a payment is under way', {}, clock.now() + lookMs)
       return (await progress.missingFor(invoice)) === 0 ? paidByBalance(one) : step(one)

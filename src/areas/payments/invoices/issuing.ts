@@ -3,6 +3,7 @@ import { dollarsOfUnits } from '../../../lib/money.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
+import { invoiceSettings } from '../settings.ts'
 import type { Composed, Composing, Sheet } from './composing.ts'
 import { dunningKind, errandId } from './progress.ts'
 import { type Invoice, numberPrefix, seriesOf } from './rules.ts'
@@ -41,7 +42,7 @@ export const createInvoiceIssuing = ({ store, settings, rows, composing }: Tools
   const { clock } = store
 
   const prefixFor = async (issuerId: string) => {
-    const { number_prefix: common, vendors } = await settings.of('services.invoices')
+    const { number_prefix: common, vendors } = await settings.of(invoiceSettings)
     return numberPrefix(vendors[issuerId]?.number_prefix ?? common, clock.now())
   }
 

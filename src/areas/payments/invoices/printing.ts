@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import type { Settings } from '../../../settings/settings.ts'
+import { invoiceSettings } from '../settings.ts'
 import type { CreditNoteSheet, InvoiceSheet } from './pdf.ts'
 import { type CreditNote, type Invoice, numberText } from './rules.ts'
 import type { InvoiceStore } from './store.ts'
@@ -28,7 +29,7 @@ export type InvoicePrinting = ReturnType<typeof createInvoicePrinting>
 /** Documents as PDF. The library is loaded when the first one is asked for: a server that prints none does not pay for it. */
 export const createInvoicePrinting = ({ settings, rows, brandOf }: Tools) => {
   const paper = async (issuerId: string) => {
-    const { font } = await settings.of('services.invoices')
+    const { font } = await settings.of(invoiceSettings)
     const folder = fontFolder()
     const fonts = font
       ? { plain: font, bold: font }

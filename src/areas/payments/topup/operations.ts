@@ -13,6 +13,8 @@ import type { Booked } from '../../ledgers/signals.ts'
 import type { Bookkeepers } from '../../services/bookkeepers.ts'
 import type { Books } from '../../services/books.ts'
 import type { Bookkeeper } from '../../services/pricing/plan.ts'
+import { servicesSettings } from '../../services/settings.ts'
+import { topupSettings } from '../settings.ts'
 import type { Transactions, Wanted } from '../transactions/operations.ts'
 import { raisedToCoin, type Transaction } from '../transactions/rules.ts'
 import { pauseMs, sameTopup, type TopupDoc, topupDescription, topupDue } from './rules.ts'
@@ -65,7 +67,7 @@ export const createTopups = (tools: Tools) => {
   })
 
   /** Whether accounts may give themselves money that nobody is charged for. */
-  const isOwnCreditOn = async () => (await settings.of('services')).own_topup_without_gateway
+  const isOwnCreditOn = async () => (await settings.of(servicesSettings)).own_topup_without_gateway
 
   /** The built-in bookkeeper charges nobody: it gives credit. */
   const credit = (set: ChangeSet, account: AccountRecord, amount: number, trigger: TopupTrigger) => {
@@ -108,7 +110,7 @@ export const createTopups = (tools: Tools) => {
     const set = new ChangeSet(roundAuthor)
     rows.claim(set, account.id, lastAt, now)
     if (gateway.capabilities.charges) {
-      const { currency } = await settings.of('services')
+      const { currency } = await settings.of(servicesSettings)
       const coins = raisedToCoin(amount, gateway.smallestUnits(currency))
       await transactions.open(set, account, wantedOf(bookkeeper, coins, 'automatic'))
     } else credit(set, account, amount, 'automatic')
@@ -116,12 +118,12 @@ export const createTopups = (tools: Tools) => {
   }
 
   const decide = async (account: AccountRecord | undefined, balance: number, lastAt: number) => {
-    const { enable: isEnabled } = await settings.of('topup')
+    const { enable: isEnabled } = await settings.of(topupSettings)
     const topup = account?.doc.topup as TopupDoc | undefined
     return topupDue({ isEnabled, topup, balance, lastAt, now: clock.now() })
   }
 
-  const isOn = async () => (await settings.of('topup')).enable
+  const isOn = async () => (await settings.of(topupSettings)).enable
 
   const kind: ErrandKind<object, undefined> = {
     kind: kindName,

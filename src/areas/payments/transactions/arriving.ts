@@ -2,6 +2,7 @@ import { unixOfGregorian } from '../../../lib/gregorian.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Adoption, Arrival } from '../../adoption.ts'
+import { servicesSettings } from '../../services/settings.ts'
 import type { Transaction, TransactionDoc, TransactionResult, TransactionType } from './rules.ts'
 import { createTransactionStore } from './store.ts'
 
@@ -45,7 +46,7 @@ export const createTransactionArrivals = ({
   const rows = createTransactionStore(store)
   return {
     async put(set, arrival) {
-      const { currency } = await settings.of('services')
+      const { currency } = await settings.of(servicesSettings)
       const after = transactionOf(arrival, currency)
       if (isSame(await rows.find(arrival.accountId, arrival.id), after)) return false
       rows.adopt(set, after)

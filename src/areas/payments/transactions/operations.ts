@@ -23,6 +23,7 @@ import type { ServiceAudit } from '../../services/audit/operations.ts'
 import type { Bookkeepers } from '../../services/bookkeepers.ts'
 import type { Books } from '../../services/books.ts'
 import type { Bookkeeper } from '../../services/pricing/plan.ts'
+import { servicesSettings } from '../../services/settings.ts'
 import {
   coinProblems,
   isOpen,
@@ -101,7 +102,7 @@ export const createTransactions = (tools: Tools) => {
 
   /** Money goes back in the currency in which it came. */
   const currencyOf = async ({ sale }: Pick<Wanted, 'sale'>) =>
-    sale?.doc.currency ?? (await settings.of('services')).currency
+    sale?.doc.currency ?? (await settings.of(servicesSettings)).currency
 
   const docOf = async (author: Author, account: AccountRecord, wanted: Wanted): Promise<TransactionDoc> => {
     const { description, trigger, module, bookkeeper, metadata, order_id, invoiceId, sale, type } = wanted

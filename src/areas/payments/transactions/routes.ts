@@ -11,6 +11,7 @@ import { dollarsOfUnits, unitsOfDollars } from '../../../lib/money.ts'
 import { anyObject, list } from '../../../lib/schema.ts'
 import type { TimeWindow } from '../../../lib/time-bounds.ts'
 import { timeKey } from '../../../lib/time-key.ts'
+import { crossbarSettings } from '../../../settings/documents.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { CommittedChange } from '../../../storage/idempotency.ts'
 import type { Ledgers } from '../../ledgers/operations.ts'
@@ -70,7 +71,7 @@ export const transactionRoutes = (tools: RouteTools): Route[] => {
   const { transactions, manual, billing, ledgers, services, settings, clock } = tools
 
   const windowOf = async ({ query }: Pick<Call, 'query'>): Promise<TimeWindow> => {
-    const { maximum_range: range } = await settings.of('crossbar')
+    const { maximum_range: range } = await settings.of(crossbarSettings)
     return openTimeWindow(query, gregorianNow(clock), range)
   }
 

@@ -1,4 +1,5 @@
 // The actions that do something for each number of a CSV.
+
 import { type AccountRecord, isSuperduper, isWithin } from '../../../auth/identity.ts'
 import { accountMember } from '../../../auth/policies.ts'
 import { Failure, failure, hasProblems, invalid, isOutage } from '../../../lib/failure.ts'
@@ -20,6 +21,7 @@ import type {
 import type { OrderEnd } from '../errands.ts'
 import type { NumberPlan, NumberRecord, Numbers, NumberView } from '../operations.ts'
 import { PhoneNumber } from '../schema.ts'
+import { numberManagerSettings } from '../settings.ts'
 import { createTurns } from '../turns.ts'
 import {
   cellVerifiers,
@@ -126,7 +128,7 @@ const createWork = ({ numbers, settings, validate, findAccount }: NumberTaskTool
   const originOf = async ({ cells, context }: Errand) => {
     const isOperator = isSuperduper(context.actor)
     if (cells.ported_in === 'true') return { state: 'in_service', portedIn: true }
-    const { import_defaults_to_carrier: standard } = await settings.of('number_manager')
+    const { import_defaults_to_carrier: standard } = await settings.of(numberManagerSettings)
     const carrier = (isOperator && cells.carrier_module) || standard
     return { state: (isOperator && cells.state) || 'in_service', carrier }
   }

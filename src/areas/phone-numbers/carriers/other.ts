@@ -2,6 +2,7 @@ import { isE164, normalizeNumber } from '../../../lib/e164.ts'
 import { failure } from '../../../lib/failure.ts'
 import { isObject, type Json } from '../../../lib/json.ts'
 import type { Settings } from '../../../settings/settings.ts'
+import { numberInventorySettings } from '../settings.ts'
 import type { Carrier, Offer, Reply, Request } from './carrier.ts'
 import { isBillable, maximalPrefixLengthOf } from './names.ts'
 import { type Phonebook, PhonebookError } from './phonebook.ts'
@@ -39,7 +40,7 @@ const replyOf = (error: unknown): Reply => {
 /** Numbers of an inventory service that the operator runs or rents. */
 export const otherCarrier = (phonebook: Phonebook, settings: Settings): Carrier => {
   const place = async () => {
-    const { default_country: country, endpoints } = await settings.of('number_manager.other')
+    const { default_country: country, endpoints } = await settings.of(numberInventorySettings)
     return { url: await phonebook.url(), country, gateways: gatewaysOf(endpoints) }
   }
 

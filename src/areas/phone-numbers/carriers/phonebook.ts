@@ -1,6 +1,7 @@
 import { isObject, type Json } from '../../../lib/json.ts'
 import { type Outgoing, type OutgoingCall, OutgoingError } from '../../../outgoing/client.ts'
 import type { Settings } from '../../../settings/settings.ts'
+import { numberInventorySettings, numberLocalitySettings, phoneNumberSettings } from '../settings.ts'
 
 interface Facts {
   /** The HTTP status, if there was an answer. */
@@ -119,15 +120,15 @@ export const createPhonebook = (outgoing: Outgoing, settings: Settings) => {
   return {
     /** The address of the service, or undefined when none is configured. */
     async url() {
-      return (await settings.of('number_manager.other')).phonebook_url
+      return (await settings.of(numberInventorySettings)).phonebook_url
     },
 
     async localityUrl() {
-      return (await settings.of('number_manager.locality')).url ?? (await this.url())
+      return (await settings.of(numberLocalitySettings)).url ?? (await this.url())
     },
 
     async cityUrl() {
-      return (await settings.of('crossbar.phone_numbers')).phonebook_url
+      return (await settings.of(phoneNumberSettings)).phonebook_url
     },
 
     /** Numbers with what the service wants to see again when one is ordered. */

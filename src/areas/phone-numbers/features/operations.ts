@@ -12,6 +12,7 @@ import type { NumberFacts } from '../draft.ts'
 import { addRegistration, awaiting, type Deed } from '../orders.ts'
 import { isLocal } from '../rules.ts'
 import type { E911 } from '../schema.ts'
+import { numberManagerSettings } from '../settings.ts'
 import type { NumberDoc, NumberHidden, NumberRecord } from '../store.ts'
 import type { FeatureProvider, Subscriber } from './providers.ts'
 import {
@@ -99,7 +100,7 @@ export const createNumberFeatures = ({
   messagesOf,
 }: Tools) => {
   const listsOf = async (account: AccountRecord | undefined): Promise<FeatureLists> => {
-    const { features: system } = await settings.of('number_manager')
+    const { features: system } = await settings.of(numberManagerSettings)
     const own = account ? await resellerSettings(account) : {}
     return { allowed: listOf(own, 'allow') ?? system.allow, denied: listOf(own, 'deny') ?? system.deny }
   }
@@ -109,7 +110,7 @@ export const createNumberFeatures = ({
     const account = accountId === '' ? undefined : await findAccount(accountId)
     const lists = await listsOf(account)
     const messages = account ? await messagesOf(account) : {}
-    const { local_feature_override, sms_carriers, mms_carriers } = await settings.of('number_manager')
+    const { local_feature_override, sms_carriers, mms_carriers } = await settings.of(numberManagerSettings)
     const isOneOf = (carriers: readonly string[], carrier: string) => carriers.includes(carrier)
     return (subject: FeatureSubject, isOperator: boolean) =>
       availableFeatures({

@@ -1,5 +1,6 @@
 import { failure } from '../../../lib/failure.ts'
 import type { Settings } from '../../../settings/settings.ts'
+import { numberManagerSettings } from '../settings.ts'
 import { type Classifier, compileNumbering, type Numbering } from './rules.ts'
 
 /** A number, how it was given, and the classifier that fits it. */
@@ -19,7 +20,7 @@ export const createNumberPlanning = (settings: Settings) => {
 
   /** The rules as they are set now; the same object as long as nobody changes the settings. */
   const rules = async (): Promise<Numbering> => {
-    const section = await settings.of('number_manager')
+    const section = await settings.of(numberManagerSettings)
     const known = compiled.get(section) ?? compileNumbering(section)
     compiled.set(section, known)
     return known

@@ -18,6 +18,7 @@ import type { Carriers } from '../carriers/registry.ts'
 import { e164Prefix } from '../dial-code.ts'
 import type { Localities } from '../localities/operations.ts'
 import { creationStates, type Rights } from '../rules.ts'
+import { numberManagerSettings } from '../settings.ts'
 import {
   askedCarriers,
   carrierNames,
@@ -88,7 +89,7 @@ export const createNumberSearch = (tools: Tools) => {
 
   const configuredCarriers = async ({ resellerId }: Seeker): Promise<CarrierModule[]> => {
     const own = resellerId === undefined ? {} : await configs.own(resellerId, 'number_manager')
-    const { carrier_modules: system } = await settings.of('number_manager')
+    const { carrier_modules: system } = await settings.of(numberManagerSettings)
     return isModuleList(own.carrier_modules) ? own.carrier_modules : system
   }
 
@@ -128,7 +129,7 @@ export const createNumberSearch = (tools: Tools) => {
   }
 
   const askAll = async (seeker: Seeker, { prefix, country }: FindNumbers): Promise<Offer[]> => {
-    const limits = await settings.of('number_manager')
+    const limits = await settings.of(numberManagerSettings)
     const search: CarrierSearch = {
       ...seeker,
       prefix: e164Prefix(prefix, country) ?? prefix,
@@ -148,7 +149,7 @@ export const createNumberSearch = (tools: Tools) => {
     const seeker = await seekerOf(visit)
     const owner = seeker.accountId ?? systemScope
     const id = digest(asked.country, asked.prefix, owner, seeker.resellerId ?? '', visit.token ?? '')
-    const { maximum_search_quantity: most } = await settings.of('number_manager')
+    const { maximum_search_quantity: most } = await settings.of(numberManagerSettings)
     const size = Math.min(asked.quantity, most)
     const page = (offers: Offer[]) => offers.slice(asked.offset * size, (asked.offset + 1) * size)
     if (asked.offset > 0) return page(inOrder((await rows.find(owner, id, oldest())) ?? []))
@@ -178,7 +179,9 @@ export const createNumberSearch = (tools: Tools) => {
       const known = await reseller(id)
       const own = (await configs.own(known, 'number_manager')).unauthorized_numbers_lookup
       const isOpen =
-        typeof own === 'boolean' ? own : (await settings.of('number_manager')).unauthorized_numbers_lookup
+        typeof own === 'boolean'
+          ? own
+          : (await settings.of(numberManagerSettings)).unauthorized_numbers_lookup
       if (!isOpen) throw failure('search_restricted', { message: 'number search restricted' })
       return known
     },

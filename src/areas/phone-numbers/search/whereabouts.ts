@@ -3,6 +3,7 @@ import { failure } from '../../../lib/failure.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { type Phonebook, PhonebookError } from '../carriers/phonebook.ts'
 import type { Localities } from '../localities/operations.ts'
+import { phoneNumberSettings } from '../settings.ts'
 import { cityNotFound, localityEntry } from './rules.ts'
 import type { NumberLocality } from './schema.ts'
 
@@ -37,7 +38,7 @@ export const createWhereabouts = ({ settings, phonebook, localities }: Tools) =>
 
   /** Prefixes of the cities whose name begins so. */
   async cities(name: string): Promise<unknown> {
-    const { default_country: country } = await settings.of('crossbar.phone_numbers')
+    const { default_country: country } = await settings.of(phoneNumberSettings)
     const url = await phonebook.cityUrl()
     if (url !== undefined) {
       try {

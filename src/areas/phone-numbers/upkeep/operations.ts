@@ -9,6 +9,7 @@ import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { Statement } from '../../../storage/db.ts'
 import { retrying, type Store } from '../../../storage/store.ts'
 import type { NumberPlan, NumberRecord, Numbers, NumberView } from '../operations.ts'
+import { numberManagerSettings } from '../settings.ts'
 
 interface Tools {
   store: Store
@@ -113,7 +114,7 @@ export const createNumberUpkeep = ({ store, settings, numbers, findDevice }: Too
     name: 'phone-numbers',
     everySeconds: daySeconds,
     async run(signal, guard) {
-      const { aging_expiry_d, discovery_expiry_d } = await settings.of('number_manager')
+      const { aging_expiry_d, discovery_expiry_d } = await settings.of(numberManagerSettings)
       const passes = [
         ['deleted', 0, numbers.drop],
         ['discovery', discovery_expiry_d, numbers.drop],

@@ -4,9 +4,11 @@ import { carriedAddress, isPrivateAddress } from '../../../dns/private-address.t
 import { type Address, formatAddress, parseAddress } from '../../../lib/cidr.ts'
 import { joinProblems, type Problems } from '../../../lib/failure.ts'
 import { type SipPlace, sipAddress } from '../../../lib/sip-host.ts'
+import { crossbarSettings } from '../../../settings/documents.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { systemScope } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
+import { switchSettings } from '../../../switch/settings.ts'
 import type { CarrierHosts, HostPlace } from '../hosts/operations.ts'
 import { type CarrierHost, hostOf, namesToLookUp, plainHost } from '../hosts/rules.ts'
 import { carrierHosts } from '../rules.ts'
@@ -117,8 +119,8 @@ export const createDestinations = ({ store, settings, resources, carriers, hosts
 
   const knownFor = async (accountId: string, use: Use, countsEveryones: boolean): Promise<Known> => {
     const around = await carriersAround(accountId, use)
-    const { kamailio, sip_hosts: edges } = await settings.of('switch')
-    const { allowed_private_hosts: allowed, public_hosts: own } = await settings.of('crossbar')
+    const { kamailio, sip_hosts: edges } = await settings.of(switchSettings)
+    const { allowed_private_hosts: allowed, public_hosts: own } = await settings.of(crossbarSettings)
     const platform = [...kamailio.rpc_urls.flatMap(hostOfUrl), ...edges, ...own, ...ownAddresses()]
     return {
       carriers: await withAddresses(

@@ -20,6 +20,7 @@ import type { LimitBook } from '../../limits/operations.ts'
 import type { Numbers } from '../../phone-numbers/operations.ts'
 import type { Funds } from '../facts.ts'
 import { type Billing, billingOf, creditOf, needsCredit, type OffnetCall } from '../offnet/rules.ts'
+import { routingSettings } from '../settings.ts'
 import { type CallPrice, paidCallOf, secondsLeft } from './rules.ts'
 import { type RunningCallAnswer, RunningCallReport } from './schema.ts'
 import { createRunningStore, type RunningCall } from './store.ts'
@@ -185,7 +186,7 @@ export const createRunningCalls = (tools: Tools) => {
     const running = await rows.of(account.id)
     const known = running.find(({ id }) => id === report.id)
     if (known) return answerOf(report, known, await endings(account, running))
-    const { flat_rate_classifiers: classifiers } = await settings.of('routing')
+    const { flat_rate_classifiers: classifiers } = await settings.of(routingSettings)
     const { classOf } = await numbers.planning.rules()
     const call = { direction: report.direction, classification: classOf(report.number) }
     const funds = await fundsWith(account, call, running)

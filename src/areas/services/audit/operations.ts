@@ -9,6 +9,7 @@ import type { Store } from '../../../storage/store.ts'
 import { type ComparedInvoice, isChanged } from '../pricing/invoices.ts'
 import type { QuantityBook } from '../quantities/operations.ts'
 import { itemCount, type Quantities, type Totals } from '../quantities/rules.ts'
+import { servicesSettings } from '../settings.ts'
 import { createServicesStore } from '../store.ts'
 import type { TellBookkeepers } from '../synchronization/operations.ts'
 import {
@@ -86,7 +87,7 @@ export const createServiceAudit = (tools: {
   })
 
   const isKept = async ({ hidden }: AccountRecord) =>
-    hidden.tree.length > 0 || (await settings.of('services')).should_save_master_audit_logs
+    hidden.tree.length > 0 || (await settings.of(servicesSettings)).should_save_master_audit_logs
 
   const daysIn = (accountId: string, { from, to }: Days) => entries.days(accountId, dayOf(from), dayOf(to))
 

@@ -8,6 +8,7 @@ import { gregorianMilliseconds, gregorianNow, unixOfGregorian } from '../../../l
 import { anyObject, anyText, list, must, open } from '../../../lib/schema.ts'
 import type { TimeWindow } from '../../../lib/time-bounds.ts'
 import { timeKey } from '../../../lib/time-key.ts'
+import { crossbarSettings } from '../../../settings/documents.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { ServiceAudit } from './operations.ts'
 import type { AuditEntry } from './rules.ts'
@@ -107,7 +108,7 @@ export const serviceAuditRoutes = ({ audit, settings, clock }: RouteTools): Rout
       answers: AuditRow,
       list: true,
       run: async ({ account, query }) => {
-        const { maximum_range: range } = await settings.of('crossbar')
+        const { maximum_range: range } = await settings.of(crossbarSettings)
         return new ListAnswer(
           auditListing(audit, account.id, openTimeWindow(query, gregorianNow(clock), range)),
         )

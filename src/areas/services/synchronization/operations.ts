@@ -11,6 +11,7 @@ import type { Bookkeepers } from '../bookkeepers.ts'
 import type { Books } from '../books.ts'
 import type { Bookkeeper } from '../pricing/plan.ts'
 import { flatItems } from '../rules.ts'
+import { servicesSettings } from '../settings.ts'
 import { bookkeeperKey, bookkeeperOfKey, hasToBeTold, longestWaitMs, pauseAfter } from './rules.ts'
 import { createSyncStore, type SyncNote, type Told } from './store.ts'
 
@@ -38,7 +39,7 @@ const errandOf = (accountId: string, bookkeeper: Bookkeeper, dueAt: number): Err
 /** The first half: what changes invoices comes before bookkeepers are known. */
 export const createTelling = ({ store, settings }: { store: Store; settings: Settings }): TellBookkeepers => {
   return async (set, { id }, bookkeepers) => {
-    const { sync_buffer_period: seconds } = await settings.of('services')
+    const { sync_buffer_period: seconds } = await settings.of(servicesSettings)
     const dueAt = store.clock.now() + seconds * 1000
     for (const bookkeeper of bookkeepers.filter(hasToBeTold))
       set

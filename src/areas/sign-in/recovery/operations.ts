@@ -7,6 +7,7 @@ import { failure, SignInRefusal } from '../../../lib/failure.ts'
 import { newId, randomKey } from '../../../lib/ids.ts'
 import type { Log } from '../../../lib/log.ts'
 import { addressOf, type Mail } from '../../../mail/mail.ts'
+import { crossbarSettings } from '../../../settings/documents.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet, systemScope } from '../../../storage/change-set.ts'
 import { errandStatement } from '../../../storage/errand.ts'
@@ -101,7 +102,7 @@ export const createRecovery = (tools: Tools) => {
 
   /** Mails link where the operator allows it, and to a brand's own host those of the accounts that it is the brand of. */
   const judgeLink = async (uiUrl: string): Promise<LinkVerdict> => {
-    const { recovery_ui_hosts: hosts } = await settings.of('crossbar')
+    const { recovery_ui_hosts: hosts } = await settings.of(crossbarSettings)
     const host = linkHost(uiUrl)
     if (host === undefined) return { for: 'nobody' }
     if (isLinkedTo(host, hosts)) return { for: 'everybody' }
@@ -158,7 +159,7 @@ export const createRecovery = (tools: Tools) => {
   return {
     /** Problems of the request that say nothing about who exists. */
     async judge(data: Record<string, unknown>) {
-      const { recovery_ui_hosts: hosts } = await settings.of('crossbar')
+      const { recovery_ui_hosts: hosts } = await settings.of(crossbarSettings)
       const host = linkHost(data.ui_url)
       const isAllowed =
         host !== undefined && (isLinkedTo(host, hosts) || (await brands.brandAt(host)) !== undefined)

@@ -2,6 +2,7 @@ import type { UserRecord } from '../../../auth/identity.ts'
 import { sha256Hex } from '../../../auth/keyring.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { randomHex } from '../../../lib/ids.ts'
+import { crossbarSettings } from '../../../settings/documents.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { removalWithOwner } from '../../../storage/attachment.ts'
 import type { ChangeSet } from '../../../storage/change-set.ts'
@@ -34,7 +35,7 @@ export const createResets = ({ store, settings }: Tools) => {
      * said of it is as the settings say.
      */
     async addTo(set: ChangeSet, user: UserRecord, said: ResetFacts = {}) {
-      const { reset_id_size: usualSize, reset_id_expiry_s: usual } = await settings.of('crossbar')
+      const { reset_id_size: usualSize, reset_id_expiry_s: usual } = await settings.of(crossbarSettings)
       const { lifetimeSeconds: lifetime = usual, size = usualSize } = said
       const before = await resets.find(user.accountId, user.id)
       const good = before?.hidden.resets.filter(isGood) ?? []

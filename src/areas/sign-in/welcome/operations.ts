@@ -2,6 +2,7 @@ import { type AccountRecord, accountKind, type UserRecord } from '../../../auth/
 import type { Errand, ErrandKind, Queue } from '../../../jobs/queue.ts'
 import { newId } from '../../../lib/ids.ts'
 import { addressOf, type Mail } from '../../../mail/mail.ts'
+import { crossbarSettings } from '../../../settings/documents.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
@@ -35,7 +36,7 @@ const kindName = 'new_user'
 export const createWelcome = ({ store, settings, mail, queue, resets, users, brands }: Tools) => {
   const hostFor = async (accountId: string) => {
     const account = await store.records.find(accountId, accountKind, accountId)
-    const { recovery_ui_hosts: hosts } = await settings.of('crossbar')
+    const { recovery_ui_hosts: hosts } = await settings.of(crossbarSettings)
     return account && ((await brands.portalOf(account)) ?? namedHost(hosts))
   }
 

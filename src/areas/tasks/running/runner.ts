@@ -1,4 +1,5 @@
 // One task at work: rows in order, each done once, until the end, a stop, or until somebody else has to go on.
+
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { isLeaseLost, type Lease } from '../../../jobs/leases.ts'
 import { createProgress, type Entry, type Progress, RunIsOver } from '../../../jobs/long-work/progress.ts'
@@ -12,6 +13,7 @@ import { ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { InputAction, OutputAction, TaskAction, TaskContext } from '../actions.ts'
 import { createRepeats, finalStatus } from '../rules.ts'
+import { taskSettings } from '../settings.ts'
 import { authorOf, type TaskRecord, type TaskStore } from '../store.ts'
 import { contextOf } from './errand.ts'
 import { batchesOf, type InputRow, inputRows } from './input-rows.ts'
@@ -225,7 +227,7 @@ export const createRunner = ({ base, store, settings, log, metrics, find, tell }
 
   const batches = ({ task, action }: Work<InputAction>, first: number) =>
     batchesOf(inputRows(store, task, action, first), async () => {
-      const { rows_at_once: most, wait_after_row_ms: waitMs } = await settings.of('tasks')
+      const { rows_at_once: most, wait_after_row_ms: waitMs } = await settings.of(taskSettings)
       return waitMs > 0 ? 1 : Math.min(most, action.rowsAtOnce ?? most)
     })
 
@@ -266,7 +268,7 @@ export const createRunner = ({ base, store, settings, log, metrics, find, tell }
         // It is waited for below, at the latest when everything is over.
         done.catch(() => undefined)
         before = { rows, done }
-        await pause((await settings.of('tasks')).wait_after_row_ms, signal)
+        await pause((await settings.of(taskSettings)).wait_after_row_ms, signal)
       }
       if (before && !(await before.done)) return 'broken'
       return signal.aborted ? undefined : 'complete'
@@ -283,7 +285,7 @@ export const createRunner = ({ base, store, settings, log, metrics, find, tell }
     for await (const entry of parts) {
       if (signal.aborted) return undefined
       await progress.enter(entry)
-      await pause((await settings.of('tasks')).wait_after_row_ms, signal)
+      await pause((await settings.of(taskSettings)).wait_after_row_ms, signal)
     }
     return 'complete'
   }

@@ -6,6 +6,7 @@ import { type Outgoing, type OutgoingAnswer, OutgoingError } from '../../../outg
 import type { Settings } from '../../../settings/settings.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Attempt } from '../schema.ts'
+import { webhookSettings } from '../settings.ts'
 import type { WebhookRecord } from '../store.ts'
 import { hookEventOf, keysOf, type Parcel, parcelOf, type ToldEvent } from './payload.ts'
 import { nextTry, triesLeft, type Verdict, verdictOf } from './rules.ts'
@@ -97,7 +98,7 @@ export const createCourier = ({ store: { clock }, settings, outgoing }: Tools) =
       signal,
     }: { headers: Record<string, string>; trace: string | undefined; signal: AbortSignal },
   ): Promise<Outcome> => {
-    const { request_timeout_ms: timeoutMs } = await settings.of('webhooks')
+    const { request_timeout_ms: timeoutMs } = await settings.of(webhookSettings)
     try {
       const answer = await outgoing.send({
         purpose: 'webhook',

@@ -14,6 +14,7 @@ import type { Statement } from '../../../storage/db.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { AttemptStore } from '../attempts/store.ts'
 import { patienceMs } from '../rules.ts'
+import { webhookSettings } from '../settings.ts'
 import type { WebhookRecord, WebhookStore } from '../store.ts'
 import type { Courier, Tried } from './courier.ts'
 import { isLeftOut, toldOf } from './payload.ts'
@@ -196,7 +197,7 @@ export const createSender = (tools: Tools) => {
     while (!isDone(turn)) {
       // Another process may have changed the hook.
       await store.fence()
-      const { deliveries_at_once: atOnce } = await settings.of('webhooks')
+      const { deliveries_at_once: atOnce } = await settings.of(webhookSettings)
       const lanes = await dueLanes(hookId, atOnce)
       if (lanes.length === 0) return
       const hook = await hooks.find(accountId, hookId)

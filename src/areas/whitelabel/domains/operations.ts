@@ -11,6 +11,7 @@ import type { Store } from '../../../storage/store.ts'
 import type { SystemConfigs } from '../../system-configs/operations.ts'
 import type { SenderAddress } from '../emails/senders.ts'
 import type { Whitelabels } from '../operations.ts'
+import { whitelabelSettings } from '../settings.ts'
 import {
   type Entry,
   entriesOf,
@@ -117,7 +118,7 @@ export const createWhitelabelDomains = (tools: Tools) => {
     const { actual: texts, ...rest } = await lookUp({ name, type: 'TXT' }, inquiry)
     const actual = spfRecordsIn(texts)
     const [record = ''] = actual
-    const { spf_mechanisms: mechanisms } = await settings.of('whitelabel')
+    const { spf_mechanisms: mechanisms } = await settings.of(whitelabelSettings)
     const valid = actual.length === 1
     return {
       name,

@@ -1,4 +1,5 @@
 import type { Settings } from '../../../settings/settings.ts'
+import { whitelabelSettings } from '../settings.ts'
 import { defaultTemplate } from './default-template.ts'
 import { type Entry, entriesOf, expand, inPlace, placeholder, type Template } from './rules.ts'
 
@@ -10,7 +11,7 @@ export type DomainTemplate = ReturnType<typeof createDomainTemplate>
 /** The DNS records that the operator wants for each brand. */
 export const createDomainTemplate = (settings: Settings) => {
   const whole = async (): Promise<Template> => {
-    const { domains = {} } = await settings.of('whitelabel')
+    const { domains = {} } = await settings.of(whitelabelSettings)
     return Object.keys(domains).length > 0 ? domains : defaultTemplate
   }
 

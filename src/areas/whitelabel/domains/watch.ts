@@ -8,6 +8,7 @@ import { holderOf } from '../../../storage/records.ts'
 import { retrying, type Store } from '../../../storage/store.ts'
 import type { Whitelabels } from '../operations.ts'
 import { domainOf } from '../rules.ts'
+import { whitelabelSettings } from '../settings.ts'
 import { domainClaim, type WhitelabelStored, whitelabelId } from '../store.ts'
 import { greenIn, redIn } from './rules.ts'
 import type { DomainChecks } from './schema.ts'
@@ -107,7 +108,7 @@ export const createDomainWatch = ({ store, settings, afterwards, whitelabels, st
     name: 'whitelabel domains',
     everySeconds: hourSeconds,
     async run(signal) {
-      const { check_domains_hours: hours } = await settings.of('whitelabel')
+      const { check_domains_hours: hours } = await settings.of(whitelabelSettings)
       if (hours === 0) return
       for (let after: string | undefined = ''; after !== undefined && !signal.aborted; ) {
         const page: Awaited<ReturnType<typeof pageOf>> = await pageOf(after, hours)

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import { choice } from '../../lib/schema.ts'
-import { secret, secretUrl } from '../../lib/secrets.ts'
-import { section } from '../../settings/keys.ts'
+import { choice } from '../lib/schema.ts'
+import { secret, secretUrl } from '../lib/secrets.ts'
+import { section, settingsDocument } from '../settings/keys.ts'
 
 const kamailio = Type.Object(
   {
@@ -53,10 +53,4 @@ const mediaSwitch = section('The machines that carry the calls', {
   }),
 })
 
-export const switchSettings = { switch: mediaSwitch }
-
-type Owned = typeof switchSettings
-
-declare module '../../settings/documents.ts' {
-  interface SettingsDocuments extends Owned {}
-}
+export const switchSettings = settingsDocument('switch', mediaSwitch)
