@@ -112,7 +112,7 @@ export interface Findings {
   isSound: boolean
 }
 
-interface RouteSpec<Path extends string, Body extends TSchema, Found> {
+export interface RouteSpec<Path extends string, Body extends TSchema, Found> {
   summary: string
   allow: Policy
   /**

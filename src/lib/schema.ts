@@ -29,7 +29,7 @@ interface Must<S extends TSchema = TSchema> {
 
 export const must = <S extends TSchema>(schema: S): Must<S> => ({ must: schema })
 
-type Fields = Record<string, TSchema | Must>
+export type Fields = Record<string, TSchema | Must>
 
 type PropertiesOf<F extends Fields> = {
   [K in keyof F]: F[K] extends Must<infer S> ? S : F[K] extends TSchema ? TOptional<F[K]> : never

@@ -37,6 +37,8 @@ export interface HeldClaim extends Claim {
   orElse: () => Failure
 }
 
+type Owner = Pick<PageQuery, 'accountId' | 'ownerId'>
+
 interface Content<Doc, Hidden> {
   doc: Doc
   hidden: Hidden
@@ -44,7 +46,7 @@ interface Content<Doc, Hidden> {
 
 const sameClaim = (a: Claim) => (b: Claim) => a.scope === b.scope && a.name === b.name && a.value === b.value
 
-const countedAtOnce = 500
+const mostInBatch = 500
 const mostHolders = 20_000
 
 /** Who was seen to hold a claim: the latest 20,000 claims asked for. */
@@ -111,6 +113,20 @@ export const createCollection = <Doc extends object, Hidden extends object>(
   const find = (accountId: string, id: string) => records.find(accountId, kind, id)
   const look = (accountId: string, id: string) => records.look(accountId, kind, id)
 
+  /** Every record of an account, or of one owner, in batches of at most `limit`. */
+  async function* batches(owner: Owner, limit = mostInBatch): AsyncGenerator<Stored[]> {
+    let after: readonly [string, string] | undefined
+    for (;;) {
+      const place = after ? { after } : {}
+      const query = { ...owner, kind, limit, descending: false, long: true, ...place }
+      const batch = await records.page(query)
+      if (batch.length > 0) yield batch
+      const last = batch.at(-1)
+      if (!last || batch.length < limit) return
+      after = [last.sortKey, last.id]
+    }
+  }
+
   return {
     kind,
 
@@ -162,25 +178,19 @@ export const createCollection = <Doc extends object, Hidden extends object>(
 
     fitting: (query: Omit<PageQuery, 'kind'>, bytes: number) => records.fitting({ ...query, kind }, bytes),
 
+    batches,
+
+    /** Every record of an account, or of one owner, as one list. */
+    async all(owner: Owner): Promise<Stored[]> {
+      const found: Stored[] = []
+      for await (const batch of batches(owner)) found.push(...batch)
+      return found
+    },
+
     /** What each record of an account counts as, read anew: [category, item] each. */
     async *counted(accountId: string): AsyncGenerator<readonly (readonly [string, string])[]> {
-      let after: readonly [string, string] | undefined
-      for (;;) {
-        const place = after ? { after } : {}
-        const page = await records.page({
-          accountId,
-          kind,
-          limit: countedAtOnce,
-          descending: false,
-          long: true,
-          ...place,
-        })
-        const last = page.at(-1)
-        if (!last) return
-        yield page.flatMap(({ doc }) => definition.counts?.(doc) ?? [])
-        if (page.length < countedAtOnce) return
-        after = [last.sortKey, last.id]
-      }
+      for await (const batch of batches({ accountId }))
+        yield batch.flatMap(({ doc }) => definition.counts?.(doc) ?? [])
     },
 
     /** A record that is not stored yet. */

@@ -99,7 +99,7 @@ export type RecordOf<K extends string> = K extends { readonly [described]: infer
 export interface PageQuery<K extends string = string> {
   accountId: string
   kind: K
-  ownerId?: string
+  ownerId?: string | undefined
   /** The [sort key, id] after which the page begins. */
   after?: readonly [string, string]
   limit: number

@@ -1,19 +1,23 @@
+import { accountMember } from '../../auth/policies.ts'
 import { area } from '../area.ts'
+import { everyOperation, recordRoutes } from '../record-routes.ts'
 import { createGroups } from './operations.ts'
-import { groupRoutes } from './routes.ts'
-import { Group } from './schema.ts'
+import { GroupRow } from './schema.ts'
 
 /** Users, devices and groups that are rung together. */
 export const groupsArea = area({
   name: 'groups',
   describes: { groups: 'Users, devices and groups that are rung together.' },
   create({ store }) {
-    const groups = createGroups({ store })
+    const groups = createGroups(store)
     return {
       offers: groups,
-      routes: groupRoutes(groups),
-      schemas: { groups: Group },
-      adoptions: { group: groups.adoption },
+      ...recordRoutes(groups, {
+        path: '/v2/accounts/{account_id}/groups',
+        called: ['a group', 'groups'],
+        row: GroupRow,
+        routes: everyOperation(accountMember),
+      }),
     }
   },
 })

@@ -1,106 +1,77 @@
-import type { AccountRecord } from '../../auth/identity.ts'
 import { joinProblems, type Problems } from '../../lib/failure.ts'
-import type { Json } from '../../lib/json.ts'
-import { type Author, ChangeSet } from '../../storage/change-set.ts'
-import { readsOf } from '../../storage/collection.ts'
+import { memberOf } from '../../lib/member.ts'
+import { createCollection } from '../../storage/collection.ts'
+import { type StoredRecord, sortKeyOf } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
-import { type Adoption, adoptingInto } from '../adoption.ts'
-import { circleThrough, type GroupDoc, groupsIn, missingEndpoint, newEndpoints, storedHalf } from './rules.ts'
-import { Group } from './schema.ts'
-import { createGroupStore, type GroupRecord } from './store.ts'
+import { records } from '../records.ts'
+import { smartPbxFeatures } from '../users/rules.ts'
+import { circleThrough, groupsIn, missingEndpoint, newEndpoints } from './rules.ts'
+import { type GroupDoc, groupShape } from './schema.ts'
 
-export type { GroupDoc, GroupRecord }
-
-interface Tools {
-  store: Store
-}
-
-/** A group that somebody wants to store. */
-interface Proposal {
-  account: AccountRecord
-  data: Json
-  own?: GroupRecord
-}
+type GroupRecord = StoredRecord<GroupDoc, object>
 
 export type Groups = ReturnType<typeof createGroups>
 
 /** Users, devices and groups that are rung together. */
-export const createGroups = ({ store }: Tools) => {
-  const groups = createGroupStore(store)
-  const { records } = store
+export const createGroups = (store: Store) => {
+  const collection = createCollection<GroupDoc, object>(store, {
+    kind: 'group',
+    sortKey: (doc) => sortKeyOf(doc.name),
+    row: (doc) => ({
+      name: doc.name,
+      endpoints: Object.keys(doc.endpoints).length,
+      features: [
+        ...smartPbxFeatures(doc),
+        ...(memberOf(doc.music_on_hold, 'media_id') ? ['music_on_hold'] : []),
+      ],
+      flags: doc.flags ?? [],
+    }),
+  })
 
-  const endpointProblems = async (accountId: string, doc: GroupDoc, own: GroupRecord | undefined) => {
+  const endpointProblems = async (
+    accountId: string,
+    doc: Partial<GroupDoc>,
+    before: GroupRecord | undefined,
+  ): Promise<Problems> => {
     const found = await Promise.all(
-      newEndpoints(doc, own?.doc).map(async ([id, endpoint]) =>
-        (await records.find(accountId, endpoint.type, id)) ? {} : missingEndpoint(id, endpoint),
+      newEndpoints(doc, before?.doc).map(async ([id, endpoint]) =>
+        (await store.records.find(accountId, endpoint.type, id)) ? {} : missingEndpoint(id, endpoint),
       ),
     )
     return joinProblems(...found)
   }
 
   /** Whether a group is among another one, or among those in it. */
-  const holds = async (accountId: string, outerId: string, id: string): Promise<boolean> => {
+  const contains = async (accountId: string, outerId: string, id: string): Promise<boolean> => {
     const seen = new Set<string>()
     const waiting = [outerId]
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
       if (next === id) return true
       if (seen.has(next)) continue
       seen.add(next)
-      const group = await groups.find(accountId, next)
+      const group = await collection.find(accountId, next)
       waiting.push(...(group ? groupsIn(group.doc) : []))
     }
     return false
   }
 
-  const circleProblems = async (accountId: string, doc: GroupDoc, own: GroupRecord | undefined) => {
-    if (!own) return {}
+  const circleProblems = async (
+    accountId: string,
+    doc: Partial<GroupDoc>,
+    before: GroupRecord | undefined,
+  ): Promise<Problems> => {
+    if (!before) return {}
     const found = await Promise.all(
-      groupsIn(doc).map(async (id) => ((await holds(accountId, id, own.id)) ? circleThrough(id) : {})),
+      groupsIn(doc).map(async (id) => ((await contains(accountId, id, before.id)) ? circleThrough(id) : {})),
     )
     return joinProblems(...found)
   }
 
-  return {
-    ...readsOf(groups),
-
-    /** What the schema cannot know: endpoints that the account has not, groups that hold themselves. */
-    async judge({ account, data, own }: Proposal): Promise<Problems> {
-      const doc = storedHalf(data)
-      return joinProblems(
-        await endpointProblems(account.id, doc, own),
-        await circleProblems(account.id, doc, own),
-      )
-    },
-
-    async create(author: Author, account: AccountRecord, data: Json): Promise<GroupRecord> {
-      const group = groups.draft(account.id, { doc: storedHalf(data), hidden: {} })
-      const set = new ChangeSet(author)
-      groups.insert(set, group)
-      await store.commit(set)
-      return group
-    },
-
-    async replace(author: Author, group: GroupRecord, data: Json): Promise<GroupRecord> {
-      const after = groups.revise(group, { doc: storedHalf(data) })
-      const set = new ChangeSet(author)
-      groups.replace(set, group, after)
-      await store.commit(set)
-      return after
-    },
-
-    async remove(author: Author, group: GroupRecord) {
-      const set = new ChangeSet(author)
-      groups.remove(set, group)
-      await store.commit(set)
-    },
-
-    /** Groups of another system, whoever is in them. */
-    adoption: {
-      schema: Group,
-      ...adoptingInto(groups, ({ id, doc }) => ({
-        doc: { name: id, endpoints: {}, ...doc },
-        hidden: {},
-      })),
-    } satisfies Adoption,
-  }
+  return records(store, {
+    collection,
+    shape: groupShape,
+    problems: async ({ account: { id }, data, before }) =>
+      joinProblems(await endpointProblems(id, data, before), await circleProblems(id, data, before)),
+    adopted: ({ id, doc }) => ({ doc: { name: id, endpoints: {}, ...doc }, hidden: {} }),
+  })
 }

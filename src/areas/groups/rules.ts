@@ -1,17 +1,7 @@
 import type { Problems } from '../../lib/failure.ts'
-import type { Json } from '../../lib/json.ts'
-import { type Group, groupReadOnly } from './schema.ts'
-
-/** What is stored of a group. */
-export type GroupDoc = Group & { readonly [custom: string]: unknown }
+import type { GroupDoc } from './schema.ts'
 
 type Endpoint = GroupDoc['endpoints'][string]
-
-export const storedHalf = (data: Json): GroupDoc => {
-  const doc: Json = { ...data }
-  for (const key of groupReadOnly) delete doc[key]
-  return doc as GroupDoc
-}
 
 /** Whether an endpoint was in the group before, as what it is now. */
 const wasIn = (before: GroupDoc | undefined, id: string, { type }: Endpoint) =>

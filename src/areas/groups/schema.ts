@@ -1,5 +1,5 @@
-import type { Static } from 'typebox'
 import { Flags, musicOnHold } from '../../lib/call-shapes.ts'
+import { recordShape, type StoredDoc } from '../../lib/record-shape.ts'
 import { anyText, choice, id, integer, keyedBy, list, must, open, text } from '../../lib/schema.ts'
 
 const Endpoint = open({
@@ -18,26 +18,14 @@ const fields = {
   flags: Flags,
 }
 
-const served = { readOnly: true }
-
-const readOnlyFields = {
-  id: must(id(served)),
-  created: integer({ ...served, description: 'Gregorian seconds' }),
-  modified: integer({ ...served, description: 'Gregorian seconds' }),
-}
-
-/** What a client writes. Read-only fields are not named here, so that an echoed record never fails. */
-export const Group = open(fields, {
+export const groupShape = recordShape(fields, {
   title: 'Group',
   description: 'Users, devices and groups that are rung together. Other fields are kept',
 })
-export type Group = Static<typeof Group>
+export const { record: GroupRecord, computed: groupReadOnly } = groupShape
 
-/** What a client reads. */
-export const GroupRecord = open({ ...readOnlyFields, ...fields }, { title: 'Group record' })
-
-/** Fields that only the server sets; in requests they are ignored. */
-export const groupReadOnly: readonly string[] = Object.keys(readOnlyFields)
+/** What is stored of a group. */
+export type GroupDoc = StoredDoc<typeof groupShape.body>
 
 export const GroupRow = open(
   {

@@ -146,7 +146,7 @@ const metadataOf = (record: StoredRecord<object, object>) => ({
   modified: record.modified,
 })
 
-interface Extras {
+export interface Extras {
   /** Read-only values that stand in `data` too. */
   readOnly?: Record<string, unknown>
   metadata?: Record<string, unknown>

@@ -1,0 +1,153 @@
+import { type AccountRecord, type Actor, accountKind, userKind } from '../auth/identity.ts'
+import type { Problems } from '../lib/failure.ts'
+import type { Json } from '../lib/json.ts'
+import { type RecordShape, storedPart } from '../lib/record-shape.ts'
+import { type Author, ChangeSet, conflict, systemScope } from '../storage/change-set.ts'
+import { type Collection, readsOf } from '../storage/collection.ts'
+import type { StoredRecord } from '../storage/records.ts'
+import type { Store } from '../storage/store.ts'
+import { type Adoption, type Arrival, adoptingInto } from './adoption.ts'
+
+/** Who writes a record, and in which account. Each call of a route is one. */
+export interface Writer {
+  author: Author
+  account: AccountRecord
+  /** Absent if another area writes. */
+  actor?: Actor | undefined
+}
+
+type Stored<Doc extends object, Hidden extends object> = StoredRecord<Doc, Hidden>
+
+/** A body, and the record that it is to replace. */
+interface Proposal<Doc extends object, Hidden extends object> extends Omit<Writer, 'author'> {
+  data: Json
+  before: Stored<Doc, Hidden> | undefined
+}
+
+interface Content<Doc extends object, Hidden extends object> {
+  doc: Doc
+  hidden?: Hidden
+}
+
+/** A record that is created or replaced. */
+interface Write<Doc extends object, Hidden extends object> {
+  account: AccountRecord
+  before: Stored<Doc, Hidden> | undefined
+  after: Stored<Doc, Hidden>
+}
+
+export interface RecordsDefinition<Doc extends object, Hidden extends object> {
+  collection: Collection<Doc, Hidden>
+  shape: RecordShape
+  /** The records belong to no account but to the whole system. */
+  ofSystem?: true
+  /** What the schema cannot check. The data may break the schema. */
+  problems?(proposal: Proposal<Doc, Hidden> & { actor: Actor }): Promise<Problems>
+  /** What is stored for valid data. Without it: the data without computed fields. */
+  content?(proposal: Proposal<Doc, Hidden>): Content<Doc, Hidden> | Promise<Content<Doc, Hidden>>
+  /** Called before the commit: what it adds to the change set is committed with the record, and nothing is if it throws. */
+  beforeWrite?(set: ChangeSet, write: Write<Doc, Hidden>): Promise<void> | void
+  /** The same for a record that is deleted. */
+  beforeDelete?(set: ChangeSet, record: Stored<Doc, Hidden>): Promise<void> | void
+  /** How records of another system are stored. Without it: as they are, if their schema accepts them. */
+  adoption?: Pick<Adoption, 'rules' | 'repair'>
+  adopted?(arrival: Arrival): { doc: Doc; hidden: Hidden }
+}
+
+/** The records of one kind: their storage, their rules, and how they are imported. `recordRoutes` serves them. */
+export const records = <Doc extends object, Hidden extends object>(
+  store: Store,
+  definition: RecordsDefinition<Doc, Hidden>,
+) => {
+  const { collection, shape, ofSystem, adoption, beforeWrite, beforeDelete } = definition
+  const {
+    problems = async () => ({}),
+    content = ({ data }): Content<Doc, Hidden> => ({ doc: storedPart<Doc>(data, shape) }),
+    adopted = ({ doc }) => ({ doc: doc as Doc, hidden: {} as Hidden }),
+  } = definition
+  const accountHold = store.words.heldRecords(`account_id = $1 AND kind = '${accountKind}' AND id = $1`)
+
+  /** Fails if the account of a new record is gone: nothing would free the record's unique names. */
+  const insert = (set: ChangeSet, record: Stored<Doc, Hidden>) => {
+    if (record.accountId !== systemScope)
+      set.run(accountHold, [record.accountId], { rows: 1, orElse: conflict })
+    collection.insert(set, record)
+  }
+
+  // The call of a route for records of the system has no account.
+  const ownerOf = (account: AccountRecord) => (ofSystem ? systemScope : account.id)
+
+  /** Adds the deletion of a record to a change set. */
+  const addRemoval = async (set: ChangeSet, record: Stored<Doc, Hidden>) => {
+    collection.remove(set, record)
+    await beforeDelete?.(set, record)
+  }
+
+  return {
+    ...readsOf(collection),
+    shape,
+    ownerOf,
+    problems,
+    addRemoval,
+
+    ownedBy: (account: AccountRecord, ownerId: string) => collection.all({ accountId: account.id, ownerId }),
+
+    /** Adds the deletion of all that a user owns to a change set. Returns their ids. */
+    async removeOwned(set: ChangeSet, account: AccountRecord, ownerId: string) {
+      const owned = await collection.all({ accountId: account.id, ownerId })
+      for (const record of owned) await addRemoval(set, record)
+      return owned.map(({ id }) => id)
+    },
+
+    async create({ author, account, actor }: Writer, data: Json): Promise<Stored<Doc, Hidden>> {
+      const { doc, hidden = {} as Hidden } = await content({ account, actor, data, before: undefined })
+      const after = collection.draft(ownerOf(account), { doc, hidden })
+      const set = new ChangeSet(author)
+      insert(set, after)
+      await beforeWrite?.(set, { account, before: undefined, after })
+      await store.commit(set)
+      return after
+    },
+
+    async replace(
+      { author, account, actor }: Writer,
+      before: Stored<Doc, Hidden>,
+      data: Json,
+    ): Promise<Stored<Doc, Hidden>> {
+      const after = collection.revise(before, await content({ account, actor, data, before }))
+      const set = new ChangeSet(author)
+      collection.replace(set, before, after)
+      await beforeWrite?.(set, { account, before, after })
+      await store.commit(set)
+      return after
+    },
+
+    async remove({ author }: Pick<Writer, 'author'>, record: Stored<Doc, Hidden>) {
+      const set = new ChangeSet(author)
+      await addRemoval(set, record)
+      await store.commit(set)
+    },
+
+    adoption: {
+      schema: shape.body,
+      ...adoption,
+      ...adoptingInto({ ...collection, insert }, adopted),
+    } satisfies Adoption,
+  }
+}
+
+/** An owner who is not a user of the account. One who left stays the owner of a record that is changed. */
+export const ownerProblems = async (
+  { records }: Store,
+  accountId: string,
+  { owner_id: ownerId }: { owner_id?: string },
+  before: StoredRecord<{ owner_id?: string }, object> | undefined,
+): Promise<Problems> => {
+  if (ownerId === undefined || ownerId === before?.doc.owner_id) return {}
+  if (await records.find(accountId, userKind, ownerId)) return {}
+  return { owner_id: { not_found: { message: 'The account has no such user', cause: ownerId } } }
+}
+
+export type RecordOperations<Doc extends object, Hidden extends object> = ReturnType<
+  typeof records<Doc, Hidden>
+>
