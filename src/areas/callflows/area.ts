@@ -4,7 +4,6 @@ import { phoneNumbersArea } from '../phone-numbers/area.ts'
 import { numberLeaving, numberRenamed } from '../phone-numbers/signals.ts'
 import { createCallflows } from './operations.ts'
 import { callflowRoutes } from './routes.ts'
-import { Callflow } from './schema.ts'
 
 /** What happens to calls, by the number that is called. */
 export const callflowsArea = area({
@@ -15,13 +14,8 @@ export const callflowsArea = area({
     const callflows = createCallflows({ store, numbers })
     return {
       offers: callflows,
-      routes: callflowRoutes(callflows),
-      hears: [
-        on(numberLeaving, (set, number, together) => callflows.replaceNumber({ set, together }, number)),
-        on(numberRenamed, (set, number, together) => callflows.replaceNumber({ set, together }, number)),
-      ],
-      schemas: { callflows: Callflow },
-      adoptions: { callflow: callflows.adoption },
+      ...callflowRoutes(callflows),
+      hears: [on(numberLeaving, callflows.replaceNumber), on(numberRenamed, callflows.replaceNumber)],
     }
   },
 })

@@ -2,37 +2,29 @@ import { type AccountRecord, userKind } from '../../auth/identity.ts'
 import { joinProblems, type Problems } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
 import { compilePattern, type Pattern } from '../../lib/pattern.ts'
-import { type Author, ChangeSet, conflict } from '../../storage/change-set.ts'
-import { readsOf } from '../../storage/collection.ts'
+import { storedPart } from '../../lib/record-shape.ts'
+import { type ChangeSet, conflict } from '../../storage/change-set.ts'
 import type { Store } from '../../storage/store.ts'
-import { type Adoption, adoptingInto } from '../adoption.ts'
 import type { NumberRecord, Numbers, NumberView } from '../phone-numbers/operations.ts'
 import { isReleasable } from '../phone-numbers/rules.ts'
+import type { OwnNumber } from '../phone-numbers/signals.ts'
+import { ownerProblems, records } from '../records.ts'
 import {
-  type CallflowDoc,
   flowProblems,
   missingNumberProblems,
   patternProblems,
   phoneNumbersAmong,
   recordsNamedIn,
-  storedHalf,
   tidyNumbers,
 } from './rules.ts'
-import { Callflow } from './schema.ts'
+import { type CallflowDoc, callflowShape } from './schema.ts'
 import { type CallflowRecord, createCallflowStore } from './store.ts'
 
-export type { CallflowDoc, CallflowRecord }
+export type { CallflowRecord }
 
 interface Tools {
   store: Store
   numbers: Numbers
-}
-
-/** A callflow that somebody wants to store. */
-interface Proposal {
-  account: AccountRecord
-  data: Json
-  own?: CallflowRecord
 }
 
 /** The patterns of a callflow, compiled. */
@@ -43,19 +35,6 @@ export interface PatternedCallflow {
 
 const callflowUse = 'callflow'
 
-/** A change set in which something happens to a number, and those that are committed with it. */
-interface Hearing {
-  set: ChangeSet
-  together: readonly ChangeSet[]
-}
-
-/** A number of an account, and what stands in its place from now on. */
-interface Replacement {
-  accountId: string
-  number: string
-  after?: string
-}
-
 /** Whether its account may give a number up: none that a mobile device answers to. */
 const mayGo = ({ state, carrier, hidden }: NumberRecord) =>
   hidden.deviceId === undefined && isReleasable(state, carrier)
@@ -65,13 +44,13 @@ export type Callflows = ReturnType<typeof createCallflows>
 /** What happens to calls of the numbers of an account. */
 export const createCallflows = ({ store, numbers }: Tools) => {
   const callflows = createCallflowStore(store)
-  const { records } = store
   const compiled = new WeakMap<object, readonly Pattern[]>()
 
-  const docOf = async (account: AccountRecord, data: Json): Promise<CallflowDoc> => {
-    const dialling = { plans: [account.doc.dial_plan], numbering: await numbers.planning.rules() }
-    return storedHalf(data, tidyNumbers(data.numbers, dialling))
-  }
+  const dialledAs = async (account: AccountRecord, texts: unknown) =>
+    tidyNumbers(texts, { plans: [account.doc.dial_plan], numbering: await numbers.planning.rules() })
+
+  const docOf = async (account: AccountRecord, data: Json) =>
+    storedPart<CallflowDoc>({ ...data, numbers: await dialledAs(account, data.numbers) }, callflowShape)
 
   const phonesAmong = async (listed: readonly string[] = []) =>
     phoneNumbersAmong(listed, await numbers.planning.rules())
@@ -111,17 +90,6 @@ export const createCallflows = ({ store, numbers }: Tools) => {
     return joinProblems(...taken, ...foreign)
   }
 
-  /** An owner who left keeps what they had: only a new one has to be there. */
-  const ownerProblems = async (
-    account: AccountRecord,
-    { owner_id: ownerId }: CallflowDoc,
-    own: CallflowRecord | undefined,
-  ): Promise<Problems> => {
-    if (ownerId === undefined || ownerId === own?.doc.owner_id) return {}
-    if (await records.find(account.id, userKind, ownerId)) return {}
-    return { owner_id: { not_found: { message: 'The account has no such user', cause: ownerId } } }
-  }
-
   /** A number that went after one looked, or was taken: whoever asked is judged anew. */
   const claimUse = async (view: NumberView, set: ChangeSet, accountId: string, number: string) => {
     const stored = await view.get(number)
@@ -153,11 +121,6 @@ export const createCallflows = ({ store, numbers }: Tools) => {
     for (const number of has) if (!had.includes(number)) await claimUse(view, set, accountId, number)
   }
 
-  const addRemoval = async (set: ChangeSet, callflow: CallflowRecord) => {
-    callflows.remove(set, callflow)
-    await moveUses(set, callflow.accountId, callflow, undefined)
-  }
-
   const patternsOf = ({ doc }: CallflowRecord) => {
     const known = compiled.get(doc)
     if (known) return known
@@ -166,8 +129,12 @@ export const createCallflows = ({ store, numbers }: Tools) => {
     return patterns
   }
 
-  /** The callflow has another number in the place of one that it lists, or none. */
-  const replaceNumber = async ({ set, together }: Hearing, { accountId, number, after }: Replacement) => {
+  /** The callflow has another number instead of one that it lists, or none. */
+  const replaceNumber = async (
+    set: ChangeSet,
+    { accountId, number, after }: OwnNumber & { after?: string },
+    together: readonly ChangeSet[],
+  ) => {
     const holder = await callflows.byNumber(accountId, number)
     const callflow = holder && callflows.leftBy(together, holder)
     if (!callflow?.doc.numbers?.includes(number)) return
@@ -178,56 +145,34 @@ export const createCallflows = ({ store, numbers }: Tools) => {
     callflows.replace(set, callflow, callflows.revise(callflow, { doc }))
   }
 
-  return {
-    ...readsOf(callflows),
-    byNumber: callflows.byNumber,
-
-    /** What the schema cannot know: numbers of others, patterns that are none, flows without end. */
-    async judge({ account, data, own }: Proposal): Promise<Problems> {
+  const kept = records(store, {
+    collection: callflows,
+    shape: callflowShape,
+    async problems({ account, data, before }) {
       const doc = await docOf(account, data)
       return joinProblems(
-        missingNumberProblems(doc, own?.doc),
-        await numberProblems(account, doc, own),
+        missingNumberProblems(doc, before?.doc),
+        await numberProblems(account, doc, before),
         patternProblems(doc),
         flowProblems(doc.flow),
-        await ownerProblems(account, doc, own),
+        await ownerProblems(store, account.id, doc, before),
       )
     },
+    content: async ({ account, data }) => ({ doc: await docOf(account, data) }),
+    beforeWrite: (set, { account, before, after }) => moveUses(set, account.id, before, after),
+    beforeDelete: (set, callflow) => moveUses(set, callflow.accountId, callflow, undefined),
+  })
 
-    async create(author: Author, account: AccountRecord, data: Json): Promise<CallflowRecord> {
-      const callflow = callflows.draft(account.id, { doc: await docOf(account, data), hidden: {} })
-      const set = new ChangeSet(author)
-      callflows.insert(set, callflow)
-      await moveUses(set, account.id, undefined, callflow)
-      await store.commit(set)
-      return callflow
-    },
-
-    async replace(
-      author: Author,
-      account: AccountRecord,
-      callflow: CallflowRecord,
-      data: Json,
-    ): Promise<CallflowRecord> {
-      const after = callflows.revise(callflow, { doc: await docOf(account, data) })
-      const set = new ChangeSet(author)
-      callflows.replace(set, callflow, after)
-      await moveUses(set, account.id, callflow, after)
-      await store.commit(set)
-      return after
-    },
-
-    async remove(author: Author, callflow: CallflowRecord) {
-      const set = new ChangeSet(author)
-      await addRemoval(set, callflow)
-      await store.commit(set)
-    },
+  return {
+    ...kept,
+    byNumber: callflows.byNumber,
+    replaceNumber,
 
     /** What the ids in a flow are called: of those that there are. */
     async namesIn({ accountId, doc }: CallflowRecord): Promise<Json> {
       const named = await Promise.all(
         recordsNamedIn(doc.flow).map(async ({ kind, id }) => {
-          const record = await records.find(accountId, kind, id)
+          const record = await store.records.find(accountId, kind, id)
           if (!record) return []
           const { name, first_name: first, last_name: last, numbers: listed } = record.doc
           const called = kind === userKind ? `${first} ${last}` : name
@@ -239,8 +184,7 @@ export const createCallflows = ({ store, numbers }: Tools) => {
 
     /** The callflows that list one of these numbers, in the order of their list. */
     async listing(account: AccountRecord, texts: Iterable<string>): Promise<CallflowRecord[]> {
-      const dialling = { plans: [account.doc.dial_plan], numbering: await numbers.planning.rules() }
-      const wanted = tidyNumbers([...texts], dialling)
+      const wanted = await dialledAs(account, [...texts])
       const found = await Promise.all(wanted.map((number) => callflows.byNumber(account.id, number)))
       const known = new Map(found.flatMap((callflow) => (callflow ? [[callflow.id, callflow]] : [])))
       const placeOf = ({ sortKey, id }: CallflowRecord) => `${sortKey}\0${id}`
@@ -256,16 +200,9 @@ export const createCallflows = ({ store, numbers }: Tools) => {
       )
     },
 
-    /** Adds the removal of all that a user owns to somebody's change set. */
-    async removeOwned(set: ChangeSet, account: AccountRecord, ownerId: string) {
-      const owned = await callflows.ownedBy(account.id, ownerId)
-      for (const callflow of owned) await addRemoval(set, callflow)
-      return owned.map(({ id }) => id)
-    },
-
     /** Gives up the phone numbers of a user's callflows, in somebody's change set. */
     async releaseNumbersOf(set: ChangeSet, account: AccountRecord, ownerId: string) {
-      const owned = await callflows.ownedBy(account.id, ownerId)
+      const owned = await callflows.all({ accountId: account.id, ownerId })
       const listed = await phonesAmong(owned.flatMap(({ doc }) => doc.numbers ?? []))
       const view = await numbers.preload(listed)
       const ids: string[] = []
@@ -277,13 +214,5 @@ export const createCallflows = ({ store, numbers }: Tools) => {
       }
       return ids
     },
-
-    replaceNumber,
-
-    /** Callflows of another system. Their numbers, which come by themselves, say that they lead here. */
-    adoption: {
-      schema: Callflow,
-      ...adoptingInto(callflows, ({ doc }) => ({ doc: doc as CallflowDoc, hidden: {} })),
-    } satisfies Adoption,
   }
 }

@@ -4,10 +4,7 @@ import { memberOf } from '../../lib/member.ts'
 import { compilePattern } from '../../lib/pattern.ts'
 import { pathKey } from '../../lib/property-path.ts'
 import type { Numbering } from '../phone-numbers/numbering/rules.ts'
-import { type Callflow, callflowReadOnly } from './schema.ts'
-
-/** What is stored of a callflow. */
-export type CallflowDoc = Callflow & { readonly [custom: string]: unknown }
+import type { CallflowDoc } from './schema.ts'
 
 /** The number of calls that nothing else of the account takes. */
 export const noMatch = 'no_match'
@@ -107,13 +104,6 @@ export const recordsNamedIn = (flow: unknown): Named[] => {
   const named = new Map<string, Named>()
   for (const step of stepsOf(flow)) for (const one of namedIn(step)) named.set(`${one.kind}/${one.id}`, one)
   return [...named.values()].slice(0, mostNamed)
-}
-
-/** What is stored of a request, all but its numbers, which are brought into their form. */
-export const storedHalf = (data: Json, numbers: readonly string[]): CallflowDoc => {
-  const doc: Json = { ...data, numbers }
-  for (const key of callflowReadOnly) delete doc[key]
-  return doc as CallflowDoc
 }
 
 interface Rewriting {

@@ -1,6 +1,7 @@
-import { type Static, Type } from 'typebox'
+import { Type } from 'typebox'
 import { Flags } from '../../lib/call-shapes.ts'
-import { anyObject, anyText, either, flag, id, integer, list, must, open, text } from '../../lib/schema.ts'
+import { recordShape, type StoredDoc } from '../../lib/record-shape.ts'
+import { anyObject, anyText, either, flag, id, list, must, open, text } from '../../lib/schema.ts'
 
 const Flow = open(
   {
@@ -36,27 +37,15 @@ const fields = {
   flags: Flags,
 }
 
-const served = { readOnly: true }
-
-const readOnlyFields = {
-  id: must(id(served)),
-  created: integer({ ...served, description: 'Gregorian seconds' }),
-  modified: integer({ ...served, description: 'Gregorian seconds' }),
-  metadata: anyObject({ ...served, description: 'What the ids in the flow are called' }),
-}
-
-/** What a client writes. Read-only fields are not named here, so that an echoed record never fails. */
-export const Callflow = open(fields, {
+export const callflowShape = recordShape(fields, {
   title: 'Callflow',
   description: 'What happens to calls of some numbers. Other fields are kept',
+  computed: { metadata: anyObject({ readOnly: true, description: 'What the ids in the flow are called' }) },
 })
-export type Callflow = Static<typeof Callflow>
+export const { record: CallflowRecord, computed: callflowReadOnly } = callflowShape
 
-/** What a client reads. */
-export const CallflowRecord = open({ ...readOnlyFields, ...fields }, { title: 'Callflow record' })
-
-/** Fields that only the server sets; in requests they are ignored. */
-export const callflowReadOnly: readonly string[] = Object.keys(readOnlyFields)
+/** What is stored of a callflow. */
+export type CallflowDoc = StoredDoc<typeof callflowShape.body>
 
 export const CallflowRow = open(
   {

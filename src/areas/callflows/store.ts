@@ -1,9 +1,9 @@
-import { accountKind } from '../../auth/identity.ts'
-import { type ChangeSet, type Claim, conflict } from '../../storage/change-set.ts'
+import { type Claim, conflict } from '../../storage/change-set.ts'
 import { createCollection, type HeldClaim } from '../../storage/collection.ts'
-import { requireRecord, type StoredRecord, sortKeyOf } from '../../storage/records.ts'
+import { type StoredRecord, sortKeyOf } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
-import { type CallflowDoc, modulesOf } from './rules.ts'
+import { modulesOf } from './rules.ts'
+import type { CallflowDoc } from './schema.ts'
 
 export type CallflowRecord = StoredRecord<CallflowDoc, object>
 
@@ -46,12 +46,6 @@ export const createCallflowStore = (store: Store) => {
   return {
     ...collection,
 
-    /** A new callflow of an account that must not be gone. */
-    insert(set: ChangeSet, callflow: CallflowRecord) {
-      requireRecord(set, { accountId: callflow.accountId, kind: accountKind, id: callflow.accountId })
-      collection.insert(set, callflow)
-    },
-
     /** The callflow that lists a number. */
     byNumber: (accountId: string, number: string) => collection.holder(numberClaim(accountId, number)),
 
@@ -62,19 +56,6 @@ export const createCallflowStore = (store: Store) => {
         const found = await records.claimants(accountId, patternClaim, '', atOnce, ids.at(-1))
         ids.push(...found.map(({ id }) => id))
         if (found.length < atOnce) return ids
-      }
-    },
-
-    /** Every callflow of a user. */
-    async ownedBy(accountId: string, ownerId: string): Promise<CallflowRecord[]> {
-      const owned: CallflowRecord[] = []
-      for (;;) {
-        const last = owned.at(-1)
-        const after = last ? { after: [last.sortKey, last.id] as const } : {}
-        const query = { accountId, ownerId, limit: atOnce, descending: false, long: true, ...after }
-        const found = await collection.page(query)
-        owned.push(...found)
-        if (found.length < atOnce) return owned
       }
     },
   }

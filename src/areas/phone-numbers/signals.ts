@@ -2,7 +2,7 @@ import type { Author } from '../../storage/change-set.ts'
 import { signal } from '../../storage/signal.ts'
 
 /** A number as an account has it. */
-interface OwnNumber {
+export interface OwnNumber {
   accountId: string
   number: string
 }

@@ -2,7 +2,7 @@
 // made anew: so the decision is pure, and nothing is read that it does not ask for.
 import type { AccountDoc, UserDoc } from '../../auth/identity.ts'
 import type { Pattern } from '../../lib/pattern.ts'
-import type { CallflowDoc } from '../callflows/rules.ts'
+import type { CallflowDoc } from '../callflows/schema.ts'
 import type { TrunkTarget } from '../connectivity/rules.ts'
 import type { DeviceDoc } from '../devices/rules.ts'
 import type { GroupDoc } from '../groups/schema.ts'
