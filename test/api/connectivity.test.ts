@@ -203,10 +203,10 @@ describeEngines('trunks', (engine) => {
     )
     await world.unchanged(async () => {
       await expect(
-        trunks.create(author, account, { servers: [server({ DIDs: { [flow]: {} } })] }),
+        trunks.create({ author, account }, { servers: [server({ DIDs: { [flow]: {} } })] }),
       ).rejects.toMatchObject({ kind: 'datastore_conflict' })
       await expect(
-        trunks.create(author, account, { servers: [server({ DIDs: { [gone]: {} } })] }),
+        trunks.create({ author, account }, { servers: [server({ DIDs: { [gone]: {} } })] }),
       ).rejects.toMatchObject({ kind: 'forbidden' })
     })
   })

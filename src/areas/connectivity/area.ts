@@ -1,13 +1,15 @@
+import { accountAdmin } from '../../auth/policies.ts'
+import { collectionListing } from '../../http/answer/listing.ts'
 import { on } from '../../storage/signal.ts'
 import { accountsArea } from '../accounts/area.ts'
 import { area } from '../area.ts'
 import { devicesArea } from '../devices/area.ts'
 import { phoneNumbersArea } from '../phone-numbers/area.ts'
 import { numberLeaving, numberRenamed } from '../phone-numbers/signals.ts'
+import { everyOperation, recordRoutes } from '../record-routes.ts'
 import { resourcesArea } from '../resources/area.ts'
 import { createTrunks } from './operations.ts'
-import { connectivityRoutes } from './routes.ts'
-import { Connectivity } from './schema.ts'
+import { ConnectivityId } from './schema.ts'
 
 /** Trunks: the PBX servers of accounts, and the numbers whose calls they take. */
 export const connectivityArea = area({
@@ -23,13 +25,21 @@ export const connectivityArea = area({
     const trunks = createTrunks({ ...tools, numbers, accounts, destinations, sip: devices.claims })
     return {
       offers: trunks,
-      routes: connectivityRoutes(trunks),
-      hears: [
-        on(numberLeaving, (set, number, together) => trunks.replaceNumber({ set, together }, number)),
-        on(numberRenamed, (set, number, together) => trunks.replaceNumber({ set, together }, number)),
-      ],
-      schemas: { connectivity: Connectivity },
-      adoptions: { connectivity: trunks.adoption },
+      ...recordRoutes(trunks, {
+        path: '/v2/accounts/{account_id}/connectivity',
+        called: ['trunks of an account', 'trunks'],
+        row: ConnectivityId,
+        routes: everyOperation(accountAdmin, {
+          list: { summary: 'List the ids of the trunks of an account' },
+          patch: { summary: 'Change trunks of an account' },
+          delete: { summary: 'Delete trunks of an account: their numbers lead nowhere then' },
+        }),
+        list: ({ account }) => ({
+          ...collectionListing(trunks, account.id),
+          row: ({ id }) => JSON.stringify(id),
+        }),
+      }),
+      hears: [on(numberLeaving, trunks.replaceNumber), on(numberRenamed, trunks.replaceNumber)],
     }
   },
 })

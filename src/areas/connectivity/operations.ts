@@ -2,14 +2,14 @@ import type { AccountRecord } from '../../auth/identity.ts'
 import { normalizeNumber } from '../../lib/e164.ts'
 import { failure, joinProblems, type Problems } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
-import { type Author, ChangeSet, conflict } from '../../storage/change-set.ts'
-import { readsOf } from '../../storage/collection.ts'
+import { type ChangeSet, conflict } from '../../storage/change-set.ts'
 import type { Store } from '../../storage/store.ts'
 import { claimantOf } from '../accounts/host-names/rules.ts'
 import type { Accounts } from '../accounts/operations.ts'
-import { type Adoption, adoptingInto } from '../adoption.ts'
 import type { SipClaims } from '../devices/operations.ts'
 import type { Numbers } from '../phone-numbers/operations.ts'
+import type { OwnNumber } from '../phone-numbers/signals.ts'
+import { records } from '../records.ts'
 import type { Destinations } from '../resources/destinations/operations.ts'
 import {
   addressOf,
@@ -26,7 +26,7 @@ import {
   userOf,
   withNumber,
 } from './rules.ts'
-import { Connectivity } from './schema.ts'
+import { connectivityShape } from './schema.ts'
 import { type ConnectivityRecord, createConnectivityStore } from './store.ts'
 
 interface Tools {
@@ -39,12 +39,6 @@ interface Tools {
 }
 
 export type { ConnectivityRecord, TrunkTarget }
-
-interface Proposal {
-  account: AccountRecord
-  data: Partial<Connectivity>
-  own?: ConnectivityRecord | undefined
-}
 
 /** A server of a trunk, as an edge meets it. */
 export interface TrunkServer {
@@ -66,20 +60,10 @@ export interface TrunkServer {
   hosts: readonly string[]
 }
 
-/** A number of the account that is another one from now on, or none of its. */
-interface Replacement {
-  accountId: string
-  number: string
-  after?: string
-}
-
-/** The change set of whoever tells, and all that are committed with it. */
-interface Hearing {
-  set: ChangeSet
-  together: readonly ChangeSet[]
-}
-
 const use = 'trunkstore'
+
+// One trunk may have thousands of numbers.
+const trunksAtOnce = 100
 
 const numbersIn = (doc: ConnectivityDoc) => didsOf(doc).map(({ number }) => number)
 const numbersOf = (trunk: ConnectivityRecord | undefined) => (trunk ? numbersIn(trunk.doc) : [])
@@ -105,7 +89,6 @@ export type Trunks = ReturnType<typeof createTrunks>
 export const createTrunks = (tools: Tools) => {
   const { store, numbers, accounts, destinations, sip } = tools
   const trunks = createConnectivityStore(store, sip)
-  const { records } = store
 
   const docOf = async (account: AccountRecord, data: Json): Promise<ConnectivityDoc> => {
     const { normalize } = await numbers.planning.rules()
@@ -118,7 +101,7 @@ export const createTrunks = (tools: Tools) => {
     own: ConnectivityRecord | undefined,
   ): Promise<Problems> => {
     const found = trunks.uniqueNamesOf(account.id, doc).map(async ({ claim, problems }) => {
-      const holder = await records.claimant(claim)
+      const holder = await store.records.claimant(claim)
       return holder && holder.id !== own?.id ? problems : {}
     })
     return joinProblems(...(await Promise.all(found)))
@@ -173,41 +156,34 @@ export const createTrunks = (tools: Tools) => {
    * The numbers of the account say what they lead to. One that has gone since is passed over: its new owner says what
    * becomes of it.
    */
-  const usesOf = async (
-    author: Author,
+  const moveUses = async (
+    set: ChangeSet,
     accountId: string,
     before: ConnectivityRecord | undefined,
     after: ConnectivityRecord | undefined,
-  ): Promise<ChangeSet[]> => {
+  ) => {
     const [had, has] = [numbersOf(before), new Set(numbersOf(after))]
     const view = await numbers.preload([...had, ...has])
-    const sets: ChangeSet[] = []
-    const lead = async (number: string, usedBy: typeof use | undefined) => {
-      const { set } = await numbers.plan.use(view, { author, accountId, number, usedBy })
-      if (set) sets.push(set)
-    }
     for (const number of had) {
       const stored = has.has(number) ? undefined : await view.get(number)
-      if (stored?.accountId === accountId && stored.usedBy === use) await lead(number, undefined)
+      if (stored?.accountId === accountId && stored.usedBy === use)
+        await numbers.addUse(view, set, { accountId, number, usedBy: undefined })
     }
     for (const number of has) {
       const stored = await view.get(number)
       const isFree = stored?.accountId === accountId && (stored.usedBy === '' || stored.usedBy === use)
-      if (isFree) await lead(number, use)
-      // Somebody was faster: whoever asked is judged anew.
+      if (isFree) await numbers.addUse(view, set, { accountId, number, usedBy: use })
+      // Another request was faster: this one is checked again.
       else if (!had.includes(number)) throw conflict()
     }
-    return sets
   }
 
-  const commit = async (author: Author, change: (set: ChangeSet) => void, uses: readonly ChangeSet[]) => {
-    const set = new ChangeSet(author)
-    change(set)
-    await store.commit(set, ...uses)
-  }
-
-  /** The trunks have another number in the place of one whose calls they take, or none. */
-  const replaceNumber = async ({ set, together }: Hearing, { accountId, number, after }: Replacement) => {
+  /** The trunks have another number instead of one whose calls they take, or none. */
+  const replaceNumber = async (
+    set: ChangeSet,
+    { accountId, number, after }: OwnNumber & { after?: string },
+    together: readonly ChangeSet[],
+  ) => {
     const holder = await trunks.byNumber(accountId, number)
     const trunk = holder && trunks.leftBy(together, holder)
     if (!trunk || !numbersOf(trunk).includes(number)) return
@@ -216,63 +192,39 @@ export const createTrunks = (tools: Tools) => {
     trunks.replace(set, trunk, trunks.revise(trunk, { doc }))
   }
 
-  return {
-    ...readsOf(trunks),
-    byNumber: trunks.byNumber,
-    replaceNumber,
-
-    /** Trunks of another system. Their numbers, which come by themselves, say that they lead here. */
+  const kept = records(store, {
+    collection: trunks,
+    shape: connectivityShape,
+    async problems({ account, data, before }) {
+      const { normalize } = await numbers.planning.rules()
+      const doc = await docOf(account, data)
+      return joinProblems(
+        connectivityProblems(data, normalize),
+        await uniqueProblems(account, doc, before),
+        await realmProblems(account, doc, before),
+        await destinations.problems(account, destinationsOf(data), before ? destinationsOf(before.doc) : []),
+        await numberProblems(account, doc, before),
+      )
+    },
+    content: async ({ account, data }) => ({ doc: await docOf(account, data) }),
+    async beforeWrite(set, { account, before, after }) {
+      await assertOwn(account, after.doc, before)
+      await moveUses(set, account.id, before, after)
+    },
+    beforeDelete: (set, trunk) => moveUses(set, trunk.accountId, trunk, undefined),
     adoption: {
-      schema: Connectivity,
       rules(doc) {
         // Trunks with more numbers than a request may have are stored.
         const { servers: _, ...problems } = connectivityProblems(doc, normalizeNumber)
         return problems
       },
-      ...adoptingInto(trunks, ({ doc }) => ({ doc, hidden: {} })),
-    } satisfies Adoption,
-
-    /** What the schema cannot know: names that others hold, numbers that lead elsewhere. */
-    async judge(proposal: Proposal): Promise<Problems> {
-      const { account, data, own } = proposal
-      const { normalize } = await numbers.planning.rules()
-      const doc = await docOf(account, data)
-      return joinProblems(
-        connectivityProblems(data, normalize),
-        await uniqueProblems(account, doc, own),
-        await realmProblems(account, doc, own),
-        await destinations.problems(account, destinationsOf(data), own ? destinationsOf(own.doc) : []),
-        await numberProblems(account, doc, own),
-      )
     },
+  })
 
-    async create(author: Author, account: AccountRecord, data: Json): Promise<ConnectivityRecord> {
-      const doc = await docOf(account, data)
-      await assertOwn(account, doc, undefined)
-      const trunk = trunks.draft(account.id, { doc, hidden: {} })
-      const uses = await usesOf(author, account.id, undefined, trunk)
-      await commit(author, (set) => trunks.insert(set, trunk), uses)
-      return trunk
-    },
-
-    async replace(
-      author: Author,
-      account: AccountRecord,
-      before: ConnectivityRecord,
-      data: Json,
-    ): Promise<ConnectivityRecord> {
-      const doc = await docOf(account, data)
-      await assertOwn(account, doc, before)
-      const after = trunks.revise(before, { doc })
-      const uses = await usesOf(author, account.id, before, after)
-      await commit(author, (set) => trunks.replace(set, before, after), uses)
-      return after
-    },
-
-    async remove(author: Author, trunk: ConnectivityRecord) {
-      const uses = await usesOf(author, trunk.accountId, trunk, undefined)
-      await commit(author, (set) => trunks.remove(set, trunk), uses)
-    },
+  return {
+    ...kept,
+    byNumber: trunks.byNumber,
+    replaceNumber,
 
     /**
      * How a call to a number is sent to the PBX that takes its calls; `disabled` when that is switched off, undefined when
@@ -310,15 +262,7 @@ export const createTrunks = (tools: Tools) => {
 
     /** All servers of an account, in batches. */
     async *servers(accountId: string): AsyncGenerator<TrunkServer[]> {
-      const limit = 100
-      let after: readonly [string, string] | undefined
-      for (;;) {
-        const page = await trunks.page({ accountId, limit, descending: false, ...(after ? { after } : {}) })
-        if (page.length > 0) yield page.flatMap(serversIn)
-        const last = page.at(-1)
-        if (!last || page.length < limit) return
-        after = [last.sortKey, last.id]
-      }
+      for await (const batch of trunks.batches({ accountId }, trunksAtOnce)) yield batch.flatMap(serversIn)
     },
   }
 }

@@ -3,10 +3,11 @@ import { formatAddress, parseAddress } from '../../lib/cidr.ts'
 import { normalizeNumber } from '../../lib/e164.ts'
 import { joinProblems, type Problems } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
+import { storedPart } from '../../lib/record-shape.ts'
 import { sipAddress, sipPlaceIn } from '../../lib/sip-host.ts'
 import type { WrittenDestination } from '../resources/destinations/rules.ts'
 import { headerProblems } from '../resources/rules.ts'
-import { type Connectivity, connectivityReadOnly, type inboundFormats, type Server } from './schema.ts'
+import { type Connectivity, connectivityShape, type inboundFormats, type Server } from './schema.ts'
 
 /** What is stored of the trunks of an account. */
 export type ConnectivityDoc = Connectivity & { readonly [custom: string]: unknown }
@@ -58,9 +59,8 @@ export const storedHalf = (
   data: Json,
   { realm, normalize }: { realm: string; normalize(text: string): string },
 ): ConnectivityDoc => {
-  const doc: Json = { ...data }
-  for (const key of connectivityReadOnly) delete doc[key]
-  const { account, servers = [] } = doc as ConnectivityDoc
+  const doc = storedPart<ConnectivityDoc>(data, connectivityShape)
+  const { account, servers = [] } = doc
   return {
     ...doc,
     ...(account ? { account: withoutOwnRealm(account, realm) } : {}),

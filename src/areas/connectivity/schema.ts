@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import { formerNumberFormats } from '../../lib/call-shapes.ts'
-import { anyText, choice, flag, id, integer, keyedBy, list, must, open, text } from '../../lib/schema.ts'
+import { recordShape } from '../../lib/record-shape.ts'
+import { anyText, choice, flag, integer, keyedBy, list, must, open, text } from '../../lib/schema.ts'
 import { readableSecret } from '../../lib/secrets.ts'
 import { CarrierHeaders } from '../resources/schema.ts'
 
@@ -65,27 +66,17 @@ const fields = {
   servers: list(Server, { maxItems: 100, default: [] }),
 }
 
-const served = { readOnly: true }
-
-const readOnlyFields = {
-  id: must(id(served)),
-  created: integer({ ...served, description: 'Gregorian seconds' }),
-  modified: integer({ ...served, description: 'Gregorian seconds' }),
-}
-
-/** What a client writes. */
-export const Connectivity = open(fields, {
+export const connectivityShape = recordShape(fields, {
   title: 'Connectivity',
   description:
     'Trunks: the PBX servers of an account, and the numbers whose calls they take. Other fields are kept',
 })
+export const {
+  body: Connectivity,
+  record: ConnectivityRecord,
+  computed: connectivityReadOnly,
+} = connectivityShape
 export type Connectivity = Static<typeof Connectivity>
-
-/** What a client reads. */
-export const ConnectivityRecord = open({ ...readOnlyFields, ...fields }, { title: 'Connectivity record' })
-
-/** Fields that only the server sets; in requests they are ignored. */
-export const connectivityReadOnly: readonly string[] = Object.keys(readOnlyFields)
 
 /** A row of the list. */
 export const ConnectivityId = anyText({ title: 'Connectivity id' })

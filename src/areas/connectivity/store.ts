@@ -1,8 +1,7 @@
-import { accountKind } from '../../auth/identity.ts'
 import { invalid } from '../../lib/failure.ts'
-import { type ChangeSet, type Claim, conflict } from '../../storage/change-set.ts'
+import { type Claim, conflict } from '../../storage/change-set.ts'
 import { createCollection, type HeldClaim } from '../../storage/collection.ts'
-import { requireRecord, type StoredRecord, sortKeyOf } from '../../storage/records.ts'
+import { type StoredRecord, sortKeyOf } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import type { SipClaims } from '../devices/operations.ts'
 import { addressOf, type ConnectivityDoc, didsOf, taken, userOf } from './rules.ts'
@@ -68,12 +67,6 @@ export const createConnectivityStore = (store: Store, sip: SipClaims) => {
   return {
     ...collection,
     uniqueNamesOf,
-
-    /** New trunks of an account that must not be gone: nobody would give their system-wide names free again. */
-    insert(set: ChangeSet, trunk: ConnectivityRecord) {
-      requireRecord(set, { accountId: trunk.accountId, kind: accountKind, id: trunk.accountId })
-      collection.insert(set, trunk)
-    },
 
     /** The trunks of which one takes the calls of a number of their account. */
     byNumber: (accountId: string, number: string) => collection.holder(didClaim(accountId, number)),
