@@ -52,12 +52,15 @@ describeAnyEngine('a media switch', (engine) => {
     const account = await world.server.areas.accounts.get(made.id)
     const owner = (await world.user(made)).id
     const sip = { username: 'desk', password: 'first-secret' }
-    const device = await devices.create(author, account, {
-      name: 'Desk',
-      enabled: true,
-      sip,
-      owner_id: owner,
-    })
+    const device = await devices.create(
+      { author, account },
+      {
+        name: 'Desk',
+        enabled: true,
+        sip,
+        owner_id: owner,
+      },
+    )
     return { devices, account, device, owner, taken: take, mediaSwitch, realm: account.doc.realm }
   }
 
@@ -67,12 +70,12 @@ describeAnyEngine('a media switch', (engine) => {
     await devices.sync(account, [device], 'reboot')
     await devices.trySync(account, await devices.ownedBy(account, owner), 'reload')
     const ownWords = { check_sync_event: 'resync', check_sync_reboot: '', check_sync_reload: 'now=1' }
-    const other = await devices.replace(author, account, device, { ...device.doc, provision: ownWords })
+    const other = await devices.replace({ author, account }, device, { ...device.doc, provision: ownWords })
     await devices.sync(account, [other], 'reboot')
     await devices.sync(account, [other], 'reload')
     await devices.notify(account, device, { event: 'message-summary' })
     const quickcalls = createQuickcalls({ settings: undefined as never, devices, mediaSwitch })
-    const silent = await devices.create(author, account, { name: 'Off', enabled: false })
+    const silent = await devices.create({ author, account }, { name: 'Off', enabled: false })
     const wishes = callWishesIn('+1 (415) 555-0100', () => undefined)
     const { ended } = await quickcalls.start(account, [device, silent], wishes)
     expect(await ended).toEqual({ hangup_cause: 'NORMAL_CLEARING' })

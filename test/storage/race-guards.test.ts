@@ -50,7 +50,7 @@ describeEngines('a write that relies on an account', (engine) => {
     const owner = await world.account(world.reseller)
     const asItWas = await accounts.get(owner.id)
     expect(await world.operator.delete(owner.path)).toSucceed()
-    const late = () => devices.create(author, asItWas, { name: 'Late' })
+    const late = () => devices.create({ author, account: asItWas }, { name: 'Late' })
     await world.unchanged(() => expect(late()).rejects.toMatchObject(lost))
   })
 

@@ -30,7 +30,7 @@ export const createAccessLists = ({ accounts, devices }: Tools) => ({
   ): Promise<AccountRecord | DeviceRecord> {
     const member = { access_lists: list }
     return device
-      ? devices.replace(author, account, device, { ...device.doc, ...member })
+      ? devices.replace({ author, account }, device, { ...device.doc, ...member })
       : accounts.replace(author, account, { ...account.doc, ...member })
   },
 })

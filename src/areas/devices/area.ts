@@ -5,7 +5,6 @@ import { resourcesArea } from '../resources/area.ts'
 import { deviceFailures } from './failures.ts'
 import { createDevices } from './operations.ts'
 import { deviceRoutes } from './routes.ts'
-import { Device } from './schema.ts'
 
 /** Phones, and what they sign in to the switch with. */
 export const devicesArea = area({
@@ -17,10 +16,8 @@ export const devicesArea = area({
     const devices = createDevices({ ...tools, hostNames, destinations, mobileNumbers: phoneNumbers.mobile })
     return {
       offers: devices,
-      routes: deviceRoutes(devices, tools.store.records),
+      ...deviceRoutes(devices, tools.store.records),
       counts: [devices.counted],
-      adoptions: { device: devices.adoption },
-      schemas: { devices: Device },
     }
   },
 })

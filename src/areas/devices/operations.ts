@@ -1,14 +1,12 @@
-import { type AccountRecord, type Actor, isSuperduper, userKind } from '../../auth/identity.ts'
+import { type AccountRecord, type Actor, isSuperduper } from '../../auth/identity.ts'
 import { Failure, failure, joinProblems, type Problems } from '../../lib/failure.ts'
-import type { Json } from '../../lib/json.ts'
-import { type Author, ChangeSet } from '../../storage/change-set.ts'
-import { readsOf } from '../../storage/collection.ts'
+import type { ChangeSet } from '../../storage/change-set.ts'
 import type { Store } from '../../storage/store.ts'
 import type { MediaSwitch, Notice, Phone } from '../../switch/media-switch.ts'
 import type { HostNames } from '../accounts/host-names/operations.ts'
 import { claimantOf } from '../accounts/host-names/rules.ts'
-import { type Adoption, adoptingInto } from '../adoption.ts'
 import type { MobileNumbers } from '../phone-numbers/operations.ts'
+import { ownerProblems, records } from '../records.ts'
 import type { Destinations } from '../resources/destinations/operations.ts'
 import {
   type DeviceDoc,
@@ -21,7 +19,7 @@ import {
   storedHalf,
   syncEventOf,
 } from './rules.ts'
-import { Device } from './schema.ts'
+import { deviceShape } from './schema.ts'
 import { deviceChanged, deviceLeaving } from './signals.ts'
 import {
   addressClaim,
@@ -43,14 +41,6 @@ interface Tools {
 }
 
 export type { DeviceDoc, DeviceRecord, Restart }
-
-/** A device that somebody wants to store. */
-interface Proposal {
-  account: AccountRecord
-  actor: Actor
-  data: Json
-  own?: DeviceRecord
-}
 
 /** Whether a device is registered, where it can be, and where that is known. */
 interface Registration {
@@ -84,13 +74,6 @@ export type Devices = ReturnType<typeof createDevices>
 export const createDevices = (tools: Tools) => {
   const { store, mediaSwitch, hostNames, mobileNumbers, destinations } = tools
   const devices = createDeviceStore(store)
-  const { records } = store
-
-  /** How devices of another system are taken in. The numbers of mobile ones arrive with the numbers. */
-  const adoption: Adoption = {
-    schema: Device,
-    ...adoptingInto<DeviceDoc, object>(devices, ({ doc }) => ({ doc: doc as DeviceDoc, hidden: {} })),
-  }
 
   const phoneOf = ({ doc: { realm } }: AccountRecord, { accountId, id, doc }: DeviceRecord): Phone => ({
     accountId,
@@ -106,7 +89,7 @@ export const createDevices = (tools: Tools) => {
   ): Promise<Problems> => {
     const found: Problems[] = []
     for (const { claim, problems } of uniqueNamesOf(account.id, doc)) {
-      const holder = await records.claimant(claim)
+      const holder = await store.records.claimant(claim)
       if (holder && holder.id !== own?.id) found.push(problems)
     }
     return joinProblems(...found)
@@ -124,24 +107,13 @@ export const createDevices = (tools: Tools) => {
     return isRefused && sip.username ? { ...found, ...usernameTaken(sip.username) } : found
   }
 
-  /** An owner who left keeps what they had: only a new one has to be there. */
-  const ownerProblems = async (
-    account: AccountRecord,
-    { owner_id: ownerId }: Partial<DeviceDoc>,
-    own: DeviceRecord | undefined,
-  ): Promise<Problems> => {
-    if (ownerId === undefined || ownerId === own?.doc.owner_id) return {}
-    if (await records.find(account.id, userKind, ownerId)) return {}
-    return { owner_id: { not_found: { message: 'The account has no such user', cause: ownerId } } }
-  }
-
   const mobileProblems = async (
-    { account, actor, own }: Proposal,
+    { account, actor, before }: { account: AccountRecord; actor: Actor; before: DeviceRecord | undefined },
     doc: Partial<DeviceDoc>,
   ): Promise<Problems> => {
     const { mobile } = doc
-    if (!mobile?.mdn || (own && mobileNumberOf(doc) === mobileNumberOf(own.doc))) return {}
-    return mobileNumbers.problems(actor, account, mobile.mdn, own?.id)
+    if (!mobile?.mdn || (before && mobileNumberOf(doc) === mobileNumberOf(before.doc))) return {}
+    return mobileNumbers.problems(actor, account, mobile.mdn, before?.id)
   }
 
   /** The number of a mobile device follows what the device says. */
@@ -150,19 +122,6 @@ export const createDevices = (tools: Tools) => {
     if (had === has) return
     if (before && had) await mobileNumbers.release(set, before, had)
     if (has) await mobileNumbers.claim(set, after, has)
-  }
-
-  const addRemoval = async (set: ChangeSet, device: DeviceRecord) => {
-    devices.remove(set, device)
-    const number = mobileNumberOf(device.doc)
-    if (number) await mobileNumbers.release(set, device, number)
-    set.tell(deviceLeaving, device)
-  }
-
-  const ownedBy = async (account: AccountRecord, ownerId: string) => {
-    const owned: DeviceRecord[] = []
-    for await (const batch of devices.all(account.id, ownerId)) owned.push(...batch)
-    return owned
   }
 
   /** Fails where nothing could be sent: a phone that is not registered hears nothing. */
@@ -213,11 +172,38 @@ export const createDevices = (tools: Tools) => {
     return unreachable.length > 0 ? { registrable } : { registrable, registered: false }
   }
 
+  const kept = records(store, {
+    collection: devices,
+    shape: deviceShape,
+    async problems(proposal) {
+      const { account, actor, data, before } = proposal
+      const doc = storedHalf(data, account.doc.realm, before?.doc)
+      return joinProblems(
+        await uniqueProblems(account, doc, before),
+        await realmProblems(account, doc, before),
+        await ownerProblems(store, account.id, doc, before),
+        await mobileProblems(proposal, doc),
+        await destinations.problems(account, destinationsOf(doc), before ? destinationsOf(before.doc) : []),
+        deviceProblems(doc, before?.doc, { mayRetype: isSuperduper(actor) }),
+        before ? restrictionProblems(actor, doc, before.doc) : {},
+      )
+    },
+    content: ({ account, data, before }) => ({ doc: storedHalf(data, account.doc.realm, before?.doc) }),
+    async beforeWrite(set, { before, after }) {
+      await moveNumber(set, before, after)
+      set.tell(deviceChanged, { before, after })
+    },
+    async beforeDelete(set, device) {
+      const number = mobileNumberOf(device.doc)
+      if (number) await mobileNumbers.release(set, device, number)
+      set.tell(deviceLeaving, device)
+    },
+  })
+
   return {
-    ...readsOf(devices),
+    ...kept,
     claims: sipClaims,
     phoneOf,
-    ownedBy,
     sync,
     trySync,
     notify,
@@ -225,62 +211,7 @@ export const createDevices = (tools: Tools) => {
     registrationOf,
 
     /** Every device of an account, or of one user, in batches. */
-    all: (accountId: string, ownerId?: string) => devices.all(accountId, ownerId),
-
-    /** What the schema cannot know: rules between fields, names that others hold, owners that are none. */
-    async judge(proposal: Proposal): Promise<Problems> {
-      const { account, actor, data, own } = proposal
-      const doc = storedHalf(data, account.doc.realm, own?.doc)
-      return joinProblems(
-        await uniqueProblems(account, doc, own),
-        await realmProblems(account, doc, own),
-        await ownerProblems(account, doc, own),
-        await mobileProblems(proposal, doc),
-        await destinations.problems(account, destinationsOf(doc), own ? destinationsOf(own.doc) : []),
-        deviceProblems(doc, own?.doc, { mayRetype: isSuperduper(actor) }),
-        own ? restrictionProblems(actor, doc, own.doc) : {},
-      )
-    },
-
-    async create(author: Author, account: AccountRecord, data: Json): Promise<DeviceRecord> {
-      const doc = storedHalf(data, account.doc.realm, undefined)
-      const device = devices.draft(account.id, { doc, hidden: {} })
-      const set = new ChangeSet(author)
-      devices.insert(set, device)
-      await moveNumber(set, undefined, device)
-      set.tell(deviceChanged, { before: undefined, after: device })
-      await store.commit(set)
-      return device
-    },
-
-    async replace(
-      author: Author,
-      account: AccountRecord,
-      device: DeviceRecord,
-      data: Json,
-    ): Promise<DeviceRecord> {
-      const doc = storedHalf(data, account.doc.realm, device.doc)
-      const after = devices.revise(device, { doc })
-      const set = new ChangeSet(author)
-      devices.replace(set, device, after)
-      await moveNumber(set, device, after)
-      set.tell(deviceChanged, { before: device, after })
-      await store.commit(set)
-      return after
-    },
-
-    async remove(author: Author, device: DeviceRecord) {
-      const set = new ChangeSet(author)
-      await addRemoval(set, device)
-      await store.commit(set)
-    },
-
-    /** Adds the removal of all that a user owns to somebody's change set. */
-    async removeOwned(set: ChangeSet, account: AccountRecord, ownerId: string) {
-      const owned = await ownedBy(account, ownerId)
-      for (const device of owned) await addRemoval(set, device)
-      return owned.map(({ id }) => id)
-    },
+    all: (accountId: string, ownerId?: string) => devices.batches({ accountId, ownerId }),
 
     /** The ids of the devices that ring for a user: where they have signed in, and theirs where nobody else has. */
     async reaching(accountId: string, userId: string): Promise<string[]> {
@@ -292,15 +223,13 @@ export const createDevices = (tools: Tools) => {
       return [...new Set([...free.map(({ id }) => id), ...signedIn])]
     },
 
-    adoption,
-
     underRealm: devices.underRealm,
     usernamesUnder: devices.usernamesUnder,
 
     async statuses(account: AccountRecord): Promise<Statuses> {
       const statuses: DeviceStatus[] = []
       const silent = new Set<string>()
-      for await (const batch of devices.all(account.id)) {
+      for await (const batch of devices.batches({ accountId: account.id })) {
         const presence = await presenceOf(account, batch)
         for (const host of presence.unreachable) silent.add(host)
         for (const { id, doc } of batch)

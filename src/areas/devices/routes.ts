@@ -1,15 +1,15 @@
 import { type AccountRecord, userKind } from '../../auth/identity.ts'
 import { accountAdmin, accountMember, ownerOrAdmin } from '../../auth/policies.ts'
-import { accepted, answer, ListAnswer, made, one, removed } from '../../http/answer/answers.ts'
+import { accepted, answer, ListAnswer, made } from '../../http/answer/answers.ts'
 import { collectionListing, keptListing, type Listing } from '../../http/answer/listing.ts'
-import { type Call, del, get, patch, post, put, type RequestFacts, type Route } from '../../http/route.ts'
+import { type Call, get, post, put, type RequestFacts } from '../../http/route.ts'
 import { failure } from '../../lib/failure.ts'
-import { isTrue, type Json } from '../../lib/json.ts'
+import { isTrue } from '../../lib/json.ts'
 import { anyText, list } from '../../lib/schema.ts'
-import type { Author } from '../../storage/change-set.ts'
 import type { ListRow, Records } from '../../storage/records.ts'
 import { switchFails, unreachableIn } from '../../switch/answers.ts'
-import type { DeviceRecord, Devices, Restart } from './operations.ts'
+import { recordRoutes } from '../record-routes.ts'
+import type { Devices, Restart } from './operations.ts'
 import { assertMayChange, tidy } from './rules.ts'
 import { Device, DeviceRecord as DeviceAnswer, DeviceRow, DeviceStatus, Notify } from './schema.ts'
 
@@ -34,10 +34,7 @@ const mostBytesAtOnce = 4_000_000
 const statusQuery = { with_status: 'true adds `registrable` and `registered` to each row' }
 const syncFails = ['phone_unregistered', ...switchFails] as const
 
-export const deviceRoutes = (devices: Devices, records: Records): Route[] => {
-  const subject = ({ path }: { path: { account_id: string; device_id: string } }) =>
-    devices.get(path.account_id, path.device_id)
-
+export const deviceRoutes = (devices: Devices, records: Records) => {
   type OfDevice = Pick<Call<typeof oneDevice>, 'path' | 'actor'>
 
   const ownSubject = async ({ path, actor }: OfDevice) => {
@@ -53,11 +50,11 @@ export const deviceRoutes = (devices: Devices, records: Records): Route[] => {
   }
 
   /** Whole records are read: a row does not tell the realm. Of the others it is known at most which edge was silent. */
-  const withStatus = (account: AccountRecord, ownerId: string | undefined) => {
+  const withStatus = (account: AccountRecord, ownerId: string | undefined): Listing<ListRow> => {
     const registrations = new Map<string, object>()
     const silent = new Set<string>()
     const owner = ownerId === undefined ? {} : { ownerId }
-    const listing: Listing<ListRow> = {
+    return {
       ...collectionListing(devices, account.id, ownerId),
       async page({ whole: _, ...request }) {
         const query = { ...request, accountId: account.id, ...owner }
@@ -78,46 +75,34 @@ export const deviceRoutes = (devices: Devices, records: Records): Route[] => {
       },
       metadata: () => unreachableIn([...silent]),
     }
-    return new ListAnswer(listing)
   }
 
-  const listed = ({ account, request }: Scope, ownerId?: string) =>
+  const listed = ({ account, request }: Scope, ownerId?: string): Listing<ListRow> =>
     isTrue(request.value('with_status'))
       ? withStatus(account, ownerId)
-      : new ListAnswer(keptListing(devices, account.id, ownerId))
+      : keptListing(devices, account.id, ownerId)
 
-  const create = async (author: Author, account: AccountRecord, data: Json) =>
-    made(await devices.create(author, account, data))
+  const served = recordRoutes(devices, {
+    path: onAccount,
+    called: ['a device', 'devices'],
+    row: DeviceRow,
+    routes: {
+      list: { allow: accountMember, query: statusQuery },
+      create: { allow: accountAdmin, prepare: tidy },
+      read: { allow: accountMember },
+      replace: { allow: ownerOrAdmin, prepare: tidy },
+      patch: { allow: ownerOrAdmin, prepare: tidy },
+      delete: { allow: accountAdmin },
+    },
+    list: (call) => listed(call),
+    assertMayChange,
+    async afterChange({ account, data, request }, device) {
+      if (isTrue(data.sync)) await devices.trySync(account, [device], restartIn(request))
+    },
+  })
 
-  const change = async (call: Call<typeof oneDevice, Json, DeviceRecord>) => {
-    const { author, account, data, request } = call
-    const device = await devices.replace(author, account, call.subject, data)
-    if (isTrue(data.sync)) await devices.trySync(account, [device], restartIn(request))
-    return one(device)
-  }
-
-  const judge = ({ account, actor, data, subject: own }: Call<typeof oneDevice, Json, DeviceRecord>) =>
-    devices.judge({ account, actor, data, own })
-
-  const writing = { body: Device, answers: DeviceAnswer, prepare: tidy }
-  const creating = { ...writing, allow: accountAdmin }
-  const changing = { ...writing, allow: ownerOrAdmin, subject: ownSubject, judge, run: change }
-
-  return [
-    get(onAccount, {
-      summary: 'List the devices of an account',
-      allow: accountMember,
-      query: statusQuery,
-      answers: DeviceRow,
-      list: true,
-      run: (call) => listed(call),
-    }),
-    put(onAccount, {
-      summary: 'Create a device',
-      ...creating,
-      judge: ({ account, actor, data }) => devices.judge({ account, actor, data }),
-      run: ({ author, account, data }) => create(author, account, data),
-    }),
+  const routes = [
+    ...served.routes,
     get(onUser, {
       summary: 'List the devices of a user',
       allow: accountMember,
@@ -125,15 +110,23 @@ export const deviceRoutes = (devices: Devices, records: Records): Route[] => {
       subject: owner,
       answers: DeviceRow,
       list: true,
-      run: (call) => listed(call, call.path.user_id),
+      run: (call) => new ListAnswer(listed(call, call.path.user_id)),
     }),
     put(onUser, {
       summary: 'Create a device that a user owns',
-      ...creating,
+      allow: accountAdmin,
+      body: Device,
+      answers: DeviceAnswer,
+      prepare: tidy,
       subject: owner,
       judge: ({ account, actor, data, path }) =>
-        devices.judge({ account, actor, data: { ...data, owner_id: path.user_id } }),
-      run: ({ author, account, data, path }) => create(author, account, { ...data, owner_id: path.user_id }),
+        devices.problems({
+          account,
+          actor,
+          data: { ...data, owner_id: path.user_id },
+          before: undefined,
+        }),
+      run: async (call) => made(await devices.create(call, { ...call.data, owner_id: call.path.user_id })),
     }),
     get(`${onAccount}/status`, {
       summary: 'Tell which devices of an account are registered',
@@ -143,26 +136,6 @@ export const deviceRoutes = (devices: Devices, records: Records): Route[] => {
       run: async ({ account }) => {
         const { statuses, unreachable } = await devices.statuses(account)
         return answer({ data: statuses, metadata: unreachableIn(unreachable) })
-      },
-    }),
-    get(oneDevice, {
-      summary: 'Read a device',
-      record: { kind: 'device' },
-      allow: accountMember,
-      subject,
-      answers: DeviceAnswer,
-      run: ({ subject: device }) => one(device),
-    }),
-    post(oneDevice, { summary: 'Replace a device', ...changing }),
-    patch(oneDevice, { summary: 'Change fields of a device', ...changing }),
-    del(oneDevice, {
-      summary: 'Delete a device',
-      allow: accountAdmin,
-      subject,
-      answers: DeviceAnswer,
-      run: async ({ author, subject: device }) => {
-        await devices.remove(author, device)
-        return removed(device)
       },
     }),
     put(oneDevice, {
@@ -197,4 +170,5 @@ export const deviceRoutes = (devices: Devices, records: Records): Route[] => {
       },
     }),
   ]
+  return { ...served, routes }
 }

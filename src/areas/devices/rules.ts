@@ -8,8 +8,9 @@ import { failure, type Problems } from '../../lib/failure.ts'
 import { isObject, type Json } from '../../lib/json.ts'
 import { memberOf } from '../../lib/member.ts'
 import { deviceLimitProblems } from '../../lib/packet-limits.ts'
+import { storedPart } from '../../lib/record-shape.ts'
 import type { WrittenDestination } from '../resources/destinations/rules.ts'
-import { type Device, deviceReadOnly } from './schema.ts'
+import { type Device, deviceShape } from './schema.ts'
 
 /** What is stored of a device. */
 export type DeviceDoc = Device & { readonly [custom: string]: unknown }
@@ -72,8 +73,6 @@ export const tidy = (data: Json): Json => {
   return tidied
 }
 
-const notStored = [...deviceReadOnly, 'sync']
-
 const withoutRealm = ({ realm: _, ...sip }: NonNullable<Device['sip']>) => sip
 
 const isSameRealm = (realm: string | undefined, other: string) => realm?.toLowerCase() === other.toLowerCase()
@@ -83,12 +82,10 @@ const isSameRealm = (realm: string | undefined, other: string) => realm?.toLower
  * The type is fixed: a replacement that does not name it does not change it.
  */
 export const storedHalf = (data: Json, accountRealm: string, before: DeviceDoc | undefined): DeviceDoc => {
-  const doc: Json = { ...data }
-  for (const key of notStored) delete doc[key]
-  doc.device_type ??= before?.device_type
-  const { sip } = doc as DeviceDoc
-  if (sip && isSameRealm(sip.realm, accountRealm)) doc.sip = withoutRealm(sip)
-  return doc as DeviceDoc
+  const { sync: _, ...doc } = storedPart<DeviceDoc>(data, deviceShape)
+  if (before?.device_type !== undefined) doc.device_type ??= before.device_type
+  if (doc.sip && isSameRealm(doc.sip.realm, accountRealm)) doc.sip = withoutRealm(doc.sip)
+  return doc
 }
 
 /** Who a device is to SIP, as far as names may be held only once. */

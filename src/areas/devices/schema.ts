@@ -10,6 +10,7 @@ import {
   sipHeaderValue,
 } from '../../lib/call-shapes.ts'
 import { DeviceRateLimits } from '../../lib/packet-limits.ts'
+import { recordShape } from '../../lib/record-shape.ts'
 import {
   anyObject,
   anyText,
@@ -117,28 +118,13 @@ const fields = {
   timezone: timezone({ description: 'Name of the time zone database' }),
 }
 
-const served = { readOnly: true }
-
-const readOnlyFields = {
-  id: must(id(served)),
-  created: integer({ ...served, description: 'Gregorian seconds' }),
-  features: list(anyText(), { ...served, description: 'What is switched on' }),
-  modified: integer({ ...served, description: 'Gregorian seconds' }),
-}
-
-/** What a client writes. Read-only fields are not named here, so that an echoed record never fails. */
-export const Device = open(fields, {
+export const deviceShape = recordShape(fields, {
   title: 'Device',
   description: 'A phone, a softphone, a mobile or a landline. Other fields are kept',
+  computed: { features: list(anyText(), { readOnly: true, description: 'What is switched on' }) },
 })
+export const { body: Device, record: DeviceRecord, computed: deviceReadOnly } = deviceShape
 export type Device = Static<typeof Device>
-
-/** What a client reads. */
-export const DeviceRecord = open({ ...readOnlyFields, ...fields }, { title: 'Device record' })
-export type DeviceRecord = Static<typeof DeviceRecord>
-
-/** Fields that only the server sets; in requests they are ignored. */
-export const deviceReadOnly: readonly string[] = Object.keys(readOnlyFields)
 
 export const DeviceRow = open(
   {

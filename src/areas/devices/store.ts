@@ -1,7 +1,6 @@
-import { accountKind } from '../../auth/identity.ts'
 import { invalid, type Problems } from '../../lib/failure.ts'
 import { searchKey } from '../../lib/search-key.ts'
-import { type ChangeSet, type Claim, conflict, systemScope } from '../../storage/change-set.ts'
+import { type Claim, conflict, systemScope } from '../../storage/change-set.ts'
 import { createCollection, type HeldClaim } from '../../storage/collection.ts'
 import { type StoredRecord, sortKeyOf } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
@@ -106,8 +105,6 @@ const claims = ({ accountId, id, doc }: DeviceRecord): HeldClaim[] => [
 ]
 
 export const createDeviceStore = (store: Store) => {
-  // Shared: devices that are made at the same time do not wait for each other.
-  const heldAccount = store.words.heldRecords(`account_id = $1 AND kind = '${accountKind}' AND id = $1`)
   const collection = createCollection<DeviceDoc, object>(store, {
     kind: 'device',
     secrets: () => Device,
@@ -159,32 +156,6 @@ export const createDeviceStore = (store: Store) => {
       const holders = await records.claimants(scope, name, prefix, mostReaching)
       const holder = holders.find((one) => one.id === id)
       return holder && collection.find(holder.accountId, holder.id)
-    },
-
-    /** A new device of an account that must not be gone: nobody would give its system-wide names free again. */
-    insert(set: ChangeSet, device: DeviceRecord) {
-      set.run(heldAccount, [device.accountId], { rows: 1, orElse: conflict })
-      collection.insert(set, device)
-    },
-
-    /** Every device of an account, or of one user, in batches. */
-    async *all(accountId: string, ownerId?: string): AsyncGenerator<DeviceRecord[]> {
-      const limit = 500
-      let after: readonly [string, string] | undefined
-      for (;;) {
-        const devices = await collection.page({
-          accountId,
-          limit,
-          descending: false,
-          long: true,
-          ...(ownerId === undefined ? {} : { ownerId }),
-          ...(after ? { after } : {}),
-        })
-        if (devices.length > 0) yield devices
-        const last = devices.at(-1)
-        if (!last || devices.length < limit) return
-        after = [last.sortKey, last.id]
-      }
     },
   }
 }

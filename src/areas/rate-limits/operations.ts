@@ -48,7 +48,7 @@ export const createRateLimits = ({ settings, accounts, devices }: Tools) => {
       account: AccountRecord,
       device: DeviceRecord,
       limits: DeviceRateLimits | undefined,
-    ) => devices.replace(author, account, device, { ...device.doc, rate_limits: limits }),
+    ) => devices.replace({ author, account }, device, { ...device.doc, rate_limits: limits }),
 
     /** What holds after fall-back. Without a device: what holds for a device that has no limits of its own. */
     async inForce(account: AccountRecord, device: DeviceRecord | undefined): Promise<LimitsInForce> {
