@@ -1,14 +1,13 @@
 import { hash } from 'node:crypto'
 import { type AccountRecord, type Actor, isSuperduper } from '../../auth/identity.ts'
 import { type Address, formatAddress } from '../../lib/cidr.ts'
-import { joinProblems, type Problems } from '../../lib/failure.ts'
-import type { Json } from '../../lib/json.ts'
+import { joinProblems } from '../../lib/failure.ts'
+import { storedPart } from '../../lib/record-shape.ts'
 import { bracketed, sipAddress } from '../../lib/sip-host.ts'
 import type { Outgoing } from '../../outgoing/client.ts'
-import { type Author, ChangeSet, systemScope } from '../../storage/change-set.ts'
-import { readsOf } from '../../storage/collection.ts'
+import { systemScope } from '../../storage/change-set.ts'
 import type { Store } from '../../storage/store.ts'
-import { type Adoption, adoptingInto } from '../adoption.ts'
+import { type RecordsDefinition, records } from '../records.ts'
 import type { Destinations } from './destinations/operations.ts'
 import type { WrittenDestination } from './destinations/rules.ts'
 import type { CarrierHosts } from './hosts/operations.ts'
@@ -26,10 +25,9 @@ import {
   type Origin,
   type ResourceDoc,
   resourceProblems,
-  storedHalf,
   withoutWiderUse,
 } from './rules.ts'
-import { type Gateway, Resource } from './schema.ts'
+import { type Gateway, type Resource, resourceShape } from './schema.ts'
 import type { ResourceHidden, ResourceRecord, ResourceStore } from './store.ts'
 
 interface Tools {
@@ -88,14 +86,6 @@ interface KnownCarrier extends Pick<OwnersCarrier, 'isSure'> {
   resourceId?: string
   /** Undefined: one of the whole system. */
   accountId?: string | undefined
-}
-
-interface Proposal {
-  actor: Actor
-  data: Partial<Resource>
-  /** Whose it is to be; undefined: the whole system's. */
-  account: AccountRecord | undefined
-  own?: ResourceRecord | undefined
 }
 
 const standardProgressSeconds = 10
@@ -165,12 +155,6 @@ export const createResources = ({ store, resources, hosts, destinations, outgoin
 
   const carriersOf = async (ownerId: string) => (await resources.few(ownerId)).map(carrierIn)
 
-  const save = async (author: Author, change: (set: ChangeSet) => void) => {
-    const set = new ChangeSet(author)
-    change(set)
-    await store.commit(set)
-  }
-
   const plainHostsOf = (resource: Partial<Resource>) => [
     ...new Set(hostsOf(resource).map(({ host }) => plainHost(host))),
   ]
@@ -178,21 +162,51 @@ export const createResources = ({ store, resources, hosts, destinations, outgoin
   const writtenIn = (resource: Partial<Resource>): WrittenDestination[] =>
     hostsOf(resource).map(({ path, host }) => ({ path, form: 'host', text: host }))
 
-  /** Hosts that the operator writes are not checked: carriers of the system, and what it writes into carriers of accounts. */
-  const destinationProblems = async ({ actor, account, data, own }: Proposal): Promise<Problems> =>
-    !account || isSuperduper(actor)
-      ? {}
-      : destinations.problems(account, writtenIn(data), writtenIn(own?.doc ?? {}), 'carrier')
+  const isOperator = (actor: Actor | undefined) => actor !== undefined && isSuperduper(actor)
 
   /** A host that the operator writes into the carrier of an account stays allowed while the carrier names it. */
-  const hiddenOf = (actor: Actor, doc: ResourceDoc, before: ResourceRecord | undefined): ResourceHidden => {
+  const hiddenOf = (
+    actor: Actor | undefined,
+    doc: ResourceDoc,
+    before: ResourceRecord | undefined,
+  ): ResourceHidden => {
     const wereThere = new Set(plainHostsOf(before?.doc ?? {}))
     const wereOperators = new Set(before?.hidden.operatorHosts ?? [])
     const isOperators = (host: string) =>
-      wereOperators.has(host) || (isSuperduper(actor) && !wereThere.has(host))
+      wereOperators.has(host) || (isOperator(actor) && !wereThere.has(host))
     const operatorHosts = plainHostsOf(doc).filter(isOperators)
     return operatorHosts.length > 0 ? { operatorHosts } : {}
   }
+
+  const definition: RecordsDefinition<ResourceDoc, ResourceHidden> = {
+    collection: resources,
+    shape: resourceShape,
+    content({ actor, data, before }) {
+      const doc = storedPart<ResourceDoc>(data, resourceShape)
+      return { doc, hidden: hiddenOf(actor, doc, before) }
+    },
+    problems: async ({ data }) => resourceProblems(data),
+    adoption: { rules: resourceProblems, repair: withoutWiderUse },
+    adopted: ({ id, doc }) => ({
+      doc: { name: id, gateways: [], ...doc },
+      // The operator has served these carriers before.
+      hidden: { operatorHosts: plainHostsOf(doc) },
+    }),
+  }
+
+  const ofSystem = records(store, { ...definition, ofSystem: true })
+
+  const ofAccounts = records(store, {
+    ...definition,
+    // Hosts that the operator writes are not checked.
+    problems: async ({ actor, account, data, before }) =>
+      joinProblems(
+        resourceProblems(data),
+        isOperator(actor)
+          ? {}
+          : await destinations.problems(account, writtenIn(data), writtenIn(before?.doc ?? {}), 'carrier'),
+      ),
+  })
 
   /** A name that a customer says is not believed where it leads into networks of the operator. */
   const mayStandAt = async (ownerId: string, { address }: Origin) =>
@@ -228,40 +242,8 @@ export const createResources = ({ store, resources, hosts, destinations, outgoin
   }
 
   return {
-    ...readsOf(resources),
-
-    /** What the schema cannot know. */
-    judge: async (proposal: Proposal): Promise<Problems> =>
-      joinProblems(resourceProblems(proposal.data), await destinationProblems(proposal)),
-
-    async create(author: Author, actor: Actor, ownerId: string, data: Json): Promise<ResourceRecord> {
-      const doc = storedHalf(data)
-      const resource = resources.draft(ownerId, { doc, hidden: hiddenOf(actor, doc, undefined) })
-      await save(author, (set) => resources.insert(set, resource))
-      return resource
-    },
-
-    async replace(author: Author, actor: Actor, before: ResourceRecord, data: Json): Promise<ResourceRecord> {
-      const doc = storedHalf(data)
-      const after = resources.revise(before, { doc, hidden: hiddenOf(actor, doc, before) })
-      await save(author, (set) => resources.replace(set, before, after))
-      return after
-    },
-
-    remove: (author: Author, resource: ResourceRecord) =>
-      save(author, (set) => resources.remove(set, resource)),
-
-    /** Carriers of accounts of another system. */
-    adoption: {
-      schema: Resource,
-      rules: resourceProblems,
-      repair: withoutWiderUse,
-      ...adoptingInto<ResourceDoc, ResourceHidden>(resources, ({ id, doc }) => ({
-        doc: { name: id, gateways: [], ...doc },
-        // The operator has served these carriers before.
-        hidden: { operatorHosts: plainHostsOf(doc) },
-      })),
-    } satisfies Adoption,
+    ofAccounts,
+    ofSystem,
 
     /**
      * The gateways that a call of an account is sent to, one after the other: those of its own carriers, then of the

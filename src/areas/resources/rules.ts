@@ -7,7 +7,7 @@ import { compilePattern, type Pattern } from '../../lib/pattern.ts'
 import type { Place } from '../../lib/removal.ts'
 import { isSipHost } from '../../lib/sip-host.ts'
 import { type CarrierHost, hostOf } from './hosts/rules.ts'
-import { type Classifier, type Gateway, type Resource, resourceReadOnly } from './schema.ts'
+import type { Classifier, Gateway, Resource } from './schema.ts'
 
 /** What is stored of a resource. */
 export type ResourceDoc = Resource & { readonly [custom: string]: unknown }
@@ -212,13 +212,6 @@ export const carrierOf = (carriers: readonly Carrier[], { address, port }: Origi
 /** Whether an address is one of theirs, whatever the port. */
 export const isAmong = (carriers: readonly Carrier[], address: Address) =>
   carriers.some(({ networks }) => networks.some(({ cidr }) => isInCidr(address, cidr)))
-
-/** What is stored for a request. */
-export const storedHalf = (data: Json): ResourceDoc => {
-  const doc: Json = { ...data }
-  for (const key of resourceReadOnly) delete doc[key]
-  return doc as ResourceDoc
-}
 
 const patternProblems = (path: string, texts: readonly string[] = []): Problems =>
   Object.fromEntries(

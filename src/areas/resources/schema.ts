@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import { formerNumberFormats } from '../../lib/call-shapes.ts'
+import { recordShape } from '../../lib/record-shape.ts'
 import {
   anyObject,
   anyText,
@@ -105,26 +106,12 @@ const fields = {
   }),
 }
 
-const served = { readOnly: true }
-
-const readOnlyFields = {
-  id: must(id(served)),
-  created: integer({ ...served, description: 'Gregorian seconds' }),
-  modified: integer({ ...served, description: 'Gregorian seconds' }),
-}
-
-/** What a client writes. */
-export const Resource = open(fields, {
+export const resourceShape = recordShape(fields, {
   title: 'Resource',
   description: 'A carrier: who takes calls to numbers outside, and brings them. Other fields are kept',
 })
+export const { body: Resource, record: ResourceRecord, computed: resourceReadOnly } = resourceShape
 export type Resource = Static<typeof Resource>
-
-/** What a client reads. */
-export const ResourceRecord = open({ ...readOnlyFields, ...fields }, { title: 'Resource record' })
-
-/** Fields that only the server sets; in requests they are ignored. */
-export const resourceReadOnly: readonly string[] = Object.keys(readOnlyFields)
 
 export const ResourceRow = open(
   {

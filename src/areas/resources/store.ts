@@ -1,7 +1,6 @@
-import { accountKind } from '../../auth/identity.ts'
-import { type ChangeSet, conflict, systemScope } from '../../storage/change-set.ts'
+import { conflict, systemScope } from '../../storage/change-set.ts'
 import { createCollection, type HeldClaim } from '../../storage/collection.ts'
-import { requireRecord, type StoredRecord, sortKeyOf } from '../../storage/records.ts'
+import { type StoredRecord, sortKeyOf } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import { plainHost } from './hosts/rules.ts'
 import { carrierHosts, type ResourceDoc } from './rules.ts'
@@ -63,13 +62,6 @@ export const createResourceStore = (store: Store) => {
         if (found.length < hostsAtOnce) return [...hosts]
         after = found.at(-1) ?? after
       }
-    },
-
-    /** A new resource of an account that must not be gone. */
-    insert(set: ChangeSet, resource: ResourceRecord) {
-      const { accountId } = resource
-      if (accountId !== systemScope) requireRecord(set, { accountId, kind: accountKind, id: accountId })
-      collection.insert(set, resource)
     },
   }
 }
