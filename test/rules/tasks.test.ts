@@ -10,7 +10,8 @@ import {
   secondsLeft,
 } from '../../src/areas/tasks/rules.ts'
 import { accountMember } from '../../src/auth/policies.ts'
-import { nextRun, type Waiting } from '../../src/jobs/long-work/fairness.ts'
+import { nextRun } from '../../src/batches/batches.ts'
+import type { Waiting } from '../../src/batches/store.ts'
 
 const onRows: InputAction = {
   category: 'things',

@@ -27,7 +27,7 @@ const nodeProcess = /^(?:node:)?process$/
 // The package of the importer, which keeps to the rules of areas.
 const importer = 'import-kazoo'
 const roomsWithRows = [
-  ...['areas', 'auth', 'events', 'jobs', 'mail', 'payment'].map((name) => `src/${name}`),
+  ...['areas', 'auth', 'batches', 'events', 'jobs', 'mail', 'payment'].map((name) => `src/${name}`),
   importer,
 ]
 // What other areas may import: what an area offers, its shapes, its pure decisions, its signals, what it declares.
@@ -42,7 +42,7 @@ const openFiles = [
 ]
 // What events are, and how they look: what moves them lies beside.
 const shapesOfEvents = 'src/events/events.ts'
-const impureFolders = ['storage', 'http', 'jobs', 'events', 'mail', 'dns', 'config'].map(
+const impureFolders = ['storage', 'http', 'jobs', 'batches', 'events', 'mail', 'dns', 'config'].map(
   (name) => `src/${name}`,
 )
 const environmentUse = /\bprocess\s*(?:\?\.|\.)\s*env\b|\bprocess\s*\[/g

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AccountRecord, Actor } from '../../auth/identity.ts'
+import { createBatches } from '../../batches/batches.ts'
 import type { Leases } from '../../jobs/leases.ts'
-import { createWorkers } from '../../jobs/long-work/workers.ts'
 import type { Rounds } from '../../jobs/rounds.ts'
 import { failure, invalid } from '../../lib/failure.ts'
 import { gregorianNow, gregorianOfUnix } from '../../lib/gregorian.ts'
@@ -67,7 +67,7 @@ export const createMigrations = ({ store, leases, rounds, node, log, metrics, mi
   const books = createMigrationStore(store)
   const { runs } = books
   const known = new Map(Object.entries(migrations))
-  const workers = createWorkers({
+  const batches = createBatches({
     base: store,
     runs,
     leases,
@@ -137,7 +137,7 @@ export const createMigrations = ({ store, leases, rounds, node, log, metrics, mi
 
   /** The run when it has ended, or as it is after a while. */
   const awaited = async (run: KeptRun): Promise<KeptRun> => {
-    workers.wake()
+    batches.wake()
     let latest = run
     for (let waited = 0; waited < patienceMs && latest.state === 'executing'; waited += pauseMs) {
       await sleep(pauseMs)
@@ -147,8 +147,8 @@ export const createMigrations = ({ store, leases, rounds, node, log, metrics, mi
   }
 
   return {
-    rounds: workers.rounds,
-    stop: workers.stop,
+    rounds: batches.rounds,
+    stop: batches.stop,
 
     /** Adds the removal of what an account's migrations have left: part of the account's removal. */
     async removeWith(set: ChangeSet, { accountId }: Pick<ClaimHolder, 'accountId'>) {

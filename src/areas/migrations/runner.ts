@@ -1,23 +1,20 @@
 import type { AccountRecord } from '../../auth/identity.ts'
-import { isLeaseLost, type Lease } from '../../jobs/leases.ts'
-import { createProgress, type Progress, RunIsOver } from '../../jobs/long-work/progress.ts'
+import { endsTheWork, type Progress } from '../../batches/batches.ts'
 import type { Step, StepwiseWork } from '../../jobs/steps.ts'
-import { Failure, isOutage } from '../../lib/failure.ts'
+import { Failure } from '../../lib/failure.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
 import { describeError, type Log } from '../../lib/log.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
 import { holderOf, requireRecord } from '../../storage/records.ts'
-import type { Store } from '../../storage/store.ts'
+import { retrying, type Store } from '../../storage/store.ts'
 import { type Place, placeIn } from './rules.ts'
-import { type KeptRun, type MigrationStore, type Ordered, orderOf, outputColumns } from './store.ts'
+import { type MigrationStore, type Ordered, orderOf } from './store.ts'
 
 // One durable commit for many small accounts; a large one has commits of its own. What was planned and not committed
 // when a process dies is planned again, so a turn is kept short.
 const accountsPerTurn = 40
 const statementsPerTurn = 1000
 const turnMs = 300
-
-const attempts = 5
 
 /** What a migration does, and to how many accounts at a time it may be planned: one where that takes a processor. */
 export interface Work {
@@ -59,9 +56,6 @@ const standingOf = ({ run }: Progress<Ordered>): Standing => {
   const { accountId: rootId, id, subject: migration, position } = run
   return { rootId, id, migration, ...orderOf(run), ...placeIn(position) }
 }
-
-/** These are about the store or about this process, not about the account that was at hand. */
-const endsTheWork = (error: unknown) => error instanceof RunIsOver || isOutage(error)
 
 /**
  * Who changes an account in a turn of a run. Each has a request id of its own, because what services charge for a
@@ -194,7 +188,7 @@ export const createRunner = ({ store, books, log, find }: Tools) => {
     await progress.enter({
       succeeded: outcome.performed.length,
       failed: outcome.failed.length,
-      output: outcome.performed.map((account_id) => ({ account_id })),
+      output: { columns: ['account_id'], rows: outcome.performed.map((account_id) => ({ account_id })) },
       failedRows: outcome.failed,
       changes: [...planned.flatMap(({ step }) => step?.sets ?? []), ...(isOnRecord ? [set] : [])],
       statements: isOnRecord ? [] : set.statements,
@@ -207,10 +201,9 @@ export const createRunner = ({ store, books, log, find }: Tools) => {
     const { rootId, id, migration, author, skipped, changed } = standingOf(progress)
     const { succeeded: performed, failed } = progress.run
     const set = new ChangeSet(author)
-    progress.end(set)
     const after = JSON.stringify({ migration, performed, failed, skipped, changed })
     set.record({ accountId: rootId, kind: 'migration_run', id, action: 'edited', after })
-    await store.commit(set)
+    await progress.end(set)
   }
 
   /** Whether there was an account left. */
@@ -238,37 +231,28 @@ export const createRunner = ({ store, books, log, find }: Tools) => {
     return true
   }
 
-  /** The next account by itself, several times if need be. */
-  const alone = async (progress: Progress<Ordered>) => {
-    for (let attempt = 1; ; attempt += 1) {
-      await store.fence()
-      try {
-        return await turn(progress, 1)
-      } catch (error) {
-        if (endsTheWork(error)) throw error
-        if (attempt === attempts) return giveUp(progress, error)
-      }
-    }
-  }
-
+  /** The next accounts; when they fail together, the next one alone. */
   const advance = async (progress: Progress<Ordered>) => {
     try {
       return await turn(progress, accountsPerTurn)
     } catch (error) {
       if (endsTheWork(error)) throw error
-      return alone(progress)
+    }
+    try {
+      return await retrying(async () => {
+        await store.fence()
+        return turn(progress, 1)
+      })
+    } catch (error) {
+      if (endsTheWork(error)) throw error
+      return giveUp(progress, error)
     }
   }
 
-  /** Works on a run until its end, or until `signal` says to leave it to others. */
-  return async (run: KeptRun, lease: Lease, signal: AbortSignal): Promise<void> => {
-    const progress = createProgress({ base: store, runs: books.runs, lease, run, columns: outputColumns })
-    try {
-      // Before the first look at the signal: every turn gets on.
-      while (await advance(progress)) if (signal.aborted) return
-      await end(progress)
-    } catch (error) {
-      if (!isLeaseLost(error) && !(error instanceof RunIsOver)) throw error
-    }
+  /** Works on a run until its end, or until it has to be left to another process. */
+  return async (progress: Progress<Ordered>): Promise<void> => {
+    // Before the first question: every turn makes progress.
+    while (await advance(progress)) if (!(await progress.mayGoOn())) return
+    await end(progress)
   }
 }

@@ -1,5 +1,5 @@
 import { type AccountRecord, accountKind } from '../../auth/identity.ts'
-import { createRunStore, type Run as LongRun } from '../../jobs/long-work/store.ts'
+import { createRunStore, type Run as LongRun } from '../../batches/store.ts'
 import { createCsvParser } from '../../lib/csv-parse.ts'
 import { accountsOfTreeSql } from '../../storage/account-tree.ts'
 import type { Author, ChangeSet } from '../../storage/change-set.ts'
@@ -40,9 +40,6 @@ const performed = performances.pick('runId', 'at', 'performer', 'changed')
 export type Performed = RowOf<typeof performed>
 
 const putPerformed = performances.upsert('accountId', 'migration')
-
-/** What the output of a run has; what failed has the reason behind it. */
-export const outputColumns = ['account_id']
 
 /** Which accounts come next: the account itself, then those behind a place. */
 export interface Stretch {

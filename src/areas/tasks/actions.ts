@@ -131,11 +131,6 @@ export interface InputAction<State = unknown> extends Definition {
    */
   rowsAtOnce?: number
   /**
-   * What a row does depends on nothing that a row of another key does: a batch may be judged while the one before it
-   * is being committed.
-   */
-  independent?: true
-  /**
    * Judges rows and says what each changes; one result for each row, in their order. Reads what it needs for all of
    * them at once. After a lost race it is called again with single rows, so it decides nothing by itself.
    */

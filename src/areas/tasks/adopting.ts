@@ -1,5 +1,4 @@
-import type { Part } from '../../jobs/long-work/parts/store.ts'
-import type { RunKey } from '../../jobs/long-work/store.ts'
+import type { Part, RunKey } from '../../batches/store.ts'
 import { CsvMistake, createCsvParser } from '../../lib/csv-parse.ts'
 import { Failure } from '../../lib/failure.ts'
 import type { Adoption, Arrival } from '../adoption.ts'
@@ -122,7 +121,7 @@ export const createTaskAdoption = ({ tasks, runs }: TaskStore): Adoption => {
         runs.removeWhole(set, after)
       } else tasks.insert(set, after)
       const { success_count: succeeded = 0, failure_count: failed = 0 } = content.doc
-      set.add(runs.insertEnded(after, { succeeded, failed }))
+      set.add(runs.insert(after, 'ended', { succeeded, failed }))
       for (const part of input?.parts ?? []) set.add(runs.parts.statement(after, 'in.csv', part))
       for (const part of output?.parts ?? []) set.add(runs.parts.statement(after, 'out', part))
       return true

@@ -1,6 +1,6 @@
 // The input of a task on its way into the store: judged and cut into parts while it arrives.
 
-import type { Part } from '../../jobs/long-work/parts/store.ts'
+import type { Part } from '../../batches/store.ts'
 import { csvLine, plainCsvLine, restored } from '../../lib/csv.ts'
 import {
   CsvMistake,

@@ -1,12 +1,12 @@
 // How a task comes into being: its input is judged and stored as it arrives, the task appears when it is complete.
 import type { AccountRecord, Actor } from '../../auth/identity.ts'
 import { superduper } from '../../auth/policies.ts'
-import type { Part } from '../../jobs/long-work/parts/store.ts'
-import type { RunKey } from '../../jobs/long-work/store.ts'
+import type { Part, RunKey } from '../../batches/store.ts'
 import { failure, invalid } from '../../lib/failure.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
 import { newId } from '../../lib/ids.ts'
 import type { Json } from '../../lib/json.ts'
+import { describeError, type Log } from '../../lib/log.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
 import { holderOf, requireRecord } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
@@ -57,6 +57,7 @@ interface Tools {
   actions: readonly TaskAction[]
   find(category: string, action: string): TaskAction | undefined
   requireRoomForInput: Quotas['requireRoomForInput']
+  log: Log
 }
 
 /** What a task is made of, beside its order. */
@@ -77,7 +78,7 @@ const isWithoutColumns = (input: TaskInput) =>
 
 const noColumns: Intake = { header: [], rowCount: 0, incomplete: [] }
 
-export const createMaker = ({ base, store, actions, find, requireRoomForInput }: Tools) => {
+export const createMaker = ({ base, store, actions, find, requireRoomForInput, log }: Tools) => {
   const { clock } = base
   const { tasks } = store
 
@@ -230,8 +231,13 @@ export const createMaker = ({ base, store, actions, find, requireRoomForInput }:
     try {
       return await build(order, key, origin)
     } catch (error) {
-      // What cannot be removed now is swept later.
-      await store.runs.sweep(key, clock.now() + 1).catch(() => undefined)
+      await store.runs
+        .discardUpload(key)
+        .catch((reason) =>
+          log.write('warn', 'the upload of a refused task is removed later', {
+            error: describeError(reason),
+          }),
+        )
       throw error
     }
   }

@@ -1,8 +1,8 @@
 import { type Actor, accountKind } from '../../auth/identity.ts'
 import { accountMember, superduper } from '../../auth/policies.ts'
+import { createBatches } from '../../batches/batches.ts'
+import type { Run, RunKey, RunState } from '../../batches/store.ts'
 import type { Leases } from '../../jobs/leases.ts'
-import type { Run, RunKey, RunState } from '../../jobs/long-work/store.ts'
-import { createWorkers } from '../../jobs/long-work/workers.ts'
 import type { Rounds } from '../../jobs/rounds.ts'
 import { plainCsvLine } from '../../lib/csv.ts'
 import { failure } from '../../lib/failure.ts'
@@ -21,7 +21,6 @@ import { createMaker, type Origin, type TaskOrder } from './making.ts'
 import { inputBytes, outputText, shownColumns } from './output.ts'
 import { helpText, isPossible, refusalReasons, secondsLeft } from './rules.ts'
 import { inputRows } from './running/input-rows.ts'
-import { createTeller } from './running/notice.ts'
 import { createRunner } from './running/runner.ts'
 import { taskSettings } from './settings.ts'
 import { createTaskStore, type TaskRecord } from './store.ts'
@@ -81,7 +80,7 @@ export const createTasks = (tools: Tools) => {
   const find = (category: string, action: string) =>
     actions.find((known) => known.category === category && known.action === action)
 
-  const workers = createWorkers({
+  const batches = createBatches({
     base,
     runs,
     leases,
@@ -90,10 +89,10 @@ export const createTasks = (tools: Tools) => {
     log,
     metrics,
     mostAtOnce: async () => (await settings.of(taskSettings)).max_running,
-    work: createRunner({ base, store, settings, log, metrics, find, tell: createTeller(base.records, mail) }),
+    work: createRunner({ base, store, settings, log, metrics, mail, find }),
   })
 
-  const make = createMaker({ base, store, actions, find, ...tools.quotas })
+  const make = createMaker({ base, store, actions, find, log, ...tools.quotas })
 
   /** The counters of a task that has not ended by itself are those of its run. */
   const viewOf = ({ id, created, doc }: TaskRecord, run: Run | undefined, pauseMs: number): TaskView => {
@@ -170,8 +169,7 @@ export const createTasks = (tools: Tools) => {
     tasks.replace(set, stopped, tasks.revise(stopped, { doc: { ...stopped.doc, continued_by: id } }))
   }
 
-  const actionOf = ({ doc: { category, action } }: TaskRecord) =>
-    actions.find((one) => one.category === category && one.action === action)
+  const actionOf = ({ doc }: TaskRecord) => find(doc.category, doc.action)
 
   /** The operator finds tasks on what belongs to the system below every account. */
   const findFor = async (accountId: string, id: string, asker: Actor | undefined) => {
@@ -234,14 +232,14 @@ export const createTasks = (tools: Tools) => {
         if (old.length < removedAtOnce) break
       }
     }
-    workers.wakeSweeper()
+    batches.wakeSweeper()
   }
 
   return {
     page: tasks.page,
     adoption: createTaskAdoption(store),
-    rounds: [...workers.rounds, { name: 'old tasks', everySeconds: dayMs / 1000, run: retain }],
-    stop: workers.stop,
+    rounds: [...batches.rounds, { name: 'old tasks', everySeconds: dayMs / 1000, run: retain }],
+    stop: batches.stop,
 
     /** The task as one reader sees it. */
     view: viewFor,
@@ -333,7 +331,7 @@ export const createTasks = (tools: Tools) => {
         store.keepTerms(set, task, await currentTerms(task))
       await takeRowsOver(set, task)
       await base.commit(set)
-      workers.wake()
+      batches.wake()
       return viewOf(after, undefined, 0)
     },
 
@@ -359,7 +357,7 @@ export const createTasks = (tools: Tools) => {
       const set = new ChangeSet(author)
       store.remove(set, task, task.doc.status === 'pending' ? 'pending' : 'ended')
       await base.commit(set)
-      workers.wakeSweeper()
+      batches.wakeSweeper()
       return last
     },
 

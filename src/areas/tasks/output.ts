@@ -1,6 +1,6 @@
 // The output of a task as it is read: its header, and without the columns that never held a value.
 
-import type { Part } from '../../jobs/long-work/parts/store.ts'
+import type { Part } from '../../batches/store.ts'
 import { csvLine, plainCsvLine } from '../../lib/csv.ts'
 import { createCsvParser } from '../../lib/csv-parse.ts'
 

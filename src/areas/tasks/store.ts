@@ -1,6 +1,5 @@
 import type { AuthMethod } from '../../auth/identity.ts'
-import type { Part } from '../../jobs/long-work/parts/store.ts'
-import { createRunStore, type RunKey, type RunState } from '../../jobs/long-work/store.ts'
+import { createRunStore, type Part, type RunKey, type RunState } from '../../batches/store.ts'
 import { unixOfGregorian } from '../../lib/gregorian.ts'
 import { isId } from '../../lib/ids.ts'
 import type { Json } from '../../lib/json.ts'

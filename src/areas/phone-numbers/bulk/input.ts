@@ -328,7 +328,6 @@ const actionOf = (name: keyof Performers, work: Work, foresight: Foresight): Inp
     optional,
     ...(isOpen ? { openPrefix: ownFieldPrefix } : {}),
     verifiers: cellVerifiers,
-    independent: true,
     ...(name === 'find' ? {} : { foresight }),
     output: [...numberColumns, 'error'],
     key: ({ e164 = '' }) => e164,

@@ -1,7 +1,8 @@
 // What an action says of a batch of rows, put in the engine's own words.
-import type { Entry } from '../../../jobs/long-work/progress.ts'
+import type { Entry } from '../../../batches/batches.ts'
 import { isStorable } from '../../../storage/records.ts'
 import type { InputAction, OutputRow, RowEnd, RowResult, TaskContext, TaskRow } from '../actions.ts'
+import type { TaskRecord } from '../store.ts'
 import type { InputRow } from './input-rows.ts'
 
 interface Judged<Result> {
@@ -111,20 +112,18 @@ const outputOf = (action: InputAction, { row, result }: Verdict): readonly Outpu
 export const changesOf = (verdicts: readonly Verdict[]) =>
   verdicts.flatMap(({ result }) => result.changes ?? [])
 
-/** What the verdicts amount to. In a dry run nothing changes. */
+/** The result of rows with these verdicts. In a dry run nothing changes. */
 export const entryOf = (
+  { doc, hidden: { columns } }: TaskRecord,
   action: InputAction,
   verdicts: readonly Verdict[],
-  { dryRun }: TaskContext,
-  workedMs: number,
 ): Entry => {
   const failed = verdicts.filter(({ result }) => result.outcome === 'failed')
   return {
     succeeded: verdicts.length - failed.length,
     failed: failed.length,
-    output: verdicts.flatMap((verdict) => outputOf(action, verdict)),
+    output: { columns, rows: verdicts.flatMap((verdict) => outputOf(action, verdict)) },
     failedRows: failed.map(({ row }) => row.values),
-    changes: dryRun ? [] : changesOf(verdicts),
-    workedMs,
+    changes: doc.dry_run ? [] : changesOf(verdicts),
   }
 }

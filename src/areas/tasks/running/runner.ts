@@ -1,21 +1,20 @@
-// One task at work: rows in order, each done once, until the end, a stop, or until somebody else has to go on.
-
+// One task at work: rows in order, each done once, until the end, a stop, or until another process has to continue.
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
-import { isLeaseLost, type Lease } from '../../../jobs/leases.ts'
-import { createProgress, type Entry, type Progress, RunIsOver } from '../../../jobs/long-work/progress.ts'
-import type { Run } from '../../../jobs/long-work/store.ts'
-import { Failure, isOutage } from '../../../lib/failure.ts'
+import { accountKind, userKind } from '../../../auth/identity.ts'
+import { type Entry, endsTheWork, type Progress } from '../../../batches/batches.ts'
+import { Failure } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { describeError, type Log } from '../../../lib/log.ts'
 import type { Metrics } from '../../../lib/metrics.ts'
+import type { Mail } from '../../../mail/mail.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { ChangeSet } from '../../../storage/change-set.ts'
-import type { Store } from '../../../storage/store.ts'
+import { isConflict, retrying, type Store } from '../../../storage/store.ts'
 import type { InputAction, OutputAction, TaskAction, TaskContext } from '../actions.ts'
 import { createRepeats, finalStatus } from '../rules.ts'
 import { taskSettings } from '../settings.ts'
 import { authorOf, type TaskRecord, type TaskStore } from '../store.ts'
-import { contextOf } from './errand.ts'
+import { contextOf } from './context.ts'
 import { batchesOf, type InputRow, inputRows } from './input-rows.ts'
 import {
   changesBefore,
@@ -23,7 +22,6 @@ import {
   endAll,
   entryOf,
   failedRow,
-  type Judgement,
   judge,
   type OpenVerdict,
   type Verdict,
@@ -35,34 +33,21 @@ interface Tools {
   settings: Settings
   log: Log
   metrics: Metrics
+  mail: Pick<Mail, 'notify'>
   find(category: string, action: string): TaskAction | undefined
-  /** Adds the mail that tells of a task's end. */
-  tell(set: ChangeSet, task: TaskRecord): Promise<void>
 }
 
 /** How the work came to its end. `broken`: before its time; `crashed`: so that nobody can say how far it came. */
 type End = 'complete' | 'broken' | 'crashed'
 
-// A row whose change lost this many races fails.
-const mostAttempts = 5
-
-const isConflict = (error: unknown) => error instanceof Failure && error.kind === 'datastore_conflict'
-
-/** Somebody stopped the task, or another process has taken it over. */
-const isOver = (error: unknown) => error instanceof RunIsOver || isConflict(error) || isLeaseLost(error)
-
 /**
- * Rows are judged, and stored, in one go each. In between whoever else waits for the event loop comes: a request takes two turns, for
- * it looks in one of its own whether what it knows is new, and rows that went on behind the first would hold it up twice.
+ * Rows are judged, and stored, in one go each. In between requests get the event loop: a request takes two turns, for
+ * it looks in one of its own whether what it knows is new.
  */
-const letOthersAct = async () => {
+const letRequestsRun = async () => {
   await nextTurn()
   await nextTurn()
 }
-
-/** Between rows, unless the work has to be left. */
-const pause = (milliseconds: number, signal: AbortSignal) =>
-  milliseconds > 0 ? sleep(milliseconds, undefined, { signal }).catch(() => undefined) : undefined
 
 /** What earlier rows of a dry run would have stored, for those keys that come again. */
 const createOverlay = async (rows: AsyncIterable<InputRow> | undefined, total: number) => {
@@ -84,45 +69,25 @@ const createOverlay = async (rows: AsyncIterable<InputRow> | undefined, total: n
 type Overlay = Awaited<ReturnType<typeof createOverlay>>
 
 /** Everything that the work on one task needs. */
-interface Work<A extends TaskAction> {
+interface Work<A extends TaskAction = TaskAction> {
   task: TaskRecord
   action: A
-  /** The price lists that the task agrees to. They never change. */
-  terms: unknown
   progress: Progress
-  signal: AbortSignal
 }
 
-/** Rows on their way into the store; `done` says whether the task goes on behind them. */
-interface Batch {
-  rows: readonly InputRow[]
-  done: Promise<boolean>
+/** Everything that rows are judged by. */
+interface Judging extends Work<InputAction> {
+  context: TaskContext
+  overlay: Overlay
 }
 
-/** The judgement of rows that need not wait for those before them to be stored. */
-const judgedEarly = (
-  { action }: Work<InputAction>,
-  before: Batch,
-  rows: readonly InputRow[],
-  context: TaskContext,
-  overlay: Overlay,
-): Promise<Judgement> | undefined => {
-  if (!action.independent || rows.length === 1) return undefined
-  const keys = new Set(before.rows.map(({ key }) => key))
-  if (rows.some(({ key }) => keys.has(key))) return undefined
-  const judgement = judge(action, rows, context, overlay.earlier)
-  // Whoever waits for the rows before may give up instead of asking for it.
-  judgement.catch(() => undefined)
-  return judgement
-}
-
-export const createRunner = ({ base, store, settings, log, metrics, find, tell }: Tools) => {
+export const createRunner = ({ base, store, settings, log, metrics, mail, find }: Tools) => {
   const finished = metrics.counter({
     name: 'crosspoint_tasks_finished_total',
     help: 'Tasks that ended by themselves, by how.',
     labels: ['status'],
   })
-  const { clock } = base
+  const { clock, records } = base
 
   const logCrash = (task: TaskRecord, error: unknown) =>
     log.write('error', 'a task crashed', {
@@ -133,94 +98,72 @@ export const createRunner = ({ base, store, settings, log, metrics, find, tell }
       error: describeError(error),
     })
 
-  const enter = async (
-    { action, progress }: Work<InputAction>,
-    verdicts: readonly Verdict[],
-    context: TaskContext,
-    overlay: Overlay,
-    begunAt: number,
-  ) => {
+  /** After each row, until the work has to be left. */
+  const pauseAfterRow = async (signal: AbortSignal) => {
+    const { wait_after_row_ms: waitMs } = await settings.of(taskSettings)
+    if (waitMs === 0) return
+    await sleep(waitMs, undefined, { signal }).catch((error) => {
+      if (!signal.aborted) throw error
+    })
+  }
+
+  const enter = async (judging: Judging, verdicts: readonly Verdict[], begunAt: number) => {
     if (verdicts.length === 0) return
-    // Kept with the rows: whoever goes on after a crash neither loses nor repeats what they would move.
+    const { task, action, progress, context, overlay } = judging
+    // Kept with the rows: whoever continues after a crash neither loses nor repeats what they would move.
     const detail = context.dryRun
       ? await action.foresight?.add(progress.run.detail, changesOf(verdicts))
       : undefined
-    const entry = entryOf(action, verdicts, context, Math.max(0, clock.now() - begunAt))
-    await progress.enter({ ...entry, detail })
+    const workedMs = Math.max(0, clock.now() - begunAt)
+    await progress.enter({ ...entryOf(task, action, verdicts), workedMs, detail })
     overlay.note(verdicts)
   }
 
-  /** Rows that ask somebody outside do so before they are entered: a crash in between has them asked again. */
-  const ended = async ({ progress }: Work<InputAction>, verdicts: readonly OpenVerdict[]) => {
+  /** Whether the task continues behind these rows. */
+  const attempt = async (judging: Judging, rows: readonly InputRow[]): Promise<boolean> => {
+    const { task, action, progress, context, overlay } = judging
+    const begunAt = clock.now()
+    const { crash, verdicts, stopped } = await judge(action, rows, context, overlay.earlier)
+    if (crash !== undefined) logCrash(task, crash)
+    await letRequestsRun()
+    // Rows that ask somebody outside do so before they are entered: a crash in between has them asked again.
     const changes = changesBefore(verdicts)
     if (changes.length > 0) await progress.prepare(changes)
-    return endAll(verdicts)
+    await enter(judging, await endAll(verdicts), begunAt)
+    return !stopped && !verdicts.some(({ isLast }) => isLast)
   }
 
-  /** Whether the task goes on behind these rows; undefined when they have to be done one by one. */
-  const attempt = async (
-    work: Work<InputAction>,
-    rows: readonly InputRow[],
-    context: TaskContext,
-    overlay: Overlay,
-    early?: Promise<Judgement>,
-  ): Promise<boolean> => {
-    const begunAt = clock.now()
-    const judgement: Judgement = await (early ?? judge(work.action, rows, context, overlay.earlier))
-    if (judgement.crash !== undefined) logCrash(work.task, judgement.crash)
-    await letOthersAct()
-    const verdicts = await ended(work, judgement.verdicts)
-    await enter(work, verdicts, context, overlay, begunAt)
-    return !judgement.stopped && !judgement.verdicts.some(({ isLast }) => isLast)
-  }
-
-  /** What a row gets whose work failed for good. */
-  const verdictOn = ({ task, action }: Work<InputAction>, row: InputRow, error: unknown): Verdict => {
+  /** The verdict on a row whose work failed for good. */
+  const verdictOn = ({ task, action }: Judging, row: InputRow, error: unknown): Verdict => {
     if (error instanceof Failure) return failedRow(row, action.errorOf?.(error) ?? error.kind)
     logCrash(task, error)
     return failedRow(row, 'applier crashed', true)
   }
 
-  const attemptAlone = async (
-    work: Work<InputAction>,
-    row: InputRow,
-    context: TaskContext,
-    overlay: Overlay,
-  ): Promise<boolean> => {
-    for (let tries = 1; ; tries += 1) {
-      try {
-        return await attempt(work, [row], context, overlay)
-      } catch (error) {
-        if (error instanceof RunIsOver || isOutage(error)) throw error
-        if (isConflict(error) && tries < mostAttempts) {
-          await base.fence()
-          continue
-        }
-        const verdict = verdictOn(work, row, error)
-        await enter(work, [verdict], context, overlay, clock.now())
-        return !verdict.isLast
-      }
+  const attemptAlone = async (judging: Judging, row: InputRow): Promise<boolean> => {
+    try {
+      return await retrying(async (times) => {
+        if (times > 1) await base.fence()
+        return attempt(judging, [row])
+      })
+    } catch (error) {
+      if (endsTheWork(error)) throw error
+      const verdict = verdictOn(judging, row, error)
+      await enter(judging, [verdict], clock.now())
+      return !verdict.isLast
     }
   }
 
-  /** A batch whose commit failed, or whose action threw, is done row by row: one row then answers for itself alone. */
-  const doBatch = async (
-    work: Work<InputAction>,
-    rows: readonly InputRow[],
-    context: TaskContext,
-    overlay: Overlay,
-    early?: Promise<Judgement>,
-  ): Promise<boolean> => {
-    const [only] = rows
-    if (only && rows.length === 1) return attemptAlone(work, only, context, overlay)
+  /** A batch whose commit failed, or whose action threw, is done row by row: so a fault fails its own row only. */
+  const doBatch = async (judging: Judging, rows: readonly InputRow[]): Promise<boolean> => {
     try {
-      return await attempt(work, rows, context, overlay, early)
+      if (rows.length > 1) return await attempt(judging, rows)
     } catch (error) {
-      if (error instanceof RunIsOver || isOutage(error)) throw error
+      if (endsTheWork(error)) throw error
     }
     for (const row of rows) {
-      if (work.signal.aborted) return true
-      if (!(await attemptAlone(work, row, context, overlay))) return false
+      if (!(await judging.progress.mayGoOn())) return true
+      if (!(await attemptAlone(judging, row))) return false
     }
     return true
   }
@@ -245,104 +188,96 @@ export const createRunner = ({ base, store, settings, log, metrics, find, tell }
     return overlay
   }
 
-  /** Undefined when the work was left to somebody else. */
+  /** Undefined when the work is left to another process. */
   const runInput = async (work: Work<InputAction>): Promise<End | undefined> => {
-    const { task, action, terms, progress, signal } = work
+    const { task, action, progress } = work
+    const terms = await store.terms(task)
     let overlay: Overlay | undefined
-    let before: Batch | undefined
-    try {
-      for await (const rows of batches(work, progress.run.done + 1)) {
-        if (signal.aborted) return undefined
-        if (before && !action.independent && !(await before.done)) return 'broken'
-        const context = await contextOf(base, task, action, terms)
-        await letOthersAct()
-        const early = context && overlay && before && judgedEarly(work, before, rows, context, overlay)
-        if (before && !(await before.done)) return 'broken'
-        before = undefined
-        if (!context) {
-          await progress.enter(forbiddenEntry(rows[0] as InputRow))
-          return 'broken'
-        }
-        overlay ??= await recall(work, context)
-        const done = doBatch(work, rows, context, overlay, early)
-        // It is waited for below, at the latest when everything is over.
-        done.catch(() => undefined)
-        before = { rows, done }
-        await pause((await settings.of(taskSettings)).wait_after_row_ms, signal)
+    for await (const rows of batches(work, progress.run.done + 1)) {
+      if (!(await progress.mayGoOn())) return undefined
+      const context = await contextOf(base, task, action, terms)
+      if (!context) {
+        const [row] = rows
+        if (row) await progress.enter(entryOf(task, action, [failedRow(row, 'forbidden')]))
+        return 'broken'
       }
-      if (before && !(await before.done)) return 'broken'
-      return signal.aborted ? undefined : 'complete'
-    } finally {
-      await before?.done.catch(() => undefined)
+      await letRequestsRun()
+      overlay ??= await recall(work, context)
+      if (!(await doBatch({ ...work, context, overlay }, rows))) return 'broken'
+      await pauseAfterRow(progress.signal)
     }
+    return (await progress.mayGoOn()) ? 'complete' : undefined
   }
 
-  const enterParts = async (
-    work: Work<OutputAction>,
-    parts: AsyncIterable<Entry>,
-  ): Promise<End | undefined> => {
-    const { progress, signal } = work
-    for await (const entry of parts) {
-      if (signal.aborted) return undefined
-      await progress.enter(entry)
-      await pause((await settings.of(taskSettings)).wait_after_row_ms, signal)
-    }
-    return 'complete'
-  }
-
-  const partEntries = async function* ({ action }: Work<OutputAction>, context: TaskContext, run: Run) {
+  const entries = async function* ({ task, action, progress }: Work<OutputAction>, context: TaskContext) {
     let begunAt = clock.now()
-    for await (const part of action.parts(context, run.position)) {
+    for await (const part of action.parts(context, progress.run.position)) {
       const { rows, failed = 0, changes = [], position } = part
-      yield {
+      const entry: Entry = {
         succeeded: rows.length - failed,
         failed,
-        output: rows,
-        failedRows: [],
+        output: { columns: task.hidden.columns, rows },
         changes: context.dryRun ? [] : changes,
         position,
         workedMs: Math.max(0, clock.now() - begunAt),
       }
+      yield entry
       begunAt = clock.now()
     }
   }
 
-  const runOutput = async (work: Work<OutputAction>): Promise<End | undefined> => {
-    for (let lostRaces = 0; ; lostRaces += 1) {
+  const runOutput = (work: Work<OutputAction>): Promise<End | undefined> =>
+    retrying(async () => {
       const { task, action, progress } = work
       const context = await contextOf(base, task, action)
       if (!context) {
-        await progress.enter({ ...nothing, failed: 1 })
+        await progress.enter({ failed: 1 })
         return 'broken'
       }
-      try {
-        return await enterParts(work, partEntries(work, context, progress.run))
-      } catch (error) {
-        if (!isConflict(error) || lostRaces === mostAttempts) throw error
+      for await (const entry of entries(work, context)) {
+        if (!(await progress.mayGoOn())) return undefined
+        await progress.enter(entry)
+        await pauseAfterRow(progress.signal)
       }
-    }
-  }
+      return 'complete'
+    })
 
-  /** Of a dry run whose rows were judged: what they would charge. */
-  const chargesOf = async ({ doc }: TaskRecord, { run }: Progress, end: End) => {
+  const foresightOf = ({ doc }: TaskRecord) => {
     const action = find(doc.category, doc.action)
-    if (!doc.dry_run || end === 'crashed' || action?.input !== 'csv') return undefined
-    return action.foresight?.priced(run.detail)
+    return action?.input === 'csv' ? action.foresight : undefined
   }
 
-  const termsOf = ({ doc: { category, action: name, auth_account_id } }: TaskRecord) => {
-    const action = find(category, name)
-    return action?.input === 'csv' ? action.foresight?.terms(auth_account_id) : undefined
-  }
-
-  const tellEnd = (set: ChangeSet, { accountId, id, docText, doc: { status } }: TaskRecord) => {
+  const addEvent = (set: ChangeSet, { accountId, id, docText, doc: { status } }: TaskRecord) => {
     const type = status === 'success' || status === 'partial' ? 'task.finished' : 'task.failed'
     set.happened({ accountId, type, kind: 'task', id, after: docText })
   }
 
+  /** Mails the user who started the task. After a start by API key nobody gets a mail: a program reads the status. */
+  const addMail = async (set: ChangeSet, { id, accountId, doc, hidden }: TaskRecord) => {
+    const { starter } = hidden
+    const user = starter && (await records.find(starter.accountId, userKind, starter.userId))
+    const account = await records.find(accountId, accountKind, accountId)
+    if (!user?.doc.email || !account) return
+    await mail.notify(set, {
+      notice: 'task_finished',
+      account,
+      to: [user.doc.email],
+      accountOfThose: user.accountId,
+      values: {
+        'task.id': id,
+        'task.category': doc.category,
+        'task.action': doc.action,
+        'task.file_name': doc.file_name ?? '',
+        'task.status': doc.status,
+        'task.success_count': String(doc.success_count ?? 0),
+        'task.failure_count': String(doc.failure_count ?? 0),
+      },
+    })
+  }
+
   const finish = async (task: TaskRecord, progress: Progress, end: End) => {
-    const { succeeded, failed } = progress.run
-    const charges = await chargesOf(task, progress, end)
+    const { succeeded, failed, detail, node } = progress.run
+    const foresight = task.doc.dry_run && end !== 'crashed' ? foresightOf(task) : undefined
     const counts = end === 'crashed' ? { succeeded: undefined, failed: undefined } : { succeeded, failed }
     const after = store.tasks.revise(task, {
       doc: {
@@ -351,7 +286,7 @@ export const createRunner = ({ base, store, settings, log, metrics, find, tell }
         end_timestamp: gregorianNow(clock),
         success_count: succeeded,
         failure_count: failed,
-        node: progress.run.node,
+        node,
         csvs: [...task.doc.csvs, 'out.csv'],
       },
       hidden: {
@@ -361,50 +296,36 @@ export const createRunner = ({ base, store, settings, log, metrics, find, tell }
     })
     const set = new ChangeSet(authorOf(task))
     store.tasks.replace(set, task, after)
-    tellEnd(set, after)
-    if (charges) {
-      store.keepCharges(set, task, charges)
-      store.keepTerms(set, task, await termsOf(task))
+    addEvent(set, after)
+    if (foresight) {
+      store.keepCharges(set, task, await foresight.priced(detail))
+      store.keepTerms(set, task, await foresight.terms(task.doc.auth_account_id))
     }
-    progress.end(set)
-    await tell(set, after)
-    await base.commit(set)
+    await addMail(set, after)
+    await progress.end(set)
     finished.of(after.doc.status).add()
   }
 
-  const perform = async (task: TaskRecord, action: TaskAction, progress: Progress, signal: AbortSignal) =>
-    action.input === 'csv'
-      ? runInput({ task, action, terms: await store.terms(task), progress, signal })
-      : runOutput({ task, action, terms: undefined, progress, signal })
+  const perform = (task: TaskRecord, progress: Progress) => {
+    const { category, action: name } = task.doc
+    const action = find(category, name)
+    if (!action) throw new Error(`there is no action ${category}.${name}`)
+    return action.input === 'csv'
+      ? runInput({ task, action, progress })
+      : runOutput({ task, action, progress })
+  }
 
-  /** Works on a task that is executing until it ends, is stopped, or `signal` says to leave it to others. */
-  return async (run: Run, lease: Lease, signal: AbortSignal): Promise<void> => {
-    const task = await store.tasks.find(run.accountId, run.id)
+  /** Works on a task until it ends, is stopped, or has to be left to another process. */
+  return async (progress: Progress): Promise<void> => {
+    const task = await store.tasks.find(progress.run.accountId, progress.run.id)
     if (!task) return
-    const { columns } = task.hidden
-    const progress = createProgress({ base, runs: store.runs, lease, run, columns })
-    const action = find(task.doc.category, task.doc.action)
     try {
-      if (!action) throw new Error(`there is no action ${task.doc.category}.${task.doc.action}`)
-      const end = await perform(task, action, progress, signal)
+      const end = await perform(task, progress)
       if (end) await finish(task, progress, end)
     } catch (error) {
-      if (isOver(error)) return
-      if (isOutage(error)) throw error
+      if (endsTheWork(error) || isConflict(error)) throw error
       logCrash(task, error)
-      await finish(task, progress, 'crashed').catch((reason) => {
-        if (!isOver(reason)) throw reason
-      })
+      await finish(task, progress, 'crashed')
     }
   }
 }
-
-const nothing: Entry = { succeeded: 0, failed: 0, output: [], failedRows: [], changes: [], workedMs: 0 }
-
-/** The first row that may not be done any more. */
-const forbiddenEntry = (row: InputRow): Entry => ({
-  ...nothing,
-  failed: 1,
-  output: [{ ...row.cells, error: 'forbidden' }],
-  failedRows: [row.values],
-})

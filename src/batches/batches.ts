@@ -1,0 +1,299 @@
+// Batches: work on many rows that outlives processes. One process at a time works on a run, and every row is done once.
+
+import { isLeaseLost, type Lease, type Leases, leaseLost } from '../jobs/leases.ts'
+import type { Round, Rounds } from '../jobs/rounds.ts'
+import { csvLine, plainCsvLine } from '../lib/csv.ts'
+import { isOutage } from '../lib/failure.ts'
+import { describeError, type Log } from '../lib/log.ts'
+import type { Metrics } from '../lib/metrics.ts'
+import type { ChangeSet } from '../storage/change-set.ts'
+import type { Statement } from '../storage/db.ts'
+import type { Store } from '../storage/store.ts'
+import type { Run, RunKey, RunStore, Waiting } from './store.ts'
+
+/** The run was stopped or removed, or another process works on it: this process must not change anything more. */
+class RunIsOver extends Error {}
+
+/** Whether an error is about the run or the store: the rows that were being worked on are not to blame. */
+export const endsTheWork = (error: unknown) => error instanceof RunIsOver || isOutage(error)
+
+/** The result of some rows. */
+export interface Entry<Detail = never> {
+  succeeded?: number
+  failed?: number
+  /** Rows by column name. Other names are left out. */
+  output?: { columns: readonly string[]; rows: readonly Readonly<Record<string, unknown>>[] }
+  /** The failed rows as they came. */
+  failedRows?: readonly (readonly (string | undefined)[])[]
+  changes?: readonly ChangeSet[]
+  /** Rows that are no change of anybody's records. */
+  statements?: readonly Statement[]
+  position?: string | undefined
+  /** Replaces the detail of the run. */
+  detail?: Detail | undefined
+  workedMs?: number
+}
+
+/** A run that this process works on. */
+export interface Progress<Detail = unknown> {
+  readonly run: Run<Detail>
+  /** Aborted when the server stops, or when another process may work on the run. */
+  readonly signal: AbortSignal
+  /** Whether to continue: false after a stop of the server, and when the turn of the run is over. */
+  mayGoOn(): Promise<boolean>
+  /** Commits what has to be stored before the outside is asked. */
+  prepare(changes: readonly ChangeSet[]): Promise<void>
+  /** Commits the result of some rows together with the progress. Fails when the run was stopped or taken over. */
+  enter(entry: Entry<Detail>): Promise<void>
+  /** Commits the end of the run. */
+  end(set: ChangeSet): Promise<void>
+}
+
+interface Tools<Detail> {
+  base: Store
+  runs: RunStore<Detail>
+  leases: Leases
+  rounds: Rounds
+  node: string
+  log: Log
+  metrics: Metrics
+  /** How many runs this process works on at the same time. */
+  mostAtOnce(): Promise<number>
+  /** How long a run is worked on while others wait, in ms. Absent: each is worked on to its end. */
+  turnMs?: number
+  /** Works on a run until its end, or until `mayGoOn` says no. Each turn has to make progress first. */
+  work(progress: Progress<Detail>): Promise<void>
+}
+
+// Another process may have died, or has as many runs as it may: a cheap look.
+const lookEverySeconds = 2
+const sweepEverySeconds = 600
+// A process that lives gives an upload up after a minute without data.
+const oldestUploadMs = 3_600_000
+const sweptAtOnce = 100
+
+const isSomething = (value: unknown) => value !== undefined && value !== null && value !== ''
+
+const heldAfter = (held: string, { columns, rows }: NonNullable<Entry['output']>) =>
+  columns
+    .map((name, index) => (held[index] === '1' || rows.some((row) => isSomething(row[name])) ? '1' : '0'))
+    .join('')
+
+interface Service {
+  /** How many runs of an account are being worked on. */
+  running: ReadonlyMap<string, number>
+  /** A number that grows: when an account was served last. */
+  lastServed: ReadonlyMap<string, number>
+}
+
+/** Fair: first the account with the fewest running, then the one served longest ago, then the run that waited longest. */
+export const nextRun = <T extends Waiting>(
+  waiting: readonly T[],
+  { running, lastServed }: Service,
+): T | undefined =>
+  waiting.toSorted(
+    (one, other) =>
+      (running.get(one.accountId) ?? 0) - (running.get(other.accountId) ?? 0) ||
+      (lastServed.get(one.accountId) ?? 0) - (lastServed.get(other.accountId) ?? 0) ||
+      one.since - other.since ||
+      (one.id < other.id ? -1 : 1),
+  )[0]
+
+/** The progress of a run: what is done for good, committed together with what the rows change. */
+export const createProgress = <Detail>(
+  { base, runs }: Pick<Tools<Detail>, 'base' | 'runs'>,
+  lease: Lease,
+  start: Run<Detail>,
+  { signal, mayGoOn }: Pick<Progress, 'signal' | 'mayGoOn'>,
+): Progress<Detail> => {
+  let run = start
+
+  const partOf = (name: 'out' | 'failed', number: number, lines: readonly string[]) =>
+    lines.length === 0
+      ? []
+      : [
+          runs.parts.statement(run, name, {
+            number,
+            firstRow: run.done,
+            content: Buffer.from(lines.join('')),
+          }),
+        ]
+
+  /** Commits it if the run is where this process believes it to be. */
+  const commitAt = async (statements: readonly Statement[], changes: readonly ChangeSet[]) => {
+    const guarded = [lease.guardStatement(), ...statements]
+    const [first] = changes
+    first?.statements.unshift(...guarded)
+    try {
+      await (first ? base.commit(...changes) : base.writeUnrecorded(guarded))
+    } catch (error) {
+      throw isLeaseLost(error) ? new RunIsOver() : error
+    }
+  }
+
+  return {
+    get run() {
+      return run
+    },
+    signal,
+    mayGoOn,
+    prepare: (changes) => commitAt([runs.advance(run, run, leaseLost)], changes),
+    async enter({ succeeded = 0, failed = 0, output, failedRows = [], changes = [], ...entry }) {
+      const { columns = [], rows = [] } = output ?? {}
+      const lines = rows.map((row) => csvLine(columns.map((name) => row[name])))
+      const after: Run<Detail> = {
+        ...run,
+        done: run.done + succeeded + failed,
+        succeeded: run.succeeded + succeeded,
+        failed: run.failed + failed,
+        position: entry.position ?? run.position,
+        detail: entry.detail ?? run.detail,
+        outParts: run.outParts + Math.min(lines.length, 1),
+        failedParts: run.failedParts + Math.min(failedRows.length, 1),
+        held: output ? heldAfter(run.held, output) : run.held,
+        workedMs: run.workedMs + (entry.workedMs ?? 0),
+      }
+      const parts = [
+        ...partOf('out', run.outParts, lines),
+        ...partOf('failed', run.failedParts, failedRows.map(plainCsvLine)),
+      ]
+      const statements = [runs.advance(run, after, leaseLost), ...parts, ...(entry.statements ?? [])]
+      await commitAt(statements, changes)
+      run = after
+    },
+    end: (set) => commitAt([runs.move(run, 'executing', 'ended', leaseLost)], [set]),
+  }
+}
+
+/** Works on the runs of one kind. */
+export const createBatches = <Detail>(tools: Tools<Detail>) => {
+  const { base, runs, leases, rounds, node, log, mostAtOnce, turnMs, work } = tools
+  const { clock } = base
+  const takingUp = `${runs.kind}s`
+  const sweeping = `${runs.kind} leftovers`
+  /** The account of each run that this process works on, and the end of that work, by id. */
+  const running = new Map<string, { accountId: string; done: Promise<void> }>()
+  /** Of accounts that have runs waiting: when this process took one up. */
+  let lastServed = new Map<string, number>()
+  let served = 0
+  const stopping = new AbortController()
+  tools.metrics.gauge(
+    { name: `crosspoint_${runs.kind}s_running`, help: `A ${runs.kind} is at work in this process.` },
+    () => running.size,
+  )
+  const turnsTaken = tools.metrics.counter({
+    name: `crosspoint_${runs.kind}_turns_total`,
+    help: `Turns that this process gave to a ${runs.kind}, by whether it could be worked on.`,
+    labels: ['outcome'],
+  })
+
+  const doOthersWait = async () => {
+    const executing = await runs.someExecuting(running.size + 1)
+    return executing.some((id) => !running.has(id))
+  }
+
+  const perform = async (key: RunKey, lease: Lease) => {
+    const signal = AbortSignal.any([stopping.signal, lease.lost])
+    const until = turnMs === undefined ? Number.POSITIVE_INFINITY : performance.now() + turnMs
+    const mayGoOn = async () => !signal.aborted && (performance.now() < until || !(await doOthersWait()))
+    await runs.takeOver(key, node)
+    await base.fence()
+    const run = await runs.run(key)
+    // It may have ended between the look and the lease.
+    if (run?.state !== 'executing') return
+    try {
+      await work(createProgress({ base, runs }, lease, run, { signal, mayGoOn }))
+    } catch (error) {
+      if (!(error instanceof RunIsOver)) throw error
+    } finally {
+      // Also a run that failed: else the others of its account would wait for it.
+      if (!signal.aborted) await runs.stepBack(key)
+    }
+  }
+
+  const begin = (key: RunKey, lease: Lease) => {
+    served += 1
+    lastServed.set(key.accountId, served)
+    const turn = async () => {
+      try {
+        await perform(key, lease)
+      } finally {
+        await lease.release()
+      }
+    }
+    const onEnd = (outcome: 'done' | 'left') => {
+      running.delete(key.id)
+      turnsTaken.of(outcome).add()
+    }
+    const done = turn().then(
+      () => {
+        onEnd('done')
+        if (!stopping.signal.aborted) rounds.nudge(takingUp)
+      },
+      // The next look tries it again.
+      (error) => {
+        onEnd('left')
+        log.write('error', `a ${runs.kind} was left where it stands`, {
+          [`${runs.kind}_id`]: key.id,
+          account_id: key.accountId,
+          error: describeError(error),
+        })
+      },
+    )
+    running.set(key.id, { accountId: key.accountId, done })
+  }
+
+  const hasRoom = async () => running.size < (await mostAtOnce())
+
+  const takeUp = async (signal: AbortSignal) => {
+    const elsewhere: Waiting[] = []
+    const waiting = await runs.waiting()
+    const accounts = new Set(waiting.map(({ accountId }) => accountId))
+    lastServed = new Map([...lastServed].filter(([accountId]) => accounts.has(accountId)))
+    const isFree = ({ id }: Waiting) => !running.has(id) && !elsewhere.some((other) => other.id === id)
+    while (!signal.aborted && !stopping.signal.aborted && (await hasRoom())) {
+      const atWork = Map.groupBy([...running.values(), ...elsewhere], ({ accountId }) => accountId)
+      const counts = new Map([...atWork].map(([accountId, { length }]) => [accountId, length]))
+      const next = nextRun(waiting.filter(isFree), { running: counts, lastServed })
+      if (!next) return
+      const lease = await leases.take(`${runs.kind}/${next.id}`)
+      if (lease) begin(next, lease)
+      else elsewhere.push(next)
+    }
+  }
+
+  const sweep = async (signal: AbortSignal) => {
+    await runs.giveUpUploads(clock.now() - oldestUploadMs)
+    for (;;) {
+      const removed = await runs.removed(sweptAtOnce)
+      for (const key of removed) {
+        if (signal.aborted) return
+        await runs.clear(key)
+      }
+      if (removed.length < sweptAtOnce) return
+    }
+  }
+
+  const ownRounds: Round[] = [
+    {
+      name: takingUp,
+      everySeconds: lookEverySeconds,
+      due: async () => (await hasRoom()) && (await doOthersWait()),
+      run: takeUp,
+    },
+    { name: sweeping, everySeconds: sweepEverySeconds, run: sweep },
+  ]
+
+  return {
+    rounds: ownRounds,
+    /** To be called when a run was started. */
+    wake: () => rounds.nudge(takingUp),
+    /** To be called when a run was removed. */
+    wakeSweeper: () => rounds.nudge(sweeping),
+    /** Leaves every run where it is, for another process or for later. */
+    async stop() {
+      stopping.abort()
+      await Promise.all([...running.values()].map(({ done }) => done))
+    },
+  }
+}

@@ -1,0 +1,353 @@
+import type { Failure } from '../lib/failure.ts'
+import { type ChangeSet, conflict } from '../storage/change-set.ts'
+import type { Statement } from '../storage/db.ts'
+import type { Store } from '../storage/store.ts'
+import { integer, json, oneOf, optional, type RowOf, table, text } from '../storage/table.ts'
+
+/** Where a run is kept. */
+export interface RunKey {
+  accountId: string
+  id: string
+}
+
+const runStates = ['uploading', 'pending', 'executing', 'ended', 'removed'] as const
+
+/**
+ * `uploading`: the input arrives, the API does not show the run yet. `removed`: the API does not show it any longer, its
+ * parts are not deleted yet.
+ */
+export type RunState = (typeof runStates)[number]
+
+const tableOf = <Detail>() =>
+  table('long_runs', {
+    accountId: text(),
+    id: text(),
+    /** `task` or `migration`. */
+    kind: text(),
+    /** Of an account, a kind and a subject one run at a time is executing; empty: any number. */
+    subject: text(),
+    state: oneOf(runStates),
+    /** When it got into its state, or ended its last turn; Unix milliseconds. */
+    since: integer(),
+    node: text(),
+    /** Rows that are done for good, the successful and the failed ones; of work without input rows written. */
+    done: integer(),
+    succeeded: integer(),
+    failed: integer(),
+    /** Of work without input: where it continues. */
+    position: optional(text()),
+    outParts: integer(),
+    failedParts: integer(),
+    /** For each output column `1` when it held a value, else `0`. */
+    held: text(),
+    workedMs: integer(),
+    /** What was ordered, and what was found out so far. */
+    detail: optional(json<Detail>()),
+  })
+
+/** A run and its progress. */
+export type Run<Detail = unknown> = RowOf<ReturnType<typeof tableOf<Detail>>>
+
+/** A run that can be taken up. */
+export type Waiting = Pick<Run, 'accountId' | 'id' | 'since'>
+
+/** What is known of a new run beside its state. */
+interface NewRun<Detail> {
+  subject?: string
+  position?: string | undefined
+  detail?: Detail | undefined
+  succeeded?: number
+  failed?: number
+}
+
+// `charges` and `terms` are one part each, of JSON; the others are CSV.
+type PartName = 'in.csv' | 'out' | 'failed' | 'charges' | 'terms'
+
+/** Inputs and outputs are kept in parts of bounded size. */
+export interface Part {
+  number: number
+  /** Of the input: how many rows, the header included, are in the parts before. */
+  firstRow: number
+  content: Buffer
+}
+
+interface PartRow {
+  part: number
+  first_row: number
+  content: Uint8Array
+}
+
+// Waiting runs of one account that are looked at for the next to work on: more than one process works at once.
+const waitingLookedAt = 50
+// Parts removed in one transaction: some megabytes.
+const partsRemovedAtOnce = 20
+
+const decided = { rows: 1, orElse: conflict }
+
+const createPartStore = ({ all, writeUnrecorded }: Store) => ({
+  statement: ({ accountId, id }: RunKey, name: PartName, part: Part): Statement => ({
+    sql: `INSERT INTO long_parts (account_id, run_id, name, part, first_row, content)
+      VALUES ($1, $2, $3, $4, $5, $6)`,
+    params: [accountId, id, name, part.number, part.firstRow, part.content],
+  }),
+
+  /** The parts of one name, from the first or from a number on. */
+  async *read({ accountId, id }: RunKey, name: PartName, from = 0): AsyncGenerator<Part> {
+    for (let next = from; ; ) {
+      const [row] = await all<PartRow>(
+        `SELECT part, first_row, content FROM long_parts
+            WHERE account_id = $1 AND run_id = $2 AND name = $3 AND part >= $4 ORDER BY part LIMIT 1`,
+        [accountId, id, name, next],
+      )
+      if (!row) return
+      const { buffer, byteOffset, length } = row.content
+      yield { number: row.part, firstRow: row.first_row, content: Buffer.from(buffer, byteOffset, length) }
+      next = row.part + 1
+    }
+  },
+
+  /** The number of the part of the input that contains a row. */
+  async numberOfRow({ accountId, id }: RunKey, row: number): Promise<number> {
+    const [found] = await all<{ part: number }>(
+      `SELECT part FROM long_parts
+          WHERE account_id = $1 AND run_id = $2 AND name = 'in.csv' AND first_row <= $3 ORDER BY part DESC LIMIT 1`,
+      [accountId, id, row],
+    )
+    return found?.part ?? 0
+  },
+
+  /** Removes all parts, in transactions of bounded size. */
+  async removeAll({ accountId, id }: RunKey) {
+    for (;;) {
+      const parts = await all<{ name: string; part: number }>(
+        'SELECT name, part FROM long_parts WHERE account_id = $1 AND run_id = $2 LIMIT $3',
+        [accountId, id, partsRemovedAtOnce],
+      )
+      if (parts.length === 0) return
+      await writeUnrecorded(
+        parts.map(({ name, part }) => ({
+          sql: 'DELETE FROM long_parts WHERE account_id = $1 AND run_id = $2 AND name = $3 AND part = $4',
+          params: [accountId, id, name, part],
+        })),
+      )
+    }
+  },
+})
+
+/** The runs of one kind of batch, and their input and output. */
+export const createRunStore = <Detail>(store: Store, kind: string) => {
+  const { clock, all, scan, writeUnrecorded } = store
+  const parts = createPartStore(store)
+  const runs = tableOf<Detail>()
+  const keys = runs.pick('accountId', 'id')
+  const waitingRuns = runs.pick('accountId', 'id', 'since')
+  const insertRun = runs
+    .pick(
+      'accountId',
+      'id',
+      'kind',
+      'subject',
+      'state',
+      'since',
+      'position',
+      'detail',
+      'done',
+      'succeeded',
+      'failed',
+    )
+    .insert('ON CONFLICT DO NOTHING')
+
+  /** Adds the removal of runs with their parts, which have to be few. */
+  const remove = (set: ChangeSet, which: string, params: readonly string[]) => {
+    set.run(
+      `DELETE FROM long_parts WHERE account_id = $1 AND run_id IN (SELECT id FROM long_runs WHERE ${which})`,
+      params,
+    )
+    set.run(`DELETE FROM long_runs WHERE ${which}`, params)
+  }
+
+  /** Only while it is executing. */
+  const note = ({ accountId, id }: RunKey, column: 'node' | 'since', value: string | number) =>
+    writeUnrecorded([
+      {
+        sql: `UPDATE long_runs SET ${column} = $3 WHERE account_id = $1 AND id = $2 AND state = 'executing'`,
+        params: [accountId, id, value],
+      },
+    ])
+
+  const keysWhere = async (where: string, params: readonly (string | number)[], limit: number) =>
+    keys.list(
+      await all(`SELECT ${keys.columns} FROM long_runs WHERE kind = $1 AND ${where} LIMIT ${limit}`, [
+        kind,
+        ...params,
+      ]),
+    )
+
+  const run = async ({ accountId, id }: RunKey): Promise<Run<Detail> | undefined> => {
+    const sql = `SELECT ${runs.columns} FROM long_runs WHERE account_id = $1 AND id = $2`
+    return runs.first(await all(sql, [accountId, id]))
+  }
+
+  /** Deletes the rest of a removed run, in transactions of bounded size. */
+  const clear = async (key: RunKey) => {
+    if ((await run(key))?.state !== 'removed') return
+    await parts.removeAll(key)
+    await writeUnrecorded([
+      {
+        sql: "DELETE FROM long_runs WHERE account_id = $1 AND id = $2 AND state = 'removed'",
+        params: [key.accountId, key.id],
+      },
+    ])
+  }
+
+  return {
+    kind,
+    parts,
+
+    run,
+
+    /** The runs of an account with ids between two, by id. */
+    async runsBetween(accountId: string, lowest: string, highest: string): Promise<Map<string, Run<Detail>>> {
+      const rows = await all(
+        `SELECT ${runs.columns} FROM long_runs WHERE account_id = $1 AND id >= $2 AND id <= $3`,
+        [accountId, lowest, highest],
+      )
+      return new Map(runs.list(rows).map((found) => [found.id, found]))
+    },
+
+    /** The run that is executing, else the one that ended last. Ids of one second do not say which one came first. */
+    async latest(accountId: string, subject: string): Promise<Run<Detail> | undefined> {
+      return runs.first(
+        await all(
+          `SELECT ${runs.columns} FROM long_runs
+            WHERE account_id = $1 AND kind = $2 AND subject = $3 AND state <> 'removed'
+            ORDER BY CASE state WHEN 'executing' THEN 0 ELSE 1 END, since DESC, id DESC LIMIT 1`,
+          [accountId, kind, subject],
+        ),
+      )
+    },
+
+    /** A new run. A conflict where another one of the subject is executing. */
+    insert: (
+      { accountId, id }: RunKey,
+      state: RunState,
+      { subject = '', position, detail, succeeded = 0, failed = 0 }: NewRun<Detail> = {},
+    ) => {
+      const counts = { done: succeeded + failed, succeeded, failed }
+      return insertRun(
+        { accountId, id, kind, subject, state, since: clock.now(), position, detail, ...counts },
+        decided,
+      )
+    },
+
+    /** Moves a run from one state to the next; `orElse` when it is in another one. */
+    move: (
+      { accountId, id }: RunKey,
+      from: RunState,
+      to: RunState,
+      orElse: () => Failure = conflict,
+    ): Statement => ({
+      sql: 'UPDATE long_runs SET state = $4, since = $5 WHERE account_id = $1 AND id = $2 AND state = $3',
+      params: [accountId, id, from, to, clock.now()],
+      expect: { rows: 1, orElse },
+    }),
+
+    /** Adds the removal of one run. */
+    removeWhole: (set: ChangeSet, { accountId, id }: RunKey) =>
+      remove(set, 'account_id = $1 AND id = $2', [accountId, id]),
+
+    /** Adds the removal of runs of a subject that have ended. */
+    removeEnded: (set: ChangeSet, accountId: string, subject: string) =>
+      remove(set, "account_id = $1 AND kind = $2 AND subject = $3 AND state = 'ended'", [
+        accountId,
+        kind,
+        subject,
+      ]),
+
+    /** Adds the removal of an account's runs; their parts are removed later (`clear`). */
+    removeWithAccount: (set: ChangeSet, accountId: string) =>
+      set.run("UPDATE long_runs SET state = 'removed' WHERE account_id = $1 AND kind = $2", [
+        accountId,
+        kind,
+      ]),
+
+    /** Records which process works on it. */
+    takeOver: (key: RunKey, node: string) => note(key, 'node', node),
+
+    /** Puts it behind the others of its account. */
+    stepBack: (key: RunKey) => note(key, 'since', clock.now()),
+
+    /** Changes the progress only while the run is executing and its progress is still `before`: so no row is done twice. */
+    advance: (before: Run<Detail>, after: Run<Detail>, orElse: () => Failure): Statement => ({
+      sql: `UPDATE long_runs SET done = $6, succeeded = $7, failed = $8, position = $9, out_parts = $10,
+          failed_parts = $11, held = $12, worked_ms = $13, detail = COALESCE($14, detail)
+        WHERE account_id = $1 AND id = $2 AND state = 'executing' AND done = $3 AND out_parts = $4
+          AND COALESCE(position, '') = $5`,
+      params: [
+        before.accountId,
+        before.id,
+        before.done,
+        before.outParts,
+        before.position ?? '',
+        after.done,
+        after.succeeded,
+        after.failed,
+        after.position ?? null,
+        after.outParts,
+        after.failedParts,
+        after.held,
+        after.workedMs,
+        after.detail === before.detail ? null : JSON.stringify(after.detail),
+      ],
+      expect: { rows: 1, orElse },
+    }),
+
+    /** Executing runs, of each account those that waited longest. */
+    async waiting(): Promise<Waiting[]> {
+      const rows = await scan(
+        `SELECT ${waitingRuns.columns} FROM (
+            SELECT account_id, id, since,
+              row_number() OVER (PARTITION BY account_id ORDER BY since, id) AS place
+            FROM long_runs WHERE kind = $1 AND state = 'executing') AS placed
+          WHERE place <= $2`,
+        [kind, waitingLookedAt],
+      )
+      return waitingRuns.list(rows)
+    },
+
+    /** Some runs that have been in a state since before a moment, the oldest first. */
+    inStateSince: (state: RunState, before: number, limit: number): Promise<RunKey[]> =>
+      keysWhere('state = $2 AND since < $3 ORDER BY since', [state, before], limit),
+
+    /** Some executing runs, as a cheap look whether there is anything to do. */
+    someExecuting: async (limit: number): Promise<string[]> =>
+      (await keysWhere("state = 'executing'", [], limit)).map(({ id }) => id),
+
+    /** Marks uploads that got no data since `before` as removed. */
+    giveUpUploads: (before: number) =>
+      writeUnrecorded([
+        {
+          sql: "UPDATE long_runs SET state = 'removed' WHERE kind = $1 AND state = 'uploading' AND since < $2",
+          params: [kind, before],
+        },
+      ]),
+
+    /** Some removed runs. */
+    removed: (limit: number): Promise<RunKey[]> => keysWhere("state = 'removed'", [], limit),
+
+    clear,
+
+    /** Removes an upload that was broken off, unless it has become a run. */
+    async discardUpload(key: RunKey) {
+      await writeUnrecorded([
+        {
+          sql: "UPDATE long_runs SET state = 'removed' WHERE account_id = $1 AND id = $2 AND state = 'uploading'",
+          params: [key.accountId, key.id],
+        },
+      ])
+      await clear(key)
+    },
+  }
+}
+
+export type RunStore<Detail = unknown> = ReturnType<typeof createRunStore<Detail>>
