@@ -329,8 +329,6 @@ export const createTokens = (store: Store, keyring: Keyring, settings: Settings,
     if (key && !isKeyAlive(key, clock.now())) throw refused()
     const isReplaced = isOfOneKey(claims) && claims.api_key_mark !== keyMarkOf(account)
     if (isReplaced && isEndedWithKey(claims, account)) throw refused()
-    // Impersonation sessions from before this rule have no origins: they would outlive the session that created them.
-    if (claims.original_account_id !== undefined && !claims.origins) throw refused()
     const inServiceUntil = await assertInService(store, account)
     const impersonators: Impersonator[] = []
     for (const origin of claims.origins ?? [])

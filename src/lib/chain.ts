@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 /** What an entry of the audit says, as it is stored from the moment it is written. */
 export interface ChainedContent {
   accountId: string
-  /** The ids of those above the account, top first, with spaces between them. Entries of before have none. */
+  /** The ids of those above the account, top first, with spaces between them. */
   tree: string | undefined
   id: string
   /** Unix milliseconds. */

@@ -8,8 +8,8 @@ export const mailKind = 'mail'
 export interface Letter {
   notice: string
   recipient: string
-  /** The account whose log has it; absent in letters of older versions: the one that sends it. */
-  loggedBy?: string
+  /** The account whose log has it. */
+  loggedBy: string
   messageId: string
   /** What it says, encrypted: it may hold codes and links. Gone when the letter is settled. */
   sealed: string

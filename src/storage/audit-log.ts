@@ -6,7 +6,7 @@ export const happened = 'happened'
 /** What the digest of an entry is of, as it stands in the store. */
 export const auditColumns = {
   accountId: text(),
-  /** The ids of those above the account, top first, with spaces between them. Entries of before have none. */
+  /** The ids of those above the account, top first, with spaces between them. */
   tree: optional(text()),
   id: text(),
   /** Unix milliseconds. */

@@ -37,8 +37,6 @@ export interface KeyHolder extends Holder {
 }
 
 export interface KeyRow {
-  /** Empty: of a time when keys were the account's. */
-  asker: string
   token: string
   fingerprint: string
   holder: KeyHolder
@@ -80,15 +78,13 @@ const holdBy = ({ accountId, asker, key, token }: KeyClaim, holder: KeyHolder): 
 
 /** The rows behind http/judge/idempotency.ts. */
 export const createKeyRows = ({ all, writeUnrecorded }: Store) => ({
-  /** What the asker's key stands for; else what it stood for when keys were the account's. */
   async find({ accountId, asker, key }: Pick<KeyClaim, 'accountId' | 'asker' | 'key'>) {
     const [row] = await all(
-      `SELECT asker, token, fingerprint, holder, changes, answer FROM idempotency_keys
-        WHERE account_id = $1 AND asker IN ($2, '') AND idem_key = $3 ORDER BY asker DESC LIMIT 1`,
+      `SELECT token, fingerprint, holder, changes, answer FROM idempotency_keys
+        WHERE account_id = $1 AND asker = $2 AND idem_key = $3`,
       [accountId, asker, key],
     )
     const found: KeyRow | undefined = row && {
-      asker: row.asker as string,
       token: row.token as string,
       fingerprint: row.fingerprint as string,
       holder: JSON.parse(row.holder as string) as KeyHolder,

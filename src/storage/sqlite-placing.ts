@@ -1,6 +1,5 @@
-import { contentDigest } from '../lib/chain.ts'
 import { forgetOldest } from '../lib/forget-oldest.ts'
-import { auditContent, auditLog } from './audit-log.ts'
+import { auditLog } from './audit-log.ts'
 import { appendSql, type Row, type Value } from './db.ts'
 import {
   type Head,
@@ -12,7 +11,7 @@ import {
   type Unplaced,
 } from './placing.ts'
 import { type createStatements, sqliteText } from './sqlite-statements.ts'
-import { integer, optional, shape, text } from './table.ts'
+import { integer, shape, text } from './table.ts'
 
 const { layout } = auditLog
 const columns = Object.keys(layout.columns)
@@ -28,24 +27,8 @@ const placedAppend = sqliteText(
 
 const head = shape({ sequence: integer(), digest: text() })
 
-// Rows of before there was an order, and of versions that gave places later.
-const waiting = shape({
-  accountId: text(),
-  action: text(),
-  tree: optional(text()),
-  digest: optional(text()),
-  span: optional(integer()),
-})
-
-const mostAtOnce = 500
-
 const sql = {
   newest: newestPlace,
-  hasPlaces: "SELECT 1 FROM pragma_table_info('audit_log') WHERE name = 'sequence'",
-  isWaiting: 'SELECT 1 FROM audit_log WHERE sequence IS NULL LIMIT 1',
-  waiting: `SELECT rowid AS "place", digest, span, ${auditContent.columns} FROM audit_log
-    WHERE sequence IS NULL ORDER BY rowid LIMIT ${mostAtOnce}`,
-  place: 'UPDATE audit_log SET sequence = ?2, digest = ?3, previous_digest = ?4 WHERE rowid = ?1',
   head: `SELECT ${head.columns} FROM audit_heads WHERE account_id = ?1`,
   moveHead: `INSERT INTO audit_heads (account_id, sequence, digest) VALUES (?1, ?2, ?3)
     ON CONFLICT (account_id) DO UPDATE SET sequence = excluded.sequence, digest = excluded.digest`,
@@ -128,20 +111,5 @@ export const createPlacing = (prepared: ReturnType<typeof createStatements>) => 
 
     /** To be called when a transaction, or a part of it, was undone. */
     forget,
-
-    /** Whether the store has places to give: an older one has none before its upgrades. */
-    isPossible: () => prepared(sql.hasPlaces).get() !== undefined,
-
-    isAnyWaiting: () => prepared(sql.isWaiting).get() !== undefined,
-
-    /** Gives some rows their places that were added without. */
-    placeWaiting() {
-      for (const row of prepared(sql.waiting).all() as Row[]) {
-        const { accountId, action, tree = '', digest, span = 1 } = waiting.read(row)
-        const content = digest ?? contentDigest(auditContent.read(row))
-        const placed = next({ accountId, action, tree, digest: content, span })
-        prepared(sql.place).run(row.place as number, placed.sequence, placed.digest, placed.previousDigest)
-      }
-    },
   }
 }

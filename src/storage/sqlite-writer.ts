@@ -109,17 +109,6 @@ const begin = () => {
   placing.begin()
 }
 
-/** What was added without a place gets it before anything new does: in parts, so that none takes long. */
-const placeWaiting = () => {
-  while (placing.isAnyWaiting()) {
-    begin()
-    placing.placeWaiting()
-    placing.finish()
-    note([])
-    prepared('COMMIT').run()
-  }
-}
-
 /** The usual case, without the price of savepoints. Undefined when one failed: nothing has happened then. */
 const runTogether = (tasks: readonly Task[]): Outcome[] | undefined => {
   begin()
@@ -154,12 +143,6 @@ const runEach = (tasks: readonly Task[]): Outcome[] => {
   return outcomes
 }
 
-const isPlacing = (tasks: readonly Task[]) =>
-  tasks.some(({ statements }) => statements.some(({ text }) => text === placedText))
-
-// The first write behind a store's upgrades puts in order what an older version has left.
-let hasLooked = false
-
 /** Whether the lock can be had; nothing is left behind, and no other process has to forget anything. */
 const askForLock = (tasks: readonly Task[]): Outcome[] => {
   prepared('BEGIN IMMEDIATE').run()
@@ -171,9 +154,6 @@ const askForLock = (tasks: readonly Task[]): Outcome[] => {
 const run = (tasks: readonly Task[]): Outcome[] => {
   try {
     if (tasks.every(({ statements }) => statements.length === 0)) return askForLock(tasks)
-    const isFirst = !hasLooked && placing.isPossible()
-    if (isFirst || isPlacing(tasks)) placeWaiting()
-    hasLooked ||= isFirst
     return runTogether(tasks) ?? runEach(tasks)
   } catch (error) {
     undoAll()

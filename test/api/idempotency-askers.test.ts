@@ -96,22 +96,4 @@ describeEngines('an Idempotency-Key belongs to whoever asks,', (engine) => {
       expect(told[0]).not.toBe(told[1])
     }
   })
-
-  it("and what was done under a key of the account, before keys were somebody's, is not done again", async () => {
-    const { path } = await customer()
-    const key = freshKey()
-    const made = await world.ross.put(`${path}/users`, named, keyed(key))
-    await world.server.store.writeUnrecorded([
-      { sql: "UPDATE idempotency_keys SET asker = '', answer = NULL WHERE idem_key = $1", params: [key] },
-    ])
-    const again = await world.unchanged(() => world.ross.put(`${path}/users`, named, keyed(key)))
-    expect(again).toFailWith(409, 'idempotency_conflict', {
-      message: 'the request was carried out before the server was upgraded',
-      changes: [
-        { account_id: made.request.path.split('/')[3], kind: 'user', id: made.data.id, action: 'created' },
-      ],
-    })
-    const other = await world.ross.put(`${path}/users`, { ...named, last_name: 'Other' }, keyed(key))
-    expect(other.status).toBe(201)
-  })
 })

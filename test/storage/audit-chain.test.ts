@@ -74,45 +74,6 @@ describeEngines('the chain of the audit', (engine) => {
     expect(entries).toBeGreaterThan(60)
   })
 
-  it('takes in entries from before there were chains, as they are found', async () => {
-    const account = await world.account(world.reseller)
-    const ids = ['1', '2', '3'].map((digit) => digit.repeat(32))
-    for (const id of ids)
-      await put({
-        account_id: account.id,
-        id,
-        at: world.clock.now(),
-        action: 'edited',
-        kind: 'sample',
-        record_id: 'of before',
-        author: '{"requestId":"before"}',
-        before_doc: '{"name":"a"}',
-        after_doc: '{"name":"b"}',
-      })
-    await world.device(account)
-    const { data } = await world.operator.get(`${account.path}/audit`, { query: { kind: 'sample' } })
-    expect(data.map(({ id }: { id: string }) => id)).toEqual(ids.toReversed())
-    expect(data[0]).toMatchObject({
-      actor: { type: 'system' },
-      request_id: 'before',
-      changes: [{ path: 'name', from: 'a', to: 'b' }],
-    })
-    expect((await verified()).faults).toEqual([])
-    const faults = await faultsWhile(
-      () =>
-        run("UPDATE audit_log SET after_doc = '{}' WHERE account_id = $1 AND id = $2", [
-          account.id,
-          ids[1] as string,
-        ]),
-      () =>
-        run(`UPDATE audit_log SET after_doc = '{"name":"b"}' WHERE account_id = $1 AND id = $2`, [
-          account.id,
-          ids[1] as string,
-        ]),
-    )
-    expect(faults).toMatchObject([{ accountId: account.id, entryId: ids[1] }])
-  })
-
   it('is looked at while it grows', async () => {
     const { account } = await withHistory()
     const writing = Promise.all(Array.from({ length: 80 }, () => world.device(account).then(() => undefined)))

@@ -29,7 +29,7 @@ const alertOf = (name: string, accountId: string, fields: readonly string[], mas
   to: [{ type: masterId, value: 'admins' }],
 })
 
-/** Alerts the operator about conflicting host names: those from before the rules, and two that were written at the same time. */
+/** Alerts the operator about conflicting host names: those of moved accounts, and two that were written at the same time. */
 export const createHostNameConflicts = ({ store, hostNames, whitelabel, alerts }: Tools) => {
   const { records } = store
 

@@ -1,13 +1,11 @@
 // PostgreSQL only: SQLite gives an entry its place when it is written.
-import { contentDigest } from '../../lib/chain.ts'
 import { failure } from '../../lib/failure.ts'
 import { forgetOldest } from '../../lib/forget-oldest.ts'
 import { zip } from '../../lib/list.ts'
-import { auditContent } from '../../storage/audit-log.ts'
 import type { Statement } from '../../storage/db.ts'
 import { type Head, middleOf, mostHeads, newestPlace, type Placed, placeOf } from '../../storage/placing.ts'
 import type { Store } from '../../storage/store.ts'
-import { integer, optional, type RowOf, shape, text } from '../../storage/table.ts'
+import { integer, type RowOf, shape, text } from '../../storage/table.ts'
 
 /** How many entries are put in order by one write. */
 export const mostAtOnce = 400
@@ -17,11 +15,10 @@ const waiting = shape({
   accountId: text(),
   action: text(),
   tree: text(),
-  digest: optional(text()),
+  digest: text(),
   span: integer(),
 })
 
-const places = shape({ place: integer() })
 const head = shape({ sequence: integer(), digest: text() })
 
 type Waiting = RowOf<typeof waiting>
@@ -65,24 +62,11 @@ export const createOrder = ({ all, words, writeUnrecorded }: Store) => {
       ),
     )
 
-  /** Entries of before were written without the digest of what they say. */
-  const digestsOf = async (rows: readonly Waiting[]): Promise<ReadonlyMap<number, string>> => {
-    const last = rows.findLast(({ digest }) => digest === undefined)
-    if (!last) return new Map()
-    const older = await all(
-      `SELECT ${words.position} AS "place", ${auditContent.columns} FROM audit_log
-        WHERE sequence IS NULL AND digest IS NULL AND ${words.position} <= $1`,
-      [last.place],
-    )
-    return new Map(older.map((row) => [places.read(row).place, contentDigest(auditContent.read(row))]))
-  }
-
   /** The places of rows, one after the other. */
-  const placeAll = (rows: readonly Waiting[], digests: ReadonlyMap<number, string>, begin: number) => {
+  const placeAll = (rows: readonly Waiting[], begin: number) => {
     let end = begin
     return rows.map((row): Placed => {
-      const content = { ...row, digest: row.digest ?? digests.get(row.place) ?? '' }
-      const placed = placeOf(content, end, heads.get(row.accountId))
+      const placed = placeOf(row, end, heads.get(row.accountId))
       end = placed.sequence
       if (placed.head) heads.set(row.accountId, placed.head)
       return placed
@@ -148,7 +132,7 @@ export const createOrder = ({ all, words, writeUnrecorded }: Store) => {
       if (rows.length === 0) return 0
       const begin = last ?? (await readLast())
       await Promise.all([...new Set(rows.map(({ accountId }) => accountId))].map(readHead))
-      const places = placeAll(rows, await digestsOf(rows), begin)
+      const places = placeAll(rows, begin)
       try {
         await writeUnrecorded([guard, ...statementsOf(rows, places)], stale)
         last = places.at(-1)?.sequence

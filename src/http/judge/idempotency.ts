@@ -46,13 +46,6 @@ const underWay = () =>
 const otherRequest = () =>
   failure('idempotency_conflict', { message: 'this key was used for another request' })
 
-/** Of a request whose key was the account's, nobody knows who of the account made it. */
-const doneBefore = (changes: CommittedChange[] = []) =>
-  failure('idempotency_conflict', {
-    message: 'the request was carried out before the server was upgraded',
-    changes,
-  })
-
 const assertKey = (key: string) => {
   if (key.length <= longestKey && printable.test(key)) return
   const message = `Must be 1 to ${longestKey} printable characters without spaces`
@@ -80,11 +73,6 @@ export const createIdempotency = ({ store, keyring, settings, clock, log }: Tool
     return { claim, lost: undefined }
   }
 
-  const beginUnlessDone = (claim: KeyClaim, ofOldTimes: KeyRow | undefined) => {
-    if (ofOldTimes?.fingerprint === claim.fingerprint) throw doneBefore(ofOldTimes.changes)
-    return begin(claim)
-  }
-
   const goOn = async (claim: KeyClaim, before: KeyRow): Promise<KeyVerdict> => {
     if (held.isHeld(before)) throw underWay()
     const row = await held.hold(claim, async (holder) => {
@@ -107,12 +95,12 @@ export const createIdempotency = ({ store, keyring, settings, clock, log }: Tool
 
   const judge = async (request: KeyedRequest): Promise<KeyVerdict> => {
     const claim = claimOf(request)
-    const { asker, fingerprint } = claim
+    const { fingerprint } = claim
     const untold = held.untoldAnswer(claim)
     if (untold && untold.fingerprint !== fingerprint) throw otherRequest()
     if (untold) return { kept: untold.answer }
     const row = await rows.find(claim)
-    if (!row || row.asker !== asker) return beginUnlessDone(claim, row)
+    if (!row) return begin(claim)
     if (row.fingerprint !== fingerprint) throw otherRequest()
     if (row.answer !== undefined) return { kept: held.open(claim, row.answer) }
     return goOn(claim, row)
