@@ -73,6 +73,7 @@ import { createStore, type Store } from './storage/store.ts'
 import { measureStore } from './storage/store-metrics.ts'
 import { upgradeStorage } from './storage/upgrades.ts'
 import { createMediaSwitch } from './switch/chosen-switch.ts'
+import { processMetricsText } from './telemetry/process-metrics.ts'
 import type { Company, FirstThread } from './threads/company.ts'
 import { version } from './version.ts'
 
@@ -187,12 +188,6 @@ const openRecorder = async ({ otlpEndpoint: endpoint, serviceName }: Config, nod
   return openSpanExport({ endpoint, serviceName, version, node, log })
 }
 
-/** What tells of the process is loaded when somebody asks. */
-const withProcess = async (text: string) => {
-  const { processMetricsText } = await import('./telemetry/process-metrics.ts')
-  return text + (await processMetricsText())
-}
-
 /** How much is open at the moment. */
 const measureOpen = (metrics: Metrics, { life, places, upgrades }: Frame, thread: number) => {
   const gauge = (name: string, help: string, read: () => number) =>
@@ -275,7 +270,9 @@ const putTogether = async (
   const metrics = createMetrics()
   const metricsText =
     first?.metricsText ??
-    (async () => withProcess(figuresText([await metrics.figures(), ...(await figuresOfOthers())])))
+    (async () =>
+      (await figuresText([await metrics.figures(), ...(await figuresOfOthers())])) +
+      (await processMetricsText()))
   const store = createStore(db, clock, usualCacheBytes / (company?.threads ?? 1))
   measureStore(metrics, db, store)
   locateAccounts(store)

@@ -223,7 +223,7 @@ export const createBatches = <Detail>(tools: Tools<Detail>) => {
     }
     const onEnd = (outcome: 'done' | 'left') => {
       running.delete(key.id)
-      turnsTaken.of(outcome).add()
+      turnsTaken.labels(outcome).inc()
     }
     const done = turn().then(
       () => {

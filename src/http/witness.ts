@@ -42,17 +42,6 @@ export const createWitness = ({ metrics, log, logsAccess }: Tools) => {
     labels: ['method', 'route', 'status'],
     bounds: secondsBounds,
   })
-  type Series = ReturnType<typeof durations.of>
-  /** By route and method, then by status: found without putting a text together. */
-  const known = new Map<string, Map<string, Map<number, Series>>>()
-
-  const seriesOf = (method: string, route: string, status: number) => {
-    const ofRoute = known.get(route) ?? new Map<string, Map<number, Series>>()
-    const ofMethod = ofRoute.get(method) ?? new Map<number, Series>()
-    const found = ofMethod.get(status) ?? durations.of(method, route, String(status))
-    if (!ofMethod.has(status)) known.set(route, ofRoute.set(method, ofMethod.set(status, found)))
-    return found
-  }
 
   const tell = (exchange: Exchange, facts: { method: string; route: string; status: number; ms: number }) =>
     log.write('info', 'request', {
@@ -78,7 +67,7 @@ export const createWitness = ({ metrics, log, logsAccess }: Tools) => {
       const status = sent ?? (response.headersSent ? response.statusCode : clientHasGone)
       const method = knownMethods.has(exchange.method) ? exchange.method : 'other'
       const route = place ?? matched?.path ?? unknownRoute
-      seriesOf(method, route, status).observe(ms / 1000)
+      durations.observe({ method, route, status }, ms / 1000)
       if (logsAccess && log.enabled('info')) tell(exchange, { method, route, status, ms })
       if (!trace.recorder) return
       const facts: SpanFacts = {

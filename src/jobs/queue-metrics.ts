@@ -88,6 +88,6 @@ export const measureQueue = ({ metrics, rows, clock, kinds }: Tools) => {
       move(kind, 1)
       return () => void move(kind, -1)
     },
-    tried: (kind: string, state: string) => tries.of(kind, state).add(),
+    tried: (kind: string, state: string) => tries.labels(kind, state).inc(),
   }
 }

@@ -119,7 +119,7 @@ export const createPost = (tools: Tools) => {
     parcel: Parcel | undefined,
     { outcome, reply }: { outcome: Outcome; reply: string },
   ) => {
-    tries.of(outcome).add()
+    tries.labels(outcome).inc()
     return attempts.add({
       accountId: loggedBy({ accountId, payload }),
       at: clock.now(),

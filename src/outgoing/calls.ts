@@ -84,7 +84,7 @@ export const createCalls = ({ metrics, recorder }: Tools) => {
       const { purpose, outcomeOf, faultOf, ...span } = call
       const began = performance.now()
       const count = (outcome: string) =>
-        durations.of(purpose, outcome).observe((performance.now() - began) / 1000)
+        durations.labels(purpose, outcome).observe((performance.now() - began) / 1000)
       return inLaterSpan(recorder, span, async () => {
         let answer: Answer
         try {

@@ -20,20 +20,16 @@ export const measureStore = (metrics: Metrics, db: Database, store: Store) => {
     { name: 'crosspoint_store_lanes_busy', help: 'Those of them that are at work.' },
     () => db.writeLoad().busyLanes,
   )
-  const sizes = metrics
-    .histogram({
-      name: 'crosspoint_store_batch_writes',
-      help: 'Writes that a thread handed on together, for one durable commit.',
-      bounds: [1, 2, 4, 8, 16, 32, 64],
-    })
-    .of()
-  const seconds = metrics
-    .histogram({
-      name: 'crosspoint_store_commit_duration_seconds',
-      help: 'Seconds from the moment a batch of writes was handed on until it was durable.',
-      bounds: secondsBounds,
-    })
-    .of()
+  const sizes = metrics.histogram({
+    name: 'crosspoint_store_batch_writes',
+    help: 'Writes that a thread handed on together, for one durable commit.',
+    bounds: [1, 2, 4, 8, 16, 32, 64],
+  })
+  const seconds = metrics.histogram({
+    name: 'crosspoint_store_commit_duration_seconds',
+    help: 'Seconds from the moment a batch of writes was handed on until it was durable.',
+    bounds: secondsBounds,
+  })
   db.onBatch((batch) => {
     sizes.observe(batch.writes)
     seconds.observe(batch.seconds)

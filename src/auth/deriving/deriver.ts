@@ -103,12 +103,10 @@ export const createDeriver = ({
     labels: ['lane'],
     bounds: secondsBounds,
   })
-  const refused = metrics
-    .counter({
-      name: 'crosspoint_sign_in_derivations_refused_total',
-      help: 'Sign-in keys that were not derived because too many waited.',
-    })
-    .of()
+  const refused = metrics.counter({
+    name: 'crosspoint_sign_in_derivations_refused_total',
+    help: 'Sign-in keys that were not derived because too many waited.',
+  })
   metrics.gauge(
     {
       name: 'crosspoint_sign_in_derivations_waiting',
@@ -137,7 +135,7 @@ export const createDeriver = ({
     running += 1
     try {
       resolve(await thread.call(derivation))
-      durations.of(lane).observe((performance.now() - since) / 1000)
+      durations.labels(lane).observe((performance.now() - since) / 1000)
     } catch (error) {
       reject(error)
     } finally {
@@ -159,7 +157,7 @@ export const createDeriver = ({
   }
 
   const refusal = () => {
-    refused.add()
+    refused.inc()
     return failure('too_many_requests', {
       retryAfterSeconds: Math.max(1, Math.ceil((turns.size * secondsEach) / wanted())),
     })

@@ -113,12 +113,10 @@ interface ThrottleTools {
  * their price in a bucket of all processes as well, where there may be several.
  */
 export const createThrottle = ({ settings, clock, metrics, shared, rows }: ThrottleTools) => {
-  const refused = metrics
-    .counter({
-      name: 'crosspoint_requests_throttled_total',
-      help: 'Requests, sign-ins and commands that were refused because they came too fast.',
-    })
-    .of()
+  const refused = metrics.counter({
+    name: 'crosspoint_requests_throttled_total',
+    help: 'Requests, sign-ins and commands that were refused because they came too fast.',
+  })
   const buckets = createTokenBuckets({ clock, shared: rows })
   const networksOf = createNetworks()
   const isIPv6 = (address: string) => address.includes(':')
@@ -138,7 +136,7 @@ export const createThrottle = ({ settings, clock, metrics, shared, rows }: Throt
 
   const assertPaid = (charge: Charge) => {
     if (!charge.allowed) {
-      refused.add()
+      refused.inc()
       throw refusal(charge.retryAfterSeconds)
     }
     return { consumed: charge.consumed, remaining: charge.remaining }
@@ -181,7 +179,7 @@ export const createThrottle = ({ settings, clock, metrics, shared, rows }: Throt
     if (!shared || cost <= 0) return
     const seconds = Math.ceil((cost * size.fillMilliseconds) / size.fillTokens / 1000)
     await shared.take(sharedBuckets(address, size), cost, () => {
-      refused.add()
+      refused.inc()
       return refusal(Math.max(1, seconds))
     })
   }

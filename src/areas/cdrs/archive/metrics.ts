@@ -28,11 +28,11 @@ export const createArchiveMetrics = (metrics: Metrics) => {
   })
   return {
     read(outcome: 'done' | 'failed', seconds: number, count: number) {
-      durations.of(outcome).observe(seconds)
-      bytes.of().add(count)
+      durations.labels(outcome).observe(seconds)
+      bytes.inc(count)
     },
-    archived: (count: number) => records.of().add(count),
-    failed: () => failures.of().add(),
-    untold: (count: number) => untold.of().add(count),
+    archived: (count: number) => records.inc(count),
+    failed: () => failures.inc(),
+    untold: (count: number) => untold.inc(count),
   }
 }

@@ -10,7 +10,7 @@ export const countVerdicts = (metrics: Metrics) => {
     help: 'Call records that came in, by what became of them.',
     labels: ['source', 'outcome'],
   })
-  return (source: Source) => (verdict: LegVerdict) => records.of(source, outcomeOf(verdict)).add()
+  return (source: Source) => (verdict: LegVerdict) => records.labels(source, outcomeOf(verdict)).inc()
 }
 
 /** Counts records whose descriptive fields were repaired. */
@@ -20,5 +20,5 @@ export const countRepairs = (metrics: Metrics) => {
     help: 'Call records with a text, number or time that was repaired.',
     labels: ['source'],
   })
-  return (source: Source) => records.of(source).add()
+  return (source: Source) => records.labels(source).inc()
 }

@@ -303,7 +303,7 @@ export const createRunner = ({ base, store, settings, log, metrics, mail, find }
     }
     await addMail(set, after)
     await progress.end(set)
-    finished.of(after.doc.status).add()
+    finished.labels(after.doc.status).inc()
   }
 
   const perform = (task: TaskRecord, progress: Progress) => {
