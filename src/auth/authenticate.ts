@@ -1,7 +1,6 @@
 import { failure, SignInRefusal } from '../lib/failure.ts'
 import { forgetOldest } from '../lib/forget-oldest.ts'
 import { isId } from '../lib/ids.ts'
-import type { Soon } from '../lib/soon.ts'
 import { crossbarSettings } from '../settings/documents.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Store } from '../storage/store.ts'
@@ -171,7 +170,7 @@ export const createAuthenticate = (tools: Tools) => {
 
   const bearer = (value: string) => (apiKeys.isKey(value) ? apiKeys.actorOf(value) : tokens.verify(value))
 
-  return (credential: Credential, visitor: Visitor): Soon<Actor> => {
+  return async (credential: Credential, visitor: Visitor): Promise<Actor> => {
     if (credential.kind === 'token') return tokens.verify(credential.token)
     if (credential.kind === 'bearer') return bearer(credential.value)
     // Programs that know no other way send a named key as a password.

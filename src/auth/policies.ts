@@ -1,4 +1,3 @@
-import type { Soon } from '../lib/soon.ts'
 import {
   type AccountRecord,
   type Actor,
@@ -10,7 +9,7 @@ import {
 } from './identity.ts'
 
 /** Whose customer an account is: the id of the nearest reseller above it, else of the master account. */
-export type ResellerOf = (account: AccountRecord) => Soon<string>
+export type ResellerOf = (account: AccountRecord) => Promise<string>
 
 /**
  * Whether somebody sees what an account costs those above it: the account's reseller does, and whoever stands above
@@ -30,7 +29,12 @@ export interface Policy {
   name: string
   /** False only for routes that answer without credentials. */
   needsToken: boolean
-  allows(actor: Actor, account: AccountRecord | undefined, path: Path, resellerOf: ResellerOf): Soon<boolean>
+  allows(
+    actor: Actor,
+    account: AccountRecord | undefined,
+    path: Path,
+    resellerOf: ResellerOf,
+  ): boolean | Promise<boolean>
 }
 
 /** A policy that needs to look nothing up. */

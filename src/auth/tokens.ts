@@ -6,7 +6,6 @@ import { Failure, failure, isOutage } from '../lib/failure.ts'
 import { forgetOldest } from '../lib/forget-oldest.ts'
 import { gregorianNow, gregorianOfUnix } from '../lib/gregorian.ts'
 import { randomHex } from '../lib/ids.ts'
-import type { Soon } from '../lib/soon.ts'
 import { authSettings } from '../settings/documents.ts'
 import type { Settings } from '../settings/settings.ts'
 import { type Author, ChangeSet, systemScope } from '../storage/change-set.ts'
@@ -355,7 +354,7 @@ export const createTokens = (store: Store, keyring: Keyring, settings: Settings,
 
   return {
     /** The actor behind a token, or 401; 400 when the account is disabled, 423 when its trial has ended. */
-    verify(token: string): Soon<Actor> {
+    async verify(token: string): Promise<Actor> {
       const era = store.records.era()
       const session = sessions.get(token)
       return session?.era === era && isOpen(session) ? session.actor : judgeAnew(token, era)

@@ -9,7 +9,6 @@ import type { Catalogue } from '../lib/failure-answer.ts'
 import { isTrue } from '../lib/json.ts'
 import type { Log } from '../lib/log.ts'
 import { memberOf } from '../lib/member.ts'
-import type { Soon } from '../lib/soon.ts'
 import { beginTrace, type Recorder, type Trace } from '../lib/trace.ts'
 import type { crossbarSettings } from '../settings/documents.ts'
 import type { SettingsOf } from '../settings/keys.ts'
@@ -79,7 +78,7 @@ export interface Frame {
   /** Notes that a named API key was used. Nothing waits for it. */
   noteKeyUse(key: ApiKeyRecord): void
   /** Whether token restrictions let the request pass. */
-  isUnrestricted(question: RestrictionQuestion): Soon<boolean>
+  isUnrestricted(question: RestrictionQuestion): Promise<boolean>
   resellerOf: ResellerOf
   /** The classes of numbers that calls can be restricted by, by name. */
   numberClasses(): Promise<object>

@@ -5,7 +5,6 @@ import { Failure, failure, hasProblems, invalid, isOutage } from '../lib/failure
 import { isId } from '../lib/ids.ts'
 import { valuesIn } from '../lib/json-values.ts'
 import { createKeyedQueue } from '../lib/one-at-a-time.ts'
-import { caught, type Soon, whenThere } from '../lib/soon.ts'
 import { percentDecoded } from '../lib/utf8.ts'
 import { crossbarSettings } from '../settings/documents.ts'
 import { isConflict, retrying } from '../storage/store.ts'
@@ -31,8 +30,7 @@ import { canonicalPeer, clientAddress, trustedProxies } from './wire/client-addr
 import { preferredType, takesType } from './wire/media.ts'
 import { targetOf } from './wire/target.ts'
 
-/** Most of them find at hand what they need: whoever has to wait says so by a promise. */
-type Step = (exchange: Exchange) => Soon<void>
+type Step = (exchange: Exchange) => void | Promise<void>
 
 const answerPreflight: Step = (exchange) => {
   if (exchange.method !== 'OPTIONS') return
@@ -53,13 +51,10 @@ const cutPath: Step = (exchange) => {
   if (segments[0] !== 'v2') throw failure('not_found', {})
 }
 
-export const readSettings: Step = (exchange) => {
+export const readSettings: Step = async (exchange) => {
   const { store, settings } = exchange.frame
-  const read = () =>
-    whenThere(settings.of(crossbarSettings), (crossbar) => {
-      exchange.crossbar = crossbar
-    })
-  return whenThere(store.fence(), read)
+  await store.fence()
+  exchange.crossbar = await settings.of(crossbarSettings)
 }
 
 export const findClientAddress: Step = (exchange) => {
@@ -131,20 +126,19 @@ const takeVerb: Step = (exchange) => {
 }
 
 /** The credential is judged early; a bad one only counts where one is needed. */
-const authenticate: Step = (exchange) => {
+const authenticate: Step = async (exchange) => {
   const { envelope } = exchange.body
   const credential = findCredential({ headers: exchange.request.headers, envelope, query: exchange.query })
   exchange.credential = credential
   if (!credential) return
-  const takeActor = (actor: Actor) => {
+  try {
+    const actor = await admit(exchange, credential)
     if (actor.key) exchange.frame.noteKeyUse(actor.key)
     exchange.actor = actor
-  }
-  const takeRefusal = (error: unknown) => {
+  } catch (error) {
     if (!(error instanceof Failure)) throw error
     exchange.refusal = error
   }
-  return caught(() => whenThere(admit(exchange, credential), takeActor), takeRefusal)
 }
 
 const lacksCredential = ({ waitingBody }: Exchange) => {
@@ -175,12 +169,10 @@ const isPublic = (exchange: Exchange) => exchange.route?.spec.allow.needsToken =
 const accountIdIn = ({ variables, segments }: Exchange) =>
   variables.account_id ?? (segments[1] === 'accounts' ? segments[2] : undefined)
 
-const findAccount: Step = (exchange) => {
+const findAccount: Step = async (exchange) => {
   const id = accountIdIn(exchange)
   if (id === undefined || !isId(id)) return
-  return whenThere(exchange.frame.store.records.look(id, accountKind, id), (account) => {
-    exchange.account = account
-  })
+  exchange.account = await exchange.frame.store.records.find(id, accountKind, id)
 }
 
 const refuseUnknownPaths: Step = (exchange) => {
@@ -411,19 +403,20 @@ const mayStill = async (exchange: Exchange) => {
 }
 
 /** Parents and record, its price, body, precondition, execution. */
-const runRoute = (exchange: Exchange, route: Route, call: Call, pay = payForRecord): Soon<unknown> =>
-  whenThere(route.subject?.(call), (subject) => {
-    call.subject = subject
-    return whenThere(pay(exchange, subject), () =>
-      whenThere(judgeData(exchange, route, call), (data) => {
-        call.data = data
-        checkPreconditions(exchange, route, subject)
-        return route.spec.isLong ? inTurn(exchange, 'long', async () => route.run(call)) : route.run(call)
-      }),
-    )
-  })
+const runRoute = async (
+  exchange: Exchange,
+  route: Route,
+  call: Call,
+  pay = payForRecord,
+): Promise<unknown> => {
+  call.subject = await route.subject?.(call)
+  await pay(exchange, call.subject)
+  call.data = await judgeData(exchange, route, call)
+  checkPreconditions(exchange, route, call.subject)
+  return route.spec.isLong ? inTurn(exchange, 'long', async () => route.run(call)) : route.run(call)
+}
 
-const paidAlready = () => undefined
+const paidAlready = async () => undefined
 
 const oneAtATime = createKeyedQueue()
 
@@ -447,19 +440,18 @@ const runAgain = (exchange: Exchange, route: Route, lost: Call) =>
  * A lost write race starts again from the record as it is now, so that a PATCH is merged into it and If-Match is held
  * against it. What comes as a stream comes once.
  */
-const carryOut = (exchange: Exchange, route: Route): Soon<unknown> => {
+const carryOut = async (exchange: Exchange, route: Route): Promise<unknown> => {
   requireQuoteId(exchange)
   const call = callOf(exchange)
-  return caught(
-    () => runRoute(exchange, route, call),
-    (error) => {
-      if (exchange.body.stream || !isConflict(error)) throw error
-      return runAgain(exchange, route, call)
-    },
-  )
+  try {
+    return await runRoute(exchange, route, call)
+  } catch (error) {
+    if (exchange.body.stream || !isConflict(error)) throw error
+    return runAgain(exchange, route, call)
+  }
 }
 
-const answer = (exchange: Exchange, route: Route, result: unknown): Soon<void> => {
+const answer = (exchange: Exchange, route: Route, result: unknown) => {
   if (result instanceof LiveAnswer) return sendLive(exchange, result, () => mayStill(exchange))
   const { list = false } = route.spec
   if (list !== 'keyed' && result instanceof ListAnswer !== list) {
@@ -468,13 +460,14 @@ const answer = (exchange: Exchange, route: Route, result: unknown): Soon<void> =
   return respond(exchange, result)
 }
 
-const execute: Step = (exchange) => {
+const execute: Step = async (exchange) => {
   const { route, lost } = exchange
   if (!route) return
-  const running = lost ? answerAgain(exchange, route, callOf(exchange), lost) : carryOut(exchange, route)
-  return whenThere(running, (result) =>
-    whenThere(settleServices(exchange), () => answer(exchange, route, result)),
-  )
+  const result = await (lost
+    ? answerAgain(exchange, route, callOf(exchange), lost)
+    : carryOut(exchange, route))
+  await settleServices(exchange)
+  await answer(exchange, route, result)
 }
 
 /** What happens to a request, in this order: the order decides which error wins. */

@@ -1,5 +1,4 @@
 import type { Json } from '../lib/json.ts'
-import { type Soon, whenThere } from '../lib/soon.ts'
 import { systemScope } from '../storage/change-set.ts'
 import { kind, type RecordOf, type Records } from '../storage/records.ts'
 import type { SettingsDocument, SettingsOf } from './keys.ts'
@@ -14,23 +13,16 @@ type SettingsRecord = RecordOf<typeof settingsKind>
 
 /** What administrators have set, node over default over the schema's defaults. Read anew on each call; cached by the store. */
 export interface Settings {
-  of<Document extends SettingsDocument>(document: Document): Soon<SettingsOf<Document>>
+  of<Document extends SettingsDocument>(document: Document): Promise<SettingsOf<Document>>
   /** The stored sections as they are, without defaults. The same object as long as nothing changes. */
-  sections(document: SettingsDocument): Soon<SettingsDoc>
+  sections(document: SettingsDocument): Promise<SettingsDoc>
 }
 
 const noSections: SettingsDoc = {}
 
-interface Reading {
-  era: number
-  sections: SettingsDoc
-  value: Json
-}
-
 export const createSettings = (records: Records, node: string): Settings => {
   const fallbacks = new Map<SettingsDocument, Json>()
   const merged = new WeakMap<SettingsRecord, Json>()
-  const readings = new Map<SettingsDocument, Reading>()
 
   const fallback = (document: SettingsDocument) => {
     const known = fallbacks.get(document)
@@ -46,26 +38,14 @@ export const createSettings = (records: Records, node: string): Settings => {
     return value
   }
 
-  const readAnew = async (document: SettingsDocument, era: number): Promise<Reading> => {
-    const record = await records.find(systemScope, settingsKind, document.id)
-    const reading = {
-      era,
-      sections: record?.doc ?? noSections,
-      value: record ? (merged.get(record) ?? merge(document, record)) : fallback(document),
-    }
-    readings.set(document, reading)
-    return reading
-  }
-
-  const read = (document: SettingsDocument): Soon<Reading> => {
-    const era = records.era()
-    const known = readings.get(document)
-    return known?.era === era ? known : readAnew(document, era)
-  }
+  const read = (document: SettingsDocument) => records.find(systemScope, settingsKind, document.id)
 
   return {
-    of: <Document extends SettingsDocument>(document: Document) =>
-      whenThere(read(document), ({ value }) => value as SettingsOf<Document>),
-    sections: (document) => whenThere(read(document), ({ sections }) => sections),
+    async of<Document extends SettingsDocument>(document: Document) {
+      const record = await read(document)
+      const value = record ? (merged.get(record) ?? merge(document, record)) : fallback(document)
+      return value as SettingsOf<Document>
+    },
+    sections: async (document) => (await read(document))?.doc ?? noSections,
   }
 }

@@ -1,10 +1,9 @@
-import type { Soon } from '../lib/soon.ts'
 import type { StaleListener } from './db.ts'
 import { createRecentlyUsed, type Sized } from './recently-used.ts'
 
 interface RecordCache<T> {
   /** The cached value, else what `load` finds. A value made stale while it was being loaded is handed out but not kept. */
-  get(key: string, load: () => Promise<Sized<T>>): Soon<T>
+  get(key: string, load: () => Promise<Sized<T>>): Promise<T>
   forget: StaleListener
   /** How often something was asked for, and found at once. */
   lookups(): { hits: number; misses: number }
@@ -53,7 +52,7 @@ export const createRecordCache = <T>(maxBytes: number): RecordCache<T> => {
       const entry = kept.find(key)
       if (entry) {
         hits += 1
-        return entry.value
+        return Promise.resolve(entry.value)
       }
       misses += 1
       return loading.get(key)?.promise ?? load(key, loader)

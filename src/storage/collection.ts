@@ -111,7 +111,6 @@ export const createCollection = <Doc extends object, Hidden extends object>(
 
   const memory = createHolderMemory()
   const find = (accountId: string, id: string) => records.find(accountId, kind, id)
-  const look = (accountId: string, id: string) => records.look(accountId, kind, id)
 
   /** Every record of an account, or of one owner, in batches of at most `limit`. */
   async function* batches(owner: Owner, limit = mostInBatch): AsyncGenerator<Stored[]> {
@@ -131,9 +130,6 @@ export const createCollection = <Doc extends object, Hidden extends object>(
     kind,
 
     find,
-
-    /** The same without a promise where it is at hand. */
-    look,
 
     /**
      * The record that holds a claim. A holder seen before is asked first: as long as its record, which is never

@@ -1,5 +1,4 @@
 import type { Json } from '../lib/json.ts'
-import type { Soon } from '../lib/soon.ts'
 import { createRecordCache } from './cache.ts'
 import { type ChangeSet, type Claim, type ClaimHolder, conflict, nameOf } from './change-set.ts'
 import { cacheKey, type Database, type Row } from './db.ts'
@@ -202,13 +201,6 @@ export const createRecords = (db: Database, sealing: Sealing, cacheBytes = usual
     return long ? db.scan(sql, params) : db.all(sql, params)
   }
 
-  const look = <K extends string>(accountId: string, kind: K, id: string) => {
-    const found = isStorable(id)
-      ? cache.get(cacheKey(accountId, kind, id), () => load(accountId, kind, id))
-      : undefined
-    return found as Soon<RecordOf<K> | undefined>
-  }
-
   return {
     /** Another number after every change of any record: what was made of records is good while it stays. */
     era: () => era,
@@ -220,11 +212,12 @@ export const createRecords = (db: Database, sealing: Sealing, cacheBytes = usual
     counts: createRecordCounts(db),
 
     /** The record, or undefined. The account comes first: a look-up that could cross accounts does not exist. */
-    find: <K extends string>(accountId: string, kind: K, id: string) =>
-      Promise.resolve(look(accountId, kind, id)),
-
-    /** The same without a promise where it is at hand: for what each request asks for. */
-    look,
+    async find<K extends string>(accountId: string, kind: K, id: string) {
+      if (!isStorable(id)) return undefined
+      const key = cacheKey(accountId, kind, id)
+      const found = await cache.get(key, () => load(accountId, kind, id))
+      return found as RecordOf<K> | undefined
+    },
 
     /** The rows of an answer as records of a kind, which the query has asked for. */
     of: toRecords,

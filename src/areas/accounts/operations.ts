@@ -13,8 +13,6 @@ import { failure, invalid, type Problems } from '../../lib/failure.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
 import { isId, newId, randomHex } from '../../lib/ids.ts'
 import type { Json } from '../../lib/json.ts'
-import { elementAt } from '../../lib/list.ts'
-import type { Soon } from '../../lib/soon.ts'
 import type { CreationNotice } from '../../mail/creation-notice.ts'
 import type { Mail } from '../../mail/mail.ts'
 import { crossbarSettings } from '../../settings/documents.ts'
@@ -149,15 +147,9 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
     return { sealedApiKey: keyring.seal(key, `api_key/${id}`), apiKeyHash: sha256Hex(key) }
   }
 
-  /** The nearest one above, from that place of the tree upwards; the top where there is none. */
-  const resellerIn = (tree: readonly string[], from = tree.length): Soon<string> => {
-    for (let at = from - 1; at >= 0; at -= 1) {
-      const id = elementAt(tree, at)
-      const found = accounts.look(id, id)
-      if (found instanceof Promise)
-        return found.then((account) => (account?.hidden.isReseller ? id : resellerIn(tree, at)))
-      if (found?.hidden.isReseller) return id
-    }
+  /** The nearest one above; the top where there is none. */
+  const resellerIn = async (tree: readonly string[]) => {
+    for (const id of tree.toReversed()) if ((await accounts.find(id, id))?.hidden.isReseller) return id
     return tree[0] ?? ''
   }
 
@@ -236,7 +228,7 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
     replaceMaster: adopting.replaceMaster,
     keepLimits: adopting.keepLimits,
     /** The nearest reseller above; the master account answers for itself. */
-    resellerOf: (account: AccountRecord): Soon<string> =>
+    resellerOf: async (account: AccountRecord) =>
       account.hidden.tree.length === 0 ? account.id : resellerIn(account.hidden.tree),
 
     /** What the schema cannot check: names and realms of other accounts, and invalid lists. */
@@ -298,7 +290,7 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
     trialOf: ({ hidden }: AccountRecord): Json => trialValues(hidden.trialExpires, gregorianNow(clock)),
 
     /** What accounts of older builds do not say of themselves. */
-    unsaid(account: AccountRecord): Soon<Json> {
+    async unsaid(account: AccountRecord): Promise<Json> {
       const missing = (['timezone', 'language'] as const).filter((name) => account.doc[name] === undefined)
       return missing.length === 0 ? {} : standardsFor(account, missing)
     },

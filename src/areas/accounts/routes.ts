@@ -23,7 +23,6 @@ import { failure, joinProblems } from '../../lib/failure.ts'
 import { isId } from '../../lib/ids.ts'
 import { isObject, isTrue, type Json } from '../../lib/json.ts'
 import { closed, must, open, text } from '../../lib/schema.ts'
-import { type Soon, whenThere } from '../../lib/soon.ts'
 import { creationNotice, creationWishes } from '../../mail/creation-notice.ts'
 import type { CommittedChange } from '../../storage/idempotency.ts'
 import type { Accounts, Privileged } from './operations.ts'
@@ -101,16 +100,13 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     })
   }
 
-  const view = (account: AccountRecord, actor: Actor): Soon<Answer> => {
-    if (account.hidden.trialExpires !== undefined)
-      return shown(account, actor).then((extras) => one(account, extras))
-    return whenThere(accounts.resellerOf(account), (resellerId) =>
-      whenThere(accounts.unsaid(account), (unsaid) => {
-        const values = accountReadOnlyValues(account, resellerId, actor)
-        const key = `${resellerId}/${values.billing_mode}/${Object.values(unsaid).join('/')}`
-        return oneRemembered(account, key, () => shownAs(account, values, { unsaid }))
-      }),
-    )
+  const view = async (account: AccountRecord, actor: Actor): Promise<Answer> => {
+    if (account.hidden.trialExpires !== undefined) return one(account, await shown(account, actor))
+    const resellerId = await accounts.resellerOf(account)
+    const unsaid = await accounts.unsaid(account)
+    const values = accountReadOnlyValues(account, resellerId, actor)
+    const key = `${resellerId}/${values.billing_mode}/${Object.values(unsaid).join('/')}`
+    return oneRemembered(account, key, () => shownAs(account, values, { unsaid }))
   }
 
   const viewWithKey = async (account: AccountRecord, actor: Actor) => {

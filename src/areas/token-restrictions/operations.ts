@@ -6,7 +6,6 @@ import {
   privLevelOf,
 } from '../../auth/identity.ts'
 import { memberOf } from '../../lib/member.ts'
-import { type Soon, whenThere } from '../../lib/soon.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
 import type { StoredRecord } from '../../storage/records.ts'
@@ -45,38 +44,34 @@ export const createTokenRestrictions = ({ store, settings }: { store: Store; set
   const documents = createRestrictionStore(store)
 
   /** The account's own rules replace the system's, which may stand under `restrictions` or by themselves. */
-  const restrictionsOf = (accountId: string): Soon<unknown> =>
-    whenThere(documents.look(accountId, accountId), (own) =>
-      own
-        ? own.doc.restrictions
-        : whenThere(
-            settings.of(tokenRestrictionSettings),
-            (system) => memberOf(system, 'restrictions') ?? system,
-          ),
-    )
+  const restrictionsOf = async (accountId: string): Promise<unknown> => {
+    const own = await documents.find(accountId, accountId)
+    if (own) return own.doc.restrictions
+    const system = await settings.of(tokenRestrictionSettings)
+    return memberOf(system, 'restrictions') ?? system
+  }
 
   return {
     find: (accountId: string) => documents.find(accountId, accountId),
     get: (accountId: string) => documents.get(accountId, accountId),
 
     /** Asked for each request: it reads cached records only. */
-    isUnrestricted({ actor, account, endpoint, endpointArguments, method }: Question): Soon<boolean> {
+    async isUnrestricted({ actor, account, endpoint, endpointArguments, method }: Question) {
       if (isSuperduper(actor)) return true
-      return whenThere(restrictionsOf(actor.accountId), (restrictions) => {
-        const request = {
-          restrictions,
-          privLevel: privLevelOf(actor),
-          endpoint,
-          endpointArguments,
-          method,
-          accountId: account?.id,
-          authAccountId: actor.accountId,
-          isDescendant: account?.hidden.tree.includes(actor.accountId) ?? false,
-        }
-        return boundAs(actor.method, restrictions).every((authMethod) =>
-          isAllowedByRestrictions({ ...request, authMethod }),
-        )
-      })
+      const restrictions = await restrictionsOf(actor.accountId)
+      const request = {
+        restrictions,
+        privLevel: privLevelOf(actor),
+        endpoint,
+        endpointArguments,
+        method,
+        accountId: account?.id,
+        authAccountId: actor.accountId,
+        isDescendant: account?.hidden.tree.includes(actor.accountId) ?? false,
+      }
+      return boundAs(actor.method, restrictions).every((authMethod) =>
+        isAllowedByRestrictions({ ...request, authMethod }),
+      )
     },
 
     async replace(

@@ -1,5 +1,4 @@
 import { failure } from '../../lib/failure.ts'
-import { type Soon, whenThere } from '../../lib/soon.ts'
 import { traceparentOf } from '../../lib/trace.ts'
 import type { Exchange } from '../exchange.ts'
 import type { KeptAnswer } from '../judge/held-keys.ts'
@@ -111,12 +110,12 @@ const writeInPieces = async (exchange: Exchange, pieces: readonly Uint8Array[]) 
   exchange.response.end()
 }
 
-const sendAsItIs = (
+const sendAsItIs = async (
   exchange: Exchange,
   status: number,
   body: string | Uint8Array,
   headers: Headers,
-): Soon<void> => {
+) => {
   const bytes = typeof body === 'string' ? Buffer.byteLength(body) : body.length
   const counted = isCounted(exchange, bytes)
   if (counted) count(exchange, status, bytes)
@@ -132,35 +131,23 @@ const sendAsItIs = (
 }
 
 /** Sends a body in pieces, which need not be put together first. */
-export const sendPieces = (
-  exchange: Exchange,
-  pieces: readonly Uint8Array[],
-  headers: Headers,
-): Soon<void> => {
-  const compressing = compressedBody(exchange, headers, pieces, toldToken(exchange))
-  return compressing
-    ? compressing.then((bytes) => sendAsItIs(exchange, 200, bytes, headers))
-    : sendPiecesAsTheyAre(exchange, pieces, headers)
+export const sendPieces = async (exchange: Exchange, pieces: readonly Uint8Array[], headers: Headers) => {
+  const bytes = await compressedBody(exchange, headers, pieces, toldToken(exchange))
+  await (bytes ? sendAsItIs(exchange, 200, bytes, headers) : sendPiecesAsTheyAre(exchange, pieces, headers))
 }
 
 /** Sends rows that are kept, and what stands behind them in this answer. */
-export const sendKeptRows = (
+export const sendKeptRows = async (
   exchange: Exchange,
   kept: KeptBytes,
   tail: Uint8Array,
   headers: Headers,
-): Soon<void> => {
-  const compressing = compressedKept(exchange, headers, { kept, tail }, toldToken(exchange))
-  return compressing
-    ? compressing.then((pieces) => sendPiecesAsTheyAre(exchange, pieces, headers))
-    : sendPiecesAsTheyAre(exchange, [kept.bytes, tail], headers)
+) => {
+  const pieces = await compressedKept(exchange, headers, { kept, tail }, toldToken(exchange))
+  await sendPiecesAsTheyAre(exchange, pieces ?? [kept.bytes, tail], headers)
 }
 
-const sendPiecesAsTheyAre = (
-  exchange: Exchange,
-  pieces: readonly Uint8Array[],
-  headers: Headers,
-): Soon<void> => {
+const sendPiecesAsTheyAre = async (exchange: Exchange, pieces: readonly Uint8Array[], headers: Headers) => {
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
   const counted = isCounted(exchange, length)
   if (counted) count(exchange, 200, length)
@@ -177,17 +164,15 @@ const sendPiecesAsTheyAre = (
   if (counted) watchEnd(deliveryOf(exchange))
 }
 
-export const send = (
+export const send = async (
   exchange: Exchange,
   status: number,
   body: string | Uint8Array,
   headers: Headers,
-): Soon<void> => {
+) => {
   const compressing =
     status === 200 ? compressedBody(exchange, headers, [body], toldToken(exchange)) : undefined
-  return compressing
-    ? compressing.then((bytes) => sendAsItIs(exchange, status, bytes, headers))
-    : sendAsItIs(exchange, status, body, headers)
+  await sendAsItIs(exchange, status, (await compressing) ?? body, headers)
 }
 
 /** An answer without a body: preflights, 304. */
@@ -216,17 +201,11 @@ export const settleKey = async (exchange: Exchange, answer?: KeptAnswer) => {
 
 const shaped = (exchange: Exchange, text: string) => (wantsPretty(exchange) ? prettyPrinted(text) : text)
 
-export const sendJson = (
-  exchange: Exchange,
-  status: number,
-  text: string,
-  headers: Headers = {},
-): Soon<void> => {
+export const sendJson = async (exchange: Exchange, status: number, text: string, headers: Headers = {}) => {
   headers['content-type'] = 'application/json'
-  const settled = exchange.claim
-    ? settleKey(exchange, { status, headers, ...withoutToken(text, exchange.actor?.token) })
-    : undefined
-  return whenThere(settled, () => send(exchange, status, shaped(exchange, text), headers))
+  if (exchange.claim)
+    await settleKey(exchange, { status, headers, ...withoutToken(text, exchange.actor?.token) })
+  await send(exchange, status, shaped(exchange, text), headers)
 }
 
 /** The answer that a request got the first time. The only token in it is the one that was sent along just now. */

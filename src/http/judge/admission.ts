@@ -5,7 +5,6 @@ import type { Policy } from '../../auth/policies.ts'
 import { isThroughAllowedProxy, proxyRefusal } from '../../auth/proxies.ts'
 import { type Asked, letsPass } from '../../auth/scopes.ts'
 import { failure } from '../../lib/failure.ts'
-import { type Soon, whenThere } from '../../lib/soon.ts'
 import type { crossbarSettings } from '../../settings/documents.ts'
 import type { SettingsOf } from '../../settings/keys.ts'
 import type { Frame } from '../exchange.ts'
@@ -41,17 +40,16 @@ export const invalidCredentials = (reason: string) => failure('invalid_credentia
 export const forbidden = (cause: string) => failure('forbidden', { cause }, cause)
 
 /** The actor behind a credential that is good here, or the failure. */
-export const admit = (visit: Visit, credential: Credential): Soon<Actor> => {
+export const admit = async (visit: Visit, credential: Credential): Promise<Actor> => {
   const { frame, crossbar, clientAddress, peerAddress } = visit
   const pledge = () => frame.throttle.pledgeSignIn(clientAddress, crossbar)
-  return whenThere(frame.authenticate(credential, { clientAddress, pledge }), (actor) => {
-    for (const one of [actor, ...(actor.impersonators ?? [])]) {
-      if (one.key && !isFromAllowedNetwork(one.key, clientAddress))
-        throw invalidCredentials('the API key is not for this network')
-      if (!isThroughAllowedProxy(one, peerAddress)) throw forbidden(proxyRefusal)
-    }
-    return actor
-  })
+  const actor = await frame.authenticate(credential, { clientAddress, pledge })
+  for (const one of [actor, ...(actor.impersonators ?? [])]) {
+    if (one.key && !isFromAllowedNetwork(one.key, clientAddress))
+      throw invalidCredentials('the API key is not for this network')
+    if (!isThroughAllowedProxy(one, peerAddress)) throw forbidden(proxyRefusal)
+  }
+  return actor
 }
 
 const assertInScope = ({ actor, endpoint, access, rule }: Question) => {
@@ -64,13 +62,10 @@ const assertInScope = ({ actor, endpoint, access, rule }: Question) => {
 }
 
 /** Holds what is asked for against scopes, restrictions and the policy of the route. */
-export const assertAllowed = (frame: Frame, question: Question): Soon<void> => {
+export const assertAllowed = async (frame: Frame, question: Question) => {
   const { actor, account, path, allow } = question
   assertInScope(question)
-  return whenThere(frame.isUnrestricted(question), (isUnrestricted) => {
-    if (!isUnrestricted) throw forbidden('access denied by token restrictions')
-    return whenThere(allow.allows(actor, account, path, frame.resellerOf), (isAllowed) => {
-      if (!isAllowed) throw forbidden(`may be called by: ${allow.name}`)
-    })
-  })
+  if (!(await frame.isUnrestricted(question))) throw forbidden('access denied by token restrictions')
+  if (!(await allow.allows(actor, account, path, frame.resellerOf)))
+    throw forbidden(`may be called by: ${allow.name}`)
 }

@@ -4,7 +4,6 @@ import { hasProblems, invalid, joinProblems, type Problems } from '../../lib/fai
 import { type Handover, isObject } from '../../lib/json.ts'
 import { dropNulls, dropPrivateKeys, mergePatch } from '../../lib/json-merge.ts'
 import { withKeptUrls, withoutEmptySecrets } from '../../lib/secrets.ts'
-import type { Soon } from '../../lib/soon.ts'
 import { crossbarSettings } from '../../settings/documents.ts'
 import type { SettingsOf } from '../../settings/keys.ts'
 import type { Settings } from '../../settings/settings.ts'
@@ -132,7 +131,7 @@ const judgeBy = async (schema: TSchema, exchange: Exchange, route: Route, call: 
 }
 
 /** Holds the body against the route's schema and rules; all problems come in one 400. */
-export const judgeData = (exchange: Exchange, route: Route, call: Call): Soon<unknown> => {
+export const judgeData = async (exchange: Exchange, route: Route, call: Call): Promise<unknown> => {
   const { body, judgesItself } = route.spec
   if (body && !judgesItself) return judgeBy(body, exchange, route, call)
   return exchange.body.data === undefined ? {} : proposed(exchange, route, undefined)

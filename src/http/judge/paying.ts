@@ -1,7 +1,6 @@
 import type { AccountRecord } from '../../auth/identity.ts'
 import { isObject } from '../../lib/json.ts'
 import { memberOf } from '../../lib/member.ts'
-import { type Soon, whenThere } from '../../lib/soon.ts'
 import { StoredRecord } from '../../storage/records.ts'
 import type { Exchange } from '../exchange.ts'
 import { revisionOf } from './preconditions.ts'
@@ -24,7 +23,7 @@ const isAnyIn = (data: unknown, keys: readonly string[]) =>
   keys.some((key) => memberOf(data, key) !== undefined)
 
 /** Takes the price of the request itself, or 429. */
-export const payTokens = (exchange: Exchange): Soon<void> => {
+export const payTokens = async (exchange: Exchange) => {
   const { frame, crossbar, route, clientAddress, account, actor, method } = exchange
   const { endpoint } = resourceOf(exchange)
   // Reading what is public is free; writing is not, with or without a token.
@@ -34,9 +33,7 @@ export const payTokens = (exchange: Exchange): Soon<void> => {
   const bringsSecret =
     price?.is === 'secret' && (exchange.waitingBody !== undefined || isAnyIn(exchange.body.data, price.keys))
   const fare = { clientAddress, accountId: account?.id, endpoint, method, readsPublic, bringsSecret }
-  return whenThere(frame.throttle.pay(fare, price, crossbar), (tokens) => {
-    exchange.tokens = tokens
-  })
+  exchange.tokens = await frame.throttle.pay(fare, price, crossbar)
 }
 
 const payForBytes = async (exchange: Exchange, bytes: number) => {
@@ -71,10 +68,10 @@ const mostBytesOfCharacter = 3
  * What changes a large record pays for it as for a body: all of it is judged, told and stored, however little was sent. A body
  * that was as large has paid for both.
  */
-export const payForRecord = (exchange: Exchange, subject: unknown): Soon<void> => {
+export const payForRecord = async (exchange: Exchange, subject: unknown) => {
   const { method, crossbar, account } = exchange
   if (method === 'GET' || method === 'HEAD') return
   const record = recordIn(subject, account)
   if (!record || record.docText.length * mostBytesOfCharacter <= crossbar.unjudged_body_size) return
-  return payForBytes(exchange, Buffer.byteLength(record.docText))
+  await payForBytes(exchange, Buffer.byteLength(record.docText))
 }

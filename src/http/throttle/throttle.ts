@@ -4,7 +4,6 @@ import { forgetOldest } from '../../lib/forget-oldest.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import { ipv6Network } from '../../lib/network.ts'
 import type { SharedRows } from '../../lib/shared-rows.ts'
-import { type Soon, whenThere } from '../../lib/soon.ts'
 import { type crossbarSettings, tokenBucketSettings } from '../../settings/documents.ts'
 import type { SettingsOf } from '../../settings/keys.ts'
 import type { Settings, SettingsDoc } from '../../settings/settings.ts'
@@ -124,13 +123,13 @@ export const createThrottle = ({ settings, clock, metrics, shared, rows }: Throt
   const siteOf = (address: string) => (isIPv6(address) ? networksOf(address).site : undefined)
   const resolved = new WeakMap<SettingsDoc, Map<string, BucketSettings>>()
 
-  const bucketSettings = (name = application): Soon<BucketSettings> =>
-    whenThere(settings.sections(tokenBucketSettings), (sections) => {
-      const sizes = resolved.get(sections) ?? new Map<string, BucketSettings>()
-      const known = sizes.get(name) ?? bucketSettingsOf(sections, name)
-      resolved.set(sections, sizes.set(name, known))
-      return known
-    })
+  const bucketSettings = async (name = application) => {
+    const sections = await settings.sections(tokenBucketSettings)
+    const sizes = resolved.get(sections) ?? new Map<string, BucketSettings>()
+    const known = sizes.get(name) ?? bucketSettingsOf(sections, name)
+    resolved.set(sections, sizes.set(name, known))
+    return known
+  }
 
   const refusal = (retryAfterSeconds: number) => failure('too_many_requests', { retryAfterSeconds })
 
@@ -142,8 +141,8 @@ export const createThrottle = ({ settings, clock, metrics, shared, rows }: Throt
     return { consumed: charge.consumed, remaining: charge.remaining }
   }
 
-  const fromBucket = (key: string, tokens: number, name?: string): Soon<Payment> =>
-    whenThere(bucketSettings(name), (size) => assertPaid(buckets.consume(key, tokens, size)))
+  const fromBucket = async (key: string, tokens: number, name?: string): Promise<Payment> =>
+    assertPaid(buckets.consume(key, tokens, await bucketSettings(name)))
 
   /** The bucket of an IPv6 site is charged with those of its networks: it is bigger, and holds for all of them. */
   const fromSite = (address: string, accountId: string | undefined, tokens: number, size: BucketSettings) => {
@@ -153,20 +152,20 @@ export const createThrottle = ({ settings, clock, metrics, shared, rows }: Throt
     return charge.allowed ? undefined : charge
   }
 
-  const fromNetwork = (
+  const fromNetwork = async (
     address: string,
     accountId: string | undefined,
     tokens: number,
     again = tokens,
-  ): Soon<Payment> =>
-    whenThere(bucketSettings(), (size) => {
-      const key = bucketKey(networkOf(address), accountId)
-      const paid = assertPaid(buckets.consume(key, tokens, size, again))
-      const unpaid = fromSite(address, accountId, tokens, size)
-      if (!unpaid) return paid
-      buckets.giveBack(key, tokens, size)
-      return assertPaid(unpaid)
-    })
+  ): Promise<Payment> => {
+    const size = await bucketSettings()
+    const key = bucketKey(networkOf(address), accountId)
+    const paid = assertPaid(buckets.consume(key, tokens, size, again))
+    const unpaid = fromSite(address, accountId, tokens, size)
+    if (!unpaid) return paid
+    buckets.giveBack(key, tokens, size)
+    return assertPaid(unpaid)
+  }
 
   /** What all processes together let a network and its site sign in. */
   const sharedBuckets = (address: string, size: BucketSettings) => {
@@ -202,11 +201,11 @@ export const createThrottle = ({ settings, clock, metrics, shared, rows }: Throt
 
   return {
     /** Takes the price of a request, or 429. A sign-in that cannot pay leaves an empty bucket. */
-    pay(
+    async pay(
       fare: Fare,
       price: Price | undefined,
       crossbar: SettingsOf<typeof crossbarSettings>,
-    ): Soon<Payment | undefined> {
+    ): Promise<Payment | undefined> {
       const { clientAddress, accountId, endpoint, method, readsPublic, bringsSecret } = fare
       if (price?.is === 'signIn') {
         return chargeSignIn(clientAddress, endpoint, crossbar[price.setting], crossbar)
@@ -214,17 +213,15 @@ export const createThrottle = ({ settings, clock, metrics, shared, rows }: Throt
       const question = { accountId, endpoint, method, tokenCosts: crossbar.token_costs, fallback: 1 }
       const ordinary = costOf(price?.is === 'free' ? { ...question, fallback: 0 } : question)
       const secret = bringsSecret ? costOf({ ...question, fallback: crossbar.derivation_tokens }) : 0
-      const paid = readsPublic ? undefined : fromNetwork(clientAddress, accountId, ordinary + secret)
+      const paid = readsPublic ? undefined : await fromNetwork(clientAddress, accountId, ordinary + secret)
       // The call itself has a price too, whoever starts it: nobody may ring a phone without end.
       if (price?.is === 'call') {
         const cost = costOf({ ...question, extra: price.extra })
-        return whenThere(paid, (before) =>
-          whenThere(fromNetwork(clientAddress, accountId, cost), (payment) => withEarlier(payment, before)),
-        )
+        return withEarlier(await fromNetwork(clientAddress, accountId, cost), paid)
       }
       if (price?.is === 'twice') {
         const { bucket } = price
-        return whenThere(paid, () => fromBucket(`${accountId}/${bucket}`, costOf(question), bucket))
+        return fromBucket(`${accountId}/${bucket}`, costOf(question), bucket)
       }
       return paid
     },
