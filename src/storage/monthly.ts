@@ -1,7 +1,7 @@
 import { codeOf } from '../lib/error-facts.ts'
 import { type ChangeSet, systemScope } from './change-set.ts'
 import { cacheKey, type Database, type Statement } from './db.ts'
-import { arrayText, arrayTypes } from './postgres-arrays.ts'
+import { type RowShape, unnested } from './many-rows.ts'
 import { integer, oneOf, shape, text } from './table.ts'
 
 /** A month as a number, `202611`. */
@@ -211,7 +211,7 @@ const postgresColumns = shape({ name: text(), type: oneOf(['text', 'integer']) }
 
 const postgresLayout = (db: Database, name: string): Layout => {
   const tableOf = (month: Month) => tableNameOf(name, month)
-  const inserts = new Map<string, string>()
+  const shapes = new Map<string, RowShape>()
 
   const typesOfColumns = async () => {
     const rows = await db.all(
@@ -223,23 +223,23 @@ const postgresLayout = (db: Database, name: string): Layout => {
     return new Map(postgresColumns.list(rows).map((column) => [column.name, column.type]))
   }
 
-  const readInsert = async (keys: readonly string[]) => {
+  const readShape = async (keys: readonly string[]): Promise<RowShape> => {
     const known = await typesOfColumns()
-    const arrays = keys.map((key, index) => {
+    const columns = keys.map((key) => {
       const type = known.get(key)
       if (!type) throw new Error(`${name} has no column ${key}`)
-      return `$${index + 2}::${arrayTypes[type]}`
+      return [key, type] as const
     })
-    return `INSERT INTO ${name} (month, ${keys.join(', ')})
-      SELECT $1::integer, * FROM unnest(${arrays.join(', ')}) ON CONFLICT DO NOTHING`
+    return Object.fromEntries(columns)
   }
 
-  const knownInsert = async (keys: readonly string[]) => {
+  const shapeOf = async (keys: readonly string[]) => {
     const id = keys.join()
-    const found = inserts.get(id) ?? (await readInsert(keys))
-    inserts.set(id, found)
+    const found = shapes.get(id) ?? (await readShape(keys))
+    shapes.set(id, found)
     return found
   }
+
   // Whoever wants to read waits behind a lock that waits: so it waits shortly, and is tried again.
   const waitingShortly = (...statements: readonly string[]) => [
     "SET LOCAL lock_timeout = '500ms'",
@@ -270,9 +270,11 @@ const postgresLayout = (db: Database, name: string): Layout => {
     async insertions(month, rows, orElse) {
       if (rows.length === 0) return []
       const keys = keysOf(rows)
-      const sql = await knownInsert(keys)
-      const arrays = keys.map((key) => arrayText(rows.map((row) => row[key] ?? null)))
-      return [{ sql, params: [month, ...arrays], expect: { rows: rows.length, orElse } }]
+      const lists = rows.map((row) => valuesOf(row, keys))
+      const { from, params } = unnested(await shapeOf(keys), lists, 2)
+      const sql = `INSERT INTO ${name} (month, ${keys.join(', ')})
+        SELECT $1::integer, * FROM ${from} ON CONFLICT DO NOTHING`
+      return [{ sql, params: [month, ...params], expect: { rows: rows.length, orElse } }]
     },
     still: (month) => waitingShortly(`LOCK TABLE ${tableOf(month)} IN SHARE MODE`),
     alone: (month) => waitingShortly(`LOCK TABLE ${tableOf(month)} IN ACCESS EXCLUSIVE MODE`),

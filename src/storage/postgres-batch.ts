@@ -1,7 +1,7 @@
 import type pg from 'pg'
-import type { Append, AppendTable, Insertion, Statement, Value, Write } from './db.ts'
+import type { Append, Insertion, Statement, Value, Write } from './db.ts'
 import { commitInTwoPhases, countable } from './distribution/commits.ts'
-import { arrayText, arrayTypes } from './postgres-arrays.ts'
+import { unnested } from './many-rows.ts'
 import { isServerError, type Link } from './postgres-link.ts'
 import { staleChannel } from './postgres-sessions.ts'
 import { streamOf } from './postgres-watch.ts'
@@ -29,33 +29,20 @@ export class BrokenBatch extends Error {
   }
 }
 
-const manyRowsText = ({ table, ending }: Insertion) => {
-  const arrays = Object.values(table.columns).map((type, index) => `$${index + 1}::${arrayTypes[type]}`)
-  const text = `INSERT INTO ${table.name} (${Object.keys(table.columns).join(', ')}) SELECT * FROM unnest(${arrays.join(', ')})`
-  return `${text} ${ending}`.trimEnd()
-}
-
-const manyRowsTexts = new Map<Insertion | AppendTable, string>()
-
-const manyRows = (
-  into: Insertion,
-  rows: readonly (readonly Value[])[],
-  key: Insertion | AppendTable = into,
-) => {
-  const sql = manyRowsTexts.get(key) ?? manyRowsText(into)
-  manyRowsTexts.set(key, sql)
-  const params = Object.keys(into.table.columns).map((_, column) =>
-    arrayText(rows.map((values) => values[column] ?? null)),
-  )
-  return { sql, params }
+const manyRows = ({ table, ending }: Insertion, rows: readonly (readonly Value[])[]) => {
+  const { from, params } = unnested(table.columns, rows)
+  const names = Object.keys(table.columns).join(', ')
+  return { sql: `INSERT INTO ${table.name} (${names}) SELECT * FROM ${from} ${ending}`.trimEnd(), params }
 }
 
 /** One statement for each table that a batch adds rows to: a fraction of what a statement for each row costs. */
 const appendStatements = (appends: readonly Append[]) =>
-  [...Map.groupBy(appends, ({ table }) => table)].map(([table, added]) => {
-    const rows = added.map(({ values }) => values)
-    return manyRows({ table, ending: '' }, rows, table)
-  })
+  [...Map.groupBy(appends, ({ table }) => table)].map(([table, added]) =>
+    manyRows(
+      { table, ending: '' },
+      added.map(({ values }) => values),
+    ),
+  )
 
 /** Whether a write adds rows and does nothing else: those of many go in a statement for each table. */
 const canBeJoined = ({ write: { statements }, apart }: PendingWrite) =>

@@ -1,5 +1,6 @@
 import { forgetOldest } from '../lib/forget-oldest.ts'
-import { cacheKey, type Database } from './db.ts'
+import type { Database } from './db.ts'
+import { placeOf } from './generations.ts'
 
 const mostKinds = 20_000
 
@@ -26,7 +27,7 @@ export const createRecordCounts = (db: Pick<Database, 'onStale'>) => {
     if (keys === 'everything') return counts.clear()
     if (counts.size === 0) return
     for (const key of keys) {
-      const count = counts.get(key.slice(0, key.indexOf('/', key.indexOf('/') + 1)))
+      const count = counts.get(placeOf(key))
       if (count) count.changedSince += 1
     }
   })
@@ -56,7 +57,7 @@ export const createRecordCounts = (db: Pick<Database, 'onStale'>) => {
       limit: number,
       countUpTo: CountUpTo,
     ): Promise<boolean> {
-      const place = cacheKey(accountId, kind, '').slice(0, -1)
+      const place = `${accountId}/${kind}`
       const known = counts.get(place)
       const isComplete = known !== undefined && (known.counted < known.atMost || known.atMost >= limit)
       if (known && isComplete && !isOver(known, adding, limit)) return true

@@ -1,6 +1,12 @@
-import { type Accumulation, postgresAccumulating, sqliteAccumulating } from './accumulating.ts'
 import type { Engine, Statement } from './db.ts'
-import { postgresForEachRow, type RowStatement, sqliteForEachRow } from './for-each-row.ts'
+import {
+  type Accumulation,
+  postgresAccumulating,
+  postgresForEachRow,
+  type RowStatement,
+  sqliteAccumulating,
+  sqliteForEachRow,
+} from './many-rows.ts'
 
 /** What the engines say differently, for areas that compute texts and sums in the store. Arguments are SQL expressions. */
 export interface SqlWords {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Value } from '../../src/storage/db.ts'
-import { arrayText, arrayTypes } from '../../src/storage/postgres-arrays.ts'
+import { type RowShape, unnested } from '../../src/storage/many-rows.ts'
 import { openTestDatabase, type TestDatabase } from '../support/databases.ts'
 import { engines } from '../support/postgres.ts'
 import { countOf } from '../support/run-length.ts'
@@ -35,9 +35,13 @@ describe.runIf(engines.includes('postgres'))('The values of a column as a Postgr
 
   afterAll(() => opened.close())
 
-  const arrive = async (type: keyof typeof arrayTypes, values: readonly Value[]) => {
-    const sql = `SELECT value FROM unnest($1::${arrayTypes[type]}) AS arrived (value)`
-    return (await opened.db.all(sql, [arrayText(values)])).map(({ value }) => value)
+  const arrive = async (type: RowShape[string], values: readonly Value[]) => {
+    const { from, params } = unnested(
+      { value: type },
+      values.map((value) => [value]),
+    )
+    const rows = await opened.db.all(`SELECT value FROM ${from} AS arrived (value)`, params)
+    return rows.map(({ value }) => value)
   }
 
   it('arrive unchanged', () =>
@@ -66,6 +70,8 @@ describe.runIf(engines.includes('postgres'))('The values of a column as a Postgr
   )
 
   it('cannot be bytes', () => {
-    expect(() => arrayText(['a', new Uint8Array(1)])).toThrow('an array holds texts, numbers and nulls')
+    expect(() => unnested({ value: 'text' }, [['a'], [new Uint8Array(1)]])).toThrow(
+      'an array holds texts, numbers and nulls',
+    )
   })
 })
