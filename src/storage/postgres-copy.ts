@@ -2,9 +2,7 @@ import pg from 'pg'
 import { type CsvQuery, guarded } from './csv-lines.ts'
 import type { Value } from './db.ts'
 import { giveBack } from './give-back.ts'
-import { isWorkerLost } from './postgres-link.ts'
-import type { Servers } from './postgres-servers.ts'
-import { createWatch } from './postgres-watch.ts'
+import { createLink, isWorkerLost } from './postgres-link.ts'
 
 // COPY takes no parameters. Nothing in the store can hold NUL: a noncharacter that finds nothing stands for it.
 const literalOf = (value: Value | undefined) => {
@@ -38,8 +36,8 @@ class Lines extends pg.Query {
   #length = 0
 
   /** `room`: bytes to begin with. */
-  constructor(config: pg.QueryConfig, room: number) {
-    super(config)
+  constructor(text: string, room: number) {
+    super(text)
     this.#bytes = Buffer.allocUnsafeSlow(room)
   }
 
@@ -66,45 +64,14 @@ class Lines extends pg.Query {
   }
 }
 
-interface Options {
-  servers: Servers
-  prepare(client: pg.Client): Promise<void>
-  patienceMilliseconds: number
-}
-
 /** One connection for exports, which comes back by itself: one after the other. */
-export const createCopyLink = ({ servers, prepare, patienceMilliseconds }: Options) => {
-  let current: Promise<pg.Client> | undefined
-  const watch = createWatch(patienceMilliseconds)
-
-  const connect = () => {
-    const lose = () => {
-      if (current !== ready) return
-      current = undefined
-      servers.doubt()
-    }
-    const ready: Promise<pg.Client> = servers.connect({}, prepare).then((client) => {
-      client.on('error', lose)
-      client.on('end', lose)
-      return client
-    })
-    ready.catch(lose)
-    return ready
-  }
-
+export const createCopyLink = (options: Parameters<typeof createLink>[0]) => {
+  const link = createLink(options)
   // The parts of one export are of about the same length.
   let room = leastRoom
 
   const copy = async (query: CsvQuery): Promise<Uint8Array<ArrayBuffer>> => {
-    current ??= connect()
-    const client = await current
-    const done = new Promise<Uint8Array<ArrayBuffer>>((resolve, reject) => {
-      const settle = (error: Error | null) => (error ? reject(error) : resolve(lines.bytes))
-      const config = { text: copyOf(query), callback: settle } as pg.QueryConfig
-      const lines = new Lines(config, room)
-      client.query(lines)
-    })
-    const bytes = await watch(client, done)
+    const { bytes } = await link.submit(await link.open(), new Lines(copyOf(query), room))
     room = Math.max(leastRoom, Math.ceil(1.1 * bytes.length))
     return bytes
   }

@@ -97,6 +97,15 @@ export const createLink = (options: LinkOptions) => {
 
   const watch = createWatch(patienceMilliseconds, isExcused)
 
+  const submit = <Query extends pg.Query>(client: pg.Client, query: Query) =>
+    watch(
+      client,
+      new Promise<Query>((resolve, reject) => {
+        query.on('end', () => resolve(query)).on('error', reject)
+        client.query(query)
+      }),
+    )
+
   const leave = (client: pg.Client) => {
     if (client !== currentClient || !current) return
     lose(current)
@@ -111,13 +120,9 @@ export const createLink = (options: LinkOptions) => {
     /** Sends a statement of the protocol's simple kind: BEGIN, COMMIT and the like. */
     say: (client: pg.Client, sql: string) => watch(client, client.query(sql)),
     /** Resolves when the server has come to this place, and has handed over the notifications it held. */
-    sync: (client: pg.Client) =>
-      watch(
-        client,
-        new Promise<void>((resolve, reject) => {
-          client.query(new Sync('', (error: Error | null) => (error ? reject(error) : resolve())))
-        }),
-      ),
+    sync: (client: pg.Client) => submit(client, new Sync('')),
+    /** Sends a query that takes its response by itself, and resolves with it. */
+    submit,
     /** Leaves a connection that was lost: the next one is another, also before its end is told. */
     leave,
     /** Leaves the connection if the writes have gone to another server: what is under way on it fails. */
