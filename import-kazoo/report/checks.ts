@@ -1,21 +1,35 @@
 // Whether everything that the source has has come to something here, before an import is finished.
-import type { Check } from '../../src/lib/check.ts'
-import { checkCalls } from './checks/calls.ts'
+import { createSourceComparison } from '../comparing/sources.ts'
+import { checkAccounts } from './checks/accounts.ts'
 import { checkDocuments } from './checks/documents.ts'
-import { checkKeys } from './checks/keys.ts'
-import { checkMonths } from './checks/months.ts'
+import { checkCalls, checkMonths } from './checks/months.ts'
 import { checkNumbers } from './checks/numbers.ts'
 import { checkRecords } from './checks/records.ts'
-import type { CheckTools } from './checks/told.ts'
-import { checkAccounts } from './checks/tree.ts'
+import type { CheckTools, Tell } from './checks/tools.ts'
 
-/** What is held against each other when an import is finished. */
-export const importChecks = (tools: CheckTools): Check[] => [
-  checkDocuments(tools),
-  checkAccounts(tools),
-  checkRecords(tools),
-  checkNumbers(tools),
-  checkMonths(tools),
-  checkCalls(tools),
-  checkKeys(tools),
-]
+/** Every key of the source documents is in the responses of the API, unless the import has reported why not. */
+const checkKeys = async ({ run, facts, respond }: CheckTools, tell: Tell) => {
+  const keys = createSourceComparison({ run, respond })
+  const accountIds = new Set(facts.accounts.keys())
+  const all = async function* () {
+    for (const accountId of accountIds) yield* keys.ofAccount(facts, accountId)
+    yield* keys.numbersOf(facts, accountIds)
+  }
+  for await (const { accountId, type, id, isMissing, why, differences } of all()) {
+    const place = `account ${accountId}, ${type} ${id}`
+    if (isMissing && why === undefined) tell({ place, reason: 'the API does not have it' })
+    for (const one of differences)
+      if (one.why === undefined) tell({ place, reason: `${one.path}: the API does not have this value` })
+  }
+}
+
+/** What is compared when an import is finished, by the names that differences are reported under. */
+export const importChecks: Readonly<Record<string, (tools: CheckTools, tell: Tell) => Promise<void>>> = {
+  documents: checkDocuments,
+  accounts: checkAccounts,
+  records: checkRecords,
+  numbers: checkNumbers,
+  months: checkMonths,
+  calls: checkCalls,
+  keys: checkKeys,
+}

@@ -1,6 +1,6 @@
 import type { Finding } from '../documents/document.ts'
 
-/** Findings of one code in one database: how many, and the first of them. */
+/** Findings of one code: how many, and the first of them. */
 export interface CountedFindings {
   severity: Finding['severity']
   code: string
@@ -8,20 +8,34 @@ export interface CountedFindings {
   shown: readonly Finding[]
 }
 
-/** So many of a code are shown of a database: the others would say the same. */
+/** The number of findings of a code that are shown: the others would say the same. */
 export const shownOfCode = 20
 
-/** What is found in one database, counted: of call records there may be millions. */
-export const findingsOf = (database: string) => {
-  const codes = new Map<string, { severity: Finding['severity']; count: number; shown: Finding[] }>()
+/** Counts findings by code: of call records there may be millions. */
+export const createFindings = () => {
+  const codes = new Map<string, CountedFindings & { shown: Finding[] }>()
+  const join = ({ severity, code, count, shown }: CountedFindings) => {
+    const key = `${severity} ${code}`
+    const known = codes.get(key) ?? { severity, code, count: 0, shown: [] }
+    codes.set(key, known)
+    known.count += count
+    if (known.shown.length < shownOfCode)
+      known.shown.push(...shown.slice(0, shownOfCode - known.shown.length))
+  }
   return {
-    add(id: string, { severity, code, ...said }: Omit<Finding, 'database' | 'id'>) {
-      const known = codes.get(code) ?? { severity, count: 0, shown: [] }
-      codes.set(code, known)
-      known.count += 1
-      if (known.shown.length < shownOfCode) known.shown.push({ severity, code, database, id, ...said })
-    },
-    counted: (): CountedFindings[] => Array.from(codes, ([code, found]) => ({ ...found, code })),
+    join,
+    add: (finding: Finding) => join({ ...finding, count: 1, shown: [finding] }),
+    counted: (): CountedFindings[] => [...codes.values()],
+  }
+}
+
+/** What is found in one database, counted. */
+export const findingsOf = (database: string) => {
+  const { add, counted } = createFindings()
+  return {
+    add: (id: string, { severity, code, ...said }: Omit<Finding, 'database' | 'id'>) =>
+      add({ severity, code, database, id, ...said }),
+    counted,
   }
 }
 
@@ -30,11 +44,7 @@ export const joinFindings = (
   before: readonly CountedFindings[],
   more: readonly CountedFindings[],
 ): CountedFindings[] => {
-  const byCode = new Map(before.map((one) => [one.code, one]))
-  for (const { code, severity, count, shown } of more) {
-    const known = byCode.get(code) ?? { severity, count: 0, shown: [] }
-    const all = [...known.shown, ...shown].slice(0, shownOfCode)
-    byCode.set(code, { code, severity: known.severity, count: known.count + count, shown: all })
-  }
-  return [...byCode.values()]
+  const { join, counted } = createFindings()
+  for (const one of [...before, ...more]) join(one)
+  return counted()
 }

@@ -1,5 +1,7 @@
-import type { Converted } from '../documents/document.ts'
-import type { CodeTally, TypeTally } from '../running/tallies.ts'
+import { type Converted, type Finding, outcomes } from '../documents/document.ts'
+import { type CountedFindings, createFindings } from './findings.ts'
+
+type Outcome = Converted['outcome']
 
 /** A database of which only its size is told. */
 export interface ListedDatabase {
@@ -23,7 +25,7 @@ export interface Report {
   kept: Readonly<Record<string, number>>
   leftOut: Readonly<Record<string, number>>
   rejected: Readonly<Record<string, number>>
-  conflicts: readonly CodeTally[]
+  conflicts: readonly CountedFindings[]
 }
 
 const severityTitles = {
@@ -33,17 +35,47 @@ const severityTitles = {
   left_out: 'Left out',
 } as const
 
-/** Of each type how many documents came to an outcome. */
-export const countsBy = (
-  types: readonly TypeTally[],
-  outcome: Converted['outcome'],
-): Record<string, number> =>
-  Object.fromEntries(
-    types
-      .filter((one) => one.outcome === outcome)
-      .sort((a, b) => (a.type < b.type ? -1 : 1))
-      .map(({ type, count }) => [type === '' ? '(none)' : type, count]),
-  )
+/** Counts what conversions make, in memory that does not grow with how much they make. */
+export const createReportCounts = () => {
+  const types = new Map(outcomes.map((outcome) => [outcome, new Map<string, number>()]))
+  const findings = createFindings()
+
+  const addType = (type: string, outcome: Outcome, count: number) => {
+    const counts = types.get(outcome)
+    counts?.set(type, (counts.get(type) ?? 0) + count)
+  }
+
+  const countsBy = (outcome: Outcome): Record<string, number> =>
+    Object.fromEntries(
+      [...(types.get(outcome) ?? [])]
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([type, count]) => [type === '' ? '(none)' : type, count]),
+    )
+
+  return {
+    addType,
+    findings,
+    add({ document, outcome, findings: found }: Converted) {
+      addType(document.type, outcome, 1)
+      for (const one of found) findings.add(one)
+    },
+    /** `cdr imported`, as months count. */
+    addCount(key: string, count: number) {
+      const at = key.lastIndexOf(' ')
+      const outcome = outcomes.find((one) => one === key.slice(at + 1))
+      if (outcome) addType(key.slice(0, at), outcome, count)
+    },
+    counted: (): Pick<Report, 'imported' | 'kept' | 'leftOut' | 'rejected' | 'conflicts'> => ({
+      imported: countsBy('imported'),
+      kept: countsBy('kept'),
+      leftOut: countsBy('skipped'),
+      rejected: countsBy('rejected'),
+      conflicts: findings.counted(),
+    }),
+  }
+}
+
+export type ReportCounts = ReturnType<typeof createReportCounts>
 
 /** Whether somebody has to look at something before the cut-over. */
 export const needsPerson = ({ conflicts }: Pick<Report, 'conflicts'>) =>
@@ -57,7 +89,7 @@ const column = (entries: Readonly<Record<string, number>>) =>
 const section = (title: string, entries: Readonly<Record<string, number>>) =>
   Object.keys(entries).length === 0 ? [] : [`${title}:`, ...column(entries), '']
 
-const findingLine = ({ database, id, field, old, new: now }: CodeTally['first'][number]) => {
+const findingLine = ({ database, id, field, old, new: now }: Finding) => {
   const change = [old, now].flatMap((value) => value ?? []).join(' -> ')
   return [`      ${database} ${id}`, field, change].filter((part) => part).join('  ')
 }
@@ -83,18 +115,18 @@ const listedLines = (listed: readonly ListedDatabase[]) => {
 }
 
 // Of each code a person needs to see what it is about; all of them are in the JSON form, and in the store.
-const shown = 3
+const shownAsText = 3
 
-const conflictLines = (conflicts: readonly CodeTally[]) =>
+const conflictLines = (conflicts: readonly CountedFindings[]) =>
   Object.entries(severityTitles).flatMap(([severity, title]) => {
     const ofSeverity = conflicts.filter((one) => one.severity === severity)
     if (ofSeverity.length === 0) return []
     return [
       `${title}:`,
-      ...ofSeverity.flatMap(({ code, count, first }) => [
+      ...ofSeverity.flatMap(({ code, count, shown }) => [
         `  ${counted(count).padStart(12)}  ${code}`,
-        ...first.slice(0, shown).map(findingLine),
-        ...(count > shown ? [`      ... and ${counted(count - shown)} more`] : []),
+        ...shown.slice(0, shownAsText).map(findingLine),
+        ...(count > shownAsText ? [`      ... and ${counted(count - shownAsText)} more`] : []),
       ]),
       '',
     ]
@@ -124,5 +156,10 @@ export const reportJson = (report: Report, { isPlan }: { isPlan: boolean }) => (
   [isPlan ? 'will_keep' : 'kept']: report.kept,
   left_out: report.leftOut,
   rejected: report.rejected,
-  conflicts: report.conflicts,
+  conflicts: report.conflicts.map(({ severity, code, count, shown: first }) => ({
+    severity,
+    code,
+    count,
+    first,
+  })),
 })

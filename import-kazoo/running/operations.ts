@@ -22,7 +22,8 @@ import { createCallImport } from '../conversions/call-records/operations.ts'
 import { finding } from '../conversions/findings.ts'
 import { databaseKindsOf } from '../documents/database-names.ts'
 import { importChecks } from '../report/checks.ts'
-import { countsBy, type ListedDatabase, type Report } from '../report/report.ts'
+import { shownOfCode } from '../report/findings.ts'
+import { createReportCounts, type ListedDatabase, type Report, type ReportCounts } from '../report/report.ts'
 import { createCheckedStore } from '../report/store.ts'
 import { DatabaseVanished, type Source, SourceTrouble } from '../source/source.ts'
 import { createBatches } from './batches.ts'
@@ -31,7 +32,6 @@ import { createMonthReading, monthNotesIn } from './months.ts'
 import { type NamedNarrowing, narrowingOf, sameNarrowing } from './narrowing.ts'
 import { type BatchTold, convertedOf, createReading } from './reading.ts'
 import { createRunStore, isVanished } from './store.ts'
-import { createTallies, firstTold, type Tallies } from './tallies.ts'
 import { createTreeReading } from './tree.ts'
 
 export interface ImportTools {
@@ -310,17 +310,13 @@ export const createImport = (tools: ImportTools) => {
   const reportOf = async (
     source: Source,
     facts: Pick<Facts, 'kinds' | 'accounts'>,
-    tallies: Tallies,
+    counts: ReportCounts,
   ): Promise<Report> => ({
     source: source.facts.title,
     databases: databaseCounts(facts.kinds),
     listed: await listedIn(source, facts.kinds),
     accounts: facts.accounts.size,
-    imported: countsBy(tallies.types(), 'imported'),
-    kept: countsBy(tallies.types(), 'kept'),
-    leftOut: countsBy(tallies.types(), 'skipped'),
-    rejected: countsBy(tallies.types(), 'rejected'),
-    conflicts: tallies.codes(),
+    ...counts.counted(),
   })
 
   /** What would become of everything but months, of which only the number of documents is asked. */
@@ -329,51 +325,47 @@ export const createImport = (tools: ImportTools) => {
       gregorianNow(store.clock),
       narrowingOf(manner),
     )
-    const tallies = createTallies()
-    for (const finding of [...facts.plan.findings, ...facts.elsewhere]) tallies.addFinding(finding)
+    const counts = createReportCounts()
+    for (const finding of [...facts.plan.findings, ...facts.elsewhere]) counts.findings.add(finding)
     for (const chapter of [settings, ...chapters]) {
       for (const database of chapter.databases(facts)) {
         let documents = 0
         try {
           for await (const converted of convertedOf(chapter, facts, database)) {
             documents += converted.length
-            for (const one of converted) tallies.add(one)
+            for (const one of converted) counts.add(one)
           }
         } catch (error) {
           if (!(error instanceof DatabaseVanished)) throw error
-          tallies.addFinding(databaseVanished(database))
+          counts.findings.add(databaseVanished(database))
         }
         manner.onBatch?.({ chapter: chapter.name, database, documents, changed: 0, removed: 0 })
       }
     }
-    tallies.addType('account', 'imported', facts.accounts.size)
+    counts.addType('account', 'imported', facts.accounts.size)
     for (const ofAccount of monthsIn(facts))
       for (const { database } of ofAccount)
-        tallies.addType(
-          '(documents of months)',
-          'imported',
-          (await source.database(database))?.documents ?? 0,
-        )
-    return reportOf(source, facts, tallies)
+        counts.addType('(documents of months)', 'imported', (await source.database(database))?.documents ?? 0)
+    return reportOf(source, facts, counts)
   }
 
   /** What was done so far. */
   const report = async (source: Source): Promise<Report> => {
     const names = await source.databases()
     const kinds = databaseKindsOf(names)
-    const tallies = createTallies()
-    for (const { type, outcome, count } of await run.outcomes()) tallies.addType(type, outcome, count)
+    const counts = createReportCounts()
+    for (const { type, outcome, count } of await run.outcomes()) counts.addType(type, outcome, count)
     for (const { severity, code, count } of await run.codes())
-      tallies.addCode({ severity, code, count, first: await run.findings(severity, code, firstTold) })
+      counts.findings.join({ severity, code, count, shown: await run.findings(severity, code, shownOfCode) })
     let accounts = 0
     for await (const row of run.databases()) {
       if (row.name === copiesDatabase) accounts = row.documents
-      if (isVanished(row)) tallies.addFinding(databaseVanished(row.name))
-      const { counts, findings } = monthNotesIn(row)
-      for (const [key, count] of Object.entries(counts)) tallies.addCount(key, count)
-      for (const { shown, ...of } of findings) tallies.addCode({ ...of, first: shown })
+      if (isVanished(row)) counts.findings.add(databaseVanished(row.name))
+      const { counts: ofMonth, findings } = monthNotesIn(row)
+      for (const [key, count] of Object.entries(ofMonth)) counts.addCount(key, count)
+      for (const one of findings) counts.findings.join(one)
     }
-    return { ...(await reportOf(source, { kinds, accounts: new Map() }, tallies)), accounts }
+    return { ...(await reportOf(source, { kinds, accounts: new Map() }, counts)), accounts }
   }
 
   return {
@@ -417,7 +409,7 @@ export const createImport = (tools: ImportTools) => {
           isFirst: true,
           isLast: true,
         })
-        const own = importChecks({
+        const checkTools = {
           run,
           facts,
           chapters: [settings, ...chapters],
@@ -427,13 +419,14 @@ export const createImport = (tools: ImportTools) => {
           adoptions: tools.adoptions,
           records: store.records,
           checked: createCheckedStore(store),
-        })
+        }
         let differences = 0
-        for (const check of [...own, ...checks])
-          await check.run((fault) => {
-            differences += 1
-            onDifference(check.name, fault)
-          })
+        const tellOf = (name: string) => (fault: Fault) => {
+          differences += 1
+          onDifference(name, fault)
+        }
+        for (const [name, check] of Object.entries(importChecks)) await check(checkTools, tellOf(name))
+        for (const check of checks) await check.run(tellOf(check.name))
         if (differences > 0 && !acceptsDifferences)
           throw new Refusal(
             `what is stored differs from what it has to be ${differences} times: the import stays under way. --accept-differences finishes it nevertheless`,

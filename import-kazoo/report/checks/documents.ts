@@ -1,19 +1,71 @@
-import type { Check } from '../../../src/lib/check.ts'
-import { isObject } from '../../../src/lib/json.ts'
+import { isObject, type Json } from '../../../src/lib/json.ts'
+import { memberOf } from '../../../src/lib/member.ts'
 import type { Chapter } from '../../chapters/chapter.ts'
-import type { Converted, Draft } from '../../documents/document.ts'
+import type { AttachedFile, Converted, Draft } from '../../documents/document.ts'
 import { keptPlace } from '../../keeping/rules.ts'
 import { convertedOf } from '../../running/reading.ts'
-import { type DocumentRow, isRefused, isVanished } from '../../running/store.ts'
-import { DatabaseVanished } from '../../source/source.ts'
-import { createFileJudge } from './files.ts'
-import { createPriceJudge } from './prices.ts'
-import { type CheckTools, difference, inParts, type Tell } from './told.ts'
+import { type DocumentRow, isRefused } from '../../running/store.ts'
+import { flawOfFile } from '../../source/files.ts'
+import { type CheckTools, compareCounts, difference, eachDatabase, inParts, type Tell } from './tools.ts'
 
 const numberAdoptions: ReadonlySet<string> = new Set(['number', 'number_by_hearsay'])
 
+/** Of a file that the source could not give, or that nothing here can use, was told when its document was read. */
+const unreadable = 'file_unreadable'
+
+const flawOf = ({ length, digest, contentType }: AttachedFile, bytes: Buffer) =>
+  flawOfFile(bytes, { length, digest, content_type: contentType })
+
+/** The files that belong to records are there, as long as they are to be, and what their digests say. */
+const createFileJudge =
+  ({ run, adoptions }: Pick<CheckTools, 'run' | 'adoptions'>) =>
+  async ({ document, drafts }: Converted, tell: Tell) => {
+    for (const { as, accountId, id, files } of drafts) {
+      if (files.length === 0) continue
+      const there = await adoptions[as]?.files?.({ accountId, id })
+      if (!there) continue
+      const told = await run.fieldsOf(document.database, document.id, unreadable)
+      for (const file of files) {
+        const bytes = there.get(file.role)
+        if (!bytes && told.includes(file.name)) continue
+        const flaw = bytes ? flawOf(file, bytes) : 'is not there'
+        if (flaw)
+          tell({ place: `account ${accountId}, ${as} ${id}`, reason: `the file ${file.name} ${flaw}` })
+      }
+    }
+  }
+
+const prices = ['rate_cost', 'rate_surcharge', 'internal_rate_cost'] as const
+
+// Of some hundred rates that are looked up together: decks hold millions.
+const mostSampled = 20
+
+const sampleOf = (rates: readonly Draft[]) => {
+  const step = Math.max(1, Math.ceil(rates.length / mostSampled))
+  return rates.filter((_, index) => index % step === 0)
+}
+
+/** Prices of calls are what they are to be: all of small decks, samples of others. */
+const createPriceJudge =
+  ({ records, adoptions }: Pick<CheckTools, 'records' | 'adoptions'>) =>
+  async (drafts: readonly Draft[], tell: Tell) => {
+    const kind = adoptions.rate?.kind
+    if (kind === undefined) return
+    for (const { accountId, id, doc } of sampleOf(drafts.filter(({ as }) => as === 'rate'))) {
+      const stored = (await records.find(accountId, kind, id))?.doc as Json | undefined
+      if (!stored) continue
+      for (const name of prices) {
+        if (memberOf(stored, 'kazoo_import', 'rejected', name) !== undefined) continue
+        const [expected, found] = [Number(doc[name] ?? 0), Number(stored[name] ?? 0)]
+        if (expected !== found)
+          tell({ place: `rate ${id}`, reason: `${name}: expected ${expected}, found ${found}` })
+      }
+    }
+  }
+
 /** Every document has come to what it is to come to, and what was made of it is there. */
-export const checkDocuments = ({ run, checked, facts, chapters, adoptions, records }: CheckTools): Check => {
+export const checkDocuments = async (tools: CheckTools, tell: Tell) => {
+  const { run, checked, facts, chapters, adoptions, records } = tools
   const judgeFiles = createFileJudge({ run, adoptions })
   const judgePrices = createPriceJudge({ records, adoptions })
 
@@ -85,40 +137,18 @@ export const checkDocuments = ({ run, checked, facts, chapters, adoptions, recor
     }
   }
 
-  const checkDatabase = async (chapter: Chapter, database: string, tell: Tell) => {
-    const row = await run.database(database)
-    if (row && isVanished(row)) return 0
+  const checkDatabase = async (chapter: Chapter, database: string) => {
     const expected = new Map<string, number>()
-    let seen = 0
     for await (const converted of convertedOf(chapter, facts, database)) {
       for (const { document } of converted)
         expected.set(document.type, (expected.get(document.type) ?? 0) + 1)
       await judge(database, converted, tell)
-      seen += converted.length
     }
-    const found = await checked.remembered(database)
-    for (const type of new Set([...expected.keys(), ...found.keys()])) {
-      const [wanted, there] = [expected.get(type) ?? 0, found.get(type) ?? 0]
-      if (wanted !== there)
-        tell({ place: database, reason: difference(`documents of type ${type || '(none)'}`, wanted, there) })
-    }
-    return seen
+    compareCounts(expected, await checked.remembered(database), (type, wanted, there) =>
+      tell({ place: database, reason: difference(`documents of type ${type || '(none)'}`, wanted, there) }),
+    )
   }
 
-  return {
-    name: 'documents',
-    async run(tell) {
-      let seen = 0
-      for (const chapter of chapters)
-        for (const database of chapter.databases(facts)) {
-          try {
-            seen += await checkDatabase(chapter, database, tell)
-          } catch (error) {
-            // What came of one that is there no more was told when it was read.
-            if (!(error instanceof DatabaseVanished)) throw error
-          }
-        }
-      return seen
-    },
-  }
+  for (const chapter of chapters)
+    await eachDatabase(tools, chapter, (database) => checkDatabase(chapter, database))
 }

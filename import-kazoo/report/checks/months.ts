@@ -1,29 +1,148 @@
-import type { Check } from '../../../src/lib/check.ts'
-import { databaseKindOf } from '../../documents/database-names.ts'
-import { monthNotesIn } from '../../running/months.ts'
-import { isVanished } from '../../running/store.ts'
-import { type CheckTools, difference } from './told.ts'
+import type { AdoptedLeg } from '../../../src/areas/cdrs/intake/adoption.ts'
+import { costsOf, interactionOf } from '../../../src/areas/cdrs/intake/rules.ts'
+import type { Fault } from '../../../src/lib/check.ts'
+import { ChangeSet } from '../../../src/storage/change-set.ts'
+import type { ConvertedLeg } from '../../conversions/call-records/rules.ts'
+import { type CallSums, joinSums, noSums, type Sums } from '../../conversions/call-records/sums.ts'
+import { legsIn } from '../../running/reading.ts'
+import { type CheckTools, difference, inParts, monthsRead, type Tell, unlessVanished } from './tools.ts'
+
+/** The months of one account that were read: what came of their calls, by the month where they lie here. */
+interface Months {
+  accountId: string
+  /** The databases, each with the sums that were noted. */
+  databases: { name: string; sums: CallSums }[]
+}
+
+// What is told of a month, and of one of its legs.
+const ofMonths: readonly [keyof Sums, string][] = [
+  ['count', 'legs'],
+  ['duration', 'seconds'],
+  ['billing', 'billed seconds'],
+  ['cost', 'units'],
+  ['begun', 'when interactions began, as a sum of its last six digits'],
+]
+const ofLegs: readonly [keyof Omit<Sums, 'count'>, string][] = [
+  ['duration', 'duration_seconds'],
+  ['billing', 'billing_seconds'],
+  ['cost', 'cost'],
+  ['begun', 'interaction_time'],
+]
+
+/** The calls of each account and month are as many, as long and as dear as those that were read, and of the interactions that they name. */
+export const checkCalls = async (tools: CheckTools, tell: Tell) => {
+  const { checked, facts, legAdoption, author } = tools
+
+  /** Names of one account stand together. */
+  async function* accounts(): AsyncGenerator<Months> {
+    let last: Months | undefined
+    for await (const { accountId, database, notes } of monthsRead(tools)) {
+      if (last && last.accountId !== accountId) {
+        yield last
+        last = undefined
+      }
+      last ??= { accountId, databases: [] }
+      last.databases.push({ name: database, sums: notes.called ?? {} })
+    }
+    if (last) yield last
+  }
+
+  /** The ids of legs that would be taken in, were they to arrive now: they are not there. Nothing is written. */
+  const missingOf = async (legs: readonly AdoptedLeg[]) => {
+    const judge = await legAdoption.judging()
+    const rows = legs.flatMap((leg) => {
+      const judged = judge(leg)
+      return typeof judged === 'object' && 'row' in judged ? [judged.row] : []
+    })
+    const verdicts = await legAdoption.add(new ChangeSet(author), rows, { looksFirst: true })
+    return new Set(rows.flatMap(({ id }, index) => (verdicts[index] === 'accepted' ? [id] : [])))
+  }
+
+  /** Which of these legs of a month are not there, are longer or dearer here, or less so, or of another interaction than they name. */
+  const faultsAmong = async (
+    accountId: string,
+    month: string,
+    some: readonly ConvertedLeg[],
+  ): Promise<Fault[]> => {
+    const missing = await missingOf(some.map(({ leg }) => leg))
+    const found = await checked.measures(
+      accountId,
+      Number(month),
+      some.map(({ id }) => id),
+    )
+    const reasonOf = ({ id, leg: { record }, namesInteraction }: ConvertedLeg) => {
+      if (missing.has(id)) return 'it is not there'
+      const { duration_seconds: duration = 0, billing_seconds: billing = 0 } = record
+      const measured = { duration, billing, cost: costsOf(record).cost, begun: interactionOf(record).time }
+      const there = found.get(id) ?? measured
+      // With whom one belongs that names none depends on which of them have come.
+      const expected = namesInteraction ? measured : { ...measured, begun: there.begun }
+      const differing = ofLegs.find(([measure]) => there[measure] !== expected[measure])
+      if (!differing) return undefined
+      const [measure, name] = differing
+      return difference(name, expected[measure], there[measure])
+    }
+    return some.flatMap((leg) => {
+      const reason = reasonOf(leg)
+      return reason === undefined ? [] : [{ place: `account ${accountId}, call record ${leg.id}`, reason }]
+    })
+  }
+
+  /** Names what differs in a month; answers with how much it is. */
+  const nameFaults = async (accountId: string, database: string, month: string) => {
+    let count = 0
+    for await (const all of legsIn(facts.source, { accountId, database }))
+      for (const some of inParts(all.filter(({ id }) => id.startsWith(month)))) {
+        const faults = await faultsAmong(accountId, month, some)
+        for (const fault of faults) tell(fault)
+        count += faults.length
+      }
+    return count
+  }
+
+  const checkMonth = async (
+    { accountId, databases }: Months,
+    month: string,
+    [expected, found]: readonly [Sums, Sums],
+  ) => {
+    const differing = ofMonths.filter(([key]) => expected[key] !== found[key])
+    if (differing.length === 0) return
+    let faults = 0
+    for (const { name, sums } of databases)
+      if (sums[month]) faults += await nameFaults(accountId, name, month)
+    // A leg that two databases tell of is here once.
+    const isMore = found.count > expected.count
+    if (faults > 0 || isMore)
+      tell({
+        place: `calls of account ${accountId}, month ${month}`,
+        reason: differing.map(([key, name]) => difference(name, expected[key], found[key])).join('; '),
+      })
+  }
+
+  const checkAccount = async (months: Months) => {
+    const expected = months.databases.reduce<CallSums>((sums, one) => joinSums(sums, one.sums), {})
+    const found = await checked.called(months.accountId)
+    for (const month of [...new Set([...Object.keys(expected), ...found.keys()])].sort())
+      await checkMonth(months, month, [expected[month] ?? noSums, found.get(month) ?? noSums])
+  }
+
+  if (facts.withoutCalls) return
+  for await (const months of accounts()) await unlessVanished(() => checkAccount(months))
+}
 
 /** The ledgers of months come to what their documents came to. */
-export const checkMonths = ({ run, checked }: CheckTools): Check => ({
-  name: 'months',
-  async run(tell) {
-    let seen = 0
-    for await (const row of run.databases()) {
-      const kind = databaseKindOf(row.name)
-      if (kind.kind !== 'month' || isVanished(row) || !row.isWhole) continue
-      const { book } = monthNotesIn(row)
-      const found = await checked.booked(kind.accountId, Number(kind.month))
-      const place = `ledger of account ${kind.accountId}, month ${kind.month}`
-      // One that does not say what it begins with begins here with what was reckoned.
-      const { moved, entries, carried = found.carried } = book
-      if (found.carried !== carried)
-        tell({ place, reason: difference('units carried over', carried, found.carried) })
-      if (found.moved !== moved) tell({ place, reason: difference('units moved', moved, found.moved) })
-      if (found.entries !== entries)
-        tell({ place, reason: difference('entries that moved them', entries, found.entries) })
-      seen += 1
-    }
-    return seen
-  },
-})
+export const checkMonths = async (tools: CheckTools, tell: Tell) => {
+  for await (const { accountId, month, notes } of monthsRead(tools)) {
+    const found = await tools.checked.booked(accountId, Number(month))
+    const place = `ledger of account ${accountId}, month ${month}`
+    // One that does not say what it begins with begins here with what was reckoned.
+    const { moved, entries, carried = found.carried } = notes.book
+    const sums: [string, number, number][] = [
+      ['units carried over', carried, found.carried],
+      ['units moved', moved, found.moved],
+      ['entries that moved them', entries, found.entries],
+    ]
+    for (const [what, expected, there] of sums)
+      if (expected !== there) tell({ place, reason: difference(what, expected, there) })
+  }
+}
