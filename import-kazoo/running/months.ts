@@ -24,7 +24,7 @@ import { type CountedFindings, findingsOf, joinFindings } from '../report/findin
 import { type DatabaseFacts, DatabaseVanished, type SourcePage } from '../source/source.ts'
 import type { Batches } from './batches.ts'
 import { type OpenedMonth, openMonth } from './opened-months.ts'
-import type { BatchTold } from './reading.ts'
+import { type BatchTold, begun } from './reading.ts'
 import { type DatabaseRow, type RunStore, vanishedRow } from './store.ts'
 
 interface Tools {
@@ -351,13 +351,8 @@ export const createMonthReading = ({ run, batches, callImportOf, onBatch }: Tool
   }
 
   const fresh = ({ database }: MonthPlace, sequence: string | undefined): DatabaseRow => ({
-    name: database,
-    chapter,
-    mark: undefined,
+    ...begun(chapter, database),
     sequence,
-    isWhole: false,
-    documents: 0,
-    notes: {},
   })
 
   /** Where a month is read, and how far an earlier run has got. */

@@ -32,7 +32,6 @@ import { createMonthReading, monthNotesIn } from './months.ts'
 import { type NamedNarrowing, narrowingOf, sameNarrowing } from './narrowing.ts'
 import { type BatchTold, convertedOf, createReading } from './reading.ts'
 import { createRunStore, isVanished } from './store.ts'
-import { createTreeReading } from './tree.ts'
 
 export interface ImportTools {
   store: Store
@@ -250,8 +249,8 @@ export const createImport = (tools: ImportTools) => {
     }
     const facts = await look()
     requireWhole(facts)
-    await createTreeReading(reading)(facts, facts.masterId)
     const documents = createReading(reading)
+    await documents.readAccounts(facts, facts.masterId)
     const readAll = async (stop: AbortSignal | undefined, some: readonly Chapter[]) => {
       for (const chapter of some)
         await forEach(stop, chapter.databases(facts), (database) => documents.read(chapter, facts, database))

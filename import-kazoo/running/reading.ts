@@ -1,10 +1,14 @@
 import type { Chapter, Facts } from '../chapters/chapter.ts'
+import { convertAccount as convertAccountDocument } from '../conversions/accounts/rules.ts'
+import { copiesDatabase } from '../conversions/accounts/seen.ts'
 import { learnJoins } from '../conversions/call-records/operations.ts'
 import { type ConvertedLeg, convertCall, isCallRecord, isLoose } from '../conversions/call-records/rules.ts'
-import type { Converted, KazooDocument } from '../documents/document.ts'
+import { finding } from '../conversions/findings.ts'
+import { accountDatabase } from '../documents/database-names.ts'
+import type { Converted, Finding, KazooDocument } from '../documents/document.ts'
 import { readDocument } from '../documents/fields.ts'
 import { DatabaseVanished, type Source, type SourceDocument } from '../source/source.ts'
-import { type Batches, largestFile, type Written } from './batches.ts'
+import { type Batch, type Batches, largestFile, type Written } from './batches.ts'
 import type { MonthPlace } from './months.ts'
 import { type DatabaseRow, isVanished, type RunStore, vanishedRow } from './store.ts'
 
@@ -70,21 +74,36 @@ const unreadableAs = (database: string, id: string, reason: string): Converted =
 const documentsOf = (database: string, found: readonly SourceDocument[]) =>
   found.map((one) => readDocument(database, one))
 
+/** What becomes of the documents of a database, page by page; where a chapter needs all of them at once, in one page. */
+async function* convertedPages(
+  chapter: Chapter,
+  facts: Facts,
+  database: string,
+  after?: string,
+): AsyncGenerator<{ converted: readonly Converted[]; mark?: string }> {
+  const place = { database, facts }
+  const all: KazooDocument[] = []
+  const flawed: Converted[] = []
+  for await (const { documents, unreadable, mark } of facts.source.pages(database, after)) {
+    const read = documentsOf(database, documents)
+    const faults = unreadable.map(({ id, reason }) => unreadableAs(database, id, reason))
+    if (chapter.reads === 'pages')
+      yield { converted: [...(await chapter.convert(read, place)), ...faults], mark }
+    else {
+      all.push(...read)
+      flawed.push(...faults)
+    }
+  }
+  if (chapter.reads === 'whole') yield { converted: [...(await chapter.convert(all, place)), ...flawed] }
+}
+
 /** What becomes of the documents of a database, without anything being stored. */
 export async function* convertedOf(
   chapter: Chapter,
   facts: Facts,
   database: string,
 ): AsyncGenerator<readonly Converted[]> {
-  const place = { database, facts }
-  const all: KazooDocument[] = []
-  for await (const { documents, unreadable } of facts.source.pages(database)) {
-    const read = documents.map((one) => readDocument(database, one))
-    yield unreadable.map(({ id, reason }) => unreadableAs(database, id, reason))
-    if (chapter.reads === 'whole') all.push(...read)
-    else yield chapter.convert(read, place)
-  }
-  if (chapter.reads === 'whole') yield chapter.convert(all, place)
+  for await (const { converted } of convertedPages(chapter, facts, database)) yield converted
 }
 
 /** The legs of a month, without anything being stored. */
@@ -107,53 +126,53 @@ export async function* legsIn(
   }
 }
 
+/** The place of a database of which nothing is read yet. */
+export const begun = (chapter: string, name: string): DatabaseRow => ({
+  name,
+  chapter,
+  mark: undefined,
+  sequence: undefined,
+  isWhole: false,
+  documents: 0,
+  notes: {},
+})
+
+type Stored = Pick<Batch, 'converted' | 'gone' | 'position' | 'triesAgain'>
+
+const accountsAtOnce = 50
+const accountsChapter = 'accounts'
+
+/** The account was deleted while it was imported: what goes with it here, a person must decide. */
+const goneMeanwhile = (id: string) =>
+  finding({ database: accountDatabase(id), id }, 'needs_hand', 'account_gone_meanwhile')
+
 /** Reads databases of a source chapter by chapter: from their beginning, from where it was left, or what has changed since. */
 export const createReading = ({ run, batches, triesAgain, isLastRound, onBatch }: Tools) => {
-  const begun = (chapter: Chapter, name: string): DatabaseRow => ({
-    name,
-    chapter: chapter.name,
-    mark: undefined,
-    sequence: undefined,
-    isWhole: false,
-    documents: 0,
-    notes: {},
-  })
-
-  const store = async (
-    chapter: Chapter,
-    facts: Facts,
-    what: { converted: readonly Converted[]; gone: readonly string[]; position: DatabaseRow },
-  ) => {
+  const store = async (chapter: string, { source, masterId }: Facts, what: Stored) => {
     const { name: database } = what.position
-    const { source, masterId } = facts
-    // It is looked at because it, or what it stands beside, has changed.
-    const written = await batches.store({ source, database, masterId, triesAgain: true, ...what })
-    onBatch({ chapter: chapter.name, database, documents: what.converted.length, ...written })
+    const written = await batches.store({ source, database, masterId, ...what })
+    onBatch({ chapter, database, documents: what.converted.length, ...written })
   }
 
   /** Stores documents; only with the last of them the place is reached that lies behind them. */
   const storeAll = async (
-    chapter: Chapter,
+    { name }: Chapter,
     facts: Facts,
     {
       converted,
       gone,
       before,
       behind,
-    }: {
-      converted: readonly Converted[]
-      gone: readonly string[]
-      before: DatabaseRow
-      behind: DatabaseRow
-    },
+    }: Pick<Stored, 'converted' | 'gone'> & Record<'before' | 'behind', DatabaseRow>,
   ) => {
+    // It is looked at because it, or what it stands beside, has changed.
+    const common = { converted: [], gone: [], position: before, triesAgain: true }
     // What is gone makes room for what comes: names, above all.
-    for (const some of inParts(gone, documentsAtOnce))
-      await store(chapter, facts, { converted: [], gone: some, position: before })
+    for (const some of inParts(gone, documentsAtOnce)) await store(name, facts, { ...common, gone: some })
     const parts = inBatches(converted)
     const last = parts.pop() ?? []
-    for (const some of parts) await store(chapter, facts, { converted: some, gone: [], position: before })
-    await store(chapter, facts, { converted: last, gone: [], position: behind })
+    for (const some of parts) await store(name, facts, { ...common, converted: some })
+    await store(name, facts, { ...common, converted: last, position: behind })
   }
 
   /** The documents that were stored of a database, and are not in it any more. */
@@ -163,50 +182,34 @@ export const createReading = ({ run, batches, triesAgain, isLastRound, onBatch }
     return gone
   }
 
-  const readWhole = async (
-    chapter: Chapter,
-    facts: Facts,
-    row: DatabaseRow,
-    sequence: string | undefined,
-  ) => {
+  const readAll = async (chapter: Chapter, facts: Facts, row: DatabaseRow, sequence: string | undefined) => {
     const { name: database } = row
-    const found: KazooDocument[] = []
-    const flawed: Converted[] = []
-    for await (const page of facts.source.pages(database)) {
-      found.push(...documentsOf(database, page.documents))
-      flawed.push(...page.unreadable.map(({ id, reason }) => unreadableAs(database, id, reason)))
-    }
-    const converted = [...(await chapter.convert(found, { database, facts })), ...flawed]
-    const gone = await goneOf(database, new Set(converted.map(({ document }) => document.id)))
-    const behind = { ...row, mark: undefined, sequence, isWhole: true, documents: converted.length }
-    await storeAll(chapter, facts, { converted, gone, before: row, behind })
-  }
-
-  const readPages = async (
-    chapter: Chapter,
-    facts: Facts,
-    row: DatabaseRow,
-    sequence: string | undefined,
-  ) => {
-    const { name: database } = row
-    // Where changes begin was noted before the first page.
-    let position: DatabaseRow = row.mark === undefined ? { ...row, sequence } : row
+    const isWhole = chapter.reads === 'whole'
+    const isAgain = isWhole || row.isWhole
+    // Where changes begin is noted with the first page. What is read again is as before until all of it is stored.
+    let position: DatabaseRow = isAgain || row.mark !== undefined ? row : { ...row, sequence }
     const present = new Set<string>()
-    const isAgain = row.isWhole
-    for await (const page of facts.source.pages(database, isAgain ? undefined : row.mark)) {
-      const converted = [
-        ...(await chapter.convert(documentsOf(database, page.documents), { database, facts })),
-        ...page.unreadable.map(({ id, reason }) => unreadableAs(database, id, reason)),
-      ]
+    let last: readonly Converted[] = []
+    for await (const { converted, mark } of convertedPages(
+      chapter,
+      facts,
+      database,
+      isAgain ? undefined : row.mark,
+    )) {
       if (isAgain) for (const { document } of converted) present.add(document.id)
-      const count = isAgain ? position.documents : position.documents + converted.length
-      const behind = { ...position, mark: isAgain ? undefined : page.mark, documents: count }
+      if (isWhole) {
+        last = converted
+        continue
+      }
+      const documents = position.documents + converted.length
+      const behind = isAgain ? position : { ...position, mark, documents }
       await storeAll(chapter, facts, { converted, gone: [], before: position, behind })
       position = behind
     }
     const gone = isAgain ? await goneOf(database, present) : []
-    const behind = { ...position, mark: undefined, isWhole: true }
-    await storeAll(chapter, facts, { converted: [], gone, before: position, behind })
+    const end: DatabaseRow = { ...position, mark: undefined, isWhole: true }
+    const behind = isAgain ? { ...end, sequence, documents: present.size } : end
+    await storeAll(chapter, facts, { converted: last, gone, before: position, behind })
   }
 
   const readChanges = async (chapter: Chapter, facts: Facts, row: DatabaseRow, since: string) => {
@@ -215,13 +218,14 @@ export const createReading = ({ run, batches, triesAgain, isLastRound, onBatch }
       const before = position
       position = { ...position, sequence }
       if (chapter.reads === 'whole') {
-        if (documents.length + gone.length > 0) return readWhole(chapter, facts, row, sequence)
+        if (documents.length + gone.length > 0) return readAll(chapter, facts, row, sequence)
         continue
       }
       const converted = await chapter.convert(documentsOf(row.name, documents), { database: row.name, facts })
       await storeAll(chapter, facts, { converted, gone, before, behind: position })
     }
-    if (position.sequence !== row.sequence) await store(chapter, facts, { converted: [], gone: [], position })
+    if (position.sequence !== row.sequence)
+      await storeAll(chapter, facts, { converted: [], gone: [], before: row, behind: position })
   }
 
   /** What the store has refused, as it stands now. */
@@ -243,7 +247,7 @@ export const createReading = ({ run, batches, triesAgain, isLastRound, onBatch }
     await readChanges(chapter, facts, row, since)
     if (!triesAgain || (await run.refused(row.name)).length === 0) return
     const reached = (await run.database(row.name)) ?? row
-    if (chapter.reads === 'whole') await readWhole(chapter, facts, reached, reached.sequence)
+    if (chapter.reads === 'whole') await readAll(chapter, facts, reached, reached.sequence)
     else await readRefused(chapter, facts, reached)
   }
 
@@ -254,14 +258,55 @@ export const createReading = ({ run, batches, triesAgain, isLastRound, onBatch }
     const readsAll = isLastRound && chapter.dependsOnOthers === true
     if (position.isWhole && position.sequence !== undefined && facts.source.facts.canFollow && !readsAll)
       return readFurther(chapter, facts, position, position.sequence)
-    if (chapter.reads === 'whole') return readWhole(chapter, facts, position, found.sequence)
-    return readPages(chapter, facts, position, found.sequence)
+    return readAll(chapter, facts, position, found.sequence)
+  }
+
+  const convertAccount = async ({ source, plan }: Facts, id: string, ofPlan: readonly Finding[]) => {
+    const planned = plan.accounts.get(id)
+    const found = planned && (await source.document(planned.source, id))
+    if (!planned || !found) return []
+    const converted = convertAccountDocument(readDocument(planned.source, found), plan)
+    // What was found while the tree was planned is reported with the account.
+    return [{ ...converted, findings: [...ofPlan, ...converted.findings] }]
   }
 
   return {
+    /** The accounts themselves: before everything else, each behind its ancestors. */
+    async readAccounts(facts: Facts, masterId: string) {
+      const findings = Map.groupBy(facts.plan.findings, ({ id }) => id)
+      const position = {
+        ...begun(accountsChapter, copiesDatabase),
+        isWhole: true,
+        documents: facts.accounts.size,
+      }
+      const batch = {
+        source: facts.source,
+        database: copiesDatabase,
+        masterId,
+        gone: [],
+        triesAgain,
+        position,
+      }
+      for (const ids of inParts([...facts.accounts.keys()], accountsAtOnce)) {
+        const all = await Promise.all(ids.map((id) => convertAccount(facts, id, findings.get(id) ?? [])))
+        const converted = all.flat()
+        const written = await batches.store({ ...batch, converted })
+        onBatch({
+          chapter: accountsChapter,
+          database: copiesDatabase,
+          documents: converted.length,
+          ...written,
+        })
+      }
+      for await (const known of run.ids(copiesDatabase)) {
+        const gone = known.filter((id) => !facts.accounts.has(id))
+        if (gone.length > 0) await batches.tell({ ...batch, converted: [] }, gone.map(goneMeanwhile))
+      }
+    },
+
     /** Reads what is not stored yet of a database; of one that goes meanwhile it is noted. */
     async read(chapter: Chapter, facts: Facts, name: string) {
-      const row = (await run.database(name)) ?? begun(chapter, name)
+      const row = (await run.database(name)) ?? begun(chapter.name, name)
       try {
         await readThere(chapter, facts, row)
       } catch (error) {
