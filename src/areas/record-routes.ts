@@ -5,6 +5,7 @@ import { type Extras, ListAnswer, made, one, removed } from '../http/answer/answ
 import { keptListing, type Listing } from '../http/answer/listing.ts'
 import { type Call, del, get, patch, post, put, type Route, type RouteSpec } from '../http/route.ts'
 import type { Json } from '../lib/json.ts'
+import type { Warning } from '../settings/unknown-keys.ts'
 import type { ListRow, StoredRecord } from '../storage/records.ts'
 import type { Contributions } from './area.ts'
 import type { RecordOperations } from './records.ts'
@@ -26,6 +27,8 @@ interface Serving<Doc extends object, Hidden extends object> {
   list?(call: Call): Listing<ListRow>
   /** What responses contain beyond the record. */
   shown?(record: StoredRecord<Doc, Hidden>): Extras | Promise<Extras>
+  /** What of valid data has no effect. */
+  warns?(data: Json): readonly Warning[]
   /** Throws if a record of the account may not be changed by somebody who may call the route. */
   assertMayChange?(actor: Actor, record: StoredRecord<Doc, Hidden>): void
   /** Called after a record was replaced or patched. */
@@ -50,7 +53,7 @@ export const recordRoutes = <Doc extends object, Hidden extends object>(
   records: RecordOperations<Doc, Hidden>,
   serving: Serving<Doc, Hidden>,
 ): Required<Pick<Contributions, 'routes' | 'schemas' | 'adoptions'>> => {
-  const { path, called, row, routes, shown = () => ({}), assertMayChange, afterChange } = serving
+  const { path, called, row, routes, shown = () => ({}), warns, assertMayChange, afterChange } = serving
   const { kind, shape, ownerOf, problems, adoption } = records
   const { list = ({ account }: Call) => keptListing(records, ownerOf(account)) } = serving
   const [single, many] = called
@@ -78,7 +81,11 @@ export const recordRoutes = <Doc extends object, Hidden extends object>(
     return one(after, await shown(after))
   }
 
-  const writing = { body: shape.body, answers: shape.record }
+  const writing = {
+    body: shape.body,
+    answers: shape.record,
+    ...(warns ? { warns: ({ data }: OfOne) => warns(data) } : {}),
+  }
   const changing = { ...writing, subject: ownSubject, judge, run: change }
 
   const route = (

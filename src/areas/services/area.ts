@@ -20,8 +20,6 @@ import { paymentTokenRoutes } from './payment-tokens/routes.ts'
 import { createPlans } from './plans/operations.ts'
 import { createRepricing } from './plans/repricing.ts'
 import { planRoutes } from './plans/routes.ts'
-import { ServicePlan } from './plans/schema.ts'
-import { createPlanStore } from './plans/store.ts'
 import { createPriceBook } from './price-book.ts'
 import { createQuantityBook } from './quantities/operations.ts'
 import { createQuotes } from './quotes.ts'
@@ -55,6 +53,7 @@ export const servicesArea = area({
     const quantities = createQuantityBook(tools)
     const vendors = createVendors({ store, accounts, services: createServicesStore(store) })
     const plans = createPlans({ store, vendors })
+    const planning = planRoutes(plans)
     const priceBook = createPriceBook({ plans, accounts, settings })
     const books = createBooks({ store, priceBook, quantities })
     const gateways = createGateways({ ...tools, clock: store.clock })
@@ -96,15 +95,15 @@ export const servicesArea = area({
       routes: [
         ...serviceAuditRoutes({ audit, settings, clock: store.clock }),
         ...servicesRoutes(services),
-        ...planRoutes(plans),
+        ...planning.routes,
         ...paymentTokenRoutes(paymentTokens),
         ...synchronizationRoutes(synchronization),
       ],
-      schemas: { service_plans: ServicePlan },
+      schemas: planning.schemas,
       adoptions: {
         // What accounts have is counted above them, wherever they arrive.
         account: accounts.adoption(quantities),
-        service_plan: { schema: ServicePlan, ...createPlanStore(store).adopting },
+        ...planning.adoptions,
         services: { schema: ArrivingServices, ...createServicesStore(store).adopting },
         service_audit: createAuditArrivals(store),
         service_day: createDayArrivals(store),

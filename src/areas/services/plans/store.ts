@@ -2,7 +2,6 @@ import { type ChangeSet, type Claim, conflict } from '../../../storage/change-se
 import { createCollection } from '../../../storage/collection.ts'
 import { requireRecord, type StoredRecord, sortKeyOf } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
-import { adoptingInto } from '../../adoption.ts'
 import type { PlanDoc } from '../pricing/plan.ts'
 
 export type PlanRecord = StoredRecord<PlanDoc, object>
@@ -35,8 +34,6 @@ export const createPlanStore = (store: Store) => {
   return {
     ...collection,
 
-    adopting: adoptingInto(collection, ({ doc }) => ({ doc, hidden: {} })),
-
     /** Services of an account that has the plan, if there is one. */
     async anyHolder({ accountId, id }: PlanRecord) {
       const [holder] = await store.records.claimants(accountId, assignment, `${id}/`, 1)
@@ -54,14 +51,12 @@ export const createPlanStore = (store: Store) => {
     hold: (set: ChangeSet, { accountId, id }: PlanRecord) =>
       requireRecord(set, { accountId, kind: planKind, id }),
 
-    /** Removes a plan that nobody has: whoever assigns it holds its record, so that no assignment is overlooked. */
-    removeUnassigned(set: ChangeSet, plan: PlanRecord) {
-      collection.remove(set, plan)
+    /** Fails if an account has the plan: whoever assigns it holds its record, so that no assignment is overlooked. */
+    requireUnassigned: (set: ChangeSet, plan: PlanRecord) =>
       set.run(
         'DELETE FROM claims WHERE account_id = $1 AND name = $2 AND value >= $3 AND value < $4',
         [plan.accountId, assignment, `${plan.id}/`, `${plan.id}0`],
         { rows: 0, orElse: conflict },
-      )
-    },
+      ),
   }
 }
