@@ -13,7 +13,6 @@ import { createDeliveryStore } from './deliveries/store.ts'
 import { webhookNotices } from './notices.ts'
 import { createWebhooks } from './operations.ts'
 import { webhookRoutes } from './routes.ts'
-import { Webhook } from './schema.ts'
 import { webhookSettings } from './settings.ts'
 import { createWebhookStore } from './store.ts'
 
@@ -41,7 +40,7 @@ export const webhooksArea = area({
     const sender = createSender({ ...parts, switchOff: webhooks.switchOff })
     return {
       offers: webhooks,
-      routes: webhookRoutes({ webhooks, settings, clock }),
+      ...webhookRoutes({ webhooks, settings, clock }),
       rounds: [
         dispatcher.round,
         sender.round,
@@ -52,8 +51,6 @@ export const webhooksArea = area({
         },
       ],
       hears: [on(accountLeaving, webhooks.removeWith)],
-      schemas: { webhooks: Webhook },
-      adoptions: { webhook: webhooks.adoption },
     }
   },
 })

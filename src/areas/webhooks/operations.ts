@@ -1,4 +1,4 @@
-import { type AccountRecord, type Actor, isSuperduper } from '../../auth/identity.ts'
+import { type AccountRecord, isSuperduper } from '../../auth/identity.ts'
 import { sequenceOf } from '../../events/events.ts'
 import type { Feed } from '../../events/feed.ts'
 import type { Lease } from '../../jobs/leases.ts'
@@ -8,19 +8,18 @@ import { maskUrls } from '../../lib/secrets.ts'
 import type { Mail } from '../../mail/mail.ts'
 import type { Outgoing } from '../../outgoing/client.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
-import { readsOf } from '../../storage/collection.ts'
 import { retrying, type Store } from '../../storage/store.ts'
 import type { Accounts } from '../accounts/operations.ts'
-import { type Adoption, adoptingInto } from '../adoption.ts'
 import type { Alerts } from '../alerts/operations.ts'
 import type { Alert } from '../alerts/schema.ts'
+import { records } from '../records.ts'
 import type { AttemptScope, AttemptStore } from './attempts/store.ts'
 import type { Courier } from './deliveries/courier.ts'
 import { deliveryOf } from './deliveries/dispatcher.ts'
 import type { DeliveryStore } from './deliveries/store.ts'
 import { addressProblem, tooManyFailures, uriProblems, webhookKinds, webhookProblems } from './rules.ts'
 import { sampleFor } from './samples.ts'
-import { type Attempt, type Replay, Webhook } from './schema.ts'
+import { type Attempt, type Replay, Webhook, WebhookRecord as WebhookAnswer } from './schema.ts'
 import type { WebhookRecord, WebhookStore } from './store.ts'
 
 interface Tools {
@@ -74,28 +73,44 @@ export const createWebhooks = (tools: Tools) => {
     await alerts.withdraw(set, causeOf(hook))
   }
 
-  const draftAfter = async (before: WebhookRecord, doc: Webhook) => {
-    if (!doc.enabled) return hooks.revise(before, { doc })
-    const after = isOn(before) ? before.hidden.after : await feed.newest()
-    return hooks.revise(before, { doc, hidden: { after } })
+  /** The events that a hook is told of begin when it is created or enabled. */
+  const contentOf = async (doc: Webhook, before: WebhookRecord | undefined) => {
+    if (before && !doc.enabled) return { doc }
+    return { doc, hidden: { after: before && isOn(before) ? before.hidden.after : await feed.newest() } }
   }
 
-  const replace = async (by: Author, before: WebhookRecord, doc: Webhook) => {
-    const after = await draftAfter(before, doc)
-    const set = new ChangeSet(by)
-    hooks.replace(set, before, after)
-    if (isOn(after) && !isOn(before)) await enable(set, after)
-    await store.commit(set)
-    if (isOn(after)) wake.deliveries()
-    return after
-  }
+  const kept = records(store, {
+    collection: hooks,
+    shape: { body: Webhook, record: WebhookAnswer, computed: [] },
+    async problems({ data, actor, before }) {
+      const { uri }: Partial<Webhook> = data
+      return joinProblems(
+        webhookProblems(data, { noticeIds, isOperator: isSuperduper(actor) }),
+        uri === undefined || uri === before?.doc.uri ? {} : await addressProblems(uri),
+      )
+    },
+    content: ({ data, before }) => contentOf(data as Webhook, before),
+    async beforeWrite(set, { before, after }) {
+      if (before && isOn(after) && !isOn(before)) await enable(set, after)
+    },
+    async beforeDelete(set, hook) {
+      set.add(...rows.forgetHook(hook.id))
+      await alerts.withdraw(set, causeOf(hook))
+    },
+    // Imported hooks are disabled: of what happens before somebody enables them they are not told.
+    adopted: ({ id, doc }) => ({
+      doc: { name: id, hook: '', uri: '', ...doc, enabled: false },
+      hidden: { after: 0 },
+    }),
+  })
 
   const enableAgain = async (by: Author, places: readonly { accountId: string; id: string }[]) => {
     const set = new ChangeSet(by)
     for (const { accountId, id } of places) {
       const before = await hooks.find(accountId, id)
       if (before?.hidden.disableReason === undefined) continue
-      hooks.replace(set, before, await draftAfter(before, { ...before.doc, enabled: true }))
+      const content = await contentOf({ ...before.doc, enabled: true }, before)
+      hooks.replace(set, before, hooks.revise(before, content))
       await enable(set, before)
     }
     if (set.changes.length > 0) await store.commit(set)
@@ -148,35 +163,13 @@ export const createWebhooks = (tools: Tools) => {
   }
 
   return {
-    ...readsOf(hooks),
+    ...kept,
 
     kinds: () => webhookKinds(noticeIds),
 
-    async judge(data: Partial<Webhook>, actor: Actor, before?: WebhookRecord): Promise<Problems> {
-      const isOperator = isSuperduper(actor)
-      return joinProblems(
-        webhookProblems(data, { noticeIds, isOperator }),
-        data.uri === undefined || data.uri === before?.doc.uri ? {} : await addressProblems(data.uri),
-      )
-    },
-
-    async create(by: Author, account: AccountRecord, doc: Webhook): Promise<WebhookRecord> {
-      const hook = hooks.draft(account.id, { doc, hidden: { after: await feed.newest() } })
-      const set = new ChangeSet(by)
-      hooks.insert(set, hook)
-      await store.commit(set)
-      return hook
-    },
-
-    replace,
-
-    async remove(by: Author, hook: WebhookRecord): Promise<WebhookRecord> {
-      const set = new ChangeSet(by)
-      hooks.remove(set, hook)
-      set.add(...rows.forgetHook(hook.id))
-      await alerts.withdraw(set, causeOf(hook))
-      await store.commit(set)
-      return hook
+    /** Has a hook that is enabled told of what it missed. */
+    catchUp(hook: WebhookRecord) {
+      if (isOn(hook)) wake.deliveries()
     },
 
     /** Enables what the server has switched off in an account, or in it and everything below. */
@@ -240,15 +233,6 @@ export const createWebhooks = (tools: Tools) => {
 
     attempts: (scope: AttemptScope, reading: Parameters<AttemptStore['page']>[1]) =>
       attempts.page(scope, reading),
-
-    /** Hooks of another system. They come switched off: of what happens before somebody enables them they are not told. */
-    adoption: {
-      schema: Webhook,
-      ...adoptingInto(hooks, ({ id, doc }) => ({
-        doc: { name: id, hook: '', uri: '', ...doc, enabled: false },
-        hidden: { after: 0 },
-      })),
-    } satisfies Adoption,
 
     /** What an account's hooks were to be told, and were told, goes with it. */
     removeWith: async (set: ChangeSet, { id }: AccountRecord) => void set.add(...rows.forgetAccount(id)),

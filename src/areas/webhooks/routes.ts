@@ -1,8 +1,8 @@
 import { accountAdmin, anyone } from '../../auth/policies.ts'
-import { accepted, answer, ListAnswer, made, one, removed } from '../../http/answer/answers.ts'
-import { keptListing, type Listing, shortListing } from '../../http/answer/listing.ts'
+import { accepted, answer, ListAnswer } from '../../http/answer/answers.ts'
+import { type Listing, shortListing } from '../../http/answer/listing.ts'
 import { timeWindow } from '../../http/answer/time-window.ts'
-import { del, get, patch, post, put, type Route } from '../../http/route.ts'
+import { get, patch, post } from '../../http/route.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { failure, type Problems } from '../../lib/failure.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
@@ -11,21 +11,12 @@ import { anyText } from '../../lib/schema.ts'
 import { timeKey } from '../../lib/time-key.ts'
 import { crossbarSettings } from '../../settings/documents.ts'
 import type { Settings } from '../../settings/settings.ts'
+import { everyOperation, recordRoutes } from '../record-routes.ts'
 import type { AttemptRow, AttemptScope } from './attempts/store.ts'
 import type { Webhooks } from './operations.ts'
 import { reEnableProblems } from './rules.ts'
 import { sampleNames, samplesOf } from './samples.ts'
-import {
-  Attempt,
-  ReEnable,
-  Replay,
-  Sample,
-  SampleNames,
-  Webhook,
-  WebhookRecord as WebhookAnswer,
-  WebhookKind,
-  WebhookRow,
-} from './schema.ts'
+import { Attempt, ReEnable, Replay, Sample, SampleNames, WebhookKind, WebhookRow } from './schema.ts'
 import type { WebhookRecord } from './store.ts'
 
 const onAccount = '/v2/accounts/{account_id}/webhooks'
@@ -38,8 +29,6 @@ const windowQuery = {
 
 const extrasOf = ({ hidden: { disableReason } }: WebhookRecord) =>
   disableReason === undefined ? {} : { metadata: { disable_reason: disableReason } }
-
-const view = (hook: WebhookRecord) => one(hook, extrasOf(hook))
 
 const replayProblems = (sent: unknown): Problems => {
   const { attempt_id: attemptId, after }: Json = isObject(sent) ? sent : {}
@@ -55,7 +44,7 @@ interface Tools {
   clock: Clock
 }
 
-export const webhookRoutes = ({ webhooks, settings, clock }: Tools): Route[] => {
+export const webhookRoutes = ({ webhooks, settings, clock }: Tools) => {
   const subject = ({ path }: { path: { account_id: string; webhook_id: string } }) =>
     webhooks.get(path.account_id, path.webhook_id)
 
@@ -72,7 +61,21 @@ export const webhookRoutes = ({ webhooks, settings, clock }: Tools): Route[] => 
     return new ListAnswer(listing({ ...place, ...timeWindow(query, gregorianNow(clock), maximum) }))
   }
 
-  return [
+  const served = recordRoutes(webhooks, {
+    path: onAccount,
+    called: ['a webhook', 'webhooks'],
+    row: WebhookRow,
+    routes: everyOperation(accountAdmin, {
+      create: { summary: 'Have somebody outside told of events' },
+      patch: { summary: 'Change a webhook' },
+      delete: { summary: 'Remove a webhook, and what it was still to be told' },
+    }),
+    shown: extrasOf,
+    afterChange: async (_call, hook) => webhooks.catchUp(hook),
+  })
+
+  const routes = [
+    ...served.routes,
     get('/v2/webhooks', {
       summary: 'List the kinds of webhooks',
       allow: anyone,
@@ -96,21 +99,6 @@ export const webhookRoutes = ({ webhooks, settings, clock }: Tools): Route[] => 
         if (!samples) throw failure('bad_identifier', { cause: path.sample_id })
         return new ListAnswer(shortListing(samples))
       },
-    }),
-    get(onAccount, {
-      summary: 'List the webhooks of an account',
-      allow: accountAdmin,
-      answers: WebhookRow,
-      list: true,
-      run: ({ path }) => new ListAnswer(keptListing(webhooks, path.account_id)),
-    }),
-    put(onAccount, {
-      summary: 'Have somebody outside told of events',
-      allow: accountAdmin,
-      body: Webhook,
-      answers: WebhookAnswer,
-      judge: ({ data, actor }) => webhooks.judge(data, actor),
-      run: async ({ author, account, data }) => made(await webhooks.create(author, account, data)),
     }),
     patch(onAccount, {
       summary: 'Enable the webhooks of an account that were switched off because they failed',
@@ -143,39 +131,6 @@ export const webhookRoutes = ({ webhooks, settings, clock }: Tools): Route[] => 
       answers: Attempt,
       list: true,
       run: ({ path, query }) => attempts(query, { accountId: path.account_id }),
-    }),
-    get(oneHook, {
-      summary: 'Read a webhook',
-      allow: accountAdmin,
-      record: { kind: 'webhook' },
-      subject,
-      answers: WebhookAnswer,
-      run: ({ subject: hook }) => view(hook),
-    }),
-    post(oneHook, {
-      summary: 'Replace a webhook',
-      allow: accountAdmin,
-      subject,
-      body: Webhook,
-      answers: WebhookAnswer,
-      judge: ({ data, actor, subject: hook }) => webhooks.judge(data, actor, hook),
-      run: async ({ author, subject: hook, data }) => view(await webhooks.replace(author, hook, data)),
-    }),
-    patch(oneHook, {
-      summary: 'Change a webhook',
-      allow: accountAdmin,
-      subject,
-      body: Webhook,
-      answers: WebhookAnswer,
-      judge: ({ data, actor, subject: hook }) => webhooks.judge(data, actor, hook),
-      run: async ({ author, subject: hook, data }) => view(await webhooks.replace(author, hook, data)),
-    }),
-    del(oneHook, {
-      summary: 'Remove a webhook, and what it was still to be told',
-      allow: accountAdmin,
-      subject,
-      answers: WebhookAnswer,
-      run: async ({ author, subject: hook }) => removed(await webhooks.remove(author, hook), extrasOf(hook)),
     }),
     get(`${oneHook}/attempts`, {
       summary: 'List the attempts to tell a webhook',
@@ -210,4 +165,5 @@ export const webhookRoutes = ({ webhooks, settings, clock }: Tools): Route[] => 
       },
     }),
   ]
+  return { ...served, routes }
 }

@@ -25,8 +25,6 @@ export interface HookOwner {
 
 const secrets: TSchema = Webhook
 
-const mostAtOnce = 200
-
 const accounts = shape({ accountId: text() })
 const owners = shape({ accountId: text(), callRecords: integer() })
 const places = shape({ accountId: text(), id: text() })
@@ -54,19 +52,6 @@ export const createWebhookStore = (store: Store) => {
     audited: ({ disableReason }) => (disableReason === undefined ? {} : { disable_reason: disableReason }),
   })
 
-  const ofAccount = async (accountId: string): Promise<WebhookRecord[]> => {
-    const hooks: WebhookRecord[] = []
-    let after: readonly [string, string] | undefined
-    for (;;) {
-      const place = after ? { after } : {}
-      const page = await collection.page({ accountId, limit: mostAtOnce, descending: false, ...place })
-      hooks.push(...page)
-      const last = page.at(-1)
-      if (!last || page.length < mostAtOnce) return hooks
-      after = [last.sortKey, last.id]
-    }
-  }
-
   return {
     ...collection,
 
@@ -80,7 +65,7 @@ export const createWebhookStore = (store: Store) => {
           accountIds,
         ),
       )
-      return (await Promise.all(found.map(({ accountId }) => ofAccount(accountId)))).flat()
+      return (await Promise.all(found.map(collection.all))).flat()
     },
 
     /** Every account that has hooks; whether it asks for call records may be said too often. */
