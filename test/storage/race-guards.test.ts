@@ -45,14 +45,21 @@ describeEngines('a write that relies on an account', (engine) => {
     await world.unchanged(() => expect(numbers.commit(plan)).rejects.toMatchObject(lost))
   })
 
-  it('makes no phone of an account that is gone', async () => {
-    const { accounts, devices } = world.server.areas
-    const owner = await world.account(world.reseller)
-    const asItWas = await accounts.get(owner.id)
-    expect(await world.operator.delete(owner.path)).toSucceed()
-    const late = () => devices.create({ author, account: asItWas }, { name: 'Late' })
-    await world.unchanged(() => expect(late()).rejects.toMatchObject(lost))
-  })
+  const flow = { module: 'hangup', data: {} }
+
+  it.each(['devices', 'groups', 'callflows', 'connectivity', 'resources', 'webhooks'] as const)(
+    'creates no record in %s of an account that is gone',
+    async (name) => {
+      const { accounts, resources, ...others } = world.server.areas
+      const area = name === 'resources' ? resources.ofAccounts : others[name]
+      const owner = await world.account(world.reseller)
+      const asItWas = await accounts.get(owner.id)
+      expect(await world.operator.delete(owner.path)).toSucceed()
+      const data = { name: 'Late', endpoints: {}, gateways: [], flow, hook: 'sms', uri: 'https://a.test/' }
+      const late = () => area.create({ author, account: asItWas }, data)
+      await world.unchanged(() => expect(late()).rejects.toMatchObject(lost))
+    },
+  )
 
   it.runIf(engine === 'postgres')('makes phones of one account at the same time', async () => {
     const owner = await world.account(world.reseller)
