@@ -15,8 +15,10 @@ type Operation = 'list' | 'create' | 'read' | 'replace' | 'patch' | 'delete'
 type Spec = Partial<Route['spec']> & { allow: Policy }
 
 interface Serving<Doc extends object, Hidden extends object> {
-  /** `/v2/accounts/{account_id}/groups`, for example. One record is at `/{group_id}` below it: the variable follows from the kind. */
+  /** `/v2/accounts/{account_id}/groups`, for example. */
   path: string
+  /** The variable of the path of one record, if it is not named after the kind: `group_id`. */
+  variable?: string
   /** For summaries: one record with its article, and many. */
   called: readonly [one: string, many: string]
   /** The shape of a row of the list. */
@@ -55,16 +57,17 @@ export const recordRoutes = <Doc extends object, Hidden extends object>(
 ): Required<Pick<Contributions, 'routes' | 'schemas' | 'adoptions'>> => {
   const { path, called, row, routes, shown = () => ({}), warns, assertMayChange, afterChange } = serving
   const { kind, shape, ownerOf, problems, adoption } = records
-  const { list = ({ account }: Call) => keptListing(records, ownerOf(account)) } = serving
+  const { list = ({ account }: Call) => keptListing(records, ownerOf(account)), variable = `${kind}_id` } =
+    serving
   const [single, many] = called
-  const id = `${kind}_id`
-  const onePath = `${path}/{${id}}`
+  const onePath = `${path}/{${variable}}`
 
   type Found = StoredRecord<Doc, Hidden>
   type OfOne = Call<string, Json, Found>
   type Place = Pick<Call, 'account' | 'actor'> & { path: Readonly<Record<string, string>> }
 
-  const subject = ({ account, path: variables }: Place) => records.get(ownerOf(account), variables[id] ?? '')
+  const subject = ({ account, path: variables }: Place) =>
+    records.get(ownerOf(account), variables[variable] ?? '')
 
   const ownSubject = async (call: Place) => {
     const record = await subject(call)

@@ -1,9 +1,11 @@
 import type { AccountRecord } from '../../auth/identity.ts'
 import { failure } from '../../lib/failure.ts'
 import type { AuthModule } from '../../settings/auth-modules.ts'
-import { type Author, ChangeSet, systemScope } from '../../storage/change-set.ts'
+import { systemScope } from '../../storage/change-set.ts'
 import { readsOf } from '../../storage/collection.ts'
 import type { Store } from '../../storage/store.ts'
+import { type RecordsDefinition, records } from '../records.ts'
+import { Provider, ProviderRecord as ProviderAnswer } from './schema.ts'
 import { createProviderStore, type ProviderDoc, type ProviderRecord } from './store.ts'
 
 export type { Factors } from './factors.ts'
@@ -44,13 +46,16 @@ export const createProviders = ({ store }: { store: Store }) => {
     return own ?? (isMaster ? providers.find(systemScope, id) : undefined)
   }
 
-  const save = async (set: ChangeSet, provider: ProviderRecord) => {
-    await store.commit(set)
-    return provider
+  const definition: RecordsDefinition<ProviderDoc, object> = {
+    collection: providers,
+    shape: { body: Provider, record: ProviderAnswer, computed: [] },
+    beforeWrite: (_set, { after }) => assertSupported(after.doc),
   }
 
   return {
     ...readsOf(providers),
+    ofAccounts: records(store, definition),
+    ofSystem: records(store, { ...definition, ofSystem: true }),
     named,
 
     /** The provider that a setting means; undefined when there is none, or it is switched off. */
@@ -68,28 +73,6 @@ export const createProviders = ({ store }: { store: Store }) => {
         configured: rows(await listOf(account.id)),
         multi_factor_providers: rows((await listOf(systemScope)).filter(({ doc }) => doc.enabled)),
       }
-    },
-
-    async create(author: Author, scope: string, doc: ProviderDoc) {
-      assertSupported(doc)
-      const set = new ChangeSet(author)
-      const provider = providers.draft(scope, { doc, hidden: {} })
-      providers.insert(set, provider)
-      return save(set, provider)
-    },
-
-    async replace(author: Author, before: ProviderRecord, doc: ProviderDoc) {
-      assertSupported(doc)
-      const set = new ChangeSet(author)
-      const after = providers.revise(before, { doc })
-      providers.replace(set, before, after)
-      return save(set, after)
-    },
-
-    async remove(author: Author, provider: ProviderRecord) {
-      const set = new ChangeSet(author)
-      providers.remove(set, provider)
-      return save(set, provider)
     },
   }
 }

@@ -7,16 +7,15 @@ import {
   superduper,
   userOrAdmin,
 } from '../../auth/policies.ts'
-import { FileAnswer, ListAnswer, made, one, removed } from '../../http/answer/answers.ts'
-import { collectionListing } from '../../http/answer/listing.ts'
+import { FileAnswer } from '../../http/answer/answers.ts'
 import { qrPng } from '../../http/answer/qr-png.ts'
-import { del, get, patch, post, put, type Route } from '../../http/route.ts'
+import { del, get, type Route } from '../../http/route.ts'
 import { anyObject } from '../../lib/schema.ts'
-import { systemScope } from '../../storage/change-set.ts'
+import { recordRoutes } from '../record-routes.ts'
 import type { Users } from '../users/operations.ts'
 import type { Factors } from './factors.ts'
 import type { Providers as ProviderOperations } from './operations.ts'
-import { Provider, ProviderRecord as ProviderAnswer, ProviderRow, Providers } from './schema.ts'
+import { ProviderRow, Providers } from './schema.ts'
 
 interface Tools {
   providers: ProviderOperations
@@ -28,74 +27,44 @@ const onSystem = '/v2/multi_factor'
 const onAccount = '/v2/accounts/{account_id}/multi_factor'
 const userQrCode = '/v2/accounts/{account_id}/users/{user_id}/qrcode'
 
-type ProviderPath = typeof onSystem | typeof onAccount
-
 export const multiFactorRoutes = ({ providers, factors, users }: Tools): Route[] => {
-  const writing = { body: Provider, answers: ProviderAnswer, fails: ['not_configured'] as const }
+  const fails = ['not_configured'] as const
+  const providing = {
+    variable: 'provider_id',
+    called: ['a second-factor provider', 'second-factor providers'],
+    row: ProviderRow,
+  } as const
+  const changes = (allow: Policy) => ({
+    create: { allow, fails, summary: 'Add a second-factor provider' },
+    read: { allow },
+    replace: { allow, fails },
+    patch: { allow, fails },
+    delete: { allow, summary: 'Remove a second-factor provider' },
+  })
 
-  /** The same for the system's providers and for an account's. */
-  const providerRoutes = (place: ProviderPath, allow: Policy): Route[] => {
-    const oneProvider = `${place}/{provider_id}` as `${typeof onSystem}/{provider_id}`
-    const scopeOf = (path: object) => ('account_id' in path ? String(path.account_id) : systemScope)
-    const subject = ({ path }: { path: { provider_id: string } }) =>
-      providers.get(scopeOf(path), path.provider_id)
-    return [
-      put(place, {
-        summary: 'Add a second-factor provider',
-        allow,
-        ...writing,
-        run: async ({ author, path, data }) => made(await providers.create(author, scopeOf(path), data)),
-      }),
-      get(oneProvider, {
-        summary: 'Read a second-factor provider',
-        record: { kind: 'multi_factor' },
-        allow,
-        subject,
-        answers: ProviderAnswer,
-        run: ({ subject: provider }) => one(provider),
-      }),
-      post(oneProvider, {
-        summary: 'Replace a second-factor provider',
-        allow,
-        subject,
-        ...writing,
-        run: async ({ author, subject: provider, data }) =>
-          one(await providers.replace(author, provider, data)),
-      }),
-      patch(oneProvider, {
-        summary: 'Change fields of a second-factor provider',
-        allow,
-        subject,
-        ...writing,
-        run: async ({ author, subject: provider, data }) =>
-          one(await providers.replace(author, provider, data)),
-      }),
-      del(oneProvider, {
-        summary: 'Remove a second-factor provider',
-        allow,
-        subject,
-        answers: ProviderAnswer,
-        run: async ({ author, subject: provider }) => removed(await providers.remove(author, provider)),
-      }),
-    ]
-  }
+  const ofSystem = recordRoutes(providers.ofSystem, {
+    ...providing,
+    path: onSystem,
+    routes: {
+      list: { allow: anyToken, summary: "List the system's second-factor providers" },
+      ...changes(superduper),
+    },
+  })
+  const ofAccounts = recordRoutes(providers.ofAccounts, {
+    ...providing,
+    path: onAccount,
+    routes: changes(accountAdmin),
+  })
 
   return [
-    get(onSystem, {
-      summary: "List the system's second-factor providers",
-      allow: anyToken,
-      answers: ProviderRow,
-      list: true,
-      run: () => new ListAnswer(collectionListing(providers, systemScope)),
-    }),
-    ...providerRoutes(onSystem, superduper),
+    ...ofSystem.routes,
     get(onAccount, {
       summary: 'List the second-factor providers of an account and of the system',
       allow: accountMember,
       answers: Providers,
       run: ({ account }) => providers.choiceOf(account),
     }),
-    ...providerRoutes(onAccount, accountAdmin),
+    ...ofAccounts.routes,
     get(userQrCode, {
       summary: "The QR code of a user's second factor, until its first code was shown",
       resource: 'users',
