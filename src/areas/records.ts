@@ -1,9 +1,9 @@
 import { type AccountRecord, type Actor, accountKind, userKind } from '../auth/identity.ts'
-import type { Problems } from '../lib/failure.ts'
+import { invalid, joinProblems, type Problems } from '../lib/failure.ts'
 import type { Json } from '../lib/json.ts'
 import { type RecordShape, storedPart } from '../lib/record-shape.ts'
-import { type Author, ChangeSet, conflict, systemScope } from '../storage/change-set.ts'
-import { type Collection, readsOf } from '../storage/collection.ts'
+import { type Author, ChangeSet, type Claim, conflict, systemScope } from '../storage/change-set.ts'
+import { type Collection, type HeldClaim, readsOf } from '../storage/collection.ts'
 import type { StoredRecord } from '../storage/records.ts'
 import type { Store } from '../storage/store.ts'
 import { type Adoption, type Arrival, adoptingInto } from './adoption.ts'
@@ -134,6 +134,28 @@ export const records = <Doc extends object, Hidden extends object>(
       ...adoptingInto({ ...collection, insert }, adopted),
     } satisfies Adoption,
   }
+}
+
+/** A name that only one record may have, and what a second record is refused with. */
+export interface UniqueName {
+  claim: Claim
+  problems: Problems
+}
+
+export const claimsOf = (names: readonly UniqueName[]): HeldClaim[] =>
+  names.map(({ claim, problems }) => ({ ...claim, orElse: () => invalid(problems) }))
+
+/** Names that other records have. */
+export const uniqueProblems = async (
+  { records }: Store,
+  names: readonly UniqueName[],
+  before: { id: string } | undefined,
+): Promise<Problems> => {
+  const found = names.map(async ({ claim, problems }) => {
+    const holder = await records.claimant(claim)
+    return holder && holder.id !== before?.id ? problems : {}
+  })
+  return joinProblems(...(await Promise.all(found)))
 }
 
 /** An owner who is not a user of the account. One who left stays the owner of a record that is changed. */

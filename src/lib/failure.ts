@@ -133,6 +133,11 @@ const mostShown = 100
 export const valueShown = (sent: unknown): { value?: string } =>
   typeof sent === 'object' && sent !== null ? {} : { value: String(sent).slice(0, mostShown) }
 
+/** A value that only one record may have. */
+export const taken = (path: string, message: string, cause: unknown): Problems => ({
+  [path]: { unique: { message, cause } },
+})
+
 /** Joins findings of several judges; for the same path the rules are united. */
 export const joinProblems = (...all: Problems[]): Problems => {
   const joined: Problems = {}

@@ -1,6 +1,6 @@
 import type { AccountRecord } from '../../auth/identity.ts'
 import { normalizeNumber } from '../../lib/e164.ts'
-import { failure, joinProblems, type Problems } from '../../lib/failure.ts'
+import { failure, joinProblems, type Problems, taken } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
 import { type ChangeSet, conflict } from '../../storage/change-set.ts'
 import type { Store } from '../../storage/store.ts'
@@ -9,7 +9,7 @@ import type { Accounts } from '../accounts/operations.ts'
 import type { SipClaims } from '../devices/operations.ts'
 import type { Numbers } from '../phone-numbers/operations.ts'
 import type { OwnNumber } from '../phone-numbers/signals.ts'
-import { records } from '../records.ts'
+import { records, uniqueProblems } from '../records.ts'
 import type { Destinations } from '../resources/destinations/operations.ts'
 import {
   addressOf,
@@ -21,7 +21,6 @@ import {
   serverName,
   storedHalf,
   type TrunkTarget,
-  taken,
   targetOf,
   userOf,
   withNumber,
@@ -93,18 +92,6 @@ export const createTrunks = (tools: Tools) => {
   const docOf = async (account: AccountRecord, data: Json): Promise<ConnectivityDoc> => {
     const { normalize } = await numbers.planning.rules()
     return storedHalf(data, { realm: account.doc.realm, normalize })
-  }
-
-  const uniqueProblems = async (
-    account: AccountRecord,
-    doc: ConnectivityDoc,
-    own: ConnectivityRecord | undefined,
-  ): Promise<Problems> => {
-    const found = trunks.uniqueNamesOf(account.id, doc).map(async ({ claim, problems }) => {
-      const holder = await store.records.claimant(claim)
-      return holder && holder.id !== own?.id ? problems : {}
-    })
-    return joinProblems(...(await Promise.all(found)))
   }
 
   /** A realm that belongs to another account. */
@@ -200,7 +187,7 @@ export const createTrunks = (tools: Tools) => {
       const doc = await docOf(account, data)
       return joinProblems(
         connectivityProblems(data, normalize),
-        await uniqueProblems(account, doc, before),
+        await uniqueProblems(store, trunks.uniqueNamesOf(account.id, doc), before),
         await realmProblems(account, doc, before),
         await destinations.problems(account, destinationsOf(data), before ? destinationsOf(before.doc) : []),
         await numberProblems(account, doc, before),

@@ -1,7 +1,7 @@
 // Who the servers of an account's trunks are, and how a call is sent to one.
 import { formatAddress, parseAddress } from '../../lib/cidr.ts'
 import { normalizeNumber } from '../../lib/e164.ts'
-import { joinProblems, type Problems } from '../../lib/failure.ts'
+import { joinProblems, type Problems, taken } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
 import { storedPart } from '../../lib/record-shape.ts'
 import { sipAddress, sipPlaceIn } from '../../lib/sip-host.ts'
@@ -167,10 +167,6 @@ const repeated = (values: readonly (readonly [path: string, value: string | unde
     return isSecond ? [path] : []
   })
 }
-
-export const taken = (path: string, message: string, cause: unknown): Problems => ({
-  [path]: { unique: { message, cause } },
-})
 
 export const mostDids = 2000
 

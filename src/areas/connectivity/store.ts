@@ -1,10 +1,11 @@
-import { invalid } from '../../lib/failure.ts'
+import { taken } from '../../lib/failure.ts'
 import { type Claim, conflict } from '../../storage/change-set.ts'
 import { createCollection, type HeldClaim } from '../../storage/collection.ts'
 import { type StoredRecord, sortKeyOf } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import type { SipClaims } from '../devices/operations.ts'
-import { addressOf, type ConnectivityDoc, didsOf, taken, userOf } from './rules.ts'
+import { claimsOf, type UniqueName } from '../records.ts'
+import { addressOf, type ConnectivityDoc, didsOf, userOf } from './rules.ts'
 import { Connectivity } from './schema.ts'
 
 export type ConnectivityRecord = StoredRecord<ConnectivityDoc, object>
@@ -22,36 +23,27 @@ export const createConnectivityStore = (store: Store, sip: SipClaims) => {
     realm === undefined ? sip.username(accountId, user) : sip.identity(user, realm)
 
   /** All that nobody else may have, trunk or device, and what the second one is told. */
-  const uniqueNamesOf = (accountId: string, doc: ConnectivityDoc) =>
+  const uniqueNamesOf = (accountId: string, doc: ConnectivityDoc): UniqueName[] =>
     (doc.servers ?? []).flatMap((server, index) => {
       const path = `servers.${index}.auth`
       const user = userOf(server)
       const address = addressOf(server)
-      return [
-        ...(user === undefined
-          ? []
-          : [
-              {
-                claim: userClaim(accountId, user, doc.account?.auth_realm),
-                problems: taken(`${path}.auth_user`, 'SIP credentials already in use', user),
-              },
-            ]),
-        ...(address === undefined
-          ? []
-          : [
-              {
-                claim: sip.address(address),
-                problems: taken(`${path}.ip`, 'SIP IP already in use', address),
-              },
-            ]),
-      ]
+      const names: UniqueName[] = []
+      if (user !== undefined)
+        names.push({
+          claim: userClaim(accountId, user, doc.account?.auth_realm),
+          problems: taken(`${path}.auth_user`, 'SIP credentials already in use', user),
+        })
+      if (address !== undefined)
+        names.push({
+          claim: sip.address(address),
+          problems: taken(`${path}.ip`, 'SIP IP already in use', address),
+        })
+      return names
     })
 
   const claims = ({ accountId, doc }: ConnectivityRecord): HeldClaim[] => [
-    ...uniqueNamesOf(accountId, doc).map(({ claim, problems }) => ({
-      ...claim,
-      orElse: () => invalid(problems),
-    })),
+    ...claimsOf(uniqueNamesOf(accountId, doc)),
     // Who comes second is judged again.
     ...didsOf(doc).map(({ number }) => ({ ...didClaim(accountId, number), orElse: conflict })),
   ]

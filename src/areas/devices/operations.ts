@@ -6,7 +6,7 @@ import type { MediaSwitch, Notice, Phone } from '../../switch/media-switch.ts'
 import type { HostNames } from '../accounts/host-names/operations.ts'
 import { claimantOf } from '../accounts/host-names/rules.ts'
 import type { MobileNumbers } from '../phone-numbers/operations.ts'
-import { ownerProblems, records } from '../records.ts'
+import { ownerProblems, records, uniqueProblems } from '../records.ts'
 import type { Destinations } from '../resources/destinations/operations.ts'
 import {
   type DeviceDoc,
@@ -81,19 +81,6 @@ export const createDevices = (tools: Tools) => {
     username: doc.sip?.username,
     realm: doc.sip?.realm ?? realm,
   })
-
-  const uniqueProblems = async (
-    account: AccountRecord,
-    doc: Partial<DeviceDoc>,
-    own: DeviceRecord | undefined,
-  ): Promise<Problems> => {
-    const found: Problems[] = []
-    for (const { claim, problems } of uniqueNamesOf(account.id, doc)) {
-      const holder = await store.records.claimant(claim)
-      if (holder && holder.id !== own?.id) found.push(problems)
-    }
-    return joinProblems(...found)
-  }
 
   /** A realm that the account may not have. Whether its owner knows the user name is not told. */
   const realmProblems = async (
@@ -179,7 +166,7 @@ export const createDevices = (tools: Tools) => {
       const { account, actor, data, before } = proposal
       const doc = storedHalf(data, account.doc.realm, before?.doc)
       return joinProblems(
-        await uniqueProblems(account, doc, before),
+        await uniqueProblems(store, uniqueNamesOf(account.id, doc), before),
         await realmProblems(account, doc, before),
         await ownerProblems(store, account.id, doc, before),
         await mobileProblems(proposal, doc),

@@ -1,9 +1,10 @@
-import { invalid, type Problems } from '../../lib/failure.ts'
+import { taken } from '../../lib/failure.ts'
 import { searchKey } from '../../lib/search-key.ts'
 import { type Claim, conflict, systemScope } from '../../storage/change-set.ts'
 import { createCollection, type HeldClaim } from '../../storage/collection.ts'
 import { type StoredRecord, sortKeyOf } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
+import { claimsOf, type UniqueName } from '../records.ts'
 import { type DeviceDoc, featuresOf, sipAddressOf, sipIdentityOf, standardType } from './rules.ts'
 import { Device } from './schema.ts'
 
@@ -11,10 +12,6 @@ export type DeviceRecord = StoredRecord<DeviceDoc, object>
 
 // Phones that ring for one user.
 export const mostReaching = 500
-
-const taken = (path: string, message: string, cause: unknown): Problems => ({
-  [path]: { unique: { message, cause } },
-})
 
 export const usernameTaken = (username: string) =>
   taken('sip.username', 'SIP credentials already in use', username)
@@ -42,12 +39,6 @@ const identitiesUnder = (realm: string) => {
 const macClaim = (accountId: string, value: string) => ({ scope: accountId, name: 'mac_address', value })
 /** For a device that is known by its address. */
 export const addressClaim = (value: string) => ({ scope: systemScope, name: 'sip_ip', value })
-
-/** A name that a device holds alone, and what the second one is told. */
-interface UniqueName {
-  claim: Claim
-  problems: Problems
-}
 
 const usernamesOf = (accountId: string, doc: Partial<DeviceDoc>): UniqueName[] => {
   const identity = sipIdentityOf(doc)
@@ -96,10 +87,7 @@ const signedInClaims = (accountId: string, id: string, { hotdesk }: DeviceDoc): 
   }))
 
 const claims = ({ accountId, id, doc }: DeviceRecord): HeldClaim[] => [
-  ...uniqueNamesOf(accountId, doc).map(({ claim, problems }) => ({
-    ...claim,
-    orElse: () => invalid(problems),
-  })),
+  ...claimsOf(uniqueNamesOf(accountId, doc)),
   { ...searchClaim(accountId, id, doc), orElse: conflict },
   ...signedInClaims(accountId, id, doc),
 ]

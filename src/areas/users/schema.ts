@@ -1,12 +1,12 @@
-import type { Static } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { AllowedProxies } from '../../lib/allowed-proxies.ts'
 import { CallRecording, EmergencyAddress, endpointFields, Flags, Voicemail } from '../../lib/call-shapes.ts'
+import { recordShape } from '../../lib/record-shape.ts'
 import {
   anyText,
   choice,
   flag,
   id,
-  integer,
   keyed,
   list,
   multiline,
@@ -82,49 +82,39 @@ const secretFields = {
   }),
 }
 
-const served = { readOnly: true }
-
-const readOnlyFields = {
-  id: must(id(served)),
-  created: integer({ ...served, description: 'Gregorian seconds' }),
-  features: list(anyText(), { ...served, description: 'What is switched on' }),
-  has_avatar: flag({ ...served, description: 'There is a photo' }),
-  modified: integer({ ...served, description: 'Gregorian seconds' }),
-}
-
-/** What a client writes. Read-only fields are not named here, so that an echoed record never fails. */
-export const User = open(
-  { ...fields, ...secretFields },
-  { title: 'User', description: 'A person who signs in and owns phones. Other fields are kept' },
-)
+const userShape = recordShape(fields, {
+  title: 'User',
+  description: 'A person who signs in and owns phones. Other fields are kept',
+  computed: {
+    features: list(anyText(), { readOnly: true, description: 'What is switched on' }),
+    has_avatar: flag({ readOnly: true, description: 'There is a photo' }),
+  },
+  writeOnly: secretFields,
+})
+export const { body: User, record: UserRecord, computed: userReadOnly } = userShape
 export type User = Static<typeof User>
-
-/** What a client reads. */
-export const UserRecord = open({ ...readOnlyFields, ...fields }, { title: 'User record' })
 export type UserRecord = Static<typeof UserRecord>
 
 /** What a deletion answers: the user as they were, and what went with them. */
-export const DeletedUser = open(
+export const DeletedUser = Type.Object(
   {
-    ...readOnlyFields,
-    ...fields,
-    object_types: list(
-      open(
-        {
-          type: must(anyText()),
-          id: must(anyText({ description: 'Of a phone number the number' })),
-          status: must(anyText()),
-        },
-        { title: 'Removed object' },
+    ...UserRecord.properties,
+    object_types: Type.Optional(
+      list(
+        open(
+          {
+            type: must(anyText()),
+            id: must(anyText({ description: 'Of a phone number the number' })),
+            status: must(anyText()),
+          },
+          { title: 'Removed object' },
+        ),
+        { description: 'When the request named types' },
       ),
-      { description: 'When the request named types' },
     ),
   },
   { title: 'Deleted user' },
 )
-
-/** Fields that only the server sets; in requests they are ignored. */
-export const userReadOnly: readonly string[] = Object.keys(readOnlyFields)
 
 export const UserRow = open(
   {
