@@ -1,11 +1,10 @@
 import { joinProblems, type Problems } from '../../lib/failure.ts'
-import { memberOf } from '../../lib/member.ts'
 import { createCollection } from '../../storage/collection.ts'
 import { type StoredRecord, sortKeyOf } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
+import { hasMusicOnHold } from '../devices/rules.ts'
 import { records } from '../records.ts'
 import { smartPbxFeatures } from '../users/rules.ts'
-import { circleThrough, groupsIn, missingEndpoint, newEndpoints } from './rules.ts'
 import { type GroupDoc, groupShape } from './schema.ts'
 
 type GroupRecord = StoredRecord<GroupDoc, object>
@@ -20,58 +19,47 @@ export const createGroups = (store: Store) => {
     row: (doc) => ({
       name: doc.name,
       endpoints: Object.keys(doc.endpoints).length,
-      features: [
-        ...smartPbxFeatures(doc),
-        ...(memberOf(doc.music_on_hold, 'media_id') ? ['music_on_hold'] : []),
-      ],
+      features: [...smartPbxFeatures(doc), ...(hasMusicOnHold(doc) ? ['music_on_hold'] : [])],
       flags: doc.flags ?? [],
     }),
   })
 
-  const endpointProblems = async (
-    accountId: string,
-    doc: Partial<GroupDoc>,
-    before: GroupRecord | undefined,
-  ): Promise<Problems> => {
-    const found = await Promise.all(
-      newEndpoints(doc, before?.doc).map(async ([id, endpoint]) =>
-        (await store.records.find(accountId, endpoint.type, id)) ? {} : missingEndpoint(id, endpoint),
-      ),
-    )
-    return joinProblems(...found)
-  }
-
   /** Whether a group is among another one, or among those in it. */
   const contains = async (accountId: string, outerId: string, id: string): Promise<boolean> => {
-    const seen = new Set<string>()
-    const waiting = [outerId]
-    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const seen = new Set([outerId])
+    // A set also yields what is added to it while it is walked.
+    for (const next of seen) {
       if (next === id) return true
-      if (seen.has(next)) continue
-      seen.add(next)
       const group = await collection.find(accountId, next)
-      waiting.push(...(group ? groupsIn(group.doc) : []))
+      for (const [inner, { type }] of Object.entries(group?.doc.endpoints ?? {}))
+        if (type === 'group') seen.add(inner)
     }
     return false
   }
 
-  const circleProblems = async (
+  /** An endpoint that left since it was added stays in the group. */
+  const endpointProblems = async (
     accountId: string,
-    doc: Partial<GroupDoc>,
+    [id, { type }]: [id: string, endpoint: GroupDoc['endpoints'][string]],
     before: GroupRecord | undefined,
   ): Promise<Problems> => {
-    if (!before) return {}
-    const found = await Promise.all(
-      groupsIn(doc).map(async (id) => ((await contains(accountId, id, before.id)) ? circleThrough(id) : {})),
-    )
-    return joinProblems(...found)
+    const path = `endpoints.${id}`
+    const isNew = before?.doc.endpoints[id]?.type !== type
+    if (isNew && !(await store.records.find(accountId, type, id)))
+      return { [path]: { not_found: { message: `The account has no such ${type}`, cause: id } } }
+    if (before && type === 'group' && (await contains(accountId, id, before.id)))
+      return { [path]: { circular: { message: 'The group would be a part of itself', cause: id } } }
+    return {}
   }
 
   return records(store, {
     collection,
     shape: groupShape,
-    problems: async ({ account: { id }, data, before }) =>
-      joinProblems(await endpointProblems(id, data, before), await circleProblems(id, data, before)),
+    async problems({ account, data, before }) {
+      const { endpoints = {} }: Partial<GroupDoc> = data
+      const found = Object.entries(endpoints).map((one) => endpointProblems(account.id, one, before))
+      return joinProblems(...(await Promise.all(found)))
+    },
     adopted: ({ id, doc }) => ({ doc: { name: id, endpoints: {}, ...doc }, hidden: {} }),
   })
 }
