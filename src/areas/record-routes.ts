@@ -12,7 +12,7 @@ import type { RecordOperations } from './records.ts'
 
 type Operation = 'list' | 'create' | 'read' | 'replace' | 'patch' | 'delete'
 
-type Spec = Partial<Route['spec']> & { allow: Policy }
+type RouteNotes = Partial<Route['spec']> & { allow: Policy }
 
 interface Serving<Doc extends object, Hidden extends object> {
   /** `/v2/accounts/{account_id}/groups`, for example. */
@@ -24,7 +24,7 @@ interface Serving<Doc extends object, Hidden extends object> {
   /** The shape of a row of the list. */
   row: TSchema
   /** Who may call each operation, and what its route has beyond the usual. An operation that is absent has no route. */
-  routes: Partial<Record<Operation, Spec>>
+  routes: Partial<Record<Operation, RouteNotes>>
   /** Without it: the stored rows, which are the same for all callers. */
   list?(call: Call): Listing<ListRow>
   /** What responses contain beyond the record. */
@@ -38,7 +38,10 @@ interface Serving<Doc extends object, Hidden extends object> {
 }
 
 /** All six operations with one policy, and what single routes have beyond the usual. */
-export const everyOperation = (allow: Policy, notes: Partial<Record<Operation, Partial<Spec>>> = {}) => {
+export const everyOperation = (
+  allow: Policy,
+  notes: Partial<Record<Operation, Partial<RouteNotes>>> = {},
+) => {
   const spec = (operation: Operation) => ({ allow, ...notes[operation] })
   return {
     list: spec('list'),

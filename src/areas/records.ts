@@ -16,24 +16,20 @@ export interface Writer {
   actor?: Actor | undefined
 }
 
-type Stored<Doc extends object, Hidden extends object> = StoredRecord<Doc, Hidden>
-
 /** A body, and the record that it is to replace. */
 interface Proposal<Doc extends object, Hidden extends object> extends Omit<Writer, 'author'> {
   data: Json
-  before: Stored<Doc, Hidden> | undefined
+  before: StoredRecord<Doc, Hidden> | undefined
 }
 
-interface Content<Doc extends object, Hidden extends object> {
-  doc: Doc
-  hidden?: Hidden
-}
+/** What is stored. Without `hidden` a new record has none, and a replaced one keeps it. */
+type Content<Doc, Hidden> = { doc: Doc; hidden?: Hidden }
 
 /** A record that is created or replaced. */
 interface Write<Doc extends object, Hidden extends object> {
   account: AccountRecord
-  before: Stored<Doc, Hidden> | undefined
-  after: Stored<Doc, Hidden>
+  before: StoredRecord<Doc, Hidden> | undefined
+  after: StoredRecord<Doc, Hidden>
 }
 
 export interface RecordsDefinition<Doc extends object, Hidden extends object> {
@@ -48,13 +44,16 @@ export interface RecordsDefinition<Doc extends object, Hidden extends object> {
   /** Called before the commit: what it adds to the change set is committed with the record, and nothing is if it throws. */
   beforeWrite?(set: ChangeSet, write: Write<Doc, Hidden>): Promise<void> | void
   /** The same for a record that is deleted. */
-  beforeDelete?(set: ChangeSet, record: Stored<Doc, Hidden>): Promise<void> | void
+  beforeDelete?(set: ChangeSet, record: StoredRecord<Doc, Hidden>): Promise<void> | void
   /** How records of another system are stored. Without it: as they are, if their schema accepts them. */
   adoption?: Pick<Adoption, 'rules' | 'repair'>
   adopted?(arrival: Arrival): { doc: Doc; hidden: Hidden }
 }
 
-/** The records of one kind: their storage, their rules, and how they are imported. `recordRoutes` serves them. */
+/**
+ * The records of one kind: their rules, how they are written, and how they are imported. `recordRoutes` serves them.
+ * Events, audit entries and deletion with the account follow from the collection.
+ */
 export const records = <Doc extends object, Hidden extends object>(
   store: Store,
   definition: RecordsDefinition<Doc, Hidden>,
@@ -68,7 +67,7 @@ export const records = <Doc extends object, Hidden extends object>(
   const accountHold = store.words.heldRecords(`account_id = $1 AND kind = '${accountKind}' AND id = $1`)
 
   /** Fails if the account of a new record is gone: nothing would free the record's unique names. */
-  const insert = (set: ChangeSet, record: Stored<Doc, Hidden>) => {
+  const insert = (set: ChangeSet, record: StoredRecord<Doc, Hidden>) => {
     if (record.accountId !== systemScope)
       set.run(accountHold, [record.accountId], { rows: 1, orElse: conflict })
     collection.insert(set, record)
@@ -78,7 +77,7 @@ export const records = <Doc extends object, Hidden extends object>(
   const ownerOf = (account: AccountRecord) => (ofSystem ? systemScope : account.id)
 
   /** Adds the deletion of a record to a change set. */
-  const addRemoval = async (set: ChangeSet, record: Stored<Doc, Hidden>) => {
+  const addRemoval = async (set: ChangeSet, record: StoredRecord<Doc, Hidden>) => {
     collection.remove(set, record)
     await beforeDelete?.(set, record)
   }
@@ -99,7 +98,7 @@ export const records = <Doc extends object, Hidden extends object>(
       return owned.map(({ id }) => id)
     },
 
-    async create({ author, account, actor }: Writer, data: Json): Promise<Stored<Doc, Hidden>> {
+    async create({ author, account, actor }: Writer, data: Json): Promise<StoredRecord<Doc, Hidden>> {
       const { doc, hidden = {} as Hidden } = await content({ account, actor, data, before: undefined })
       const after = collection.draft(ownerOf(account), { doc, hidden })
       const set = new ChangeSet(author)
@@ -111,9 +110,9 @@ export const records = <Doc extends object, Hidden extends object>(
 
     async replace(
       { author, account, actor }: Writer,
-      before: Stored<Doc, Hidden>,
+      before: StoredRecord<Doc, Hidden>,
       data: Json,
-    ): Promise<Stored<Doc, Hidden>> {
+    ): Promise<StoredRecord<Doc, Hidden>> {
       const after = collection.revise(before, await content({ account, actor, data, before }))
       const set = new ChangeSet(author)
       collection.replace(set, before, after)
@@ -122,7 +121,7 @@ export const records = <Doc extends object, Hidden extends object>(
       return after
     },
 
-    async remove({ author }: Pick<Writer, 'author'>, record: Stored<Doc, Hidden>) {
+    async remove({ author }: Pick<Writer, 'author'>, record: StoredRecord<Doc, Hidden>) {
       const set = new ChangeSet(author)
       await addRemoval(set, record)
       await store.commit(set)
@@ -142,7 +141,7 @@ export interface UniqueName {
   problems: Problems
 }
 
-export const claimsOf = (names: readonly UniqueName[]): HeldClaim[] =>
+export const uniqueClaims = (names: readonly UniqueName[]): HeldClaim[] =>
   names.map(({ claim, problems }) => ({ ...claim, orElse: () => invalid(problems) }))
 
 /** Names that other records have. */

@@ -4,7 +4,7 @@ import { createCollection, type HeldClaim } from '../../storage/collection.ts'
 import { type StoredRecord, sortKeyOf } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import type { SipClaims } from '../devices/operations.ts'
-import { claimsOf, type UniqueName } from '../records.ts'
+import { type UniqueName, uniqueClaims } from '../records.ts'
 import { addressOf, type ConnectivityDoc, didsOf, userOf } from './rules.ts'
 import { Connectivity } from './schema.ts'
 
@@ -43,7 +43,7 @@ export const createConnectivityStore = (store: Store, sip: SipClaims) => {
     })
 
   const claims = ({ accountId, doc }: ConnectivityRecord): HeldClaim[] => [
-    ...claimsOf(uniqueNamesOf(accountId, doc)),
+    ...uniqueClaims(uniqueNamesOf(accountId, doc)),
     // Who comes second is judged again.
     ...didsOf(doc).map(({ number }) => ({ ...didClaim(accountId, number), orElse: conflict })),
   ]

@@ -4,7 +4,7 @@ import { type Claim, conflict, systemScope } from '../../storage/change-set.ts'
 import { createCollection, type HeldClaim } from '../../storage/collection.ts'
 import { type StoredRecord, sortKeyOf } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
-import { claimsOf, type UniqueName } from '../records.ts'
+import { type UniqueName, uniqueClaims } from '../records.ts'
 import { type DeviceDoc, featuresOf, sipAddressOf, sipIdentityOf, standardType } from './rules.ts'
 import { Device } from './schema.ts'
 
@@ -87,7 +87,7 @@ const signedInClaims = (accountId: string, id: string, { hotdesk }: DeviceDoc): 
   }))
 
 const claims = ({ accountId, id, doc }: DeviceRecord): HeldClaim[] => [
-  ...claimsOf(uniqueNamesOf(accountId, doc)),
+  ...uniqueClaims(uniqueNamesOf(accountId, doc)),
   { ...searchClaim(accountId, id, doc), orElse: conflict },
   ...signedInClaims(accountId, id, doc),
 ]
