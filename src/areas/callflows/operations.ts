@@ -182,13 +182,11 @@ export const createCallflows = ({ store, numbers }: Tools) => {
       return Object.fromEntries(named.flat())
     },
 
-    /** The callflows that list one of these numbers, in the order of their list. */
+    /** The callflows that list one of these numbers. */
     async listing(account: AccountRecord, texts: Iterable<string>): Promise<CallflowRecord[]> {
       const wanted = await dialledAs(account, [...texts])
       const found = await Promise.all(wanted.map((number) => callflows.byNumber(account.id, number)))
-      const known = new Map(found.flatMap((callflow) => (callflow ? [[callflow.id, callflow]] : [])))
-      const placeOf = ({ sortKey, id }: CallflowRecord) => `${sortKey}\0${id}`
-      return [...known.values()].sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1))
+      return [...new Map(found.flatMap((callflow) => (callflow ? [[callflow.id, callflow]] : []))).values()]
     },
 
     /** The patterns of an account's callflows, the oldest first. */

@@ -1,34 +1,15 @@
 import { hash } from 'node:crypto'
 import type { AccountRecord } from '../../auth/identity.ts'
 import { accountMember } from '../../auth/policies.ts'
-import { collectionListing, keptListing, type Listing } from '../../http/answer/listing.ts'
+import { collectionListing, keptListing, type Listing, type PageRequest } from '../../http/answer/listing.ts'
 import type { Question } from '../../lib/question.ts'
 import type { ListRow } from '../../storage/records.ts'
 import { everyOperation, recordRoutes } from '../record-routes.ts'
 import type { CallflowRecord, Callflows } from './operations.ts'
 import { CallflowRow } from './schema.ts'
 
-/** Records that are at hand in the order of their list, a page of them. */
-const pageOf =
-  (records: readonly CallflowRecord[]) =>
-  async ({
-    after,
-    limit,
-    descending,
-  }: {
-    after?: readonly [string, string]
-    limit: number
-    descending: boolean
-  }) => {
-    const ordered = descending ? records.toReversed() : records
-    const isBehind = ({ sortKey, id }: CallflowRecord) => {
-      if (!after) return true
-      const order = sortKey === after[0] ? [id, after[1]] : [sortKey, after[0]]
-      const [own = '', place = ''] = order
-      return descending ? own < place : own > place
-    }
-    return ordered.filter(isBehind).slice(0, limit)
-  }
+/** Sorts as lists do. */
+const placeOf = ({ sortKey, id }: CallflowRecord) => `${sortKey}\0${id}`
 
 /** Of questions for the numbers of a callflow: those of which it has to list one. */
 const wantedIn = ({ key, test }: Question) =>
@@ -43,10 +24,16 @@ export const callflowRoutes = (callflows: Callflows) => {
       const [texts] = questions.flatMap((question) => wantedIn(question) ?? [])
       if (!texts) return { listing: listed(account), left: questions }
       const found = callflows.listing(account, texts)
-      const page = async (query: Parameters<ReturnType<typeof pageOf>>[0]) => pageOf(await found)(query)
-      const fitting = async ({ limit }: { limit: number }) => limit
+      const page = async ({ after, limit, descending }: PageRequest) => {
+        const all = (await found).toSorted((a, b) => (placeOf(a) < placeOf(b) === descending ? 1 : -1))
+        const place = after?.join('\0')
+        const isNext = (one: CallflowRecord) =>
+          place === undefined || (descending ? placeOf(one) < place : placeOf(one) > place)
+        return all.filter(isNext).slice(0, limit)
+      }
+      const fitting = async ({ limit }: PageRequest) => limit
       return {
-        listing: collectionListing({ page, rows: page, fitting }, account.id),
+        listing: { ...collectionListing(callflows, account.id), page, fitting },
         left: questions.filter((question) => wantedIn(question) !== texts),
       }
     },
