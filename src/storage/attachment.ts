@@ -1,5 +1,5 @@
 import type { ChangeSet, ClaimHolder } from './change-set.ts'
-import { type Collection, createCollection } from './collection.ts'
+import { type Collection, createCollection, putDocument } from './collection.ts'
 import { requireNoRecord, requireRecord, type StoredRecord } from './records.ts'
 import type { Store } from './store.ts'
 
@@ -30,15 +30,8 @@ export const createAttachment = <Doc extends object>(store: Store, kind: string)
       before: AttachmentRecord<Doc> | undefined,
       doc: Doc,
     ): AttachmentRecord<Doc> {
-      if (before) {
-        const after = collection.revise(before, { doc })
-        collection.replace(set, before, after)
-        return after
-      }
-      const record = collection.draft(owner.accountId, { doc, hidden: {} }, owner.id)
-      requireRecord(set, owner)
-      collection.insert(set, record)
-      return record
+      if (!before) requireRecord(set, owner)
+      return putDocument(set, collection, owner, { before, doc, hidden: {} })
     },
 
     remove: collection.remove,

@@ -260,3 +260,16 @@ export const readsOf = <Doc extends object, Hidden extends object>({
   fitting,
   counted,
 }: Collection<Doc, Hidden>) => ({ kind, find, get, page, rows, fitting, counted })
+
+/** Writes the document of this place, instead of the one that is there. */
+export const putDocument = <Doc extends object, Hidden extends object>(
+  set: ChangeSet,
+  collection: Pick<Collection<Doc, Hidden>, 'draft' | 'insert' | 'revise' | 'replace'>,
+  { accountId, id }: Pick<ClaimHolder, 'accountId' | 'id'>,
+  { before, ...content }: Content<Doc, Hidden> & { before: StoredRecord<Doc, Hidden> | undefined },
+): StoredRecord<Doc, Hidden> => {
+  const after = before ? collection.revise(before, content) : collection.draft(accountId, content, id)
+  if (before) collection.replace(set, before, after)
+  else collection.insert(set, after)
+  return after
+}

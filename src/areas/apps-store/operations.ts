@@ -3,9 +3,11 @@ import { type AccountRecord, type Actor, isAbove, isSuperduper, privLevelOf } fr
 import { failure } from '../../lib/failure.ts'
 import { pictureIn } from '../../lib/picture.ts'
 import type { Settings } from '../../settings/settings.ts'
+import { type AttachmentRecord, createAttachment } from '../../storage/attachment.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
+import { holderOf } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
-import type { Adoption } from '../adoption.ts'
+import { adoptingInto } from '../adoption.ts'
 import type { Services } from '../services/operations.ts'
 import {
   type AccountApp,
@@ -20,13 +22,14 @@ import {
   withoutUser,
 } from './rules.ts'
 import { appsStoreSettings } from './settings.ts'
-import { type AppsStoreRecord, createAppsStoreStore } from './store.ts'
 
 interface Tools {
   store: Store
   settings: Settings
   services: Pick<Services, 'rest'>
 }
+
+export type AppsStoreRecord = AttachmentRecord<AppsStoreDoc>
 
 /** An app of an account, beside what the account says of all. */
 export interface AppSubject {
@@ -54,9 +57,9 @@ export type AppsStore = ReturnType<typeof createAppsStore>
 
 /** The apps of web clients: which there are, which accounts have, and who sees them. */
 export const createAppsStore = ({ store, settings, services }: Tools) => {
-  const documents = createAppsStoreStore(store)
+  const documents = createAttachment<AppsStoreDoc>(store, 'apps_store')
 
-  const find = (accountId: string) => documents.find(accountId, accountId)
+  const find = (accountId: string) => documents.find({ accountId, id: accountId })
 
   const subjectOf = (record: AppsStoreRecord | undefined): AppsSubject => ({
     record,
@@ -70,12 +73,7 @@ export const createAppsStore = ({ store, settings, services }: Tools) => {
     doc: AppsStoreDoc,
   ) => {
     const set = new ChangeSet(author)
-    const content = { doc, hidden: {} }
-    const after = before
-      ? documents.revise(before, content)
-      : documents.draft(account.id, content, account.id)
-    if (before) documents.replace(set, before, after)
-    else documents.insert(set, after)
+    const after = documents.put(set, holderOf(account), before, doc)
     await store.commit(set)
     return after
   }
@@ -104,7 +102,8 @@ export const createAppsStore = ({ store, settings, services }: Tools) => {
   }
 
   return {
-    adoption: documents.adopting satisfies Adoption,
+    /** What accounts of another system had installed. */
+    adoption: adoptingInto(documents.collection, ({ doc }) => ({ doc: { ...noApps, ...doc }, hidden: {} })),
 
     find,
     list,
@@ -163,7 +162,7 @@ export const createAppsStore = ({ store, settings, services }: Tools) => {
     async forget(set: ChangeSet, user: UserRecord) {
       const record = await find(user.accountId)
       const doc = record && withoutUser(record.doc, user.id)
-      if (record && doc) documents.replace(set, record, documents.revise(record, { doc }))
+      if (record && doc) documents.put(set, record, record, doc)
     },
   }
 }

@@ -7,10 +7,9 @@ import { type Call, del, get, post, put, type Route } from '../../http/route.ts'
 import { failure } from '../../lib/failure.ts'
 import { iconTypes, imageTypes } from '../../lib/image-type.ts'
 import { anyText } from '../../lib/schema.ts'
-import type { AppSubject, AppsStore, AppsSubject, Picture } from './operations.ts'
+import type { AppSubject, AppsStore, AppsStoreRecord, AppsSubject, Picture } from './operations.ts'
 import { type AccountApp, recordOf, rowOf } from './rules.ts'
 import { App, AppRow, Blacklist, Installation } from './schema.ts'
-import type { AppsStoreRecord } from './store.ts'
 
 const onAccount = '/v2/accounts/{account_id}/apps_store'
 const blacklist = `${onAccount}/blacklist` as const

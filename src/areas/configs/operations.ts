@@ -7,6 +7,7 @@ import { mergeSections } from '../../settings/sections.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { type Warning, warningsOf } from '../../settings/unknown-keys.ts'
 import { type Author, ChangeSet, systemScope } from '../../storage/change-set.ts'
+import { putDocument } from '../../storage/collection.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Accounts } from '../accounts/operations.ts'
 import { type Adoption, adoptingInto } from '../adoption.ts'
@@ -90,13 +91,8 @@ export const createAccountConfigs = (tools: Tools) => {
   }
 
   const save = async (author: Author, subject: AccountConfigSubject, doc: Json) => {
-    const { record, accountId, id } = subject
     const set = new ChangeSet(author)
-    const after = record
-      ? collection.revise(record, { doc })
-      : collection.draft(accountId, { doc, hidden: {} }, id)
-    if (record) collection.replace(set, record, after)
-    else collection.insert(set, after)
+    const after = putDocument(set, collection, subject, { before: subject.record, doc, hidden: {} })
     await store.commit(set)
     return after
   }

@@ -11,6 +11,7 @@ import {
 import { authSettings } from '../../settings/documents.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
+import { putDocument } from '../../storage/collection.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Providers } from '../multi-factor/operations.ts'
 import { factorProblems, handedDown, type ModulePolicy, mergedModules, policyOf } from './rules.ts'
@@ -63,14 +64,6 @@ export const createSecurity = ({ store, settings, providers }: Tools) => {
     return { auth_modules: named }
   }
 
-  const save = async (author: Author, before: SecurityRecord | undefined, after: SecurityRecord) => {
-    const set = new ChangeSet(author)
-    if (before) documents.replace(set, before, after)
-    else documents.insert(set, after)
-    await store.commit(set)
-    return after
-  }
-
   return {
     find,
 
@@ -118,11 +111,11 @@ export const createSecurity = ({ store, settings, providers }: Tools) => {
       data: SecurityDoc,
     ) {
       const { id, ...doc } = data
-      const content = { doc, hidden: {} }
-      const after = before
-        ? documents.revise(before, content)
-        : documents.draft(account.id, content, securityId)
-      return save(author, before, after)
+      const set = new ChangeSet(author)
+      const place = { accountId: account.id, id: securityId }
+      const after = putDocument(set, documents, place, { before, doc, hidden: {} })
+      await store.commit(set)
+      return after
     },
 
     async remove(author: Author, record: SecurityRecord) {

@@ -8,7 +8,7 @@ import { defaultsOf } from '../../settings/sections.ts'
 import type { SettingsDoc } from '../../settings/settings.ts'
 import { type Warning, warningsOf } from '../../settings/unknown-keys.ts'
 import { type Author, ChangeSet, systemScope } from '../../storage/change-set.ts'
-import { readsOf } from '../../storage/collection.ts'
+import { putDocument, readsOf } from '../../storage/collection.ts'
 import type { Store } from '../../storage/store.ts'
 import { type Adoption, adoptingInto } from '../adoption.ts'
 import type { Declared, Validate } from '../area.ts'
@@ -129,11 +129,12 @@ export const createSystemConfigs = ({ declared, store, node, validate, tlsProble
     const { name, record, defaults } = subject
     const doc = storedHalf(await cast(name, sections), defaults)
     const set = new ChangeSet(author)
-    const after = record
-      ? collection.revise(record, { doc })
-      : collection.draft(systemScope, { doc, hidden: {} }, name)
-    if (record) collection.replace(set, record, after)
-    else collection.insert(set, after)
+    const after = putDocument(
+      set,
+      collection,
+      { accountId: systemScope, id: name },
+      { before: record, doc, hidden: {} },
+    )
     await store.commit(set)
     return after
   }

@@ -7,15 +7,16 @@ import {
 } from '../../auth/identity.ts'
 import { memberOf } from '../../lib/member.ts'
 import type { Settings } from '../../settings/settings.ts'
+import { type AttachmentRecord, createAttachment } from '../../storage/attachment.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
-import type { StoredRecord } from '../../storage/records.ts'
+import { holderOf } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
+import { type Adoption, adoptingInto } from '../adoption.ts'
 import { isAllowedByRestrictions } from './rules.ts'
-import type { TokenRestrictions as RestrictionDoc } from './schema.ts'
+import { TokenRestrictions as RestrictionDoc } from './schema.ts'
 import { tokenRestrictionSettings } from './settings.ts'
-import { createRestrictionStore } from './store.ts'
 
-export type RestrictionRecord = StoredRecord<RestrictionDoc, object>
+export type RestrictionRecord = AttachmentRecord<RestrictionDoc>
 
 /** What a request is judged by. */
 interface Question {
@@ -41,19 +42,25 @@ export type TokenRestrictions = ReturnType<typeof createTokenRestrictions>
 
 /** What tokens of an account may be used for, by way of signing in and privilege level. */
 export const createTokenRestrictions = ({ store, settings }: { store: Store; settings: Settings }) => {
-  const documents = createRestrictionStore(store)
+  const restrictions = createAttachment<RestrictionDoc>(store, 'token_restrictions')
+  const { collection } = restrictions
 
   /** The account's own rules replace the system's, which may stand under `restrictions` or by themselves. */
   const restrictionsOf = async (accountId: string): Promise<unknown> => {
-    const own = await documents.find(accountId, accountId)
+    const own = await collection.find(accountId, accountId)
     if (own) return own.doc.restrictions
     const system = await settings.of(tokenRestrictionSettings)
     return memberOf(system, 'restrictions') ?? system
   }
 
   return {
-    find: (accountId: string) => documents.find(accountId, accountId),
-    get: (accountId: string) => documents.get(accountId, accountId),
+    adoption: {
+      schema: RestrictionDoc,
+      ...adoptingInto(collection, ({ doc }) => ({ doc: doc as RestrictionDoc, hidden: {} })),
+    } satisfies Adoption,
+
+    find: (accountId: string) => collection.find(accountId, accountId),
+    get: (accountId: string) => collection.get(accountId, accountId),
 
     /** Asked for each request: it reads cached records only. */
     async isUnrestricted({ actor, account, endpoint, endpointArguments, method }: Question) {
@@ -76,25 +83,20 @@ export const createTokenRestrictions = ({ store, settings }: { store: Store; set
 
     async replace(
       author: Author,
-      accountId: string,
+      account: AccountRecord,
       before: RestrictionRecord | undefined,
       data: RestrictionDoc & { id?: unknown },
     ) {
       const { id, ...doc } = data
-      const content = { doc, hidden: {} }
       const set = new ChangeSet(author)
-      const after = before
-        ? documents.revise(before, content)
-        : documents.draft(accountId, content, accountId)
-      if (before) documents.replace(set, before, after)
-      else documents.insert(set, after)
+      const after = restrictions.put(set, holderOf(account), before, doc)
       await store.commit(set)
       return after
     },
 
     async remove(author: Author, record: RestrictionRecord) {
       const set = new ChangeSet(author)
-      documents.remove(set, record)
+      restrictions.remove(set, record)
       await store.commit(set)
       return record
     },

@@ -35,8 +35,8 @@ export const tokenRestrictionRoutes = (restrictions: RestrictionOperations): Rou
       subject: found,
       body: TokenRestrictions,
       answers: TokenRestrictions,
-      run: async ({ author, path, subject: { record }, data }) =>
-        one(await restrictions.replace(author, path.account_id, record, data)),
+      run: async ({ author, account, subject: { record }, data }) =>
+        one(await restrictions.replace(author, account, record, data)),
     }),
     del(onAccount, {
       summary: 'Lift the restrictions of an account',
