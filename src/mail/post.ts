@@ -1,5 +1,6 @@
 import type { Keyring } from '../auth/keyring.ts'
 import { type Conclusion, type ErrandKind, inOneLine, type Queue } from '../jobs/queue.ts'
+import { forgetOldRows } from '../jobs/retention/old-rows.ts'
 import type { Round } from '../jobs/rounds.ts'
 import { messageOf } from '../lib/error-facts.ts'
 import { describeError, type Log } from '../lib/log.ts'
@@ -192,11 +193,14 @@ export const createPost = (tools: Tools) => {
   return {
     letters,
 
-    /** Forgets attempts that are older than the settings say. */
-    async tidy(signal: AbortSignal) {
-      const { mail_log_days: days } = await settings.of(crossbarSettings)
-      await attempts.forgetBefore(clock.now() - days * 24 * 60 * minute, signal)
-    },
+    /** Deletes attempts that are older than the settings say. */
+    tidying: forgetOldRows(store, {
+      name: 'mail log',
+      table: 'mail_attempts',
+      key: ['account_id', 'id'],
+      where: 'at < $1',
+      before: async () => clock.now() - (await settings.of(crossbarSettings)).mail_log_days * 24 * 60 * minute,
+    }),
 
     close: () => courier.close(),
   }
@@ -206,7 +210,7 @@ export const createPost = (tools: Tools) => {
 type Post = ReturnType<typeof createPost>
 
 /** What the server has to do by itself so that mail is sent. */
-export const postRounds = ({ letters, tidy }: Post, queue: Queue): Round[] => [
+export const postRounds = ({ letters, tidying }: Post, queue: Queue): Round[] => [
   queue.round(letters),
-  { name: 'mail log', everySeconds: 3600, run: tidy },
+  tidying,
 ]

@@ -1,6 +1,5 @@
 import { newId } from '../lib/ids.ts'
 import type { Statement } from '../storage/db.ts'
-import { forgetRows } from '../storage/forgetting.ts'
 import type { Store } from '../storage/store.ts'
 import { integer, oneOf, type RowOf, table, text } from '../storage/table.ts'
 
@@ -41,11 +40,4 @@ export const createAttemptRows = (store: Store) => ({
   reach: async (accountId: string) => {
     await store.all('SELECT 1 AS one FROM mail_attempts WHERE account_id = $1 LIMIT 1', [accountId])
   },
-
-  forgetBefore: (unixMs: number, signal: AbortSignal) =>
-    forgetRows(
-      store,
-      { table: 'mail_attempts', key: ['account_id', 'id'], where: 'at < $1', params: [unixMs] },
-      signal,
-    ),
 })

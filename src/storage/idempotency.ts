@@ -1,6 +1,5 @@
 import type { Failure } from '../lib/failure.ts'
 import type { Statement } from './db.ts'
-import { forgetRows } from './forgetting.ts'
 import type { Holder } from './leases.ts'
 import type { Store } from './store.ts'
 
@@ -146,23 +145,4 @@ export const createKeyRows = ({ all, writeUnrecorded }: Store) => ({
       },
       holdBy(claim, { ...holder, until: 0 }),
     ]),
-
-  async anyOlderThan(unixMilliseconds: number): Promise<boolean> {
-    const rows = await all('SELECT begun_at FROM idempotency_keys WHERE begun_at < $1 LIMIT 1', [
-      unixMilliseconds,
-    ])
-    return rows.length > 0
-  },
-
-  forgetOlderThan: (unixMilliseconds: number, signal: AbortSignal) =>
-    forgetRows(
-      { all, writeUnrecorded },
-      {
-        table: 'idempotency_keys',
-        key: ['account_id', 'idem_key'],
-        where: 'begun_at < $1',
-        params: [unixMilliseconds],
-      },
-      signal,
-    ),
 })

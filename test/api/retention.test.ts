@@ -146,6 +146,7 @@ describeEngines('what is kept for a while', (engine) => {
     await put('leases', { name: 'task/of-the-dead', token: 't', holder: '{}', expires_at: world.clock.now() })
     days(2)
     await run('leftovers')
+    await run('old leases')
     expect(await count('payer_turns WHERE account_id = $1', [gone])).toBe(0)
     expect(await count('payer_turns WHERE account_id = $1', [world.acme.id])).toBe(1)
     expect(await count("leases WHERE name = 'task/of-the-dead'")).toBe(0)

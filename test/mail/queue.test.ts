@@ -352,7 +352,7 @@ describeAnyEngine('the mail queue', (engine) => {
     await send(codeFor('uli@acme.test'))
     await deliver()
     clock.advance({ hours: 2 * 24 })
-    await post.tidy(new AbortController().signal)
+    await post.tidying.run(new AbortController().signal, { sql: '', params: [] })
     expect(await attempts()).toMatchObject([{ recipient: 'uli@acme.test' }])
   })
 })

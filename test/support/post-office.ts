@@ -80,7 +80,7 @@ export const openPostOffice = async (engine: Engine, { smtpUrl, senders }: Setti
       log,
     })
     const [letters, ...rounds] = postRounds(post, queue) as [Round, ...Round[]]
-    return { letters, rounds: [letters, ...rounds], tidy: post.tidy, close: post.close }
+    return { letters, rounds: [letters, ...rounds], tidying: post.tidying, close: post.close }
   }
   const posts = [postOn(store)]
   const [post] = posts as [ReturnType<typeof postOn>]

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { forgetOldRows } from '../../jobs/retention/old-rows.ts'
 import { Failure, type Quote } from '../../lib/failure.ts'
 import type { Author } from '../../storage/change-set.ts'
 import type { Store } from '../../storage/store.ts'
@@ -81,10 +82,12 @@ export const createQuotes = (store: Store) => {
       await rows.put(row, { ...row, ...placeOfId(place, quoteId) })
     },
 
-    round: {
+    round: forgetOldRows(store, {
       name: 'charge_quotes',
-      everySeconds: 3600,
-      run: (signal: AbortSignal) => rows.forgetBefore(clock.now() - keptMs, signal),
-    },
+      table: 'charge_quotes',
+      key: ['account_id', 'caller', 'request'],
+      where: 'at < $1',
+      before: () => clock.now() - keptMs,
+    }),
   }
 }

@@ -1,7 +1,6 @@
 import type { Failure } from '../../lib/failure.ts'
 import { type ChangeSet, conflict } from '../../storage/change-set.ts'
 import { createCollection } from '../../storage/collection.ts'
-import { forgetRows } from '../../storage/forgetting.ts'
 import { requireRecord, type StoredRecord } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import { integer, type RowOf, table, text } from '../../storage/table.ts'
@@ -123,18 +122,6 @@ export const createQuoteStore = ({ all, writeUnrecorded }: Store) => ({
   },
 
   put: (...rows: readonly QuoteRow[]) => writeUnrecorded(rows.map((row) => putQuote(row))),
-
-  forgetBefore: (unixMilliseconds: number, signal: AbortSignal) =>
-    forgetRows(
-      { all, writeUnrecorded },
-      {
-        table: 'charge_quotes',
-        key: ['account_id', 'caller', 'request'],
-        where: 'at < $1',
-        params: [unixMilliseconds],
-      },
-      signal,
-    ),
 })
 
 interface ChargedRow {

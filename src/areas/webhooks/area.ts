@@ -1,4 +1,5 @@
 import { createBell } from '../../jobs/bell.ts'
+import { forgetOldRows } from '../../jobs/retention/old-rows.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
 import { on } from '../../storage/signal.ts'
 import { accountsArea } from '../accounts/area.ts'
@@ -44,11 +45,13 @@ export const webhooksArea = area({
       rounds: [
         dispatcher.round,
         sender.round,
-        {
+        forgetOldRows(store, {
           name: 'webhook attempts',
-          everySeconds: 3600,
-          run: (signal) => attempts.forgetBefore(gregorianNow(clock) - attemptSeconds, signal),
-        },
+          table: 'webhook_attempts',
+          key: ['account_id', 'id'],
+          where: 'at < $1',
+          before: () => gregorianNow(clock) - attemptSeconds,
+        }),
       ],
       hears: [on(accountLeaving, webhooks.removeWith)],
     }

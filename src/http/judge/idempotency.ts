@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Keyring } from '../../auth/keyring.ts'
-import type { Round } from '../../jobs/rounds.ts'
+import { forgetOldRows } from '../../jobs/retention/old-rows.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { failure, invalid } from '../../lib/failure.ts'
 import { randomHex } from '../../lib/ids.ts'
@@ -66,8 +66,6 @@ export const createIdempotency = ({ store, keyring, settings, clock, log }: Tool
   const rows = createKeyRows(store)
   const held = createHeldKeys({ rows, keyring, clock, log })
 
-  const oldest = async () => clock.now() - (await settings.of(crossbarSettings)).idempotency_keep_s * 1000
-
   const begin = async (claim: KeyClaim): Promise<KeyVerdict> => {
     await held.hold(claim, (holder) => rows.begin(claim, { holder, begunAt: clock.now() }, conflict))
     return { claim, lost: undefined }
@@ -106,12 +104,14 @@ export const createIdempotency = ({ store, keyring, settings, clock, log }: Tool
     return goOn(claim, row)
   }
 
-  const round: Round = {
+  const round = forgetOldRows(store, {
     name: 'idempotency',
     everySeconds: 300,
-    due: async () => rows.anyOlderThan(await oldest()),
-    run: async (signal) => rows.forgetOlderThan(await oldest(), signal),
-  }
+    table: 'idempotency_keys',
+    key: ['account_id', 'idem_key'],
+    where: 'begun_at < $1',
+    before: async () => clock.now() - (await settings.of(crossbarSettings)).idempotency_keep_s * 1000,
+  })
 
   return {
     /** Decides what becomes of a request; of several at once one is carried out. */

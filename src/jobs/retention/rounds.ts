@@ -5,6 +5,7 @@ import type { Settings } from '../../settings/settings.ts'
 import type { SignInBuckets } from '../../storage/sign-in-buckets.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Round } from '../rounds.ts'
+import { forgetOldRows } from './old-rows.ts'
 import { createRetentionStore } from './store.ts'
 
 // How long what only tells of the past is kept. What areas keep themselves they let go themselves.
@@ -54,9 +55,17 @@ export const retentionRounds = (
       name: 'leftovers',
       everySeconds: daySeconds,
       async run(signal) {
-        await rows.forgetLeases(clock.now() - dayMs, signal)
         await rows.forgetOrphans(signal)
       },
     },
+    // Of processes that died, and of work that ended long ago.
+    forgetOldRows(store, {
+      name: 'old leases',
+      everySeconds: daySeconds,
+      table: 'leases',
+      key: ['name'],
+      where: 'expires_at < $1',
+      before: () => clock.now() - dayMs,
+    }),
   ]
 }

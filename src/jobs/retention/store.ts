@@ -2,7 +2,6 @@
 import { happened } from '../../storage/audit-log.ts'
 import { cacheKey, type Statement } from '../../storage/db.ts'
 import { baseStoredMs, isBase, isNoBase } from '../../storage/entry-docs.ts'
-import { forgetRows } from '../../storage/forgetting.ts'
 import type { Store } from '../../storage/store.ts'
 import { shape, text } from '../../storage/table.ts'
 
@@ -138,13 +137,5 @@ export const createRetentionStore = (store: Store) => {
         }
       }
     },
-
-    /** Leases of processes that died, and of work that is long done. */
-    forgetLeases: (expiredBefore: number, signal: AbortSignal) =>
-      forgetRows(
-        store,
-        { table: 'leases', key: ['name'], where: 'expires_at < $1', params: [expiredBefore] },
-        signal,
-      ),
   }
 }

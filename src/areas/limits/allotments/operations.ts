@@ -1,5 +1,5 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
-import type { Round } from '../../../jobs/rounds.ts'
+import { forgetOldRows } from '../../../jobs/retention/old-rows.ts'
 import { failure } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import type { Allotment } from '../../../lib/limit-shapes.ts'
@@ -105,11 +105,14 @@ export const createAllotments = ({ store, accounts, limits, classOf }: Tools) =>
     },
 
     /** Forgets what was used so long ago that nobody counts it any more. */
-    tidying: {
+    tidying: forgetOldRows(store, {
       name: 'allotment uses',
       everySeconds: daySeconds,
-      run: (signal) => uses.forgetBefore(now() - usesKeptDays * daySeconds, signal),
-    } satisfies Round,
+      table: 'allotment_uses',
+      key: ['account_id', 'allotment', 'minute'],
+      where: 'minute < $1',
+      before: () => now() - usesKeptDays * daySeconds,
+    }),
 
     /** What is used in the current cycle of each allotment, or in a given time of all of them. */
     async consumed(account: AccountRecord, given: Stretch | undefined) {

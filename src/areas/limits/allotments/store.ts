@@ -1,5 +1,4 @@
 import type { ChangeSet } from '../../../storage/change-set.ts'
-import { forgetRows } from '../../../storage/forgetting.ts'
 import type { Store } from '../../../storage/store.ts'
 import { integer, type RowOf, table, text } from '../../../storage/table.ts'
 import type { Stretch } from './rules.ts'
@@ -21,7 +20,7 @@ const insert = uses.insert(
 const replace = uses.upsert('accountId', 'allotment', 'minute')
 const summed = uses.pick('seconds')
 
-export const createAllotmentStore = ({ all, writeUnrecorded }: Store) => ({
+export const createAllotmentStore = ({ all }: Store) => ({
   add: (set: ChangeSet, use: Use) => set.add(insert(use)),
 
   /** In the place of what was noted of that minute. */
@@ -33,18 +32,6 @@ export const createAllotmentStore = ({ all, writeUnrecorded }: Store) => ({
       allotment,
       minute,
     ]),
-
-  forgetBefore: (gregorian: number, signal: AbortSignal) =>
-    forgetRows(
-      { all, writeUnrecorded },
-      {
-        table: 'allotment_uses',
-        key: ['account_id', 'allotment', 'minute'],
-        where: 'minute < $1',
-        params: [gregorian],
-      },
-      signal,
-    ),
 
   async used(accountId: string, allotment: string, { from, to }: Stretch): Promise<number> {
     const rows = await all(

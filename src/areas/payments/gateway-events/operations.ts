@@ -1,5 +1,5 @@
 import type { Conclusion, Errand, ErrandKind } from '../../../jobs/queue.ts'
-import type { Round } from '../../../jobs/rounds.ts'
+import { forgetOldRows } from '../../../jobs/retention/old-rows.ts'
 import { Failure } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { isId } from '../../../lib/ids.ts'
@@ -199,11 +199,14 @@ export const createGatewayEvents = (tools: Tools) => {
 
   const kind: ErrandKind<AboutEvent, Facts> = { kind: kindName, ask, conclude }
 
-  const tidying: Round = {
+  const tidying = forgetOldRows(store, {
     name: 'payment event ids',
     everySeconds: 24 * 3600,
-    run: (signal) => rows.forgetBefore(clock.now() - keptDays * dayMs, signal),
-  }
+    table: 'payment_events',
+    key: ['vendor_id', 'id'],
+    where: 'at < $1',
+    before: () => clock.now() - keptDays * dayMs,
+  })
 
   return {
     kind,

@@ -1,7 +1,6 @@
 import { failure } from '../../../lib/failure.ts'
 import type { ChangeSet } from '../../../storage/change-set.ts'
 import { conflict } from '../../../storage/change-set.ts'
-import { forgetRows } from '../../../storage/forgetting.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { DisputeState } from './rules.ts'
 
@@ -13,7 +12,7 @@ interface DisputeRow {
   state: DisputeState
 }
 
-export const createGatewayEventStore = ({ all, writeUnrecorded }: Store) => ({
+export const createGatewayEventStore = ({ all }: Store) => ({
   /** An event that was taken in before is refused. */
   take: (set: ChangeSet, vendorId: string, id: string, at: number) =>
     set
@@ -23,13 +22,6 @@ export const createGatewayEventStore = ({ all, writeUnrecorded }: Store) => ({
         { rows: 1, orElse: () => failure('booked_already', {}) },
       )
       .record({ accountId: vendorId, kind: 'payment_event', id, action: 'created' }),
-
-  forgetBefore: (unixMs: number, signal: AbortSignal) =>
-    forgetRows(
-      { all, writeUnrecorded },
-      { table: 'payment_events', key: ['vendor_id', 'id'], where: 'at < $1', params: [unixMs] },
-      signal,
-    ),
 
   async dispute(vendorId: string, id: string): Promise<DisputeRow | undefined> {
     const [row] = await all<{ accountId: string; state: DisputeState }>(

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { AccountRecord } from '../../../auth/identity.ts'
-import type { Round } from '../../../jobs/rounds.ts'
+import { forgetOldRows } from '../../../jobs/retention/old-rows.ts'
 import { isE164, normalizeNumber } from '../../../lib/e164.ts'
 import { failure, hasProblems, invalid, joinProblems } from '../../../lib/failure.ts'
 import type { Json } from '../../../lib/json.ts'
@@ -223,10 +223,13 @@ export const createNumberSearch = (tools: Tools) => {
     ...createWhereabouts(tools),
 
     /** Forgets results from which nobody may go on any more. */
-    tidying: {
+    tidying: forgetOldRows(store, {
       name: 'number-searches',
       everySeconds,
-      run: (signal) => rows.dropBefore(oldest(), signal),
-    } satisfies Round,
+      table: 'number_searches',
+      key: ['account_id', 'id'],
+      where: 'found_at < $1',
+      before: oldest,
+    }),
   }
 }

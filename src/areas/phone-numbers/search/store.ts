@@ -1,5 +1,4 @@
 import type { Json } from '../../../lib/json.ts'
-import { forgetRows } from '../../../storage/forgetting.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Offer } from '../carriers/carrier.ts'
 import type { CarrierModule } from '../carriers/names.ts'
@@ -84,13 +83,6 @@ export const createSearchRows = (store: Store) => ({
     )
     return row ? unpack(row.offers) : []
   },
-
-  dropBefore: (moment: number, signal: AbortSignal) =>
-    forgetRows(
-      store,
-      { table: 'number_searches', key: ['account_id', 'id'], where: 'found_at < $1', params: [moment] },
-      signal,
-    ),
 
   /** The states of those of these numbers that are in the store. */
   async states(numbers: readonly string[]): Promise<ReadonlyMap<string, string>> {

@@ -1,5 +1,5 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
-import type { Round } from '../../../jobs/rounds.ts'
+import { forgetOldRows } from '../../../jobs/retention/old-rows.ts'
 import { hasProblems } from '../../../lib/failure.ts'
 import { forgetOldest } from '../../../lib/forget-oldest.ts'
 import { isObject } from '../../../lib/json.ts'
@@ -314,13 +314,13 @@ export const createRunningCalls = (tools: Tools) => {
     },
 
     /** Forgets calls whose edge is gone. After a start edges first get the time to name theirs. */
-    tidying: {
+    tidying: forgetOldRows(store, {
       name: 'running_calls',
       everySeconds: 60,
-      async run(signal) {
-        if (clock.now() - startedAt < lostMs) return
-        await rows.forgetBefore(clock.now() - lostMs, signal)
-      },
-    } satisfies Round,
+      table: 'running_calls',
+      key: ['account_id', 'ordinal'],
+      where: 'seen_at < $1',
+      before: () => (clock.now() - startedAt < lostMs ? undefined : clock.now() - lostMs),
+    }),
   }
 }

@@ -1,4 +1,3 @@
-import { forgetRows } from '../../../storage/forgetting.ts'
 import type { Store } from '../../../storage/store.ts'
 import { integer, json, oneOf, optional, type RowOf, table, text } from '../../../storage/table.ts'
 import { trunks } from '../offnet/rules.ts'
@@ -27,7 +26,7 @@ export type RunningCall = RowOf<typeof runningCalls>
 
 const insert = runningCalls.insert('ON CONFLICT DO NOTHING')
 
-export const createRunningStore = ({ all, writeUnrecorded }: Store) => ({
+export const createRunningStore = ({ all }: Store) => ({
   insert,
 
   async of(accountId: string): Promise<RunningCall[]> {
@@ -52,11 +51,4 @@ export const createRunningStore = ({ all, writeUnrecorded }: Store) => ({
     sql: 'DELETE FROM running_calls WHERE account_id = $1 AND id = $2',
     params: [accountId, id],
   }),
-
-  forgetBefore: (unixMs: number, signal: AbortSignal) =>
-    forgetRows(
-      { all, writeUnrecorded },
-      { table: 'running_calls', key: ['account_id', 'ordinal'], where: 'seen_at < $1', params: [unixMs] },
-      signal,
-    ),
 })

@@ -1,6 +1,5 @@
 import { timedPlace } from '../../../lib/time-key.ts'
 import type { Statement } from '../../../storage/db.ts'
-import { forgetRows } from '../../../storage/forgetting.ts'
 import type { Store } from '../../../storage/store.ts'
 import { integer, keyset, type RowOf, table, text } from '../../../storage/table.ts'
 import type { Attempt } from '../schema.ts'
@@ -65,13 +64,6 @@ export const createAttemptStore = (store: Store) => ({
       ORDER BY ${order} LIMIT $4`
     return listed.list(await store.all(sql, params))
   },
-
-  forgetBefore: (at: number, signal: AbortSignal) =>
-    forgetRows(
-      store,
-      { table: 'webhook_attempts', key: ['account_id', 'id'], where: 'at < $1', params: [at] },
-      signal,
-    ),
 })
 
 export type AttemptStore = ReturnType<typeof createAttemptStore>
