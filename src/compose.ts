@@ -300,12 +300,7 @@ const putTogether = async (
   const feed = createFeed({ store, db, log })
   const sequencer = db.placesAppends ? undefined : createSequencer({ store, db, leases, log })
   const refusals = createRefusals({ store, afterwards })
-  const mail = createMail({
-    store,
-    notices: createNotices(declared.notices),
-    keyring,
-    nudge: () => rounds.nudge('mail'),
-  })
+  const mail = createMail({ store, notices: createNotices(declared.notices), keyring })
   const assembled = assemble(list, {
     declared,
     store,

@@ -114,8 +114,8 @@ const createPostcardsArea = () => {
       return {
         offers: postcards,
         routes: postcardRoutes(postcards),
-        errands: [postcards.deliverer],
-        rounds: [
+        jobs: [
+          postcards.deliverer,
           {
             name: 'postcard counting',
             everySeconds: 3600,

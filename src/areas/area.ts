@@ -10,8 +10,8 @@ import type { PostedPage } from '../http/wire/posted-page.ts'
 import type { Upgrade } from '../http/wire/upgrade.ts'
 import type { Afterwards } from '../jobs/afterwards.ts'
 import type { Leases } from '../jobs/leases.ts'
-import type { ErrandKind, Queue } from '../jobs/queue.ts'
-import type { Round, Rounds } from '../jobs/rounds.ts'
+import type { Job, Queue } from '../jobs/queue.ts'
+import type { Rounds } from '../jobs/rounds.ts'
 import type { Problems } from '../lib/failure.ts'
 import type { Catalogue } from '../lib/failure-answer.ts'
 import type { Handover, Json } from '../lib/json.ts'
@@ -124,10 +124,8 @@ export interface Contributions extends Partial<Collected> {
   posted?: readonly PostedPage[]
   /** What clients that switch to WebSocket are served. */
   upgrades?: readonly Upgrade[]
-  /** What it does by itself, now and then. */
-  rounds?: readonly Round[]
-  /** How its errands are carried out. */
-  errands?: readonly ErrandKind<unknown, unknown>[]
+  /** What it does in the background. */
+  jobs?: readonly Job[]
   /** What it hears of other areas. */
   hears?: readonly Hearing[]
   /** What judges everything that is to be written. */

@@ -72,7 +72,7 @@ interface Assembled<List extends readonly Area[]> {
   routes: readonly Route[]
   posted: readonly PostedPage[]
   upgrades: readonly Upgrade[]
-  /** Everything that is done now and then; errands among it. */
+  /** Everything that is done in the background. */
   rounds: readonly Round[]
   prepare(author: Author): Promise<void>
   stop(): Promise<void>
@@ -112,10 +112,7 @@ export const assemble = <const List extends readonly Area[]>(
   return {
     offers: Object.fromEntries(Array.from(offers, ([{ name }, offer]) => [name, offer])) as OffersOf<List>,
     routes: [...routes, ...derived],
-    rounds: contributions.flatMap(({ rounds = [], errands = [] }) => [
-      ...rounds,
-      ...errands.map(queue.round),
-    ]),
+    rounds: contributions.flatMap(({ jobs = [] }) => jobs.map(queue.round)),
     posted: contributions.flatMap(({ posted = [] }) => posted),
     upgrades: contributions.flatMap(({ upgrades = [] }) => upgrades),
     async prepare(author) {

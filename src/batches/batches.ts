@@ -274,7 +274,7 @@ export const createBatches = <Detail>(tools: Tools<Detail>) => {
     }
   }
 
-  const ownRounds: Round[] = [
+  const jobs: Round[] = [
     {
       name: takingUp,
       everySeconds: lookEverySeconds,
@@ -285,7 +285,7 @@ export const createBatches = <Detail>(tools: Tools<Detail>) => {
   ]
 
   return {
-    rounds: ownRounds,
+    jobs,
     /** To be called when a run was started. */
     wake: () => rounds.nudge(takingUp),
     /** To be called when a run was removed. */

@@ -108,7 +108,7 @@ export const withImports = async <T>(work: (parts: Parts) => Promise<T>): Promis
     metrics,
     leases,
     // Nothing is sent: whose words mail has is looked up.
-    mail: createMail({ store, keyring, notices: createNotices(declared.notices), nudge: () => undefined }),
+    mail: createMail({ store, keyring, notices: createNotices(declared.notices) }),
     callArchive: openObjectStore(config.callArchive),
     validate: validateLeniently,
   }

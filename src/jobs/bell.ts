@@ -1,4 +1,4 @@
-/** Somebody who waits for something to do, and may be woken. */
+/** Wakes an idle loop. */
 export const createBell = () => {
   let wake: (() => void) | undefined
   let hasRung = false
@@ -10,10 +10,10 @@ export const createBell = () => {
     },
 
     /**
-     * Resolves when it rings, or has since the last time; after so many milliseconds at most, or when `signal` ends it.
-     * Answers with whether it rang.
+     * Resolves when it rings, or has since the last time; after `milliseconds` at most, or when `signal` ends it. Resolves
+     * with whether it rang.
      */
-    heard: (milliseconds: number, signal: AbortSignal) =>
+    heard: (milliseconds: number | undefined, signal: AbortSignal) =>
       new Promise<boolean>((resolve) => {
         const end = () => {
           clearTimeout(timer)
@@ -22,8 +22,7 @@ export const createBell = () => {
           resolve(hasRung)
           hasRung = false
         }
-        const timer = setTimeout(end, milliseconds)
-        timer.unref()
+        const timer = milliseconds === undefined ? undefined : setTimeout(end, milliseconds).unref()
         wake = end
         signal.addEventListener('abort', end, { once: true })
         if (hasRung || signal.aborted) end()

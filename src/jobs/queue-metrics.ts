@@ -10,12 +10,11 @@ interface Tools {
   kinds(): readonly string[]
 }
 
-/** However many there are, no more are counted: who asks for figures costs the store little. */
+// Counting is limited, so that reading the metrics costs the store little.
 const mostCounted = 1000
-/** What was counted is told again for so long. */
-const heldMs = 5000
-/** A store that does not answer must not keep the other figures away. */
-const patienceMs = 2000
+const reusedForMs = 5000
+/** A store that does not answer must not keep the other metrics away. */
+const timeoutMs = 2000
 
 interface Backlog {
   kind: string
@@ -24,7 +23,7 @@ interface Backlog {
   oldestSeconds: number
 }
 
-/** Tells of errands, by kind: how many wait, how late they are, what came of them. */
+/** Metrics of jobs by kind: how many wait, how late they are, and how tries ended. */
 export const measureQueue = ({ metrics, rows, clock, kinds }: Tools) => {
   const labels = ['queue']
   const running = new Map<string, number>()
@@ -36,42 +35,29 @@ export const measureQueue = ({ metrics, rows, clock, kinds }: Tools) => {
     return { kind, waiting, due, oldestSeconds: oldest === 0 ? 0 : Math.max(0, now - oldest) / 1000 }
   }
 
-  /** The gauges are read together, and share what was counted. */
   const backlogs = () => {
-    if (!counted || performance.now() - counted.at > heldMs)
+    if (!counted || performance.now() - counted.at > reusedForMs)
       counted = { at: performance.now(), backlogs: Promise.all(kinds().map(backlogOf)) }
-    return counted.backlogs
+    return Promise.race([counted.backlogs, sleep<Backlog[]>(timeoutMs, [], { ref: false })])
   }
 
-  const each = (figure: (backlog: Backlog) => number) => async (): Promise<Reading[]> =>
-    (await Promise.race([backlogs(), sleep<Backlog[]>(patienceMs, [], { ref: false })])).map((backlog) => ({
-      labels: [backlog.kind],
-      value: figure(backlog),
-    }))
+  const gauge = (name: string, help: string, figure: (backlog: Backlog) => number) =>
+    metrics.gauge(
+      { name, help, labels },
+      async (): Promise<Reading[]> =>
+        (await backlogs()).map((backlog) => ({ labels: [backlog.kind], value: figure(backlog) })),
+    )
 
   const help = `counted to ${mostCounted}`
-  metrics.gauge(
-    { name: 'crosspoint_jobs_waiting', help: `Errands that wait, due or not, ${help}.`, labels },
-    each(({ waiting }) => waiting),
+  gauge('crosspoint_jobs_waiting', `Errands that wait, due or not, ${help}.`, ({ waiting }) => waiting)
+  gauge('crosspoint_jobs_due', `Errands that are due, ${help}.`, ({ due }) => due)
+  gauge(
+    'crosspoint_jobs_oldest_age_seconds',
+    'How long the errand that is due longest has been due.',
+    ({ oldestSeconds }) => oldestSeconds,
   )
   metrics.gauge(
-    { name: 'crosspoint_jobs_due', help: `Errands that are due, ${help}.`, labels },
-    each(({ due }) => due),
-  )
-  metrics.gauge(
-    {
-      name: 'crosspoint_jobs_oldest_age_seconds',
-      help: 'How long the errand that is due longest has been due.',
-      labels,
-    },
-    each(({ oldestSeconds }) => oldestSeconds),
-  )
-  metrics.gauge(
-    {
-      name: 'crosspoint_jobs_running',
-      help: 'Errands that this process is carrying out.',
-      labels,
-    },
+    { name: 'crosspoint_jobs_running', help: 'Errands that this process is carrying out.', labels },
     () => kinds().map((kind) => ({ labels: [kind], value: running.get(kind) ?? 0 })),
   )
   const tries = metrics.counter({
@@ -83,7 +69,7 @@ export const measureQueue = ({ metrics, rows, clock, kinds }: Tools) => {
   const move = (kind: string, by: number) => running.set(kind, (running.get(kind) ?? 0) + by)
 
   return {
-    /** An errand is carried out, until what it answers with is called. */
+    /** To be called when a job begins; the result is to be called when it ends. */
     enter(kind: string) {
       move(kind, 1)
       return () => void move(kind, -1)

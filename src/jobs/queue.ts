@@ -1,13 +1,13 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import { Failure } from '../lib/failure.ts'
+import { once } from 'node:events'
 import { describeError, type Log } from '../lib/log.ts'
 import type { Metrics } from '../lib/metrics.ts'
 import { faultOf, inLaterSpan, type Recorder, tellOfSpan } from '../lib/trace.ts'
 import { type Author, ChangeSet } from '../storage/change-set.ts'
 import type { Statement } from '../storage/db.ts'
 import { errandStatement, type Errand as NextErrand, workKey } from '../storage/errand.ts'
-import { retrying, type Store } from '../storage/store.ts'
+import { isConflict, retrying, type Store } from '../storage/store.ts'
 import { measureQueue } from './queue-metrics.ts'
+import { forgetOldRows } from './retention/old-rows.ts'
 import type { Round } from './rounds.ts'
 import { createWorkStore, type Tried, type Work } from './store.ts'
 
@@ -45,7 +45,7 @@ export type Conclusion<Payload = unknown> = {
 )
 
 /** How errands of one kind are carried out. */
-export interface ErrandKind<Payload, Answer> {
+export interface ErrandKind<Payload, Answer = undefined> {
   kind: string
   /** How often to look for what was not told of; what is committed anywhere is told of at once. */
   everySeconds?: number
@@ -56,8 +56,9 @@ export interface ErrandKind<Payload, Answer> {
   /**
    * Asks the outside. What it asks carries a key made of the errand's id, so that asking again does no harm: nobody
    * knows what became of an errand whose process died. What it throws is logged, and it is asked again after a pause.
+   * Absent: everything is done in `conclude`.
    */
-  ask(errand: Errand<Payload>, signal: AbortSignal): Promise<Answer>
+  ask?(errand: Errand<Payload>, signal: AbortSignal): Promise<Answer>
   /** What follows. Asks nobody; repeated after a lost race, with the errand as it is then. */
   conclude(errand: Errand<Payload>, answer: Answer): Promise<Conclusion<Payload>> | Conclusion<Payload>
   /** Milliseconds before the next try, when `attempts` have been made. */
@@ -68,12 +69,14 @@ export interface ErrandKind<Payload, Answer> {
   farewellMs?: number
 }
 
-/** For errands that ask nobody: what is done later, and not outside. */
-export const asksNobody = async () => undefined
+/** What is done in the background: errands of a kind, or the same again and again. */
+export type Job = ErrandKind<unknown, unknown> | Round
 
 type Lasting = Exclude<Conclusion, { state: 'forgotten' }>
 
 export type Queue = ReturnType<typeof createQueue>
+
+const never = new AbortController().signal
 
 interface Tools {
   store: Store
@@ -93,8 +96,6 @@ const growingPause = (attempts: number) =>
 const looksAhead = 10
 const longestOutcome = 500
 const dayMs = 24 * 3_600_000
-
-const isConflict = (error: unknown) => error instanceof Failure && error.kind === 'datastore_conflict'
 
 /** What somebody outside said, who may say anything, as it can be noted. */
 export const inOneLine = (text: string) =>
@@ -121,32 +122,12 @@ const factsOf = ({ kind, id, attempts }: Work) => ({
   'crosspoint.errand_attempts': attempts + 1,
 })
 
-/** Resolves a while after `signal` was aborted. */
-const afterAbort = (signal: AbortSignal, milliseconds: number) =>
-  new Promise<void>((resolve) => {
-    const begin = () => void sleep(milliseconds, undefined, { ref: false }).then(() => resolve())
-    if (signal.aborted) begin()
-    else signal.addEventListener('abort', begin, { once: true })
-  })
-
-interface Look {
-  batch: Work[]
-  /** The account behind which the next look begins; undefined: it is for all of them together. */
-  after: string | undefined
-}
-
-/** What of a kind is due at a moment, some at a time. */
-interface Pass {
-  kind: string
-  now: number
-  size: number
-}
-
-/** How long somebody waits for what he has begun. */
+/** How long a job is waited for. */
 interface Patience {
+  /** Aborted when the server stops: no further job begins. */
   signal: AbortSignal
-  /** Whether nobody waits for the answer any more. */
-  isOver(): boolean
+  /** Aborted when jobs that have begun are not waited for any longer. */
+  gone: AbortSignal
 }
 
 /**
@@ -254,12 +235,13 @@ export const createQueue = ({ store, log, metrics, recorder }: Tools) => {
       }
     }
 
-    return async (work: Work, { signal, isOver }: Patience): Promise<boolean> => {
+    return async (work: Work, { signal, gone }: Patience): Promise<boolean> => {
       const errand = errandOf(work)
       const leave = measures.enter(kind.kind)
       try {
-        const answer = await kind.ask(errand, signal)
-        if (isOver()) return false
+        // Kinds without `ask` have undefined as their answer.
+        const answer = (await kind.ask?.(errand, signal)) as Answer
+        if (gone.aborted) return false
         return await conclude(errand, answer)
       } catch (error) {
         // Whoever stops the server ends what is under way: it is nobody's fault, and carried out by the next one.
@@ -271,28 +253,10 @@ export const createQueue = ({ store, log, metrics, recorder }: Tools) => {
     }
   }
 
-  /** What is due, a turn for each account after the other: none has to wait until another one's are all done. */
-  const inPlaces = async ({ kind, now, size }: Pass, after: string): Promise<Look> => {
-    const accounts = await rows.accounts(kind, now, after, size)
-    const each = Math.max(1, Math.floor(size / Math.max(accounts.length, 1)))
-    const batch = inTurns(await Promise.all(accounts.map((id) => rows.due(kind, id, now, each))))
-    if (accounts.length === size) return { batch, after: accounts.at(-1) }
-    return { batch, after: batch.length < size && after === '' ? undefined : '' }
-  }
-
-  /** The same with one look, when there is little. */
-  const nextBatch = async (pass: Pass, after: string | undefined): Promise<Look> => {
-    if (after !== undefined) return inPlaces(pass, after)
-    const { kind, now, size } = pass
-    const oldest = await rows.oldest(kind, now, size + 1)
-    if (oldest.length > size) return inPlaces(pass, '')
-    return { batch: inTurns([...Map.groupBy(oldest, ({ accountId }) => accountId).values()]), after }
-  }
-
   const carryOutAll = async (
     batch: readonly Work[],
     { kind, atOnce }: { kind: string; atOnce: number },
-    patience: Patience & { farewell?: Promise<void> },
+    patience: Patience,
   ) => {
     const perform = performerFor(kind)
     const waiting = batch.values()
@@ -310,39 +274,36 @@ export const createQueue = ({ store, log, metrics, recorder }: Tools) => {
       }
     }
     // What is under way is seen to its end, also when the store has failed.
-    const ends = Promise.all(Array.from({ length: atOnce }, work))
-    await (patience.farewell ? Promise.race([ends, patience.farewell]) : ends)
+    await Promise.race([Promise.all(Array.from({ length: atOnce }, work)), once(patience.gone, 'abort')])
     if (failures.length > 0) throw failures[0]
     return isUp
-  }
-
-  const patienceOf = (signal: AbortSignal, farewellMs: number | undefined) => {
-    if (farewellMs === undefined) return { signal, isOver: () => false }
-    let isOver = false
-    const farewell = afterAbort(signal, farewellMs).then(() => {
-      isOver = true
-    })
-    return { signal, farewell, isOver: () => isOver }
   }
 
   const passOver = async (
     { kind, atOnce, farewellMs }: { kind: string; atOnce: number; farewellMs: number | undefined },
     signal: AbortSignal,
   ) => {
-    const patience = patienceOf(signal, farewellMs)
-    // What is asked for meanwhile comes with the next pass: of what is asked for all the time there is no end.
-    const pass: Pass = { kind, now: clock.now(), size: atOnce * looksAhead }
-    let after: string | undefined
+    const farewell = new AbortController()
+    const begin = () => setTimeout(() => farewell.abort(), farewellMs).unref()
+    if (farewellMs !== undefined) signal.addEventListener('abort', begin, { once: true })
+    const patience = { signal, gone: farewell.signal }
+    // What is asked for from here on comes with the next pass: a kind that is asked for all the time has no end.
+    const now = clock.now()
+    const size = atOnce * looksAhead
+    let after = ''
     // What is due in many accounts may all wait for something else of its subjects.
     let isIdleLap = true
     while (!signal.aborted) {
-      const look = await nextBatch(pass, after)
-      if (look.batch.length > 0) isIdleLap = false
-      const isLapOver = look.after === undefined || look.after === ''
-      if (isIdleLap && isLapOver) return
-      if (!(await carryOutAll(look.batch, { kind, atOnce }, patience))) return
+      const accounts = await rows.accounts(kind, now, after, size)
+      // Some of each account: none has to wait until all jobs of another one are done.
+      const each = Math.max(1, Math.floor(size / Math.max(accounts.length, 1)))
+      const batch = inTurns(await Promise.all(accounts.map((id) => rows.due(kind, id, now, each))))
+      if (batch.length > 0) isIdleLap = false
+      if (!(await carryOutAll(batch, { kind, atOnce }, patience))) return
+      const isLapOver = accounts.length < size
+      if (isLapOver && isIdleLap) return
       if (isLapOver) isIdleLap = true
-      after = look.after
+      after = isLapOver ? '' : (accounts.at(-1) ?? '')
     }
   }
 
@@ -357,8 +318,9 @@ export const createQueue = ({ store, log, metrics, recorder }: Tools) => {
   }
 
   return {
-    /** The round in which errands of a kind are carried out. It bears the kind's name. */
-    round<Payload, Answer>(kind: ErrandKind<Payload, Answer>): Round {
+    /** The round of a job. Errands of a kind are carried out in one that has the kind's name. */
+    round(kind: Job): Round {
+      if ('run' in kind) return kind
       const { everySeconds = 5, atOnce = 4, farewellMs } = kind
       const isOn = async () => (kind.isOn ? kind.isOn() : true)
       if (performers.has(kind.kind)) throw new Error(`two kinds of errands are called ${kind.kind}`)
@@ -381,7 +343,7 @@ export const createQueue = ({ store, log, metrics, recorder }: Tools) => {
     async now(kind: string, id: string): Promise<Work | undefined> {
       const work = await rows.find(kind, id)
       if (work?.state !== 'waiting' || (await rows.isBehind(work))) return work
-      await performerFor(kind)(work, { signal: new AbortController().signal, isOver: () => false })
+      await performerFor(kind)(work, { signal: never, gone: never })
       return rows.find(kind, id)
     },
 
@@ -400,11 +362,14 @@ export const createQueue = ({ store, log, metrics, recorder }: Tools) => {
       await store.commit(set)
     },
 
-    /** Forgets what ended longer ago than operators want to know of. */
-    tidying: (daysKept: () => Promise<number>): Round => ({
-      name: 'work outcomes',
-      everySeconds: 3600,
-      run: async (signal) => rows.forgetFinishedBefore(clock.now() - (await daysKept()) * dayMs, signal),
-    }),
+    /** Deletes what ended longer ago than operators want to know of. */
+    tidying: (daysKept: () => Promise<number>): Round =>
+      forgetOldRows(store, {
+        name: 'work outcomes',
+        table: 'work',
+        key: ['kind', 'id'],
+        where: "state <> 'waiting' AND finished_at < $1",
+        before: async () => clock.now() - (await daysKept()) * dayMs,
+      }),
   }
 }

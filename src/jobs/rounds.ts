@@ -5,6 +5,7 @@ import { inTrace } from '../lib/trace.ts'
 import type { Statement } from '../storage/db.ts'
 import { createRoundRows } from '../storage/leases.ts'
 import type { Store } from '../storage/store.ts'
+import { createBell } from './bell.ts'
 import { isLeaseLost, type Lease, type Leases, leaseLost } from './leases.ts'
 
 /** What the server does again and again by itself; of all processes of a store one at a time. */
@@ -47,10 +48,17 @@ const occupiedPauseMs = 300
 const createRunner = (round: Round, { leases, store, clock, log, isHeld }: RunnerTools) => {
   const rows = createRoundRows(store)
   const stopping = new AbortController()
-  let timer: NodeJS.Timeout | undefined
-  let running: Promise<void> | undefined
-  let isNudged = false
+  const bell = createBell()
+  let looping: Promise<void> | undefined
   let isTimed = false
+  /** The end of what was begun last. */
+  let last: Promise<unknown> = Promise.resolve()
+
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const turn = last.then(work)
+    last = Promise.allSettled([turn])
+    return turn
+  }
 
   const isDue = async () =>
     round.due ? round.due() : clock.now() - (await rows.doneAt(round.name)) >= round.everySeconds * 1000
@@ -74,55 +82,44 @@ const createRunner = (round: Round, { leases, store, clock, log, isHeld }: Runne
     try {
       // What other processes have committed, settings among it, is known from here on.
       await store.fence()
-      if (await isHeld()) return true
-      await carryOut(lease)
+      if (!(await isHeld())) await carryOut(lease)
     } finally {
       await lease.release()
     }
     return true
   }
 
-  /** True when it has to be tried again soon, because another process is at it. */
-  const look = async () => {
-    // A nudge that comes from here on is for the next look.
-    const wasNudged = isNudged
-    isNudged = false
+  /** False when it has to be tried again soon, because another process is at it. */
+  const look = async (isNudged: boolean) => {
     try {
-      if (!wasNudged && !(await isDue())) return false
-      if (await perform()) return false
-      isNudged ||= wasNudged
-      return true
+      return (!isNudged && !(await isDue())) || (await perform())
     } catch (error) {
+      const facts = { round: round.name, error: describeError(error) }
       if (isLeaseLost(error)) {
-        isNudged ||= wasNudged
-        log.write('warn', 'a round was broken off, for its lease was lost', {
-          round: round.name,
-          error: describeError(error),
-        })
-        return true
+        log.write('warn', 'a round was broken off, for its lease was lost', facts)
+        return false
       }
-      if (!stopping.signal.aborted)
-        log.write('error', 'a round failed', { round: round.name, error: describeError(error) })
-      return false
+      if (!stopping.signal.aborted) log.write('error', 'a round failed', facts)
+      return true
     }
   }
 
-  const schedule = (milliseconds: number) => {
-    clearTimeout(timer)
-    if (stopping.signal.aborted) return
-    // Whoever nudged it is not the one it works for.
-    timer = inTrace(undefined, () => setTimeout(begin, milliseconds))
-    timer.unref()
+  const loop = async () => {
+    let isNudged = false
+    let pauseMs = isTimed ? 0 : undefined
+    for (;;) {
+      isNudged = (await bell.heard(pauseMs, stopping.signal)) || isNudged
+      if (stopping.signal.aborted) return
+      const isDone = await inTurn(() => look(isNudged))
+      if (isDone) isNudged = false
+      const usualMs = isTimed ? Math.min(round.everySeconds * 1000, longestPauseMs) : undefined
+      pauseMs = isDone ? usualMs : occupiedPauseMs
+    }
   }
 
+  // It works for nobody whose trace is known: neither who has started it nor who nudges it.
   const begin = () => {
-    if (running) return schedule(occupiedPauseMs)
-    running = look().then((isOccupied) => {
-      running = undefined
-      if (isOccupied) schedule(occupiedPauseMs)
-      else if (isNudged) schedule(0)
-      else if (isTimed) schedule(Math.min(round.everySeconds * 1000, longestPauseMs))
-    })
+    looping ??= inTrace(undefined, loop)
   }
 
   return {
@@ -131,25 +128,17 @@ const createRunner = (round: Round, { leases, store, clock, log, isHeld }: Runne
       begin()
     },
     nudge() {
-      isNudged = true
-      if (!running) schedule(0)
+      bell.ring()
+      begin()
     },
-    async runNow() {
-      while (running) await running
-      running = perform().then((isDone) => {
-        if (!isDone) throw new Error(`another process is doing the round ${round.name}`)
-      })
-      try {
-        await running
-      } finally {
-        running = undefined
-      }
-    },
+    runNow: () =>
+      inTurn(async () => {
+        if (!(await perform())) throw new Error(`another process is doing the round ${round.name}`)
+      }),
     async stop() {
       stopping.abort()
-      clearTimeout(timer)
-      // Its failure has been logged, or is the caller's of runNow.
-      await running?.catch(() => undefined)
+      await looping
+      await last
     },
   }
 }

@@ -1,7 +1,6 @@
 import { failure } from '../lib/failure.ts'
 import { conflict } from '../storage/change-set.ts'
 import type { Statement } from '../storage/db.ts'
-import { forgetRows } from '../storage/forgetting.ts'
 import type { Store } from '../storage/store.ts'
 import { integer, oneOf, optional, type RowOf, table, text } from '../storage/table.ts'
 
@@ -80,10 +79,6 @@ const dueOfAccount = `SELECT ${work.columns} FROM work AS w
   WHERE kind = $1 AND state = 'waiting' AND account_id = $2 AND due_at <= $3 AND ${isNext}
   ORDER BY due_at, id LIMIT $4`
 
-const dueOfAll = `SELECT ${work.columns} FROM work AS w
-  WHERE kind = $1 AND state = 'waiting' AND due_at <= $2 AND ${isNext}
-  ORDER BY due_at LIMIT $3`
-
 const backlogOfKind = `SELECT
   (SELECT count(*) FROM (SELECT due_at FROM work WHERE kind = $1 AND state = 'waiting'
     ORDER BY due_at LIMIT $3) AS those) AS waiting,
@@ -94,7 +89,7 @@ const backlogOfKind = `SELECT
 export type WorkStore = ReturnType<typeof createWorkStore>
 
 /** The rows behind jobs/queue.ts. */
-export const createWorkStore = ({ all, writeUnrecorded }: Store) => ({
+export const createWorkStore = ({ all }: Store) => ({
   async find(kind: string, id: string): Promise<Work | undefined> {
     return work.first(await all(`SELECT ${work.columns} FROM work WHERE kind = $1 AND id = $2`, [kind, id]))
   },
@@ -130,11 +125,6 @@ export const createWorkStore = ({ all, writeUnrecorded }: Store) => ({
   async accounts(kind: string, now: number, after: string, limit: number): Promise<string[]> {
     const rows = await all<{ account_id: string }>(accountsWithWork, [kind, now, after, limit])
     return rows.map((row) => row.account_id)
-  },
-
-  /** What is due longest, of all accounts, and has nothing of its subject before it. */
-  async oldest(kind: string, now: number, limit: number): Promise<Work[]> {
-    return work.list(await all(dueOfAll, [kind, now, limit]))
   },
 
   /** What is due of an account, and has nothing of its subject before it. */
@@ -174,18 +164,6 @@ export const createWorkStore = ({ all, writeUnrecorded }: Store) => ({
     params: [kind, id, dueAt],
     expect: { rows: 1, orElse: () => failure('bad_identifier', { cause: id }) },
   }),
-
-  forgetFinishedBefore: (unixMs: number, signal: AbortSignal) =>
-    forgetRows(
-      { all, writeUnrecorded },
-      {
-        table: 'work',
-        key: ['kind', 'id'],
-        where: "state <> 'waiting' AND finished_at < $1",
-        params: [unixMs],
-      },
-      signal,
-    ),
 
   /** In the order of kinds and ids. */
   async page({ kind, state, accountId, after, limit, descending }: WorkQuery): Promise<Work[]> {

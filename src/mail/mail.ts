@@ -3,7 +3,7 @@ import type { Keyring } from '../auth/keyring.ts'
 import { newId } from '../lib/ids.ts'
 import { renderHtml, renderSubject, renderText, type Values } from '../lib/template.ts'
 import type { ChangeSet } from '../storage/change-set.ts'
-import { type Errand, errandStatement } from '../storage/errand.ts'
+import { type Errand, errandStatement, workKey } from '../storage/errand.ts'
 import type { Store } from '../storage/store.ts'
 import { isEmailAddress } from './email-address.ts'
 import { type Attachment, type Content, type Letter, mailKind, sealContent } from './letter.ts'
@@ -43,8 +43,6 @@ interface Tools {
   store: Store
   notices: Notices
   keyring: Keyring
-  /** Lets the letters be delivered soon. */
-  nudge(): void
 }
 
 // Admins of an account that a notice goes to.
@@ -78,7 +76,7 @@ const distinct = (addresses: readonly string[]) => [
   ...new Map(addresses.map((address) => [address.toLowerCase(), address])).values(),
 ]
 
-export const createMail = ({ store, notices, keyring, nudge }: Tools): Mail => {
+export const createMail = ({ store, notices, keyring }: Tools): Mail => {
   const templates = createTemplates(store, notices)
   const { clock, records } = store
 
@@ -143,8 +141,8 @@ export const createMail = ({ store, notices, keyring, nudge }: Tools): Mail => {
         distinct(to).map((address) =>
           errandStatement(letterTo(address, { account, notice }, content), clock.now()),
         ),
+        [workKey(mailKind)],
       )
-      nudge()
     },
   }
 }

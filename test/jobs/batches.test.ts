@@ -117,7 +117,7 @@ describeEngines('a batch', (engine) => {
       ...(turnMs === undefined ? {} : { turnMs }),
       work,
     })
-    for (const round of batches.rounds) rounds.add(round)
+    for (const round of batches.jobs) rounds.add(round)
     rounds.start()
     for (const key of keys)
       await eventually(

@@ -59,7 +59,6 @@ export const openPostOffice = async (engine: Engine, { smtpUrl, senders }: Setti
     store,
     keyring,
     notices: createNotices(declarationsOf(areas).notices),
-    nudge() {},
   })
 
   const courierTo = (url: string | undefined) =>

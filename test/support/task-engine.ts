@@ -112,7 +112,7 @@ const createProcess = (db: Database, node: string, actionsOf: (store: Store) => 
     // Whoever acts here has no address.
     mail: { notify: async () => undefined },
   })
-  for (const round of tasks.rounds) rounds.add(round)
+  for (const round of tasks.jobs) rounds.add(round)
   return {
     store,
     tasks,

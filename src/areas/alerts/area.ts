@@ -57,7 +57,7 @@ export const alertsArea = area({
         outagesOf: (watched: Watched) => createOutages({ ...tools, alerts }, watched),
       },
       routes: alertRoutes(alerts),
-      rounds: [watch.round, alerts.round],
+      jobs: [watch.job, alerts.round],
       hears: [
         on(userLeaving, alerts.removeWith),
         on(balanceMoved, (set, { account }) => watch.moved(set, account)),

@@ -13,7 +13,7 @@ export const auditArea = area({
     return {
       offers: audit,
       routes: auditRoutes(audit),
-      rounds: [createAuditRetention(tools, audit).round, createAuditIndexing(tools).round],
+      jobs: [createAuditRetention(tools, audit).round, createAuditIndexing(tools).round],
       derives: (routes) => auditOfRecords(audit, routes),
     }
   },

@@ -82,8 +82,13 @@ export const cdrsArea = area({
       posted: [freeswitchPage(freeswitch)],
       prepare: freeswitch.prepare,
       stop: files.close,
-      rounds: [months.retention, months.preparation, ...(archiving ? [archiving.round] : [])],
-      errands: [departures.kind, intake.unions],
+      jobs: [
+        months.retention,
+        months.preparation,
+        ...(archiving ? [archiving.round] : []),
+        departures.kind,
+        intake.unions,
+      ],
       hears: [on(accountLeaving, departures.begin)],
       taskActions: createCdrTasks({ cdrs, clock: store.clock, resellerOf }),
       migrations: {

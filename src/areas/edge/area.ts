@@ -54,7 +54,7 @@ export const edgeArea = area({
     return {
       offers: { edge, carriers },
       gates: [ending.gate],
-      errands: ending.errands,
+      jobs: ending.jobs,
       routes: [
         ...edgeRoutes(edge),
         ...edgeCarrierRoutes(carriers),

@@ -9,6 +9,6 @@ export const hostNameConflictsArea = area({
   name: 'hostNameConflicts',
   needs: { accounts: accountsArea, whitelabel: whitelabelArea, alerts: alertsArea },
   create: ({ store }, { accounts: { hostNames }, whitelabel, alerts }) => ({
-    rounds: [createHostNameConflicts({ store, hostNames, whitelabel, alerts }).round],
+    jobs: [createHostNameConflicts({ store, hostNames, whitelabel, alerts }).round],
   }),
 })

@@ -21,7 +21,7 @@ export const ledgersArea = area({
     return {
       offers: ledgers,
       routes: ledgerRoutes({ ledgers, accounts, settings, clock: store.clock }),
-      rounds: [ledgers.round],
+      jobs: [ledgers.round],
       adoptions: { ledger: ledgers.arrivals },
       hears: [
         on(chargesAgreed, (set, { account, due }) => {

@@ -28,7 +28,7 @@ export const limitsArea = area({
     return {
       offers: { limits, allotments },
       routes: [...limitRoutes(limits), ...allotmentRoutes({ allotments, limits })],
-      rounds: [allotments.tidying],
+      jobs: [allotments.tidying],
       counts: [limits.counted],
       adoptions: { ...limits.adoptions, allotment_use: createUseArrivals(store) },
       schemas: { allotments: Allotments, limits: Limits, operator_limits: OperatorLimits },

@@ -13,7 +13,7 @@ export const migrationsArea = area({
     const migrations = createMigrations({ ...tools, ...collected })
     return {
       routes: migrationRoutes(migrations),
-      rounds: migrations.rounds,
+      jobs: migrations.jobs,
       hears: [on(accountLeaving, migrations.removeWith)],
       stop: migrations.stop,
     }

@@ -147,7 +147,7 @@ export const createMigrations = ({ store, leases, rounds, node, log, metrics, mi
   }
 
   return {
-    rounds: batches.rounds,
+    jobs: batches.jobs,
     stop: batches.stop,
 
     /** Adds the removal of what an account's migrations have left: part of the account's removal. */

@@ -97,11 +97,18 @@ export const paymentsArea = area({
         ...topupRoutes(topups, services.sellerOf),
         ...invoiceRoutes({ invoices, printing }),
       ],
-      errands: [createDunning(invoicing), createInvoiceMailing({ ...money, rows }), events.kind],
       adoptions: { transaction: createTransactionArrivals(tools) },
       posted: [stripePage(events)],
       gates: [createBillingGate(billing)],
-      rounds: [transactions.round, topups.round, billing.round, events.tidying],
+      jobs: [
+        transactions.job,
+        topups.job,
+        billing.round,
+        events.tidying,
+        createDunning(invoicing),
+        createInvoiceMailing({ ...money, rows }),
+        events.kind,
+      ],
       hears: [
         on(balanceMoved, (set, { account, isSpent }) => {
           if (isSpent) topups.spent(set, account)

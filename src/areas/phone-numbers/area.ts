@@ -110,7 +110,7 @@ export const phoneNumbersArea = area({
         ...numberPlanningRoutes(planning),
         ...numberSearchRoutes(search),
       ],
-      rounds: [search.tidying, upkeep.round, ...numbers.errands.rounds],
+      jobs: [search.tidying, upkeep.round, ...numbers.errands.jobs],
       hears: [on(accountLeaving, upkeep.leaving.removeWith)],
       counts: [(accountId) => countedNumbers(numbers.store, accountId)],
       taskActions: createNumberTasks({ ...tools, numbers, findAccount, foresight, repair: upkeep.fix }),

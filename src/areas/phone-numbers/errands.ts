@@ -176,10 +176,8 @@ export const createNumberErrands = ({ store, queue, desk, book, provider }: Tool
     },
   }
 
-  const rounds = [queue.round(orders), queue.round(registrations), queue.round(releases)]
-
   return {
-    rounds,
+    jobs: [orders, registrations, releases] as const,
 
     /** How an order stands; undefined: there is none, or it ended long ago. */
     async orderEnd(id: string): Promise<OrderEnd | undefined> {

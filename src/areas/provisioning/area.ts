@@ -14,7 +14,7 @@ export const provisioningArea = area({
   create(tools, needs) {
     const provisioning = createProvisioning({ ...tools, ...needs })
     return {
-      rounds: [provisioning.round],
+      jobs: [provisioning.job],
       hears: [
         on(deviceChanged, (set, { before, after }) => provisioning.changed(set, before, after)),
         on(deviceLeaving, (set, device) => provisioning.changed(set, device, undefined)),

@@ -1,4 +1,4 @@
-import type { Errand, ErrandKind, Queue } from '../../jobs/queue.ts'
+import type { Errand, ErrandKind } from '../../jobs/queue.ts'
 import type { Json } from '../../lib/json.ts'
 import { withoutEchoes } from '../../lib/secrets.ts'
 import type { Outgoing } from '../../outgoing/client.ts'
@@ -12,7 +12,6 @@ import { provisioningSettings } from './settings.ts'
 
 interface Tools {
   store: Store
-  queue: Queue
   settings: Settings
   outgoing: Outgoing
   accounts: Pick<Accounts, 'find' | 'resellerOf'>
@@ -49,7 +48,7 @@ export type Provisioning = ReturnType<typeof createProvisioning>
  * Tells the operator's provisioning service what phones have to be set to, until it has taken it. While it does not,
  * admins are alerted: once, and the alert goes when it does.
  */
-export const createProvisioning = ({ store, queue, settings, outgoing, accounts, alerts }: Tools) => {
+export const createProvisioning = ({ store, settings, outgoing, accounts, alerts }: Tools) => {
   const bodyOf = async ({ accountId, id, payload: { mac } }: Errand<KnownPhone>) => {
     const device = await store.records.find(accountId, deviceKind, id)
     const place = { account_id: accountId, device_id: id, mac_address: mac }
@@ -122,7 +121,7 @@ export const createProvisioning = ({ store, queue, settings, outgoing, accounts,
   }
 
   return {
-    round: queue.round(kind),
+    job: kind,
 
     /** Has the service told of a phone that is made, changed or removed in this change set. */
     async changed(set: ChangeSet, before: Phone | undefined, after: Phone | undefined) {

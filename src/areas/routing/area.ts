@@ -54,7 +54,7 @@ export const routingArea = area({
     return {
       offers: { route: routing.route, running },
       routes: [...routingRoutes(routing), ...runningCallRoutes(running)],
-      rounds: [running.tidying],
+      jobs: [running.tidying],
     }
   },
 })

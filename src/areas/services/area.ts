@@ -108,8 +108,7 @@ export const servicesArea = area({
         service_audit: createAuditArrivals(store),
         service_day: createDayArrivals(store),
       },
-      rounds: [quantities.round, synchronization.round, quotes.round],
-      errands: [repricing],
+      jobs: [quantities.round, synchronization.job, quotes.round, repricing],
       hears: [
         on(accountMoved, quantities.moveWith),
         on(accountLeaving, quantities.removeWith),

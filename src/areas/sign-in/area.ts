@@ -71,7 +71,7 @@ export const signInArea = area({
         ...signInRoutes({ signIn, login, impersonation, tokens, accounts, users }),
         ...recoveryRoutes(recovery),
       ],
-      rounds: [recovery.round, welcome.round],
+      jobs: [recovery.job, welcome.job],
       hears: [
         on(userLeaving, resets.removeWith),
         on(userLeaving, networks.removeWith),

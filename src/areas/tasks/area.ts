@@ -21,7 +21,7 @@ export const tasksArea = area({
     const tasks = createTasks({ ...tools, actions, quotas })
     return {
       routes: taskRoutes(tasks),
-      rounds: tasks.rounds,
+      jobs: tasks.jobs,
       hears: [on(accountLeaving, tasks.removeWith)],
       stop: tasks.stop,
       adoptions: { task: tasks.adoption },

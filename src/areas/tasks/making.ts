@@ -231,13 +231,11 @@ export const createMaker = ({ base, store, actions, find, requireRoomForInput, l
     try {
       return await build(order, key, origin)
     } catch (error) {
-      await store.runs
-        .discardUpload(key)
-        .catch((reason) =>
-          log.write('warn', 'the upload of a refused task is removed later', {
-            error: describeError(reason),
-          }),
-        )
+      await store.runs.discardUpload(key).catch((reason) =>
+        log.write('warn', 'the upload of a refused task is removed later', {
+          error: describeError(reason),
+        }),
+      )
       throw error
     }
   }

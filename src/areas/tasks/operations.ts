@@ -238,7 +238,7 @@ export const createTasks = (tools: Tools) => {
   return {
     page: tasks.page,
     adoption: createTaskAdoption(store),
-    rounds: [...batches.rounds, { name: 'old tasks', everySeconds: dayMs / 1000, run: retain }],
+    jobs: [...batches.jobs, { name: 'old tasks', everySeconds: dayMs / 1000, run: retain }],
     stop: batches.stop,
 
     /** The task as one reader sees it. */

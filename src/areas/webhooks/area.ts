@@ -42,7 +42,7 @@ export const webhooksArea = area({
     return {
       offers: webhooks,
       ...webhookRoutes({ webhooks, settings, clock }),
-      rounds: [
+      jobs: [
         dispatcher.round,
         sender.round,
         forgetOldRows(store, {

@@ -15,7 +15,7 @@ export const websocketsArea = area({
     return {
       routes: websocketRoutes(directory),
       upgrades: [server.upgrade],
-      rounds: [directory.tidy],
+      jobs: [directory.tidy],
       async stop() {
         await server.stop()
         await directory.stop()

@@ -68,7 +68,7 @@ export const whitelabelArea = area({
         ...brandFileRoutes({ whitelabels, files, visibility, accounts }),
         ...senderEmailRoutes(emails),
       ],
-      rounds: [domains.watch.round],
+      jobs: [domains.watch.round],
       counts: [whitelabels.counted],
       adoptions: {
         whitelabel: createBrandAdoption(store, files),

@@ -1,10 +1,9 @@
 import { area } from '../area.ts'
-import { createWorkDesk } from './operations.ts'
 import { workRoutes } from './routes.ts'
 
-/** What waits to be done after commits, and how it ended: for operators. */
+/** Jobs that wait, and how those that ended did: for operators. */
 export const workArea = area({
   name: 'work',
   describes: { work: 'What waits to be done after commits, and how it ended: for operators.' },
-  create: (tools) => ({ routes: workRoutes(createWorkDesk(tools)) }),
+  create: ({ queue }) => ({ routes: workRoutes(queue) }),
 })

@@ -2,10 +2,10 @@ import { superduper } from '../../auth/policies.ts'
 import { ListAnswer } from '../../http/answer/answers.ts'
 import type { Listing } from '../../http/answer/listing.ts'
 import { type Call, get, post, type Route } from '../../http/route.ts'
+import type { Queue } from '../../jobs/queue.ts'
 import { type Work, type WorkState, workStates } from '../../jobs/store.ts'
-import { invalid } from '../../lib/failure.ts'
-import type { WorkDesk } from './operations.ts'
-import { workJson } from './rules.ts'
+import { failure, invalid } from '../../lib/failure.ts'
+import { gregorianOfUnix } from '../../lib/gregorian.ts'
 import { WorkRecord } from './schema.ts'
 
 const one = '/v2/work/{kind}/{id}'
@@ -23,7 +23,28 @@ const stateIn = (text: string): WorkState => {
   throw invalid({ state: { enum: { message, target: [...workStates], value: text } } })
 }
 
-export const workRoutes = (desk: WorkDesk): Route[] => {
+const gregorianOf = (unixMs: number) => gregorianOfUnix(Math.floor(unixMs / 1000))
+
+/** A job as operators see it: never its payload. */
+const workJson = ({ kind, id, accountId, state, attempts, dueAt, since, outcome, finishedAt }: Work) => ({
+  id,
+  kind,
+  account_id: accountId,
+  state,
+  attempts,
+  ...(state === 'waiting' ? { due: gregorianOf(dueAt) } : {}),
+  since: gregorianOf(since),
+  outcome,
+  ...(state === 'waiting' ? {} : { finished: gregorianOf(finishedAt) }),
+})
+
+export const workRoutes = (queue: Queue): Route[] => {
+  const read = async ({ kind, id }: Pick<Work, 'kind' | 'id'>): Promise<Work> => {
+    const work = await queue.find(kind, id)
+    if (!work) throw failure('bad_identifier', { cause: id })
+    return work
+  }
+
   const listing = ({ query: asked }: Pick<Call, 'query'>): Listing<Work> => {
     const [kind, state, accountId] = ['kind', 'state', 'account_id'].map((name) => asked.get(name))
     const wanted = {
@@ -33,7 +54,7 @@ export const workRoutes = (desk: WorkDesk): Route[] => {
     }
     return {
       page: ({ after, limit, descending }) =>
-        desk.page({ ...wanted, limit, descending, ...(after ? { after } : {}) }),
+        queue.page({ ...wanted, limit, descending, ...(after ? { after } : {}) }),
       cursor: ({ kind, id }) => [kind, id],
       row: (work) => JSON.stringify(workJson(work)),
       record: workJson,
@@ -53,13 +74,16 @@ export const workRoutes = (desk: WorkDesk): Route[] => {
       summary: 'Read how an errand stands',
       allow: superduper,
       answers: WorkRecord,
-      run: async ({ path }) => workJson(await desk.get(path.kind, path.id)),
+      run: async ({ path }) => workJson(await read(path)),
     }),
     post(`${one}/retry`, {
       summary: 'Try an errand that waits at once; 404 when it does not wait',
       allow: superduper,
       answers: WorkRecord,
-      run: async ({ author, path }) => workJson(await desk.retry(author, path.kind, path.id)),
+      async run({ author, path }) {
+        await queue.retry(author, await read(path))
+        return workJson(await read(path))
+      },
     }),
   ]
 }

@@ -1,5 +1,5 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
-import { asksNobody, type ErrandKind, type Queue } from '../../../jobs/queue.ts'
+import type { ErrandKind } from '../../../jobs/queue.ts'
 import { dollarsOfUnits } from '../../../lib/money.ts'
 import type { Mail } from '../../../mail/mail.ts'
 import { ChangeSet } from '../../../storage/change-set.ts'
@@ -10,7 +10,6 @@ import { createWatchStore } from './store.ts'
 
 interface Tools {
   store: Store
-  queue: Queue
   accounts: Pick<Accounts, 'find'>
   mail: Mail
   /** Units. */
@@ -39,7 +38,7 @@ interface Watchable {
  * Tells subscribers, and the admins of an account by mail, that its balance is low: once for each time it becomes so, and
  * once a day.
  */
-export const createBalanceWatch = ({ store, queue, accounts, mail, balance, awaitsTopup }: Tools) => {
+export const createBalanceWatch = ({ store, accounts, mail, balance, awaitsTopup }: Tools) => {
   const rows = createWatchStore(store)
   const { clock } = store
 
@@ -54,10 +53,9 @@ export const createBalanceWatch = ({ store, queue, accounts, mail, balance, awai
     return set.record({ accountId: account.id, kind: 'low_balance', id: account.id, ...told })
   }
 
-  const kind: ErrandKind<object, undefined> = {
+  const kind: ErrandKind<object> = {
     kind: kindName,
     atOnce: 1,
-    ask: asksNobody,
     async conclude({ accountId }) {
       const account = await accounts.find(accountId)
       const threshold = account && noticeThreshold(account.doc)
@@ -80,7 +78,7 @@ export const createBalanceWatch = ({ store, queue, accounts, mail, balance, awai
     set.errand({ kind: kindName, id: accountId, accountId, dueAt: clock.now(), payload: {} })
 
   return {
-    round: queue.round(kind),
+    job: kind,
 
     /** Has the balance looked at, because it changes in this change set. Accounts that name no threshold cost nothing. */
     moved(set: ChangeSet, { id, doc }: Watchable) {

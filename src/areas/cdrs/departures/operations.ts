@@ -1,5 +1,5 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
-import { asksNobody, type ErrandKind } from '../../../jobs/queue.ts'
+import type { ErrandKind } from '../../../jobs/queue.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet, systemScope } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
@@ -47,10 +47,9 @@ export const createDepartures = ({ store, settings, register }: Tools) => {
     return set
   }
 
-  const kind: ErrandKind<Payload, undefined> = {
+  const kind: ErrandKind<Payload> = {
     kind: kindName,
     atOnce: 1,
-    ask: asksNobody,
     async conclude({ accountId, payload }) {
       const now = clock.now()
       const goes = await untilGone(payload.left)

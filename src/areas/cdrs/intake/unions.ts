@@ -1,6 +1,6 @@
 // Interactions of which legs that came later say that they are one: the two calls of an attended transfer.
 
-import { asksNobody, type ErrandKind } from '../../../jobs/queue.ts'
+import type { ErrandKind } from '../../../jobs/queue.ts'
 import type { Errand } from '../../../storage/errand.ts'
 import { keysOfChangedRows } from '../listing/stale.ts'
 import type { Interaction } from './rules.ts'
@@ -30,9 +30,8 @@ export const unionOf = (accountId: string, { from, into }: Union, now: number): 
 export const createUnions = ({
   renaming,
   replacing,
-}: Pick<ReturnType<typeof createIntakeStore>, 'renaming' | 'replacing'>): ErrandKind<Union, undefined> => ({
+}: Pick<ReturnType<typeof createIntakeStore>, 'renaming' | 'replacing'>): ErrandKind<Union> => ({
   kind: kindName,
-  ask: asksNobody,
   async conclude({ accountId, payload: { from, into } }) {
     const statements = [renaming(accountId, from, into), ...(await replacing(accountId, from, into))]
     return { state: 'forgotten', statements, stale: keysOfChangedRows(accountId) }

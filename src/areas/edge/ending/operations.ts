@@ -147,5 +147,5 @@ export const createEnding = (tools: Tools) => {
     return write(sets)
   }
 
-  return { gate, errands: [registrations, calls] as const }
+  return { gate, jobs: [registrations, calls] as const }
 }

@@ -1,5 +1,5 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
-import { asksNobody, type Conclusion, type Errand, type ErrandKind } from '../../../jobs/queue.ts'
+import type { Conclusion, Errand, ErrandKind } from '../../../jobs/queue.ts'
 import { gregorianOfUnix, unixOfGregorian } from '../../../lib/gregorian.ts'
 import { dollarsOfUnits } from '../../../lib/money.ts'
 import type { Mail } from '../../../mail/mail.ts'
@@ -74,7 +74,7 @@ const dayText = (unixMs: number) => new Date(unixMs).toISOString().slice(0, 10)
  * by hand, then the account is delinquent. Each step is one commit, with its mail and what the change feed tells; money
  * that comes in between ends it.
  */
-export const createDunning = (tools: Tools): ErrandKind<Dunning, undefined> => {
+export const createDunning = (tools: Tools): ErrandKind<Dunning> => {
   const { store, settings, books, bookkeepers, transactions, progress, rows, mail } = tools
   const { clock } = store
 
@@ -185,7 +185,6 @@ export const createDunning = (tools: Tools): ErrandKind<Dunning, undefined> => {
 
   return {
     kind: dunningKind,
-    ask: asksNobody,
     async conclude({ payload }: Errand<Dunning>): Promise<Step> {
       const { accountId, invoiceId } = payload
       const account = await books.account(accountId)

@@ -1,4 +1,4 @@
-import { asksNobody, type ErrandKind } from '../../../jobs/queue.ts'
+import type { ErrandKind } from '../../../jobs/queue.ts'
 import type { Mail } from '../../../mail/mail.ts'
 import { ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
@@ -19,9 +19,8 @@ interface Tools {
 const invoiceDocument = 'invoice'
 
 /** Sends an invoice to the admins of its account. It is an errand because only what was written has a number. */
-export const createInvoiceMailing = ({ books, rows, mail }: Tools): ErrandKind<AboutInvoice, undefined> => ({
+export const createInvoiceMailing = ({ books, rows, mail }: Tools): ErrandKind<AboutInvoice> => ({
   kind: invoiceMailKind,
-  ask: asksNobody,
   async conclude({ payload: { accountId, invoiceId } }) {
     const account = await books.account(accountId)
     const invoice = await rows.find(accountId, invoiceId)

@@ -1,5 +1,5 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
-import { asksNobody, type Conclusion, type ErrandKind, type Queue } from '../../../jobs/queue.ts'
+import type { Conclusion, ErrandKind, Queue } from '../../../jobs/queue.ts'
 import { failure } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { randomHex } from '../../../lib/ids.ts'
@@ -125,12 +125,11 @@ export const createTopups = (tools: Tools) => {
 
   const isOn = async () => (await settings.of(topupSettings)).enable
 
-  const kind: ErrandKind<object, undefined> = {
+  const kind: ErrandKind<object> = {
     kind: kindName,
     atOnce: 1,
     // While it is switched off, accounts wait: at most once each.
     isOn,
-    ask: asksNobody,
     async conclude({ accountId }) {
       const account = await books.account(accountId)
       const lastAt = await rows.lastAt(accountId)
@@ -149,7 +148,7 @@ export const createTopups = (tools: Tools) => {
     set.errand({ kind: kindName, id: accountId, accountId, dueAt: clock.now(), payload: {} })
 
   return {
-    round: queue.round(kind),
+    job: kind,
 
     /** Whether an account's balance is still to be looked at: it may be topped up any moment. */
     async awaits(accountId: string) {

@@ -286,7 +286,7 @@ export const createTransactions = (tools: Tools) => {
   return {
     open,
     adopt,
-    round: queue.round(kind),
+    job: kind,
     carryOut,
 
     find: rows.find,

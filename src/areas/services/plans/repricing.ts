@@ -1,5 +1,5 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
-import { asksNobody, type ErrandKind } from '../../../jobs/queue.ts'
+import type { ErrandKind } from '../../../jobs/queue.ts'
 import { newId } from '../../../lib/ids.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { Errand } from '../../../storage/errand.ts'
@@ -53,12 +53,7 @@ interface Tools {
 const accountsAtOnce = 50
 
 /** Leaves an audit entry for each account of whose invoice an edited plan changes something, and has bookkeepers told. */
-export const createRepricing = ({
-  store,
-  books,
-  priceBook,
-  audit,
-}: Tools): ErrandKind<Payload, undefined> => {
+export const createRepricing = ({ store, books, priceBook, audit }: Tools): ErrandKind<Payload> => {
   const plans = createPlanStore(store)
 
   const compare = async (account: AccountRecord, { planId: id, before, after }: Payload) => {
@@ -86,7 +81,6 @@ export const createRepricing = ({
   return {
     kind: kindName,
     atOnce: 1,
-    ask: asksNobody,
     async conclude({ payload, dueAt }) {
       const holders = await plans.holdersAfter(payload, accountsAtOnce)
       const sets: ChangeSet[] = []

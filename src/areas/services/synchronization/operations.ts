@@ -162,7 +162,7 @@ export const createSynchronization = ({ store, tell: tellLater, books, bookkeepe
   }
 
   return {
-    round: queue.round(kind),
+    job: kind,
     leaving,
 
     /** Whether a bookkeeper does not know yet how things are. */

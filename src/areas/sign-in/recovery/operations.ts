@@ -1,7 +1,7 @@
 import type { AccountRecord, UserRecord } from '../../../auth/identity.ts'
 import { assertInService, isInService } from '../../../auth/standing.ts'
 import type { Afterwards } from '../../../jobs/afterwards.ts'
-import type { Errand, ErrandKind, Queue } from '../../../jobs/queue.ts'
+import type { Errand, ErrandKind } from '../../../jobs/queue.ts'
 import type { Rounds } from '../../../jobs/rounds.ts'
 import { failure, SignInRefusal } from '../../../lib/failure.ts'
 import { newId, randomKey } from '../../../lib/ids.ts'
@@ -25,7 +25,6 @@ interface Tools {
   mail: Mail
   afterwards: Afterwards
   rounds: Pick<Rounds, 'nudge'>
-  queue: Queue
   resets: Resets
   users: Users
   signIn: SignIn
@@ -85,20 +84,8 @@ export type Recovery = ReturnType<typeof createRecovery>
 
 /** A way back in for who forgot the password: an id by mail, good once and for a while. */
 export const createRecovery = (tools: Tools) => {
-  const {
-    store,
-    settings,
-    mail,
-    afterwards,
-    rounds,
-    queue,
-    resets,
-    users,
-    signIn,
-    security,
-    attempts,
-    brands,
-  } = tools
+  const { store, settings, mail, afterwards, rounds, resets, users, signIn, security, attempts, brands } =
+    tools
 
   /** Mails link where the operator allows it, and to a brand's own host those of the accounts that it is the brand of. */
   const judgeLink = async (uiUrl: string): Promise<LinkVerdict> => {
@@ -180,7 +167,7 @@ export const createRecovery = (tools: Tools) => {
       afterwards.run('a password recovery', async () => rounds.nudge(kindName), millisecondsMore)
     },
 
-    round: queue.round(kind),
+    job: kind,
 
     /**
      * A session for the reset id of a mail: good for a new password and nothing else, so that a second factor is asked for

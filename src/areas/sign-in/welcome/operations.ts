@@ -1,5 +1,5 @@
 import { type AccountRecord, accountKind, type UserRecord } from '../../../auth/identity.ts'
-import type { Errand, ErrandKind, Queue } from '../../../jobs/queue.ts'
+import type { Errand, ErrandKind } from '../../../jobs/queue.ts'
 import { newId } from '../../../lib/ids.ts'
 import { addressOf, type Mail } from '../../../mail/mail.ts'
 import { crossbarSettings } from '../../../settings/documents.ts'
@@ -15,7 +15,6 @@ interface Tools {
   store: Store
   settings: Settings
   mail: Mail
-  queue: Queue
   resets: Resets
   users: Pick<Users, 'find'>
   brands: {
@@ -33,7 +32,7 @@ interface Newcomer {
 const kindName = 'new_user'
 
 /** A mail to each new user, with a link to a password of their own: nobody has to tell them one. */
-export const createWelcome = ({ store, settings, mail, queue, resets, users, brands }: Tools) => {
+export const createWelcome = ({ store, settings, mail, resets, users, brands }: Tools) => {
   const hostFor = async (accountId: string) => {
     const account = await store.records.find(accountId, accountKind, accountId)
     const { recovery_ui_hosts: hosts } = await settings.of(crossbarSettings)
@@ -83,6 +82,6 @@ export const createWelcome = ({ store, settings, mail, queue, resets, users, bra
       set.errand({ kind: kindName, id: newId(store.clock.now()), accountId, payload })
     },
 
-    round: queue.round(kind),
+    job: kind,
   }
 }
