@@ -1,13 +1,39 @@
 import type { Converted, Draft, Finding, KazooDocument, Severity } from '../documents/document.ts'
+import { timesOf } from '../documents/fields.ts'
 
-type Told = Pick<Finding, 'field' | 'old' | 'new'>
+type Present<T> = { [Key in keyof T]?: Exclude<T[Key], undefined> }
+
+/** The members that have a value. */
+export const present = <T extends object>(values: T) =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Present<T>
+
+interface Told {
+  field?: string
+  old?: string | undefined
+  new?: string | undefined
+}
 
 export const finding = (
   { database, id }: Pick<KazooDocument, 'database' | 'id'>,
   severity: Severity,
   code: string,
   told: Told = {},
-): Finding => ({ severity, code, database, id, ...told })
+): Finding => ({ severity, code, database, id, ...present(told) })
+
+/** Collects the findings of one document, in the order in which they are reported. */
+export const notesOf = (document: Pick<KazooDocument, 'database' | 'id'>) => {
+  const findings: Finding[] = []
+  const noteAs = (severity: Severity) => (code: string, told?: Told) =>
+    void findings.push(finding(document, severity, code, told))
+  return {
+    findings,
+    needsHand: noteAs('needs_hand'),
+    repaired: noteAs('repaired'),
+    leftOut: noteAs('left_out'),
+  }
+}
+
+export type Notes = ReturnType<typeof notesOf>
 
 /** What became of a document, where there is little to say of it. */
 export const converted = (
@@ -15,3 +41,26 @@ export const converted = (
   outcome: Converted['outcome'],
   { drafts = [], findings = [] }: { drafts?: readonly Draft[]; findings?: readonly Finding[] } = {},
 ): Converted => ({ document, outcome, drafts, findings })
+
+/** A document of which nothing is taken, and why. */
+export const leftOut = (document: KazooDocument, code: string, told?: Told) =>
+  converted(document, 'skipped', { findings: [finding(document, 'left_out', code, told)] })
+
+type Content = Partial<Pick<Draft, 'id' | 'doc' | 'facts' | 'files'>>
+
+/** The record that a document becomes, under its own id unless `content` has another. */
+export const draftOf = (
+  { id, fields }: Pick<KazooDocument, 'id' | 'fields'>,
+  as: string,
+  accountId: string,
+  content: Content = {},
+): Draft => ({ as, accountId, id, ...timesOf(fields), doc: {}, facts: {}, files: [], ...content })
+
+/** A document that becomes one record. */
+export const imported = (
+  document: KazooDocument,
+  as: string,
+  accountId: string,
+  { findings = [], ...content }: Content & { findings?: readonly Finding[] } = {},
+): Converted =>
+  converted(document, 'imported', { drafts: [draftOf(document, as, accountId, content)], findings })

@@ -1,6 +1,8 @@
-import type { Converted, Draft, KazooDocument } from '../documents/document.ts'
-import { isGone, textIn, timesOf } from '../documents/fields.ts'
+import type { Converted, KazooDocument } from '../documents/document.ts'
+import { isGone, textIn } from '../documents/fields.ts'
 import { converted, finding } from './findings.ts'
+
+export { draftOf } from './findings.ts'
 
 /** What has to be known to say whose documents of databases are that all accounts share. */
 export interface OwnerContext {
@@ -22,20 +24,3 @@ export const ofOwner = (
   const told = { field: 'pvt_account_id', old: owner ?? '' }
   return converted(document, 'skipped', { findings: [finding(document, 'left_out', 'owner_gone', told)] })
 }
-
-/** The record that a document becomes under its own id. */
-export const draftOf = (
-  document: KazooDocument,
-  as: string,
-  accountId: string,
-  more: Partial<Pick<Draft, 'doc' | 'facts' | 'files'>> = {},
-): Draft => ({
-  as,
-  accountId,
-  id: document.id,
-  ...timesOf(document.fields),
-  doc: {},
-  facts: {},
-  files: [],
-  ...more,
-})

@@ -23,7 +23,7 @@ const useIn = ({ fields }: KazooDocument): Use | undefined => {
   return { allotment, seconds, minute: created - (created % minuteSeconds) }
 }
 
-const draftOf = (accountId: string, use: Use): Draft => ({
+const useDraft = (accountId: string, use: Use): Draft => ({
   as: 'allotment_use',
   accountId,
   id: [String(use.minute), use.allotment].map(encodeURIComponent).join('/'),
@@ -47,6 +47,6 @@ export const createUses = () => {
       return true
     },
 
-    drafts: (accountId: string): Draft[] => Array.from(uses.values(), (use) => draftOf(accountId, use)),
+    drafts: (accountId: string): Draft[] => Array.from(uses.values(), (use) => useDraft(accountId, use)),
   }
 }

@@ -1,19 +1,18 @@
 import { unixOfGregorian } from '../../../src/lib/gregorian.ts'
 import { isId } from '../../../src/lib/ids.ts'
-import { isObject, type Json } from '../../../src/lib/json.ts'
+import type { Json } from '../../../src/lib/json.ts'
+import { memberOf } from '../../../src/lib/member.ts'
 import { derivedId } from '../../documents/derived-id.ts'
 import type { Converted, Draft, KazooDocument } from '../../documents/document.ts'
 import { integerIn, isGone, textIn, timesOf } from '../../documents/fields.ts'
+import { converted, imported, present } from '../findings.ts'
+import { bookkeeperIn } from '../ledgers/rules.ts'
+import { objectIn } from '../tables.ts'
 
 // What changed on invoices, entry by entry, and what moved, by the day. 5 keeps the days in databases by the year; 4.3
 // makes them of the entries. Of a year one of both counts: that of 5 where there is one.
 
 const statuses: ReadonlySet<string> = new Set(['completed', 'failed'])
-
-const objectIn = (fields: Json, key: string): Json => {
-  const value = fields[key]
-  return isObject(value) ? value : {}
-}
 
 const textsIn = (value: unknown) =>
   (Array.isArray(value) ? value : [value]).filter((one): one is string => typeof one === 'string')
@@ -21,16 +20,14 @@ const textsIn = (value: unknown) =>
 /** How it ended with the bookkeeper. Of what was still waiting nobody here finds out: none is told again. */
 const endOf = (fields: Json) => {
   const status = textIn(fields, 'status') ?? 'completed'
-  const reason = textIn(fields, 'reason')
-  const message = textIn(fields, 'message')
   return statuses.has(status)
-    ? { status, ...(reason === undefined ? {} : { reason }), ...(message === undefined ? {} : { message }) }
+    ? present({ status, reason: textIn(fields, 'reason'), message: textIn(fields, 'message') })
     : { status: 'failed', reason: 'unknown_at_import' }
 }
 
 const auditIn = (fields: Json, account: { id: string; name: string }): Json => {
-  const audit = objectIn(fields, 'audit')
-  const changes = objectIn(audit, 'changes')
+  const audit = objectIn(fields, 'audit') ?? {}
+  const changes = objectIn(audit, 'changes') ?? {}
   return {
     ...audit,
     account: { ...account, ...objectIn(audit, 'account') },
@@ -40,17 +37,6 @@ const auditIn = (fields: Json, account: { id: string; name: string }): Json => {
       account_id: textIn(changes, 'account_id') ?? account.id,
       account_name: textIn(changes, 'account_name') ?? account.name,
     },
-  }
-}
-
-const bookkeeperIn = (fields: Json, accountId: string) => {
-  const bookkeeper = objectIn(fields, 'bookkeeper')
-  return {
-    id: textIn(bookkeeper, 'id') ?? 'unknown',
-    type: textIn(bookkeeper, 'type') ?? 'unknown',
-    vendor_id: textIn(bookkeeper, 'vendor_id') ?? accountId,
-    // What it answered may hold what people pay with.
-    results: [],
   }
 }
 
@@ -67,22 +53,17 @@ const dayOf = (gregorian: number) =>
 /** What becomes of a document of type `audit_log`. */
 export const convertAudit = (document: KazooDocument, account: { id: string; name: string }): Converted => {
   const { fields } = document
-  if (isGone(fields)) return { document, outcome: 'skipped', drafts: [], findings: [] }
-  const draft: Draft = {
-    as: 'service_audit',
-    accountId: account.id,
+  if (isGone(fields)) return converted(document, 'skipped')
+  return imported(document, 'service_audit', account.id, {
     id: idOf(document),
-    ...timesOf(fields),
     doc: {
       ...endOf(fields),
       audit: auditIn(fields, account),
-      invoice: objectIn(fields, 'invoice'),
-      bookkeeper: bookkeeperIn(fields, account.id),
+      invoice: objectIn(fields, 'invoice') ?? {},
+      // What it answered may hold what people pay with.
+      bookkeeper: { ...bookkeeperIn(fields, account.id), results: [] },
     },
-    facts: {},
-    files: [],
-  }
-  return { document, outcome: 'imported', drafts: [draft], findings: [] }
+  })
 }
 
 /** What moved of an item on a day. */
@@ -139,10 +120,10 @@ const listIn = (value: unknown): unknown[] => (Array.isArray(value) ? value : []
 
 const movesIn = ({ fields, type }: KazooDocument) =>
   type === 'audit_log'
-    ? listIn(objectIn(fields, 'invoice').items).flatMap(itemMove)
+    ? listIn(memberOf(fields, 'invoice', 'items')).flatMap(itemMove)
     : listIn(fields.audit).flatMap(rowMove)
 
-const draftOf = (accountId: string, { lastAt, ...facts }: Day): Draft => ({
+const dayDraft = (accountId: string, { lastAt, ...facts }: Day): Draft => ({
   as: 'service_day',
   accountId,
   id: [String(facts.day), facts.category, facts.item].map(encodeURIComponent).join('/'),
@@ -165,20 +146,12 @@ export const createDays = () => {
       for (const move of movesIn(document)) {
         const { category, item } = move
         const key = JSON.stringify([day, category, item])
-        const known = days.get(key) ?? {
-          category,
-          item,
-          day,
-          addition: 0,
-          removal: 0,
-          quantity: 0,
-          lastAt: 0,
-        }
-        days.set(key, moved(known, move, created))
+        const nothing = { category, item, day, addition: 0, removal: 0, quantity: 0, lastAt: 0 }
+        days.set(key, moved(days.get(key) ?? nothing, move, created))
       }
     },
 
     /** The days as they are to stand here. */
-    drafts: (accountId: string): Draft[] => Array.from(days.values(), (day) => draftOf(accountId, day)),
+    drafts: (accountId: string): Draft[] => Array.from(days.values(), (day) => dayDraft(accountId, day)),
   }
 }

@@ -1,10 +1,12 @@
 import { olderService, rolloverId, rolloverService } from '../../../src/areas/ledgers/rules.ts'
 import { monthPeriod } from '../../../src/areas/payments/invoices/rules.ts'
-import { isObject, type Json } from '../../../src/lib/json.ts'
+import type { Json } from '../../../src/lib/json.ts'
 import { dollarsOfUnits } from '../../../src/lib/money.ts'
 import { derivedId } from '../../documents/derived-id.ts'
 import type { Converted, Draft, Finding, KazooDocument } from '../../documents/document.ts'
-import { integerIn, isGone, textIn, timesOf } from '../../documents/fields.ts'
+import { integerIn, isGone, textIn } from '../../documents/fields.ts'
+import { converted, draftOf, finding, imported, type Notes, notesOf, present } from '../findings.ts'
+import { fieldOf, object, objectIn, readFields, text } from '../tables.ts'
 
 // A month of an account is a book of its own, and may be read a document at a time. It begins with its rollover; without
 // one with what older documents come to, if it has any, for up to 4.2 these were the balance together with ledgers;
@@ -52,13 +54,9 @@ const mostServiceLetters = 128
 const mostIdLetters = 500
 
 /** A text that can be stored as a column's value. */
-const plain = (text: string, most = mostServiceLetters) => text.replaceAll('\0', '').slice(0, most)
+const plain = (value: string, most = mostServiceLetters) => value.replaceAll('\0', '').slice(0, most)
 
 const dollars = (units: number) => String(dollarsOfUnits(units))
-
-type Said = Omit<Finding, 'database' | 'id'>
-
-const found = ({ database, id }: KazooDocument, said: Said): Finding => ({ database, id, ...said })
 
 /** Ids of months begin with theirs. */
 const monthlyId = ({ database, id }: KazooDocument, month: number) => {
@@ -74,137 +72,87 @@ const hexMonthlyId = (document: KazooDocument, month: number) => {
     : `${month}-${derivedId(document.database, document.id, 'monthly')}`
 }
 
-const given = <T>(key: string, value: T | undefined) => (value === undefined ? {} : { [key]: value })
+const isId = (id: string | undefined): id is string => id !== undefined && /^[0-9a-f]{32}$/.test(id)
 
-const objectIn = (fields: Json, key: string) => (isObject(fields[key]) ? fields[key] : undefined)
+/** The account that an entry is about: another one in the book of a reseller. */
+const accountOf = (
+  id: string | undefined,
+  name: string | undefined,
+  { accountId, accountName }: MonthOfAccount,
+) => (!isId(id) || id === accountId ? { id: accountId, name: name ?? accountName } : { id, name: name ?? id })
 
-const isId = (text: string | undefined): text is string => text !== undefined && /^[0-9a-f]{32}$/.test(text)
+/** The account of an entry, under the name that it had then. */
+const accountIn = (fields: Json, month: MonthOfAccount) =>
+  accountOf(textIn(fields, 'account', 'id'), textIn(fields, 'account', 'name'), month)
 
-/** The account that an entry is about, under the name that it had then: another one in the book of a reseller. */
-const accountIn = (fields: Json, { accountId, accountName }: MonthOfAccount) => {
-  const id = textIn(fields, 'account', 'id')
-  const name = textIn(fields, 'account', 'name')
-  return !isId(id) || id === accountId
-    ? { id: accountId, name: name ?? accountName }
-    : { id, name: name ?? id }
-}
+/** Fields of entries and of movements that are the same in a record. */
+const entryFields = [
+  text('description'),
+  fieldOf((fields, key) => {
+    const start = integerIn(fields, key, 'start')
+    return start === undefined ? undefined : present({ start, end: integerIn(fields, key, 'end') })
+  })('period'),
+  object('metadata'),
+  object('executor'),
+  object('audit'),
+]
 
-const usageIn = (fields: Json) => ({
-  type: plain(textIn(fields, 'usage', 'type') ?? 'unknown'),
-  quantity: Math.max(0, integerIn(fields, 'usage', 'quantity') ?? 0),
-  unit: plain(textIn(fields, 'usage', 'unit') ?? 'unknown'),
-})
-
-const periodIn = (fields: Json) => {
-  const start = integerIn(fields, 'period', 'start')
-  return start === undefined ? undefined : { start, ...given('end', integerIn(fields, 'period', 'end')) }
-}
-
-const draftOf = (
-  document: KazooDocument,
-  place: Pick<Draft, 'as' | 'accountId' | 'id' | 'doc' | 'facts'>,
-): Draft => ({
-  ...place,
-  ...timesOf(document.fields),
-  files: [],
-})
-
-const rejected = (document: KazooDocument, book: BookSoFar, field: string): ConvertedMoney => ({
-  document,
-  outcome: 'rejected',
-  drafts: [],
-  findings: [found(document, { severity: 'needs_hand', code: 'money_unreadable', field })],
+const unread = (document: KazooDocument, book: BookSoFar, field: string): ConvertedMoney => ({
+  ...converted(document, 'rejected', {
+    findings: [finding(document, 'needs_hand', 'money_unreadable', { field })],
+  }),
   book,
 })
 
-/** What is told when a month does not begin with what the one before ended with. */
-const beginning = (carried: number, { before }: MonthOfAccount): Said[] => {
-  if (carried === before || (before === undefined && carried === 0)) return []
-  return before === undefined
-    ? [{ severity: 'repaired', code: 'opening_balance', field: 'amount', new: dollars(carried) }]
-    : [
-        {
-          severity: 'repaired',
-          code: 'rollover_differs',
-          field: 'amount',
-          old: dollars(before),
-          new: dollars(carried),
-        },
-      ]
+/** Notes that a month does not begin with what the one before ended with. */
+const noteBeginning = (carried: number, { before }: MonthOfAccount, { repaired }: Notes) => {
+  if (carried === before || (before === undefined && carried === 0)) return
+  const amounts = { field: 'amount', new: dollars(carried) }
+  if (before === undefined) repaired('opening_balance', amounts)
+  else repaired('rollover_differs', { ...amounts, old: dollars(before) })
 }
 
-const movedBy = (book: BookSoFar, amount: number): BookSoFar => ({
-  ...book,
-  moved: book.moved + amount,
-  entries: book.entries + 1,
-})
+/** The book after an entry, which begins the month or moves the balance. */
+const bookAfter = (book: BookSoFar, amount: number, begins: boolean): BookSoFar =>
+  begins ? { ...book, carried: amount } : { ...book, moved: book.moved + amount, entries: book.entries + 1 }
 
 const signs: Readonly<Record<string, 1 | -1>> = { credit: 1, debit: -1 }
 
-const isRollover = ({ id }: KazooDocument, { month }: MonthOfAccount) => id === rolloverId(month)
-
-const sourceIn = (document: KazooDocument, month: MonthOfAccount) => {
-  const { fields, id } = document
-  const service = plain(textIn(fields, 'source', 'service') ?? 'unknown')
-  if (isRollover(document, month))
-    return { service: rolloverService, id: textIn(fields, 'source', 'id') ?? id }
-  return {
-    // Only what begins a month is carried over and moves nothing.
-    service: service === rolloverService ? olderService : service,
-    id: plain(textIn(fields, 'source', 'id') ?? id, mostIdLetters),
-  }
-}
-
 const convertLedger = (document: KazooDocument, month: MonthOfAccount, book: BookSoFar): ConvertedMoney => {
-  const { fields } = document
+  const { id, fields } = document
   const sign = signs[textIn(fields, 'pvt_ledger_type') ?? '']
   const size = integerIn(fields, 'amount')
-  if (sign === undefined) return rejected(document, book, 'pvt_ledger_type')
-  if (size === undefined) return rejected(document, book, 'amount')
+  if (sign === undefined) return unread(document, book, 'pvt_ledger_type')
+  if (size === undefined) return unread(document, book, 'amount')
   const amount = sign * size + 0
+  const notes = notesOf(document)
+  const begins = id === rolloverId(month.month)
+  const service = textIn(fields, 'source', 'service') ?? 'unknown'
+  const sourceId = textIn(fields, 'source', 'id') ?? id
+  // Only what begins a month is carried over and moves nothing.
+  const isRenamed = !begins && service === rolloverService
+  if (begins) noteBeginning(amount, month, notes)
+  if (isRenamed)
+    notes.repaired('rollover_renamed', { field: 'source.service', old: rolloverService, new: olderService })
+  if (size < 0) notes.repaired('amount_negative', { field: 'amount', old: dollars(size) })
+  const ownService = plain(service) === rolloverService ? olderService : plain(service)
   const doc = {
-    source: sourceIn(document, month),
-    usage: usageIn(fields),
-    ...given('description', textIn(fields, 'description')),
-    ...given('period', periodIn(fields)),
-    ...given('metadata', objectIn(fields, 'metadata')),
-    ...given('executor', objectIn(fields, 'executor')),
+    source: begins
+      ? { service: rolloverService, id: sourceId }
+      : { service: ownService, id: plain(sourceId, mostIdLetters) },
+    usage: {
+      type: plain(textIn(fields, 'usage', 'type') ?? 'unknown'),
+      quantity: Math.max(0, integerIn(fields, 'usage', 'quantity') ?? 0),
+      unit: plain(textIn(fields, 'usage', 'unit') ?? 'unknown'),
+    },
+    ...readFields(entryFields, fields, notes),
     account: accountIn(fields, month),
-    ...given('audit', objectIn(fields, 'audit')),
   }
-  const id = monthlyId(document, month.month)
-  const draft = draftOf(document, {
-    as: 'ledger',
-    accountId: month.accountId,
-    id,
-    doc,
-    facts: { month: month.month, amount },
-  })
-  const begins = isRollover(document, month)
-  const renamed = !begins && textIn(fields, 'source', 'service') === rolloverService
-  const said: Said[] = [
-    ...(begins ? beginning(amount, month) : []),
-    ...(renamed
-      ? [
-          {
-            severity: 'repaired',
-            code: 'rollover_renamed',
-            field: 'source.service',
-            old: rolloverService,
-            new: olderService,
-          } as const,
-        ]
-      : []),
-    ...(size < 0
-      ? [{ severity: 'repaired', code: 'amount_negative', field: 'amount', old: dollars(size) } as const]
-      : []),
-  ]
+  const facts = { month: month.month, amount }
+  const content = { id: monthlyId(document, month.month), doc, facts, findings: notes.findings }
   return {
-    document,
-    outcome: 'imported',
-    drafts: [draft],
-    findings: said.map((one) => found(document, one)),
-    book: begins ? { ...book, carried: amount } : movedBy(book, amount),
+    ...imported(document, 'ledger', month.accountId, content),
+    book: bookAfter(book, amount, begins),
   }
 }
 
@@ -214,17 +162,18 @@ const isRollUp = ({ id, fields }: KazooDocument) =>
   id === 'monthly_rollup' || textIn(fields, 'pvt_reason') === rollUpReason
 
 /** What older documents say beside amounts. */
-const olderFacts = (fields: Json) => ({
-  ...given('reason', textIn(fields, 'pvt_reason')),
-  ...given('code', integerIn(fields, 'pvt_code')),
-  ...given('call_id', textIn(fields, 'call_id')),
-  ...given('sub_account_id', textIn(fields, 'sub_account_id')),
-})
+const olderFacts = (fields: Json) =>
+  present({
+    reason: textIn(fields, 'pvt_reason'),
+    code: integerIn(fields, 'pvt_code'),
+    call_id: textIn(fields, 'call_id'),
+    sub_account_id: textIn(fields, 'sub_account_id'),
+  })
 
-const olderAccount = (fields: Json, { accountId, accountName }: MonthOfAccount) => {
+const olderAccount = (fields: Json, month: MonthOfAccount) => {
   const id = textIn(fields, 'sub_account_id')
-  if (!isId(id) || id === accountId) return { id: accountId, name: accountName }
-  return { id, name: textIn(fields, 'sub_account_name') ?? id }
+  const isOther = isId(id) && id !== month.accountId
+  return accountOf(id, isOther ? textIn(fields, 'sub_account_name') : undefined, month)
 }
 
 /** An older document as an entry of the ledger: in a month without a rollover. */
@@ -232,47 +181,50 @@ const olderEntry = (
   document: KazooDocument,
   month: MonthOfAccount,
   amount: number,
-  begins: boolean,
-): Draft => {
+  book: BookSoFar,
+): ConvertedMoney => {
   const { fields, id, type } = document
-  const reason = textIn(fields, 'pvt_reason')
-  const description = textIn(fields, 'description') ?? reason
-  return draftOf(document, {
-    as: 'ledger',
-    accountId: month.accountId,
-    id: begins ? rolloverId(month.month) : monthlyId(document, month.month),
-    doc: {
-      source: begins
-        ? { service: rolloverService, id: String(month.month) }
-        : { service: olderService, id: plain(textIn(fields, 'call_id') ?? id, mostIdLetters) },
-      usage: { type, quantity: 1, unit: 'transaction' },
-      ...given('description', description),
-      metadata: olderFacts(fields),
-      account: begins ? { id: month.accountId, name: month.accountName } : olderAccount(fields, month),
-    },
-    facts: { month: month.month, amount },
-  })
+  const notes = notesOf(document)
+  // Of several that say what was before, the first one does.
+  const begins = isRollUp(document) && book.carried === undefined
+  if (begins) noteBeginning(amount, month, notes)
+  const source = begins
+    ? { service: rolloverService, id: String(month.month) }
+    : { service: olderService, id: plain(textIn(fields, 'call_id') ?? id, mostIdLetters) }
+  const doc = {
+    source,
+    usage: { type, quantity: 1, unit: 'transaction' },
+    ...present({ description: textIn(fields, 'description') ?? textIn(fields, 'pvt_reason') }),
+    metadata: olderFacts(fields),
+    account: begins ? { id: month.accountId, name: month.accountName } : olderAccount(fields, month),
+  }
+  const facts = { month: month.month, amount }
+  const entryId = begins ? rolloverId(month.month) : monthlyId(document, month.month)
+  const content = { id: entryId, doc, facts, findings: notes.findings }
+  return {
+    ...imported(document, 'ledger', month.accountId, content),
+    book: { ...bookAfter(book, amount, begins), older: book.older + 1 },
+  }
 }
 
 /** An older document beside a rollover, which contains it: a row of the older transactions. */
-const olderTransaction = (document: KazooDocument, month: MonthOfAccount, size: number): Draft => {
+const olderTransaction = (document: KazooDocument, month: MonthOfAccount, amount: number) => {
   const { fields, type } = document
+  const { accountId } = month
   const reason = textIn(fields, 'pvt_reason') ?? 'unknown'
-  return draftOf(document, {
-    as: 'transaction',
-    accountId: month.accountId,
+  return imported(document, 'transaction', accountId, {
     id: hexMonthlyId(document, month.month),
     doc: {
       account: olderAccount(fields, month),
       description: textIn(fields, 'description') ?? reason,
       executor: { trigger: olderService, module: reason },
-      bookkeeper: { id: olderService, type: olderService, vendor_id: month.accountId },
+      bookkeeper: { id: olderService, type: olderService, vendor_id: accountId },
       metadata: olderFacts(fields),
     },
     facts: {
       type: type === 'credit' ? 'sale' : 'refund',
       status: 'completed',
-      amount: size,
+      amount,
       result: { status: 'succeeded' },
     },
   })
@@ -281,25 +233,10 @@ const olderTransaction = (document: KazooDocument, month: MonthOfAccount, size: 
 const convertOlder = (document: KazooDocument, month: MonthOfAccount, book: BookSoFar): ConvertedMoney => {
   const { fields, type } = document
   const size = integerIn(fields, 'pvt_amount') ?? integerIn(fields, 'amount')
-  if (size === undefined) return rejected(document, book, 'pvt_amount')
-  if (month.hasRollover)
-    return {
-      document,
-      outcome: 'imported',
-      drafts: [olderTransaction(document, month, Math.abs(size))],
-      findings: [],
-      book,
-    }
-  const amount = (type === 'credit' ? 1 : -1) * size + 0
-  // Of several that say what was before, the first one does.
-  const begins = isRollUp(document) && book.carried === undefined
-  return {
-    document,
-    outcome: 'imported',
-    drafts: [olderEntry(document, month, amount, begins)],
-    findings: begins ? beginning(amount, month).map((one) => found(document, one)) : [],
-    book: { ...(begins ? { ...book, carried: amount } : movedBy(book, amount)), older: book.older + 1 },
-  }
+  if (size === undefined) return unread(document, book, 'pvt_amount')
+  return month.hasRollover
+    ? { ...olderTransaction(document, month, Math.abs(size)), book }
+    : olderEntry(document, month, (type === 'credit' ? 1 : -1) * size + 0, book)
 }
 
 const transactionTypes: ReadonlySet<string> = new Set(['sale', 'refund'])
@@ -309,29 +246,27 @@ const unknownAtImport = 'unknown_at_import'
 const answerIn = (fields: Json) => {
   const results: unknown = objectIn(fields, 'bookkeeper')?.results
   const last: unknown = Array.isArray(results) ? results.at(-1) : results
-  return {
-    ...given('reason', textIn(last, 'reason')),
-    ...given('message', textIn(last, 'message')),
-  }
+  return present({ reason: textIn(last, 'reason'), message: textIn(last, 'message') })
 }
 
-const bookkeeperIn = (fields: Json, accountId: string) => ({
+/** The bookkeeper of a movement or of an invoice. */
+export const bookkeeperIn = (fields: Json, accountId: string) => ({
   id: textIn(fields, 'bookkeeper', 'id') ?? 'unknown',
   type: textIn(fields, 'bookkeeper', 'type') ?? 'unknown',
   vendor_id: textIn(fields, 'bookkeeper', 'vendor_id') ?? accountId,
 })
 
 /** How a movement ended. Of one that is still open nobody here finds out, and it is never asked for again. */
-const endOf = (fields: Json) => {
+const endOf = (fields: Json, { needsHand }: Notes) => {
   const status = textIn(fields, 'status')
-  if (status === 'completed')
-    return { status, result: { status: 'succeeded', ...answerIn(fields) }, isKnown: true }
-  if (status === 'failed')
-    return { status, result: { status: 'declined', ...answerIn(fields) }, isKnown: true }
+  if (status === 'completed') return { status, result: { status: 'succeeded', ...answerIn(fields) } }
+  if (status === 'failed') return { status, result: { status: 'declined', ...answerIn(fields) } }
+  needsHand('payment_pending', { field: 'status', old: status ?? '', new: `failed: ${unknownAtImport}` })
   const message = 'it was not known how it ended when it was imported'
-  const result = { status: 'declined', reason: unknownAtImport, message }
-  return { status: 'failed', result, isKnown: false }
+  return { status: 'failed', result: { status: 'declined', reason: unknownAtImport, message } }
 }
+
+const movementFields = [object('metadata'), text('order_id'), object('audit')]
 
 const convertTransaction = (
   document: KazooDocument,
@@ -341,39 +276,23 @@ const convertTransaction = (
   const { fields } = document
   const size = integerIn(fields, 'amount') ?? integerIn(fields, 'pvt_amount')
   const type = textIn(fields, 'pvt_transaction_type') ?? textIn(fields, 'transaction_type') ?? ''
-  if (size === undefined) return rejected(document, book, 'amount')
-  if (!transactionTypes.has(type)) return rejected(document, book, 'pvt_transaction_type')
-  const { status, result, isKnown } = endOf(fields)
-  const draft = draftOf(document, {
-    as: 'transaction',
-    accountId: month.accountId,
-    id: hexMonthlyId(document, month.month),
-    doc: {
-      account: accountIn(fields, month),
-      description: textIn(fields, 'description') ?? '',
-      executor: {
-        trigger: textIn(fields, 'executor', 'trigger') ?? 'unknown',
-        module: textIn(fields, 'executor', 'module') ?? 'unknown',
-      },
-      bookkeeper: bookkeeperIn(fields, month.accountId),
-      ...given('metadata', objectIn(fields, 'metadata')),
-      ...given('order_id', textIn(fields, 'order_id')),
-      ...given('audit', objectIn(fields, 'audit')),
+  if (size === undefined) return unread(document, book, 'amount')
+  if (!transactionTypes.has(type)) return unread(document, book, 'pvt_transaction_type')
+  const notes = notesOf(document)
+  const doc = {
+    account: accountIn(fields, month),
+    description: textIn(fields, 'description') ?? '',
+    executor: {
+      trigger: textIn(fields, 'executor', 'trigger') ?? 'unknown',
+      module: textIn(fields, 'executor', 'module') ?? 'unknown',
     },
-    facts: { type, status, amount: Math.abs(size), result },
-  })
-  const open: Said = {
-    severity: 'needs_hand',
-    code: 'payment_pending',
-    field: 'status',
-    old: textIn(fields, 'status') ?? '',
-    new: `failed: ${unknownAtImport}`,
+    bookkeeper: bookkeeperIn(fields, month.accountId),
+    ...readFields(movementFields, fields, notes),
   }
+  const facts = { type, amount: Math.abs(size), ...endOf(fields, notes) }
+  const id = hexMonthlyId(document, month.month)
   return {
-    document,
-    outcome: 'imported',
-    drafts: [draft],
-    findings: isKnown ? [] : [found(document, open)],
+    ...imported(document, 'transaction', month.accountId, { id, doc, facts, findings: notes.findings }),
     book,
   }
 }
@@ -384,7 +303,7 @@ export const convertMoney = (
   month: MonthOfAccount,
   book: BookSoFar,
 ): ConvertedMoney => {
-  if (isGone(document.fields)) return { document, outcome: 'skipped', drafts: [], findings: [], book }
+  if (isGone(document.fields)) return { ...converted(document, 'skipped'), book }
   if (document.type === 'ledger') return convertLedger(document, month, book)
   return document.type === 'transaction'
     ? convertTransaction(document, month, book)
@@ -403,28 +322,20 @@ export interface ClosedBook {
 export const closeBook = (book: BookSoFar, database: string, month: MonthOfAccount): ClosedBook => {
   const { carried, moved, older } = book
   if (carried !== undefined) return { drafts: [], findings: [], units: carried + moved }
-  const { accountId, before = 0, carriesOver } = month
+  const { accountId, accountName, before = 0, carriesOver } = month
   const isAnew = older > 0 || !carriesOver
   if (!isAnew || before === 0) return { drafts: [], findings: [], units: before + moved }
   const id = rolloverId(month.month)
   const { from } = monthPeriod(month.month)
-  const draft: Draft = {
-    as: 'ledger',
-    accountId,
-    id,
-    created: from,
-    modified: from,
+  const notes = notesOf({ database, id })
+  noteBeginning(0, month, notes)
+  const draft = draftOf({ id, fields: { pvt_created: from } }, 'ledger', accountId, {
     doc: {
       source: { service: rolloverService, id: String(month.month) },
       usage: { type: 'month', quantity: 1, unit: 'month' },
-      account: { id: accountId, name: month.accountName },
+      account: { id: accountId, name: accountName },
     },
     facts: { month: month.month, amount: 0 },
-    files: [],
-  }
-  return {
-    drafts: [draft],
-    findings: beginning(0, month).map((said) => ({ database, id, ...said })),
-    units: moved,
-  }
+  })
+  return { drafts: [draft], findings: notes.findings, units: moved }
 }

@@ -1,91 +1,87 @@
 import { isObject, isTrue, type Json } from '../../../src/lib/json.ts'
 import { decimalsOf, dollarsOfUnits, unitsOfDollars } from '../../../src/lib/money.ts'
-import type { Converted, Draft, Finding, KazooDocument } from '../../documents/document.ts'
+import type { Converted, KazooDocument } from '../../documents/document.ts'
 import { isWrittenAsFraction, numberLiterals } from '../../documents/exact-numbers.ts'
 import { isGone, publicPart, textIn, timesOf } from '../../documents/fields.ts'
-import type { Said } from '../plans/prices.ts'
+import { converted, draftOf, leftOut, type Notes, notesOf } from '../findings.ts'
+import { fieldOf, readFields } from '../tables.ts'
 
 /** What a client says of an account in Kazoo, and only its operator here. */
 const ofOperatorHere = ['id', 'allow_postpay', 'max_postpay_amount']
 
-const plainKeys = [
-  'calls',
-  'resource_consuming_calls',
-  'twoway_trunks',
-  'inbound_trunks',
-  'outbound_trunks',
-  'burst_trunks',
-] as const
-const switches = [
-  'enabled',
-  'allow_prepay',
-  'allow_postpay',
-  'soft_limit_inbound',
-  'soft_limit_outbound',
-] as const
-const bundles = ['bundled_twoway_trunks', 'bundled_inbound_trunks', 'bundled_outbound_trunks'] as const
-const amounts = ['max_postpay_amount', 'reserve_amount'] as const
+const singular = (type: string) => type.replace(/s$/, '')
+
+const value = fieldOf((fields, key) => fields[key] ?? undefined)
+const flag = fieldOf((fields, key) => (fields[key] === undefined ? undefined : isTrue(fields[key])))
+const bundle = fieldOf((fields, key) => {
+  const type = textIn(fields, key)
+  return type === undefined ? undefined : singular(type)
+})
+const filledObject = fieldOf((fields, key) => {
+  const found = fields[key]
+  return isObject(found) && Object.keys(found).length > 0 ? found : undefined
+})
+
+/** Dollars, as `withAmounts` left them; there a whole number is units. */
+const amount = fieldOf(
+  (fields, key) => fields[key],
+  (dollars) => (typeof dollars === 'number' ? unitsOfDollars(dollars) : dollars),
+)
+
+/** What an operator allows: the private half of the document. */
+const operatorFields = [
+  value('calls', 'pvt_calls'),
+  value('resource_consuming_calls', 'pvt_resource_consuming_calls'),
+  value('twoway_trunks', 'pvt_twoway_trunks'),
+  value('inbound_trunks', 'pvt_inbound_trunks'),
+  value('outbound_trunks', 'pvt_outbound_trunks'),
+  value('burst_trunks', 'pvt_burst_trunks'),
+  flag('enabled', 'pvt_enabled'),
+  flag('allow_prepay', 'pvt_allow_prepay'),
+  flag('allow_postpay', 'pvt_allow_postpay'),
+  flag('soft_limit_inbound', 'pvt_soft_limit_inbound'),
+  flag('soft_limit_outbound', 'pvt_soft_limit_outbound'),
+  bundle('bundled_twoway_trunks', 'pvt_bundled_twoway_trunks'),
+  bundle('bundled_inbound_trunks', 'pvt_bundled_inbound_trunks'),
+  bundle('bundled_outbound_trunks', 'pvt_bundled_outbound_trunks'),
+  amount('max_postpay_amount', 'pvt_max_postpay_amount'),
+  amount('reserve_amount', 'pvt_reserve_amount'),
+  filledObject('allotments', 'pvt_allotments'),
+  filledObject('discounts', 'pvt_discounts'),
+]
 
 /** Dollars of what is written: a fraction is dollars, a whole number units. Its sign says nothing. */
-const dollarsIn = (
-  document: KazooDocument,
-  literals: ReturnType<typeof numberLiterals>,
-  key: string,
-  say: (said: Said) => void,
-): number | undefined => {
-  const literal = literals(key) ?? textIn(document.fields, key)?.trim()
+const dollarsOf = (field: string, literal: string | undefined, { repaired }: Notes): number | undefined => {
   const decimals = literal === undefined ? undefined : decimalsOf(literal)
   if (literal === undefined || decimals === undefined) return undefined
   const units = isWrittenAsFraction(literal) ? unitsOfDollars(literal) : Number(literal)
   const dollars = Math.abs(dollarsOfUnits(units))
   if (isWrittenAsFraction(literal) && decimals > 4)
-    say({ severity: 'repaired', code: 'price_rounded', field: key, old: literal, new: String(dollars) })
+    repaired('price_rounded', { field, old: literal, new: String(dollars) })
   return dollars
 }
 
-const singular = (type: string) => type.replace(/s$/, '')
-
-/** What the operator allows: the private half of the document. */
-const operatorPart = (document: KazooDocument, say: (said: Said) => void): Json => {
-  const { fields, text } = document
+/** The fields with amounts in dollars, which only the text of the document tells. */
+const withAmounts = ({ fields, text }: KazooDocument, notes: Notes): Json => {
   const literals = numberLiterals(text)
-  const of = (keys: readonly string[], read: (value: unknown, key: string) => unknown) =>
-    Object.fromEntries(
-      keys.flatMap((key) => {
-        const value = read(fields[`pvt_${key}`], `pvt_${key}`)
-        return value === undefined || value === null ? [] : [[key, value]]
-      }),
-    )
-  return {
-    ...of(plainKeys, (value) => value),
-    ...of(switches, (value) => (value === undefined ? undefined : isTrue(value))),
-    ...of(bundles, (value) => (typeof value === 'string' && value !== '' ? singular(value) : undefined)),
-    ...of(amounts, (_, key) => dollarsIn(document, literals, key, say)),
-    ...of(['allotments', 'discounts'], (value) =>
-      isObject(value) && Object.keys(value).length > 0 ? value : undefined,
-    ),
-  }
+  const amounts = ['pvt_max_postpay_amount', 'pvt_reserve_amount'].map((key) => [
+    key,
+    dollarsOf(key, literals(key) ?? textIn(fields, key)?.trim(), notes),
+  ])
+  return { ...fields, ...Object.fromEntries(amounts) }
 }
 
 const convertNewest = (document: KazooDocument, accountId: string): Converted => {
-  const { database, id, fields } = document
-  const findings: Finding[] = []
-  const say = (said: Said) => void findings.push({ database, id, ...said })
+  const { fields } = document
+  const notes = notesOf(document)
   const rules = fields.pvt_inbound_channels_per_did_rules
   if (isObject(rules) && Object.keys(rules).length > 0)
-    say({
-      severity: 'left_out',
-      code: 'channels_per_number_left_out',
-      field: 'pvt_inbound_channels_per_did_rules',
-    })
-  const operator = operatorPart(document, say)
-  const draft = (as: string, doc: Json): Draft => ({
-    ...{ as, accountId, id: accountId, doc, facts: {}, files: [] },
-    ...timesOf(fields),
-  })
+    notes.leftOut('channels_per_number_left_out', { field: 'pvt_inbound_channels_per_did_rules' })
+  const operator = readFields(operatorFields, withAmounts(document, notes), notes)
+  const draft = (as: string, doc: Json) => draftOf(document, as, accountId, { id: accountId, doc })
   const drafts = [draft('limits', publicPart(fields, ofOperatorHere))]
   if (Object.keys(operator).length > 0) drafts.push(draft('operator_limits', operator))
-  return { document, outcome: 'imported', drafts, findings }
+  return converted(document, 'imported', { drafts, findings: notes.findings })
 }
 
 const newestFirst = (a: KazooDocument, b: KazooDocument) =>
@@ -95,18 +91,9 @@ const newestFirst = (a: KazooDocument, b: KazooDocument) =>
 export const convertLimits = (documents: readonly KazooDocument[], accountId: string): Converted[] => {
   const gone = documents.filter(({ fields }) => isGone(fields))
   const [newest, ...older] = documents.filter(({ fields }) => !isGone(fields)).toSorted(newestFirst)
-  const skipped = (document: KazooDocument, findings: Finding[]): Converted => ({
-    document,
-    outcome: 'skipped',
-    drafts: [],
-    findings,
-  })
   return [
     ...(newest ? [convertNewest(newest, accountId)] : []),
-    ...older.map((document) => {
-      const { database, id } = document
-      return skipped(document, [{ severity: 'left_out', code: 'limits_superseded', database, id }])
-    }),
-    ...gone.map((document) => skipped(document, [])),
+    ...older.map((document) => leftOut(document, 'limits_superseded')),
+    ...gone.map((document) => converted(document, 'skipped')),
   ]
 }

@@ -2,76 +2,87 @@ import type { Json } from '../../../src/lib/json.ts'
 import { decimalsOf, dollarsText, microUnitsOfDollars } from '../../../src/lib/money.ts'
 import { compilePattern } from '../../../src/lib/pattern.ts'
 import { derivedId } from '../../documents/derived-id.ts'
-import type { Converted, Draft, Finding, KazooDocument } from '../../documents/document.ts'
-import { integerIn, isGone, publicPart, timesOf } from '../../documents/fields.ts'
-import type { Said } from '../plans/prices.ts'
-import { ratedeckId } from './decks.ts'
+import type { Converted, KazooDocument } from '../../documents/document.ts'
+import { isGone, publicPart, textIn } from '../../documents/fields.ts'
+import { converted, finding, imported, type Notes, notesOf, present } from '../findings.ts'
+import { fieldOf, integer, readFields } from '../tables.ts'
 
-/** Rates belong to nobody's account. */
+/** Rates belong to no account. */
 const ofSystem = 'system'
 
 const mainDeck = 'ratedeck'
 const mostDecimals = 8
 const hundredMillionth = 100n
 
-/** Dollars as a number of at most eight decimals; undefined where there is no price. */
-const priceIn = (fields: Json, key: string, say: (said: Said) => void): number | undefined => {
-  for (const name of [key, `pvt_${key}`]) {
-    const value = fields[name]
-    if (typeof value !== 'number' && (typeof value !== 'string' || value.trim() === '')) continue
-    const text = String(value).trim()
-    const decimals = decimalsOf(text)
-    if (decimals === undefined) continue
-    if (decimals <= mostDecimals) return Number(text)
-    const rounded = Number(dollarsText(roundedToEight(text)))
-    say({ severity: 'repaired', code: 'rate_rounded', field: key, old: text, new: String(rounded) })
-    return rounded
-  }
-  return undefined
-}
-
-const roundedToEight = (text: string) => {
-  const exact = microUnitsOfDollars(text)
+const roundedToEight = (price: string) => {
+  const exact = microUnitsOfDollars(price)
   return ((exact + hundredMillionth / 2n) / hundredMillionth) * hundredMillionth
 }
 
-const listIn = (value: unknown): string[] => {
+/** Dollars as a number of at most eight decimals. */
+const priceIn = (fields: Json, key: string, { repaired }: Notes): number | undefined => {
+  const value = fields[key]
+  if (typeof value !== 'number' && (typeof value !== 'string' || value.trim() === '')) return undefined
+  const price = String(value).trim()
+  const decimals = decimalsOf(price)
+  if (decimals === undefined || decimals <= mostDecimals)
+    return decimals === undefined ? undefined : Number(price)
+  const rounded = Number(dollarsText(roundedToEight(price)))
+  repaired('rate_rounded', { field: key.replace(/^pvt_/, ''), old: price, new: String(rounded) })
+  return rounded
+}
+
+const price = fieldOf(priceIn)
+
+const textsIn = (value: unknown): string[] => {
   const all: unknown[] = Array.isArray(value) ? value : [value]
   return all.filter((one): one is string => typeof one === 'string' && one !== '')
 }
 
-const directionsIn = (fields: Json) => [
-  ...new Set(listIn(fields.direction).filter((one) => one === 'inbound' || one === 'outbound')),
+/** A list of texts, or one of them; of an empty list the record has nothing. */
+const list = (read: (fields: Json, key: string, notes: Notes) => readonly string[]) =>
+  fieldOf((fields, key, notes) => {
+    const found = read(fields, key, notes)
+    return found.length > 0 ? found : undefined
+  })
+
+const directionsIn = ({ direction }: Json) => [
+  ...new Set(textsIn(direction).filter((one) => one === 'inbound' || one === 'outbound')),
 ]
 
 /** What nearly every rate has, of millions: it need not be tried. */
 const usualRoute = /^\^\\\+\?\d{1,15}\.\+\$$/
 
-const routesIn = (fields: Json, say: (said: Said) => void) =>
-  listIn(fields.routes).filter((route, index) => {
+const routesIn = ({ routes }: Json, _: string, { repaired }: Notes) =>
+  textsIn(routes).filter((route, index) => {
     const { problem } = usualRoute.test(route) ? {} : compilePattern(route)
-    if (problem)
-      say({ severity: 'repaired', code: 'route_unreadable', field: `routes.${index}`, old: route, new: '' })
+    if (problem) repaired('route_unreadable', { field: `routes.${index}`, old: route, new: '' })
     return !problem
   })
 
 const optionsIn = ({ options }: Json) =>
-  typeof options === 'string' ? options.split(',').filter(Boolean) : listIn(options)
+  typeof options === 'string' ? options.split(',').filter(Boolean) : textsIn(options)
 
 const prefixIn = ({ prefix }: Json) => {
-  const text = typeof prefix === 'number' || typeof prefix === 'string' ? String(prefix).trim() : ''
-  return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined
+  const digits = typeof prefix === 'number' || typeof prefix === 'string' ? String(prefix).trim() : ''
+  return /^[1-9]\d{0,14}$/.test(digits) ? Number(digits) : undefined
 }
 
-const wholes = ['rate_increment', 'rate_minimum', 'rate_nocharge_time', 'weight'] as const
+const rateFields = [
+  fieldOf(prefixIn)('prefix'),
+  price('rate_cost', 'rate_cost', 'pvt_rate_cost'),
+  price('rate_surcharge', 'rate_surcharge', 'pvt_rate_surcharge'),
+  price('internal_rate_cost', 'internal_rate_cost', 'pvt_internal_rate_cost'),
+  integer('rate_increment'),
+  integer('rate_minimum'),
+  integer('rate_nocharge_time'),
+  integer('weight'),
+  list(directionsIn)('direction'),
+  list(routesIn)('routes'),
+  list(optionsIn)('options'),
+]
 
-const wholesIn = (fields: Json) =>
-  Object.fromEntries(
-    wholes.flatMap((key) => {
-      const value = integerIn(fields, key)
-      return value === undefined ? [] : [[key, value]]
-    }),
-  )
+const readOtherwise = ['id', 'ratedeck_id', ...rateFields.map(({ here }) => here)]
 
 /** One document stands in several decks, and has the same id in each: here rates of all decks lie together. */
 const idOf = ({ id, database }: KazooDocument) =>
@@ -79,65 +90,42 @@ const idOf = ({ id, database }: KazooDocument) =>
     ? id
     : derivedId(database, id, 'rate')
 
-const present = (lists: Record<string, readonly string[]>) =>
-  Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0))
-
 const rejected = (document: KazooDocument, field: string): Converted => {
-  const { database, id, fields } = document
-  const value = fields[field]
-  const old = typeof value === 'string' || typeof value === 'number' ? { old: String(value) } : {}
-  const finding: Finding = { severity: 'left_out', code: 'rate_unreadable', database, id, field, ...old }
-  return { document, outcome: 'rejected', drafts: [], findings: [finding] }
+  const value = document.fields[field]
+  const old = typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
+  return converted(document, 'rejected', {
+    findings: [finding(document, 'left_out', 'rate_unreadable', { field, old })],
+  })
 }
-
-const readOtherwise = [
-  'id',
-  'prefix',
-  'rate_cost',
-  'rate_surcharge',
-  'internal_rate_cost',
-  'direction',
-  'routes',
-  'options',
-  'ratedeck_id',
-  ...wholes,
-]
 
 /** What becomes of a price of calls. The database says which deck it is in, whatever the document says. */
 export const convertRate = (document: KazooDocument): Converted => {
-  const { database, id, fields } = document
-  if (isGone(fields)) return { document, outcome: 'skipped', drafts: [], findings: [] }
-  const findings: Finding[] = []
-  const say = (said: Said) => void findings.push({ database, id, ...said })
-  const prefix = prefixIn(fields)
-  const cost = priceIn(fields, 'rate_cost', say)
-  if (prefix === undefined) return rejected(document, 'prefix')
-  if (cost === undefined) return rejected(document, 'rate_cost')
-  const [surcharge, internal] = [
-    priceIn(fields, 'rate_surcharge', say),
-    priceIn(fields, 'internal_rate_cost', say),
-  ]
-  const draft: Draft = {
-    as: 'rate',
-    accountId: ofSystem,
+  const { database, fields } = document
+  if (isGone(fields)) return converted(document, 'skipped')
+  const notes = notesOf(document)
+  const values = readFields(rateFields, fields, notes)
+  const missing = ['prefix', 'rate_cost'].find((key) => values[key] === undefined)
+  if (missing !== undefined) return rejected(document, missing)
+  return imported(document, 'rate', ofSystem, {
     id: idOf(document),
-    ...timesOf(fields),
-    doc: {
-      ...publicPart(fields, readOtherwise),
-      prefix,
-      rate_cost: cost,
-      ...(surcharge === undefined ? {} : { rate_surcharge: surcharge }),
-      ...(internal === undefined ? {} : { internal_rate_cost: internal }),
-      ...wholesIn(fields),
-      ...present({
-        direction: directionsIn(fields),
-        routes: routesIn(fields, say),
-        options: optionsIn(fields),
-      }),
-      ratedeck_id: ratedeckId(database),
-    },
-    facts: {},
-    files: [],
-  }
-  return { document, outcome: 'imported', drafts: [draft], findings }
+    doc: { ...publicPart(fields, readOtherwise), ...values, ratedeck_id: ratedeckId(database) },
+    findings: notes.findings,
+  })
+}
+
+const isDeckId = (id: string) => /^[A-Za-z0-9_.-]{1,64}$/.test(id)
+
+/** The name of a deck as it can be written here; `ratedeck/gold` is the database of the deck `gold`. */
+const ratedeckId = (id: string) => {
+  const behind = id.startsWith('ratedeck/') ? id.slice('ratedeck/'.length) : id
+  return isDeckId(behind) ? behind : derivedId('ratedeck', behind, 'deck')
+}
+
+/** A deck that services or plans name; undefined when they name none. */
+export const ratedeckNamed = (ratedeck: unknown, { repaired }: Notes): Json | undefined => {
+  const [said, name] = [textIn(ratedeck, 'id'), textIn(ratedeck, 'name')]
+  if (said === undefined) return name === undefined ? undefined : { name }
+  const id = ratedeckId(said.replaceAll(/%2f/gi, '/'))
+  if (id !== said) repaired('ratedeck_renamed', { field: 'ratedeck.id', old: said, new: id })
+  return present({ id, name })
 }

@@ -1,11 +1,17 @@
 import { isObject, type Json } from '../../../src/lib/json.ts'
 import { decodedDatabaseName } from '../../documents/database-names.ts'
-import type { Converted, Draft, Finding, KazooDocument } from '../../documents/document.ts'
-import { integerIn, isGone, textIn, timesOf } from '../../documents/fields.ts'
-import { bookkeeperIn } from '../plans/bookkeeper.ts'
-import type { Said } from '../plans/prices.ts'
-import { planPart } from '../plans/rules.ts'
-import { ratedeckNamed } from '../rates/decks.ts'
+import type { Converted, KazooDocument } from '../../documents/document.ts'
+import { integerIn, isGone, textIn } from '../../documents/fields.ts'
+import { converted, imported, type Notes, notesOf } from '../findings.ts'
+import { bookkeeperIn, deckAmongItems, planPart } from '../plans/rules.ts'
+import { ratedeckNamed } from '../rates/rules.ts'
+import { integer, readFields, text } from '../tables.ts'
+
+const statusFields = [
+  text('status', 'pvt_status'),
+  text('reason', 'pvt_status_reason', 'pvt_reason'),
+  integer('reason_code', 'pvt_status_reason_code', 'pvt_status_code', 'pvt_reason_code'),
+]
 
 /** Category -> item -> count. */
 type Counts = Record<string, Record<string, number>>
@@ -59,7 +65,7 @@ const isOlder = (fields: Json) => {
   return !newParts.some((part) => isObject(quantitiesIn(fields)[part]))
 }
 
-const countsOf = (categories: unknown, tell: (field: string, value: unknown) => void = () => {}): Counts => {
+const countsOf = (categories: unknown, notes?: Notes): Counts => {
   const counts: Counts = {}
   if (!isObject(categories)) return counts
   for (const [category, items] of Object.entries(categories)) {
@@ -68,7 +74,10 @@ const countsOf = (categories: unknown, tell: (field: string, value: unknown) => 
     for (const item of Object.keys(items)) {
       const count = integerIn(items, item)
       if (count !== undefined && count >= 0 && count <= mostCounted) good[item] = count
-      else tell(`${category}.${item}`, items[item])
+      else {
+        const told = { field: `manual.${category}.${item}`, old: JSON.stringify(items[item]) }
+        notes?.repaired('count_unreadable', told)
+      }
     }
     if (Object.keys(good).length > 0) counts[category] = good
   }
@@ -111,123 +120,76 @@ const vendorOf = (assigned: unknown, parent: string | undefined) =>
   parent
 
 const plansIn = (
-  { fields }: KazooDocument,
+  fields: Json,
   accountId: string,
   { accounts, plans }: ServicesContext,
-  say: (said: Said) => void,
+  notes: Notes,
 ): Json => {
-  if (!isObject(fields.plans)) return {}
   const assignments: Json = {}
-  for (const [id, assigned] of Object.entries(fields.plans)) {
+  for (const [id, assigned] of Object.entries(isObject(fields.plans) ? fields.plans : {})) {
     const vendorId = vendorOf(assigned, accounts.get(accountId)?.parent)
     const field = `plans.${id}`
     if (vendorId === undefined || !plans.get(vendorId)?.has(id)) {
-      say({ severity: 'repaired', code: 'plan_gone', field, old: id })
+      notes.repaired('plan_gone', { field, old: id })
       continue
     }
-    const overrides = isObject(assigned) && isObject(assigned.overrides) ? assigned.overrides : {}
-    if (isObject(assigned) && isObject(assigned.contract) && Object.keys(assigned.contract).length > 0)
-      say({ severity: 'left_out', code: 'contract_left_out', field: `${field}.contract` })
-    assignments[id] = { vendor_id: vendorId, overrides: planPart(overrides, say, `${field}.overrides.`) }
+    const { overrides, contract } = isObject(assigned) ? assigned : {}
+    if (isObject(contract) && Object.keys(contract).length > 0)
+      notes.leftOut('contract_left_out', { field: `${field}.contract` })
+    const part = planPart(isObject(overrides) ? overrides : {}, notes, `${field}.overrides.`)
+    assignments[id] = { vendor_id: vendorId, overrides: part }
   }
   return assignments
 }
 
-const deckIn = (fields: Json) => {
-  if (isObject(fields.ratedeck)) return fields.ratedeck
-  const quantities = quantitiesIn(fields)
-  const [id] = isObject(quantities.ratedeck) ? Object.keys(quantities.ratedeck) : []
-  const [name] = isObject(quantities.ratedeck_name) ? Object.keys(quantities.ratedeck_name) : []
-  return { ...(id === undefined ? {} : { id }), ...(name === undefined ? {} : { name }) }
-}
+const deckIn = (fields: Json) =>
+  isObject(fields.ratedeck) ? fields.ratedeck : deckAmongItems(quantitiesIn(fields))
 
-const standingIn = (fields: Json, say: (said: Said) => void): Json => {
-  const status = textIn(fields, 'pvt_status') ?? 'good_standing'
-  if (status === 'good_standing') return {}
-  if (status !== 'delinquent') {
-    say({
-      severity: 'needs_hand',
-      code: 'standing_unknown',
-      field: 'pvt_status',
-      old: status,
-      new: 'good_standing',
-    })
-    return {}
-  }
-  const reason = textIn(fields, 'pvt_status_reason') ?? textIn(fields, 'pvt_reason')
-  const code =
-    integerIn(fields, 'pvt_status_reason_code') ??
-    integerIn(fields, 'pvt_status_code') ??
-    integerIn(fields, 'pvt_reason_code')
-  return {
-    status,
-    ...(reason === undefined ? {} : { reason }),
-    ...(code === undefined ? {} : { reason_code: code }),
-  }
+const standingIn = (fields: Json, notes: Notes): Json => {
+  const standing = readFields(statusFields, fields, notes)
+  const { status = 'good_standing' } = standing
+  if (status === 'delinquent') return standing
+  if (status !== 'good_standing')
+    notes.needsHand('standing_unknown', { field: 'pvt_status', old: String(status), new: 'good_standing' })
+  return {}
 }
 
 /** An account is billed through its parent, or by itself. */
 const billingIn = (
   fields: Json,
   accountId: string,
-  { accounts }: ServicesContext,
-  say: (said: Said) => void,
-) => {
+  parent: string | undefined,
+  { repaired }: Notes,
+): Json => {
   const billingId = textIn(fields, 'billing_id')
   if (billingId === undefined || billingId === accountId) return {}
-  if (accounts.get(accountId)?.parent === billingId) return { billing_id: billingId }
-  say({
-    severity: 'repaired',
-    code: 'billing_id_not_parent',
-    field: 'billing_id',
-    old: billingId,
-    new: accountId,
-  })
+  if (parent === billingId) return { billing_id: billingId }
+  repaired('billing_id_not_parent', { field: 'billing_id', old: billingId, new: accountId })
   return {}
 }
 
-const ofNobody = (document: KazooDocument): Converted => ({
-  document,
-  outcome: 'skipped',
-  drafts: [],
-  findings: [],
-})
-
 /** What becomes of what an account is sold. Records of accounts that are gone stay there for good. */
 export const convertServices = (document: KazooDocument, context: ServicesContext): Converted => {
-  const { database, id, fields } = document
+  const { id, fields } = document
   const accountId = context.accounts.has(id) ? id : (textIn(fields, 'pvt_account_id') ?? id)
-  if (isGone(fields) || !context.accounts.has(accountId)) return ofNobody(document)
-  const findings: Finding[] = []
-  const say = (said: Said) => void findings.push({ database, id, ...said })
-  const plans = plansIn(document, accountId, context, say)
-  const overrides = isObject(fields.overrides) ? planPart(fields.overrides, say, 'overrides.') : {}
-  const manual = countsOf(manualPart(fields), (field, value) =>
-    say({
-      severity: 'repaired',
-      code: 'count_unreadable',
-      field: `manual.${field}`,
-      old: JSON.stringify(value),
-    }),
-  )
-  const ratedeck = ratedeckNamed(deckIn(fields), say)
+  const account = context.accounts.get(accountId)
+  if (isGone(fields) || !account) return converted(document, 'skipped')
+  const notes = notesOf(document)
+  const plans = plansIn(fields, accountId, context, notes)
+  const overrides = isObject(fields.overrides) ? planPart(fields.overrides, notes, 'overrides.') : {}
+  const manual = countsOf(manualPart(fields), notes)
+  const ratedeck = ratedeckNamed(deckIn(fields), notes)
   if (isObject(fields.payment_tokens) && Object.keys(fields.payment_tokens).length > 0)
-    say({ severity: 'needs_hand', code: 'card_needed', field: 'payment_tokens' })
-  const filled = { plans, overrides, manual }
-  const draft: Draft = {
-    as: 'services',
-    accountId,
-    id: accountId,
-    ...timesOf(fields),
-    doc: {
-      ...Object.fromEntries(Object.entries(filled).filter(([, part]) => Object.keys(part).length > 0)),
-      ...bookkeeperIn(fields, 'bookkeeper', say),
-      ...(ratedeck ? { ratedeck } : {}),
-      ...billingIn(fields, accountId, context, say),
-      ...standingIn(fields, say),
-    },
-    facts: {},
-    files: [],
+    notes.needsHand('card_needed', { field: 'payment_tokens' })
+  const filled = Object.entries({ plans, overrides, manual }).filter(
+    ([, part]) => Object.keys(part).length > 0,
+  )
+  const doc = {
+    ...Object.fromEntries(filled),
+    ...bookkeeperIn(fields, 'bookkeeper', notes),
+    ...(ratedeck ? { ratedeck } : {}),
+    ...billingIn(fields, accountId, account.parent, notes),
+    ...standingIn(fields, notes),
   }
-  return { document, outcome: 'imported', drafts: [draft], findings }
+  return imported(document, 'services', accountId, { id: accountId, doc, findings: notes.findings })
 }
