@@ -1,15 +1,14 @@
-import type { AccountFacts } from '../../../src/areas/accounts/adoption.ts'
 import { accountReadOnly } from '../../../src/areas/accounts/schema.ts'
 import { isObject, isTrue, type Json } from '../../../src/lib/json.ts'
 import { accountDatabase } from '../../documents/database-names.ts'
 import type { Converted, Finding, KazooDocument } from '../../documents/document.ts'
 import { integerIn, publicPart, textIn } from '../../documents/fields.ts'
-import { accessListsIn } from '../access-lists.ts'
-import { converted, finding } from '../findings.ts'
-import { draftOf } from '../owners.ts'
+import { withAccessLists } from '../access-lists.ts'
+import { converted, finding, imported, type Notes, notesOf, present } from '../findings.ts'
+import { fieldOf, integer, readFields, text } from '../tables.ts'
 import { type AccountNames, accountNameOf, longestName, namesOf } from './names.ts'
 import { oldestOf, parentsOf, topDown, withAncestors, withoutBarren } from './parents.ts'
-import { apiKeyIn, copiesDatabase, isEnabledIn, type SeenAccount } from './seen.ts'
+import { copiesDatabase, isEnabledIn, type SeenAccount } from './seen.ts'
 
 /** What is read before anything is decided. */
 export interface AccountsSeen {
@@ -60,12 +59,12 @@ const namedMasters = (setting: Json | undefined): string[] => {
     .flatMap(([, values]) => textIn(values, 'master_account_id') ?? [])
 }
 
-const chooseMaster = (present: ReadonlyMap<string, SeenAccount>, setting: Json | undefined) => {
+const chooseMaster = (there: ReadonlyMap<string, SeenAccount>, setting: Json | undefined) => {
   const named = namedMasters(setting)
-  const chosen = named.find((id) => present.has(id))
+  const chosen = named.find((id) => there.has(id))
   if (chosen !== undefined) return { masterId: chosen, findings: [] }
-  const roots = [...present.values()].filter(({ hasTree, tree }) => hasTree && tree.length === 0)
-  const master = oldestOf(roots) ?? oldestOf(present.values())
+  const roots = [...there.values()].filter(({ hasTree, tree }) => hasTree && tree.length === 0)
+  const master = oldestOf(roots) ?? oldestOf(there.values())
   const place = { database: 'system_config', id: 'accounts' }
   if (!master) return { masterId: undefined, findings: [finding(place, 'stop', 'no_master')] }
   const told = { field: 'master_account_id', old: named.join(), new: master.id }
@@ -87,7 +86,7 @@ const differencesOf = (own: SeenAccount, copy: SeenAccount | undefined): Finding
 
 /** Which document each account is made of, by the table of what may be missing. */
 const choosePresent = ({ own, copies, withDatabase }: AccountsSeen) => {
-  const present = new Map<string, SeenAccount>()
+  const there = new Map<string, SeenAccount>()
   const gone = new Set<string>()
   const leftCopies = new Map<string, SeenAccount>()
   const findings: Finding[] = []
@@ -97,7 +96,7 @@ const choosePresent = ({ own, copies, withDatabase }: AccountsSeen) => {
     withDocument.add(account.id)
     if (account.isGone) gone.add(account.id)
     else {
-      present.set(account.id, account)
+      there.set(account.id, account)
       findings.push(...differencesOf(account, copyOf.get(account.id)))
     }
   }
@@ -105,14 +104,14 @@ const choosePresent = ({ own, copies, withDatabase }: AccountsSeen) => {
     if (withDocument.has(copy.id)) continue
     if (copy.isGone) gone.add(copy.id)
     else if (withDatabase.has(copy.id)) {
-      present.set(copy.id, copy)
+      there.set(copy.id, copy)
       findings.push(finding(placeOf(copy.id), 'repaired', 'account_from_copy'))
     } else leftCopies.set(copy.id, copy)
   }
   for (const id of withDatabase)
     if (!withDocument.has(id) && !copyOf.has(id))
       findings.push(finding(placeOf(id), 'needs_hand', 'account_without_document'))
-  return { present, gone, leftCopies, findings }
+  return { there, gone, leftCopies, findings }
 }
 
 /** The accounts above, the master first. */
@@ -138,12 +137,12 @@ const isStoredTree = ({ id, tree }: SeenAccount, accounts: AccountsPlan['account
  * one master account, and everybody else below it.
  */
 export const planAccounts = (seen: AccountsSeen): AccountsPlan => {
-  const { present, gone, leftCopies, findings } = choosePresent(seen)
-  const { masterId, findings: ofMaster } = chooseMaster(present, seen.masterSetting)
+  const { there, gone, leftCopies, findings } = choosePresent(seen)
+  const { masterId, findings: ofMaster } = chooseMaster(there, seen.masterSetting)
   findings.push(...ofMaster)
   if (masterId === undefined) return { masterId, accounts: new Map(), gone, findings }
-  const all = withAncestors(present, leftCopies)
-  const parents = withoutBarren(parentsOf(all, masterId), (id) => present.has(id))
+  const all = withAncestors(there, leftCopies)
+  const parents = withoutBarren(parentsOf(all, masterId), (id) => there.has(id))
   for (const copy of leftCopies.values()) {
     const code = parents.has(copy.id) ? 'account_shell' : 'account_without_database'
     findings.push(finding(copy, 'needs_hand', code))
@@ -163,7 +162,7 @@ export const planAccounts = (seen: AccountsSeen): AccountsPlan => {
     const isReseller = id === masterId || account.isReseller
     const above = parent === undefined ? undefined : accounts.get(parent)
     const { created, database: source } = account
-    const isShell = !present.has(id)
+    const isShell = !there.has(id)
     accounts.set(id, { ...called, id, parent, source, isShell, isReseller, created })
     if (!isStoredTree(account, accounts)) {
       const told = { field: 'pvt_tree', old: account.tree.join(), new: treeOf({ accounts }, id).join() }
@@ -185,33 +184,35 @@ const notTaken = [...accountReadOnly, 'enabled', 'name', 'realm', 'trial_expires
 
 const withoutCounterpart = ['pvt_parent_id', 'pvt_notification_preference', 'pvt_cpaas_token']
 
-const nameFindings = (document: KazooDocument, name: string): Finding[] => {
-  const stored = textIn(document.fields, 'name')
-  if (stored === name) return []
-  const code = stored === undefined ? 'name_missing' : 'name_shortened'
-  const old = stored === undefined ? {} : { old: stored.slice(0, 2 * longestName) }
-  return [finding(document, 'repaired', code, { field: 'name', ...old, new: name })]
-}
+const flag = fieldOf((fields, key) => isTrue(fields[key]))
 
-const factsOf = (fields: Json, planned: PlannedAccount, plan: AccountsPlan): AccountFacts => {
-  const isMaster = planned.id === plan.masterId
-  // Nobody stands above the master account who could end its trial.
-  const trialExpires = isMaster ? undefined : integerIn(fields, 'pvt_trial_expires')
-  const apiKey = planned.isKeyTaken ? undefined : apiKeyIn(fields)
+/** Private fields whose values an import takes as they are, unless the tree of accounts says otherwise. */
+const accountFields = [
+  fieldOf(isEnabledIn)('enabled', 'pvt_enabled'),
+  flag('isSuperduper', 'pvt_superduper_admin'),
+  flag('allowsNumberAdditions', 'pvt_wnm_allow_additions'),
+  integer('trialExpires', 'pvt_trial_expires'),
+  text('apiKey', 'pvt_api_key'),
+]
+
+const factsOf = (fields: Json, planned: PlannedAccount, plan: AccountsPlan, notes: Notes): Json => {
+  const { trialExpires, apiKey, ...flags } = readFields(accountFields, fields, notes)
   return {
+    ...flags,
+    // No account above the master account could end its trial.
+    ...(planned.id === plan.masterId
+      ? { isSuperduper: true, allowsNumberAdditions: true }
+      : present({ trialExpires })),
+    ...(planned.isShell ? { enabled: false } : {}),
+    ...(planned.isKeyTaken ? {} : present({ apiKey })),
     tree: treeOf(plan, planned.id),
     isReseller: planned.isReseller,
-    isSuperduper: isMaster || isTrue(fields.pvt_superduper_admin),
-    allowsNumberAdditions: isMaster || isTrue(fields.pvt_wnm_allow_additions),
-    enabled: !planned.isShell && isEnabledIn(fields),
     nameClaim: planned.nameClaim,
-    ...(trialExpires === undefined ? {} : { trialExpires }),
-    ...(apiKey === undefined ? {} : { apiKey }),
   }
 }
 
 /** What is said of a trial, and cannot be one here: there is no end to it, or it is the master account's. */
-const trialsLeft = (fields: Json, { isMaster }: { isMaster: boolean }) => {
+const trialsLeft = (fields: Json, isMaster: boolean) => {
   if (!isMaster && integerIn(fields, 'pvt_trial_expires') !== undefined) return []
   return ['pvt_trial_expires', 'is_trial_account'].filter(
     (field) => fields[field] !== undefined && fields[field] !== false,
@@ -224,23 +225,21 @@ export const convertAccount = (document: KazooDocument, plan: AccountsPlan): Con
   const planned = plan.accounts.get(id)
   // A copy beside the account's own document says nothing, but for where it differs: the plan tells of that.
   if (!planned || planned.source !== database) return converted(document, 'skipped')
-  const name = accountNameOf({ id, name: textIn(fields, 'name'), realm: textIn(fields, 'realm') })
-  const { doc, findings } = accessListsIn(document, publicPart(fields, notTaken))
+  const notes = notesOf(document)
+  const stored = textIn(fields, 'name')
+  const name = accountNameOf({ id, name: stored, realm: textIn(fields, 'realm') })
+  const told = { field: 'name', old: stored?.slice(0, 2 * longestName), new: name }
+  if (name !== stored) notes.repaired(stored === undefined ? 'name_missing' : 'name_shortened', told)
+  const doc = withAccessLists(publicPart(fields, notTaken), notes)
   const left = [
     ...withoutCounterpart.filter((field) => fields[field] !== undefined),
-    ...trialsLeft(fields, { isMaster: id === plan.masterId }),
+    ...trialsLeft(fields, id === plan.masterId),
   ]
-  const draft = draftOf(document, 'account', id, {
+  for (const field of left) notes.leftOut('no_counterpart', { field })
+  return imported(document, 'account', id, {
     doc: { ...doc, name, realm: planned.realm },
-    facts: factsOf(fields, planned, plan),
-  })
-  return converted(document, 'imported', {
-    drafts: [draft],
-    findings: [
-      ...nameFindings(document, name),
-      ...findings,
-      ...left.map((field) => finding(document, 'left_out', 'no_counterpart', { field })),
-    ],
+    facts: factsOf(fields, planned, plan, notes),
+    findings: notes.findings,
   })
 }
 

@@ -30,20 +30,18 @@ export interface SeenAccount {
 const treeIn = ({ pvt_tree: tree }: Json): string[] =>
   (Array.isArray(tree) ? tree : [tree]).filter((id): id is string => typeof id === 'string' && id !== '')
 
-export const apiKeyIn = (fields: Json) => textIn(fields, 'pvt_api_key')
-
 /** Nobody but the account's own administration switches it off. */
 export const isEnabledIn = ({ pvt_enabled: enabled }: Json) => enabled !== false && enabled !== 'false'
 
 /** Whether somebody flagged it as a reseller, or as an operator, who is one. */
-export const isResellerIn = ({ pvt_reseller: reseller, pvt_superduper_admin: operator }: Json) =>
+const isResellerIn = ({ pvt_reseller: reseller, pvt_superduper_admin: operator }: Json) =>
   isTrue(reseller) || isTrue(operator)
 
 /** Reads what decides about the tree. Of a document that is no account's it is undefined. */
 export const seenAccount = ({ id, database, type, fields }: KazooDocument): SeenAccount | undefined => {
   const wasDeleted = isGone(fields)
   if (type !== 'account' && !(wasDeleted && database === copiesDatabase)) return undefined
-  const apiKey = apiKeyIn(fields)
+  const apiKey = textIn(fields, 'pvt_api_key')
   return {
     id,
     database,

@@ -3,14 +3,12 @@ import type { Json } from '../../../src/lib/json.ts'
 import { placeOf } from '../../../src/lib/property-path.ts'
 import { createRemoval } from '../../../src/lib/removal.ts'
 import { attachmentsOf, fileAs } from '../../documents/attachments.ts'
-import type { AttachedFile, Converted, Finding, KazooDocument } from '../../documents/document.ts'
+import type { AttachedFile, Converted, KazooDocument } from '../../documents/document.ts'
 import { publicPart, textIn } from '../../documents/fields.ts'
 import { rejectedOf, withRejected } from '../../documents/rejected.ts'
-import { converted, finding } from '../findings.ts'
-import { draftOf } from '../owners.ts'
-import type { PeopleContext } from './context.ts'
-import { filesOutside } from './files.ts'
-import { keyOfLost, sharedNamesOf } from './shared-names.ts'
+import { finding, imported, leftOut, type Notes, notesOf, present } from '../findings.ts'
+import { type HoldName, noteFilesOutside, type PeopleContext } from './context.ts'
+import { isNameLost } from './shared-names.ts'
 
 const kinds = ['logo', 'icon', 'welcome'] as const
 
@@ -30,37 +28,26 @@ const filesOf = (document: KazooDocument): { files: AttachedFile[]; unused: stri
   return { files, unused: all.map(({ name }) => name).filter((name) => !used.has(name)) }
 }
 
-const withoutBad = (document: KazooDocument, doc: Json) => {
+const withoutBad = (doc: Json, { needsHand }: Notes): Json => {
   const bad = Object.keys(whitelabelProblems(doc))
   const { rest, removed, remove } = createRemoval(doc)
   remove(bad.map(placeOf))
-  return {
-    doc: withRejected(rest, rejectedOf(removed)),
-    findings: bad.map((field) => finding(document, 'needs_hand', 'link_invalid', { field })),
-  }
+  for (const field of bad) needsHand('link_invalid', { field })
+  return withRejected(rest, rejectedOf(removed))
 }
 
 /** How an account presents itself. A domain that an older account has is left to that. */
-export const convertBrand = (document: KazooDocument, { accountId, lost }: PeopleContext): Converted => {
-  const { doc, findings } = withoutBad(document, publicPart(document.fields, ['id']))
-  const isLost = sharedNamesOf(document, doc, accountId).some((name) => lost.has(keyOfLost(name)))
-  const told = { field: 'domain', old: textIn(doc, 'domain') ?? '' }
+export const convertBrand = (document: KazooDocument, context: PeopleContext): Converted => {
+  const notes = notesOf(document)
+  const doc = withoutBad(publicPart(document.fields, ['id']), notes)
   const { domain: _, ...others } = doc
-  const ofDomain: Finding[] = isLost ? [finding(document, 'needs_hand', 'domain_taken', told)] : []
+  const isLost = isNameLost(document, doc, context)
+  if (isLost) notes.needsHand('domain_taken', { field: 'domain', old: textIn(doc, 'domain') ?? '' })
   const { files, unused } = filesOf(document)
-  const draft = draftOf(document, 'whitelabel', accountId, {
-    doc: isLost ? others : doc,
-    files,
-  })
-  return converted(document, 'imported', {
-    drafts: [draft],
-    findings: [
-      ...findings,
-      ...ofDomain,
-      ...unused.map((field) => finding(document, 'left_out', 'file_unused', { field })),
-      ...filesOutside(document),
-    ],
-  })
+  for (const field of unused) notes.leftOut('file_unused', { field })
+  noteFilesOutside(document, notes)
+  const { findings } = notes
+  return imported(document, 'whitelabel', context.accountId, { doc: isLost ? others : doc, files, findings })
 }
 
 /** Whether a document is an address that mail of the account comes from: there is no type to tell it by. */
@@ -73,19 +60,13 @@ export const isSenderAddress = ({ type, fields }: KazooDocument) =>
 export const convertSender = (
   document: KazooDocument,
   { accountId }: PeopleContext,
-  hold: (kind: string, value: string) => boolean,
+  hold: HoldName,
 ): Converted => {
   const email = textIn(document.fields, 'email') ?? ''
-  const selector = textIn(document.fields, 'dkim_selector')
-  if (!hold('sender', email.toLowerCase()))
-    return converted(document, 'skipped', {
-      findings: [finding(document, 'left_out', 'sender_twice', { field: 'email', old: email })],
-    })
-  const draft = draftOf(document, 'whitelabel_email', accountId, {
-    doc: { email, ...(selector === undefined ? {} : { dkim_selector: selector }) },
-  })
-  return converted(document, 'imported', {
-    drafts: [draft],
-    findings: [finding(document, 'needs_hand', 'sender_unverified', { field: 'email', old: email })],
+  const told = { field: 'email', old: email }
+  if (!hold('sender', email.toLowerCase())) return leftOut(document, 'sender_twice', told)
+  return imported(document, 'whitelabel_email', accountId, {
+    doc: { email, ...present({ dkim_selector: textIn(document.fields, 'dkim_selector') }) },
+    findings: [finding(document, 'needs_hand', 'sender_unverified', told)],
   })
 }

@@ -1,5 +1,7 @@
+import { isObject } from '../../../src/lib/json.ts'
 import type { KazooDocument } from '../../documents/document.ts'
 import { timesOf } from '../../documents/fields.ts'
+import type { Notes } from '../findings.ts'
 
 /** What has to be known beside the documents of the account whose people they are. */
 export interface PeopleContext {
@@ -37,3 +39,9 @@ export const createNames = () => {
 }
 
 export type HoldName = ReturnType<typeof createNames>
+
+/** Notes files whose bytes the database does not hold. */
+export const noteFilesOutside = ({ fields }: KazooDocument, { needsHand }: Notes) => {
+  const { pvt_attachments: outside } = fields
+  for (const field of Object.keys(isObject(outside) ? outside : {})) needsHand('file_outside', { field })
+}

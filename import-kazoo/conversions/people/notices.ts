@@ -1,22 +1,22 @@
 import { recipientProblems, subjectProblems } from '../../../src/areas/notifications/rules.ts'
 import { isObject, isTrue, type Json } from '../../../src/lib/json.ts'
 import { attachmentsOf, fileAs } from '../../documents/attachments.ts'
-import type { AttachedFile, Converted, Finding, KazooDocument } from '../../documents/document.ts'
+import type { AttachedFile, Converted, KazooDocument } from '../../documents/document.ts'
 import { textIn } from '../../documents/fields.ts'
-import { converted, finding } from '../findings.ts'
-import { draftOf } from '../owners.ts'
+import { converted, finding, imported, type Notes, notesOf, present } from '../findings.ts'
 import type { PeopleContext } from './context.ts'
 
-export const noticePrefix = 'notification.'
+const noticePrefix = 'notification.'
 
-const roles = [
-  ['template.text/html', 'html'],
-  ['template.text/plain', 'text'],
+/** The bodies of a notice: the name of the file there, what it is here, and its content type. */
+const bodies = [
+  ['template.text/html', 'html', 'text/html'],
+  ['template.text/plain', 'text', 'text/plain'],
 ] as const
 
 const bodiesOf = (document: KazooDocument): AttachedFile[] => {
   const all = attachmentsOf(document)
-  return roles.flatMap(([name, role]) => {
+  return bodies.flatMap(([name, role]) => {
     const body = all.find((one) => one.name === name)
     return body ? [fileAs(role, body)] : []
   })
@@ -42,30 +42,22 @@ const hasAddresses = (value: unknown) => {
   return Array.isArray(recipients) ? recipients.length > 0 : Boolean(recipients)
 }
 
-const partsOf = (document: KazooDocument, macros: Names) => {
-  const { fields } = document
-  const doc: Json = {}
-  const findings: Finding[] = []
-  const left = (code: string, field: string) =>
-    findings.push(finding(document, 'needs_hand', code, { field }))
-
-  if (fields.enabled !== undefined) doc.enabled = isTrue(fields.enabled)
+const docOf = (fields: Json, macros: Names, { needsHand }: Notes): Json => {
   const subject = textIn(fields, 'subject')
-  if (subject !== undefined) {
-    if (isPlain(subject) && withoutProblems(subjectProblems(subject, macros))) doc.subject = subject
-    else left('template_unused', 'subject')
-  }
+  const isUsable =
+    subject !== undefined && isPlain(subject) && withoutProblems(subjectProblems(subject, macros))
+  if (subject !== undefined && !isUsable) needsHand('template_unused', { field: 'subject' })
   const to = recipientsIn(fields)
-  if (to) {
-    if (withoutProblems(recipientProblems(to, macros))) doc.to = to
-    else left('recipients_unused', 'to')
-  }
-  for (const key of ['from', 'reply_to']) {
-    const address = textIn(fields, key)
-    if (address !== undefined) doc[key] = address
-  }
-  for (const key of ['cc', 'bcc']) if (hasAddresses(fields[key])) left('no_counterpart', key)
-  return { doc, findings }
+  const isForSomebody = to !== undefined && withoutProblems(recipientProblems(to, macros))
+  if (to !== undefined && !isForSomebody) needsHand('recipients_unused', { field: 'to' })
+  for (const field of ['cc', 'bcc']) if (hasAddresses(fields[field])) needsHand('no_counterpart', { field })
+  return present({
+    enabled: fields.enabled === undefined ? undefined : isTrue(fields.enabled),
+    subject: isUsable ? subject : undefined,
+    to: isForSomebody ? to : undefined,
+    from: textIn(fields, 'from'),
+    reply_to: textIn(fields, 'reply_to'),
+  })
 }
 
 /** How a notice is sent, by an account or (`system`) by everybody. Of bodies the adoption decides, which sees them. */
@@ -79,7 +71,8 @@ export const convertNotice = (
     return converted(document, 'kept', {
       findings: [finding(document, 'left_out', 'notice_unknown', { old: name.slice(0, 128) })],
     })
-  const { doc, findings } = partsOf(document, notice.macros)
-  const draft = draftOf(document, 'notification', accountId, { doc, files: bodiesOf(document) })
-  return converted(document, 'imported', { drafts: [{ ...draft, id: name }], findings })
+  const notes = notesOf(document)
+  const doc = docOf(document.fields, notice.macros, notes)
+  const files = bodiesOf(document)
+  return imported(document, 'notification', accountId, { id: name, doc, files, findings: notes.findings })
 }

@@ -1,23 +1,24 @@
 import { isObject, type Json } from '../../../src/lib/json.ts'
 import type { Converted, KazooDocument } from '../../documents/document.ts'
 import { publicPart, textIn, timesOf } from '../../documents/fields.ts'
-import { converted, finding } from '../findings.ts'
-import { draftOf } from '../owners.ts'
+import { converted, finding, imported, leftOut } from '../findings.ts'
 
 /** Whose limits a document tells. */
-export const limitedOwner = ({ fields }: KazooDocument) => textIn(fields, 'pvt_owner_id')
+const limitedOwner = ({ fields }: KazooDocument) => textIn(fields, 'pvt_owner_id')
+
+const isLater = (one: KazooDocument, other: KazooDocument) => {
+  const [at, otherAt] = [one, other].map(({ fields }) => timesOf(fields).modified)
+  return at === otherAt ? one.id > other.id : (at ?? 0) > (otherAt ?? 0)
+}
 
 /** Of several documents for one owner the one that was changed last. */
 export const latestLimits = (documents: readonly KazooDocument[]): Map<string, KazooDocument> => {
   const latest = new Map<string, KazooDocument>()
-  const rank = ({ fields, id }: KazooDocument) => [timesOf(fields).modified, id] as const
   for (const document of documents) {
     const owner = limitedOwner(document)
     if (owner === undefined) continue
     const other = latest.get(owner)
-    const [at, id] = rank(document)
-    const [otherAt, otherId] = other ? rank(other) : [-1, '']
-    if (at > otherAt || (at === otherAt && id > otherId)) latest.set(owner, document)
+    if (!other || isLater(document, other)) latest.set(owner, document)
   }
   return latest
 }
@@ -35,17 +36,16 @@ export const convertLimits = (
   latest: ReadonlyMap<string, KazooDocument>,
 ): Converted => {
   const owner = limitedOwner(document)
+  const field = 'pvt_owner_id'
   const isAccount = owner === accountId
-  if (owner === undefined || !(isAccount || devices.has(owner))) {
-    const told = { field: 'pvt_owner_id', old: owner ?? '' }
-    return converted(document, 'skipped', { findings: [finding(document, 'left_out', 'owner_gone', told)] })
-  }
+  if (owner === undefined || !(isAccount || devices.has(owner)))
+    return leftOut(document, 'owner_gone', { field, old: owner ?? '' })
   const kept = latest.get(owner)
   if (kept && kept !== document) {
-    const told = { field: 'pvt_owner_id', old: document.id, new: kept.id }
+    const told = { field, old: document.id, new: kept.id }
     return converted(document, 'skipped', { findings: [finding(document, 'repaired', 'limits_twice', told)] })
   }
   if (!isAccount) return converted(document, 'imported')
-  const draft = draftOf(document, 'packet_limits', accountId, { doc: publicPart(document.fields, ['id']) })
-  return converted(document, 'imported', { drafts: [{ ...draft, id: accountId }] })
+  const doc = publicPart(document.fields, ['id'])
+  return imported(document, 'packet_limits', accountId, { id: accountId, doc })
 }

@@ -1,6 +1,6 @@
 import type { Converted, Finding, KazooDocument } from '../../documents/document.ts'
 import { isGone, textIn } from '../../documents/fields.ts'
-import { converted, finding } from '../findings.ts'
+import { converted, finding, notesOf } from '../findings.ts'
 import { convertApps } from './apps.ts'
 import { convertBrand, convertSender, isSenderAddress } from './brand.ts'
 import { createNames, inOrderOfAge, type PeopleContext } from './context.ts'
@@ -54,7 +54,7 @@ export const sharedNamesIn = (
   const storedRealm = storedRealmIn(documents, accountId)
   return [...present(documents, 'device'), ...present(documents, 'whitelabel')].flatMap((document) => {
     const isDevice = document.type === 'device'
-    const doc = isDevice ? tidyDevice(document, { realm, storedRealm }).doc : document.fields
+    const doc = isDevice ? tidyDevice(document, [realm, storedRealm], notesOf(document)) : document.fields
     return sharedNamesOf(document, doc, accountId)
   })
 }
@@ -114,8 +114,7 @@ export const orphanedCopies = (
   accounts: { has(accountId: string): boolean },
 ): readonly Finding[] =>
   documents.flatMap((document) => {
-    const owner = textIn(document.fields, 'pvt_account_id')
-    if (owner !== undefined && accounts.has(owner)) return []
-    const told = { field: 'pvt_account_id', old: owner ?? '' }
-    return [finding(document, 'left_out', 'copy_orphaned', told)]
+    const owner = textIn(document.fields, 'pvt_account_id') ?? ''
+    if (accounts.has(owner)) return []
+    return [finding(document, 'left_out', 'copy_orphaned', { field: 'pvt_account_id', old: owner })]
   })

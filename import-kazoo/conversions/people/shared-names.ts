@@ -16,7 +16,7 @@ export interface SharedName {
   created: number
 }
 
-export const keyOfLost = ({ kind, value, accountId, id }: Omit<SharedName, 'created'>) =>
+const keyOfLost = ({ kind, value, accountId, id }: Omit<SharedName, 'created'>) =>
   JSON.stringify([kind, value, accountId, id])
 
 /** What a document claims; `doc`: as it is to stand here. */
@@ -33,6 +33,13 @@ export const sharedNamesOf = (document: KazooDocument, doc: Json, accountId: str
   const address = sipAddressOf(doc)
   return claim('sip_ip', typeof address === 'string' ? address : undefined)
 }
+
+/** Whether a record of another account keeps a name that a document claims. */
+export const isNameLost = (
+  document: KazooDocument,
+  doc: Json,
+  { accountId, lost }: { accountId: string; lost: ReadonlySet<string> },
+) => sharedNamesOf(document, doc, accountId).some((name) => lost.has(keyOfLost(name)))
 
 const isOlder = (one: SharedName, other: SharedName) =>
   one.created - other.created || (one.accountId + one.id < other.accountId + other.id ? -1 : 1)
