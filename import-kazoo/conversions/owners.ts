@@ -1,8 +1,6 @@
 import type { Converted, KazooDocument } from '../documents/document.ts'
 import { isGone, textIn } from '../documents/fields.ts'
-import { converted, finding } from './findings.ts'
-
-export { draftOf } from './findings.ts'
+import { converted, leftOut } from './findings.ts'
 
 /** What has to be known to say whose documents of databases are that all accounts share. */
 export interface OwnerContext {
@@ -21,6 +19,5 @@ export const ofOwner = (
   if (isGone(document.fields)) return converted(document, 'skipped')
   const owner = textIn(document.fields, 'pvt_account_id')
   if (owner !== undefined && accounts.has(owner)) return convert(owner)
-  const told = { field: 'pvt_account_id', old: owner ?? '' }
-  return converted(document, 'skipped', { findings: [finding(document, 'left_out', 'owner_gone', told)] })
+  return leftOut(document, 'owner_gone', { field: 'pvt_account_id', old: owner ?? '' })
 }

@@ -6,9 +6,9 @@ import type { Json } from '../../../src/lib/json.ts'
 import { memberOf } from '../../../src/lib/member.ts'
 import type { Converted, KazooDocument } from '../../documents/document.ts'
 import { integerIn, isGone, textIn } from '../../documents/fields.ts'
-import { converted, finding } from '../findings.ts'
+import { converted, finding, imported } from '../findings.ts'
 import { keepDocument } from '../kept/rules.ts'
-import { draftOf, type OwnerContext } from '../owners.ts'
+import type { OwnerContext } from '../owners.ts'
 
 interface AlertContext extends OwnerContext {
   /** Gregorian seconds: what ended before is left out. */
@@ -89,6 +89,5 @@ export const convertAlert = (document: KazooDocument, { systemId, now }: AlertCo
     }),
   )
   if (to.length === 0) return keepDocument(document, systemId, { findings })
-  const draft = draftOf(document, 'alert', systemId, { doc: docOf(fields, to) })
-  return converted(document, 'imported', { drafts: [draft], findings })
+  return imported(document, 'alert', systemId, { doc: docOf(fields, to), findings })
 }

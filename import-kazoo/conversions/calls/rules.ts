@@ -8,16 +8,15 @@ import { connectivityReadOnly } from '../../../src/areas/connectivity/schema.ts'
 import { groupReadOnly } from '../../../src/areas/groups/schema.ts'
 import { resourceReadOnly } from '../../../src/areas/resources/schema.ts'
 import { isE164, normalizeNumber } from '../../../src/lib/e164.ts'
-import { hasProblems, type Problems } from '../../../src/lib/failure.ts'
+import { hasProblems } from '../../../src/lib/failure.ts'
 import { isObject, type Json } from '../../../src/lib/json.ts'
 import { pathOf } from '../../../src/lib/property-path.ts'
-import { createRemoval, type Removed } from '../../../src/lib/removal.ts'
-import type { Converted, Finding, KazooDocument } from '../../documents/document.ts'
+import { createRemoval } from '../../../src/lib/removal.ts'
+import type { Converted, KazooDocument } from '../../documents/document.ts'
 import { isGone, publicPart, textIn, timesOf } from '../../documents/fields.ts'
 import { rejectedOf, withRejected } from '../../documents/rejected.ts'
-import { converted, finding } from '../findings.ts'
+import { imported, type Notes, notesOf } from '../findings.ts'
 import { keepDocument, keepOrList } from '../kept/rules.ts'
-import { draftOf } from '../owners.ts'
 
 export interface CallContext {
   accountId: string
@@ -26,15 +25,8 @@ export interface CallContext {
   dialPlan?: unknown
 }
 
-/** What a document comes to before it is held against others of its account. */
-interface Reading {
-  doc: Json
-  /** What keeps it from being a record: the first place, and nothing of what stands there. */
-  problem: string | undefined
-  findings: readonly Finding[]
-}
-
-const firstOf = (problems: Problems) => (hasProblems(problems) ? Object.keys(problems)[0] : undefined)
+/** Makes the record of a document's public part. */
+type Read = (doc: Json, document: KazooDocument, context: CallContext, notes: Notes) => Json
 
 const numbering = { normalize: normalizeNumber, isReconcilable: isE164 }
 const longestNumber = 36
@@ -46,19 +38,14 @@ const isListable = (number: unknown) =>
   String(number).length <= longestNumber
 
 /** Patterns are written for another engine of regular expressions than this one. */
-const isUnreadable = (pattern: unknown) =>
-  typeof pattern === 'string' && hasProblems(patternProblems({ patterns: [pattern] }))
+const isReadable = (pattern: unknown) =>
+  typeof pattern !== 'string' || !hasProblems(patternProblems({ patterns: [pattern] }))
 
-const placesOf = (doc: Json, field: string, isBad: (item: unknown) => boolean) => {
+const placesOf = (doc: Json, field: string, isGood: (item: unknown) => boolean) => {
   const items: unknown = doc[field]
   if (!Array.isArray(items)) return []
-  return [...items.keys()].filter((index) => isBad(items[index])).map((index) => [field, String(index)])
+  return [...items.keys()].filter((index) => !isGood(items[index])).map((index) => [field, String(index)])
 }
-
-const removalOf = (document: KazooDocument, { place, value }: Removed) =>
-  place[0] === 'patterns'
-    ? finding(document, 'needs_hand', 'pattern_unreadable', { field: 'patterns', old: String(value) })
-    : finding(document, 'repaired', 'set_aside', { field: pathOf(place) })
 
 /** A field of another type than it has to be is empty, and rejected. */
 const shaped = (doc: Json, field: string, isValid: (value: unknown) => boolean, empty: unknown): Json => {
@@ -67,33 +54,28 @@ const shaped = (doc: Json, field: string, isValid: (value: unknown) => boolean, 
   return withRejected({ ...doc, [field]: empty }, value === undefined ? {} : { [field]: value })
 }
 
-const readCallflow = (document: KazooDocument, { dialPlan }: CallContext): Reading => {
-  const { fields } = document
-  const given = shaped(publicPart(fields, callflowReadOnly), 'numbers', Array.isArray, [])
+const readCallflow: Read = (doc, _, { dialPlan }, { needsHand, repaired }) => {
+  const given = shaped(doc, 'numbers', Array.isArray, [])
   const { rest, removed, remove } = createRemoval(given)
-  remove([
-    ...placesOf(given, 'numbers', (number) => !isListable(number)),
-    ...placesOf(given, 'patterns', isUnreadable),
-  ])
+  remove([...placesOf(given, 'numbers', isListable), ...placesOf(given, 'patterns', isReadable)])
+  for (const { place, value } of removed) {
+    if (place[0] === 'patterns') needsHand('pattern_unreadable', { field: 'patterns', old: String(value) })
+    else repaired('set_aside', { field: pathOf(place) })
+  }
   const listed = (rest.numbers as readonly unknown[]).map(String)
   const numbers = tidyNumbers(listed, { plans: [dialPlan], numbering })
-  const hasFlow = textIn(fields, 'flow', 'module') !== undefined
-  return {
-    doc: withRejected({ ...rest, numbers }, rejectedOf(removed)),
-    findings: removed.map((one) => removalOf(document, one)),
-    problem: hasFlow ? firstOf(flowProblems(fields.flow)) : 'flow',
-  }
+  return withRejected({ ...rest, numbers }, rejectedOf(removed))
 }
 
-const readGroup = ({ id, fields }: KazooDocument): Reading => {
-  const doc = { ...publicPart(fields, groupReadOnly), name: textIn(fields, 'name') ?? id }
-  return { doc: shaped(doc, 'endpoints', isObject, {}), findings: [], problem: undefined }
-}
+/** What keeps a callflow from being a record: the first place, and nothing of what stands there. */
+const flowProblem = (fields: Json) =>
+  textIn(fields, 'flow', 'module') === undefined ? 'flow' : Object.keys(flowProblems(fields.flow))[0]
 
-const readResource = ({ id, fields }: KazooDocument): Reading => {
-  const doc = { ...publicPart(fields, resourceReadOnly), name: textIn(fields, 'name') ?? id }
-  return { doc: shaped(doc, 'gateways', Array.isArray, []), findings: [], problem: undefined }
-}
+/** Reads a record that needs a name and one field of a certain type. */
+const readNamed =
+  (field: string, isValid: (value: unknown) => boolean, empty: unknown): Read =>
+  (doc, { id }) =>
+    shaped({ ...doc, name: textIn(doc, 'name') ?? id }, field, isValid, empty)
 
 /** The part as it is stored; a part of another form than it has to be stays for the check against the schema. */
 const tidyPart = (part: Json, realm: string): Json => {
@@ -105,72 +87,32 @@ const tidyPart = (part: Json, realm: string): Json => {
   }
 }
 
-const readTrunks = ({ fields }: KazooDocument, { realm }: CallContext): Reading => {
-  const { servers, ...others } = shaped(
-    publicPart(fields, connectivityReadOnly),
-    'servers',
-    Array.isArray,
-    [],
-  )
+const readTrunks: Read = (doc, _, { realm }) => {
+  const { servers, ...others } = shaped(doc, 'servers', Array.isArray, [])
   const tidy = (servers as unknown[]).flatMap((server) => tidyPart({ servers: [server] }, realm).servers)
-  return { doc: { ...tidyPart(others, realm), servers: tidy }, findings: [], problem: undefined }
+  return { ...tidyPart(others, realm), servers: tidy }
 }
 
-type Read = (document: KazooDocument, context: CallContext) => Reading
-
-/** What becomes a record here, by the type of its document. */
-const readings: Readonly<Record<string, { as: string; read: Read }>> = {
-  callflow: { as: 'callflow', read: readCallflow },
-  group: { as: 'group', read: readGroup },
-  resource: { as: 'resource', read: readResource },
-  sys_info: { as: 'connectivity', read: readTrunks },
-}
-
-/** Whether documents of a type are read here. */
-export const isAboutCalls = (type: string) => Object.hasOwn(readings, type)
-
-const convertOne = (document: KazooDocument, context: CallContext): Converted => {
-  const reading = readings[document.type]
-  if (!reading || isGone(document.fields)) return keepOrList(document, context.accountId)
-  const { doc, problem, findings } = reading.read(document, context)
-  if (problem !== undefined) {
-    const told = finding(document, 'needs_hand', 'record_not_taken', { field: problem })
-    return keepDocument(document, context.accountId, { findings: [...findings, told] })
+interface CallKind {
+  as: string
+  /** Public fields of documents that a record computes. */
+  computed: readonly string[]
+  read: Read
+  problemOf?(fields: Json): string | undefined
+  /** Names in its records of which an account may list each once: the older record keeps it. */
+  unique?: {
+    field: string
+    code: string
+    keep(doc: Json, isFree: (name: string) => boolean): Json
   }
-  const draft = draftOf(document, reading.as, context.accountId, { doc })
-  return converted(document, 'imported', { drafts: [draft], findings })
 }
 
-const isOlder = (a: Converted, b: Converted) => {
-  const [one, other] = [timesOf(a.document.fields).created, timesOf(b.document.fields).created]
-  return one - other || (a.document.id < b.document.id ? -1 : 1)
-}
-
-/** What a record lists that only one of an account may: the older ones first, the younger lose what is taken. */
-const withoutTaken = (
-  one: Converted,
-  { field, code }: { field: string; code: string },
-  keep: (doc: Json, isFree: (name: string) => boolean) => Json,
-  taken: Set<string>,
-): Converted => {
-  const lost: string[] = []
-  const isFree = (name: string) => {
-    const free = !taken.has(name)
-    if (free) taken.add(name)
-    else lost.push(name)
-    return free
-  }
-  const drafts = one.drafts.map((draft) => ({ ...draft, doc: keep(draft.doc, isFree) }))
-  const findings = lost.map((old) => finding(one.document, 'needs_hand', code, { field, old, new: '' }))
-  return { ...one, drafts, findings: [...one.findings, ...findings] }
-}
-
-const listed = (doc: Json, isFree: (name: string) => boolean): Json => ({
+const keepNumbers = (doc: Json, isFree: (name: string) => boolean): Json => ({
   ...doc,
   numbers: Array.isArray(doc.numbers) ? doc.numbers.filter((number) => isFree(String(number))) : [],
 })
 
-const trunked = (doc: Json, isFree: (name: string) => boolean): Json => ({
+const keepDids = (doc: Json, isFree: (name: string) => boolean): Json => ({
   ...doc,
   servers: (Array.isArray(doc.servers) ? doc.servers : []).map((server: Json) =>
     isObject(server.DIDs)
@@ -179,20 +121,63 @@ const trunked = (doc: Json, isFree: (name: string) => boolean): Json => ({
   ),
 })
 
-const isDraftOf = (as: string) => (one: Converted) => one.drafts.some((draft) => draft.as === as)
+/** What becomes a record here, by the type of its document. */
+const kinds: Readonly<Record<string, CallKind>> = {
+  callflow: {
+    as: 'callflow',
+    computed: callflowReadOnly,
+    read: readCallflow,
+    problemOf: flowProblem,
+    unique: { field: 'numbers', code: 'callflow_number_taken', keep: keepNumbers },
+  },
+  group: { as: 'group', computed: groupReadOnly, read: readNamed('endpoints', isObject, {}) },
+  resource: { as: 'resource', computed: resourceReadOnly, read: readNamed('gateways', Array.isArray, []) },
+  sys_info: {
+    as: 'connectivity',
+    computed: connectivityReadOnly,
+    read: readTrunks,
+    unique: { field: 'DIDs', code: 'trunk_number_taken', keep: keepDids },
+  },
+}
+
+/** Whether documents of a type are read here. */
+export const isAboutCalls = (type: string) => Object.hasOwn(kinds, type)
+
+const convertOne = (
+  document: KazooDocument,
+  context: CallContext,
+  taken: ReadonlyMap<string, Set<string>>,
+): Converted => {
+  const { type, fields } = document
+  const { accountId } = context
+  const [kind, names] = [kinds[type], taken.get(type)]
+  if (!kind || !names || isGone(fields)) return keepOrList(document, accountId)
+  const notes = notesOf(document)
+  const { findings, needsHand } = notes
+  const doc = kind.read(publicPart(fields, kind.computed), document, context, notes)
+  const problem = kind.problemOf?.(fields)
+  if (problem !== undefined) {
+    needsHand('record_not_taken', { field: problem })
+    return keepDocument(document, accountId, { findings })
+  }
+  const { unique } = kind
+  const isFree = (name: string) => {
+    const wasFree = !names.has(name)
+    if (wasFree) names.add(name)
+    else if (unique) needsHand(unique.code, { field: unique.field, old: name, new: '' })
+    return wasFree
+  }
+  return imported(document, kind.as, accountId, { doc: unique ? unique.keep(doc, isFree) : doc, findings })
+}
+
+const olderFirst = (a: KazooDocument, b: KazooDocument) =>
+  timesOf(a.fields).created - timesOf(b.fields).created || (a.id < b.id ? -1 : 1)
 
 /** The documents of one account that say what happens to its calls, held against each other. */
 export const convertCalls = (
   documents: readonly KazooDocument[],
   context: CallContext,
 ): readonly Converted[] => {
-  const all = documents.map((document) => convertOne(document, context)).toSorted(isOlder)
-  const [flows, trunks] = [new Set<string>(), new Set<string>()]
-  return all.map((one) => {
-    if (isDraftOf('callflow')(one))
-      return withoutTaken(one, { field: 'numbers', code: 'callflow_number_taken' }, listed, flows)
-    if (isDraftOf('connectivity')(one))
-      return withoutTaken(one, { field: 'DIDs', code: 'trunk_number_taken' }, trunked, trunks)
-    return one
-  })
+  const taken = new Map(Object.keys(kinds).map((type) => [type, new Set<string>()]))
+  return documents.toSorted(olderFirst).map((document) => convertOne(document, context, taken))
 }

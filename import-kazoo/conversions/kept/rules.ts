@@ -2,10 +2,10 @@
 import { isObject } from '../../../src/lib/json.ts'
 import { memberOf } from '../../../src/lib/member.ts'
 import { attachmentsOf, fileAs } from '../../documents/attachments.ts'
-import type { AttachedFile, Converted, Draft, Finding, KazooDocument } from '../../documents/document.ts'
-import { isGone, timesOf } from '../../documents/fields.ts'
+import type { AttachedFile, Converted, KazooDocument } from '../../documents/document.ts'
+import { isGone } from '../../documents/fields.ts'
 import { keptName } from '../../keeping/rules.ts'
-import { converted, finding } from '../findings.ts'
+import { converted, draftOf, type Notes, notesOf } from '../findings.ts'
 
 /** Types that are kept under their old ids, for later use and for the way back. */
 export const keptTypes: ReadonlySet<string> = new Set([
@@ -74,29 +74,18 @@ const filesIn = (document: KazooDocument): AttachedFile[] =>
 const isKeptFile = ({ type }: KazooDocument, { length }: AttachedFile) =>
   typesWithFiles.has(type) && length !== undefined && length <= mostBytes
 
-const filesLeft = (document: KazooDocument): Finding[] => {
-  const elsewhere = memberOf(document.fields, 'pvt_attachments')
-  const left = filesIn(document).filter((file) => !isKeptFile(document, file))
-  return [
-    ...left.map((file) =>
-      finding(document, 'left_out', 'file_left', { field: file.name, old: `${file.length ?? '?'} bytes` }),
-    ),
-    ...Object.keys(isObject(elsewhere) ? elsewhere : {}).map((name) =>
-      finding(document, 'left_out', 'file_elsewhere', { field: name }),
-    ),
-  ]
+const noteFilesLeft = (document: KazooDocument, { leftOut }: Notes) => {
+  for (const file of filesIn(document))
+    if (!isKeptFile(document, file))
+      leftOut('file_left', { field: file.name, old: `${file.length ?? '?'} bytes` })
+  noteFilesElsewhere(document, { leftOut })
 }
 
-/** A document of an account, or of the system, as it is kept: nothing of it is read. */
-const keptDraft = (document: KazooDocument, accountId: string): Draft => ({
-  as: 'kazoo_kept',
-  accountId,
-  id: keptName(document),
-  ...timesOf(document.fields),
-  doc: {},
-  facts: { type: document.type, text: document.text },
-  files: filesIn(document).filter((file) => isKeptFile(document, file)),
-})
+/** Notes files that are stored outside of the database. */
+export const noteFilesElsewhere = ({ fields }: KazooDocument, { leftOut }: Pick<Notes, 'leftOut'>) => {
+  const elsewhere = memberOf(fields, 'pvt_attachments')
+  for (const field of Object.keys(isObject(elsewhere) ? elsewhere : {})) leftOut('file_elsewhere', { field })
+}
 
 /** Keeps a document whatever its type. One that is too large is listed; what is told of it anyway comes along. */
 export const keepDocument = (
@@ -104,14 +93,19 @@ export const keepDocument = (
   accountId: string,
   { drafts = [], findings = [] }: Partial<Pick<Converted, 'drafts' | 'findings'>> = {},
 ): Converted => {
+  const notes = notesOf(document)
   const bytes = Buffer.byteLength(document.text)
-  if (bytes > mostBytes) {
-    const tooLarge = finding(document, 'left_out', 'document_too_large', { old: `${bytes} bytes` })
-    return converted(document, 'skipped', { drafts, findings: [...findings, tooLarge] })
-  }
-  return converted(document, 'kept', {
-    drafts: [...drafts, keptDraft(document, accountId)],
-    findings: [...findings, ...filesLeft(document)],
+  const isTooLarge = bytes > mostBytes
+  if (isTooLarge) notes.leftOut('document_too_large', { old: `${bytes} bytes` })
+  else noteFilesLeft(document, notes)
+  const kept = draftOf(document, 'kazoo_kept', accountId, {
+    id: keptName(document),
+    facts: { type: document.type, text: document.text },
+    files: filesIn(document).filter((file) => isKeptFile(document, file)),
+  })
+  return converted(document, isTooLarge ? 'skipped' : 'kept', {
+    drafts: isTooLarge ? drafts : [...drafts, kept],
+    findings: [...findings, ...notes.findings],
   })
 }
 

@@ -5,15 +5,16 @@ import { numberStates } from '../../../src/areas/phone-numbers/schema.ts'
 import { isObject, isTrue, type Json } from '../../../src/lib/json.ts'
 import { memberOf } from '../../../src/lib/member.ts'
 import { publicPart, textIn } from '../../documents/fields.ts'
+import { fieldOf, object, text } from '../tables.ts'
 
 const localCarrier = 'knm_local'
 
-/** The state that a number says it is in, whether or not there is such a state; undefined: it says none. */
+/** The state that a document contains, even if there is no such state. */
 export const stateTextOf = (fields: Json) =>
   textIn(fields, 'pvt_state') ?? textIn(fields, 'pvt_number_state') ?? textIn(fields, 'state')
 
-export const knownState = (text: string | undefined): NumberState | undefined =>
-  numberStates.find((state) => state === text)
+export const knownState = (name: string | undefined): NumberState | undefined =>
+  numberStates.find((state) => state === name)
 
 /** The carrier under the name of today. */
 export const carrierOf = (fields: Json): string => {
@@ -114,30 +115,21 @@ export const featuresOf = (fields: Json, doc: Json, carrier: string): Json => {
   return isLocal(carrier) ? { local, ...others } : others
 }
 
-const textsIn = (value: unknown): string[] | undefined => {
-  const texts = Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []
-  return texts.length > 0 ? texts : undefined
-}
+/** Names of features under the names of today; undefined where there are none. */
+const featureNames = fieldOf((fields, key) => {
+  const value = fields[key]
+  const names = Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []
+  return names.length > 0 ? names.map(todaysName) : undefined
+})
 
-/** What is allowed and denied to this number alone. */
-export const overridesOf = (fields: Json) => {
-  const [allowed, denied] = [textsIn(fields.pvt_features_allowed), textsIn(fields.pvt_features_denied)]
-  return {
-    ...(allowed ? { featuresAllowed: allowed.map(todaysName) } : {}),
-    ...(denied ? { featuresDenied: denied.map(todaysName) } : {}),
-  }
-}
-
-/** What of it is facts whose form has never changed. */
-export const plainFactsOf = (fields: Json) => {
-  const { pvt_carrier_data: carrierData, pvt_locality: locality } = fields
-  const region = textIn(fields, 'pvt_region')
-  return {
-    ...(isObject(carrierData) ? { carrierData } : {}),
-    ...(isTrue(fields.pvt_ported_in) ? { portedIn: true } : {}),
-    ...(region === undefined ? {} : { region }),
-    ...(isObject(locality) ? { locality } : {}),
-  }
-}
+/** What is allowed and denied to this number alone, and facts whose form has never changed. */
+export const numberFields = [
+  featureNames('featuresAllowed', 'pvt_features_allowed'),
+  featureNames('featuresDenied', 'pvt_features_denied'),
+  object('carrierData', 'pvt_carrier_data'),
+  fieldOf((fields, key) => isTrue(fields[key]) || undefined)('portedIn', 'pvt_ported_in'),
+  text('region', 'pvt_region'),
+  object('locality', 'pvt_locality'),
+]
 
 export const statedUseOf = (fields: Json) => textIn(fields, 'pvt_used_by') ?? textIn(fields, 'used_by') ?? ''

@@ -2,10 +2,9 @@
 import { isObject, type Json } from '../../../src/lib/json.ts'
 import { isSecretKey } from '../../../src/lib/secrets.ts'
 import { isSettingsName } from '../../../src/settings/names.ts'
-import type { Converted, Draft, Finding, KazooDocument } from '../../documents/document.ts'
+import type { Converted, Draft, KazooDocument } from '../../documents/document.ts'
 import { isGone, publicPart } from '../../documents/fields.ts'
-import { converted, finding } from '../findings.ts'
-import { draftOf } from '../owners.ts'
+import { converted, imported, notesOf } from '../findings.ts'
 
 const all = 'all'
 
@@ -74,33 +73,39 @@ const withCarriers = (section: Json): Json =>
     ? { ...section, carrier_modules: section.carrier_modules.map(todaysCarrier) }
     : section
 
-const sectionOf = (name: string, section: Json) => {
-  const read = name === 'number_manager' ? withCarriers(withConverters(section)) : section
-  return Object.fromEntries(Object.entries(read).filter(([key]) => isFollowed(name, key)))
-}
+/** The sections of a document, each with the keys that both systems use; sections without any are left out. */
+const followedSections = (name: string, sections: readonly (readonly [string, Json])[]): Json =>
+  Object.fromEntries(
+    sections
+      .map(([section, values]) => [
+        section,
+        Object.fromEntries(Object.entries(values).filter(([key]) => isFollowed(name, key))),
+      ])
+      .filter(([, values = {}]) => Object.keys(values).length > 0),
+  )
 
-const secretsIn = (document: KazooDocument, section: string, values: Json): Finding[] =>
-  Object.keys(values)
-    .filter(isSecretKey)
-    .map((key) => finding(document, 'needs_hand', 'set_again', { field: `${section}.${key}` }))
+const sectionsIn = (doc: Json) =>
+  Object.entries(publicPart(doc)).filter((entry): entry is [string, Json] => isObject(entry[1]))
 
 /** A settings document by itself: its sections, each with the keys that are followed here, in the order in which they stand. */
 const convertOne = (document: KazooDocument, systemId: string): Converted => {
   const { id, fields } = document
+  const { findings, needsHand } = notesOf(document)
   if (isGone(fields)) return converted(document, 'skipped')
-  if (isSecretDocument(id))
-    return converted(document, 'skipped', { findings: [finding(document, 'needs_hand', 'set_again')] })
-  if (!Object.hasOwn(taken, id)) return converted(document, 'skipped')
-  const sections = Object.entries(publicPart(fields)).filter(
-    (entry): entry is [string, Json] => isSettingsName(entry[0]) && isObject(entry[1]),
+  if (isSecretDocument(id)) needsHand('set_again')
+  if (!Object.hasOwn(taken, id)) return converted(document, 'skipped', { findings })
+  const sections = sectionsIn(fields).filter(([name]) => isSettingsName(name))
+  for (const [name, values] of sections)
+    for (const key of Object.keys(values).filter(isSecretKey))
+      needsHand('set_again', { field: `${name}.${key}` })
+  const read = (section: Json) => (id === 'number_manager' ? withCarriers(withConverters(section)) : section)
+  const doc = followedSections(
+    id,
+    sections.map(([name, values]) => [name, read(values)]),
   )
-  const findings = sections.flatMap(([name, values]) => secretsIn(document, name, values))
-  const filled = sections
-    .map(([name, values]) => [name, sectionOf(id, values)] as const)
-    .filter(([, values]) => Object.keys(values).length > 0)
-  if (filled.length === 0) return converted(document, 'skipped', { findings })
-  const draft = draftOf(document, 'setting', systemId, { doc: Object.fromEntries(filled) })
-  return converted(document, 'imported', { drafts: [draft], findings })
+  return Object.keys(doc).length === 0
+    ? converted(document, 'skipped', { findings })
+    : imported(document, 'setting', systemId, { doc, findings })
 }
 
 const sectionsTogether = (one: Json, other: Json): Json => {

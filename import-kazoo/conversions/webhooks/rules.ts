@@ -5,9 +5,9 @@ import { isTypeName } from '../../../src/events/events.ts'
 import { isTrue } from '../../../src/lib/json.ts'
 import type { Converted, KazooDocument } from '../../documents/document.ts'
 import { publicPart, textIn } from '../../documents/fields.ts'
-import { converted, finding } from '../findings.ts'
+import { imported, notesOf } from '../findings.ts'
 import { keepDocument } from '../kept/rules.ts'
-import { draftOf, type OwnerContext, ofOwner } from '../owners.ts'
+import { type OwnerContext, ofOwner } from '../owners.ts'
 
 const kinds: ReadonlySet<string> = new Set(webhookKinds([]).map(({ id }) => id))
 
@@ -24,21 +24,17 @@ const echoes = ['id', 'disable_reason', 'enabled']
 export const convertWebhook = (document: KazooDocument, context: OwnerContext): Converted =>
   ofOwner(document, context, (accountId) => {
     const { fields } = document
+    const { findings, needsHand } = notesOf(document)
     const problem = problemOf(document)
     if (problem) {
       // An address may hold a key: it is not told.
-      const old = problem === 'hook' ? { old: textIn(fields, 'hook') ?? '' } : {}
-      const told = finding(document, 'needs_hand', 'webhook_not_taken', { field: problem, ...old })
-      return keepDocument(document, accountId, { findings: [told] })
+      const old = problem === 'hook' ? (textIn(fields, 'hook') ?? '') : undefined
+      needsHand('webhook_not_taken', { field: problem, old })
+      return keepDocument(document, accountId, { findings })
     }
-    const isOn = fields.enabled === undefined || isTrue(fields.enabled)
-    const off = finding(document, 'needs_hand', 'webhook_switched_off', {
-      field: 'enabled',
-      old: 'true',
-      new: 'false',
-    })
+    if (fields.enabled === undefined || isTrue(fields.enabled))
+      needsHand('webhook_switched_off', { field: 'enabled', old: 'true', new: 'false' })
     const name = textIn(fields, 'name') ?? document.id
     const doc = { ...publicPart(fields, echoes), name, enabled: false }
-    const draft = draftOf(document, 'webhook', accountId, { doc })
-    return converted(document, 'imported', { drafts: [draft], findings: isOn ? [off] : [] })
+    return imported(document, 'webhook', accountId, { doc, findings })
   })

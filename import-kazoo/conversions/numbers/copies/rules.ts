@@ -1,9 +1,9 @@
 // Copies of numbers in the databases of accounts, held against the databases of numbers.
 import type { Converted, KazooDocument } from '../../../documents/document.ts'
 import { isGone, textIn } from '../../../documents/fields.ts'
-import { converted, finding } from '../../findings.ts'
+import { converted, finding, leftOut } from '../../findings.ts'
 import { stateTextOf } from '../older-forms.ts'
-import { convertNumber, type NumberContext, numberOf } from '../rules.ts'
+import { convertNumber, type NumberContext, numberOf, shardOf } from '../rules.ts'
 
 export interface CopyContext extends NumberContext {
   /** Who has the number here; empty: nobody. Undefined: there is no such number. */
@@ -12,36 +12,26 @@ export interface CopyContext extends NumberContext {
   hasDatabase(name: string): boolean
 }
 
-const prefixLength = 5
-
-const shardOf = (number: string) => `numbers/${number.slice(0, prefixLength)}`
-
-const isWorthTelling = ({ fields }: KazooDocument) => !isGone(fields) && stateTextOf(fields) !== 'discovery'
-
 /** A copy in an account. The truth is not here: it is told where they differ, or taken where nothing else is left. */
 export const compareCopy = (document: KazooDocument, accountId: string, context: CopyContext): Converted => {
+  const { fields } = document
   const number = numberOf(document.id)
-  if (number === undefined || !isWorthTelling(document)) return converted(document, 'skipped')
+  const isThere = !isGone(fields) && stateTextOf(fields) !== 'discovery'
+  if (number === undefined || !isThere) return converted(document, 'skipped')
   const owner = context.ownerOf(number)
   if (owner === accountId) return converted(document, 'skipped')
+  const field = 'pvt_assigned_to'
   if (owner !== undefined) {
-    const told = { field: 'pvt_assigned_to', old: accountId, new: owner }
-    return converted(document, 'skipped', {
-      findings: [finding(document, 'repaired', 'number_copy_differs', told)],
-    })
+    const told = { field, old: accountId, new: owner }
+    const findings = [finding(document, 'repaired', 'number_copy_differs', told)]
+    return converted(document, 'skipped', { findings })
   }
-  if (context.hasDatabase(shardOf(number))) {
-    const told = { field: 'pvt_assigned_to', old: accountId, new: '' }
-    return converted(document, 'skipped', {
-      findings: [finding(document, 'left_out', 'number_copy_alone', told)],
-    })
-  }
-  const assigned = textIn(document.fields, 'pvt_assigned_to') ?? accountId
-  const taken = convertNumber(
-    { ...document, fields: { ...document.fields, pvt_assigned_to: assigned } },
-    context,
-  )
-  const told = { field: '_id', old: shardOf(number), new: document.database }
+  const shard = shardOf(number)
+  if (context.hasDatabase(shard))
+    return leftOut(document, 'number_copy_alone', { field, old: accountId, new: '' })
+  const assigned = textIn(fields, field) ?? accountId
+  const taken = convertNumber({ ...document, fields: { ...fields, [field]: assigned } }, context)
+  const told = { field: '_id', old: shard, new: document.database }
   return {
     ...taken,
     document,

@@ -1,7 +1,7 @@
 // Numbers that accounts have in stock: `numbers/managed` and `numbers/inum`.
 import type { Converted, KazooDocument } from '../../../documents/document.ts'
-import { isGone, textIn, timesOf } from '../../../documents/fields.ts'
-import { converted, finding } from '../../findings.ts'
+import { isGone, textIn } from '../../../documents/fields.ts'
+import { converted, finding, imported, leftOut } from '../../findings.ts'
 import { keepDocument } from '../../kept/rules.ts'
 import { stateTextOf } from '../older-forms.ts'
 import { type NumberContext, numberOf } from '../rules.ts'
@@ -29,29 +29,16 @@ export const convertPoolEntry = (
   pool: 'managed' | 'inum',
   { accounts, systemId }: Pick<NumberContext, 'accounts' | 'systemId'>,
 ): Converted => {
-  if (isGone(document.fields)) return converted(document, 'skipped')
-  const number = numberOf(document.id)
-  const owner = ownerOf(document)
+  const { id, fields } = document
+  if (isGone(fields)) return converted(document, 'skipped')
+  const number = numberOf(id)
   if (number === undefined) {
-    const told = { field: '_id', old: document.id }
-    return keepDocument(document, systemId, {
-      findings: [finding(document, 'needs_hand', 'number_unreadable', told)],
-    })
+    const unreadable = finding(document, 'needs_hand', 'number_unreadable', { field: '_id', old: id })
+    return keepDocument(document, systemId, { findings: [unreadable] })
   }
-  if (owner === undefined || !accounts.has(owner)) {
-    const told = { field: 'pvt_assigned_to', old: owner ?? '' }
-    return converted(document, 'skipped', {
-      findings: [finding(document, 'left_out', 'pool_owner_gone', told)],
-    })
-  }
-  const draft = {
-    as: 'pool_number',
-    accountId: owner,
-    id: number,
-    ...timesOf(document.fields),
-    doc: {},
-    facts: { carrier: `knm_${pool}` as const, isTaken: stateTextOf(document.fields) === 'in_service' },
-    files: [],
-  }
-  return converted(document, 'imported', { drafts: [draft] })
+  const owner = ownerOf(document) ?? ''
+  if (!accounts.has(owner))
+    return leftOut(document, 'pool_owner_gone', { field: 'pvt_assigned_to', old: owner })
+  const facts = { carrier: `knm_${pool}`, isTaken: stateTextOf(fields) === 'in_service' }
+  return imported(document, 'pool_number', owner, { id: number, facts })
 }

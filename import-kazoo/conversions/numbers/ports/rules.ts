@@ -1,10 +1,11 @@
 // Port requests: they are kept as they are, and say which numbers are on their way.
 import { gregorianUnixOffset } from '../../../../src/lib/gregorian.ts'
 import { isObject, type Json } from '../../../../src/lib/json.ts'
-import type { Converted, Draft, KazooDocument } from '../../../documents/document.ts'
-import { integerIn, isGone, textIn, timesOf } from '../../../documents/fields.ts'
-import { converted } from '../../findings.ts'
+import type { Converted, KazooDocument } from '../../../documents/document.ts'
+import { integerIn, isGone, textIn } from '../../../documents/fields.ts'
+import { converted, draftOf, notesOf, present } from '../../findings.ts'
 import { keepDocument } from '../../kept/rules.ts'
+import { objectIn, readFields, text } from '../../tables.ts'
 import { type NumberContext, numberOf } from '../rules.ts'
 
 /** A number in an open port request. */
@@ -26,31 +27,24 @@ const dateIn = (fields: Json): string | undefined => {
   return new Date((seconds - gregorianUnixOffset) * 1000).toISOString().slice(0, 10)
 }
 
-// Field of a number's port -> where the request says it. Its PIN is the customer's secret with the losing carrier.
-const places = {
-  service_provider: ['bill', 'carrier'],
-  billing_account_id: ['bill', 'account_number'],
-  billing_name: ['bill', 'name'],
-  billing_telephone_number: ['bill', 'btn'],
-  billing_street_address: ['bill', 'street_address'],
-  billing_extended_address: ['bill', 'extended_address'],
-  billing_locality: ['bill', 'locality'],
-  billing_region: ['bill', 'region'],
-  billing_postal_code: ['bill', 'postal_code'],
-} as const
+// Its PIN is the customer's secret with the losing carrier: it is not taken.
+const portFields = [
+  text('service_provider', 'carrier'),
+  text('billing_account_id', 'account_number'),
+  text('billing_name', 'name'),
+  text('billing_telephone_number', 'btn'),
+  text('billing_street_address', 'street_address'),
+  text('billing_extended_address', 'extended_address'),
+  text('billing_locality', 'locality'),
+  text('billing_region', 'region'),
+  text('billing_postal_code', 'postal_code'),
+]
 
-const portingOf = ({ id, fields }: KazooDocument): Json => {
-  const date = dateIn(fields)
-  const told = Object.entries(places).flatMap(([field, place]) => {
-    const text = textIn(fields, ...place)
-    return text === undefined ? [] : [[field, text] as const]
-  })
-  return {
-    port_id: id,
-    ...Object.fromEntries(told),
-    ...(date === undefined ? {} : { requested_port_date: date }),
-  }
-}
+const portingOf = (document: KazooDocument): Json => ({
+  port_id: document.id,
+  ...readFields(portFields, objectIn(document.fields, 'bill') ?? {}, notesOf(document)),
+  ...present({ requested_port_date: dateIn(document.fields) }),
+})
 
 /** The numbers of the open port requests among some documents. */
 export const portsIn = (
@@ -69,32 +63,20 @@ export const portsIn = (
   return found
 }
 
-/** A number that no database of numbers may have yet. */
-const draftOf = (
-  document: KazooDocument,
-  number: string,
-  port: PortedNumber,
-  context: NumberContext,
-): Draft => ({
-  as: 'number_by_hearsay',
-  accountId: port.accountId,
-  id: number,
-  ...timesOf(document.fields),
-  doc: { porting: port.porting },
-  facts: {
-    state: 'port_in',
-    carrier: 'knm_local',
-    usedBy: context.uses.of(port.accountId, number)[0] ?? '',
-    hidden: { features: { local: {} } },
-  },
-  files: [],
-})
-
 /** A port request: kept whole, its files listed. Its numbers come from it where nothing else tells of them. */
 export const convertPortRequest = (document: KazooDocument, context: NumberContext): Converted => {
   if (isGone(document.fields)) return converted(document, 'skipped')
-  const drafts = portsIn([document], context).map(([number, port]) =>
-    draftOf(document, number, port, context),
+  const drafts = portsIn([document], context).map(([number, { accountId, porting }]) =>
+    draftOf(document, 'number_by_hearsay', accountId, {
+      id: number,
+      doc: { porting },
+      facts: {
+        state: 'port_in',
+        carrier: 'knm_local',
+        usedBy: context.uses.of(accountId, number)[0] ?? '',
+        hidden: { features: { local: {} } },
+      },
+    }),
   )
   const owner = textIn(document.fields, 'pvt_account_id')
   const isThere = owner !== undefined && context.accounts.has(owner)
