@@ -1,6 +1,7 @@
 // A record on its way back: the document that a Kazoo takes.
 import { hash } from 'node:crypto'
 import type { Json } from '../../src/lib/json.ts'
+import { present } from '../conversions/findings.ts'
 import { accountDatabase, encodedDatabaseName } from '../documents/database-names.ts'
 import { publicPart } from '../documents/fields.ts'
 
@@ -31,49 +32,37 @@ export interface LeavingDocument {
   files: readonly LeavingFile[]
 }
 
-type Times = Pick<OwnRecord, 'created' | 'modified'>
-
 // The first form, which every generation reads.
 const firstForm = '1'
 
-/** What every document says of itself. */
-export const stamped = (
+/** The document of a record: its public part as it is, unless other `fields` are given, and what is private there. */
+export const exported = (
   type: string,
-  accountId: string,
-  { created, modified }: Times,
-  database = accountDatabase(accountId),
-): Json => ({
-  pvt_type: type,
-  pvt_account_id: accountId,
-  pvt_account_db: encodedDatabaseName(database),
-  pvt_created: created,
-  pvt_modified: modified,
-  pvt_vsn: firstForm,
-})
-
-/** The document of a record whose public part is the same there. */
-export const plainDocument = (
-  type: string,
-  record: OwnRecord,
+  record: Omit<OwnRecord, 'doc' | 'hidden'> & { doc?: Json },
   {
+    accountId = record.accountId,
+    database = accountDatabase(accountId),
     id = record.id,
+    fields = publicPart(record.doc ?? {}, ['id']),
     more = {},
     files = [],
-  }: { id?: string; more?: Json; files?: readonly LeavingFile[] } = {},
+  }: Partial<Omit<LeavingDocument, 'type'>> & { accountId?: string; more?: Json } = {},
 ): LeavingDocument => ({
-  database: accountDatabase(record.accountId),
+  database,
   id,
   type,
-  fields: { ...publicPart(record.doc, ['id']), ...stamped(type, record.accountId, record), ...more },
+  fields: present({
+    ...fields,
+    pvt_type: type,
+    pvt_account_id: accountId,
+    pvt_account_db: encodedDatabaseName(database),
+    pvt_created: record.created,
+    pvt_modified: record.modified,
+    pvt_vsn: firstForm,
+    ...more,
+  }),
   files,
 })
-
-/** The database of one month of an account. */
-export const monthDatabase = (accountId: string, month: number) => `${accountDatabase(accountId)}-${month}`
-
-/** Object entries that say something. */
-export const present = (values: Json): Json =>
-  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
 
 const inlineOf = ({ contentType, bytes }: LeavingFile, revpos: number) => ({
   content_type: contentType,

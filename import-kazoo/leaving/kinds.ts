@@ -1,36 +1,28 @@
-// What becomes of records, by their kind.
+// The documents that records become, by the kind of the record.
 
 import type { Accounts } from '../../src/areas/accounts/operations.ts'
 import type { QuantityBook } from '../../src/areas/services/quantities/operations.ts'
-import { type AccountHidden, type AccountRecord, userPhotoKind } from '../../src/auth/identity.ts'
+import { type AccountRecord, userPhotoKind } from '../../src/auth/identity.ts'
 import { csvLine } from '../../src/lib/csv.ts'
 import type { Json } from '../../src/lib/json.ts'
-import { unitsOfDollars } from '../../src/lib/money.ts'
 import { settingsKind } from '../../src/settings/settings.ts'
 import type { StoredRecord } from '../../src/storage/records.ts'
 import type { Store } from '../../src/storage/store.ts'
-import { leavingAccount } from './accounts/rules.ts'
-import { type LeavingDocument, type LeavingFile, type OwnRecord, plainDocument } from './document.ts'
-import {
-  leavingApps,
-  leavingBrand,
-  leavingDevice,
-  leavingLimits,
-  leavingNotice,
-  leavingProvider,
-  leavingRestrictions,
-  leavingSender,
-  leavingUser,
-} from './people/rules.ts'
-import { leavingServices } from './services/rules.ts'
-import {
-  leavingAlert,
-  leavingRate,
-  leavingSetting,
-  leavingSystemNotice,
-  leavingTask,
-  leavingWebhook,
-} from './shared/rules.ts'
+import { exportAccount } from '../conversions/accounts/rules.ts'
+import { exportAlert } from '../conversions/alerts/rules.ts'
+import { exportLimits } from '../conversions/limits/rules.ts'
+import { exportApps } from '../conversions/people/apps.ts'
+import { exportBrand, exportSender } from '../conversions/people/brand.ts'
+import { exportDevice } from '../conversions/people/devices.ts'
+import { exportNotice } from '../conversions/people/notices.ts'
+import { exportProvider, exportRestrictions } from '../conversions/people/security.ts'
+import { exportUser } from '../conversions/people/users.ts'
+import { exportRate } from '../conversions/rates/rules.ts'
+import { exportServices } from '../conversions/services/rules.ts'
+import { exportSetting } from '../conversions/settings/rules.ts'
+import { exportTask } from '../conversions/tasks/rules.ts'
+import { exportWebhook } from '../conversions/webhooks/rules.ts'
+import { exported, type LeavingDocument, type LeavingFile, type OwnRecord } from './document.ts'
 import type { LeavingStore } from './store.ts'
 
 interface KindTools {
@@ -46,9 +38,9 @@ export interface Whose {
   resellerId: string
 }
 
-type Leave = (record: OwnRecord, whose: Whose) => LeavingDocument[] | Promise<LeavingDocument[]>
+type Export = (record: OwnRecord, whose: Whose) => LeavingDocument[] | Promise<LeavingDocument[]>
 
-export type Leaves = Readonly<Record<string, Leave>>
+export type Exports = Readonly<Record<string, Export>>
 
 // Of a task's files; what an import takes in again.
 const largestFile = 16_777_216
@@ -58,11 +50,10 @@ const brandFileKind = 'whitelabel_file'
 /** A document of settings that is written with the master account. */
 export const mastersSetting = 'accounts'
 
-// What goes with the record that it belongs to.
-const withOthers: ReadonlySet<string> = new Set([userPhotoKind, brandFileKind])
-
-// What this server notes for itself: it says nothing to another one.
-const ownNotes: ReadonlySet<string> = new Set([
+// Files, which are written with the record that they belong to, and what this server notes for itself.
+const passedOver: ReadonlySet<string> = new Set([
+  userPhotoKind,
+  brandFileKind,
   'domain_checks',
   'first_start',
   'hidden_alerts',
@@ -79,8 +70,8 @@ const ownNotes: ReadonlySet<string> = new Set([
   'verification_mails',
 ])
 
-/** Whether nothing is to be told of a kind by itself. */
-export const isPassedOver = (kind: string) => withOthers.has(kind) || ownNotes.has(kind)
+/** Whether records of a kind become no documents, and are not reported as left out. */
+export const isPassedOver = (kind: string) => passedOver.has(kind)
 
 /** Whether a record is a part of a document that another one stands for. */
 export const isElsewhere = ({ kind, id }: Pick<StoredRecord, 'kind' | 'id'>) =>
@@ -93,10 +84,11 @@ export const ownRecord = ({
   modified,
   doc,
   hidden,
-}: Pick<StoredRecord, 'accountId' | 'id' | 'created' | 'modified'> & {
-  doc: object
-  hidden: object
-}): OwnRecord => ({ accountId, id, created, modified, doc: doc as Json, hidden: hidden as Json })
+}: Omit<OwnRecord, 'doc' | 'hidden'> & { doc: object; hidden: object }): OwnRecord => ({
+  ...{ accountId, id, created, modified },
+  doc: doc as Json,
+  hidden: hidden as Json,
+})
 
 const fileOf = ({ doc, hidden }: StoredRecord, name: string): LeavingFile => ({
   name,
@@ -104,11 +96,12 @@ const fileOf = ({ doc, hidden }: StoredRecord, name: string): LeavingFile => ({
   bytes: Buffer.from(String(hidden.base64), 'base64'),
 })
 
+/** Records whose public part is their document. */
 const plain =
-  (type: string): Leave =>
-  (record) => [plainDocument(type, record)]
+  (type: string): Export =>
+  (record) => [exported(type, record)]
 
-export const createLeaves = ({ store: { records }, accounts, quantities, rows }: KindTools) => {
+export const createExports = ({ store: { records }, accounts, quantities, rows }: KindTools) => {
   const photoOf = async ({ accountId, id }: OwnRecord) => {
     const photo = await records.find(accountId, userPhotoKind, id)
     return photo && fileOf(photo, 'photo')
@@ -124,71 +117,63 @@ export const createLeaves = ({ store: { records }, accounts, quantities, rows }:
     return found.flat()
   }
 
-  const limitsOf = async (record: OwnRecord, operator: Json | undefined) =>
-    leavingLimits(record, { wishes: record.doc, operator: operator ?? {} }, unitsOfDollars)
-
   const docAt = async (accountId: string, kind: string, id: string) =>
     (await records.find(accountId, kind, id))?.doc
 
-  const soldTo = async ({ account, resellerId }: Whose) => {
+  const ofServices = async (record: OwnRecord, { account, resellerId }: Whose) => {
     const { tree, isReseller } = account.hidden
-    return { tree, isReseller, resellerId, counts: await quantities.of(account.id) }
+    return exportServices(record, { tree, isReseller, resellerId, counts: await quantities.of(account.id) })
   }
 
-  const taskOf: Leave = async (record) => {
+  const taskFiles = async (record: OwnRecord) => {
     const input = await rows.taskFile(record, 'in.csv', largestFile)
     const body = await rows.taskFile(record, 'out', largestFile)
     const { columns } = record.hidden
     const header = Array.isArray(columns) ? Buffer.from(csvLine(columns)) : Buffer.alloc(0)
-    return leavingTask(record, { input, output: body && Buffer.concat([header, body]) })
+    return { input, output: body && Buffer.concat([header, body]) }
   }
 
-  /** What becomes of the records of an account, by their kind. */
-  const ofAccount: Leaves = {
+  /** The documents of records of accounts. */
+  const ofAccount: Exports = {
     account: (record, { account, resellerId }) =>
-      leavingAccount({
-        record,
-        hidden: account.hidden as AccountHidden,
-        resellerId,
-        apiKey: accounts.apiKeyOf(account),
-      }),
-    user: async (record) => leavingUser(record, await photoOf(record)),
-    device: leavingDevice,
-    whitelabel: async (record) => leavingBrand(record, await brandFilesOf(record)),
-    whitelabel_email: leavingSender,
-    notification: (record) => [leavingNotice(record)],
-    multi_factor: leavingProvider,
-    token_restrictions: leavingRestrictions,
+      exportAccount({ record, resellerId, apiKey: accounts.apiKeyOf(account) }),
+    user: async (record) => exportUser(record, await photoOf(record)),
+    device: exportDevice,
+    whitelabel: async (record) => exportBrand(record, await brandFilesOf(record)),
+    whitelabel_email: exportSender,
+    notification: (record) => [exportNotice(record)],
+    multi_factor: exportProvider,
+    token_restrictions: exportRestrictions,
     security: plain('account_config'),
     account_config: plain('account_config'),
     service_plan: plain('service_plan'),
-    services: async (record, whose) => [leavingServices(record, await soldTo(whose))],
+    services: async (record, whose) => [await ofServices(record, whose)],
     limits: async (record) =>
-      limitsOf(record, await docAt(record.accountId, 'operator_limits', record.accountId)),
+      exportLimits(record, (await docAt(record.accountId, 'operator_limits', record.accountId)) ?? {}),
     operator_limits: async (record) =>
       (await docAt(record.accountId, 'limits', record.accountId))
         ? []
-        : limitsOf({ ...record, doc: {} }, record.doc),
+        : exportLimits({ ...record, doc: {} }, record.doc),
     callflow: plain('callflow'),
     group: plain('group'),
     resource: plain('resource'),
     connectivity: plain('sys_info'),
-    apps_store: leavingApps,
-    webhook: leavingWebhook,
-    task: taskOf,
+    apps_store: exportApps,
+    webhook: exportWebhook,
+    task: async (record) => exportTask(record, await taskFiles(record)),
   }
 
-  /** What becomes of what belongs to no account. */
-  const ofSystem = (masterId: string): Leaves => ({
-    alert: (record) => leavingAlert(record, masterId),
-    rate: (record) => leavingRate(record, masterId),
-    notification: (record) => leavingSystemNotice(record, masterId),
-    [settingsKind]: (record) => (record.id === mastersSetting ? [] : leavingSetting(record, masterId)),
-  })
+  /** The documents of records that belong to no account. */
+  const ofSystem: Exports = {
+    alert: (record, { account }) => exportAlert(record, account.id),
+    rate: (record, { account }) => exportRate(record, account.id),
+    notification: (record, { account }) => [exportNotice(record, account.id)],
+    [settingsKind]: (record, { account }) =>
+      record.id === mastersSetting ? [] : exportSetting(record, account.id),
+  }
 
-  /** What is sold to an account that has no record of it. */
-  const soldNothing = async (whose: Whose) =>
-    leavingServices({ ...ownRecord(whose.account), doc: {} }, await soldTo(whose))
+  /** The document of an account that has no record of what it is sold. */
+  const soldNothing = (whose: Whose) => ofServices({ ...ownRecord(whose.account), doc: {} }, whose)
 
   return { ofAccount, ofSystem, soldNothing, docAt }
 }

@@ -14,27 +14,26 @@ import { systemScope } from '../../src/storage/change-set.ts'
 import type { StoredRecord } from '../../src/storage/records.ts'
 import { Refusal } from '../../src/storage/saved-store.ts'
 import type { Store } from '../../src/storage/store.ts'
+import { exportMaster } from '../conversions/accounts/rules.ts'
+import { keptText } from '../conversions/kept/rules.ts'
+import { exportNumber, isPassing } from '../conversions/numbers/rules.ts'
+import { isWithoutPassword } from '../conversions/people/users.ts'
+import { servicesLeft } from '../conversions/services/rules.ts'
+import { accountsSetting } from '../conversions/settings/rules.ts'
 import type { Keeping, KeptDocument } from '../keeping/store.ts'
-import { leavingMaster } from './accounts/rules.ts'
-import { leavingCall } from './call-records/rules.ts'
 import { type LeavingDocument, type OwnRecord, textOf } from './document.ts'
 import type { LeavingFolder } from './folder.ts'
-import { keptText } from './kept/rules.ts'
 import {
-  createLeaves,
+  createExports,
+  type Exports,
   isElsewhere,
   isPassedOver,
-  type Leaves,
   mastersSetting,
   ownRecord,
   type Whose,
 } from './kinds.ts'
-import { leavingAudit, leavingEntry, leavingTransaction, leavingUse } from './money/rules.ts'
-import { isPassing, leavingNumber, leavingStock } from './numbers/rules.ts'
-import { isWithoutPassword } from './people/rules.ts'
 import { createLeavingReport, type LeavingReport } from './report.ts'
-import { servicesLeft } from './services/rules.ts'
-import { accountsSetting } from './shared/rules.ts'
+import { exportAudit, exportCall, exportEntry, exportStock, exportTransaction, exportUse } from './rows.ts'
 import { createLeavingStore } from './store.ts'
 
 interface Tools {
@@ -64,8 +63,7 @@ const bytesOf = (documents: readonly LeavingDocument[]) =>
 export const createExport = ({ store, accounts, quantities, numbers, months, keeping }: Tools) => {
   const { records } = store
   const rows = createLeavingStore(store)
-  const leaves = createLeaves({ store, accounts, quantities, rows })
-  const { docAt } = leaves
+  const { ofAccount, ofSystem, soldNothing, docAt } = createExports({ store, accounts, quantities, rows })
 
   const findMaster = async () => {
     const holder = await records.claimant(masterClaim)
@@ -113,17 +111,17 @@ export const createExport = ({ store, accounts, quantities, numbers, months, kee
       if (kind === secondFactorKind) report.tell('second_factor_missing')
     }
 
-    const leavingOf = async (
+    const documentsOf = async (
       stored: StoredRecord,
       whose: Whose,
-      ways: Leaves,
+      exports: Exports,
     ): Promise<LeavingDocument[]> => {
       const { kind } = stored
       if (isPassedOver(kind)) return []
       const record = ownRecord(stored)
       tellOf(kind, record)
-      const leave = Object.hasOwn(ways, kind) ? ways[kind] : undefined
-      const documents = leave ? await leave(record, whose) : []
+      const write = Object.hasOwn(exports, kind) ? exports[kind] : undefined
+      const documents = write ? await write(record, whose) : []
       if (documents.length === 0 && !isElsewhere(stored)) report.left(kind)
       return documents
     }
@@ -133,12 +131,12 @@ export const createExport = ({ store, accounts, quantities, numbers, months, kee
       chapter: string,
       batch: readonly StoredRecord[],
       whose: Whose,
-      ways: Leaves,
+      exports: Exports,
     ) => {
       let documents: LeavingDocument[] = []
       let fileBytes = 0
       for (const stored of batch) {
-        const some = await leavingOf(stored, whose, ways)
+        const some = await documentsOf(stored, whose, exports)
         documents.push(...some)
         fileBytes += bytesOf(some)
         if (fileBytes < mostFileBytes) continue
@@ -154,24 +152,23 @@ export const createExport = ({ store, accounts, quantities, numbers, months, kee
       let hasServices = false
       for await (const batch of records.everything(account.id, largeAtOnce)) {
         hasServices ||= batch.some(({ kind }) => kind === 'services')
-        await writeRecords('accounts', batch, whose, leaves.ofAccount)
+        await writeRecords('accounts', batch, whose, ofAccount)
       }
-      if (!hasServices) await write('accounts', [await leaves.soldNothing(whose)])
+      if (!hasServices) await write('accounts', [await soldNothing(whose)])
     }
 
     const writeSystem = async () => {
       const setting = await docAt(systemScope, settingsKind, mastersSetting)
       const joined = await docAt(systemScope, settingsKind, joinedSetting)
       await write('settings', [
-        leavingMaster(ownRecord(master), {
+        exportMaster(ownRecord(master), {
           ...accountsSetting(setting ?? {}),
           ...accountsSetting(joined ?? {}),
         }),
       ])
       const whose = { account: master, resellerId: master.id }
-      const ways = leaves.ofSystem(master.id)
       for await (const batch of records.everything(systemScope))
-        await writeRecords('shared', batch, whose, ways)
+        await writeRecords('shared', batch, whose, ofSystem)
     }
 
     const writeNumbers = async () => {
@@ -180,14 +177,14 @@ export const createExport = ({ store, accounts, quantities, numbers, months, kee
         const staying = page.filter((number) => !isPassing(number))
         await write(
           'numbers',
-          staying.flatMap((number) => leavingNumber(ownRecord(number), number)),
+          staying.flatMap((number) => exportNumber(ownRecord(number), number)),
         )
         for (const { state } of page.filter(isPassing)) report.left(`number ${state}`)
         const last = page.at(-1)
         if (!last || page.length < atOnce) break
         after = last.id
       }
-      for await (const some of rows.stock()) await write('numbers', some.flatMap(leavingStock))
+      for await (const some of rows.stock()) await write('numbers', some.flatMap(exportStock))
     }
 
     /** Of accounts that are gone something may be left. */
@@ -207,21 +204,21 @@ export const createExport = ({ store, accounts, quantities, numbers, months, kee
     }
 
     const writeMoney = async () => {
-      await writeRows('ledgers', rows.entries(), leavingEntry)
+      await writeRows('ledgers', rows.entries(), exportEntry)
       await writeRows('transactions', rows.transactions(), (row) => {
         if (row.status === 'pending' || row.status === 'unknown') report.tell('payment_pending')
-        return leavingTransaction(row)
+        return exportTransaction(row)
       })
-      await writeRows('service audits', rows.audits(), leavingAudit)
+      await writeRows('service audits', rows.audits(), exportAudit)
       await writeRows('allotments', rows.uses(), (use) =>
-        leavingUse(use, Number(monthOf(unixOfGregorian(use.minute) * 1000))),
+        exportUse(use, Number(monthOf(unixOfGregorian(use.minute) * 1000))),
       )
     }
 
     const writeCalls = async () => {
       for (const month of await months.months()) {
         try {
-          await writeRows('call records', months.documents(month), leavingCall)
+          await writeRows('call records', months.documents(month), exportCall)
         } catch (error) {
           if (!(error instanceof Failure)) throw error
           throw new Refusal(`the call records of ${month} went elsewhere meanwhile: export once more`)

@@ -43,6 +43,18 @@ const uses = shape({ accountId: text(), allotment: text(), minute: integer(), se
 
 const stock = shape({ accountId: text(), carrier: text(), number: text(), takenBy: text() })
 
+type RowOf<S extends { list(rows: readonly Row[]): unknown[] }> = ReturnType<S['list']>[number]
+
+/** An entry of a ledger as it is stored. Units: credits are positive, debits negative. */
+export type LedgerRow = RowOf<typeof entries>
+/** A movement of money as it is stored. Units, never negative. */
+export type TransactionRow = RowOf<typeof transactions>
+export type AuditRow = RowOf<typeof audits>
+/** `minute`: the Gregorian second with which it begins. */
+export type UseRow = RowOf<typeof uses>
+/** A number that an account has in stock. `takenBy`: the account that has taken it out of the pool, or empty. */
+export type StockRow = RowOf<typeof stock>
+
 const rowsAtOnce = 500
 
 export const createLeavingStore = ({ all, scan }: Store) => {

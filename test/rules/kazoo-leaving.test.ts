@@ -1,39 +1,31 @@
 // Records of ours as the documents of a Kazoo.
 import { hash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { leavingAccount, leavingMaster } from '../../import-kazoo/leaving/accounts/rules.ts'
-import { leavingCall } from '../../import-kazoo/leaving/call-records/rules.ts'
+import { exportAccount, exportMaster } from '../../import-kazoo/conversions/accounts/rules.ts'
+import { exportAlert } from '../../import-kazoo/conversions/alerts/rules.ts'
+import { keptText } from '../../import-kazoo/conversions/kept/rules.ts'
+import { exportLimits } from '../../import-kazoo/conversions/limits/rules.ts'
+import { exportNumber, isPassing } from '../../import-kazoo/conversions/numbers/rules.ts'
+import { exportBrand, exportSender } from '../../import-kazoo/conversions/people/brand.ts'
+import { exportDevice } from '../../import-kazoo/conversions/people/devices.ts'
+import { exportNotice } from '../../import-kazoo/conversions/people/notices.ts'
+import { exportProvider, exportRestrictions } from '../../import-kazoo/conversions/people/security.ts'
+import { exportUser } from '../../import-kazoo/conversions/people/users.ts'
+import { exportRate } from '../../import-kazoo/conversions/rates/rules.ts'
+import { exportServices, servicesLeft } from '../../import-kazoo/conversions/services/rules.ts'
+import { accountsSetting, exportSetting } from '../../import-kazoo/conversions/settings/rules.ts'
+import { exportTask } from '../../import-kazoo/conversions/tasks/rules.ts'
+import { exportWebhook } from '../../import-kazoo/conversions/webhooks/rules.ts'
 import { firstRevision, type OwnRecord, textOf } from '../../import-kazoo/leaving/document.ts'
-import { keptText } from '../../import-kazoo/leaving/kept/rules.ts'
 import {
-  leavingAudit,
-  leavingEntry,
-  leavingTransaction,
-  leavingUse,
-} from '../../import-kazoo/leaving/money/rules.ts'
-import { isPassing, leavingNumber, leavingStock } from '../../import-kazoo/leaving/numbers/rules.ts'
-import {
-  leavingBrand,
-  leavingDevice,
-  leavingLimits,
-  leavingNotice,
-  leavingProvider,
-  leavingRestrictions,
-  leavingSender,
-  leavingUser,
-} from '../../import-kazoo/leaving/people/rules.ts'
-import { leavingServices, servicesLeft } from '../../import-kazoo/leaving/services/rules.ts'
-import {
-  accountsSetting,
-  leavingAlert,
-  leavingRate,
-  leavingSetting,
-  leavingSystemNotice,
-  leavingTask,
-  leavingWebhook,
-} from '../../import-kazoo/leaving/shared/rules.ts'
+  exportAudit,
+  exportCall,
+  exportEntry,
+  exportStock,
+  exportTransaction,
+  exportUse,
+} from '../../import-kazoo/leaving/rows.ts'
 import type { Json } from '../../src/lib/json.ts'
-import { unitsOfDollars } from '../../src/lib/money.ts'
 
 const accountId = `aabb${'c'.repeat(28)}`
 const id = '1'.repeat(32)
@@ -97,9 +89,9 @@ describe('a leaving account', () => {
 
   it('stands in its own database and among the copies, and its packet limits by themselves', () => {
     const limits = { account: { per_minute: { invites: 3 } } }
-    const [own, copy, packets] = leavingAccount({
-      record: record({ name: 'Acme', realm: 'acme.test', rate_limits: limits }, { id: accountId }),
-      ...{ hidden, resellerId: masterId, apiKey: 'k'.repeat(64) },
+    const [own, copy, packets] = exportAccount({
+      record: record({ name: 'Acme', realm: 'acme.test', rate_limits: limits }, { id: accountId, hidden }),
+      ...{ resellerId: masterId, apiKey: 'k'.repeat(64) },
     })
     expect(own).toEqual({
       ...{ database, id: accountId, type: 'account', files: [] },
@@ -126,7 +118,7 @@ describe('a leaving account', () => {
   })
 
   it('is named where a Kazoo looks for its master', () => {
-    const master = leavingMaster(record({}, { accountId: masterId }), {
+    const master = exportMaster(record({}, { accountId: masterId }), {
       default: { default_timezone: 'UTC' },
     })
     expect(master).toMatchObject({
@@ -140,7 +132,7 @@ describe('leaving people', () => {
   it('are users without a password, who may sign in unless they are switched off', () => {
     const hidden = { signInKeys: ['key'], signatureSecret: 'secret', passwordChanged: 5 }
     const photo = { name: 'x', contentType: 'image/png', bytes: Buffer.from('p') }
-    const [user] = leavingUser(record({ username: 'ann', priv_level: 'admin' }, { hidden }), photo)
+    const [user] = exportUser(record({ username: 'ann', priv_level: 'admin' }, { hidden }), photo)
     expect(user).toEqual({
       ...{ database, id, type: 'user', files: [{ ...photo, name: 'photo' }] },
       fields: {
@@ -152,33 +144,33 @@ describe('leaving people', () => {
         pvt_password_timestamp: 5,
       },
     })
-    expect(leavingUser(record({ enabled: false }), undefined)[0]?.fields.enabled).toBe(false)
+    expect(exportUser(record({ enabled: false }), undefined)[0]?.fields.enabled).toBe(false)
   })
 
   it('are phones with what they sign in with', () => {
     const sip = { username: 'phone', password: 'in clear' }
-    const [device, packets] = leavingDevice(
+    const [device, packets] = exportDevice(
       record({ name: 'P', sip, rate_limits: { per_second: { invites: 1 } } }),
     )
     expect(device?.fields).toEqual({ name: 'P', sip, ...stamps('device') })
     expect(packets?.fields).toMatchObject({
       ...{ per_second: { invites: 1 }, pvt_owner_id: id, pvt_owner_type: 'devices' },
     })
-    expect(leavingDevice(record({ name: 'P' }))).toHaveLength(1)
+    expect(exportDevice(record({ name: 'P' }))).toHaveLength(1)
   })
 
   it('are brands, senders, notices, providers and restrictions', () => {
     const logo = { name: 'logo-a.png', contentType: 'image/png', bytes: Buffer.from('l') }
-    expect(leavingBrand(record({ domain: 'a.test' }), [logo])).toEqual([
+    expect(exportBrand(record({ domain: 'a.test' }), [logo])).toEqual([
       {
         ...{ database, id: 'whitelabel', type: 'whitelabel', files: [logo] },
         fields: { domain: 'a.test', ...stamps('whitelabel') },
       },
     ])
-    expect(leavingSender(record({ email: 'a@a.test' }, { hidden: { key: 'sealed' } }))[0]?.fields).toEqual({
+    expect(exportSender(record({ email: 'a@a.test' }, { hidden: { key: 'sealed' } }))[0]?.fields).toEqual({
       ...{ email: 'a@a.test', ...stamps('whitelabel_email'), verified: false },
     })
-    const notice = leavingNotice(
+    const notice = exportNotice(
       record({ subject: 'S' }, { id: 'new_user', hidden: { html: '<p>', text: 'T' } }),
     )
     expect(notice).toMatchObject({ id: 'notification.new_user', fields: { subject: 'S' } })
@@ -186,19 +178,15 @@ describe('leaving people', () => {
       ['template.text/html', '<p>'],
       ['template.text/plain', 'T'],
     ])
-    expect(leavingProvider(record({ name: 'O', provider_name: 'otp' }))[0]?.fields).toMatchObject({
+    expect(exportProvider(record({ name: 'O', provider_name: 'otp' }))[0]?.fields).toMatchObject({
       ...{ pvt_type: 'provider', pvt_provider_type: 'multi_factor', provider_name: 'otp' },
     })
-    expect(leavingRestrictions(record({ restrictions: {} }))[0]).toMatchObject({ id: 'token_restrictions' })
+    expect(exportRestrictions(record({ restrictions: {} }))[0]).toMatchObject({ id: 'token_restrictions' })
   })
 
   it('have limits whose amounts are units, for a whole number there means these', () => {
     const operator = { max_postpay_amount: 5, allow_postpay: true, bundled_twoway_trunks: 'device' }
-    const [limits] = leavingLimits(
-      record({}, { id: accountId }),
-      { wishes: { twoway_trunks: 2 }, operator },
-      unitsOfDollars,
-    )
+    const [limits] = exportLimits(record({ twoway_trunks: 2 }, { id: accountId }), operator)
     expect(limits).toEqual({
       ...{ database, id: 'limits', type: 'limits', files: [] },
       fields: {
@@ -220,7 +208,7 @@ describe('leaving numbers', () => {
   )
 
   it('stand in their shard, and as a copy at their owner', () => {
-    const [own, copy] = leavingNumber(number, state)
+    const [own, copy] = exportNumber(number, state)
     expect(own).toEqual({
       ...{ database: 'numbers/+1415', id: '+14155550100', type: 'number', files: [] },
       fields: {
@@ -242,7 +230,7 @@ describe('leaving numbers', () => {
   })
 
   it('of nobody have no copy, those that are going are left, and stock is in its pool', () => {
-    const free = leavingNumber({ ...number, accountId: '' }, { ...state, state: 'available', usedBy: '' })
+    const free = exportNumber({ ...number, accountId: '' }, { ...state, state: 'available', usedBy: '' })
     expect(free).toHaveLength(1)
     expect(free[0]?.fields).not.toHaveProperty('pvt_assigned_to')
     expect(['deleted', 'discovery', 'aging'].map((one) => isPassing({ state: one }))).toEqual([
@@ -251,12 +239,12 @@ describe('leaving numbers', () => {
       false,
     ])
     const entry = { accountId, carrier: 'knm_managed', number: '+14155550100', takenBy: '' }
-    expect(leavingStock(entry)[0]).toMatchObject({
+    expect(exportStock(entry)[0]).toMatchObject({
       database: 'numbers/managed',
       fields: { pvt_assigned_to: accountId, pvt_state: 'available' },
     })
-    expect(leavingStock({ ...entry, takenBy: accountId })[0]?.fields.pvt_state).toBe('in_service')
-    expect(leavingStock({ ...entry, carrier: 'knm_local' })).toEqual([])
+    expect(exportStock({ ...entry, takenBy: accountId })[0]?.fields.pvt_state).toBe('in_service')
+    expect(exportStock({ ...entry, carrier: 'knm_local' })).toEqual([])
   })
 })
 
@@ -268,7 +256,7 @@ describe('leaving money', () => {
   }
 
   it('is entries without a sign, each in the database of its month', () => {
-    expect(leavingEntry(row)).toEqual({
+    expect(exportEntry(row)).toEqual({
       ...{ database: `${database}-202502`, id: '202502-9e1c', type: 'ledger', files: [] },
       fields: {
         account: { id: accountId },
@@ -281,7 +269,7 @@ describe('leaving money', () => {
         pvt_modified: created,
       },
     })
-    const carried = leavingEntry({ ...row, amount: 0, details: { reckoned: true } })
+    const carried = exportEntry({ ...row, amount: 0, details: { reckoned: true } })
     expect(carried.fields).toMatchObject({ amount: 0, pvt_ledger_type: 'credit' })
     expect(carried.fields).not.toHaveProperty('reckoned')
   })
@@ -294,7 +282,7 @@ describe('leaving money', () => {
       result: { status: 'succeeded', id: 'ch_1' },
     }
     const transaction = { ...{ accountId, id: '202502-ab', created, type: 'sale', amount: 500 }, doc }
-    const left = leavingTransaction({ ...transaction, status: 'unknown' })
+    const left = exportTransaction({ ...transaction, status: 'unknown' })
     expect(left.fields).toEqual({
       account: { id: accountId, name: 'Acme' },
       description: 'Card',
@@ -310,16 +298,14 @@ describe('leaving money', () => {
   it('is what changed on invoices, and what of allotments was used', () => {
     const doc = { audit: {}, invoice: { items: [] }, bookkeeper: { id: 'b', type: 't', vendor_id: masterId } }
     const audit = { accountId, id: '202502-cd', created, status: 'failed', doc }
-    expect(leavingAudit({ ...audit, outcome: { reason: 'R', results: [{ code: 1 }] } }).fields).toMatchObject(
-      {
-        ...{ status: 'failed', reason: 'R', bookkeeper: { ...doc.bookkeeper, results: [{ code: 1 }] } },
-      },
-    )
-    expect(leavingAudit({ ...audit, outcome: undefined }).fields.bookkeeper).toEqual({
+    expect(exportAudit({ ...audit, outcome: { reason: 'R', results: [{ code: 1 }] } }).fields).toMatchObject({
+      ...{ status: 'failed', reason: 'R', bookkeeper: { ...doc.bookkeeper, results: [{ code: 1 }] } },
+    })
+    expect(exportAudit({ ...audit, outcome: undefined }).fields.bookkeeper).toEqual({
       ...doc.bookkeeper,
       results: [],
     })
-    const use = leavingUse({ accountId, allotment: 'did_us', minute: created, seconds: 90 }, 202109)
+    const use = exportUse({ accountId, allotment: 'did_us', minute: created, seconds: 90 }, 202109)
     expect(use.id).toMatch(/^202109-[0-9a-f]{32}$/)
     expect(use.fields).toMatchObject({ classification: 'did_us', seconds: 90, pvt_created: created })
   })
@@ -333,7 +319,7 @@ describe('leaving money', () => {
       status: 'delinquent',
       customers: { 'stripe/x': 'cus_1' },
     }
-    expect(leavingServices(record(doc), sold).fields).toEqual({
+    expect(exportServices(record(doc), sold).fields).toEqual({
       plans: doc.plans,
       quantities: { ...counts, manual: doc.manual },
       billing_id: accountId,
@@ -355,7 +341,7 @@ describe('a leaving call record', () => {
       custom_channel_vars: { account_id: accountId, rate: 120 },
     }
     const { id: _, ...fields } = document
-    expect(leavingCall({ accountId, id: document.id, document })).toEqual({
+    expect(exportCall({ accountId, id: document.id, document })).toEqual({
       ...{ database: `${database}-202502`, id: '202502-a@b/ü', type: 'cdr', files: [] },
       fields: {
         ...fields,
@@ -370,14 +356,14 @@ describe('a leaving call record', () => {
 describe('what leaves of databases that all share', () => {
   it('is alerts of somebody, and none that the server has made', () => {
     const doc = { title: 'T', from: [{ type: 'account', value: accountId }] }
-    expect(leavingAlert(record(doc, { accountId: 'system' }), masterId)).toEqual([
+    expect(exportAlert(record(doc, { accountId: 'system' }), masterId)).toEqual([
       {
         ...{ database: 'alerts', id, type: 'alert', files: [] },
         fields: { ...doc, ...stamps('alert', accountId, 'alerts') },
       },
     ])
-    expect(leavingAlert(record({ from: [] }), masterId)[0]?.fields.pvt_account_id).toBe(masterId)
-    expect(leavingAlert(record(doc, { hidden: { cause: 'low_balance/x' } }), masterId)).toEqual([])
+    expect(exportAlert(record({ from: [] }), masterId)[0]?.fields.pvt_account_id).toBe(masterId)
+    expect(exportAlert(record(doc, { hidden: { cause: 'low_balance/x' } }), masterId)).toEqual([])
   })
 
   it('is webhooks as they are', () => {
@@ -385,7 +371,7 @@ describe('what leaves of databases that all share', () => {
       { enabled: true, uri: 'https://a.test' },
       { hidden: { after: 4, disableReason: 'R' } },
     )
-    expect(leavingWebhook(hook)[0]).toEqual({
+    expect(exportWebhook(hook)[0]).toEqual({
       ...{ database: 'webhooks', id, type: 'webhook', files: [] },
       fields: {
         ...{ enabled: true, uri: 'https://a.test', pvt_disabled_message: 'R' },
@@ -396,7 +382,7 @@ describe('what leaves of databases that all share', () => {
 
   it('is tasks of which none starts', () => {
     const doc = { category: 'c', action: 'a', status: 'executing', submit_timestamp: 1, success_count: 2 }
-    const [task] = leavingTask(record(doc), { input: Buffer.from('in'), output: undefined })
+    const [task] = exportTask(record(doc), { input: Buffer.from('in'), output: undefined })
     expect(task).toEqual({
       ...{ database: 'tasks', id, type: 'task' },
       files: [{ name: 'in.csv', contentType: 'text/csv', bytes: Buffer.from('in') }],
@@ -410,12 +396,12 @@ describe('what leaves of databases that all share', () => {
       },
     })
     const none = { input: undefined, output: undefined }
-    expect(leavingTask(record({ status: 'pending' }), none)[0]?.fields.pvt_status).toBe('stopped')
-    expect(leavingTask(record({ status: 'success' }), none)[0]?.fields.pvt_status).toBe('success')
+    expect(exportTask(record({ status: 'pending' }), none)[0]?.fields.pvt_status).toBe('stopped')
+    expect(exportTask(record({ status: 'success' }), none)[0]?.fields.pvt_status).toBe('success')
   })
 
   it('is rates in the database of their deck', () => {
-    const databaseOf = (doc: Json) => leavingRate(record(doc), masterId)[0]?.database
+    const databaseOf = (doc: Json) => exportRate(record(doc), masterId)[0]?.database
     expect(databaseOf({ prefix: 49 })).toBe('ratedeck')
     expect(databaseOf({ prefix: 49, ratedeck_id: 'ratedeck' })).toBe('ratedeck')
     expect(databaseOf({ prefix: 49, ratedeck_id: 'gold' })).toBe('ratedeck/gold')
@@ -426,17 +412,15 @@ describe('what leaves of databases that all share', () => {
       { default: { should_age: true, telnyx_api_key: 'k', own: 1 }, node: { own: 2 } },
       { id: 'number_manager', accountId: 'system' },
     )
-    expect(leavingSetting(settings, masterId)[0]?.fields).toEqual({
+    expect(exportSetting(settings, masterId)[0]?.fields).toEqual({
       default: { should_age: true },
       ...stamps('config', masterId, 'system_config'),
     })
-    expect(leavingSetting({ ...settings, id: 'mail' }, masterId)).toEqual([])
+    expect(exportSetting({ ...settings, id: 'mail' }, masterId)).toEqual([])
     expect(
       accountsSetting({ default: { default_timezone: 'UTC', account_realm_suffix: 'x' }, node: {} }),
     ).toEqual({ default: { default_timezone: 'UTC' } })
-    expect(
-      leavingSystemNotice(record({}, { accountId: 'system', id: 'new_user' }), masterId)[0],
-    ).toMatchObject({
+    expect(exportNotice(record({}, { accountId: 'system', id: 'new_user' }), masterId)).toMatchObject({
       ...{ database: 'system_config', id: 'notification.new_user', fields: { pvt_account_id: masterId } },
     })
   })

@@ -3,9 +3,11 @@ import { isObject, isTrue, type Json } from '../../../src/lib/json.ts'
 import { accountDatabase } from '../../documents/database-names.ts'
 import type { Converted, Finding, KazooDocument } from '../../documents/document.ts'
 import { integerIn, publicPart, textIn } from '../../documents/fields.ts'
+import { exported, type LeavingDocument, type OwnRecord } from '../../leaving/document.ts'
 import { withAccessLists } from '../access-lists.ts'
 import { converted, finding, imported, type Notes, notesOf, present } from '../findings.ts'
-import { fieldOf, integer, readFields, text } from '../tables.ts'
+import { exportPacketLimits } from '../people/packet-limits.ts'
+import { fieldOf, integer, readFields, text, writeFields } from '../tables.ts'
 import { type AccountNames, accountNameOf, longestName, namesOf } from './names.ts'
 import { oldestOf, parentsOf, topDown, withAncestors, withoutBarren } from './parents.ts'
 import { copiesDatabase, isEnabledIn, type SeenAccount } from './seen.ts'
@@ -240,6 +242,46 @@ export const convertAccount = (document: KazooDocument, plan: AccountsPlan): Con
     doc: { ...doc, name, realm: planned.realm },
     facts: factsOf(fields, planned, plan, notes),
     findings: notes.findings,
+  })
+}
+
+/** An account that is exported. `apiKey`: in clear. */
+export interface ExportedAccount {
+  record: OwnRecord
+  resellerId: string
+  apiKey: string
+}
+
+/** The documents of an account: its own, the copy of that, and its packet limits. */
+export const exportAccount = ({ record, resellerId, apiKey }: ExportedAccount): LeavingDocument[] => {
+  const { rate_limits: limits, ...doc } = record.doc
+  const { tree, isReseller } = record.hidden
+  const own = exported(
+    'account',
+    { ...record, doc },
+    {
+      more: {
+        pvt_tree: tree,
+        pvt_reseller: isReseller,
+        pvt_reseller_id: resellerId,
+        ...writeFields(accountFields, { ...record.hidden, apiKey }),
+      },
+    },
+  )
+  return [
+    own,
+    { ...own, database: copiesDatabase, type: 'account (copy)' },
+    ...exportPacketLimits(record, 'accounts', limits),
+  ]
+}
+
+/** The settings document in which a Kazoo finds its master account. */
+export const exportMaster = (master: OwnRecord, setting: Json = {}): LeavingDocument => {
+  const section = isObject(setting.default) ? setting.default : {}
+  return exported('config', master, {
+    database: 'system_config',
+    id: 'accounts',
+    fields: { ...setting, default: { ...section, master_account_id: master.accountId } },
   })
 }
 

@@ -6,6 +6,7 @@ import type { Json } from '../../../src/lib/json.ts'
 import { memberOf } from '../../../src/lib/member.ts'
 import type { Converted, KazooDocument } from '../../documents/document.ts'
 import { integerIn, isGone, textIn } from '../../documents/fields.ts'
+import { exported, type LeavingDocument, type OwnRecord } from '../../leaving/document.ts'
 import { converted, finding, imported } from '../findings.ts'
 import { keepDocument } from '../kept/rules.ts'
 import type { OwnerContext } from '../owners.ts'
@@ -90,4 +91,17 @@ export const convertAlert = (document: KazooDocument, { systemId, now }: AlertCo
   )
   if (to.length === 0) return keepDocument(document, systemId, { findings })
   return imported(document, 'alert', systemId, { doc: docOf(fields, to), findings })
+}
+
+/** The account that an alert comes from; the master account if the server or a person sent it. */
+const exportedSender = ({ from }: Json, masterId: string) => {
+  const account = pairsIn(from).find(({ type }) => type === 'account')
+  return typeof account?.value === 'string' ? account.value : masterId
+}
+
+/** The document of an alert; those that the server made of what it saw are its own. */
+export const exportAlert = (record: OwnRecord, masterId: string): LeavingDocument[] => {
+  if (record.hidden.cause !== undefined) return []
+  const accountId = exportedSender(record.doc, masterId)
+  return [exported('alert', record, { database: 'alerts', accountId })]
 }

@@ -1,10 +1,12 @@
 // Documents that nothing here reads: some are kept as they are, the others are counted.
-import { isObject } from '../../../src/lib/json.ts'
+import { isObject, type Json } from '../../../src/lib/json.ts'
 import { memberOf } from '../../../src/lib/member.ts'
 import { attachmentsOf, fileAs } from '../../documents/attachments.ts'
 import type { AttachedFile, Converted, KazooDocument } from '../../documents/document.ts'
 import { isGone } from '../../documents/fields.ts'
 import { keptName } from '../../keeping/rules.ts'
+import { firstRevision, inlineFiles, type LeavingFile } from '../../leaving/document.ts'
+import { membersIn } from '../../source/document-text.ts'
 import { converted, draftOf, type Notes, notesOf } from '../findings.ts'
 
 /** Types that are kept under their old ids, for later use and for the way back. */
@@ -114,3 +116,30 @@ export const keepOrList = (document: KazooDocument, accountId: string): Converte
   isGone(document.fields) || !keptTypes.has(document.type)
     ? converted(document, 'skipped')
     : keepDocument(document, accountId)
+
+// Documents that nothing here has read are exported as they came, to the letter. What they tell of files that are not
+// here goes: no system takes a document whose files are promised and missing.
+const attachments = '_attachments'
+
+const revposOf = (stub: unknown) => (isObject(stub) && typeof stub.revpos === 'number' ? stub.revpos : 1)
+
+/** The text of a kept document with the bytes of its files. */
+export const keptText = (text: string, files: readonly LeavingFile[]): string => {
+  const fields: Json = JSON.parse(text)
+  const hasRevision = typeof fields._rev === 'string'
+  const stubs = fields[attachments]
+  if (hasRevision && stubs === undefined) return text
+  const members = membersIn(text)
+    .filter(({ key }) => key !== attachments)
+    .flatMap((member) =>
+      member.key === '_id' && !hasRevision
+        ? [member.text, `"_rev":${JSON.stringify(firstRevision(text))}`]
+        : [member.text],
+    )
+  const inline = files.map((file) => {
+    const revpos = revposOf(isObject(stubs) ? stubs[file.name] : undefined)
+    return inlineFiles([file], hasRevision ? revpos : 1)
+  })
+  const own = inline.length > 0 ? [`"${attachments}":${JSON.stringify(Object.assign({}, ...inline))}`] : []
+  return `{${[...members, ...own].join(',')}}`
+}

@@ -3,8 +3,9 @@ import { decimalsOf, dollarsOfUnits, unitsOfDollars } from '../../../src/lib/mon
 import type { Converted, KazooDocument } from '../../documents/document.ts'
 import { isWrittenAsFraction, numberLiterals } from '../../documents/exact-numbers.ts'
 import { isGone, publicPart, textIn, timesOf } from '../../documents/fields.ts'
+import { exported, type LeavingDocument, type OwnRecord } from '../../leaving/document.ts'
 import { converted, draftOf, leftOut, type Notes, notesOf } from '../findings.ts'
-import { fieldOf, readFields } from '../tables.ts'
+import { fieldOf, readFields, writeFields } from '../tables.ts'
 
 /** What a client says of an account in Kazoo, and only its operator here. */
 const ofOperatorHere = ['id', 'allow_postpay', 'max_postpay_amount']
@@ -95,5 +96,13 @@ export const convertLimits = (documents: readonly KazooDocument[], accountId: st
     ...(newest ? [convertNewest(newest, accountId)] : []),
     ...older.map((document) => leftOut(document, 'limits_superseded')),
     ...gone.map((document) => converted(document, 'skipped')),
+  ]
+}
+
+/** What an account wants of calls, and what its operator says of it: one document. */
+export const exportLimits = (record: OwnRecord, operator: Json): LeavingDocument[] => {
+  const all = Object.fromEntries(Object.entries(operator).map(([key, found]) => [`pvt_${key}`, found]))
+  return [
+    exported('limits', record, { id: 'limits', more: { ...all, ...writeFields(operatorFields, operator) } }),
   ]
 }

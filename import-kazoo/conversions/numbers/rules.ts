@@ -5,11 +5,13 @@ import type { NumberState } from '../../../src/areas/phone-numbers/rules.ts'
 import { isE164, normalizeNumber } from '../../../src/lib/e164.ts'
 import type { Json } from '../../../src/lib/json.ts'
 import { memberOf } from '../../../src/lib/member.ts'
+import { accountDatabase, encodedDatabaseName } from '../../documents/database-names.ts'
 import type { Converted, KazooDocument } from '../../documents/document.ts'
-import { isGone, textIn } from '../../documents/fields.ts'
+import { isGone, publicPart, textIn } from '../../documents/fields.ts'
+import type { LeavingDocument, OwnRecord } from '../../leaving/document.ts'
 import { converted, draftOf, finding, type Notes, notesOf, present } from '../findings.ts'
 import { keepDocument } from '../kept/rules.ts'
-import { readFields } from '../tables.ts'
+import { readFields, writeFields } from '../tables.ts'
 import {
   carrierOf,
   featuresOf,
@@ -197,4 +199,49 @@ export const convertNumber = (document: KazooDocument, context: NumberContext): 
     return keptFor(document, context, 'number_without_owner', 'pvt_state', state)
   const draft = numberDraft(document, number, holding, context, notes)
   return converted(document, 'imported', { drafts: [draft], findings: notes.findings })
+}
+
+/** What is known of a number beside its record. */
+export interface NumberFacts {
+  state: string
+  carrier: string
+  usedBy: string
+}
+
+/** States that a number passes on its way out: there is nothing to be had of it. */
+export const isPassing = ({ state }: Pick<NumberFacts, 'state'>) =>
+  state === 'deleted' || state === 'discovery'
+
+/** The documents of a number: its own, and the copy that its owner has. */
+export const exportNumber = (
+  record: OwnRecord,
+  { state, carrier, usedBy }: NumberFacts,
+): LeavingDocument[] => {
+  const { id, accountId, created, modified, doc, hidden } = record
+  const database = shardOf(id)
+  const own: LeavingDocument = {
+    database,
+    id,
+    type: 'number',
+    fields: present({
+      ...publicPart(doc, ['id']),
+      pvt_type: 'number',
+      pvt_db_name: encodedDatabaseName(database),
+      pvt_created: created,
+      pvt_modified: modified,
+      pvt_vsn: '1',
+      pvt_state: state,
+      pvt_module_name: carrier,
+      pvt_assigned_to: accountId || undefined,
+      pvt_used_by: usedBy || undefined,
+      pvt_features: hidden.features,
+      pvt_reserve_history: hidden.reserveHistory,
+      pvt_previously_assigned_to: hidden.previouslyAssignedTo,
+      ...writeFields(numberFields, hidden),
+    }),
+    files: [],
+  }
+  return accountId === ''
+    ? [own]
+    : [own, { ...own, database: accountDatabase(accountId), type: 'number (copy)' }]
 }

@@ -3,6 +3,7 @@ import { isId } from '../../../src/lib/ids.ts'
 import { isObject, type Json } from '../../../src/lib/json.ts'
 import type { Converted, KazooDocument } from '../../documents/document.ts'
 import { textIn } from '../../documents/fields.ts'
+import { exported, type LeavingDocument, type OwnRecord } from '../../leaving/document.ts'
 import { imported, notesOf } from '../findings.ts'
 
 const appId = new RegExp(appIdForm)
@@ -45,4 +46,10 @@ export const convertApps = (
     leftOut('app_unreadable', { field: 'apps', old: String(id).slice(0, 64) })
   const doc = { apps: Object.fromEntries(apps), uninstalled: [], blacklist, imposed: [] }
   return imported(document, 'apps_store', accountId, { id: accountId, doc, findings })
+}
+
+/** The document of the apps that an account has, and those it hides. */
+export const exportApps = (record: OwnRecord): LeavingDocument[] => {
+  const { apps, blacklist } = record.doc
+  return [exported('apps_store', record, { id: 'apps_store', fields: { apps, blacklist } })]
 }

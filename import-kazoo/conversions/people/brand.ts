@@ -6,6 +6,7 @@ import { attachmentsOf, fileAs } from '../../documents/attachments.ts'
 import type { AttachedFile, Converted, KazooDocument } from '../../documents/document.ts'
 import { publicPart, textIn } from '../../documents/fields.ts'
 import { rejectedOf, withRejected } from '../../documents/rejected.ts'
+import { exported, type LeavingDocument, type LeavingFile, type OwnRecord } from '../../leaving/document.ts'
 import { finding, imported, leftOut, type Notes, notesOf, present } from '../findings.ts'
 import { type HoldName, noteFilesOutside, type PeopleContext } from './context.ts'
 import { isNameLost } from './shared-names.ts'
@@ -50,6 +51,11 @@ export const convertBrand = (document: KazooDocument, context: PeopleContext): C
   return imported(document, 'whitelabel', context.accountId, { doc: isLost ? others : doc, files, findings })
 }
 
+/** The document of a brand with its files, whose names say what they are. */
+export const exportBrand = (record: OwnRecord, files: readonly LeavingFile[]): LeavingDocument[] => [
+  exported('whitelabel', record, { id: 'whitelabel', files }),
+]
+
 /** Whether a document is an address that mail of the account comes from: there is no type to tell it by. */
 export const isSenderAddress = ({ type, fields }: KazooDocument) =>
   !['user', 'account', 'device', 'whitelabel'].includes(type) &&
@@ -70,3 +76,8 @@ export const convertSender = (
     findings: [finding(document, 'needs_hand', 'sender_unverified', told)],
   })
 }
+
+/** The document of an address that mail comes from; its owner has to confirm it there, too. */
+export const exportSender = (record: OwnRecord): LeavingDocument[] => [
+  exported('whitelabel_email', record, { more: { verified: false } }),
+]

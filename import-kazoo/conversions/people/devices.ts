@@ -4,9 +4,11 @@ import { isObject, type Json } from '../../../src/lib/json.ts'
 import type { Converted, KazooDocument } from '../../documents/document.ts'
 import { publicPart, textIn } from '../../documents/fields.ts'
 import { withRejected } from '../../documents/rejected.ts'
+import { exported, type LeavingDocument, type OwnRecord } from '../../leaving/document.ts'
 import { withAccessLists } from '../access-lists.ts'
 import { imported, type Notes, notesOf } from '../findings.ts'
 import type { HoldName, PeopleContext } from './context.ts'
+import { exportPacketLimits } from './packet-limits.ts'
 import { isNameLost } from './shared-names.ts'
 
 /** What is known of the other documents of the account. */
@@ -118,4 +120,10 @@ export const convertDevice = (
   if (own) doc = { ...doc, rate_limits: own }
   doc = withFreeName(doc, { isLost: isNameLost(document, doc, context), hold, notes })
   return imported(document, 'device', context.accountId, { doc, findings: notes.findings })
+}
+
+/** The documents of a phone, with what it signs in with in clear. */
+export const exportDevice = (record: OwnRecord): LeavingDocument[] => {
+  const { rate_limits: limits, ...doc } = record.doc
+  return [exported('device', { ...record, doc }), ...exportPacketLimits(record, 'devices', limits)]
 }

@@ -3,6 +3,7 @@ import { isObject, isTrue, type Json } from '../../../src/lib/json.ts'
 import { attachmentsOf, fileAs } from '../../documents/attachments.ts'
 import type { AttachedFile, Converted, KazooDocument } from '../../documents/document.ts'
 import { textIn } from '../../documents/fields.ts'
+import { exported, type LeavingDocument, type OwnRecord } from '../../leaving/document.ts'
 import { converted, finding, imported, type Notes, notesOf, present } from '../findings.ts'
 import type { PeopleContext } from './context.ts'
 
@@ -75,4 +76,14 @@ export const convertNotice = (
   const doc = docOf(document.fields, notice.macros, notes)
   const files = bodiesOf(document)
   return imported(document, 'notification', accountId, { id: name, doc, files, findings: notes.findings })
+}
+
+/** The document of a notice with the bodies that were written for it; of one that holds for everybody among the settings. */
+export const exportNotice = (record: OwnRecord, masterId?: string): LeavingDocument => {
+  const files = bodies.flatMap(([name, key, contentType]) => {
+    const body = record.hidden[key]
+    return typeof body === 'string' ? [{ name, contentType, bytes: Buffer.from(body) }] : []
+  })
+  const ofSystem = masterId === undefined ? {} : { database: 'system_config', accountId: masterId }
+  return exported('notification', record, { ...ofSystem, id: `${noticePrefix}${record.id}`, files })
 }

@@ -1,6 +1,9 @@
 import { isObject, type Json } from '../../../src/lib/json.ts'
+import { accountDatabase } from '../../documents/database-names.ts'
+import { derivedId } from '../../documents/derived-id.ts'
 import type { Converted, KazooDocument } from '../../documents/document.ts'
 import { publicPart, textIn, timesOf } from '../../documents/fields.ts'
+import { exported, type LeavingDocument, type OwnRecord } from '../../leaving/document.ts'
 import { converted, finding, imported, leftOut } from '../findings.ts'
 
 /** Whose limits a document tells. */
@@ -48,4 +51,16 @@ export const convertLimits = (
   if (!isAccount) return converted(document, 'imported')
   const doc = publicPart(document.fields, ['id'])
   return imported(document, 'packet_limits', accountId, { id: accountId, doc })
+}
+
+/** The document of the packet limits of an account or a device. */
+export const exportPacketLimits = (
+  record: OwnRecord,
+  ownerType: 'accounts' | 'devices',
+  limits: unknown,
+): LeavingDocument[] => {
+  if (!isObject(limits)) return []
+  const id = derivedId(accountDatabase(record.accountId), record.id, 'rate_limits')
+  const more = { pvt_owner_id: record.id, pvt_owner_type: ownerType }
+  return [exported('rate_limits', record, { id, fields: limits, more })]
 }

@@ -2,6 +2,7 @@ import { isObject, isTrue, type Json } from '../../../src/lib/json.ts'
 import { authModuleNames } from '../../../src/settings/auth-modules.ts'
 import type { Converted, KazooDocument } from '../../documents/document.ts'
 import { publicPart, textIn } from '../../documents/fields.ts'
+import { exported, type LeavingDocument, type OwnRecord } from '../../leaving/document.ts'
 import { converted, finding, imported, type Notes, notesOf } from '../findings.ts'
 import { type PeopleContext, providerKey } from './context.ts'
 
@@ -87,6 +88,11 @@ export const convertProvider = (
   })
 }
 
+/** The document of who provides a second factor. */
+export const exportProvider = (record: OwnRecord): LeavingDocument[] => [
+  exported('provider', record, { more: { pvt_provider_type: providerType } }),
+]
+
 /** What the tokens of an account may be used for. */
 export const convertRestrictions = (document: KazooDocument, { accountId }: PeopleContext): Converted => {
   const { restrictions } = document.fields
@@ -96,3 +102,8 @@ export const convertRestrictions = (document: KazooDocument, { accountId }: Peop
     })
   return imported(document, 'token_restrictions', accountId, { id: accountId, doc: { restrictions } })
 }
+
+/** The document of what the tokens of an account may be used for. */
+export const exportRestrictions = (record: OwnRecord): LeavingDocument[] => [
+  exported('token_restrictions', record, { id: 'token_restrictions' }),
+]

@@ -5,8 +5,9 @@ import { isObject, isTrue, type Json } from '../../../src/lib/json.ts'
 import { attachmentsOf, fileAs } from '../../documents/attachments.ts'
 import type { Converted, KazooDocument } from '../../documents/document.ts'
 import { publicPart, textIn } from '../../documents/fields.ts'
+import { exported, type LeavingDocument, type LeavingFile, type OwnRecord } from '../../leaving/document.ts'
 import { imported, type Notes, notesOf } from '../findings.ts'
-import { integer, readFields } from '../tables.ts'
+import { integer, readFields, writeFields } from '../tables.ts'
 import { type HoldName, noteFilesOutside, type PeopleContext } from './context.ts'
 
 const notTaken = [...userReadOnly, 'password', 'credentials', 'sync', 'username', 'enabled']
@@ -99,3 +100,22 @@ export const convertUser = (
     findings: notes.findings,
   })
 }
+
+/**
+ * The document of a user. What their clients send to sign in is not stored, only what is derived of it: they have to
+ * choose a password.
+ */
+export const exportUser = (record: OwnRecord, photo: LeavingFile | undefined): LeavingDocument[] => [
+  exported('user', record, {
+    more: {
+      enabled: record.doc.enabled !== false,
+      require_password_update: true,
+      ...writeFields(userFields, record.hidden),
+    },
+    files: photo ? [{ ...photo, name: photoName }] : [],
+  }),
+]
+
+/** Whether a user could sign in here, and needs a new password to sign in there. */
+export const isWithoutPassword = ({ hidden }: OwnRecord) =>
+  Array.isArray(hidden.signInKeys) && hidden.signInKeys.length > 0

@@ -4,6 +4,7 @@ import { compilePattern } from '../../../src/lib/pattern.ts'
 import { derivedId } from '../../documents/derived-id.ts'
 import type { Converted, KazooDocument } from '../../documents/document.ts'
 import { isGone, publicPart, textIn } from '../../documents/fields.ts'
+import { exported, type LeavingDocument, type OwnRecord } from '../../leaving/document.ts'
 import { converted, finding, imported, type Notes, notesOf, present } from '../findings.ts'
 import { fieldOf, integer, readFields } from '../tables.ts'
 
@@ -111,6 +112,13 @@ export const convertRate = (document: KazooDocument): Converted => {
     doc: { ...publicPart(fields, readOtherwise), ...values, ratedeck_id: ratedeckId(database) },
     findings: notes.findings,
   })
+}
+
+/** The document of a price of calls, in the database of its deck. */
+export const exportRate = (record: OwnRecord, masterId: string): LeavingDocument[] => {
+  const deck = textIn(record.doc, 'ratedeck_id') ?? mainDeck
+  const database = deck === mainDeck ? mainDeck : `${mainDeck}/${deck}`
+  return [exported('rate', record, { database, accountId: masterId })]
 }
 
 const isDeckId = (id: string) => /^[A-Za-z0-9_.-]{1,64}$/.test(id)

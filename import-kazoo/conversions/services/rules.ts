@@ -2,10 +2,13 @@ import { isObject, type Json } from '../../../src/lib/json.ts'
 import { decodedDatabaseName } from '../../documents/database-names.ts'
 import type { Converted, KazooDocument } from '../../documents/document.ts'
 import { integerIn, isGone, textIn } from '../../documents/fields.ts'
+import { exported, type LeavingDocument, type OwnRecord } from '../../leaving/document.ts'
 import { converted, imported, type Notes, notesOf } from '../findings.ts'
 import { bookkeeperIn, deckAmongItems, planPart } from '../plans/rules.ts'
 import { ratedeckNamed } from '../rates/rules.ts'
-import { integer, readFields, text } from '../tables.ts'
+import { integer, readFields, text, writeFields } from '../tables.ts'
+
+const database = 'services'
 
 const statusFields = [
   text('status', 'pvt_status'),
@@ -192,4 +195,40 @@ export const convertServices = (document: KazooDocument, context: ServicesContex
     ...standingIn(fields, notes),
   }
   return imported(document, 'services', accountId, { id: accountId, doc, findings: notes.findings })
+}
+
+/** What is known of an account beside what it is sold. */
+export interface SoldTo {
+  tree: readonly string[]
+  resellerId: string
+  isReseller: boolean
+  counts: Readonly<Record<'account' | 'cascade', Readonly<Record<string, Readonly<Record<string, number>>>>>>
+}
+
+/** What stands in the record of services and has no counterpart there. */
+export const servicesLeft = (doc: Json) =>
+  ['payment_tokens', 'customers', 'tax'].filter((key) => doc[key] !== undefined)
+
+/** What an account is sold, and what it has of it; an account that is sold nothing has such a document, too. */
+export const exportServices = (
+  record: OwnRecord,
+  { tree, resellerId, isReseller, counts: { account, cascade } }: SoldTo,
+): LeavingDocument => {
+  const { accountId, doc } = record
+  const { plans = {}, overrides, manual = {}, bookkeeper, ratedeck, billing_id = accountId } = doc
+  const quantities = { account, cascade, manual }
+  return exported('service', record, {
+    database,
+    id: accountId,
+    fields: { plans, overrides, quantities, bookkeeper, ratedeck, billing_id },
+    more: {
+      // Since 4.3: counts are told apart.
+      pvt_vsn: '2',
+      pvt_tree: tree,
+      pvt_reseller_id: resellerId,
+      pvt_is_reseller: isReseller,
+      pvt_status: 'good_standing',
+      ...writeFields(statusFields, doc),
+    },
+  })
 }

@@ -4,6 +4,7 @@ import { isSecretKey } from '../../../src/lib/secrets.ts'
 import { isSettingsName } from '../../../src/settings/names.ts'
 import type { Converted, Draft, KazooDocument } from '../../documents/document.ts'
 import { isGone, publicPart } from '../../documents/fields.ts'
+import { exported, type LeavingDocument, type OwnRecord } from '../../leaving/document.ts'
 import { converted, imported, notesOf } from '../findings.ts'
 
 const all = 'all'
@@ -44,7 +45,7 @@ const taken: Readonly<Record<string, readonly string[] | typeof all>> = {
 }
 
 /** Whether both systems go by a key of a document, and it is none that is set by hand on either side. */
-export const isFollowed = (name: string, key: string) => {
+const isFollowed = (name: string, key: string) => {
   const keys = Object.hasOwn(taken, name) ? (taken[name] ?? []) : []
   return (keys === all || keys.includes(key)) && !isSecretKey(key)
 }
@@ -134,3 +135,14 @@ export const convertSettings = (
     return each.document.id === joining ? { ...each, drafts: [] } : each
   })
 }
+
+/** The document of settings that both systems use. Others are this server's own. */
+export const exportSetting = (record: OwnRecord, accountId: string): LeavingDocument[] => {
+  const fields = followedSections(record.id, sectionsIn(record.doc))
+  return Object.keys(fields).length === 0
+    ? []
+    : [exported('config', record, { database: 'system_config', accountId, fields })]
+}
+
+/** What the settings document `accounts` contains there and `crossbar.accounts` here. */
+export const accountsSetting = (doc: Json): Json => followedSections(joining, sectionsIn(doc))

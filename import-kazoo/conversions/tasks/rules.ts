@@ -6,10 +6,11 @@ import type { Json } from '../../../src/lib/json.ts'
 import { attachmentsOf, fileAs } from '../../documents/attachments.ts'
 import type { AttachedFile, Converted, KazooDocument } from '../../documents/document.ts'
 import { integerIn, textIn, timesOf } from '../../documents/fields.ts'
+import { exported, type LeavingDocument, type OwnRecord } from '../../leaving/document.ts'
 import { converted, finding, imported, type Notes, notesOf } from '../findings.ts'
 import { noteFilesElsewhere } from '../kept/rules.ts'
 import { type OwnerContext, ofOwner } from '../owners.ts'
-import { integer, readFields, text } from '../tables.ts'
+import { integer, readFields, text, writeFields } from '../tables.ts'
 
 const taskFields = [
   text('auth_account_id', 'pvt_auth_account_id'),
@@ -81,3 +82,21 @@ export const convertTask = (document: KazooDocument, context: OwnerContext): Con
     const doc = docOf(document, accountId, status, notes)
     return imported(document, 'task', accountId, { doc, files, findings })
   })
+
+/** The document of a task, with its files. */
+export const exportTask = (
+  record: OwnRecord,
+  files: { input: Buffer | undefined; output: Buffer | undefined },
+): LeavingDocument[] => {
+  const status = String(record.doc.status)
+  const csv = (name: string, bytes: Buffer | undefined) =>
+    bytes ? [{ name, contentType: 'text/csv', bytes }] : []
+  return [
+    exported('task', record, {
+      database: 'tasks',
+      fields: {},
+      more: writeFields(taskFields, { ...record.doc, status: endOf[status] ?? status }),
+      files: [...csv('in.csv', files.input), ...csv('out.csv', files.output)],
+    }),
+  ]
+}

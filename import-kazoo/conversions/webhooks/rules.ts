@@ -5,6 +5,7 @@ import { isTypeName } from '../../../src/events/events.ts'
 import { isTrue } from '../../../src/lib/json.ts'
 import type { Converted, KazooDocument } from '../../documents/document.ts'
 import { publicPart, textIn } from '../../documents/fields.ts'
+import { exported, type LeavingDocument, type OwnRecord } from '../../leaving/document.ts'
 import { imported, notesOf } from '../findings.ts'
 import { keepDocument } from '../kept/rules.ts'
 import { type OwnerContext, ofOwner } from '../owners.ts'
@@ -38,3 +39,11 @@ export const convertWebhook = (document: KazooDocument, context: OwnerContext): 
     const doc = { ...publicPart(fields, echoes), name, enabled: false }
     return imported(document, 'webhook', accountId, { doc, findings })
   })
+
+/** The document of a webhook, on or off as it is here. */
+export const exportWebhook = (record: OwnRecord): LeavingDocument[] => [
+  exported('webhook', record, {
+    database: 'webhooks',
+    more: { pvt_disabled_message: record.hidden.disableReason },
+  }),
+]
