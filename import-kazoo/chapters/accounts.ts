@@ -5,8 +5,7 @@ import { convertCalls, isAboutCalls } from '../conversions/calls/rules.ts'
 import { converted } from '../conversions/findings.ts'
 import { keepOrList } from '../conversions/kept/rules.ts'
 import { convertLimits } from '../conversions/limits/rules.ts'
-import { compareCopy } from '../conversions/numbers/copies/rules.ts'
-import { numberOf } from '../conversions/numbers/rules.ts'
+import { convertCopy, numberOf, shardOf } from '../conversions/numbers/rules.ts'
 import type { PeopleContext } from '../conversions/people/context.ts'
 import { convertPeople, isOfPeople } from '../conversions/people/rules.ts'
 import { convertPlan } from '../conversions/plans/rules.ts'
@@ -28,22 +27,13 @@ const partOf = (document: KazooDocument) => {
   return isAboutCalls(type) ? 'calls' : 'others'
 }
 
-const shardDigits = 5
-
 /** Of a number that has a database of its own only that says the truth. */
-const convertCopy = (document: KazooDocument, accountId: string, facts: Facts): Converted => {
+const convertNumberCopy = (document: KazooDocument, accountId: string, facts: Facts): Converted => {
   const number = numberOf(document.id)
-  const shard = `numbers/${number?.slice(0, shardDigits)}`
-  if (number === undefined || facts.kinds.has(shard)) return converted(document, 'skipped')
-  return compareCopy(document, accountId, {
-    accounts: facts.accounts,
-    systemId: systemScope,
-    uses: facts.uses ?? { of: () => [] },
-    ports: new Map(),
-    pools: new Map(),
-    ownerOf: () => undefined,
-    hasDatabase: (name) => facts.kinds.has(name),
-  })
+  if (number === undefined || facts.kinds.has(shardOf(number))) return converted(document, 'skipped')
+  const { accounts, uses = { of: () => [] } } = facts
+  const context = { accounts, systemId: systemScope, uses, ports: new Map(), pools: new Map() }
+  return convertCopy(document, accountId, context)
 }
 
 export const createAccountChapter = (vocabulary: PeopleVocabulary): Chapter => ({
@@ -68,7 +58,7 @@ export const createAccountChapter = (vocabulary: PeopleVocabulary): Chapter => (
       ...convertLimits(of('limits'), accountId),
       ...convertPeople(documents, { accountId, realm, lost, providers, ...vocabulary }),
       ...convertCalls(of('calls'), { accountId, realm, dialPlan }),
-      ...of('numbers').map((document) => convertCopy(document, accountId, facts)),
+      ...of('numbers').map((document) => convertNumberCopy(document, accountId, facts)),
       ...of('others').map((document) => keepOrList(document, accountId)),
     ]
   },

@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { compareCopy } from '../../import-kazoo/conversions/numbers/copies/rules.ts'
 import { convertPoolEntry, poolsIn } from '../../import-kazoo/conversions/numbers/pools/rules.ts'
 import { convertPortRequest, portsIn } from '../../import-kazoo/conversions/numbers/ports/rules.ts'
-import { convertNumber, type NumberContext } from '../../import-kazoo/conversions/numbers/rules.ts'
+import {
+  convertCopy,
+  convertNumber,
+  type NumberContext,
+} from '../../import-kazoo/conversions/numbers/rules.ts'
 import { createUses, usesIn } from '../../import-kazoo/conversions/numbers/uses/rules.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { kazooDocument } from '../support/kazoo-documents.ts'
@@ -436,26 +439,16 @@ describe('a copy of a number in an account', () => {
       ...times,
       ...fields,
     })
-  const compare = (owner: string | undefined, hasDatabase: boolean, fields: Json = {}) =>
-    compareCopy(copy(fields), other, { ...contextOf(), ownerOf: () => owner, hasDatabase: () => hasDatabase })
 
-  it('that is equal is passed over', () => {
-    expect(compare(other, true)).toMatchObject({ outcome: 'skipped', drafts: [], findings: [] })
-  })
-
-  it.each([
-    [customer, 'repaired', 'number_copy_differs'],
-    ['', 'repaired', 'number_copy_differs'],
-    [undefined, 'left_out', 'number_copy_alone'],
-  ])('is nothing against the truth, that %j has it', (owner, severity, code) => {
-    const { outcome, drafts, findings } = compare(owner, true)
-    expect({ outcome, drafts }).toEqual({ outcome: 'skipped', drafts: [] })
-    const change = { field: 'pvt_assigned_to', old: other, new: owner ?? '' }
-    expect(findings).toEqual([{ severity, code, database, id: '+14155550100', ...change }])
+  it.each([{ pvt_deleted: true }, { pvt_state: 'discovery' }])('is passed over with %j', (fields) => {
+    const document = copy(fields)
+    expect(convertCopy(document, other, contextOf())).toEqual({
+      ...{ document, outcome: 'skipped', drafts: [], findings: [] },
+    })
   })
 
   it('is taken where the database of its number is missing', () => {
-    const { outcome, drafts, findings } = compare(undefined, false)
+    const { outcome, drafts, findings } = convertCopy(copy(), other, contextOf())
     expect(outcome).toBe('imported')
     expect(drafts[0]).toMatchObject({ as: 'number_by_hearsay', accountId: other, id: '+14155550100' })
     const change = { field: '_id', old: 'numbers/+1415', new: database }

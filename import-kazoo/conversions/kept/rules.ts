@@ -41,29 +41,6 @@ export const keptTypes: ReadonlySet<string> = new Set([
   'webhook',
 ])
 
-/** Types that are known and of no use here: how many there are of them, and how large they are, is told. */
-export const listedTypes: ReadonlySet<string> = new Set([
-  'app',
-  'attachment_handler_error',
-  'call_recording',
-  'call_stat',
-  'compaction_job',
-  'fax',
-  'fax_smtp_log',
-  'mailbox_message',
-  'notify_smtp_log',
-  'parked_call',
-  'parked_calls',
-  'pivot_debug',
-  'private_media',
-  'resource_job',
-  'sms',
-  'status_stat',
-  'view_definition',
-  'webhook_attempt',
-  'webhook_meta',
-])
-
 // What nothing reads is held in memory and written as one.
 const mostBytes = 1_000_000
 

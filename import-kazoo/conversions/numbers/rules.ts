@@ -201,6 +201,27 @@ export const convertNumber = (document: KazooDocument, context: NumberContext): 
   return converted(document, 'imported', { drafts: [draft], findings: notes.findings })
 }
 
+/** A copy in an account, where the database of the number is missing and nothing else is left of it. */
+export const convertCopy = (
+  document: KazooDocument,
+  accountId: string,
+  context: NumberContext,
+): Converted => {
+  const { id, database, fields } = document
+  const number = numberOf(id)
+  if (number === undefined || isGone(fields) || stateTextOf(fields) === 'discovery')
+    return converted(document, 'skipped')
+  const assigned = textIn(fields, 'pvt_assigned_to') ?? accountId
+  const taken = convertNumber({ ...document, fields: { ...fields, pvt_assigned_to: assigned } }, context)
+  const told = { field: '_id', old: shardOf(number), new: database }
+  return {
+    ...taken,
+    document,
+    drafts: taken.drafts.map((draft) => ({ ...draft, as: 'number_by_hearsay' })),
+    findings: [finding(document, 'repaired', 'number_from_copy', told), ...taken.findings],
+  }
+}
+
 /** What is known of a number beside its record. */
 export interface NumberFacts {
   state: string

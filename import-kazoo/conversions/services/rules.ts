@@ -16,9 +16,6 @@ const statusFields = [
   integer('reason_code', 'pvt_status_reason_code', 'pvt_status_code', 'pvt_reason_code'),
 ]
 
-/** Category -> item -> count. */
-type Counts = Record<string, Record<string, number>>
-
 /** What has to be known of the system beside an account's services. */
 export interface ServicesContext {
   /** All accounts that are imported. */
@@ -68,46 +65,32 @@ const isOlder = (fields: Json) => {
   return !newParts.some((part) => isObject(quantitiesIn(fields)[part]))
 }
 
-const countsOf = (categories: unknown, notes?: Notes): Counts => {
-  const counts: Counts = {}
-  if (!isObject(categories)) return counts
+/** What was counted by hand: of older documents every category that nothing else is known of. */
+const manualIn = (fields: Json): Json => {
+  const quantities = quantitiesIn(fields)
+  if (!isOlder(fields)) return isObject(quantities.manual) ? quantities.manual : {}
+  return Object.fromEntries(
+    Object.entries(quantities).filter(([name]) => !countedCategories.has(name) && !noCounts.has(name)),
+  )
+}
+
+/** Counts by category and item, without those that are none. */
+const countsOf = (categories: Json, { repaired }: Notes): Json => {
+  const counts: Json = {}
   for (const [category, items] of Object.entries(categories)) {
     if (!isObject(items)) continue
-    const good: Record<string, number> = {}
+    const good: Json = {}
     for (const item of Object.keys(items)) {
       const count = integerIn(items, item)
       if (count !== undefined && count >= 0 && count <= mostCounted) good[item] = count
       else {
         const told = { field: `manual.${category}.${item}`, old: JSON.stringify(items[item]) }
-        notes?.repaired('count_unreadable', told)
+        repaired('count_unreadable', told)
       }
     }
     if (Object.keys(good).length > 0) counts[category] = good
   }
   return counts
-}
-
-const withCategories = (quantities: Json, isWanted: (category: string) => boolean) =>
-  Object.fromEntries(Object.entries(quantities).filter(([category]) => isWanted(category)))
-
-const manualPart = (fields: Json) => {
-  const quantities = quantitiesIn(fields)
-  return isOlder(fields)
-    ? withCategories(quantities, (one) => !countedCategories.has(one) && !noCounts.has(one))
-    : quantities.manual
-}
-
-/** What Kazoo has counted of an account itself and of those below it: what counting anew has to come to. */
-export const countsIn = ({
-  fields,
-}: Pick<KazooDocument, 'fields'>): { account: Counts; cascade: Counts | undefined } => {
-  const quantities = quantitiesIn(fields)
-  if (!isOlder(fields))
-    return { account: countsOf(quantities.account), cascade: countsOf(quantities.cascade) }
-  return {
-    account: countsOf(withCategories(quantities, (one) => countedCategories.has(one))),
-    cascade: undefined,
-  }
 }
 
 /** The account whose database a name is. */
@@ -180,7 +163,7 @@ export const convertServices = (document: KazooDocument, context: ServicesContex
   const notes = notesOf(document)
   const plans = plansIn(fields, accountId, context, notes)
   const overrides = isObject(fields.overrides) ? planPart(fields.overrides, notes, 'overrides.') : {}
-  const manual = countsOf(manualPart(fields), notes)
+  const manual = countsOf(manualIn(fields), notes)
   const ratedeck = ratedeckNamed(deckIn(fields), notes)
   if (isObject(fields.payment_tokens) && Object.keys(fields.payment_tokens).length > 0)
     notes.needsHand('card_needed', { field: 'payment_tokens' })
