@@ -6,7 +6,7 @@ import type { Chapter, Facts } from '../chapters/chapter.ts'
 import type { Draft, KazooDocument } from '../documents/document.ts'
 import { convertedOf } from '../running/reading.ts'
 import { createSettingAside } from '../running/setting-aside.ts'
-import { createRunStore } from '../running/store.ts'
+import { createRunStore, type RunStore } from '../running/store.ts'
 import type { Told } from './rules.ts'
 import type { createSums, createTally } from './tally.ts'
 
@@ -36,6 +36,15 @@ interface Tools {
 export const codesOf = (findings: readonly { code: string }[]) =>
   [...new Set(findings.map(({ code }) => code))].join(', ')
 
+/** What the import has reported about a document, or that it has never met it. */
+export const reportOf = async (
+  run: Pick<RunStore, 'findingsOf' | 'known'>,
+  { database, id }: Pick<KazooDocument, 'database' | 'id'>,
+) => ({
+  since: (await run.known(database, [id])).has(id) ? undefined : 'it came after the import',
+  findings: await run.findingsOf(database, id),
+})
+
 /** What the times say of who has changed something since; undefined where they are the same. */
 export const changedSince = (there: number, here: number) => {
   if (here > there) return 'changed here since'
@@ -55,12 +64,10 @@ export const createDrawings = ({ store, adoptions, validate, chapters }: Tools) 
 
   /** What the import, or the times, say of a difference. */
   const whyOf = async ({ document, draft }: Drawing, modified: number | undefined) => {
-    const since = modified === undefined ? undefined : changedSince(draft.modified, modified)
-    if (since !== undefined) return since
-    const known = (await run.known(document.database, [document.id])).get(document.id)
-    if (!known) return 'it came after the import'
-    const codes = codesOf(await run.findingsOf(document.database, document.id))
-    return codes === '' ? undefined : codes
+    const changed = modified === undefined ? undefined : changedSince(draft.modified, modified)
+    if (changed !== undefined) return changed
+    const { since, findings } = await reportOf(run, document)
+    return since ?? (codesOf(findings) || undefined)
   }
 
   return {

@@ -6,7 +6,7 @@ import { accountDatabase } from '../documents/database-names.ts'
 import { isGone, timesOf } from '../documents/fields.ts'
 import { rejectedIn } from '../documents/rejected.ts'
 import type { RunStore } from '../running/store.ts'
-import { changedSince, codesOf } from './drawings.ts'
+import { changedSince, codesOf, reportOf } from './drawings.ts'
 import { comparedKinds, type KeyDifference, keyDifferences, publicKeys } from './keys.ts'
 
 /** What the API responds to a GET of the operator; undefined: there is no such record. */
@@ -68,15 +68,11 @@ export const createSourceComparison = ({ run, respond }: Tools) => {
     return latest.realms
   }
 
-  /** What the import has reported, or that it has never met the document. */
-  const reportOf = async (type: string, { database, id }: Place) => {
-    const known = await run.known(database, [id])
+  const reportOfType = async (type: string, place: Place) => {
+    const { since, findings } = await reportOf(run, place)
     // What was decided about accounts among each other is reported where their copies are.
-    const copies = type === 'account' ? await run.findingsOf(copiesDatabase, id) : []
-    return {
-      since: known.has(id) ? undefined : 'it came after the import',
-      findings: [...(await run.findingsOf(database, id)), ...copies],
-    }
+    const copies = type === 'account' ? await run.findingsOf(copiesDatabase, place.id) : []
+    return { since, findings: [...findings, ...copies] }
   }
 
   const compareOne = async (
@@ -90,7 +86,7 @@ export const createSourceComparison = ({ run, respond }: Tools) => {
     const response = await respond(`/v2/accounts/${accountId}${kind.path(encodeURIComponent(id))}`)
     const compared = { accountId, type, id, isMissing: !response, differences: [] }
     if (!response) {
-      const { since, findings } = await reportOf(type, place)
+      const { since, findings } = await reportOfType(type, place)
       return { ...compared, ...withWhy(since ?? codesOf(findings)) }
     }
     const differences = keyDifferences(publicKeys(fields, kind), response.data, {
@@ -99,7 +95,7 @@ export const createSourceComparison = ({ run, respond }: Tools) => {
     })
     if (differences.length === 0) return compared
     const { modified } = response.metadata
-    const { since, findings } = await reportOf(type, place)
+    const { since, findings } = await reportOfType(type, place)
     const changed = typeof modified === 'number' ? changedSince(timesOf(fields).modified, modified) : since
     return {
       ...compared,
