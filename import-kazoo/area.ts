@@ -10,21 +10,7 @@ import { phoneNumbersArea } from '../src/areas/phone-numbers/area.ts'
 import { servicesArea } from '../src/areas/services/area.ts'
 import { usersArea } from '../src/areas/users/area.ts'
 import { adoptMaster } from '../src/first-start.ts'
-import { createAccountChapter } from './chapters/accounts.ts'
-import type { Chapter } from './chapters/chapter.ts'
-import { createNumberChapters } from './chapters/numbers.ts'
-import { servicesChapter } from './chapters/services.ts'
-import { createSettingsChapter } from './chapters/settings.ts'
-import {
-  addressesChapter,
-  alertsChapter,
-  authChapter,
-  phoneCopiesChapter,
-  ratesChapter,
-  tasksChapter,
-  webhooksChapter,
-} from './chapters/shared.ts'
-import { yearsChapter } from './chapters/years.ts'
+import { createChapters } from './chapters/chapters.ts'
 import { createComparison } from './comparing/operations.ts'
 import type { Use } from './conversions/numbers/uses/rules.ts'
 import { createKeeping } from './keeping/store.ts'
@@ -69,26 +55,7 @@ export const kazooArea = area({
       ...((await callflows.byNumber(accountId, number)) ? (['callflow'] as const) : []),
       ...((await connectivity.byNumber(accountId, number)) ? (['trunkstore'] as const) : []),
     ]
-    const { pools, numbers, ports } = createNumberChapters({ of: usesOf })
-    const settings = createSettingsChapter(declared)
-    const chapters: readonly Chapter[] = [
-      authChapter,
-      createAccountChapter({
-        notices: declared.notices,
-        accountSettings: new Set(Object.keys(declared.accountSettings)),
-      }),
-      pools,
-      numbers,
-      ports,
-      servicesChapter,
-      ratesChapter,
-      alertsChapter,
-      tasksChapter,
-      webhooksChapter,
-      addressesChapter,
-      phoneCopiesChapter,
-      yearsChapter,
-    ]
+    const { settings, chapters } = createChapters(declared, { of: usesOf })
     const taking = { ...adoptions, account: accountOrMaster, kazoo_kept: keeping.adoption }
     return {
       offers: {

@@ -13,7 +13,8 @@ import { isProvider, lostNames, type SharedName, sharedNamesIn } from '../conver
 import { accountDatabase, databaseKindsOf } from '../documents/database-names.ts'
 import type { Finding, KazooDocument } from '../documents/document.ts'
 import { isGone, readDocument, textIn } from '../documents/fields.ts'
-import { DatabaseVanished, type Source, SourceTrouble } from '../source/source.ts'
+import { forEach } from '../running/at-once.ts'
+import { DatabaseVanished, type Source, SourceTrouble, unlessVanished } from '../source/source.ts'
 import type { AccountFact, Facts } from './chapter.ts'
 
 /** What is gathered of one account: little, because all of them are in memory. */
@@ -82,18 +83,6 @@ const gatheredTypes: ReadonlySet<string> = new Set([
 
 // Only before anything is stored: afterwards what is stored says it.
 const typesWithNumbers: ReadonlySet<string> = new Set(['callflow', 'sys_info'])
-
-// While one database is read the answer of the next one is on its way.
-const databasesAtOnce = 4
-
-/** Does something for each, some at once. */
-const forEach = async <T>(all: readonly T[], work: (one: T) => Promise<void>) => {
-  const waiting = all.values()
-  const worker = async () => {
-    for (const one of waiting) await work(one)
-  }
-  await Promise.all(Array.from({ length: databasesAtOnce }, worker))
-}
 
 /** The settings document of that name. */
 const settingIn = async (source: Source, id: string): Promise<Json | undefined> => {
@@ -179,13 +168,8 @@ export const createGathering = (source: Source, { withUses = false } = {}) => {
     known.set(accountId, gatheredOf(accountId, documents, facts.sequence))
   }
 
-  const gatherThere = async (accountId: string, database: string) => {
-    try {
-      await gather(accountId, database)
-    } catch (error) {
-      if (!(error instanceof DatabaseVanished)) throw error
-      known.delete(accountId)
-    }
+  const gatherThere = async (accountId: string) => {
+    if (!(await unlessVanished(() => gather(accountId, accountDatabase(accountId))))) known.delete(accountId)
   }
 
   const copiesIn = async (names: readonly string[]) => {
@@ -221,7 +205,7 @@ export const createGathering = (source: Source, { withUses = false } = {}) => {
     )
     const withDatabase = new Set(accountIds)
     for (const id of known.keys()) if (!withDatabase.has(id)) known.delete(id)
-    await forEach(accountIds, (id) => gatherThere(id, accountDatabase(id)))
+    await forEach(undefined, accountIds, gatherThere)
     const copies = await readingSystem(() => copiesIn(names))
     const all = [...known.values()]
     const setting = (id: string) =>

@@ -21,9 +21,8 @@ import {
 import type { Converted, Draft, Finding, KazooDocument } from '../documents/document.ts'
 import { isGone, readDocument } from '../documents/fields.ts'
 import { type CountedFindings, findingsOf, joinFindings } from '../report/findings.ts'
-import { type DatabaseFacts, DatabaseVanished, type SourcePage } from '../source/source.ts'
+import { type DatabaseFacts, unlessVanished } from '../source/source.ts'
 import type { Batches } from './batches.ts'
-import { type OpenedMonth, openMonth } from './opened-months.ts'
 import { type BatchTold, begun } from './reading.ts'
 import { type DatabaseRow, type RunStore, vanishedRow } from './store.ts'
 
@@ -67,6 +66,24 @@ export interface MonthSurroundings {
   behind: number
   /** Nothing is read behind this look at the source: what was counted roughly is counted exactly. */
   isLastRound: boolean
+}
+
+/** The months that are taken over, account by account, the oldest first: each account's are put together when its turn comes. */
+export function* monthsIn({ kinds, accounts, sinceMonth = 0 }: Facts): Generator<MonthPlace[]> {
+  const databases = new Map<string, string[]>()
+  for (const [database, kind] of kinds) {
+    if (kind.kind !== 'month' || Number(kind.month) < sinceMonth || !accounts.has(kind.accountId)) continue
+    const ofAccount = databases.get(kind.accountId)
+    if (ofAccount) ofAccount.push(database)
+    else databases.set(kind.accountId, [database])
+  }
+  for (const ofAccount of databases.values())
+    yield ofAccount
+      .flatMap((database): MonthPlace[] => {
+        const kind = kinds.get(database)
+        return kind?.kind === 'month' ? [{ database, accountId: kind.accountId, month: kind.month }] : []
+      })
+      .sort((a, b) => (a.month < b.month ? -1 : 1))
 }
 
 const chapter = 'months'
@@ -161,14 +178,13 @@ export const monthOf = async (
   facts: Facts,
   place: MonthPlace,
   before: number | undefined,
-  opened?: OpenedMonth,
 ): Promise<MonthOfAccount> => {
-  const { accountId, month, database } = place
+  const { accountId, month } = place
   return {
     accountId,
     accountName: facts.accounts.get(accountId)?.name ?? accountId,
     month: Number(month),
-    hasRollover: (await opened?.hasRollover(database, Number(month))) ?? (await hasRollover(facts, place)),
+    hasRollover: await hasRollover(facts, place),
     before,
     carriesOver: facts.carriesOver,
   }
@@ -203,8 +219,6 @@ export const createMonthReading = ({ run, batches, callImportOf, onBatch }: Tool
     surroundings: MonthSurroundings
     month: MonthOfAccount
     position: DatabaseRow
-    /** From the beginning. */
-    opened?: OpenedMonth | undefined
     calls: CallImport<Others>
   }
 
@@ -259,13 +273,10 @@ export const createMonthReading = ({ run, batches, callImportOf, onBatch }: Tool
     return { book, stored: () => stored }
   }
 
-  async function* readIn(database: string, pages: AsyncIterable<SourcePage>): AsyncGenerator<MonthPage> {
-    for await (const { documents, mark } of pages)
+  async function* wholePages({ source }: Facts, database: string, after?: string): AsyncGenerator<MonthPage> {
+    for await (const { documents, mark } of source.pages(database, after))
       yield { documents: documents.map((document) => readDocument(database, document)), mark }
   }
-
-  const wholePages = ({ source }: Facts, database: string, after?: string) =>
-    readIn(database, source.pages(database, after))
 
   /**
    * What services came to by the day, of months whose year has no database for it, and what calls have used of what is
@@ -309,13 +320,8 @@ export const createMonthReading = ({ run, batches, callImportOf, onBatch }: Tool
   /** What a month ends with is known before the last of it is stored. */
   const readFromBeginning = async (reading: Reading) => {
     const { facts, place, month } = reading
-    let { opened } = reading
     const { book } = await readPages(reading, {
-      pages(after) {
-        const pages = opened?.pages() ?? facts.source.pages(place.database, after)
-        opened = undefined
-        return readIn(place.database, pages)
-      },
+      pages: (after) => wholePages(facts, place.database, after),
       moves: async (set, position, { mark = position.mark, isLast }) =>
         isLast ? close(set, reading, { ...position, mark }) : { ...position, mark },
     })
@@ -350,31 +356,23 @@ export const createMonthReading = ({ run, batches, callImportOf, onBatch }: Tool
     return monthNotesIn(stored())
   }
 
-  const fresh = ({ database }: MonthPlace, sequence: string | undefined): DatabaseRow => ({
-    ...begun(chapter, database),
-    sequence,
-  })
-
-  /** Where a month is read, and how far an earlier run has got. */
   interface Begun {
     facts: Facts
     place: MonthPlace
+    /** How far an earlier run has got. */
     row: DatabaseRow | undefined
     /** What the source said of it before anything of the account was read: whatever changed since is read again. */
-    found: Promise<DatabaseFacts | undefined>
-    /** Of one that nothing is stored of. */
-    opened: OpenedMonth | undefined
+    found: DatabaseFacts
     calls: CallImport<Others>
   }
 
-  const readThere = async (begun: Begun, surroundings: MonthSurroundings): Promise<number | undefined> => {
-    const { facts, place, row, opened, calls } = begun
-    const { before } = surroundings
-    const found = await begun.found
-    if (!found) throw new DatabaseVanished(`the database ${place.database} is not there any more`)
-    const month = await monthOf(facts, place, before, opened)
-    const anew = fresh(place, found.sequence)
-    const reading = { facts, place, surroundings, month, calls, position: anew, opened }
+  const readThere = async (
+    { facts, place, row, found, calls }: Begun,
+    surroundings: MonthSurroundings,
+  ): Promise<number | undefined> => {
+    const month = await monthOf(facts, place, surroundings.before)
+    const anew = { ...begun(chapter, place.database), sequence: found.sequence }
+    const reading = { facts, place, surroundings, month, calls, position: anew }
     if (!row?.isWhole) return readFromBeginning({ ...reading, position: row ?? anew })
     const { sequence } = row
     if (sequence === undefined || !facts.source.facts.canFollow) return readFromBeginning(reading)
@@ -385,20 +383,12 @@ export const createMonthReading = ({ run, batches, callImportOf, onBatch }: Tool
     return isToReadAgain(notes, surroundings) ? readFromBeginning(reading) : notes.units
   }
 
-  /** Reads a month, or what of it has changed, and answers with the units that it ends with. */
-  const read = async (begun: Begun, surroundings: MonthSurroundings): Promise<number | undefined> => {
-    try {
-      return await readThere(begun, surroundings)
-    } catch (error) {
-      if (!(error instanceof DatabaseVanished)) throw error
-      const { place, calls } = begun
-      await calls.settle()
-      const reached = (await run.database(place.database)) ?? fresh(place, undefined)
-      await batches.note(vanishedRow(reached))
-      return monthNotesIn(reached).units
-    } finally {
-      begun.opened?.close()
-    }
+  /** Notes that a month vanished, and answers with the units that it ended with. */
+  const noteVanished = async (database: string, calls: CallImport<Others>) => {
+    await calls.settle()
+    const reached = (await run.database(database)) ?? begun(chapter, database)
+    await batches.note(vanishedRow(reached))
+    return monthNotesIn(reached).units
   }
 
   return {
@@ -413,30 +403,23 @@ export const createMonthReading = ({ run, batches, callImportOf, onBatch }: Tool
     ): Promise<{ stored: Promise<void> }> {
       const [first] = ofAccount
       if (!first) return { stored: Promise.resolve() }
-      const rows = await run.databasesNamed(ofAccount.map(({ database }) => database))
-      // All at once: that may be one question. A failure is met where its month is read; those behind that one are not.
-      const found = ofAccount.map(({ database }) => facts.source.database(database))
-      for (const one of found) one.catch(() => undefined)
+      const names = ofAccount.map(({ database }) => database)
+      const rows = await run.databasesNamed(names)
+      // All at once: that may be one question.
+      const found = await Promise.all(names.map((name) => facts.source.database(name)))
       const calls = callImportOf(first.accountId)
-      const begin = (place: MonthPlace | undefined, index: number): Begun | undefined => {
-        if (!place) return undefined
-        const row = rows.get(place.database)
-        const said = found[index] ?? Promise.resolve(undefined)
-        // What lies on a disk is there without a wait.
-        const waits = !row && facts.source.facts.kind === 'couchdb'
-        const opened = waits ? openMonth(facts.source, place.database, said) : undefined
-        return { facts, place, row, found: said, opened, calls }
-      }
       let before: number | undefined
-      let next = begin(first, 0)
-      try {
-        for (let index = 0; next && !stop.aborted; index += 1) {
-          const begun = next
-          next = begin(ofAccount[index + 1], index + 1)
-          before = await read(begun, { before, behind: ofAccount.length - 1 - index, isLastRound })
-        }
-      } finally {
-        next?.opened?.close()
+      for (const [index, place] of ofAccount.entries()) {
+        if (stop.aborted) break
+        const surroundings = { before, behind: ofAccount.length - 1 - index, isLastRound }
+        const there = found[index]
+        const isThere =
+          there !== undefined &&
+          (await unlessVanished(async () => {
+            const row = rows.get(place.database)
+            before = await readThere({ facts, place, row, found: there, calls }, surroundings)
+          }))
+        if (!isThere) before = await noteVanished(place.database, calls)
       }
       return calls.handOver()
     },

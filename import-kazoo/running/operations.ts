@@ -17,21 +17,17 @@ import type { Store } from '../../src/storage/store.ts'
 import type { Chapter, Facts } from '../chapters/chapter.ts'
 import { createGathering } from '../chapters/gathering.ts'
 import type { Respond } from '../comparing/sources.ts'
-import { copiesDatabase } from '../conversions/accounts/seen.ts'
 import { createCallImport } from '../conversions/call-records/operations.ts'
-import { finding } from '../conversions/findings.ts'
-import { databaseKindsOf } from '../documents/database-names.ts'
 import { importChecks } from '../report/checks.ts'
-import { shownOfCode } from '../report/findings.ts'
-import { createReportCounts, type ListedDatabase, type Report, type ReportCounts } from '../report/report.ts'
 import { createCheckedStore } from '../report/store.ts'
-import { DatabaseVanished, type Source, SourceTrouble } from '../source/source.ts'
+import { createReports } from '../report/survey.ts'
+import { type Source, SourceTrouble } from '../source/source.ts'
+import { allAtOnce, forEach } from './at-once.ts'
 import { createBatches } from './batches.ts'
-import { monthsIn } from './month-places.ts'
-import { createMonthReading, monthNotesIn } from './months.ts'
+import { createMonthReading, monthsIn } from './months.ts'
 import { type NamedNarrowing, narrowingOf, sameNarrowing } from './narrowing.ts'
-import { type BatchTold, convertedOf, createReading } from './reading.ts'
-import { createRunStore, isVanished } from './store.ts'
+import { type BatchTold, createReading } from './reading.ts'
+import { createRunStore } from './store.ts'
 
 export interface ImportTools {
   store: Store
@@ -79,61 +75,8 @@ interface Look {
   isLast: boolean
 }
 
-const databasesAtOnce = 4
 // The months of these. Of each some is on its way to the disk while the next is read: more are more memory, and little faster.
 const accountsAtOnce = 2
-
-/** Does all of them at once, to their ends. They hear when one has failed, or somebody says stop. */
-const allAtOnce = async (
-  signal: AbortSignal | undefined,
-  works: readonly ((stop: AbortSignal) => Promise<unknown>)[],
-) => {
-  const failing = new AbortController()
-  const stop = signal ? AbortSignal.any([signal, failing.signal]) : failing.signal
-  const tried = works.map(async (work) => {
-    try {
-      await work(stop)
-    } catch (error) {
-      failing.abort()
-      throw error
-    }
-  })
-  for (const one of await Promise.allSettled(tried)) if (one.status === 'rejected') throw one.reason
-}
-
-/** Does something for each, some at once; none is begun any more when one has failed, or somebody says stop. */
-const forEach = <T>(
-  signal: AbortSignal | undefined,
-  all: Iterable<T>,
-  /** `endsWith`: what it does not wait for itself. Only one more is begun before that has ended. */
-  work: (one: T, stop: AbortSignal, endsWith: (end: Promise<unknown>) => void) => Promise<unknown>,
-  atOnce = databasesAtOnce,
-) => {
-  const waiting = Iterator.from(all)
-  const worker = async (stop: AbortSignal) => {
-    let before: Promise<unknown> = Promise.resolve()
-    try {
-      for (const one of waiting) {
-        if (stop.aborted) break
-        let end: Promise<unknown> = Promise.resolve()
-        await work(one, stop, (promise) => {
-          end = promise
-        })
-        const earlier = before
-        before = end
-        await earlier
-      }
-    } finally {
-      await before
-    }
-  }
-  return allAtOnce(
-    signal,
-    Array.from({ length: atOnce }, () => worker),
-  )
-}
-
-const databaseVanished = (database: string) => finding({ database, id: '' }, 'left_out', 'database_vanished')
 
 const author: Author = { requestId: 'import', authMethod: 'import' }
 const leaseName = 'kazoo_import'
@@ -290,86 +233,8 @@ export const createImport = (tools: ImportTools) => {
     }
   }
 
-  const databaseCounts = (kinds: Facts['kinds']) => {
-    const counts: Record<string, number> = {}
-    for (const { kind } of kinds.values()) counts[kind] = (counts[kind] ?? 0) + 1
-    return counts
-  }
-
-  const listedIn = async (source: Source, kinds: Facts['kinds']) => {
-    const names = [...kinds].flatMap(([name, { taking }]) => (taking === 'list' ? [name] : []))
-    const listed = new Map<string, ListedDatabase>()
-    await forEach(undefined, names, async (name) => {
-      const found = await source.database(name)
-      if (found) listed.set(name, { name, documents: found.documents, bytes: found.bytes })
-    })
-    return names.flatMap((name) => listed.get(name) ?? [])
-  }
-
-  const reportOf = async (
-    source: Source,
-    facts: Pick<Facts, 'kinds' | 'accounts'>,
-    counts: ReportCounts,
-  ): Promise<Report> => ({
-    source: source.facts.title,
-    databases: databaseCounts(facts.kinds),
-    listed: await listedIn(source, facts.kinds),
-    accounts: facts.accounts.size,
-    ...counts.counted(),
-  })
-
-  /** What would become of everything but months, of which only the number of documents is asked. */
-  const survey = async (source: Source, manner: Manner): Promise<Report> => {
-    const facts = await createGathering(source, { withUses: true })(
-      gregorianNow(store.clock),
-      narrowingOf(manner),
-    )
-    const counts = createReportCounts()
-    for (const finding of [...facts.plan.findings, ...facts.elsewhere]) counts.findings.add(finding)
-    for (const chapter of [settings, ...chapters]) {
-      for (const database of chapter.databases(facts)) {
-        let documents = 0
-        try {
-          for await (const converted of convertedOf(chapter, facts, database)) {
-            documents += converted.length
-            for (const one of converted) counts.add(one)
-          }
-        } catch (error) {
-          if (!(error instanceof DatabaseVanished)) throw error
-          counts.findings.add(databaseVanished(database))
-        }
-        manner.onBatch?.({ chapter: chapter.name, database, documents, changed: 0, removed: 0 })
-      }
-    }
-    counts.addType('account', 'imported', facts.accounts.size)
-    for (const ofAccount of monthsIn(facts))
-      for (const { database } of ofAccount)
-        counts.addType('(documents of months)', 'imported', (await source.database(database))?.documents ?? 0)
-    return reportOf(source, facts, counts)
-  }
-
-  /** What was done so far. */
-  const report = async (source: Source): Promise<Report> => {
-    const names = await source.databases()
-    const kinds = databaseKindsOf(names)
-    const counts = createReportCounts()
-    for (const { type, outcome, count } of await run.outcomes()) counts.addType(type, outcome, count)
-    for (const { severity, code, count } of await run.codes())
-      counts.findings.join({ severity, code, count, shown: await run.findings(severity, code, shownOfCode) })
-    let accounts = 0
-    for await (const row of run.databases()) {
-      if (row.name === copiesDatabase) accounts = row.documents
-      if (isVanished(row)) counts.findings.add(databaseVanished(row.name))
-      const { counts: ofMonth, findings } = monthNotesIn(row)
-      for (const [key, count] of Object.entries(ofMonth)) counts.addCount(key, count)
-      for (const one of findings) counts.findings.join(one)
-    }
-    return { ...(await reportOf(source, { kinds, accounts: new Map() }, counts)), accounts }
-  }
-
   return {
-    survey: (source: Source, manner: Manner = {}) => survey(source, manner),
-    report,
+    ...createReports({ run, clock: store.clock, chapters: [settings, ...chapters] }),
 
     /** Copies all that is there, or goes on with it. Answers with how many documents changed what is stored. */
     copy: (source: Source, manner: Manner = {}) =>

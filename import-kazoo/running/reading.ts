@@ -7,7 +7,8 @@ import { finding } from '../conversions/findings.ts'
 import { accountDatabase } from '../documents/database-names.ts'
 import type { Converted, Finding, KazooDocument } from '../documents/document.ts'
 import { readDocument } from '../documents/fields.ts'
-import { DatabaseVanished, type Source, type SourceDocument } from '../source/source.ts'
+import { DatabaseVanished, type Source, type SourceDocument, unlessVanished } from '../source/source.ts'
+import { inParts } from './at-once.ts'
 import { type Batch, type Batches, largestFile, type Written } from './batches.ts'
 import type { MonthPlace } from './months.ts'
 import { type DatabaseRow, isVanished, type RunStore, vanishedRow } from './store.ts'
@@ -32,11 +33,6 @@ export interface BatchTold extends Written {
 
 // One transaction: a larger one would hold up the reads of a server beside it.
 const documentsAtOnce = 200
-
-const inParts = <T>(all: readonly T[], size: number) =>
-  Array.from({ length: Math.ceil(all.length / size) }, (_, index) =>
-    all.slice(index * size, (index + 1) * size),
-  )
 
 // Files of documents are in memory until they are written.
 const fileBytesAtOnce = largestFile
@@ -307,12 +303,8 @@ export const createReading = ({ run, batches, triesAgain, isLastRound, onBatch }
     /** Reads what is not stored yet of a database; of one that goes meanwhile it is noted. */
     async read(chapter: Chapter, facts: Facts, name: string) {
       const row = (await run.database(name)) ?? begun(chapter.name, name)
-      try {
-        await readThere(chapter, facts, row)
-      } catch (error) {
-        if (!(error instanceof DatabaseVanished)) throw error
+      if (!(await unlessVanished(() => readThere(chapter, facts, row))))
         await batches.note(vanishedRow((await run.database(name)) ?? row))
-      }
     },
   }
 }

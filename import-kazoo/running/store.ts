@@ -14,6 +14,7 @@ import {
   text,
 } from '../../src/storage/table.ts'
 import { type Finding, outcomes, severities } from '../documents/document.ts'
+import { inParts } from './at-once.ts'
 
 const databases = table('kazoo_databases', {
   name: text(),
@@ -114,8 +115,7 @@ export const createRunStore = ({ all, scan }: Store) => ({
   /** Those of some databases that were begun, by name. */
   async databasesNamed(wanted: readonly string[]): Promise<ReadonlyMap<string, DatabaseRow>> {
     const found = new Map<string, DatabaseRow>()
-    for (let from = 0; from < wanted.length; from += atOnce) {
-      const some = wanted.slice(from, from + atOnce)
+    for (const some of inParts(wanted)) {
       const rows = await all(
         `SELECT ${databases.columns} FROM kazoo_databases WHERE name IN (${placeholders(some.length)})`,
         some,
@@ -147,8 +147,7 @@ export const createRunStore = ({ all, scan }: Store) => ({
   /** What became of documents, by id, of those that were met before. */
   async known(name: string, ids: readonly string[]): Promise<ReadonlyMap<string, DocumentRow>> {
     const known = new Map<string, DocumentRow>()
-    for (let from = 0; from < ids.length; from += atOnce) {
-      const some = ids.slice(from, from + atOnce)
+    for (const some of inParts(ids)) {
       const rows = await all(
         `SELECT ${documents.columns} FROM kazoo_documents
           WHERE name = $1 AND document_id IN (${placeholders(some.length, 2)})`,

@@ -42,7 +42,7 @@ export async function* pagesOf(rows: AsyncIterable<SourceRow>): AsyncGenerator<S
     } else if (row.unreadable) unreadable.push(row.unreadable)
     if (length >= pageLength || documents.size + gone.size >= pageDocuments) yield take(mark)
   }
-  if (mark !== undefined) yield { ...take(mark), isLast: true }
+  if (mark !== undefined) yield take(mark)
 }
 
 /** The row of a document in a dump. */

@@ -27,8 +27,6 @@ export interface SourcePage {
   unreadable: readonly { id: string; reason: string }[]
   /** Opaque; good for this database of this source. Of changes: where the next look begins. */
   mark: string
-  /** Nothing comes behind it. Absent where that is not known yet. */
-  isLast?: true
 }
 
 export interface DatabaseFacts {
@@ -58,6 +56,17 @@ export class SourceTrouble extends Error {}
 
 /** The database was there and is not any more: an account that was deleted meanwhile. */
 export class DatabaseVanished extends SourceTrouble {}
+
+/** False where a database vanishes while it is read. */
+export const unlessVanished = async (work: () => Promise<unknown>): Promise<boolean> => {
+  try {
+    await work()
+    return true
+  } catch (error) {
+    if (!(error instanceof DatabaseVanished)) throw error
+    return false
+  }
+}
 
 export interface Source {
   readonly facts: SourceFacts

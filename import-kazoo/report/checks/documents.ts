@@ -3,10 +3,11 @@ import { memberOf } from '../../../src/lib/member.ts'
 import type { Chapter } from '../../chapters/chapter.ts'
 import type { AttachedFile, Converted, Draft } from '../../documents/document.ts'
 import { keptPlace } from '../../keeping/rules.ts'
+import { inParts } from '../../running/at-once.ts'
 import { convertedOf } from '../../running/reading.ts'
 import { type DocumentRow, isRefused } from '../../running/store.ts'
 import { flawOfFile } from '../../source/files.ts'
-import { type CheckTools, compareCounts, difference, eachDatabase, inParts, type Tell } from './tools.ts'
+import { type CheckTools, compareCounts, difference, eachDatabase, type Tell } from './tools.ts'
 
 const numberAdoptions: ReadonlySet<string> = new Set(['number', 'number_by_hearsay'])
 

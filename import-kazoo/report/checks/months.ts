@@ -4,8 +4,10 @@ import type { Fault } from '../../../src/lib/check.ts'
 import { ChangeSet } from '../../../src/storage/change-set.ts'
 import type { ConvertedLeg } from '../../conversions/call-records/rules.ts'
 import { type CallSums, joinSums, noSums, type Sums } from '../../conversions/call-records/sums.ts'
+import { inParts } from '../../running/at-once.ts'
 import { legsIn } from '../../running/reading.ts'
-import { type CheckTools, difference, inParts, monthsRead, type Tell, unlessVanished } from './tools.ts'
+import { unlessVanished } from '../../source/source.ts'
+import { type CheckTools, difference, monthsRead, type Tell } from './tools.ts'
 
 /** The months of one account that were read: what came of their calls, by the month where they lie here. */
 interface Months {

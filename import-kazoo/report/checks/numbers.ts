@@ -1,15 +1,8 @@
 import type { Converted, Draft } from '../../documents/document.ts'
+import { inParts } from '../../running/at-once.ts'
 import { convertedOf } from '../../running/reading.ts'
 import { isRefused } from '../../running/store.ts'
-import {
-  type CheckTools,
-  compare,
-  compareCounts,
-  difference,
-  eachDatabase,
-  inParts,
-  type Tell,
-} from './tools.ts'
+import { type CheckTools, compare, compareCounts, difference, eachDatabase, type Tell } from './tools.ts'
 
 const nobody = 'nobody'
 

@@ -2,7 +2,8 @@ import { recordsNamedIn } from '../../../src/areas/callflows/rules.ts'
 import { isObject, type Json } from '../../../src/lib/json.ts'
 import type { StoredRecord } from '../../../src/storage/records.ts'
 import { accountDatabase } from '../../documents/database-names.ts'
-import { type CheckTools, inParts, type Tell } from './tools.ts'
+import { inParts } from '../../running/at-once.ts'
+import type { CheckTools, Tell } from './tools.ts'
 
 /** What a record names: a record of a kind, of an account. */
 export interface Reference {

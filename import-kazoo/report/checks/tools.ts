@@ -8,7 +8,7 @@ import type { Respond } from '../../comparing/sources.ts'
 import { databaseKindOf } from '../../documents/database-names.ts'
 import { monthNotesIn } from '../../running/months.ts'
 import { isVanished, type RunStore } from '../../running/store.ts'
-import { DatabaseVanished } from '../../source/source.ts'
+import { unlessVanished } from '../../source/source.ts'
 import type { CheckedStore } from '../store.ts'
 
 /** What checks of an import look at: the source, what was noted while it was read, and what is stored. */
@@ -50,25 +50,6 @@ export const compareCounts = (
   for (const name of [...new Set([...expected.keys(), ...found.keys()])].sort()) {
     const [wanted, there] = [expected.get(name) ?? 0, found.get(name) ?? 0]
     if (wanted !== there) differs(name, wanted, there)
-  }
-}
-
-const atOnce = 500
-
-/** The same in parts that are looked up at once. */
-export const inParts = <T>(all: readonly T[]): T[][] =>
-  Array.from({ length: Math.ceil(all.length / atOnce) }, (_, part) =>
-    all.slice(part * atOnce, (part + 1) * atOnce),
-  )
-
-/** False where the database vanished: that was reported when it was read. */
-export const unlessVanished = async (work: () => Promise<unknown>): Promise<boolean> => {
-  try {
-    await work()
-    return true
-  } catch (error) {
-    if (!(error instanceof DatabaseVanished)) throw error
-    return false
   }
 }
 

@@ -1,0 +1,105 @@
+// What an import would do, and what it has done.
+
+import type { Clock } from '../../src/lib/clock.ts'
+import { gregorianNow } from '../../src/lib/gregorian.ts'
+import type { Chapter, Facts } from '../chapters/chapter.ts'
+import { createGathering } from '../chapters/gathering.ts'
+import { copiesDatabase } from '../conversions/accounts/seen.ts'
+import { finding } from '../conversions/findings.ts'
+import { databaseKindsOf } from '../documents/database-names.ts'
+import { forEach } from '../running/at-once.ts'
+import { monthNotesIn, monthsIn } from '../running/months.ts'
+import { type NamedNarrowing, narrowingOf } from '../running/narrowing.ts'
+import { type BatchTold, convertedOf } from '../running/reading.ts'
+import { isVanished, type RunStore } from '../running/store.ts'
+import { type Source, unlessVanished } from '../source/source.ts'
+import { shownOfCode } from './findings.ts'
+import { createReportCounts, type ListedDatabase, type Report, type ReportCounts } from './report.ts'
+
+interface Surveying extends NamedNarrowing {
+  onBatch?(told: BatchTold): void
+}
+
+interface Tools {
+  run: RunStore
+  clock: Clock
+  chapters: readonly Chapter[]
+}
+
+const databaseVanished = (database: string) => finding({ database, id: '' }, 'left_out', 'database_vanished')
+
+export const createReports = ({ run, clock, chapters }: Tools) => {
+  const databaseCounts = (kinds: Facts['kinds']) => {
+    const counts: Record<string, number> = {}
+    for (const { kind } of kinds.values()) counts[kind] = (counts[kind] ?? 0) + 1
+    return counts
+  }
+
+  const listedIn = async (source: Source, kinds: Facts['kinds']) => {
+    const names = [...kinds].flatMap(([name, { taking }]) => (taking === 'list' ? [name] : []))
+    const listed = new Map<string, ListedDatabase>()
+    await forEach(undefined, names, async (name) => {
+      const found = await source.database(name)
+      if (found) listed.set(name, { name, documents: found.documents, bytes: found.bytes })
+    })
+    return names.flatMap((name) => listed.get(name) ?? [])
+  }
+
+  const reportOf = async (
+    source: Source,
+    facts: Pick<Facts, 'kinds' | 'accounts'>,
+    counts: ReportCounts,
+  ): Promise<Report> => ({
+    source: source.facts.title,
+    databases: databaseCounts(facts.kinds),
+    listed: await listedIn(source, facts.kinds),
+    accounts: facts.accounts.size,
+    ...counts.counted(),
+  })
+
+  /** What would become of everything but months, of which only the number of documents is asked. */
+  const survey = async (source: Source, manner: Surveying = {}): Promise<Report> => {
+    const facts = await createGathering(source, { withUses: true })(gregorianNow(clock), narrowingOf(manner))
+    const counts = createReportCounts()
+    for (const finding of [...facts.plan.findings, ...facts.elsewhere]) counts.findings.add(finding)
+    for (const chapter of chapters) {
+      for (const database of chapter.databases(facts)) {
+        let documents = 0
+        const isThere = await unlessVanished(async () => {
+          for await (const converted of convertedOf(chapter, facts, database)) {
+            documents += converted.length
+            for (const one of converted) counts.add(one)
+          }
+        })
+        if (!isThere) counts.findings.add(databaseVanished(database))
+        manner.onBatch?.({ chapter: chapter.name, database, documents, changed: 0, removed: 0 })
+      }
+    }
+    counts.addType('account', 'imported', facts.accounts.size)
+    for (const ofAccount of monthsIn(facts))
+      for (const { database } of ofAccount)
+        counts.addType('(documents of months)', 'imported', (await source.database(database))?.documents ?? 0)
+    return reportOf(source, facts, counts)
+  }
+
+  /** What was done so far. */
+  const report = async (source: Source): Promise<Report> => {
+    const names = await source.databases()
+    const kinds = databaseKindsOf(names)
+    const counts = createReportCounts()
+    for (const { type, outcome, count } of await run.outcomes()) counts.addType(type, outcome, count)
+    for (const { severity, code, count } of await run.codes())
+      counts.findings.join({ severity, code, count, shown: await run.findings(severity, code, shownOfCode) })
+    let accounts = 0
+    for await (const row of run.databases()) {
+      if (row.name === copiesDatabase) accounts = row.documents
+      if (isVanished(row)) counts.findings.add(databaseVanished(row.name))
+      const { counts: ofMonth, findings } = monthNotesIn(row)
+      for (const [key, count] of Object.entries(ofMonth)) counts.addCount(key, count)
+      for (const one of findings) counts.findings.join(one)
+    }
+    return { ...(await reportOf(source, { kinds, accounts: new Map() }, counts)), accounts }
+  }
+
+  return { survey, report }
+}
