@@ -97,7 +97,8 @@ const allowed: [path: string, text: string][] = [
   ['src/areas/a/rules.ts', 'const half = total / 2 // node:fs\nconst third = total / 3'],
   ['import-kazoo/running/store.ts', 'sql`SELECT id FROM kazoo_runs`'],
   ['import-kazoo/area.ts', "import { bArea } from '../src/areas/b/area.ts'"],
-  ['src/commands/kazoo.ts', "import { openSource } from '../../import-kazoo/source/open.ts'"],
+  ['import-kazoo/commands/import.ts', "import { areas } from '../../src/areas/index.ts'"],
+  ['src/commands/kazoo-commands.ts', "await import('../../import-kazoo/commands/import.ts')"],
   ['bin/crosspoint.ts', "console.log('Crosspoint is ready')"],
   ['console/app.ts', "import { table } from './table.ts'\nconsole.log(new Date())"],
 ]

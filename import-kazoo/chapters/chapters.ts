@@ -1,5 +1,5 @@
 // Which databases an import reads, in which order, and what it makes of their documents. Months are read beside these.
-import type { Declarations } from '../../src/areas/area.ts'
+import type { Declared } from '../../src/areas/area.ts'
 import { systemScope } from '../../src/storage/change-set.ts'
 import { convertAlert } from '../conversions/alerts/rules.ts'
 import { createDays } from '../conversions/audits/rules.ts'
@@ -157,7 +157,7 @@ const yearsChapter: Chapter = {
 
 /** The settings of the system, which months obey, and all other chapters in the order in which they are read. */
 export const createChapters = (
-  declared: Pick<Declarations, 'notices' | 'accountSettings'>,
+  declared: Pick<Declared, 'notices' | 'accountSettings'>,
   usesHere: UsesHere,
 ): { settings: Chapter; chapters: readonly Chapter[] } => {
   const accountSettings = new Set(Object.keys(declared.accountSettings))

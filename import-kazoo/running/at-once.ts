@@ -24,26 +24,28 @@ export const allAtOnce = async (
   for (const one of await Promise.allSettled(tried)) if (one.status === 'rejected') throw one.reason
 }
 
-/** Does something for each, some at once; none is begun any more when one has failed, or somebody says stop. */
-export const forEach = <T>(
+interface Way<R> {
+  atOnce?: number
+  /** What a result is not complete without: only one more is begun before that. */
+  storedOf?(result: R): Promise<unknown>
+}
+
+/** Does something for each, some at once; none is begun after one has failed, or when the signal says stop. */
+export const forEach = <T, R>(
   signal: AbortSignal | undefined,
   all: Iterable<T>,
-  /** `endsWith`: what it does not wait for itself. Only one more is begun before that has ended. */
-  work: (one: T, stop: AbortSignal, endsWith: (end: Promise<unknown>) => void) => Promise<unknown>,
-  atOnce = databasesAtOnce,
+  work: (one: T, stop: AbortSignal) => Promise<R>,
+  { atOnce = databasesAtOnce, storedOf }: Way<R> = {},
 ) => {
   const waiting = Iterator.from(all)
   const worker = async (stop: AbortSignal) => {
-    let before: Promise<unknown> = Promise.resolve()
+    let before: Promise<unknown> | undefined
     try {
       for (const one of waiting) {
         if (stop.aborted) break
-        let end: Promise<unknown> = Promise.resolve()
-        await work(one, stop, (promise) => {
-          end = promise
-        })
         const earlier = before
-        before = end
+        const done = await work(one, stop)
+        before = storedOf?.(done)
         await earlier
       }
     } finally {

@@ -230,10 +230,6 @@ export const createBatches = ({ store, run, adoptions, validate, keyring, author
     /** Notes where the reading of a database is. */
     note: (position: DatabaseRow) => store.writeUnrecorded([run.putDatabase(position)]),
 
-    newBareSet: () => new ChangeSet(author),
-
-    newSet,
-
     /** Tells something of documents that are gone, whose records stay. */
     async tell(batch: Batch, findings: readonly Finding[]) {
       const known = await run.known(

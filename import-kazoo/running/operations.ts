@@ -208,11 +208,8 @@ export const createImport = (tools: ImportTools) => {
         forEach(
           stop,
           monthsIn(facts),
-          async (ofAccount, stop, endsWith) => {
-            const { stored } = await months.read(facts, ofAccount, { isLastRound: isLast, stop })
-            endsWith(stored)
-          },
-          accountsAtOnce,
+          (ofAccount, stop) => months.read(facts, ofAccount, { isLastRound: isLast, stop }),
+          { atOnce: accountsAtOnce, storedOf: ({ stored }) => stored },
         ),
       )
     await readAll(signal, [settings])

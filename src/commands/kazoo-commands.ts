@@ -63,7 +63,7 @@ export const addImport = (program: Command, run: Run) =>
       '\nWhat is left out or taken along (--accounts, --since-month, --without-cdrs, --system-notices, --allow-missing) is said when an import begins, and holds until it is finished or undone.\n\nThe status is 0 when nothing is left for a person, 2 when something is, which the report names, and 1 when it could not be done. Of credentials in SOURCE nothing is stored or printed.',
     )
     .action((source: string | undefined, options) =>
-      run(async () => (await import('./kazoo.ts')).importKazoo(source, options)),
+      run(async () => (await import('../../import-kazoo/commands/import.ts')).importKazoo(source, options)),
     )
 
 export const addExport = (program: Command, run: Run) =>
@@ -82,7 +82,9 @@ export const addExport = (program: Command, run: Run) =>
       '\nThe folder is one of credentials: passwords of phones and API keys stand in it in clear. Nobody but its owner may read it. While the server runs it is not of one moment: for a copy that is, end the writes before. The status is 0 when all is written, and 1 when it could not be done: what is not whole has names that end with .part.',
     )
     .action((directory: string, options) =>
-      run(async () => (await import('./kazoo-export.ts')).exportKazoo(directory, options)),
+      run(async () =>
+        (await import('../../import-kazoo/commands/export.ts')).exportKazoo(directory, options),
+      ),
     )
 
 export const addCompare = (program: Command, run: Run) =>
@@ -116,8 +118,13 @@ export const addCompare = (program: Command, run: Run) =>
     .action(async (source: string, options) => {
       const { account, username } = options
       if (account === undefined && username === undefined)
-        return run(async () => (await import('./compare-database.ts')).compareWithDatabase(source, options))
+        return run(async () =>
+          (await import('../../import-kazoo/commands/compare-database.ts')).compareWithDatabase(
+            source,
+            options,
+          ),
+        )
       return remotely(run)(async (terminal) =>
-        (await import('./compare.ts')).compareKazoo(terminal, source, options),
+        (await import('../../import-kazoo/commands/compare-apis.ts')).compareKazoo(terminal, source, options),
       )
     })

@@ -151,7 +151,8 @@ const rules: Rule[] = [
   },
   {
     says: 'of another area only area.ts, schema.ts, rules.ts, signals.ts, its declarations and types may be imported, never its store or routes (rule 4)',
-    appliesTo: (path) => areaOf(path) !== undefined || isIn(path, importer),
+    appliesTo: (path) =>
+      areaOf(path) !== undefined || (isIn(path, importer) && !isIn(path, `${importer}/commands`)),
     find: importsWhere(isForeign),
   },
   {

@@ -1,11 +1,11 @@
-import { type AccountRecord, type Actor, accountKind } from '../auth/identity.ts'
-import { masterClaim } from '../first-start.ts'
-import { Answer, RawJson } from '../http/answer/answers.ts'
-import { createRouter, routeOf, segmentsOf } from '../http/judge/router.ts'
-import type { Call, Route } from '../http/route.ts'
-import { Failure, isOutage } from '../lib/failure.ts'
-import type { Json } from '../lib/json.ts'
-import type { Store } from '../storage/store.ts'
+import { type AccountRecord, type Actor, accountKind } from '../../src/auth/identity.ts'
+import { masterClaim } from '../../src/first-start.ts'
+import { Answer, RawJson } from '../../src/http/answer/answers.ts'
+import { createRouter, routeOf, segmentsOf } from '../../src/http/judge/router.ts'
+import type { Call, Route } from '../../src/http/route.ts'
+import { Failure, isOutage } from '../../src/lib/failure.ts'
+import type { Json } from '../../src/lib/json.ts'
+import type { Store } from '../../src/storage/store.ts'
 
 const parsed = (value: unknown) => (value instanceof RawJson ? JSON.parse(value.text) : (value ?? {}))
 

@@ -1,14 +1,12 @@
 // The documents of a Kazoo, held against the store of this machine.
-import type { ComparedWithDatabase } from '../../import-kazoo/comparing/operations.ts'
-import { openSource } from '../../import-kazoo/source/open.ts'
-import { SourceTrouble } from '../../import-kazoo/source/source.ts'
-import { systemClock } from '../lib/clock.ts'
-import { Refusal } from '../storage/saved-store.ts'
-import { withImports } from './kazoo.ts'
-import { counted, tell } from './kazoo-told.ts'
-import { tellingRefusals } from './refusals.ts'
-import { status } from './statuses.ts'
-import { differenceLines, questionLines, sumOfQuestions } from './told-differences.ts'
+
+import { tellingRefusals } from '../../src/commands/refusals.ts'
+import { status } from '../../src/commands/statuses.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import type { ComparedWithDatabase } from '../comparing/operations.ts'
+import { differenceLines, questionLines, sumOfQuestions } from './differences.ts'
+import { withImports, withSource } from './import.ts'
+import { counted, tell } from './progress.ts'
 
 interface Asked {
   /** So many accounts below the master account. */
@@ -51,27 +49,19 @@ const textOf = (compared: ComparedWithDatabase) => {
 
 /** Answers with the status: 0 when both say the same, 2 when not. */
 export const compareWithDatabase = (named: string, { sample, seed, json }: Asked): Promise<number> =>
-  tellingRefusals(async () => {
-    try {
-      const source = await openSource(named)
-      try {
-        const compared = await withImports(({ compare, respond }) =>
-          compare(source, {
-            sample,
-            seed,
-            respond,
-            onAccount: (done, all) => {
-              if (done % toldEvery === 0) tell(`${counted(done)} of ${counted(all)} accounts`)
-            },
-          }),
-        )
-        process.stdout.write(json ? `${JSON.stringify(compared)}\n` : `${textOf(compared)}\n`)
-        return sumOfQuestions(compared, 'different') === 0 ? status.done : waitsForPerson
-      } finally {
-        await source.close()
-      }
-    } catch (error) {
-      if (error instanceof SourceTrouble) throw new Refusal(error.message)
-      throw error
-    }
-  })
+  tellingRefusals(() =>
+    withSource(named, async (source) => {
+      const compared = await withImports(({ compare, respond }) =>
+        compare(source, {
+          sample,
+          seed,
+          respond,
+          onAccount: (done, all) => {
+            if (done % toldEvery === 0) tell(`${counted(done)} of ${counted(all)} accounts`)
+          },
+        }),
+      )
+      process.stdout.write(json ? `${JSON.stringify(compared)}\n` : `${textOf(compared)}\n`)
+      return sumOfQuestions(compared, 'different') === 0 ? status.done : waitsForPerson
+    }),
+  )

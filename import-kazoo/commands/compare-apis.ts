@@ -1,6 +1,14 @@
 import { text } from 'node:stream/consumers'
 import { type CrosspointCore, CrosspointError, createCrosspoint } from '../../client/src/core.ts'
 import { rowsOf } from '../../client/src/pages.ts'
+import { askHidden } from '../../src/commands/remote/ask.ts'
+import { manners } from '../../src/commands/remote/connection.ts'
+import { completeSignIn } from '../../src/commands/remote/second-factor.ts'
+import { Mistake, printable, type Terminal } from '../../src/commands/remote/terminal.ts'
+import { status } from '../../src/commands/statuses.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { gregorianNow } from '../../src/lib/gregorian.ts'
+import { isObject, type Json } from '../../src/lib/json.ts'
 import {
   differencesOfLists,
   differencesOfRecords,
@@ -10,17 +18,9 @@ import {
   questions,
   sampleOf,
   type Told,
-} from '../../import-kazoo/comparing/rules.ts'
-import { createTally, type Tally } from '../../import-kazoo/comparing/tally.ts'
-import { systemClock } from '../lib/clock.ts'
-import { gregorianNow } from '../lib/gregorian.ts'
-import { isObject, type Json } from '../lib/json.ts'
-import { askHidden } from './remote/ask.ts'
-import { manners } from './remote/connection.ts'
-import { completeSignIn } from './remote/second-factor.ts'
-import { Mistake, printable, type Terminal } from './remote/terminal.ts'
-import { status } from './statuses.ts'
-import { differenceLines, questionLines, sumOfQuestions } from './told-differences.ts'
+} from '../comparing/rules.ts'
+import { createTally, type Tally } from '../comparing/tally.ts'
+import { differenceLines, questionLines, sumOfQuestions } from './differences.ts'
 
 interface Asked {
   server: string

@@ -1,34 +1,34 @@
-import { kazooArea } from '../../import-kazoo/area.ts'
-import type { Respond } from '../../import-kazoo/comparing/sources.ts'
-import { needsPerson, type Report, reportJson, reportText } from '../../import-kazoo/report/report.ts'
-import type { Manner } from '../../import-kazoo/running/operations.ts'
-import { openSource } from '../../import-kazoo/source/open.ts'
-import { type Source, SourceTrouble } from '../../import-kazoo/source/source.ts'
-import { checkAccounts, checkNames } from '../areas/accounts/verification/store.ts'
-import type { AreaTools, OffersOf } from '../areas/area.ts'
-import { declarationsOf } from '../areas/assemble.ts'
-import { areas } from '../areas/index.ts'
-import { checkLedgers } from '../areas/ledgers/verification/store.ts'
-import { createDeriver, nicenessOfMany } from '../auth/deriving/deriver.ts'
-import { createKeyring, readServerKey } from '../auth/keyring.ts'
-import { configFromEnvironment } from '../config/env.ts'
-import { validateLeniently } from '../http/judge/judge-data.ts'
-import { createLeases } from '../jobs/leases.ts'
-import type { Check, Fault } from '../lib/check.ts'
-import { systemClock } from '../lib/clock.ts'
-import { createMetrics } from '../lib/metrics.ts'
-import { createMail } from '../mail/mail.ts'
-import { createNotices } from '../mail/notices.ts'
-import { openObjectStore } from '../object-store/open.ts'
-import { createSettings } from '../settings/settings.ts'
-import { Refusal } from '../storage/saved-store.ts'
-import { bareAreas } from './bare-areas.ts'
-import { createCommandLog } from './command-log.ts'
-import { counted, createTold, tell } from './kazoo-told.ts'
-import { openStore } from './open-store.ts'
+import { checkAccounts, checkNames } from '../../src/areas/accounts/verification/store.ts'
+import type { AreaTools, OffersOf } from '../../src/areas/area.ts'
+import { declarationsOf } from '../../src/areas/assemble.ts'
+import { areas } from '../../src/areas/index.ts'
+import { checkLedgers } from '../../src/areas/ledgers/verification/store.ts'
+import { createDeriver, nicenessOfMany } from '../../src/auth/deriving/deriver.ts'
+import { createKeyring, readServerKey } from '../../src/auth/keyring.ts'
+import { bareAreas } from '../../src/commands/bare-areas.ts'
+import { createCommandLog } from '../../src/commands/command-log.ts'
+import { openStore } from '../../src/commands/open-store.ts'
+import { tellingRefusals } from '../../src/commands/refusals.ts'
+import { status } from '../../src/commands/statuses.ts'
+import { configFromEnvironment } from '../../src/config/env.ts'
+import { validateLeniently } from '../../src/http/judge/judge-data.ts'
+import { createLeases } from '../../src/jobs/leases.ts'
+import type { Check, Fault } from '../../src/lib/check.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { createMetrics } from '../../src/lib/metrics.ts'
+import { createMail } from '../../src/mail/mail.ts'
+import { createNotices } from '../../src/mail/notices.ts'
+import { openObjectStore } from '../../src/object-store/open.ts'
+import { createSettings } from '../../src/settings/settings.ts'
+import { Refusal } from '../../src/storage/saved-store.ts'
+import { kazooArea } from '../area.ts'
+import type { Respond } from '../comparing/sources.ts'
+import { needsPerson, type Report, reportJson, reportText } from '../report/report.ts'
+import type { Manner } from '../running/operations.ts'
+import { openSource } from '../source/open.ts'
+import { type Source, SourceTrouble } from '../source/source.ts'
+import { counted, createTold, tell } from './progress.ts'
 import { createResponses } from './read-responses.ts'
-import { tellingRefusals } from './refusals.ts'
-import { status } from './statuses.ts'
 
 interface ImportOptions {
   accounts?: string[]
@@ -78,14 +78,13 @@ const createDifferencesTold = () => {
 
 type KazooOffers = OffersOf<[typeof kazooArea]>['kazoo']
 
-interface Parts {
-  imports: KazooOffers['imports']
-  compare: KazooOffers['compare']
+interface Parts extends Pick<KazooOffers, 'imports' | 'compare' | 'leave'> {
   /** What the store says of itself: trees and counts, names, ledgers. */
   checks: readonly Check[]
   respond: Respond
 }
 
+/** The importer on the store that the settings name, beside a running server or without one. */
 export const withImports = async <T>(work: (parts: Parts) => Promise<T>): Promise<T> => {
   const config = configFromEnvironment()
   process.umask(0o077)
@@ -119,8 +118,7 @@ export const withImports = async <T>(work: (parts: Parts) => Promise<T>): Promis
     const { kazoo, reconciliation } = offers
     const checks = [checkAccounts(store, reconciliation.differences), checkNames(store), checkLedgers(store)]
     return await work({
-      imports: kazoo.imports,
-      compare: kazoo.compare,
+      ...kazoo,
       checks,
       respond: createResponses(routes, store),
     })
@@ -185,24 +183,25 @@ const undo = () =>
     return status.done
   })
 
-const importFrom = async (named: string | undefined, options: ImportOptions) => {
-  if (options.undo) return undo()
-  if (named === undefined) throw new Refusal('a source is missing')
-  const source = await openSource(named)
+/** Opens a source, and closes it. What keeps it from being read is a refusal. */
+export const withSource = async <T>(named: string, work: (source: Source) => Promise<T>): Promise<T> => {
   try {
-    return await perform(source, options)
-  } finally {
-    await source.close()
+    const source = await openSource(named)
+    try {
+      return await work(source)
+    } finally {
+      await source.close()
+    }
+  } catch (error) {
+    if (error instanceof SourceTrouble) throw new Refusal(error.message)
+    throw error
   }
 }
 
-/** Takes over the records of a Kazoo; answers with the status. */
+/** Imports the records of a Kazoo; answers with the status. */
 export const importKazoo = (named: string | undefined, options: ImportOptions): Promise<number> =>
   tellingRefusals(async () => {
-    try {
-      return await importFrom(named, options)
-    } catch (error) {
-      if (error instanceof SourceTrouble) throw new Refusal(error.message)
-      throw error
-    }
+    if (options.undo) return undo()
+    if (named === undefined) throw new Refusal('a source is missing')
+    return withSource(named, (source) => perform(source, options))
   })

@@ -1,7 +1,8 @@
 // What two systems say differently, as a person reads it.
-import type { Told } from '../../import-kazoo/comparing/rules.ts'
-import type { Tally } from '../../import-kazoo/comparing/tally.ts'
-import { printable } from './remote/terminal.ts'
+
+import { printable } from '../../src/commands/remote/terminal.ts'
+import type { Told } from '../comparing/rules.ts'
+import type { Tally } from '../comparing/tally.ts'
 
 const valueText = (value: unknown) =>
   value === undefined ? '(nothing)' : printable(JSON.stringify(value)).slice(0, 120)

@@ -1,0 +1,19 @@
+import { tellingRefusals } from '../../src/commands/refusals.ts'
+import { status } from '../../src/commands/statuses.ts'
+import { openLeavingFolder } from '../leaving/folder.ts'
+import { leavingJson, leavingText } from '../leaving/report.ts'
+import { withImports } from './import.ts'
+import { createTold } from './progress.ts'
+
+/** Writes everything into a folder, as documents that a Kazoo takes; answers with the status. */
+export const exportKazoo = (directory: string, { json = false }: { json?: boolean }): Promise<number> =>
+  tellingRefusals(() =>
+    withImports(async ({ leave }) => {
+      const folder = await openLeavingFolder(directory)
+      const report = await leave(folder, createTold())
+      process.stdout.write(
+        json ? `${JSON.stringify(leavingJson(directory, report))}\n` : leavingText(directory, report),
+      )
+      return status.done
+    }),
+  )
