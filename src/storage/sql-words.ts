@@ -35,17 +35,6 @@ export interface SqlWords {
   integerIn(json: string, key: string): string
   /** A text deep in a JSON object that stands as text, by the keys that lead there; NULL when it is not there. */
   textAt(json: string, ...keys: readonly string[]): string
-  /** How JSON is written as JSON.stringify does; undefined where the store writes it with blanks. */
-  json:
-    | {
-        /** An object: `value` is a text or a number, never NULL, or comes from `parsed`. */
-        object(members: readonly { name: string; value: string }[]): string
-        /** A member as it follows others: `,"name":"text"`; the empty text for NULL. */
-        member(name: string, value: string): string
-        /** JSON that stands as text, as a value. */
-        parsed(text: string): string
-      }
-    | undefined
   /** Whether a JSON object that stands as text says `false` under a key. */
   isFalseIn(json: string, key: string): string
   /** Whether it says anything under a key but null. */
@@ -105,13 +94,6 @@ const sqlite: SqlWords = {
   padded: (number, digits) => `substr('${'0'.repeat(digits)}' || (${number}), -${digits})`,
   integerIn: (json, key) => `CAST(${json} ->> ${quoted(key)} AS INTEGER)`,
   textAt: (json, ...keys) => `${json} ->> ${quoted(['$', ...keys].join('.'))}`,
-  json: {
-    object: (members) =>
-      `json_object(${members.map(({ name, value }) => `${quoted(name)}, ${value}`).join(', ')})`,
-    member: (name, value) =>
-      `CASE WHEN ${value} IS NULL THEN '' ELSE ${quoted(`,"${name}":`)} || json_quote(${value}) END`,
-    parsed: (text) => `json(${text})`,
-  },
   isFalseIn: (json, key) => `coalesce(json_type(${json}, ${quoted(`$.${key}`)}) = 'false', 0)`,
   isSaidIn: (json, key) => `${json} ->> ${quoted(key)} IS NOT NULL`,
   pairs: (json) => `(SELECT value ->> 0 AS a, value ->> 1 AS b FROM json_each(${json})) AS pairs`,
@@ -149,7 +131,6 @@ const postgres: SqlWords = {
   padded: (number, digits) => `lpad((${number})::text, ${digits}, '0')`,
   integerIn: (json, key) => `(${json}::json ->> ${quoted(key)})::bigint`,
   textAt: (json, ...keys) => `${json}::json #>> ${quoted(`{${keys.join(',')}}`)}`,
-  json: undefined,
   isFalseIn: (json, key) => `coalesce(${json}::json ->> ${quoted(key)} = 'false', false)`,
   isSaidIn: (json, key) => `${json}::json ->> ${quoted(key)} IS NOT NULL`,
   pairs: (json) =>

@@ -3,8 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import type { CdrRow } from '../../src/areas/cdrs/columns.ts'
 import { askedOf } from '../../src/areas/cdrs/filters/rules.ts'
 import { createInteractionStore } from '../../src/areas/cdrs/interactions/store.ts'
-import type { Place } from '../../src/areas/cdrs/reading/rules.ts'
-import { byChannelTime, csvLineOf, filterableOf, rowTextOf } from '../../src/areas/cdrs/rules.ts'
+import { byChannelTime, csvLineOf, filterableOf } from '../../src/areas/cdrs/rules.ts'
 import { createCdrStore } from '../../src/areas/cdrs/store.ts'
 import { filterOf, questionsOf } from '../../src/http/answer/filters.ts'
 import { systemClock } from '../../src/lib/clock.ts'
@@ -134,32 +133,6 @@ describeEngines('Reading call detail records', (engine) => {
       }),
       runs,
     ))
-
-  it('shows rows as they are made of its legs, in every view', () => {
-    const views = fc.record({
-      utcOffset: fc.constantFrom(0, -3600, 45_296),
-      forReseller: fc.boolean(),
-      omitsEmpty: fc.boolean(),
-    })
-    return fc.assert(
-      fc.asyncProperty(anyRows, paging, views, fc.boolean(), async (made, how, rowView, long) => {
-        const rows = await stored(made)
-        const shown: unknown[] = []
-        let after: Place | undefined
-        do {
-          const reading = { ...how, after, long }
-          const page = await legs().shown({ accountId, ...whole }, reading, {
-            view: rowView,
-            kept: undefined,
-          })
-          shown.push(...page.items.map((item) => ('place' in item ? item.row : undefined)))
-          after = page.next
-        } while (after)
-        expect(shown).toEqual(inOrder(rows, how.descending).map((row) => rowTextOf(row, rowView)))
-      }),
-      runs,
-    )
-  })
 
   it('applies filters in the store just as they are applied to documents', () =>
     fc.assert(

@@ -20,7 +20,6 @@ import { createLegAdoption } from './intake/adoption.ts'
 import { countRepairs, countVerdicts } from './intake/metrics.ts'
 import { createIntake } from './intake/operations.ts'
 import { cdrIntakeRoutes } from './intake/routes.ts'
-import { createKeptRows } from './listing/kept-rows.ts'
 import { createCdrMonths } from './months/operations.ts'
 import { createCdrs } from './operations.ts'
 import { createCdrRebuild } from './rebuild/operations.ts'
@@ -52,7 +51,6 @@ export const cdrsArea = area({
     const archive = createArchiveReading(register, files)
     const cdrs = createCdrs({ ...tools, archive, metrics })
     feed.unfolds('cdr.created', cdrs.texts)
-    const rows = createKeptRows(store.generationOf, tools.metrics)
     const billing = createCallBilling({ accounts, rates, ...limits, ledgers, classOf })
     const count = countVerdicts(tools.metrics)
     const intake = createIntake({
@@ -77,7 +75,7 @@ export const cdrsArea = area({
       offers: { intake, billing, months, legAdoption, legs: cdrs.legs },
       routes: [
         ...cdrIntakeRoutes(intake),
-        ...cdrRoutes({ cdrs, rows, stats: createCallStats({ store, legs: cdrs.legs }), store, resellerOf }),
+        ...cdrRoutes({ cdrs, stats: createCallStats({ store, legs: cdrs.legs }), store, resellerOf }),
       ],
       posted: [freeswitchPage(freeswitch)],
       prepare: freeswitch.prepare,

@@ -7,7 +7,6 @@ import { failure, invalid } from '../../lib/failure.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
 import { anyObject, list, open } from '../../lib/schema.ts'
 import type { Store } from '../../storage/store.ts'
-import type { KeptRows } from './listing/kept-rows.ts'
 import { interactionListing, legListing } from './listing/routes.ts'
 import type { Cdrs } from './operations.ts'
 import { Cdr } from './schema.ts'
@@ -94,13 +93,12 @@ type Asked = Pick<Call, 'account' | 'actor' | 'query' | 'request'>
 
 interface Tools {
   cdrs: Cdrs
-  rows: KeptRows
   stats: CallStats
   store: Store
   resellerOf: ResellerOf
 }
 
-export const cdrRoutes = ({ cdrs, rows, stats, store, resellerOf }: Tools): Route[] => {
+export const cdrRoutes = ({ cdrs, stats, store, resellerOf }: Tools): Route[] => {
   const now = () => gregorianNow(store.clock)
 
   const owner = async ({ path }: { path: { account_id: string; user_id: string } }) => {
@@ -127,7 +125,7 @@ export const cdrRoutes = ({ cdrs, rows, stats, store, resellerOf }: Tools): Rout
   const listed = async (listing: typeof legListing, call: Asked, ownerId?: string) => {
     const view = await viewOf(call)
     return new ListAnswer(
-      listing(cdrs, await scopeOf(call, ownerId), { view, rows, moving: movingBounds(call.query) }),
+      listing(cdrs, await scopeOf(call, ownerId), { view, moving: movingBounds(call.query) }),
     )
   }
 

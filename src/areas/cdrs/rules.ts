@@ -14,8 +14,6 @@ import {
   type SheetCell,
   type SheetColumn,
   sheetFor,
-  type Timed,
-  timeSheet,
 } from './sheet/columns.ts'
 
 // A leg in its three shapes: the document (GET one, legs, filters), the row of a list, the line of a CSV file.
@@ -143,10 +141,8 @@ const fieldMembers = (ofRow: typeof fields) =>
   ofRow.map((field) => ({ ...field, before: `,"${field.name}":` }))
 
 /** Fields that stand in rows beside the columns, and those of the variables. */
-export const inRows = fieldMembers(
-  fields.filter(({ name, inVariables }) => !inVariables && !shownByName.has(name)),
-)
-export const variableFields = fieldMembers(fields.filter(({ inVariables }) => inVariables))
+const inRows = fieldMembers(fields.filter(({ name, inVariables }) => !inVariables && !shownByName.has(name)))
+const variableFields = fieldMembers(fields.filter(({ inVariables }) => inVariables))
 const customersVariables = variableFields.filter(({ name }) => !tellsCost(name))
 const unpricedVariables = customersVariables.filter(({ name }) => !tellsPrice(name))
 
@@ -156,15 +152,6 @@ const variablesFor = (leg: Leg, { forReseller }: RowView) => {
 }
 
 const isShown = (name: string) => !isPrivate(name) && !shownByName.has(name)
-
-/** Of a row that the store begins: it writes no times. */
-const timeMembers = timeSheet.map(({ name, of }) => ({ before: `,"${name}":`, of }))
-
-const timesText = (leg: Timed, view: RowView) => {
-  let text = ''
-  for (const { before, of } of timeMembers) text += `${before}"${of(leg, view) ?? ''}"`
-  return text
-}
 
 const sheetText = (leg: Leg, view: RowView) => {
   let text = ''
@@ -210,28 +197,6 @@ const restTexts = (rest: string | null, hidesPrice: boolean, { forReseller }: Ro
   for (const [name, value] of Object.entries(vars ?? {}))
     if (!isPrivate(name)) variables += member(name, value)
   return { others: text, variables }
-}
-
-/** A row as the store begins it: see sheet/store.ts. */
-export interface BegunRow extends Timed {
-  /** The columns before those of times, and behind them, as JSON objects. */
-  shown: string
-  later: string
-  /** Members that follow in the row, and in its variables behind the account. */
-  fields: string
-  variables: string
-  rest: string | null
-  /** 1 where the price is none of the account's business. */
-  hides_price: number
-}
-
-/** The same text as `rowTextOf` makes of the leg. */
-export const finishedRow = (row: BegunRow, accountId: string, view: RowView): string => {
-  const { shown, later, fields: ofRow, variables: ofVariables, rest } = row
-  const { others, variables } = restTexts(rest, row.hides_price === 1, view)
-  const account = `"account_id":${jsonText(accountId)}`
-  const columns = `${shown.slice(0, -1)}${timesText(row, view)},${later.slice(1, -1)}`
-  return `${columns}${ofRow}${others},"${channelVars}":{${account}${ofVariables}${variables}}}`
 }
 
 /**

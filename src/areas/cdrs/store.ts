@@ -9,7 +9,6 @@ import { type Bounded, createParts, liesInFiles, monthsOf, type Part, type Sight
 import { createLegPieces } from './pieces/store.ts'
 import { endOf, lastSecond, monthAt, monthsOfLegs, type Place, placeWithin } from './reading/rules.ts'
 import { createParams, type Reading, type Scope, selectedColumns } from './reading/store.ts'
-import { createLegRows, type Showing, type ShownRow } from './rows/store.ts'
 import { csvLineOf } from './rules.ts'
 import type { RowView } from './sheet/columns.ts'
 import { sheetOf } from './sheet/store.ts'
@@ -88,7 +87,6 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
   const { cdrs, words } = store
   const parts = createParts(store, archive)
   const { inPart, sightOf, statementOf, cut } = parts
-  const { shownPiece } = createLegRows(store, parts)
   const { pieceOf } = createLegPieces(store, parts, archive, triedAtOnce)
 
   const inMonth = <T>(month: number, query: (from: string) => Promise<T>) =>
@@ -109,16 +107,12 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
     )
   }
 
-  const readBatch = async <Item>(
-    scope: Scope,
-    { after, limit, descending }: Reading,
-    read: (part: Part, parts: Sight['parts'], limit: number) => Promise<ListPiece<Item>>,
-  ): Promise<ListPiece<Item>> => {
+  const readBatch = async (scope: Scope, { after, limit, descending, long }: Reading): Promise<ListPiece> => {
     const { stretches, parts, archived } = await sightOf(scope, after, descending)
-    const items: Item[] = []
+    const items: CdrRow[] = []
     for (const [at, stretch] of stretches.entries()) {
       const part: Part = { scope, stretch, archived, after: placeWithin(stretch, after), descending }
-      const piece = await read(part, parts, limit - items.length)
+      const piece = await pieceOf(part, parts, limit - items.length, long)
       items.push(...piece.items)
       if (piece.next) return { items, next: piece.next }
       const isMore = at < stretches.length - 1
@@ -229,19 +223,7 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
       }),
 
     batch: (scope: Scope, reading: Reading): Promise<LegBatch> =>
-      readingAgain(() =>
-        readBatch(scope, reading, (part, parts, limit) => pieceOf(part, parts, limit, reading.long)),
-      ),
-
-    /** The same as rows, of which some may be kept; of what lies in files the legs. No filters. */
-    shown: (scope: Scope, reading: Reading, showing: Showing): Promise<ListPiece<CdrRow | ShownRow>> =>
-      readingAgain(() =>
-        readBatch<CdrRow | ShownRow>(scope, reading, (part, parts, limit) =>
-          liesInFiles(part.stretch, parts)
-            ? pieceOf(part, parts, limit, reading.long)
-            : shownPiece(part, limit, showing, reading.long),
-        ),
-      ),
+      readingAgain(() => readBatch(scope, reading)),
 
     hasLater: (scope: Pick<Scope, 'accountId' | 'to'>) => readingAgain(() => hasLater(scope)),
 

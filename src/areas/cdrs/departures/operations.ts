@@ -4,7 +4,7 @@ import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet, systemScope } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { ArchiveRegister } from '../archive/store.ts'
-import { keysOfChangedRows } from '../listing/stale.ts'
+import { changedLegs } from '../listing/stale.ts'
 import { callRecordSettings } from '../settings.ts'
 import { createDepartureStore } from './store.ts'
 
@@ -62,7 +62,7 @@ export const createDepartures = ({ store, settings, register }: Tools) => {
       }
       const { statements } = erasure
       const records = payload.records + erasure.records
-      const stale = keysOfChangedRows(accountId)
+      const stale = [changedLegs(accountId)]
       return { state: 'waiting', dueAt: now + pauseMs, payload: { ...payload, records }, statements, stale }
     },
   }

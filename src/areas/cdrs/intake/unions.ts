@@ -2,7 +2,7 @@
 
 import type { ErrandKind } from '../../../jobs/queue.ts'
 import type { Errand } from '../../../storage/errand.ts'
-import { keysOfChangedRows } from '../listing/stale.ts'
+import { changedLegs } from '../listing/stale.ts'
 import type { Interaction } from './rules.ts'
 import type { createIntakeStore } from './store.ts'
 
@@ -34,6 +34,6 @@ export const createUnions = ({
   kind: kindName,
   async conclude({ accountId, payload: { from, into } }) {
     const statements = [renaming(accountId, from, into), ...(await replacing(accountId, from, into))]
-    return { state: 'forgotten', statements, stale: keysOfChangedRows(accountId) }
+    return { state: 'forgotten', statements, stale: [changedLegs(accountId)] }
   },
 })

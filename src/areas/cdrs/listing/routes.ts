@@ -2,18 +2,15 @@ import type { Cursor, Listing, MovingWindow, Sources } from '../../../http/answe
 import type { movingBounds } from '../../../http/answer/time-window.ts'
 import type { Question } from '../../../lib/question.ts'
 import { timedPlace, timeKey } from '../../../lib/time-key.ts'
-import type { ListPiece } from '../archive/rules.ts'
 import type { CdrRow } from '../columns.ts'
 import { tellsCost, tellsPrice } from '../costs.ts'
 import { askedOf, ownerAskedFor } from '../filters/rules.ts'
 import type { Cdrs } from '../operations.ts'
 import type { Place, TimeWindow } from '../reading/rules.ts'
 import type { Reading, Scope } from '../reading/store.ts'
-import type { Showing, ShownRow } from '../rows/store.ts'
 import { csvHeader, csvLineOf, filterableOf, pickableOf, rowTextOf } from '../rules.ts'
 import type { RowView } from '../sheet/columns.ts'
 import type { LegBatch, LineView } from '../store.ts'
-import type { KeptRows } from './kept-rows.ts'
 import { pageSources } from './stale.ts'
 
 // Legs and interactions as lists: pages, rows, filters and CSV lines for http/answer/listing.ts.
@@ -27,8 +24,6 @@ interface Source {
   batch(scope: Scope, reading: Reading): Promise<LegBatch>
   /** Whether the account has some behind the window's end. */
   hasLater?(scope: Scope): Promise<boolean>
-  /** The same as rows that nobody looks into. */
-  shown?(scope: Scope, reading: Reading, showing: Showing): Promise<ListPiece<CdrRow | ShownRow>>
   lines(scope: Scope, place: Pick<Reading, 'after' | 'descending'>, view: LineView): AsyncIterable<Uint8Array>
   placeOf(leg: CdrRow): Place
   /** The scope after it has taken over filters, and the others. */
@@ -36,14 +31,6 @@ interface Source {
 }
 
 const cursorOf = ({ time, mark }: Place): Cursor => [timeKey(time), mark]
-
-const legOf = (listed: CdrRow | ShownRow): CdrRow => {
-  if ('place' in listed) throw new Error('a row is looked into of which only the text is at hand')
-  return listed
-}
-
-const textIn = (listed: CdrRow | ShownRow) =>
-  'place' in listed && typeof listed.row === 'string' ? listed.row : undefined
 
 /** A moving window is told by what does not move of it. */
 const boundsTold = ({ from, to }: TimeWindow, { end, start }: MovingBounds) => {
@@ -68,33 +55,27 @@ const movingOf = (
   { placeOf, hasLater }: Source,
   scope: Scope,
   { moving }: Manner,
-): { moving?: MovingWindow<CdrRow | ShownRow> } => {
+): { moving?: MovingWindow<CdrRow> } => {
   if (!moving.end || !hasLater) return {}
   return {
     moving: {
       from: scope.from,
-      timeOf: (listed) => ('place' in listed ? listed.place : placeOf(listed)).time,
+      timeOf: (leg) => placeOf(leg).time,
       isAtEnd: async () => !(await hasLater(scope)),
     },
   }
 }
 
-const listingOf = (source: Source, scope: Scope, manner: Manner): Listing<CdrRow | ShownRow> => ({
-  async page({ after, limit, descending, long, whole, isRepeated }) {
+const listingOf = (source: Source, scope: Scope, manner: Manner): Listing<CdrRow> => ({
+  async page({ after, limit, descending, long }) {
     const reading = { after: timedPlace(after), limit, descending, long }
-    const { view, rows } = manner
-    const kept = isRepeated && !long ? rows.of(scope.accountId, view) : undefined
-    const { items, next } =
-      source.shown && !whole && scope.questions.length === 0
-        ? await source.shown(scope, reading, { view, kept })
-        : await source.batch(scope, reading)
+    const { items, next } = await source.batch(scope, reading)
     return { items, next: next && cursorOf(next) }
   },
-  cursor: (listed) => cursorOf('place' in listed ? listed.place : source.placeOf(listed)),
-  row: (listed) => textIn(listed) ?? rowTextOf(legOf(listed), manner.view),
-  bytes: (listed) => ('place' in listed && typeof listed.row !== 'string' ? listed.row : undefined),
-  record: (leg) => filterableOf(legOf(leg), manner.view),
-  pickable: (leg) => pickableOf(legOf(leg), manner.view),
+  cursor: (leg) => cursorOf(source.placeOf(leg)),
+  row: (leg) => rowTextOf(leg, manner.view),
+  record: (leg) => filterableOf(leg, manner.view),
+  pickable: (leg) => pickableOf(leg, manner.view),
   ...sourcesOf(source, scope, manner),
   ...movingOf(source, scope, manner),
   narrowed(questions) {
@@ -103,7 +84,7 @@ const listingOf = (source: Source, scope: Scope, manner: Manner): Listing<CdrRow
   },
   sheet: {
     header: csvHeader(manner.view.forReseller),
-    line: (leg) => csvLineOf(legOf(leg), manner.view),
+    line: (leg) => csvLineOf(leg, manner.view),
     lines: ({ after, descending }) =>
       source.lines(scope, { after: timedPlace(after), descending }, manner.view),
   },
@@ -131,10 +112,9 @@ const narrowLegs = ({ legs }: Cdrs, { forReseller }: RowView): Source['narrow'] 
   }
 }
 
-/** How rows are shown, and those that are kept. */
+/** How rows are shown. */
 export interface Manner {
   view: RowView
-  rows: KeptRows
   moving: MovingBounds
 }
 

@@ -1,12 +1,10 @@
-import { type ChangeSet, systemScope } from '../../../storage/change-set.ts'
+import { systemScope } from '../../../storage/change-set.ts'
 import { cacheKey } from '../../../storage/db.ts'
 
-// What ends pages and rows of call records that are kept.
+// What ends cached lists of call records.
 
-/** What comes in and goes: named by every change set that records a change of call records, of `system` by those of months. */
+/** Named by every change set that changes call records; of `system` by those that change months. */
 export const cdrKind = 'cdrs'
-/** What changes in a leg that stays. */
-export const cdrRowKind = 'cdr_rows'
 
 /** The records that pages of an account follow from: its own, and months that are dropped or moved. */
 export const pageSources = (accountId: string) =>
@@ -15,12 +13,5 @@ export const pageSources = (accountId: string) =>
     [systemScope, cdrKind],
   ] as const
 
-/** The stale keys of a change of an account's stored legs that are shown otherwise from then on. */
-export const keysOfChangedRows = (accountId: string) => [
-  cacheKey(accountId, cdrKind, 'rows'),
-  cacheKey(accountId, cdrRowKind, 'rows'),
-]
-
-export const outdateRows = (set: ChangeSet, accountId: string) => {
-  set.stale.push(...keysOfChangedRows(accountId))
-}
+/** The stale key of a change of stored legs of an account, where no record is noted. */
+export const changedLegs = (accountId: string) => cacheKey(accountId, cdrKind, 'rows')

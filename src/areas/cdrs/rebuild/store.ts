@@ -4,7 +4,7 @@ import { type MonthRange, readingAgain } from '../../../storage/monthly.ts'
 import type { Store } from '../../../storage/store.ts'
 import { integer, optional, shape } from '../../../storage/table.ts'
 import { type CdrRow, monthOfId, storedColumns } from '../columns.ts'
-import { outdateRows } from '../listing/stale.ts'
+import { changedLegs } from '../listing/stale.ts'
 import { daySeconds, dimensions, quarterSeconds, type Span, sumNames } from '../stats/rules.ts'
 import { tallyTurn } from '../stats/store.ts'
 import type { DaySums, Period } from './rules.ts'
@@ -141,7 +141,7 @@ export const createRebuildStore = (store: Store) => {
         { rows: 1, orElse: conflict },
       )
       set.add(store.cdrs.noteChange(monthOfId(leg.id)))
-      outdateRows(set, leg.account_id)
+      set.stale.push(changedLegs(leg.account_id))
     },
 
     /**

@@ -1,12 +1,9 @@
 import type { CsvCell, CsvQuery } from '../../../storage/csv-lines.ts'
 import type { SqlWords } from '../../../storage/sql-words.ts'
-import { isPricedForResellerSql, tellsCost, tellsPrice } from '../costs.ts'
-import { inRows, variableFields } from '../rules.ts'
 import {
   careMaskOf,
   columnsFor,
   hasComma,
-  type RowView,
   type SheetCell,
   type SheetColumn,
   sheetFor,
@@ -14,8 +11,7 @@ import {
   timeSheet,
 } from './columns.ts'
 
-// The lines of a CSV file, and the rows of a list, as the store writes them: the same ones as `csvLineOf` and `rowTextOf`
-// in rules.ts.
+// The lines of a CSV file as the store writes them: the same lines as `csvLineOf` in rules.ts.
 
 // Addresses like +4930123@example.com are the rule.
 const oftenGuarded: ReadonlySet<SheetColumn> = new Set<SheetColumn>(['to', 'from', 'request'])
@@ -58,52 +54,4 @@ export const sheetOf = (
   const { before, behind } = besideTimes(forReseller)
   const times = { value: `timeCells(created, duration_seconds, channel_created_time, ${utcOffset})` }
   return { cells: [...cellsOf(before), times, ...cellsOf(behind)], functions, plainWhen }
-}
-
-type Json = NonNullable<SqlWords['json']>
-
-// Numbers that rows show as texts.
-const numerals: ReadonlySet<SheetColumn> = new Set<SheetColumn>(['timestamp', 'cost', 'reseller_cost'])
-
-const jsonOf = (cell: SheetCell, words: SqlWords, json: Json) => {
-  const { name } = cell
-  // Only times, which are not among them, depend on the offset.
-  const sql = sqlOf(cell, words, '0')
-  if (name === 'media_recordings') return json.parsed(`coalesce(${sql}, '[]')`)
-  if (numerals.has(name)) return `coalesce(${words.asText(sql)}, '')`
-  return `coalesce(${sql}, '')`
-}
-
-const memberOf = ({ name, sql, type }: (typeof inRows)[number], json: Json, isHidden: boolean) => {
-  const value = type === 'json' ? json.parsed(sql) : sql
-  return json.member(name, isHidden ? `CASE WHEN NOT ${isPricedForResellerSql} THEN ${value} END` : value)
-}
-
-/**
- * What the store selects of legs for a `BegunRow` of rules.ts; undefined where it does not write such JSON, or rows leave
- * out what is empty. Such a row costs two thirds of one that is made of all the columns.
- */
-export const begunRowsOf = (words: SqlWords, view: RowView): string | undefined => {
-  const { json } = words
-  if (!json || view.omitsEmpty) return undefined
-  const { forReseller } = view
-  const { before, behind } = besideTimes(forReseller)
-  const objectOf = (cells: readonly SheetCell[]) =>
-    json.object(cells.map((cell) => ({ name: cell.name, value: jsonOf(cell, words, json) })))
-  const variables = variableFields
-    .filter(({ name }) => forReseller || !tellsCost(name))
-    .map((field) => memberOf(field, json, !forReseller && tellsPrice(field.name)))
-  const texts = {
-    duration_seconds: 'duration_seconds',
-    channel_created_time: 'channel_created_time',
-    shown: objectOf(before),
-    later: objectOf(behind),
-    fields: words.joined(inRows.map((field) => memberOf(field, json, false))),
-    variables: words.joined(variables),
-    rest: 'rest',
-    hides_price: isPricedForResellerSql,
-  }
-  return Object.entries(texts)
-    .map(([name, sql]) => `${sql} AS ${name}`)
-    .join(', ')
 }
