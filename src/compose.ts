@@ -20,7 +20,7 @@ import { createFeed, type Feed } from './events/feed.ts'
 import { createRefusals } from './events/refusals.ts'
 import { createSequencer } from './events/sequencer.ts'
 import { type FirstAdmin, isPasswordIgnored, makeMaster, masterClaim, startAuthor } from './first-start.ts'
-import { createKeptPages } from './http/answer/kept-pages.ts'
+import { createResponseCache } from './http/answer/response-cache.ts'
 import type { Frame, Life } from './http/exchange.ts'
 import { createIdempotency } from './http/judge/idempotency.ts'
 import { createValidate } from './http/judge/judge-data.ts'
@@ -122,8 +122,8 @@ interface Parts {
   first?: FirstThread | undefined
   /** What further threads tell at `/metrics`. */
   figuresOfOthers?: () => Promise<readonly Figures[]>
-  /** Bytes of pages that are kept, where these are not what a server keeps: with 0 all are made anew. */
-  keptPageBytes?: number | undefined
+  /** Bytes of cached lists, where these are not the usual ones: 1 switches the cache off. */
+  responseCacheBytes?: number | undefined
   /** What sign-in keys cost. Every server of a store must agree about it. */
   layers?: readonly KeyLayer[]
   /** Rounds are done when a request makes work for them, and not because their time has come. */
@@ -261,7 +261,7 @@ const putTogether = async (
     company,
     first,
     figuresOfOthers = async () => [],
-    keptPageBytes,
+    responseCacheBytes,
     layers,
     onlyNudgedRounds,
   }: Parts & Required<Pick<Parts, 'db' | 'list'>>,
@@ -390,7 +390,7 @@ const putTogether = async (
     }),
     turns: createReadTurns(company?.threads),
     inFlight: createInFlight(company?.threads),
-    keptPages: createKeptPages(store.generationOf, metrics, keptPageBytes),
+    responseCache: createResponseCache(store.generationOf, metrics, responseCacheBytes),
     refusals,
     idempotency,
     settings,

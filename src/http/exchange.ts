@@ -16,8 +16,8 @@ import type { Settings } from '../settings/settings.ts'
 import type { Warning } from '../settings/unknown-keys.ts'
 import type { CommittedChange, KeyClaim } from '../storage/idempotency.ts'
 import type { Store } from '../storage/store.ts'
-import type { KeptPages } from './answer/kept-pages.ts'
 import type { ListPlan } from './answer/listing.ts'
+import type { ResponseCache } from './answer/response-cache.ts'
 import type { Idempotency } from './judge/idempotency.ts'
 import type { Match, Router } from './judge/router.ts'
 import type { Method, Route } from './route.ts'
@@ -90,8 +90,7 @@ export interface Frame {
   /** Of reads that a page is made of, and of those that go on. */
   turns: { short: Turns; long: Turns }
   inFlight: InFlight
-  /** Pages of lists that are at hand. */
-  keptPages: KeptPages
+  responseCache: ResponseCache
   /** Tells subscribers of requests that were refused. */
   refusals: Refusals
   idempotency: Idempotency

@@ -1,5 +1,21 @@
+import { LRUCache } from 'lru-cache'
 import type { StaleListener } from './db.ts'
-import { createRecentlyUsed, type Sized } from './recently-used.ts'
+
+/** A value and its estimated size. */
+export interface Sized<T> {
+  value: T
+  bytes: number
+}
+
+// What an entry takes besides its value: key, map slot and object headers.
+const entryOverheadBytes = 400
+
+/** The most recently used values, bounded by their estimated bytes. A value larger than the bound is not kept. */
+export const createSizedCache = <T>(maxBytes: number) =>
+  new LRUCache<string, Sized<T>>({
+    maxSize: maxBytes,
+    sizeCalculation: ({ bytes }) => bytes + entryOverheadBytes,
+  })
 
 interface RecordCache<T> {
   /** The cached value, else what `load` finds. A value made stale while it was being loaded is handed out but not kept. */
@@ -16,7 +32,7 @@ interface Loading<T> {
 
 /** Recently used values, bounded by their estimated bytes. Absence (`undefined`) is remembered as well. */
 export const createRecordCache = <T>(maxBytes: number): RecordCache<T> => {
-  const kept = createRecentlyUsed<T>(maxBytes)
+  const kept = createSizedCache<T>(maxBytes)
   const loading = new Map<string, Loading<T>>()
   let hits = 0
   let misses = 0
@@ -27,7 +43,7 @@ export const createRecordCache = <T>(maxBytes: number): RecordCache<T> => {
       (entry) => {
         if (!state.stale) {
           loading.delete(key)
-          kept.keep(key, entry)
+          kept.set(key, entry)
         }
         return entry.value
       },
@@ -41,7 +57,7 @@ export const createRecordCache = <T>(maxBytes: number): RecordCache<T> => {
   }
 
   const expire = (key: string) => {
-    kept.drop(key)
+    kept.delete(key)
     const state = loading.get(key)
     if (state) state.stale = true
     loading.delete(key)
@@ -49,7 +65,7 @@ export const createRecordCache = <T>(maxBytes: number): RecordCache<T> => {
 
   return {
     get(key, loader) {
-      const entry = kept.find(key)
+      const entry = kept.get(key)
       if (entry) {
         hits += 1
         return Promise.resolve(entry.value)

@@ -192,16 +192,16 @@ describeAnyEngine('pages that are kept', (engine) => {
   let anew: Process
   let made = 0
 
-  const open = async (keptPageBytes: number | undefined): Promise<Process> => {
+  const open = async (responseCacheBytes: number | undefined): Promise<Process> => {
     const { log } = createTestLog()
-    const parts = { keptPageBytes, layers: quickLayers }
+    const parts = { responseCacheBytes, layers: quickLayers }
     const server = await startServer(world.config, { clock: world.clock, log }, parts)
     return { server, transport: createTransport(server.port) }
   }
 
   beforeAll(async () => {
     there = await open(undefined)
-    anew = await open(0)
+    anew = await open(1)
   })
 
   afterAll(async () => {

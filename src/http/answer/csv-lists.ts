@@ -15,7 +15,7 @@ import {
   type Sheet,
   walk,
 } from './listing.ts'
-import { bytesOf, longTurns, pagePace, rowStreamBytes } from './paces.ts'
+import { lengthOf, longTurns, pagePace, rowStreamBytes } from './row-bytes.ts'
 import { claimRoom, type Headers, type Pieces, send, sendStreamed, withRoom } from './sending.ts'
 import { inSlices } from './slices.ts'
 import { harmless } from './visitors.ts'
@@ -133,7 +133,7 @@ const collectCsvPage = async <T>(
     for (;;) {
       const { done, value } = await batches.next()
       if (done) return await use(rows, value)
-      if (isLongPage(plan)) claims.push(claimRoom(exchange, 2 * bytesOf(value)))
+      if (isLongPage(plan)) claims.push(claimRoom(exchange, 2 * lengthOf(value)))
       rows.push(...value)
     }
   } finally {

@@ -18,8 +18,6 @@ export interface PageRequest {
   long: boolean
   /** Whole records are looked into, not only their rows shown. */
   whole: boolean
-  /** The same page was asked for before: what is made for it may be kept. */
-  isRepeated?: boolean
 }
 
 /**
@@ -71,8 +69,6 @@ export interface Listing<T> {
   cursor(item: T): Cursor
   /** JSON text of the row. */
   row(item: T): string
-  /** The same as bytes, where these are at hand. */
-  bytes?(item: T): Uint8Array | undefined
   /** The whole public record: what filters and `fields` look at. */
   record(item: T): Json
   /** What `fields` picks from, where that is more than the record. */
@@ -238,10 +234,8 @@ export const narrow = <T>(listing: Listing<T>, plan: ListPlan): [Listing<T>, Lis
   return [narrowed, { ...plan, questions: left, filter: filterOf(left) }]
 }
 
-/** The text of a row, or its bytes. */
-export type RowText = string | Uint8Array
-
-export type Render<T, Text extends RowText = string> = (item: T) => Text
+/** The text of a row. */
+export type Render<T> = (item: T) => string
 
 /** A row as JSON, with masks for the passwords in its URLs. */
 const jsonRow = <T>(listing: Listing<T>, plan: ListPlan): Render<T> => {
@@ -255,11 +249,10 @@ const jsonRow = <T>(listing: Listing<T>, plan: ListPlan): Render<T> => {
 export const showsRows = ({ fields, fullDocs }: ListPlan) => !fields && !fullDocs
 
 /** A row as it stands in the list: with its key in front where rows have keys. */
-export const jsonMember = <T>(listing: Listing<T>, plan: ListPlan): Render<T, RowText> => {
+export const jsonMember = <T>(listing: Listing<T>, plan: ListPlan): Render<T> => {
   const row = jsonRow(listing, plan)
   const { keyed } = listing
-  if (keyed) return (item) => `${JSON.stringify(keyed.key(item))}:${row(item)}`
-  return listing.bytes && showsRows(plan) ? (item) => listing.bytes?.(item) ?? row(item) : row
+  return keyed ? (item) => `${JSON.stringify(keyed.key(item))}:${row(item)}` : row
 }
 
 /** A row as an object by itself, for CSV: its key becomes its id. */
@@ -327,7 +320,7 @@ const leastAtOnce = 20
 const growth = 4
 
 /** How many rows to read next: a few times as many as before, but no more than weigh too much. */
-const nextBatchSize = (limit: number, rows: readonly RowText[]) => {
+const nextBatchSize = (limit: number, rows: readonly string[]) => {
   if (rows.length === 0) return limit
   const bytes = rows.reduce((sum, row) => sum + row.length, 0)
   const fitting = Math.floor((batchBytes * rows.length) / bytes)
@@ -337,12 +330,12 @@ const nextBatchSize = (limit: number, rows: readonly RowText[]) => {
 const firstBatchSize = 100
 
 /** One page, batch by batch: what matches, up to the page size, and the key of the next one if there is more. */
-export async function* pageRows<T, Text extends RowText>(
+export async function* pageRows<T>(
   listing: Listing<T>,
   plan: ListPlan,
-  render: Render<T, Text>,
-  { now, inTurn, isRepeated = false }: { now: () => number; inTurn: InTurn; isRepeated?: boolean },
-): AsyncGenerator<Text[], PageEnd> {
+  render: Render<T>,
+  { now, inTurn }: { now: () => number; inTurn: InTurn },
+): AsyncGenerator<string[], PageEnd> {
   const long = isLongPage(plan)
   let after = firstAfter(listing, plan)
   let spent = 0
@@ -372,7 +365,7 @@ export async function* pageRows<T, Text extends RowText>(
 
   for (;;) {
     const limit = plan.filter ? atOnce : Math.min(room() + 1, long ? atOnce : batchSize)
-    const request = { ...requestAfter(after, limit, plan, long), isRepeated }
+    const request = requestAfter(after, limit, plan, long)
     const begun = now()
     const { rows, next } = await inTurn(async () => {
       const batch = await readBatch(listing, request)
@@ -396,12 +389,12 @@ export async function* pageRows<T, Text extends RowText>(
 }
 
 /** The whole list, batch by batch, for streaming. */
-export async function* walk<T, Text extends RowText>(
+export async function* walk<T>(
   listing: Listing<T>,
   plan: ListPlan,
-  render: Render<T, Text>,
+  render: Render<T>,
   inTurn: InTurn,
-): AsyncGenerator<Text[]> {
+): AsyncGenerator<string[]> {
   const take = (item: T) => (matches(listing, plan, item) ? render(item) : undefined)
   const isHeavy = isHeavyIn(listing)
   let after = firstAfter(listing, plan)

@@ -1,13 +1,11 @@
 import { createHash } from 'node:crypto'
+import { failure } from '../../lib/failure.ts'
 import type { Exchange } from '../exchange.ts'
-import { type ListAnswer, RawJson, type RowsAnswer } from './answers.ts'
-import { placeOf, roomFor, sendRowBytes } from './at-hand.ts'
+import type { ListAnswer, RowsAnswer } from './answers.ts'
 import { sendCsv, sendCsvPage } from './csv-lists.ts'
-import { type EnvelopeParts, envelopeOf, envelopeTail } from './envelope.ts'
-import { type CollectedPage, largestKept, type PagePlace } from './kept-pages.ts'
+import { type EnvelopeParts, envelopeTail } from './envelope.ts'
 import {
   bracketsOf,
-  type InTurn,
   isLongPage,
   jsonMember,
   type Listing,
@@ -15,10 +13,22 @@ import {
   narrow,
   type PageEnd,
   pageRows,
-  type RowText,
+  walk,
 } from './listing.ts'
-import { bytesOf, pagePace, rowStreamBytes } from './paces.ts'
-import { dataMember, gather, joinedBytes, jsonHeaders, jsonPieces, resumed, textOf } from './row-bytes.ts'
+import { type CacheSlot, type ListBody, largestCached } from './response-cache.ts'
+import {
+  type Batches,
+  dataMember,
+  gather,
+  joinedBytes,
+  jsonHeaders,
+  jsonPieces,
+  lengthOf,
+  longTurns,
+  pagePace,
+  resumed,
+  rowStreamBytes,
+} from './row-bytes.ts'
 import {
   claimRoom,
   common,
@@ -26,98 +36,68 @@ import {
   isUnchanged,
   sendEmpty,
   sendJson,
+  sendKeptRows,
+  sendPieces,
   sendStreamed,
   wantsPretty,
   withRoom,
 } from './sending.ts'
 import { inSlices } from './slices.ts'
-import { sendWhole } from './whole-lists.ts'
 
-// Lists on the wire: as pages, whole, or as rows that are the whole answer.
+// Lists as responses: pages, whole lists, and rows that are the whole answer. A list of up to `largestCached` bytes is
+// collected, cached if it can be, and sent with its length. A longer one is streamed.
 
-// A page of more is streamed as well, unless it may be kept.
-const mostPageBytes = 1_000_000
-
-/** Rows that are at hand take no turn: it costs more than they do. */
-const repeatedPace = (exchange: Exchange, plan: ListPlan) => {
-  const pace = pagePace(exchange, plan)
-  const atOnce: InTurn = (work) => work()
-  return { ...pace, isRepeated: true, inTurn: isLongPage(plan) ? pace.inTurn : atOnce }
-}
-
-// Not a secret, only a name for this content: the digest that processors have instructions for.
+// Not a secret, only a name for the content: SHA-1 is the digest that processors have instructions for.
 const createRevision = () => createHash('sha1')
 
-// A text of so many characters is put together, digested and written at once faster than the bytes of its rows.
-const mostTextLength = 65_536
+/** The envelope behind the data of a page. */
+const pageTail = <T>(exchange: Exchange, listing: Listing<T>, end: PageEnd, revision: string) =>
+  envelopeTail({
+    ...common(exchange, 'success'),
+    extra: {
+      page_size: end.size,
+      start_key: exchange.listPlan?.startKey,
+      next_start_key: end.nextStartKey,
+    },
+    revision,
+    metadata: listing.metadata?.(),
+  })
 
-const digestOf = (content: string | Uint8Array, { nextStartKey = '' }: PageEnd) =>
-  createRevision().update(content).update(nextStartKey).digest('hex')
+const wholeTail = <T>(exchange: Exchange, listing: Listing<T>) =>
+  envelopeTail({ ...common(exchange, 'success'), metadata: listing.metadata?.() })
 
-/** A page as bytes, and the name of its content. */
-const collected = ([open, close]: readonly [string, string], rows: readonly RowText[], end: PageEnd) => {
-  const bytes = joinedBytes(dataMember + open, rows, close)
-  return { bytes, end, revision: digestOf(bytes.subarray(dataMember.length), end) }
-}
-
-const isText = (rows: readonly RowText[]): rows is readonly string[] =>
-  rows.every((row) => typeof row === 'string')
-
-/** What stands behind the data of a page. */
-const pageParts = <T>(exchange: Exchange, listing: Listing<T>, end: PageEnd, revision: string) => ({
-  ...common(exchange, 'success'),
-  extra: pagingKeys(exchange, end),
-  revision,
-  metadata: listing.metadata?.(),
-})
-
-const sendBytes = <T>(
+const sendBody = <T>(
   exchange: Exchange,
   listing: Listing<T>,
-  page: CollectedPage,
-  place: PagePlace | undefined,
+  body: ListBody,
+  slot: CacheSlot | undefined,
 ) => {
-  const { bytes, end, revision } = page
-  const etag = `W/"${revision}"`
-  if (isUnchanged(exchange, etag)) return sendEmpty(exchange, 304, { etag })
-  const tail = envelopeTail(pageParts(exchange, listing, end, revision))
-  if (wantsPretty(exchange)) return sendJson(exchange, 200, textOf(bytes) + tail, { etag })
-  return sendRowBytes(exchange, page, place, { tail, headers: { etag } })
+  const { bytes, end, revision } = body
+  const etag = revision && `W/"${revision}"`
+  if (etag && isUnchanged(exchange, etag)) return sendEmpty(exchange, 304, { etag })
+  const tail = revision ? pageTail(exchange, listing, end, revision) : wholeTail(exchange, listing)
+  const headers = { ...(etag ? { etag } : {}), ...jsonHeaders() }
+  if (wantsPretty(exchange)) return sendJson(exchange, 200, Buffer.from(bytes).toString() + tail, headers)
+  if (!slot) return sendPieces(exchange, [bytes, Buffer.from(tail)], headers)
+  const kept = { bytes, packed: slot.packed.bind(slot, body) }
+  return sendKeptRows(exchange, kept, Buffer.from(tail), headers)
 }
 
-/** A page that is at hand: its name is known before it is sent. */
 const sendCollected = async <T>(
   exchange: Exchange,
   listing: Listing<T>,
-  rows: readonly RowText[],
-  { end, place }: { end: PageEnd; place: PagePlace | undefined },
+  body: ListBody,
+  slot: CacheSlot | undefined,
 ) => {
-  const brackets = bracketsOf(listing)
-  const [open, close] = brackets
-  if (place?.isRepeated || bytesOf(rows) > mostTextLength || !isText(rows)) {
-    const page = collected(brackets, rows, end)
-    await place?.keep(page)
-    return sendBytes(exchange, listing, page, place)
-  }
-  const content = open + rows.join() + close
-  const revision = digestOf(content, end)
-  const etag = `W/"${revision}"`
-  if (isUnchanged(exchange, etag)) return sendEmpty(exchange, 304, { etag })
-  const parts = pageParts(exchange, listing, end, revision)
-  return sendJson(exchange, 200, envelopeOf({ ...parts, data: new RawJson(content) }), { etag })
+  await slot?.store(body)
+  return sendBody(exchange, listing, body, slot)
 }
 
-const pagingKeys = ({ listPlan }: Exchange, { size, nextStartKey }: PageEnd) => ({
-  page_size: size,
-  start_key: listPlan?.startKey,
-  next_start_key: nextStartKey,
-})
-
-/** A page that is too large to be kept: it is sent while it is made, and its name stands behind it. */
-const sendLargePage = async <T>(
+/** Streams a page that is too long to be collected. Its revision follows the rows. */
+const streamPage = <T>(
   exchange: Exchange,
   listing: Listing<T>,
-  batches: AsyncGenerator<RowText[], PageEnd>,
+  batches: AsyncGenerator<string[], PageEnd>,
 ) => {
   let end: PageEnd = { size: 0, nextStartKey: undefined }
   async function* all() {
@@ -126,61 +106,93 @@ const sendLargePage = async <T>(
   const digest = createRevision()
   const tail = () => {
     const revision = digest.update(end.nextStartKey ?? '').digest('hex')
-    const metadata = listing.metadata?.()
-    return envelopeTail({
-      ...common(exchange, 'success'),
-      extra: pagingKeys(exchange, end),
-      revision,
-      metadata,
-    })
+    return pageTail(exchange, listing, end, revision)
   }
-  const seen = (before: string, rows: readonly RowText[]) => void digest.update(joinedBytes(before, rows, ''))
-  return sendStreamed(
-    exchange,
-    jsonHeaders(),
-    jsonPieces(exchange, bracketsOf(listing), all(), { tail, seen }),
-  )
+  const seen = (before: string, rows: readonly string[]) => void digest.update(joinedBytes(before, rows, ''))
+  const pieces = jsonPieces(exchange, bracketsOf(listing), all(), { tail, seen })
+  return sendStreamed(exchange, jsonHeaders(), pieces)
 }
 
 const makePage = async <T>(
   exchange: Exchange,
   listing: Listing<T>,
   plan: ListPlan,
-  place: PagePlace | undefined,
+  slot: CacheSlot | undefined,
 ) => {
-  const pace = place?.isRepeated ? repeatedPace(exchange, plan) : pagePace(exchange, plan)
-  const batches = pageRows(listing, plan, jsonMember(listing, plan), pace)
-  const gathered = await gather(batches, place?.isRepeated ? largestKept : mostPageBytes)
-  const { begun, bytes } = gathered
+  const batches = pageRows(listing, plan, jsonMember(listing, plan), pagePace(exchange, plan))
+  const gathered = await gather(batches, largestCached)
   if ('end' in gathered) {
-    const { end } = gathered
-    return sendCollected(exchange, listing, begun.flat(), { end, place })
+    const { begun, end } = gathered
+    const [open, close] = bracketsOf(listing)
+    const bytes = joinedBytes(dataMember + open, begun.flat(), close)
+    const digest = createRevision().update(bytes.subarray(dataMember.length))
+    const revision = digest.update(end.nextStartKey ?? '').digest('hex')
+    return sendCollected(exchange, listing, { bytes, end, revision }, slot)
   }
-  if (place?.isRepeated) place.passOver()
-  const endRoom = isLongPage(plan) ? undefined : claimRoom(exchange, 2 * bytes)
+  const endRoom = isLongPage(plan) ? undefined : claimRoom(exchange, 2 * gathered.bytes)
   try {
-    return await sendLargePage(exchange, listing, resumed(begun, batches))
+    return await streamPage(exchange, listing, resumed(gathered.begun, batches))
   } finally {
     endRoom?.()
   }
 }
 
-const sendPage = <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) => {
-  if (exchange.accepts === 'text/csv') return sendCsvPage(exchange, listing, plan)
-  // What is printed is made anew: of what is kept all would be printed in one go.
-  const place = wantsPretty(exchange) ? undefined : placeOf(exchange, listing, plan)
-  if (place?.found) return sendBytes(exchange, listing, place.found, place)
-  const make = () => makePage(exchange, listing, plan, place)
-  return isLongPage(plan) ? withRoom(exchange, roomFor(place), make) : make()
+/** Checks the size of a whole list against the operator's limit. The list is read twice. */
+const assertWithin = async (batches: Batches, limit: number) => {
+  let length = 0
+  for await (const rows of batches) {
+    length += lengthOf(rows)
+    if (length > limit) throw failure('range_not_satisfiable', {})
+  }
+}
+
+const isInOne = (exchange: Exchange) => exchange.value('is_chunked') === 'false' || wantsPretty(exchange)
+
+const makeWhole = async <T>(
+  exchange: Exchange,
+  listing: Listing<T>,
+  plan: ListPlan,
+  slot: CacheSlot | undefined,
+) => {
+  const walked = () => walk(listing, plan, jsonMember(listing, plan), longTurns(exchange))
+  const limit = exchange.crossbar.request_memory_limit
+  if (limit !== undefined && isInOne(exchange)) await assertWithin(walked(), limit)
+  const brackets = bracketsOf(listing)
+  const batches = walked()
+  const gathered = slot && (await gather(batches, largestCached))
+  if (gathered && 'end' in gathered) {
+    const rows = gathered.begun.flat()
+    const bytes = joinedBytes(dataMember + brackets[0], rows, brackets[1])
+    const end = { size: rows.length, nextStartKey: undefined }
+    return sendCollected(exchange, listing, { bytes, end, revision: '' }, slot)
+  }
+  const all = gathered ? resumed(gathered.begun, batches) : batches
+  const tail = () => wholeTail(exchange, listing)
+  return sendStreamed(exchange, jsonHeaders(), jsonPieces(exchange, brackets, all, { tail }))
+}
+
+const sendJsonList = <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) => {
+  const { frame, route, variables } = exchange
+  const { paginate } = plan
+  // A printed list would be printed in one go, and a list in one piece may be refused for its size.
+  const isFresh = paginate ? wantsPretty(exchange) : isInOne(exchange)
+  const slot = isFresh || !route ? undefined : frame.responseCache.slotOf({ route, variables, listing, plan })
+  const found = slot?.found
+  const send = async () => {
+    if (found) return sendBody(exchange, listing, found, slot)
+    return (paginate ? makePage : makeWhole)(exchange, listing, plan, slot)
+  }
+  if (paginate && !isLongPage(plan)) return send()
+  // A collected list takes its room twice for a moment: as rows, and joined.
+  const room = found?.bytes.length ?? (paginate || slot ? 2 * largestCached : rowStreamBytes)
+  return withRoom(exchange, room, send)
 }
 
 export const sendList = <T>(exchange: Exchange, answer: ListAnswer<T>) => {
-  if (!exchange.listPlan) throw new Error(`nobody has read what the list of ${exchange.path} was asked for`)
+  if (!exchange.listPlan) throw new Error(`the list parameters of ${exchange.path} were not read`)
   const [listing, plan] = narrow(answer.listing, exchange.listPlan)
-  if (plan.paginate) return sendPage(exchange, listing, plan)
-  return exchange.accepts === 'text/csv'
-    ? sendCsv(exchange, listing, plan)
-    : sendWhole(exchange, listing, plan)
+  if (exchange.accepts !== 'text/csv') return sendJsonList(exchange, listing, plan)
+  return (plan.paginate ? sendCsvPage : sendCsv)(exchange, listing, plan)
 }
 
 async function* rowsOf(exchange: Exchange, batches: AsyncIterable<readonly unknown[]>) {

@@ -1,59 +1,69 @@
 import type { Exchange } from '../exchange.ts'
-import type { RowText } from './listing.ts'
+import { type InTurn, isLongPage, type ListPlan } from './listing.ts'
 import { createPrettyPrinter } from './pretty.ts'
-import { type Headers, type Pieces, wantsPretty } from './sending.ts'
+import { type Headers, inTurn, type Pieces, wantsPretty } from './sending.ts'
 import { inSlices } from './slices.ts'
 
-// Rows as the bytes of a list: put together, in pieces, and as many of them as are wanted at once.
+// Rows of lists as bytes, and how they take turns and room.
+
+/** Room for a stream of rows: the batch that is read and the piece that is sent. */
+export const rowStreamBytes = 2_000_000
+
+export const longTurns =
+  (exchange: Exchange): InTurn =>
+  (work) =>
+    inTurn(exchange, 'long', work)
+
+export const pagePace = (exchange: Exchange, plan: ListPlan) => {
+  const kind = isLongPage(plan) ? 'long' : 'short'
+  const pace: InTurn = (work) => inTurn(exchange, kind, work)
+  return { now: exchange.frame.clock.now, inTurn: pace }
+}
+
+export const lengthOf = (rows: readonly string[]) => rows.reduce((sum, { length }) => sum + length, 0)
 
 const comma = 0x2c
 export const dataMember = '{"data":'
 
-/** The bytes of a list, without a text of that length in between: V8 keeps those apart, and collects them at a price. */
-export const joinedBytes = (open: string, rows: readonly RowText[], close: string) => {
+/** The bytes of a list, without one long text in between: V8 keeps long texts apart, and collects them at a price. */
+export const joinedBytes = (open: string, rows: readonly string[], close: string) => {
   let length = Buffer.byteLength(open) + Buffer.byteLength(close) + Math.max(0, rows.length - 1)
-  for (const row of rows) length += typeof row === 'string' ? Buffer.byteLength(row) : row.length
-  // Not out of the pool, of which whatever is kept would hold a piece.
+  for (const row of rows) length += Buffer.byteLength(row)
+  // Not from the pool: a cached list would keep a whole block of it.
   const bytes = Buffer.allocUnsafeSlow(length)
   let at = bytes.write(open)
   for (const [index, row] of rows.entries()) {
     if (index > 0) bytes[at++] = comma
-    if (typeof row === 'string') at += bytes.write(row, at)
-    else {
-      bytes.set(row, at)
-      at += row.length
-    }
+    at += bytes.write(row, at)
   }
   bytes.write(close, at)
   return bytes
 }
 
-export type Batches = AsyncIterable<readonly RowText[]>
+export type Batches = AsyncIterable<readonly string[]>
 
-export const textOf = (row: RowText) => (typeof row === 'string' ? row : Buffer.from(row).toString())
-
-/** The bytes of rows, as the client wants them to look: with what stands before them. */
+/** The bytes of rows and the text before them, printed as the client wants. */
 const shapedRows = async (
   print: ((text: string) => string) | undefined,
   before: string,
-  rows: readonly RowText[],
+  rows: readonly string[],
 ) => {
   if (!print) return joinedBytes(before, rows, '')
   let mark = before
   const printed = await inSlices(rows, (row) => {
-    const text = print(mark) + print(textOf(row))
+    const text = print(mark) + print(row)
     mark = ','
     return text
   })
   return Buffer.from(printed.join(''))
 }
 
-/** A list as JSON: `data` first, the other envelope keys after it. `seen` is shown the rows, with what is around them. */
+/** A list as JSON: `data` first, then the other envelope keys. `seen` gets the rows with the brackets around them. */
 export async function* jsonPieces(
   exchange: Exchange,
   [open, close]: readonly [string, string],
   batches: Batches,
-  { tail, seen }: { tail(): string; seen?(text: string, rows: readonly RowText[]): void },
+  { tail, seen }: { tail(): string; seen?(text: string, rows: readonly string[]): void },
 ): Pieces {
   const print = wantsPretty(exchange) ? createPrettyPrinter() : undefined
   let before = dataMember + open
@@ -73,12 +83,11 @@ export async function* jsonPieces(
 
 export const jsonHeaders = (): Headers => ({ 'content-type': 'application/json' })
 
-const byteLengthOf = (rows: readonly RowText[]) =>
-  rows.reduce((sum, row) => sum + (typeof row === 'string' ? Buffer.byteLength(row) : row.length), 0)
+const byteLengthOf = (rows: readonly string[]) => rows.reduce((sum, row) => sum + Buffer.byteLength(row), 0)
 
-/** Batches one by one, until there are no more or their rows come to this many bytes: then there is no `end`. */
-export const gather = async <End>(batches: AsyncGenerator<RowText[], End>, most: number) => {
-  const begun: RowText[][] = []
+/** Batches one by one, until there are no more or their rows reach this many bytes: then there is no `end`. */
+export const gather = async <End>(batches: AsyncGenerator<string[], End>, most: number) => {
+  const begun: string[][] = []
   let bytes = 0
   while (bytes < most) {
     const { done, value } = await batches.next()
@@ -89,8 +98,8 @@ export const gather = async <End>(batches: AsyncGenerator<RowText[], End>, most:
   return { begun, bytes }
 }
 
-/** What was gathered, which is let go of on the way, and the rest. */
-export async function* resumed<End>(begun: RowText[][], rest: AsyncGenerator<RowText[], End>) {
+/** The gathered batches, each released when it is taken, and the rest. */
+export async function* resumed<End>(begun: string[][], rest: AsyncGenerator<string[], End>) {
   for (let batch = begun.shift(); batch; batch = begun.shift()) yield batch
   return yield* rest
 }
