@@ -1,10 +1,10 @@
 // Call records of any kind for properties, and how lists of them are read.
 import fc from 'fast-check'
+import type { ListPiece } from '../../src/areas/cdrs/archive/rules.ts'
 import { type CdrRow, columns } from '../../src/areas/cdrs/columns.ts'
 import { monthAt, type Place } from '../../src/areas/cdrs/reading/rules.ts'
 import type { Reading, Scope } from '../../src/areas/cdrs/reading/store.ts'
 import { cellCareOf } from '../../src/areas/cdrs/rules.ts'
-import type { LegBatch } from '../../src/areas/cdrs/store.ts'
 
 // 2026-01-01T00:00:00Z: records lie close to the edge of a month.
 export const edge = 63_934_444_800
@@ -120,7 +120,7 @@ export const textOf = async (pieces: AsyncIterable<string | Uint8Array>) => {
 
 /** Follows the pages to the end. */
 export const pagesOf = async (
-  read: (scope: Scope, reading: Reading) => Promise<LegBatch>,
+  read: (scope: Scope, reading: Reading) => Promise<ListPiece>,
   scope: Scope,
   { limit, descending }: Pick<Reading, 'limit' | 'descending'>,
   between: () => Promise<void> = async () => {},

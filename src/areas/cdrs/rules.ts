@@ -121,17 +121,11 @@ export const filterableOf = (leg: Leg, view: Pick<RowView, 'forReseller'>): Json
 
 const jsonValue = (name: SheetColumn, value: CellValue) => value ?? (name === 'media_recordings' ? [] : '')
 
-// Most texts are such: looking costs a third of what the general case does.
-const needsNoEscape = /^[ !#-[\]-~]*$/
+const member = (name: string, value: unknown) => `,${JSON.stringify(name)}:${JSON.stringify(value)}`
 
-const jsonText = (value: unknown) =>
-  typeof value === 'string' && needsNoEscape.test(value) ? `"${value}"` : JSON.stringify(value)
-
-const member = (name: string, value: unknown) => `,${jsonText(name)}:${jsonText(value)}`
-
-/** The columns with what stands before their values. */
+/** The columns with the text before their values. The first one, the id, is never empty and opens the row. */
 const sheetMembers = (cells: readonly SheetCell[]) =>
-  cells.map(({ name, of }) => ({ name, before: `,"${name}":`, of }))
+  cells.map(({ name, of }, at) => ({ name, before: `${at === 0 ? '{' : ','}"${name}":`, of }))
 
 const membersFor = { customer: sheetMembers(sheetFor(false)), reseller: sheetMembers(sheetFor(true)) }
 
@@ -157,13 +151,13 @@ const sheetText = (leg: Leg, view: RowView) => {
   let text = ''
   for (const { name, before, of } of view.forReseller ? membersFor.reseller : membersFor.customer) {
     const value = jsonValue(name, of(leg, view))
-    if (value !== '' || !view.omitsEmpty) text += before + jsonText(value)
+    if (value !== '' || !view.omitsEmpty) text += before + JSON.stringify(value)
   }
   return text
 }
 
 const valueText = (type: (typeof fields)[number]['type'], value: string | number) =>
-  type === 'json' ? value : jsonText(value)
+  type === 'json' ? value : JSON.stringify(value)
 
 const fieldsText = (leg: Leg, ofRow: typeof inRows) => {
   let text = ''
@@ -205,9 +199,9 @@ const restTexts = (rest: string | null, hidesPrice: boolean, { forReseller }: Ro
  */
 export const rowTextOf = (leg: Leg, view: RowView): string => {
   const { others, variables } = restTexts(leg.rest, isPricedForReseller(leg), view)
-  const account = `"account_id":${jsonText(leg.account_id)}`
+  const account = `"account_id":${JSON.stringify(leg.account_id)}`
   const text = sheetText(leg, view) + fieldsText(leg, inRows) + others
-  return `{${text.slice(1)},"${channelVars}":{${account}${fieldsText(leg, variablesFor(leg, view))}${variables}}}`
+  return `${text},"${channelVars}":{${account}${fieldsText(leg, variablesFor(leg, view))}${variables}}}`
 }
 
 /** What `fields` picks from: the columns, and the whole document behind them. */

@@ -1,32 +1,34 @@
-import { MonthMoved, type MonthRange, readingAgain } from '../../storage/monthly.ts'
+import { type ArchivedMonths, readingAgain } from '../../storage/monthly.ts'
 import { isStorable } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
-import { workAhead } from './ahead.ts'
 import type { ArchiveReading } from './archive/reading.ts'
-import type { ListPiece } from './archive/rules.ts'
+import { joinPieces, type ListPiece } from './archive/rules.ts'
 import { type CdrRow, monthOfId } from './columns.ts'
-import { type Bounded, createParts, liesInFiles, monthsOf, type Part, type Sight } from './parts/store.ts'
-import { createLegPieces } from './pieces/store.ts'
-import { endOf, lastSecond, monthAt, monthsOfLegs, type Place, placeWithin } from './reading/rules.ts'
-import { createParams, type Reading, type Scope, selectedColumns } from './reading/store.ts'
-import { csvLineOf } from './rules.ts'
-import type { RowView } from './sheet/columns.ts'
+import { createConditions } from './filters/store.ts'
+import { createPartLists, type LineView, monthsOf, type Part } from './parts/store.ts'
+import {
+  lastSecond,
+  type MonthBounds,
+  monthAt,
+  monthsOfLegs,
+  type Place,
+  type Stretch,
+  stretchesOf,
+} from './reading/rules.ts'
+import {
+  createParams,
+  heldBy,
+  legOrder,
+  orderBy,
+  type Params,
+  rangeOf,
+  type Scope,
+  selectedColumns,
+} from './reading/store.ts'
 import { sheetOf } from './sheet/store.ts'
-
-export type LegBatch = ListPiece
-
-/** How lines of CSV are written. */
-export interface LineView {
-  utcOffset: number
-  forReseller: boolean
-}
 
 // A filter that keeps little is tried on this many records at a time: some dozen milliseconds of the store's time.
 export const usualTrial = 20_000
-// With filters, so many records are tried for lines that are made at once.
-const triedForLines = 5000
-/** So many texts are in the making while one is being sent. */
-export const textsAhead = 2
 
 const legPlaceColumns = [
   'id',
@@ -39,60 +41,109 @@ const legPlaceColumns = [
 /** What tells where a leg stands among those of its interaction. */
 export type LegPlace = Pick<CdrRow, (typeof legPlaceColumns)[number]>
 
-/** How parts of a window become what is wanted of them: by the store itself, or of records at hand. */
-interface Summing<T> {
-  bySql(part: { range: MonthRange } & Bounded<Part>): Promise<T>
-  ofLegs(legs: readonly CdrRow[]): T
-}
-
-// Of what lies in files so many records are worked on at once.
-export const legsAtOnce = 2000
-
 /** Legs of the store and of files, where they may just have gone from one to the other. */
 const eachOnce = <T extends LegPlace>(stored: readonly T[], archived: readonly T[]) => [
   ...new Map([...stored, ...archived].map((leg) => [leg.id, leg])).values(),
 ]
 
-const lineView = ({ utcOffset, forReseller }: LineView): RowView => ({
-  utcOffset,
-  forReseller,
-  omitsEmpty: false,
-})
-
-/** Lines of records at hand: the same ones as the store makes. */
-export const csvTextOf = (legs: readonly CdrRow[], view: LineView): Uint8Array =>
-  Buffer.from(legs.map((leg) => csvLineOf(leg, lineView(view))).join(''))
-
-/** Goes on from the last place when a month went to the archive meanwhile. */
-export async function* goingOn<T>(
-  start: Place | undefined,
-  from: (after: Place | undefined) => AsyncGenerator<{ result: T; place: Place }>,
-): AsyncGenerator<T> {
-  let after = start
-  for (;;) {
-    try {
-      for await (const { result, place } of from(after)) {
-        after = place
-        yield result
-      }
-      return
-    } catch (error) {
-      if (!(error instanceof MonthMoved)) throw error
-    }
-  }
-}
+const placeOf = (leg: CdrRow): Place => ({ time: leg.created, mark: leg.id })
 
 /** Call detail records, leg by leg: those of the store, and those that lie in files. */
 export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOnce = usualTrial) => {
   const { cdrs, words } = store
-  const parts = createParts(store, archive)
-  const { inPart, sightOf, statementOf, cut } = parts
-  const { pieceOf } = createLegPieces(store, parts, archive, triedAtOnce)
+  const conditions = createConditions(words)
 
   const inMonth = <T>(month: number, query: (from: string) => Promise<T>) =>
     cdrs.read({ first: month, last: month }, query)
 
-  const linesSql = (part: Bounded<Part>, view: LineView) => {
+  const inPart = <T>(part: Part, query: (from: string) => Promise<T>) => cdrs.read(monthsOf(part), query)
+
+  /** The two ends of each month's part of an index: a few microseconds a month. */
+  const boundsOf = (scope: Scope, archived: ArchivedMonths): Promise<MonthBounds[]> =>
+    cdrs.read({ ...monthsOfLegs(scope), archived }, async (_from, months) => {
+      if (months.length === 0) return []
+      const { params, mark } = createParams()
+      const condition = `${heldBy(scope, mark)} AND ${rangeOf(scope, legOrder, { descending: true }, mark)}`
+      const ends = months.map((month) => {
+        const end = (name: string) =>
+          `(SELECT ${name}(created) FROM ${cdrs.from([month])} WHERE ${condition})`
+        return `SELECT ${month} AS month, ${end('min')} AS first, ${end('max')} AS last`
+      })
+      const found = await store.all<MonthBounds | { first: null }>(ends.join(' UNION ALL '), params)
+      return found.filter((bounds): bounds is MonthBounds => bounds.first !== null)
+    })
+
+  const sight = async (scope: Scope) => {
+    // Before the files: what is archived behind this is missed in the store, and all is read again.
+    const archived = await cdrs.archivedMonths()
+    const files = (await archive?.partsOf(scope.accountId, monthsOfLegs(scope))) ?? []
+    const overlaps = ({ from, to }: Pick<Stretch, 'from' | 'to'>) =>
+      files.filter(({ first, last }) => first <= to && last >= from)
+    const inFiles = overlaps(scope).map(({ month, first, last }) => ({
+      month,
+      first: Math.max(first, scope.from),
+      last: Math.min(last, scope.to),
+    }))
+    const stretches = stretchesOf([...(await boundsOf(scope, archived)), ...inFiles])
+    return { stretches, archived, filesOf: overlaps }
+  }
+
+  const placeAfter = async (
+    { until: _, ...part }: Part,
+    records: number,
+    scan: Store['scan'],
+  ): Promise<Place | undefined> => {
+    const { scope, stretch, after, descending } = part
+    const { params, mark } = createParams()
+    const rows = `${heldBy(scope, mark)} AND ${rangeOf(stretch, legOrder, { after, descending }, mark)}`
+    const order = orderBy(legOrder, descending)
+    // An offset that does not grow from page to page, counted along the index alone.
+    const [row] = await inPart(part, (from) =>
+      scan<Pick<CdrRow, 'created' | 'id'>>(
+        `SELECT created, id FROM ${from} WHERE ${rows} ${order} LIMIT 1 OFFSET ${records - 1}`,
+        params,
+      ),
+    )
+    return row && { time: row.created, mark: row.id }
+  }
+
+  /** The statement that reads a part, from FROM on. */
+  const statementOf = (part: Part, { mark }: Pick<Params, 'mark'>) => {
+    const { scope, stretch, after, until, descending } = part
+    const rows = `${heldBy(scope, mark)} AND ${rangeOf(stretch, legOrder, { after, until, descending }, mark)}`
+    const filters = scope.questions
+      .map((question) => ` AND (${conditions.conditionOf(question, mark)})`)
+      .join('')
+    return (from: string) => `FROM ${from} WHERE ${rows}${filters} ${orderBy(legOrder, descending)}`
+  }
+
+  /** With filters a piece is what one trial keeps: maybe nothing, and still not the end. */
+  const storedPiece = async (part: Part, limit: number, long: boolean): Promise<ListPiece> => {
+    const isFiltered = part.scope.questions.length > 0
+    const until = isFiltered ? await placeAfter(part, triedAtOnce, store.scan) : undefined
+    const { params, mark } = createParams()
+    const statement = statementOf({ ...part, until }, { mark })
+    const size = mark(limit)
+    const read = long || isFiltered ? store.scan : store.all
+    const items = await inPart(part, (from) =>
+      read<CdrRow>(`SELECT ${selectedColumns} ${statement(from)} LIMIT ${size}`, params),
+    )
+    const final = items.at(-1)
+    return { items, next: final && items.length === limit ? placeOf(final) : until }
+  }
+
+  const pieceOf = async (part: Part, limit: number, long: boolean): Promise<ListPiece> => {
+    const { scope, stretch, files, after, descending } = part
+    if (!archive || files.length === 0) return storedPiece(part, limit, long)
+    const { questions, ownerId } = scope
+    const isSelected = questions.length > 0 || ownerId !== undefined
+    const most = isSelected ? triedAtOnce : Number.POSITIVE_INFINITY
+    const asked = { holder: scope, window: stretch, after, descending, questions, limit, most }
+    const pieces = [storedPiece(part, limit, long), archive.legs(files, asked)]
+    return joinPieces(await Promise.all(pieces), { limit, descending, placeOf })
+  }
+
+  const linesSql = (part: Part, view: LineView) => {
     const { params, mark } = createParams()
     const sheet = sheetOf(words, view.forReseller, mark(view.utcOffset))
     const statement = statementOf(part, { mark })
@@ -105,20 +156,6 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
         byBlock: true,
       }),
     )
-  }
-
-  const readBatch = async (scope: Scope, { after, limit, descending, long }: Reading): Promise<ListPiece> => {
-    const { stretches, parts, archived } = await sightOf(scope, after, descending)
-    const items: CdrRow[] = []
-    for (const [at, stretch] of stretches.entries()) {
-      const part: Part = { scope, stretch, archived, after: placeWithin(stretch, after), descending }
-      const piece = await pieceOf(part, parts, limit - items.length, long)
-      items.push(...piece.items)
-      if (piece.next) return { items, next: piece.next }
-      const isMore = at < stretches.length - 1
-      if (scope.questions.length > 0 && isMore) return { items, next: endOf(stretch, descending) }
-    }
-    return { items, next: undefined }
   }
 
   const hasLaterInFiles = async ({ accountId, to }: Pick<Scope, 'accountId' | 'to'>) => {
@@ -140,40 +177,11 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
     return rows.length > 0
   }
 
-  /** Pieces of records at hand, to the end of a stretch of which some lie in files. */
-  async function* piecesFrom(part: Part, parts: Sight['parts']) {
-    const { stretch, descending } = part
-    let { after } = part
-    do {
-      const { items, next } = await pieceOf({ ...part, after }, parts, legsAtOnce, true)
-      yield { items, place: next ?? endOf(stretch, descending) }
-      after = next
-    } while (after)
-  }
-
-  /** A window part by part, each made into what is wanted of it, with the place to which one is. */
-  async function* made<T>(
-    { scope, after, descending, records }: Omit<Part, 'stretch' | 'archived'> & { records: number },
-    { bySql, ofLegs }: Summing<T>,
-    scan: Store['scan'],
-  ): AsyncGenerator<{ result: T; place: Place }> {
-    const { stretches, parts, archived } = await sightOf(scope, after, descending)
-    for (const stretch of stretches) {
-      const part: Part = { scope, stretch, archived, after: placeWithin(stretch, after), descending }
-      if (liesInFiles(stretch, parts)) {
-        for await (const { items, place } of piecesFrom(part, parts)) yield { result: ofLegs(items), place }
-        continue
-      }
-      yield* workAhead(cut(part, { records, scan }), textsAhead, async (piece) => ({
-        result: await bySql({ ...piece, range: monthsOf(piece) }),
-        place: piece.until ?? endOf(stretch, descending),
-      }))
-    }
-  }
-
   return {
+    ...createPartLists(store, { sight, pieceOf, placeAfter, linesSql }, triedAtOnce),
+
     /** Whether the store can apply a filter by itself. */
-    isCondition: parts.isCondition,
+    isCondition: conditions.isCondition,
 
     async find(accountId: string, id: string): Promise<CdrRow | undefined> {
       if (!isStorable(id)) return undefined
@@ -222,32 +230,7 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
         )
       }),
 
-    batch: (scope: Scope, reading: Reading): Promise<LegBatch> =>
-      readingAgain(() => readBatch(scope, reading)),
-
     hasLater: (scope: Pick<Scope, 'accountId' | 'to'>) => readingAgain(() => hasLater(scope)),
-
-    /** The lines of CSV, many at a time, in the order of the list. */
-    async *lines(scope: Scope, { after, descending }: Pick<Reading, 'after' | 'descending'>, view: LineView) {
-      const records = scope.questions.length > 0 ? triedForLines : store.linesAtOnce
-      const texts = goingOn(after, (place) =>
-        made(
-          { scope, after: place, descending, records },
-          {
-            bySql: (part) => linesSql(part, view),
-            ofLegs: (legs) => csvTextOf(legs, view),
-          },
-          store.scanForLines,
-        ),
-      )
-      for await (const text of texts) if (text.length > 0) yield text
-    },
-
-    /** The parts of a window, each summed up in one read, newest first. */
-    sums: <T>(scope: Scope, summing: Summing<T>): AsyncGenerator<T> =>
-      goingOn(undefined, (after) =>
-        made({ scope, after, descending: true, records: triedAtOnce }, summing, store.scan),
-      ),
   }
 }
 

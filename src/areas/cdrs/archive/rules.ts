@@ -39,9 +39,9 @@ export const placeOrder = (descending: boolean) => {
 }
 
 /** A part of a list, from one of the places where it lies. */
-export interface ListPiece<Item = CdrRow> {
+export interface ListPiece {
   /** In the order of the list. */
-  items: Item[]
+  items: CdrRow[]
   /** Behind what there may be more; undefined when there is no more. */
   next: Place | undefined
 }

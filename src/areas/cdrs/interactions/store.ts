@@ -1,33 +1,23 @@
 import { gregorianUnixOffset } from '../../../lib/gregorian.ts'
-import { type ArchivedMonths, readingAgain } from '../../../storage/monthly.ts'
 import type { Store } from '../../../storage/store.ts'
-import { workAhead } from '../ahead.ts'
 import type { ArchiveReading } from '../archive/reading.ts'
-import { type ArchivedPart, joinPieces, type ListPiece } from '../archive/rules.ts'
+import { joinPieces, type ListPiece } from '../archive/rules.ts'
 import type { CdrRow } from '../columns.ts'
-import { endOf, monthAt, monthsOfInteractions, type Place, placeWithin, windowOf } from '../reading/rules.ts'
+import { createPartLists, type LineView, monthsOf, type Part } from '../parts/store.ts'
+import { monthsOfInteractions, type Place, type Stretch, windowOf } from '../reading/rules.ts'
 import {
   createParams,
   heldBy,
   interactionOrder,
   orderBy,
   type Params,
-  type Reading,
   rangeOf,
   type Scope,
   selectedColumns,
 } from '../reading/store.ts'
 import { byChannelTime } from '../rules.ts'
 import { sheetOf } from '../sheet/store.ts'
-import {
-  csvTextOf,
-  goingOn,
-  type LegBatch,
-  type LineView,
-  legsAtOnce,
-  textsAhead,
-  usualTrial,
-} from '../store.ts'
+import { usualTrial } from '../store.ts'
 
 // The order of an interaction's legs, as `byChannelTime` in rules.ts has it.
 const channelTime = `COALESCE(channel_created_time,
@@ -37,24 +27,14 @@ const firstChannel = `ORDER BY ${channelTime},
 
 const placeOf = (leg: CdrRow): Place => ({ time: leg.interaction_time, mark: leg.interaction_key })
 
-/** A part of a month's interactions. */
-interface Part {
-  month: number
-  archived: ArchivedMonths
-  scope: Scope
-  after: Place | undefined
-  until?: Place | undefined
-  descending: boolean
-}
-
 /** Interactions: each is shown by the leg whose channel was first. */
 export const createInteractionStore = (store: Store, archive?: ArchiveReading, triedAtOnce = usualTrial) => {
   const { cdrs, words } = store
 
   /** The interactions of a part, found along their index. */
-  const foundIn = ({ scope, after, until, descending }: Part, { mark }: Pick<Params, 'mark'>) => {
-    const ends = { after: placeWithin(scope, after), until, descending }
-    const rows = `${heldBy(scope, mark)} AND ${rangeOf(scope, interactionOrder, ends, mark)}`
+  const foundIn = ({ scope, stretch, after, until, descending }: Part, { mark }: Pick<Params, 'mark'>) => {
+    const ends = { after, until, descending }
+    const rows = `${heldBy(scope, mark)} AND ${rangeOf(stretch, interactionOrder, ends, mark)}`
     return (from: string) =>
       `SELECT DISTINCT interaction_time AS found_time, interaction_key AS found_key FROM ${from}
         WHERE ${rows} ${orderBy(interactionOrder, descending)}`
@@ -79,39 +59,29 @@ export const createInteractionStore = (store: Store, archive?: ArchiveReading, t
       ${orderBy({ time: 'found_time', mark: 'found_key' }, part.descending)}`
   }
 
-  /**
-   * The months of a scope, and what lies in files of each. An interaction lies in the month of its time: month after
-   * month is in order.
-   */
-  const monthsOf = async (scope: Scope, { after, descending }: Pick<Reading, 'after' | 'descending'>) => {
+  /** An interaction lies in the month of its time: month after month is in order. */
+  const sight = async (scope: Scope) => {
     const range = monthsOfInteractions(scope)
-    // Before the files: see `sightOf` in ../store.ts.
+    // Before the files: see `sight` in ../store.ts.
     const archived = await cdrs.archivedMonths()
-    const parts = (await archive?.partsOf(scope.accountId, range)) ?? []
-    const begin = after && monthAt(after.time)
-    const isOpen = (month: number) => begin === undefined || (descending ? month <= begin : month >= begin)
+    const files = (await archive?.partsOf(scope.accountId, range)) ?? []
     const stored = await cdrs.read({ ...range, archived }, async (_from, months) => months)
-    const months = [...new Set([...stored, ...parts.map(({ month }) => month)])].filter(isOpen)
-    return months
-      .sort((a, b) => (descending ? b - a : a - b))
-      .map((month) => ({ month, archived, parts: parts.filter((part) => part.month === month) }))
+    const months = [...new Set([...stored, ...files.map(({ month }) => month)])].sort((a, b) => a - b)
+    const stretches = months.map((month): Stretch => {
+      const { from, to } = windowOf(month)
+      return { from: Math.max(from, scope.from), to: Math.min(to, scope.to), months: [month] }
+    })
+    const filesOf = ({ months: [of] }: Stretch) => files.filter(({ month }) => month === of)
+    return { stretches, archived, filesOf }
   }
 
-  const inMonth = <T>({ month, archived }: Part, query: (from: string) => Promise<T>) =>
-    cdrs.read({ first: month, last: month, archived }, query)
-
-  const readPart = (part: Part, limit: number, long: boolean) => {
-    const { params, mark } = createParams()
-    const statement = statementOf(part, limit, { mark })
-    const read = long ? store.scan : store.all
-    return inMonth(part, (from) => read<CdrRow>(`SELECT ${selectedColumns} ${statement(from)}`, params))
-  }
+  const inPart = <T>(part: Part, query: (from: string) => Promise<T>) => cdrs.read(monthsOf(part), query)
 
   const linesSql = (part: Part, view: LineView) => {
     const { params, mark } = createParams()
     const sheet = sheetOf(words, view.forReseller, mark(view.utcOffset))
     const statement = statementOf(part, undefined, { mark })
-    return inMonth(part, (from) =>
+    return inPart(part, (from) =>
       store.csvLines({
         ...sheet,
         orderedBy: ['found_time', 'found_key'],
@@ -122,100 +92,43 @@ export const createInteractionStore = (store: Store, archive?: ArchiveReading, t
     )
   }
 
-  /** The place of the interaction that so many others precede; undefined: the month ends before it. */
-  const placeAfter = async (part: Part, interactions: number): Promise<Place | undefined> => {
+  const placeAfter = async (
+    part: Part,
+    interactions: number,
+    scan: Store['scan'],
+  ): Promise<Place | undefined> => {
     const { params, mark } = createParams()
     const found = foundIn(part, { mark })
-    const [row] = await inMonth(part, (from) =>
-      store.scanForLines<FoundRow>(`${found(from)} LIMIT 1 OFFSET ${interactions - 1}`, params),
+    const [row] = await inPart(part, (from) =>
+      scan<FoundRow>(`${found(from)} LIMIT 1 OFFSET ${interactions - 1}`, params),
     )
     return row && { time: row.found_time, mark: row.found_key }
   }
 
-  async function* cut(part: Part): AsyncGenerator<Part> {
-    let { after } = part
-    do {
-      const until = await placeAfter({ ...part, after }, store.linesAtOnce)
-      yield { ...part, after, until }
-      after = until
-    } while (after)
-  }
-
   const storedPiece = async (part: Part, limit: number, long: boolean): Promise<ListPiece> => {
-    const items = await readPart(part, limit, long)
+    const { params, mark } = createParams()
+    const statement = statementOf(part, limit, { mark })
+    const read = long ? store.scan : store.all
+    const items = await inPart(part, (from) =>
+      read<CdrRow>(`SELECT ${selectedColumns} ${statement(from)}`, params),
+    )
     const final = items.at(-1)
     return { items, next: final && items.length === limit ? placeOf(final) : undefined }
   }
 
   /** Of an interaction some legs may lie in files and others, that came late, in the store. */
-  const pieceOf = async (
-    part: Part,
-    parts: readonly ArchivedPart[],
-    limit: number,
-    long: boolean,
-  ): Promise<ListPiece> => {
-    const stored = storedPiece(part, limit, long)
-    if (!archive || parts.length === 0) return stored
-    const { scope, after, descending } = part
+  const pieceOf = async (part: Part, limit: number, long: boolean): Promise<ListPiece> => {
+    const { scope, stretch, files, after, descending } = part
+    if (!archive || files.length === 0) return storedPiece(part, limit, long)
     const most = scope.ownerId === undefined ? Number.POSITIVE_INFINITY : triedAtOnce
-    const asked = { holder: scope, window: scope, after, descending, limit, most }
-    const archived = archive.interactions(parts, asked)
+    const asked = { holder: scope, window: stretch, after, descending, limit, most }
+    const pieces = [storedPiece(part, limit, long), archive.interactions(files, asked)]
     const choose = (a: CdrRow, b: CdrRow) => (byChannelTime(a, b) <= 0 ? a : b)
-    return joinPieces(await Promise.all([stored, archived]), { limit, descending, placeOf, choose })
+    return joinPieces(await Promise.all(pieces), { limit, descending, placeOf, choose })
   }
 
-  const readBatch = async (scope: Scope, { after, limit, descending, long }: Reading): Promise<LegBatch> => {
-    const items: CdrRow[] = []
-    for (const { month, archived, parts } of await monthsOf(scope, { after, descending })) {
-      const part = { month, archived, scope, after, descending }
-      const piece = await pieceOf(part, parts, limit - items.length, long)
-      items.push(...piece.items)
-      if (piece.next) return { items, next: piece.next }
-    }
-    return { items, next: undefined }
-  }
-
-  /** Interactions at hand, to the end of a month of which some lie in files. */
-  async function* piecesFrom(part: Part, parts: readonly ArchivedPart[]) {
-    let { after } = part
-    do {
-      const { items, next } = await pieceOf({ ...part, after }, parts, legsAtOnce, true)
-      yield { items, next }
-      after = next
-    } while (after)
-  }
-
-  /** The lines month by month, with the place to which one is. */
-  async function* linesFrom(
-    scope: Scope,
-    { after, descending }: Pick<Reading, 'after' | 'descending'>,
-    view: LineView,
-  ): AsyncGenerator<{ result: Uint8Array; place: Place }> {
-    for (const { month, archived, parts } of await monthsOf(scope, { after, descending })) {
-      const part = { month, archived, scope, after, descending }
-      const end = endOf(windowOf(month), descending)
-      if (parts.length > 0) {
-        for await (const { items, next } of piecesFrom(part, parts))
-          yield { result: csvTextOf(items, view), place: next ?? end }
-        continue
-      }
-      yield* workAhead(cut(part), textsAhead, async (piece) => ({
-        result: await linesSql(piece, view),
-        place: piece.until ?? end,
-      }))
-    }
-  }
-
-  return {
-    batch: (scope: Scope, reading: Reading): Promise<LegBatch> =>
-      readingAgain(() => readBatch(scope, reading)),
-
-    /** The lines of CSV, many at a time, in the order of the list. */
-    async *lines(scope: Scope, { after, descending }: Pick<Reading, 'after' | 'descending'>, view: LineView) {
-      const texts = goingOn(after, (place) => linesFrom(scope, { after: place, descending }, view))
-      for await (const text of texts) if (text.length > 0) yield text
-    },
-  }
+  const { batch, lines } = createPartLists(store, { sight, pieceOf, placeAfter, linesSql }, triedAtOnce)
+  return { batch, lines }
 }
 
 interface FoundRow {

@@ -2,15 +2,16 @@ import type { Cursor, Listing, MovingWindow, Sources } from '../../../http/answe
 import type { movingBounds } from '../../../http/answer/time-window.ts'
 import type { Question } from '../../../lib/question.ts'
 import { timedPlace, timeKey } from '../../../lib/time-key.ts'
+import type { ListPiece } from '../archive/rules.ts'
 import type { CdrRow } from '../columns.ts'
 import { tellsCost, tellsPrice } from '../costs.ts'
 import { askedOf, ownerAskedFor } from '../filters/rules.ts'
 import type { Cdrs } from '../operations.ts'
+import type { LineView } from '../parts/store.ts'
 import type { Place, TimeWindow } from '../reading/rules.ts'
 import type { Reading, Scope } from '../reading/store.ts'
 import { csvHeader, csvLineOf, filterableOf, pickableOf, rowTextOf } from '../rules.ts'
 import type { RowView } from '../sheet/columns.ts'
-import type { LegBatch, LineView } from '../store.ts'
 import { pageSources } from './stale.ts'
 
 // Legs and interactions as lists: pages, rows, filters and CSV lines for http/answer/listing.ts.
@@ -21,7 +22,7 @@ type MovingBounds = ReturnType<typeof movingBounds>
 interface Source {
   /** Of legs and interactions. */
   name: string
-  batch(scope: Scope, reading: Reading): Promise<LegBatch>
+  batch(scope: Scope, reading: Reading): Promise<ListPiece>
   /** Whether the account has some behind the window's end. */
   hasLater?(scope: Scope): Promise<boolean>
   lines(scope: Scope, place: Pick<Reading, 'after' | 'descending'>, view: LineView): AsyncIterable<Uint8Array>

@@ -104,7 +104,7 @@ export const createCdrMonths = ({ store, settings, intake, register, archive, ha
   }
 
   async function* everyLeg(month: number) {
-    // Before the files: see `sightOf` in ../store.ts.
+    // Before the files: see `sight` in ../store.ts.
     const archived = await store.cdrs.archivedMonths()
     yield* archive.month(month)
     yield* cdrs.legs(month, archived)

@@ -1,47 +1,26 @@
-import type { ArchivedMonths, MonthRange } from '../../../storage/monthly.ts'
+import { type ArchivedMonths, MonthMoved, type MonthRange, readingAgain } from '../../../storage/monthly.ts'
 import type { Store } from '../../../storage/store.ts'
-import type { ArchiveReading } from '../archive/reading.ts'
-import type { ArchivedPart } from '../archive/rules.ts'
+import type { ArchivedPart, ListPiece } from '../archive/rules.ts'
 import type { CdrRow } from '../columns.ts'
-import { createConditions } from '../filters/store.ts'
-import {
-  type MonthBounds,
-  monthsOfLegs,
-  type Place,
-  type Stretch,
-  stretchesBehind,
-  stretchesOf,
-} from '../reading/rules.ts'
-import {
-  createParams,
-  heldBy,
-  legOrder,
-  orderBy,
-  type Params,
-  rangeOf,
-  type Scope,
-} from '../reading/store.ts'
+import { endOf, type Place, placeWithin, type Stretch, stretchesBehind } from '../reading/rules.ts'
+import type { Reading, Scope } from '../reading/store.ts'
+import { csvLineOf } from '../rules.ts'
 
-/** A stretch of a window whose legs are read together. */
+// Lists of call records are read part by part: legs by stretches of time, interactions by months.
+
+/** A part of a list that is read together. */
 export interface Part {
   scope: Scope
   stretch: Stretch
+  /** The months that had files when the part was found. */
   archived: ArchivedMonths
+  /** Files that may hold records of the part. */
+  files: readonly ArchivedPart[]
+  /** Exclusive. */
   after: Place | undefined
+  /** Inclusive; undefined: to the end of the part. */
+  until?: Place | undefined
   descending: boolean
-}
-
-/** To this place, which belongs to it, or to the end. */
-export type Bounded<P> = P & { until: Place | undefined }
-
-/** What a scope is about at the moment. */
-export interface Sight {
-  /** In the order of reading. */
-  stretches: Stretch[]
-  /** What lies in files. */
-  parts: readonly ArchivedPart[]
-  /** The months that had files then. */
-  archived: ArchivedMonths
 }
 
 export const monthsOf = ({ stretch: { months }, archived }: Part): MonthRange => ({
@@ -50,82 +29,120 @@ export const monthsOf = ({ stretch: { months }, archived }: Part): MonthRange =>
   archived,
 })
 
-export const liesInFiles = ({ from, to }: Stretch, parts: readonly ArchivedPart[]) =>
-  parts.some(({ first, last }) => first <= to && last >= from)
+/** How lines of CSV are written. */
+export interface LineView {
+  utcOffset: number
+  forReseller: boolean
+}
 
-export type Parts = ReturnType<typeof createParts>
+/** How parts become results: by SQL, or from records in memory where some lie in files. */
+export interface Summing<T> {
+  bySql(part: Part): Promise<T>
+  ofLegs(legs: readonly CdrRow[]): T
+}
 
-/** Where the legs of a window stand, in the store and in files, and the statements that read them part by part. */
-export const createParts = (store: Store, archive?: ArchiveReading) => {
-  const { cdrs, words } = store
-  const conditions = createConditions(words)
+/** How one kind of list is read. */
+interface PartSource {
+  /** The stretches of a scope, oldest first, and the files of each. */
+  sight(scope: Scope): Promise<{
+    stretches: readonly Stretch[]
+    archived: ArchivedMonths
+    filesOf(stretch: Stretch): readonly ArchivedPart[]
+  }>
+  pieceOf(part: Part, limit: number, long: boolean): Promise<ListPiece>
+  /** The place of the record that so many others precede; undefined: the part ends before it. */
+  placeAfter(part: Part, records: number, scan: Store['scan']): Promise<Place | undefined>
+  linesSql(part: Part, view: LineView): Promise<Uint8Array>
+}
 
-  const inPart = <T>(part: Part, query: (from: string) => Promise<T>) => cdrs.read(monthsOf(part), query)
+interface Walk {
+  scope: Scope
+  after: Place | undefined
+  descending: boolean
+  /** Records of a part that SQL works on at once. */
+  records: number
+  scan: Store['scan']
+}
 
-  /** The two ends of each month's part of an index: a few microseconds a month. */
-  const boundsOf = (scope: Scope, archived: ArchivedMonths): Promise<MonthBounds[]> =>
-    cdrs.read({ ...monthsOfLegs(scope), archived }, async (_from, months) => {
-      if (months.length === 0) return []
-      const { params, mark } = createParams()
-      const condition = `${heldBy(scope, mark)} AND ${rangeOf(scope, legOrder, { descending: true }, mark)}`
-      const ends = months.map((month) => {
-        const end = (name: string) =>
-          `(SELECT ${name}(created) FROM ${cdrs.from([month])} WHERE ${condition})`
-        return `SELECT ${month} AS month, ${end('min')} AS first, ${end('max')} AS last`
-      })
-      const found = await store.all<MonthBounds | { first: null }>(ends.join(' UNION ALL '), params)
-      return found.filter((bounds): bounds is MonthBounds => bounds.first !== null)
+// With filters, lines are made of this many tried records at once.
+const triedForLines = 5000
+// Results that are in the making while one is being sent.
+const resultsAhead = 2
+// Records of files that are worked on at once.
+const legsAtOnce = 2000
+
+/** The results for the items, in their order. Up to `resultsAhead` of them are in the making while one is used. */
+async function* workAhead<Item, Result>(
+  items: AsyncIterable<Item>,
+  work: (item: Item) => Promise<Result>,
+): AsyncGenerator<Result> {
+  const begun: Promise<Result>[] = []
+  for await (const item of items) {
+    const result = work(item)
+    // The caller may stop before it takes this result.
+    result.catch(() => undefined)
+    begun.push(result)
+    const [oldest] = begun
+    if (oldest && begun.length > resultsAhead) {
+      begun.shift()
+      yield await oldest
+    }
+  }
+  for (const result of begun) yield await result
+}
+
+/** Continues from the last place when a month was moved to the archive during reading. */
+async function* resuming<T>(
+  start: Place | undefined,
+  from: (after: Place | undefined) => AsyncGenerator<{ result: T; place: Place }>,
+): AsyncGenerator<T> {
+  let after = start
+  for (;;) {
+    try {
+      for await (const { result, place } of from(after)) {
+        after = place
+        yield result
+      }
+      return
+    } catch (error) {
+      if (!(error instanceof MonthMoved)) throw error
+    }
+  }
+}
+
+/** Lines of records in memory: the same lines as the store makes. */
+const csvTextOf = (legs: readonly CdrRow[], view: LineView): Uint8Array =>
+  Buffer.from(legs.map((leg) => csvLineOf(leg, { ...view, omitsEmpty: false })).join(''))
+
+/** The batches, CSV lines and sums of one kind of list. */
+export const createPartLists = (
+  store: Store,
+  { sight, pieceOf, placeAfter, linesSql }: PartSource,
+  triedAtOnce: number,
+) => {
+  const partsOf = async (scope: Scope, after: Place | undefined, descending: boolean): Promise<Part[]> => {
+    const { stretches, archived, filesOf } = await sight(scope)
+    return stretchesBehind(stretches, after, descending).map((stretch) => {
+      const files = filesOf(stretch)
+      return { scope, stretch, archived, files, after: placeWithin(stretch, after), descending }
     })
-
-  const sightOf = async (scope: Scope, after: Place | undefined, descending: boolean): Promise<Sight> => {
-    // Before the files: what is archived behind this is missed in the store, and all is read again.
-    const archived = await cdrs.archivedMonths()
-    const found = (await archive?.partsOf(scope.accountId, monthsOfLegs(scope))) ?? []
-    const parts = found.filter(({ first, last }) => first <= scope.to && last >= scope.from)
-    const inFiles = parts.map(({ month, first, last }) => ({
-      month,
-      first: Math.max(first, scope.from),
-      last: Math.min(last, scope.to),
-    }))
-    const stretches = stretchesOf([...(await boundsOf(scope, archived)), ...inFiles])
-    return { stretches: stretchesBehind(stretches, after, descending), parts, archived }
   }
 
-  /** The place of the record that so many others precede; undefined: the stretch ends before it. */
-  const placeAfter = async (
-    part: Part,
-    records: number,
-    scan: Store['scan'] = store.scan,
-  ): Promise<Place | undefined> => {
-    const { scope, stretch, after, descending } = part
-    const { params, mark } = createParams()
-    const rows = `${heldBy(scope, mark)} AND ${rangeOf(stretch, legOrder, { after, descending }, mark)}`
-    const order = orderBy(legOrder, descending)
-    // An offset that does not grow from page to page, counted along the index alone.
-    const [row] = await inPart(part, (from) =>
-      scan<Pick<CdrRow, 'created' | 'id'>>(
-        `SELECT created, id FROM ${from} WHERE ${rows} ${order} LIMIT 1 OFFSET ${records - 1}`,
-        params,
-      ),
-    )
-    return row && { time: row.created, mark: row.id }
+  const readBatch = async (scope: Scope, { after, limit, descending, long }: Reading): Promise<ListPiece> => {
+    const parts = await partsOf(scope, after, descending)
+    const items: CdrRow[] = []
+    for (const [at, part] of parts.entries()) {
+      const piece = await pieceOf(part, limit - items.length, long)
+      items.push(...piece.items)
+      if (piece.next) return { items, next: piece.next }
+      const isMore = at < parts.length - 1
+      if (scope.questions.length > 0 && isMore) return { items, next: endOf(part.stretch, descending) }
+    }
+    return { items, next: undefined }
   }
 
-  /** The statement that reads a part, from FROM on, for whatever stands behind that. */
-  const statementOf = (part: Bounded<Part>, { mark }: Pick<Params, 'mark'>) => {
-    const { scope, stretch, after, until, descending } = part
-    const rows = `${heldBy(scope, mark)} AND ${rangeOf(stretch, legOrder, { after, until, descending }, mark)}`
-    const filters = scope.questions
-      .map((question) => ` AND (${conditions.conditionOf(question, mark)})`)
-      .join('')
-    return (from: string) => `FROM ${from} WHERE ${rows}${filters} ${orderBy(legOrder, descending)}`
-  }
-
-  /** A part cut into pieces of so many records each, the last one shorter. */
-  async function* cut(
-    part: Part,
-    { records, scan }: { records: number; scan: Store['scan'] },
-  ): AsyncGenerator<Bounded<Part>> {
+  /** A part cut into parts of so many records each, the last one shorter. */
+  async function* cut(part: Part, { records, scan }: Pick<Walk, 'records' | 'scan'>): AsyncGenerator<Part> {
     let { after } = part
     do {
       const until = await placeAfter({ ...part, after }, records, scan)
@@ -134,5 +151,46 @@ export const createParts = (store: Store, archive?: ArchiveReading) => {
     } while (after)
   }
 
-  return { isCondition: conditions.isCondition, inPart, sightOf, placeAfter, statementOf, cut }
+  /** The results of a list part by part, each with the place that it reaches. */
+  async function* made<T>({ scope, after, descending, ...size }: Walk, { bySql, ofLegs }: Summing<T>) {
+    for (const part of await partsOf(scope, after, descending)) {
+      const end = endOf(part.stretch, descending)
+      if (part.files.length === 0) {
+        yield* workAhead(cut(part, size), async (piece) => ({
+          result: await bySql(piece),
+          place: piece.until ?? end,
+        }))
+        continue
+      }
+      let from = part.after
+      do {
+        const { items, next } = await pieceOf({ ...part, after: from }, legsAtOnce, true)
+        yield { result: ofLegs(items), place: next ?? end }
+        from = next
+      } while (from)
+    }
+  }
+
+  return {
+    batch: (scope: Scope, reading: Reading): Promise<ListPiece> =>
+      readingAgain(() => readBatch(scope, reading)),
+
+    /** The lines of CSV, many at a time, in the order of the list. */
+    async *lines(scope: Scope, { after, descending }: Pick<Reading, 'after' | 'descending'>, view: LineView) {
+      const records = scope.questions.length > 0 ? triedForLines : store.linesAtOnce
+      const size = { records, scan: store.scanForLines }
+      const summing: Summing<Uint8Array> = {
+        bySql: (part) => linesSql(part, view),
+        ofLegs: (legs) => csvTextOf(legs, view),
+      }
+      const texts = resuming(after, (place) => made({ scope, after: place, descending, ...size }, summing))
+      for await (const text of texts) if (text.length > 0) yield text
+    },
+
+    /** The parts of a window, each summed up in one read, newest first. */
+    sums: <T>(scope: Scope, summing: Summing<T>): AsyncGenerator<T> =>
+      resuming(undefined, (after) =>
+        made({ scope, after, descending: true, records: triedAtOnce, scan: store.scan }, summing),
+      ),
+  }
 }

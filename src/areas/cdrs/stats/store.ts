@@ -2,6 +2,7 @@ import type { Statement, Value } from '../../../storage/db.ts'
 import type { SqlWords } from '../../../storage/sql-words.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { CdrRow } from '../columns.ts'
+import { monthsOf } from '../parts/store.ts'
 import { createParams, heldBy, legOrder, type Mark, rangeOf } from '../reading/store.ts'
 import type { CdrStore } from '../store.ts'
 import {
@@ -82,13 +83,14 @@ export const createStatsStore = (store: Store, legs: CdrStore) => ({
     return legs.sums(
       { ...holder, from, to: end - 1, questions: [] },
       {
-        bySql({ range, stretch, after, until }) {
+        bySql(part) {
+          const { stretch, after, until } = part
           const { params, mark } = createParams()
           const place = bucketSql('created', bucket, utcOffset, mark)
           const inStretch = rangeOf(stretch, legOrder, { after, until, descending: true }, mark)
           const where = `${heldBy(holder, mark)} AND ${inStretch}`
           const size = mark(mostCells + 1)
-          return store.cdrs.read(range, (source) =>
+          return store.cdrs.read(monthsOf(part), (source) =>
             readCells(
               store,
               `SELECT ${place} AS bucket, COALESCE(${groupBy}, '') AS group_value, count(*) AS calls,

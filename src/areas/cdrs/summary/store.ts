@@ -1,4 +1,5 @@
 import type { Store } from '../../../storage/store.ts'
+import { monthsOf } from '../parts/store.ts'
 import type { Scope } from '../reading/store.ts'
 import { createParams, heldBy, legOrder, rangeOf } from '../reading/store.ts'
 import type { CdrStore } from '../store.ts'
@@ -23,11 +24,12 @@ export const createSummaryStore = (store: Store, legs: CdrStore) => {
     /** Groups of the window's legs, part by part: the same group may come several times. */
     groups: (scope: Scope): AsyncGenerator<SummaryGroup[]> =>
       legs.sums(scope, {
-        bySql({ range, stretch, after, until }) {
+        bySql(part) {
+          const { stretch, after, until } = part
           const { params, mark } = createParams()
           const inStretch = rangeOf(stretch, legOrder, { after, until, descending: true }, mark)
           const condition = `${heldBy(scope, mark)} AND ${inStretch} AND ${counted}`
-          return store.cdrs.read(range, (from) =>
+          return store.cdrs.read(monthsOf(part), (from) =>
             store.scan<SummaryGroup>(
               `${groups} FROM ${from} WHERE ${condition}) AS legs
                 GROUP BY direction, domain, rate_name, prefix, length, is_number`,
