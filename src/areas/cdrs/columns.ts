@@ -55,6 +55,18 @@ export const columns = [
 ] as const
 
 type FieldColumn = (typeof columns)[number]
+
+const variablesPrefix = 'custom_channel_vars.'
+
+/** The columns with the name of each field in its object: the document, or its `custom_channel_vars`. */
+export const fieldColumns = columns.map((column) => {
+  const inVariables = column.path.startsWith(variablesPrefix)
+  return {
+    ...column,
+    name: inVariables ? column.path.slice(variablesPrefix.length) : column.path,
+    inVariables,
+  }
+})
 type SqlType<C extends FieldColumn> = C['type'] extends 'integer' ? number : string
 
 /** A leg as it is stored. */

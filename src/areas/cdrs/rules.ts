@@ -1,7 +1,7 @@
 import { csvLine, needsApostrophe, needsQuotes } from '../../lib/csv.ts'
 import { gregorianUnixOffset } from '../../lib/gregorian.ts'
 import { isObject, type Json } from '../../lib/json.ts'
-import { type CdrRow, callIdOf, columns, interactionIdOf, startOf } from './columns.ts'
+import { type CdrRow, callIdOf, fieldColumns, interactionIdOf, startOf } from './columns.ts'
 import { costBeginnings, isPricedForReseller, tellsCost, tellsPrice } from './costs.ts'
 import { splitObject } from './json-text.ts'
 import type { Place } from './reading/rules.ts'
@@ -35,10 +35,9 @@ const neutralView: RowView = { utcOffset: 0, forReseller: true, omitsEmpty: fals
 // Most texts are such: no formula begins so, and nothing in them has to be quoted. One look in place of two.
 const needsNoCare = /^\w[^",\r\n]*$/
 
-const caredCells = sheetFor(true).flatMap(({ name, of }) => {
-  const mask = careMaskOf(name)
-  return mask === 0 ? [] : [{ of, mask }]
-})
+const caredCells = sheetFor(true)
+  .map((cell) => ({ of: cell.of, mask: careMaskOf(cell) }))
+  .filter(({ mask }) => mask !== 0)
 
 /**
  * Which cells of the leg's CSV line need quotes, and which an apostrophe against being run as a formula. It is decided
@@ -84,12 +83,6 @@ const customersDocument = (hidesPrice: boolean, document: Json): Json => {
   return shown
 }
 
-const variablesPrefix = 'custom_channel_vars.'
-const fields = columns.map(({ path, sql, type }) => {
-  const inVariables = path.startsWith(variablesPrefix)
-  return { name: inVariables ? path.slice(variablesPrefix.length) : path, sql, type, inVariables }
-})
-
 /** The fields of a leg that have no column of their own. */
 type Rest = Json & { custom_channel_vars?: Json }
 
@@ -98,7 +91,7 @@ export const documentOf = (leg: Leg): Json => {
   const { custom_channel_vars: others, ...rest }: Rest = leg.rest === null ? {} : JSON.parse(leg.rest)
   const document: Json = { id: leg.id, call_id: callIdOf(leg.id), interaction_id: interactionIdOf(leg) }
   const variables: Json = { account_id: leg.account_id }
-  for (const { name, sql, type, inVariables } of fields) {
+  for (const { name, sql, type, inVariables } of fieldColumns) {
     const value = leg[sql]
     if (value === null) continue
     const place = inVariables ? variables : document
@@ -131,12 +124,14 @@ const membersFor = { customer: sheetMembers(sheetFor(false)), reseller: sheetMem
 
 const shownByName: ReadonlySet<string> = new Set(columnsFor(true))
 
-const fieldMembers = (ofRow: typeof fields) =>
+const fieldMembers = (ofRow: typeof fieldColumns) =>
   ofRow.map((field) => ({ ...field, before: `,"${field.name}":` }))
 
 /** Fields that stand in rows beside the columns, and those of the variables. */
-const inRows = fieldMembers(fields.filter(({ name, inVariables }) => !inVariables && !shownByName.has(name)))
-const variableFields = fieldMembers(fields.filter(({ inVariables }) => inVariables))
+const inRows = fieldMembers(
+  fieldColumns.filter(({ name, inVariables }) => !inVariables && !shownByName.has(name)),
+)
+const variableFields = fieldMembers(fieldColumns.filter(({ inVariables }) => inVariables))
 const customersVariables = variableFields.filter(({ name }) => !tellsCost(name))
 const unpricedVariables = customersVariables.filter(({ name }) => !tellsPrice(name))
 
@@ -156,7 +151,7 @@ const sheetText = (leg: Leg, view: RowView) => {
   return text
 }
 
-const valueText = (type: (typeof fields)[number]['type'], value: string | number) =>
+const valueText = (type: (typeof fieldColumns)[number]['type'], value: string | number) =>
   type === 'json' ? value : JSON.stringify(value)
 
 const fieldsText = (leg: Leg, ofRow: typeof inRows) => {

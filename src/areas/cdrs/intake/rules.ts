@@ -6,7 +6,7 @@ import { isExactNumber, isObject, type Json } from '../../../lib/json.ts'
 import { type MicroUnits, microUnitsOfUnits, unitsText, wholeUnitsOf } from '../../../lib/money.ts'
 import { monthOf } from '../../../lib/time-key.ts'
 import { type CallCost, callCost } from '../../rates/pricing/rules.ts'
-import { type CdrRow, columns, emptyRow } from '../columns.ts'
+import { type CdrRow, emptyRow, fieldColumns } from '../columns.ts'
 import { cellCareOf } from '../rules.ts'
 import { type Cdr, mostCallIdCharacters } from '../schema.ts'
 
@@ -362,16 +362,16 @@ const loopbackLegOf = (record: Cdr) => {
   return leg === 'A' || leg === 'B' ? leg : ''
 }
 
-const inVars = 'custom_channel_vars.'
-
-type Column = (typeof columns)[number]
+type Column = (typeof fieldColumns)[number]
 type Fields = Record<Column['sql'], string | number | null>
 
-const byName = (list: readonly Column[]) =>
-  new Map<string, Column>(list.map((column) => [column.path.replace(inVars, ''), column]))
+const columnsIn = (variables: boolean) =>
+  new Map<string, Column>(
+    fieldColumns.filter(({ inVariables }) => inVariables === variables).map((field) => [field.name, field]),
+  )
 
-const topColumns = byName(columns.filter(({ path }) => !path.startsWith(inVars)))
-const varColumns = byName(columns.filter(({ path }) => path.startsWith(inVars)))
+const topColumns = columnsIn(false)
+const varColumns = columnsIn(true)
 
 // What other columns say already.
 const saidByKeys = new Set(['id', 'call_id', 'interaction_id', 'custom_channel_vars'])

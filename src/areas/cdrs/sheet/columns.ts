@@ -1,5 +1,5 @@
-// What lists and CSV files show of a leg, in the order of their columns. Every column stands here with both of its
-// makings: `of` makes the cell of a leg in memory, `sql` has the store make the same text.
+// What lists and CSV files show of a leg, in the order of their columns: the one table from which rows, lines, their schema
+// and the columns of tasks are made. `of` makes the cell of a leg in memory, `sql` has the store make the same text.
 import { gregorianUnixOffset } from '../../../lib/gregorian.ts'
 import type { SqlWords } from '../../../storage/sql-words.ts'
 import { type CdrRow, callIdOf, interactionIdOf, startOf } from '../columns.ts'
@@ -25,7 +25,38 @@ interface SheetLine {
   name: string
   of(leg: Leg, view: RowView): CellValue
   sql: CellSql
+  /** For the description of the API. */
+  about?: string
+  /** JSON shows a text unless this is set. */
+  holds?: 'integer' | 'list'
+  /** The cell is never empty. */
+  isFilled?: true
+  /**
+   * The cell can hold any text. The number is its bit in `csv_quoted` and `csv_guarded`, which are stored: it never changes,
+   * and a new column gets the next one.
+   */
+  careBit?: number
+  /** The apostrophe is usual: addresses like +4930123@example.com are the rule. */
+  isOftenGuarded?: true
+  /** The cell holds a comma whenever it holds anything. */
+  hasComma?: true
 }
+
+type StoredCell = Exclude<keyof CdrRow, 'media_recordings' | 'csv_quoted' | 'csv_guarded'>
+
+/** A column that shows a stored one as it is. */
+const stored = <const Name extends string>(
+  name: Name,
+  sql: StoredCell,
+  more: Omit<SheetLine, 'name' | 'of' | 'sql'> = {},
+) => ({ name, of: (leg: Leg): CellValue => leg[sql], sql, ...more })
+
+const timed = <const Name extends string>(
+  name: Name,
+  of: (leg: Timed, view: RowView) => string | null,
+  sql: CellSql,
+  more: Omit<SheetLine, 'name' | 'of' | 'sql'> = {},
+) => ({ name, of, sql, ...more })
 
 // Years 1 to 9999: what all readers, and both stores, write alike.
 const firstUnixSecond = -62_135_596_800
@@ -160,81 +191,108 @@ const startTimeSql = (words: SqlWords, utcOffset: string) =>
 
 /** Columns of times. In the store they cost more than the rest of a row together. */
 export const timeSheet = [
-  { name: 'datetime', of: startTime, sql: startTimeSql },
-  { name: 'unix_timestamp', of: (leg: Timed) => String(unixStartOf(leg)), sql: unixStart },
-  { name: 'unix_timestamp_micro', of: unixMicroText, sql: unixMicro },
-  {
-    name: 'rfc_1036',
-    of: httpTime,
-    sql: (words: SqlWords) => writable(unixStart, datesOf(words).httpDate(unixStart)),
-  },
-  {
-    name: 'iso_8601',
-    of: (leg: Timed) => textsOf(unixStartOf(leg))?.iso ?? null,
-    sql: (words: SqlWords) => writable(unixStart, isoDate(words)),
-  },
-  {
-    name: 'iso_8601_combined',
-    of: isoTime,
-    sql: (words: SqlWords) => writable(unixStart, datesOf(words).isoDateAndTime(unixStart)),
-  },
+  timed('datetime', startTime, startTimeSql, { about: 'Start, YYYY-MM-DD HH:MM:SS, moved by utc_offset' }),
+  timed('unix_timestamp', (leg) => String(unixStartOf(leg)), unixStart, {
+    about: 'Start, Unix seconds',
+    isFilled: true,
+  }),
+  timed('unix_timestamp_micro', unixMicroText, unixMicro, {
+    about: 'Creation of the channel, Unix seconds with six decimals',
+    isFilled: true,
+  }),
+  timed('rfc_1036', httpTime, (words) => writable(unixStart, datesOf(words).httpDate(unixStart)), {
+    hasComma: true,
+  }),
+  timed(
+    'iso_8601',
+    (leg) => textsOf(unixStartOf(leg))?.iso ?? null,
+    (words) => writable(unixStart, isoDate(words)),
+    { about: 'Date of the start' },
+  ),
+  timed('iso_8601_combined', isoTime, (words) =>
+    writable(unixStart, datesOf(words).isoDateAndTime(unixStart)),
+  ),
 ] as const
 
 const accountSheet = [
-  { name: 'id', of: (leg) => leg.id, sql: 'id' },
-  { name: 'call_id', of: (leg) => callIdOf(leg.id), sql: 'substr(id, 8)' },
-  { name: 'caller_id_number', of: (leg) => leg.caller_id_number, sql: 'caller_id_number' },
-  { name: 'caller_id_name', of: (leg) => leg.caller_id_name, sql: 'caller_id_name' },
-  { name: 'callee_id_number', of: (leg) => leg.callee_id_number, sql: 'callee_id_number' },
-  { name: 'callee_id_name', of: (leg) => leg.callee_id_name, sql: 'callee_id_name' },
-  { name: 'duration_seconds', of: (leg) => leg.duration_seconds, sql: 'duration_seconds' },
-  { name: 'billing_seconds', of: (leg) => leg.billing_seconds, sql: 'billing_seconds' },
-  { name: 'timestamp', of: (leg) => String(startOf(leg)), sql: 'created - COALESCE(duration_seconds, 0)' },
-  { name: 'hangup_cause', of: (leg) => leg.hangup_cause, sql: 'hangup_cause' },
-  { name: 'other_leg_call_id', of: (leg) => leg.other_leg_call_id, sql: 'other_leg_call_id' },
-  { name: 'owner_id', of: (leg) => leg.owner_id, sql: 'owner_id' },
-  { name: 'to', of: (leg) => leg.sip_to, sql: 'sip_to' },
-  { name: 'from', of: (leg) => leg.sip_from, sql: 'sip_from' },
-  { name: 'direction', of: (leg) => leg.call_direction, sql: 'call_direction' },
-  { name: 'request', of: (leg) => leg.sip_request, sql: 'sip_request' },
+  stored('id', 'id', { about: 'YYYYMM-<call_id>', isFilled: true, careBit: 0 }),
+  { name: 'call_id', of: (leg) => callIdOf(leg.id), sql: 'substr(id, 8)', isFilled: true, careBit: 1 },
+  stored('caller_id_number', 'caller_id_number', { careBit: 2 }),
+  stored('caller_id_name', 'caller_id_name', { careBit: 3 }),
+  stored('callee_id_number', 'callee_id_number', { careBit: 4 }),
+  stored('callee_id_name', 'callee_id_name', { careBit: 5 }),
+  stored('duration_seconds', 'duration_seconds', { about: 'Duration of the leg', holds: 'integer' }),
+  stored('billing_seconds', 'billing_seconds', { about: 'Seconds since the answer', holds: 'integer' }),
+  {
+    name: 'timestamp',
+    of: (leg) => String(startOf(leg)),
+    sql: 'created - COALESCE(duration_seconds, 0)',
+    about: 'Start of the leg, Gregorian seconds',
+    isFilled: true,
+  },
+  stored('hangup_cause', 'hangup_cause', { careBit: 6 }),
+  stored('other_leg_call_id', 'other_leg_call_id', { careBit: 7 }),
+  stored('owner_id', 'owner_id', { about: 'The user whose call it is', careBit: 8 }),
+  stored('to', 'sip_to', { careBit: 9, isOftenGuarded: true }),
+  stored('from', 'sip_from', { careBit: 10, isOftenGuarded: true }),
+  stored('direction', 'call_direction', {
+    about: 'inbound or outbound, as the media switch sees it',
+    careBit: 11,
+  }),
+  stored('request', 'sip_request', { careBit: 12, isOftenGuarded: true }),
   {
     name: 'authorizing_id',
     of: (leg) => (leg.authorizing_id === leg.account_id ? null : leg.authorizing_id),
     sql: 'NULLIF(authorizing_id, account_id)',
+    about: 'The device, most often',
+    careBit: 13,
   },
-  { name: 'cost', of: (leg) => String(leg.cost), sql: 'cost' },
-  { name: 'dialed_number', of: dialledNumber, sql: dialledNumberSql },
-  { name: 'calling_from', of: callingFrom, sql: callingFromSql },
+  {
+    name: 'cost',
+    of: (leg) => String(leg.cost),
+    sql: 'cost',
+    about: 'Units, 10,000 to one',
+    isFilled: true,
+  },
+  { name: 'dialed_number', of: dialledNumber, sql: dialledNumberSql, careBit: 14 },
+  { name: 'calling_from', of: callingFrom, sql: callingFromSql, careBit: 15 },
   ...timeSheet,
-  { name: 'call_type', of: (leg) => leg.account_billing, sql: 'account_billing' },
+  stored('call_type', 'account_billing', { careBit: 16 }),
   {
     name: 'rate',
     of: (leg) => (leg.rate === null ? null : moneyText(leg.rate)),
     sql: (words) => money(words, 'rate'),
+    about: 'Price of a minute in money',
   },
-  { name: 'rate_name', of: (leg) => leg.rate_name, sql: 'rate_name' },
-  { name: 'bridge_id', of: (leg) => leg.bridge_id, sql: 'bridge_id' },
-  { name: 'recording_url', of: (leg) => leg.recording_url, sql: 'recording_url' },
-  { name: 'media_recordings', of: recordings, sql: recordingsList },
-  { name: 'media_server', of: (leg) => leg.media_server, sql: 'media_server' },
-  { name: 'call_priority', of: (leg) => leg.call_priority, sql: 'call_priority' },
+  stored('rate_name', 'rate_name', { careBit: 17 }),
+  stored('bridge_id', 'bridge_id', { careBit: 18 }),
+  stored('recording_url', 'recording_url', { careBit: 19 }),
+  { name: 'media_recordings', of: recordings, sql: recordingsList, holds: 'list', careBit: 20 },
+  stored('media_server', 'media_server', { careBit: 21 }),
+  stored('call_priority', 'call_priority', { careBit: 22 }),
   {
     name: 'interaction_id',
     of: (leg) => interactionIdOf(leg),
     sql: (words) => words.joined(['interaction_time', "'-'", 'interaction_key']),
+    isFilled: true,
+    careBit: 23,
   },
 ] as const satisfies readonly SheetLine[]
 
+const forResellers = 'Only when the caller is a reseller'
+
 const resellerSheet = [
   ...accountSheet,
-  { name: 'reseller_cost', of: (leg) => String(leg.reseller_cost), sql: 'reseller_cost' },
-  { name: 'reseller_call_type', of: (leg) => leg.reseller_billing, sql: 'reseller_billing' },
+  {
+    name: 'reseller_cost',
+    of: (leg) => String(leg.reseller_cost),
+    sql: 'reseller_cost',
+    about: forResellers,
+  },
+  stored('reseller_call_type', 'reseller_billing', { about: forResellers, careBit: 24 }),
 ] as const satisfies readonly SheetLine[]
 
 export type SheetColumn = (typeof resellerSheet)[number]['name']
-
-/** Whether a cell holds a comma whenever it holds anything. */
-export const hasComma = (column: SheetColumn) => column === 'rfc_1036'
 
 export interface SheetCell extends SheetLine {
   name: SheetColumn
@@ -245,11 +303,11 @@ export const sqlOf = ({ sql }: SheetCell, words: SqlWords, utcOffset: string) =>
   typeof sql === 'string' ? sql : sql(words, utcOffset)
 
 /** The same cell, empty where the account does not pay for minutes but its reseller does. */
-const ownPriceAlone = ({ name, of, sql }: SheetCell): SheetCell => ({
-  name,
-  of: (leg, view) => (isPricedForReseller(leg) ? null : of(leg, view)),
+const ownPriceAlone = (cell: SheetCell): SheetCell => ({
+  ...cell,
+  of: (leg, view) => (isPricedForReseller(leg) ? null : cell.of(leg, view)),
   sql: (words, utcOffset) =>
-    `CASE WHEN NOT ${isPricedForResellerSql} THEN ${sqlOf({ name, of, sql }, words, utcOffset)} END`,
+    `CASE WHEN NOT ${isPricedForResellerSql} THEN ${sqlOf(cell, words, utcOffset)} END`,
 })
 
 const customerSheet = accountSheet.map(
@@ -267,40 +325,5 @@ export const sheetFor = (forReseller: boolean) => (forReseller ? sheets.reseller
 export const columnsFor = (forReseller: boolean): readonly SheetColumn[] =>
   sheetFor(forReseller).map(({ name }) => name)
 
-/**
- * The cells that can hold any text. The position of a name is its bit in `csv_quoted` and `csv_guarded`, which are
- * stored: names are only ever added at the end.
- */
-const careColumns: readonly SheetColumn[] = [
-  'id',
-  'call_id',
-  'caller_id_number',
-  'caller_id_name',
-  'callee_id_number',
-  'callee_id_name',
-  'hangup_cause',
-  'other_leg_call_id',
-  'owner_id',
-  'to',
-  'from',
-  'direction',
-  'request',
-  'authorizing_id',
-  'dialed_number',
-  'calling_from',
-  'call_type',
-  'rate_name',
-  'bridge_id',
-  'recording_url',
-  'media_recordings',
-  'media_server',
-  'call_priority',
-  'interaction_id',
-  'reseller_call_type',
-]
-
-/** The bit of a column in `csv_quoted` and `csv_guarded`; 0 where its cell is safe as it is. */
-export const careMaskOf = (column: SheetColumn) => {
-  const place = careColumns.indexOf(column)
-  return place < 0 ? 0 : 1 << place
-}
+/** The bit of a cell in `csv_quoted` and `csv_guarded`; 0 where it is safe as it is. */
+export const careMaskOf = ({ careBit }: SheetCell) => (careBit === undefined ? 0 : 1 << careBit)

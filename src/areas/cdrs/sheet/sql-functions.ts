@@ -1,10 +1,10 @@
 // What SQLite calls, by these names, in the threads that write lines of CSV.
-import { hasComma, type Timed, timeSheet } from './columns.ts'
+import { type Timed, timeSheet } from './columns.ts'
 
-const timesOf = timeSheet.map(({ name, of }, at) => ({
+const timesOf = timeSheet.map(({ of, hasComma }, at) => ({
   of,
   before: at === 0 ? '' : ',',
-  quote: hasComma(name) ? '"' : '',
+  quote: hasComma ? '"' : '',
 }))
 
 /**
