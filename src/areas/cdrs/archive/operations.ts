@@ -14,6 +14,7 @@ import { waitingForReaders } from '../months/operations.ts'
 import { outdated } from '../months/rules.ts'
 import { createCdrMonthStore } from '../months/store.ts'
 import { callRecordSettings } from '../settings.ts'
+import { daySeconds } from '../stats/rules.ts'
 import type { ArchiveFiles } from './files.ts'
 import type { ArchiveMetrics } from './metrics.ts'
 import { type FileSizes, usualSizes } from './rules.ts'
@@ -37,7 +38,6 @@ interface Turn {
   guard: Statement
 }
 
-const daySeconds = 86_400
 // Records of an old month that come in or go while it is archived: then it is done anew.
 const attempts = 3
 

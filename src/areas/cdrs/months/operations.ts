@@ -15,6 +15,7 @@ import type { ArchiveRegister } from '../archive/store.ts'
 import type { Intake } from '../intake/operations.ts'
 import { documentOf } from '../rules.ts'
 import { callRecordSettings } from '../settings.ts'
+import { daySeconds } from '../stats/rules.ts'
 import { outdated, unprepared } from './rules.ts'
 import { createCdrMonthStore } from './store.ts'
 
@@ -37,7 +38,6 @@ interface LegDocument {
   document: Json
 }
 
-const daySeconds = 86_400
 const minuteSeconds = 60
 // No call lasts longer: after this long no leg comes that belongs to a remembered one.
 const interactionSeconds = 3 * daySeconds

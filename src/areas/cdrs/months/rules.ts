@@ -1,8 +1,4 @@
-/** `count` months before a month: 202601 less 1 is 202512. */
-const monthBefore = (month: number, count: number) => {
-  const months = Math.floor(month / 100) * 12 + (month % 100) - 1 - count
-  return Math.floor(months / 12) * 100 + (months % 12) + 1
-}
+import { monthBefore } from '../reading/rules.ts'
 
 /**
  * The months that calls are to come in from now on, and that have no place yet: this one and the next. None where no

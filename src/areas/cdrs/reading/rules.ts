@@ -92,8 +92,11 @@ export const windowOf = (month: number): TimeWindow => {
   return { from: startIn(0), to: startIn(1) - 1 }
 }
 
-const previousMonth = (month: number) => (month % 100 === 1 ? month - 89 : month - 1)
-const nextMonth = (month: number) => (month % 100 === 12 ? month + 89 : month + 1)
+/** `count` months before a month: 202601 less 1 is 202512. */
+export const monthBefore = (month: number, count: number) => {
+  const months = Math.floor(month / 100) * 12 + (month % 100) - 1 - count
+  return Math.floor(months / 12) * 100 + (months % 12) + 1
+}
 
 /** The months whose interactions lie in a window. */
 export const monthsOfInteractions = ({ from, to }: TimeWindow) => ({
@@ -104,5 +107,5 @@ export const monthsOfInteractions = ({ from, to }: TimeWindow) => ({
 /** The months that may hold legs of a window: clocks differ, and calls go on past the end of a month. */
 export const monthsOfLegs = (window: TimeWindow) => {
   const { first, last } = monthsOfInteractions(window)
-  return { first: previousMonth(first), last: nextMonth(last) }
+  return { first: monthBefore(first, 1), last: monthBefore(last, -1) }
 }

@@ -1,16 +1,9 @@
-import { gregorianUnixOffset } from '../../../lib/gregorian.ts'
-import { monthOf } from '../../../lib/time-key.ts'
 import type { CdrRow } from '../columns.ts'
 import { costsOf, payersOf } from '../intake/rules.ts'
+import { monthAt, monthBefore, windowOf } from '../reading/rules.ts'
 import { documentOf } from '../rules.ts'
 import type { Cdr } from '../schema.ts'
 import type { Span } from '../stats/rules.ts'
-
-const dateOf = (gregorian: number) => new Date((gregorian - gregorianUnixOffset) * 1000)
-
-const startOfMonth = (year: number, month: number) => Date.UTC(year, month, 1) / 1000 + gregorianUnixOffset
-
-const numberOf = (gregorian: number) => Number(monthOf((gregorian - gregorianUnixOffset) * 1000))
 
 /** A month of UTC by the times of records, and the months in whose tables these may lie: see columns.ts. */
 export interface Period extends Span {
@@ -19,11 +12,9 @@ export interface Period extends Span {
 }
 
 export const periodAt = (gregorian: number): Period => {
-  const date = dateOf(gregorian)
-  const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()]
-  const startIn = (months: number) => startOfMonth(year, month + months)
-  const [from, end] = [startIn(0), startIn(1)]
-  return { from, end, month: numberOf(from), tables: [startIn(-1), from, end].map(numberOf) }
+  const month = monthAt(gregorian)
+  const { from, to } = windowOf(month)
+  return { from, end: to + 1, month, tables: [monthBefore(month, 1), month, monthBefore(month, -1)] }
 }
 
 /** Sums of a day, by its first second. */
