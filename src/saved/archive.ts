@@ -40,23 +40,23 @@ async function* withSums(members: AsyncIterable<Member>): AsyncGenerator<Member>
 }
 
 /** The bytes of a backup, neither compressed nor encrypted. */
-export const writeArchive = (content: Content): AsyncGenerator<Buffer> =>
+export const writeArchive = (content: Content): AsyncGenerator<Uint8Array> =>
   writeTar(withSums(membersOf(content)))
 
 /** Where a backup is unpacked to. */
 export interface Receiver {
   /** Comes first, once. It is not known to be undamaged yet. */
   manifest(text: string): void
-  file(name: string, content: AsyncIterable<Buffer>): Promise<void>
+  file(name: string, content: AsyncIterable<Uint8Array>): Promise<void>
   /** A part of the store, behind those before it. */
-  piece(content: AsyncIterable<Buffer>): Promise<void>
+  piece(content: AsyncIterable<Uint8Array>): Promise<void>
 }
 
 const isInside = (name: string) =>
   name.split('/').every((part) => !['', '.', '..'].includes(part)) && !/[\\\0\n]/.test(name)
 
-const textOf = async (content: AsyncIterable<Buffer>) => {
-  const pieces: Buffer[] = []
+const textOf = async (content: AsyncIterable<Uint8Array>) => {
+  const pieces: Uint8Array[] = []
   for await (const piece of content) pieces.push(piece)
   return Buffer.concat(pieces).toString('utf8')
 }
@@ -87,7 +87,7 @@ export const readArchive = async (source: AsyncIterable<Uint8Array>, receiver: R
   if (sums !== lines.join('')) throw damaged('its checksums do not agree with what it holds')
 }
 
-async function* passing(content: AsyncIterable<Buffer>, see: (piece: Buffer) => void) {
+async function* passing(content: AsyncIterable<Uint8Array>, see: (piece: Uint8Array) => void) {
   for await (const piece of content) {
     see(piece)
     yield piece

@@ -15,7 +15,7 @@ const through = (content: AsyncIterable<Uint8Array>, stream: Transform): AsyncIt
   return stream
 }
 
-const webStreamOf = (content: AsyncIterable<Uint8Array>) => {
+export const webStreamOf = (content: AsyncIterable<Uint8Array>) => {
   const pieces = content[Symbol.asyncIterator]()
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
@@ -60,7 +60,7 @@ export const checkRecipients = (recipients: readonly string[]): void => void enc
 
 /** Compresses, and encrypts when there are recipients. */
 export const enclose = async (
-  content: AsyncIterable<Buffer>,
+  content: AsyncIterable<Uint8Array>,
   recipients: readonly string[],
 ): Promise<AsyncIterable<Uint8Array>> => {
   const compress = createZstdCompress({ params: { [constants.ZSTD_c_checksumFlag]: 1 } })

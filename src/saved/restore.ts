@@ -50,7 +50,7 @@ const requireEmpty = async ({ config: { dataDir, databaseUrl }, environment }: S
   if (found) throw new Refusal(`the store is not empty: ${found} is there; restore into an empty place`)
 }
 
-const writeDurably = async (file: string, flags: 'wx' | 'a', content: AsyncIterable<Buffer>) => {
+const writeDurably = async (file: string, flags: 'wx' | 'a', content: AsyncIterable<Uint8Array>) => {
   const handle = await open(file, flags, 0o600)
   try {
     await handle.writeFile(content)

@@ -47,7 +47,7 @@ it('Files with long names of any script are taken apart by any tar', async () =>
   async function* each() {
     yield* members
   }
-  const pieces: Buffer[] = []
+  const pieces: Uint8Array[] = []
   for await (const piece of writeTar(each())) pieces.push(piece)
   const archive = join(folder, 'archive.tar')
   writeFileSync(archive, Buffer.concat(pieces))

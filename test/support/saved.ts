@@ -110,8 +110,8 @@ export type SavedPlaces = Awaited<ReturnType<typeof openSavedPlaces>>
 /** Makes another backup of what `change` makes of the members of one. */
 export const rebuilt = async (file: string, to: string, change: (member: Member) => Member) => {
   const clear = zstdDecompressSync(readFileSync(file))
-  const all = async (pieces: AsyncIterable<Buffer>) => {
-    const found: Buffer[] = []
+  const all = async (pieces: AsyncIterable<Uint8Array>) => {
+    const found: Uint8Array[] = []
     for await (const piece of pieces) found.push(piece)
     return Buffer.concat(found)
   }
