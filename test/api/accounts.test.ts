@@ -189,7 +189,7 @@ describeAnyEngine('creating an account', (engine) => {
     })
   })
 
-  it('says them also where an older build stored it without', async () => {
+  it('says them also where an import stored it without', async () => {
     const parent = await world.account(world.acme, { timezone: 'Europe/Oslo', language: 'nb-NO' })
     const account = await world.account(parent)
     const { id, name, realm } = account

@@ -289,7 +289,7 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
     /** What is told of an account that is on trial: it changes every second. */
     trialOf: ({ hidden }: AccountRecord): Json => trialValues(hidden.trialExpires, gregorianNow(clock)),
 
-    /** What accounts of older builds do not say of themselves. */
+    /** The timezone and language of an imported account that has none of its own. */
     async unsaid(account: AccountRecord): Promise<Json> {
       const missing = (['timezone', 'language'] as const).filter((name) => account.doc[name] === undefined)
       return missing.length === 0 ? {} : standardsFor(account, missing)

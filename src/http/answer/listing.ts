@@ -241,7 +241,7 @@ export type Render<T> = (item: T) => string
 const jsonRow = <T>(listing: Listing<T>, plan: ListPlan): Render<T> => {
   const { fields, fullDocs } = plan
   if (fields) return (item) => maskUrls(JSON.stringify(fields((listing.pickable ?? listing.record)(item))))
-  // Rows that were stored by older versions may contain passwords, too.
+  // Only stored rows have masks already.
   return (item) => maskUrls(fullDocs ? JSON.stringify(listing.record(item)) : listing.row(item))
 }
 
