@@ -1,4 +1,4 @@
-import { integer, optional, shape, table, text } from './table.ts'
+import { integer, optional, table, text } from './table.ts'
 
 /** What stands for the action of what is no change of a record, and therefore no entry of the audit. */
 export const happened = 'happened'
@@ -24,8 +24,6 @@ export const auditColumns = {
   beforeDoc: optional(text()),
   afterDoc: optional(text()),
 } as const
-
-export const auditContent = shape(auditColumns)
 
 /** Changes and what else happened, as they are added: each gets its place in the order of all, see placing.ts. */
 export const auditLog = table(
