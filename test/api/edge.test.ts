@@ -342,6 +342,7 @@ describeEngines('what an edge asks', (engine) => {
       adapter: 'kamailio',
       kamailio: { rpc_urls: [edge.url], timeout_ms: 1000 },
     })
+    const following = world.server.rounds.runNow('edge_generations')
     await notified('*')
     edge.calls.length = 0
 
@@ -351,9 +352,6 @@ describeEngines('what an edge asks', (engine) => {
     expect(realms()).not.toContain('*')
 
     await world.configure('switch', { adapter: 'none' })
-    await eventually(
-      () => world.server.store.all('SELECT name FROM leases WHERE name = $1', ['edge_generations']),
-      ({ length }) => length === 0,
-    )
+    await following
   })
 })

@@ -30,7 +30,7 @@ const configured = (edges: readonly { url: string }[], more: Json = {}) => ({
 })
 
 describeAnyEngine('edges', (engine) => {
-  const world = useWorld(engine)
+  const world = useWorld(engine, undefined, undefined, { hasTimedRounds: true })
   const open: EdgeServer[] = []
 
   const edge = async () => {
@@ -205,7 +205,7 @@ const lacking = lacks('kamailio')
 
 describe.skipIf(lacking)(`a real edge${lacking}`, () => {
   describeAnyEngine('keeps what it is told', (engine) => {
-    const world = useWorld(engine)
+    const world = useWorld(engine, undefined, undefined, { hasTimedRounds: true })
 
     it('of each change', async () => {
       const edge = await startKamailio()

@@ -33,7 +33,7 @@ describe.skipIf(lacking)(`with RabbitMQ${lacking}`, () => {
   afterAll(() => rabbit?.close())
 
   describeAnyEngine('the message bus', (engine) => {
-    const world = useWorld(engine)
+    const world = useWorld(engine, undefined, undefined, { hasTimedRounds: true })
     const path = '/v2/system_configs/events'
     const exchangeOf = (name: string) => `${name}.${engine}`
     const use = (amqp: Json) => world.configure('events', { amqp })
@@ -85,7 +85,7 @@ describe.skipIf(lacking)(`with RabbitMQ${lacking}`, () => {
       try {
         await beginMove(db, { id: 'move', to: 'elsewhere' })
         await eventually(
-          () => db.all("SELECT name FROM leases WHERE name = 'message_bus'"),
+          () => db.all("SELECT name FROM leases WHERE name = 'round/message_bus'"),
           (rows) => rows.length === 0,
         )
         const { id } = await world.device(world.acme)

@@ -6,13 +6,5 @@ import { createMessageBus } from './operations.ts'
 export const messageBusArea = area({
   name: 'messageBus',
   needs: { alerts: alertsArea },
-  create(tools, { alerts }) {
-    const bus = createMessageBus({ ...tools, alerts })
-    return {
-      async prepare() {
-        bus.start()
-      },
-      stop: bus.stop,
-    }
-  },
+  create: (tools, { alerts }) => ({ jobs: [createMessageBus({ ...tools, alerts })] }),
 })

@@ -1,11 +1,11 @@
 import type { Feed } from '../../events/feed.ts'
 import { createFollower } from '../../events/follower.ts'
-import type { Lease, Leases } from '../../jobs/leases.ts'
 import type { Rounds } from '../../jobs/rounds.ts'
-import type { Log } from '../../lib/log.ts'
+import { describeError, type Log } from '../../lib/log.ts'
 import type { Calls } from '../../outgoing/calls.ts'
 import { eventSettings } from '../../settings/documents.ts'
 import type { Settings } from '../../settings/settings.ts'
+import type { Statement } from '../../storage/db.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Outages, Watched } from '../alerts/outages.ts'
 import { type Broker, createBroker } from './broker.ts'
@@ -15,7 +15,6 @@ import { createCursorStore } from './store.ts'
 interface Tools {
   store: Store
   settings: Settings
-  leases: Leases
   rounds: Pick<Rounds, 'isHeld'>
   feed: Feed
   log: Log
@@ -29,7 +28,7 @@ const cursorMs = 250
 
 /** What this process does while it is the one that publishes. */
 interface Shift {
-  lease: Lease
+  guard: Statement
   target: Target
   broker: Broker
   /** Confirmed up to here. */
@@ -41,14 +40,12 @@ interface Shift {
   isHurried: boolean
 }
 
-export type MessageBus = ReturnType<typeof createMessageBus>
-
 /**
  * Publishes every event to a broker: of all processes one at a time, in the order of the feed, from where the broker
  * has confirmed it last. What was on its way when a process or a broker died is published again.
  */
 export const createMessageBus = (tools: Tools) => {
-  const { store, settings, rounds, feed, calls } = tools
+  const { store, settings, feed, log, calls } = tools
   const cursor = createCursorStore(store)
   const outages = tools.alerts.outagesOf({
     requestId: 'message_bus',
@@ -59,31 +56,32 @@ export const createMessageBus = (tools: Tools) => {
 
   const wanted = async (): Promise<Target | undefined> => {
     const { url, exchange } = (await settings.of(eventSettings)).amqp
-    // A store that was moved cannot record what the broker has confirmed.
-    return url === undefined || (await rounds.isHeld()) ? undefined : { url, exchange }
+    return url === undefined ? undefined : { url, exchange }
   }
 
   const save = async (shift: Shift) => {
-    if (shift.saved === shift.position || shift.lease.lost.aborted) return
+    if (shift.saved === shift.position) return
     const { position } = shift
-    await cursor.write(position, shift.lease.guardStatement())
+    await cursor.write(position, shift.guard)
     shift.saved = position
   }
 
   const saveSoon = (shift: Shift) => {
     shift.timer ??= setTimeout(() => {
       shift.timer = undefined
-      // Whatever keeps it from being saved is met by the next one.
-      save(shift).catch(() => undefined)
+      // The next one saves it too.
+      save(shift).catch((error) =>
+        log.write('warn', 'the position of the message bus was not saved', { error: describeError(error) }),
+      )
     }, cursorMs).unref()
   }
 
-  const begin = async (target: Target, lease: Lease): Promise<Shift> => {
+  const begin = async (target: Target, guard: Statement): Promise<Shift> => {
     // The one who met an outage may be gone.
     await outages.withdraw(hostOf(target))
     const position = await cursor.read()
     const broker = createBroker(target, calls)
-    return { lease, target, broker, position, saved: position, timer: undefined, isHurried: false }
+    return { guard, target, broker, position, saved: position, timer: undefined, isHurried: false }
   }
 
   /** Whether the broker has them. One that has failed is connected to anew, and goes on where it has confirmed last. */
@@ -112,7 +110,7 @@ export const createMessageBus = (tools: Tools) => {
   }
 
   return createFollower(tools, {
-    leaseName: 'message_bus',
+    name: 'message_bus',
     complaint: 'events could not be published',
     gatherMs: 8,
     wanted,
@@ -128,5 +126,5 @@ export const createMessageBus = (tools: Tools) => {
       await save(shift)
       await outages.forget(hostOf(shift.target))
     },
-  })
+  }).job
 }

@@ -9,13 +9,5 @@ export const switchArea = area({
   name: 'switch',
   needs: { accounts: accountsArea, alerts: alertsArea },
   settings: [switchSettings],
-  create(tools, needs) {
-    const follower = createEdgeFollower({ ...tools, ...needs })
-    return {
-      async prepare() {
-        follower.start()
-      },
-      stop: follower.stop,
-    }
-  },
+  create: (tools, needs) => ({ jobs: [createEdgeFollower({ ...tools, ...needs })] }),
 })

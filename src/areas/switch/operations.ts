@@ -1,7 +1,7 @@
 import type { Feed } from '../../events/feed.ts'
 import { createFollower } from '../../events/follower.ts'
-import type { Leases } from '../../jobs/leases.ts'
 import { inOneLine } from '../../jobs/queue.ts'
+import type { Rounds } from '../../jobs/rounds.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import type { Outgoing } from '../../outgoing/client.ts'
@@ -30,7 +30,7 @@ import { createToldEdge, type ToldEdge } from './told-edge.ts'
 interface Tools {
   store: Store
   settings: Settings
-  leases: Leases
+  rounds: Pick<Rounds, 'isHeld'>
   feed: Feed
   log: Log
   outgoing: Outgoing
@@ -58,8 +58,6 @@ const addTo = (realms: Map<string, Set<string>>, accountId: string, realm: strin
   const known = realms.get(accountId) ?? new Set()
   realms.set(accountId, known.add(realm))
 }
-
-export type EdgeFollower = ReturnType<typeof createEdgeFollower>
 
 /**
  * Tells the edges what became stale: of all processes one at a time, in the order of the feed. Whoever begins knows not
@@ -167,7 +165,7 @@ export const createEdgeFollower = (tools: Tools) => {
   }
 
   const follower = createFollower(tools, {
-    leaseName: 'edge_generations',
+    name: 'edge_generations',
     complaint: 'SIP edges could not be told of changes',
     gatherMs: 100,
     wanted,
@@ -196,5 +194,5 @@ export const createEdgeFollower = (tools: Tools) => {
     },
   )
 
-  return { start: follower.start, stop: follower.stop }
+  return follower.job
 }

@@ -34,11 +34,9 @@ const writeMark = async (run: Run, which: Mark, { id, to }: Move) => {
 
 const roundLease = shape({ name: text(), token: text() })
 
-/** Of rounds in progress, and of the process that publishes to the message bus. */
+/** Of jobs in progress. */
 export const readRoundLeases = async ({ all }: Pick<Database, 'all'>) =>
-  roundLease.list(
-    await all("SELECT name, token FROM leases WHERE name LIKE 'round/%' OR name = 'message_bus'"),
-  )
+  roundLease.list(await all("SELECT name, token FROM leases WHERE name LIKE 'round/%'"))
 
 /** Whether an entry of the audit log has no place in the order yet. */
 export const hasUnorderedEntries = async ({ all }: Pick<Database, 'all'>) =>
