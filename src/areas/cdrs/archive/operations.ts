@@ -1,6 +1,5 @@
 import { isLeaseLost } from '../../../jobs/leases.ts'
 import type { Round } from '../../../jobs/rounds.ts'
-import { Failure } from '../../../lib/failure.ts'
 import { newId } from '../../../lib/ids.ts'
 import { describeError, type Log } from '../../../lib/log.ts'
 import { monthOf } from '../../../lib/time-key.ts'
@@ -9,7 +8,7 @@ import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet, conflict, systemScope } from '../../../storage/change-set.ts'
 import type { Statement } from '../../../storage/db.ts'
 import { isMissing, MonthMoved } from '../../../storage/monthly.ts'
-import type { Store } from '../../../storage/store.ts'
+import { isConflict, type Store } from '../../../storage/store.ts'
 import { waitingForReaders } from '../months/operations.ts'
 import { outdated } from '../months/rules.ts'
 import { createCdrMonthStore } from '../months/store.ts'
@@ -44,10 +43,7 @@ const attempts = 3
 const author: Author = { requestId: 'cdr-archive' }
 
 /** Whether others were faster: with records of the month, or with the month itself. */
-const isOvertaken = (error: unknown) =>
-  error instanceof MonthMoved ||
-  isMissing(error) ||
-  (error instanceof Failure && error.kind === 'datastore_conflict')
+const isOvertaken = (error: unknown) => error instanceof MonthMoved || isMissing(error) || isConflict(error)
 
 /** Moves months of call records to files, and takes out of these what has to go. */
 export const createCallArchive = ({

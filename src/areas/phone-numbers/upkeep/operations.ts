@@ -1,13 +1,13 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
 import type { Round } from '../../../jobs/rounds.ts'
 import type { StepwiseWork } from '../../../jobs/steps.ts'
-import { Failure, failure } from '../../../lib/failure.ts'
+import { failure } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { Attached } from '../../../storage/attachment.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { Statement } from '../../../storage/db.ts'
-import { retrying, type Store } from '../../../storage/store.ts'
+import { isConflict, retrying, type Store } from '../../../storage/store.ts'
 import type { NumberPlan, NumberRecord, Numbers, NumberView } from '../operations.ts'
 import { numberManagerSettings } from '../settings.ts'
 
@@ -93,7 +93,7 @@ export const createNumberUpkeep = ({ store, settings, numbers, findDevice }: Too
     try {
       await numbers.commit(...plans)
     } catch (error) {
-      if (!(error instanceof Failure && error.kind === 'datastore_conflict')) throw error
+      if (!isConflict(error)) throw error
       for (const plan of plans.length > 1 ? plans : []) await commitGuarded([plan], guard)
     }
   }
