@@ -1,7 +1,7 @@
 import type { AccountRecord } from '../auth/identity.ts'
 import { fingerprint } from '../lib/secrets.ts'
 import { type ChangeSet, systemScope } from '../storage/change-set.ts'
-import { createCollection } from '../storage/collection.ts'
+import { createCollection, putDocument } from '../storage/collection.ts'
 import type { StoredRecord } from '../storage/records.ts'
 import type { Store } from '../storage/store.ts'
 import type { Notice, NoticeId, Notices } from './notices.ts'
@@ -101,8 +101,7 @@ export const createTemplates = (store: Store, notices: Notices) => {
       before: TemplateRecord | undefined,
       content: { doc: TemplateDoc; hidden: TemplateBodies },
     ) {
-      if (before) collection.replace(set, before, collection.revise(before, content))
-      else collection.insert(set, collection.draft(place, content, id))
+      putDocument(set, collection, { accountId: place, id }, { before, ...content })
     },
 
     remove: collection.remove,

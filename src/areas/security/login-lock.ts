@@ -4,6 +4,7 @@ import type { Log } from '../../lib/log.ts'
 import { authSettings } from '../../settings/documents.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
+import { putDocument } from '../../storage/collection.ts'
 import { retrying, type Store } from '../../storage/store.ts'
 import { createLockStore, type LockHidden } from './store.ts'
 
@@ -79,8 +80,7 @@ export const createLoginLock = ({ store, settings, log }: Tools) => {
         const lock = await find(account)
         const hidden = counted(lock?.hidden, auth.failed_attempts_until_lock, auth.lock_s)
         const set = new ChangeSet(author)
-        if (lock) locks.replace(set, lock, locks.revise(lock, { hidden }))
-        else locks.insert(set, locks.draft(account.id, { doc: {}, hidden }, account.id))
+        putDocument(set, locks, account, { before: lock, doc: {}, hidden })
         const isNew = hidden.lockedUntil > (lock?.hidden.lockedUntil ?? 0)
         if (isNew) noteLocked(set, account, auth.lock_s)
         await store.commit(set)

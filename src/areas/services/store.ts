@@ -1,6 +1,6 @@
 import type { Failure } from '../../lib/failure.ts'
 import { type ChangeSet, conflict } from '../../storage/change-set.ts'
-import { createCollection } from '../../storage/collection.ts'
+import { createCollection, putDocument } from '../../storage/collection.ts'
 import { requireRecord, type StoredRecord } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import { integer, type RowOf, table, text } from '../../storage/table.ts'
@@ -45,15 +45,8 @@ export const createServicesStore = (store: Store) => {
       before: ServicesRecord | undefined,
       doc: ServicesDoc,
     ): ServicesRecord {
-      if (before) {
-        const after = collection.revise(before, { doc })
-        collection.replace(set, before, after)
-        return after
-      }
-      const record = collection.draft(accountId, { doc, hidden: {} }, accountId)
-      requireRecord(set, { accountId, kind: 'account', id: accountId })
-      collection.insert(set, record)
-      return record
+      if (!before) requireRecord(set, { accountId, kind: 'account', id: accountId })
+      return putDocument(set, collection, { accountId, id: accountId }, { before, doc, hidden: {} })
     },
   }
 }

@@ -1,7 +1,7 @@
 import { failure } from '../../../lib/failure.ts'
 import { newId } from '../../../lib/ids.ts'
 import { type Author, ChangeSet, systemScope } from '../../../storage/change-set.ts'
-import { createCollection } from '../../../storage/collection.ts'
+import { createCollection, putDocument } from '../../../storage/collection.ts'
 import type { Store } from '../../../storage/store.ts'
 import { type City, citiesOf, cityKey, type Locality, prefixesOf } from './rules.ts'
 import { createLocalityRows } from './store.ts'
@@ -29,8 +29,7 @@ export const createLocalities = (store: Store) => {
   const publish = async (author: Author, edition: Edition) => {
     const before = await current()
     const set = new ChangeSet(author)
-    if (before) editions.replace(set, before, editions.revise(before, { doc: edition }))
-    else editions.insert(set, editions.draft(systemScope, { doc: edition, hidden: {} }, kind))
+    putDocument(set, editions, { accountId: systemScope, id: kind }, { before, doc: edition, hidden: {} })
     await store.commit(set)
   }
 

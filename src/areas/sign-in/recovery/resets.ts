@@ -6,6 +6,7 @@ import { crossbarSettings } from '../../../settings/documents.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { removalWithOwner } from '../../../storage/attachment.ts'
 import type { ChangeSet } from '../../../storage/change-set.ts'
+import { putDocument } from '../../../storage/collection.ts'
 import { holderOf, requireRecord } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
 import { mostResets } from './rules.ts'
@@ -42,10 +43,8 @@ export const createResets = ({ store, settings }: Tools) => {
       if (good.length >= mostResets) return undefined
       const resetId = randomHex(Math.ceil(size / 2)).slice(0, size)
       const reset = { hash: sha256Hex(resetId), expires: gregorianNow(store.clock) + lifetime }
-      const content = { doc: {}, hidden: { resets: [...good, reset] } }
       requireRecord(set, holderOf(user))
-      if (before) resets.replace(set, before, resets.revise(before, content))
-      else resets.insert(set, resets.draft(user.accountId, content, user.id))
+      putDocument(set, resets, user, { before, doc: {}, hidden: { resets: [...good, reset] } })
       return { resetId, lifetime }
     },
 

@@ -2,7 +2,7 @@ import { sha256Hex } from '../../../auth/keyring.ts'
 import { invalid } from '../../../lib/failure.ts'
 import { fingerprint } from '../../../lib/secrets.ts'
 import { type ChangeSet, type Claim, systemScope } from '../../../storage/change-set.ts'
-import { createCollection } from '../../../storage/collection.ts'
+import { createCollection, putDocument } from '../../../storage/collection.ts'
 import type { StoredRecord } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { DkimKey } from './dkim-key.ts'
@@ -88,8 +88,7 @@ export const createCodeBooks = (store: Store) => {
       if (wait > 0) return wait
       for (const { place, limits, record } of opened) {
         const doc = { sent: [...recent(record?.doc.sent ?? [], now, limits), now] }
-        if (record) books.replace(set, record, books.revise(record, { doc }))
-        else books.insert(set, books.draft(place.accountId, { doc, hidden: {} }, place.id))
+        putDocument(set, books, place, { before: record, doc, hidden: {} })
       }
       return 0
     },
