@@ -78,9 +78,6 @@ export const recordRoutes = <Doc extends object, Hidden extends object>(
     return record
   }
 
-  const judge = ({ account, actor, data, subject: before }: OfOne) =>
-    problems({ account, actor, data, before })
-
   const change = async (call: OfOne) => {
     const after = await records.replace(call, call.subject, call.data)
     await afterChange?.(call, after)
@@ -90,9 +87,12 @@ export const recordRoutes = <Doc extends object, Hidden extends object>(
   const writing = {
     body: shape.body,
     answers: shape.record,
+    // A new record has no subject.
+    judge: ({ account, actor, data, subject: before }: Call<string, Json, Found | undefined>) =>
+      problems({ account, actor, data, before }),
     ...(warns ? { warns: ({ data }: OfOne) => warns(data) } : {}),
   }
-  const changing = { ...writing, subject: ownSubject, judge, run: change }
+  const changing = { ...writing, subject: ownSubject, run: change }
 
   const route = (
     operation: Operation,
@@ -115,7 +115,6 @@ export const recordRoutes = <Doc extends object, Hidden extends object>(
       ...route('create', put, path, {
         summary: `Create ${single}`,
         ...writing,
-        judge: ({ account, actor, data }: OfOne) => problems({ account, actor, data, before: undefined }),
         async run(call: OfOne) {
           const record = await records.create(call, call.data)
           return made(record, await shown(record))

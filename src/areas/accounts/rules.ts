@@ -5,6 +5,7 @@ import { accessListProblems } from '../../lib/access-list.ts'
 import type { Problems } from '../../lib/failure.ts'
 import { isObject, type Json } from '../../lib/json.ts'
 import { accountLimitProblems } from '../../lib/packet-limits.ts'
+import { storedPart } from '../../lib/record-shape.ts'
 import { accountReadOnly } from './schema.ts'
 
 type EdgeParts = Pick<AccountDoc, 'access_lists' | 'rate_limits'>
@@ -60,13 +61,8 @@ export const nameKey = (name: string) =>
 export const isName = (name: string) => /[\p{L}\p{N}]/u.test(name)
 
 /** What of an account is stored as its public half: read-only values are the server's. */
-export const publicHalf = (data: Json): AccountDoc => {
-  const doc: Json = { ...data }
-  for (const key of accountReadOnly) delete doc[key]
-  delete doc.enabled
-  delete doc.trial_expires
-  return doc as AccountDoc
-}
+export const publicHalf = (data: Json) =>
+  storedPart<AccountDoc>(data, { computed: [...accountReadOnly, 'enabled', 'trial_expires'] })
 
 const callers = ['internal', 'external', 'emergency'] as const
 

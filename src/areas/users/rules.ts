@@ -10,6 +10,7 @@ import { areScopesWithin, bothAllow, settingScopes } from '../../auth/scopes.ts'
 import { failure, invalid, type Problems } from '../../lib/failure.ts'
 import { isObject, type Json } from '../../lib/json.ts'
 import { memberOf } from '../../lib/member.ts'
+import { storedPart } from '../../lib/record-shape.ts'
 import { hasCallForward, hasExternalNumber, hasMusicOnHold, isEnabled } from '../devices/rules.ts'
 import { userReadOnly } from './schema.ts'
 
@@ -34,8 +35,7 @@ interface Separated {
 
 /** Splits a request into what is stored and what is only used. */
 export const separate = (data: Json): Separated => {
-  const doc: Json = { ...data }
-  for (const key of notStored) delete doc[key]
+  const doc = storedPart<Json>(data, { computed: notStored })
   if (typeof doc.username === 'string') doc.username = doc.username.toLowerCase()
   const { password, credentials, sync } = data
   return {
