@@ -39,6 +39,13 @@ export const findingsOf = (database: string) => {
   }
 }
 
+/** Findings, counted. */
+export const countFindings = (findings: readonly Finding[]): CountedFindings[] => {
+  const { add, counted } = createFindings()
+  for (const finding of findings) add(finding)
+  return counted()
+}
+
 /** What was found before, and what was found behind it, as one. */
 export const joinFindings = (
   before: readonly CountedFindings[],

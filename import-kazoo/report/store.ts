@@ -3,6 +3,7 @@ import { rolloverService } from '../../src/areas/ledgers/rules.ts'
 import type { Store } from '../../src/storage/store.ts'
 import { integer, placeholders, shape, text } from '../../src/storage/table.ts'
 import { begunModulus } from '../conversions/call-records/sums.ts'
+import { inPages } from '../running/at-once.ts'
 
 const ids = shape({ id: text() })
 const typed = shape({ type: text(), count: integer() })
@@ -93,22 +94,11 @@ export const createCheckedStore = ({ all, scan, cdrs }: Pick<Store, 'all' | 'sca
     },
 
     /** The accounts that are here, in pages in the order of their ids. */
-    async *accounts(): AsyncGenerator<string[]> {
-      for (let after = ''; ; ) {
-        const page = ids
-          .list(
-            await scan(
-              `SELECT id FROM records WHERE kind = 'account' AND account_id = id AND account_id > $1
-                ORDER BY account_id LIMIT ${accountsAtOnce}`,
-              [after],
-            ),
-          )
-          .map(({ id }) => id)
-        if (page.length > 0) yield page
-        const last = page.at(-1)
-        if (last === undefined || page.length < accountsAtOnce) return
-        after = last
-      }
+    accounts(): AsyncGenerator<readonly string[]> {
+      const sql = `SELECT id FROM records WHERE kind = 'account' AND account_id = id AND account_id > $1
+        ORDER BY account_id LIMIT ${accountsAtOnce}`
+      const read = async (after: string) => ids.list(await scan(sql, [after])).map(({ id }) => id)
+      return inPages(accountsAtOnce, read, (id) => id)
     },
 
     /** Who stands above accounts, as lists of those below somebody know it: the master account first. */

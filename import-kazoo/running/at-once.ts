@@ -4,6 +4,21 @@ export const inParts = <T>(all: readonly T[], size = 500): T[][] =>
     all.slice(index * size, (index + 1) * size),
   )
 
+/** Pages of rows in the order of a key, until one has fewer than `limit`. */
+export async function* inPages<Row>(
+  limit: number,
+  read: (after: string) => Promise<readonly Row[]>,
+  keyOf: (row: Row) => string,
+): AsyncGenerator<readonly Row[]> {
+  for (let after = ''; ; ) {
+    const page = await read(after)
+    if (page.length > 0) yield page
+    const last = page.at(-1)
+    if (last === undefined || page.length < limit) return
+    after = keyOf(last)
+  }
+}
+
 const databasesAtOnce = 4
 
 /** Does all of them at once, to their ends. They hear when one has failed, or somebody says stop. */

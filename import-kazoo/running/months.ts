@@ -18,9 +18,9 @@ import {
   isMoney,
   type MonthOfAccount,
 } from '../conversions/ledgers/rules.ts'
-import type { Converted, Draft, Finding, KazooDocument } from '../documents/document.ts'
+import type { Converted, Draft, KazooDocument } from '../documents/document.ts'
 import { isGone, readDocument } from '../documents/fields.ts'
-import { type CountedFindings, findingsOf, joinFindings } from '../report/findings.ts'
+import { type CountedFindings, countFindings, joinFindings } from '../report/findings.ts'
 import { type DatabaseFacts, unlessVanished } from '../source/source.ts'
 import type { Batches } from './batches.ts'
 import { type BatchTold, begun } from './reading.ts'
@@ -118,12 +118,6 @@ export interface Others {
   book: BookSoFar
 }
 
-const countedFindings = (database: string, findings: readonly Finding[]) => {
-  const counted = findingsOf(database)
-  for (const { id, database: _, ...said } of findings) counted.add(id, said)
-  return counted.counted()
-}
-
 const countsOf = (converted: readonly Converted[]) => {
   const counts: Record<string, number> = {}
   for (const { document, outcome } of converted) {
@@ -140,16 +134,12 @@ const sizeOf = ({ counts, others }: Pick<MonthPart<Others>, 'counts' | 'others'>
 /** Before and behind a part. */
 const notedBehind = (
   { book: _, counts, called = {}, findings, ...others }: MonthNotes,
-  database: string,
   part: Pick<MonthPart<Others>, 'counts' | 'called' | 'findings' | 'others'>,
 ): MonthNotes => {
   const { converted, book } = part.others
   const { imported, duplicates, skipped, aside } = part.counts
   const ofCalls = { 'cdr imported': imported + duplicates, 'cdr skipped': skipped, 'cdr kept': aside }
-  const found = countedFindings(
-    database,
-    converted.flatMap((one) => one.findings),
-  )
+  const found = countFindings(converted.flatMap((one) => one.findings))
   return {
     ...others,
     book,
@@ -258,7 +248,7 @@ export const createMonthReading = ({ run, batches, callImportOf, onBatch }: Tool
         const { converted } = part.others
         const kept = part.aside.map((document) => keepDocument(document, accountId))
         await batches.putMany(set, facts.source, [...converted, ...kept])
-        const notes = notedBehind(monthNotesIn(stored), database, part)
+        const notes = notedBehind(monthNotesIn(stored), part)
         const documents = stored.documents + sizeOf(part)
         const moved = await moves(set, { ...stored, documents, notes: { ...notes } }, part)
         next = moved ?? stored
@@ -312,7 +302,7 @@ export const createMonthReading = ({ run, batches, callImportOf, onBatch }: Tool
     const closed = closeBook(notes.book, place.database, month)
     const drafts = [...closed.drafts, ...(await addedUp(reading, notes))]
     await batches.putMany(set, facts.source, drafts.map(drawnUp(place.database)))
-    const findings = joinFindings(notes.findings, countedFindings(place.database, closed.findings))
+    const findings = joinFindings(notes.findings, countFindings(closed.findings))
     const done: MonthNotes = { ...notes, findings, before: month.before, units: closed.units }
     return { ...position, mark: undefined, isWhole: true, notes: { ...done } }
   }

@@ -14,7 +14,7 @@ import {
   text,
 } from '../../src/storage/table.ts'
 import { type Finding, outcomes, severities } from '../documents/document.ts'
-import { inParts } from './at-once.ts'
+import { inPages, inParts } from './at-once.ts'
 
 const databases = table('kazoo_databases', {
   name: text(),
@@ -127,19 +127,9 @@ export const createRunStore = ({ all, scan }: Store) => ({
 
   /** All databases that were begun, in the order of their names. */
   async *databases(): AsyncGenerator<DatabaseRow> {
-    let after = ''
-    for (;;) {
-      const page = databases.list(
-        await scan(
-          `SELECT ${databases.columns} FROM kazoo_databases WHERE name > $1 ORDER BY name LIMIT ${atOnce}`,
-          [after],
-        ),
-      )
-      yield* page
-      const last = page.at(-1)
-      if (!last || page.length < atOnce) return
-      after = last.name
-    }
+    const sql = `SELECT ${databases.columns} FROM kazoo_databases WHERE name > $1 ORDER BY name LIMIT ${atOnce}`
+    const read = async (after: string) => databases.list(await scan(sql, [after]))
+    for await (const page of inPages(atOnce, read, ({ name }) => name)) yield* page
   },
 
   putDatabase: (row: DatabaseRow): Statement => upsertDatabase(row),
@@ -171,20 +161,12 @@ export const createRunStore = ({ all, scan }: Store) => ({
       .map(({ documentId }) => documentId),
 
   /** The ids of all documents of a database that were met, in batches. */
-  async *ids(name: string): AsyncGenerator<readonly string[]> {
-    let after = ''
-    for (;;) {
-      const rows = await scan(
-        `SELECT document_id AS "documentId" FROM kazoo_documents
-          WHERE name = $1 AND document_id > $2 ORDER BY document_id LIMIT ${atOnce}`,
-        [name, after],
-      )
-      const page = names.list(rows).map(({ documentId }) => documentId)
-      if (page.length > 0) yield page
-      const last = page.at(-1)
-      if (last === undefined || page.length < atOnce) return
-      after = last
-    }
+  ids(name: string): AsyncGenerator<readonly string[]> {
+    const sql = `SELECT document_id AS "documentId" FROM kazoo_documents
+      WHERE name = $1 AND document_id > $2 ORDER BY document_id LIMIT ${atOnce}`
+    const read = async (after: string) =>
+      names.list(await scan(sql, [name, after])).map(({ documentId }) => documentId)
+    return inPages(atOnce, read, (id) => id)
   },
 
   /** Remembers what became of a document, in place of what was known. */

@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isObject, type Json } from '../../src/lib/json.ts'
 import { type Answer, type Asked, createKeptConnections } from '../../src/outgoing/kept-connections.ts'
+import { parsed } from './document-text.ts'
 import { SourceTrouble } from './source.ts'
 
 /** Something that may be over when it is tried again. */
@@ -222,30 +223,11 @@ const nameIn = (path: string) => {
   return name === '' ? 'it' : decodeURIComponent(name)
 }
 
-/** Nothing of an answer that is no JSON is repeated. */
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
 /** An answer in JSON; undefined when it is no object. */
 export const objectIn = (text: string): Json | undefined => {
   const value = parsed(text)
   return isObject(value) ? value : undefined
 }
-
-/** An answer in JSON; undefined when it is no list. */
-export const listIn = (text: string): unknown[] | undefined => {
-  const value = parsed(text)
-  return Array.isArray(value) ? value : undefined
-}
-
-/** The texts of a list in JSON. */
-export const textsIn = (text: string): string[] =>
-  (listIn(text) ?? []).filter((one) => typeof one === 'string')
 
 /** `deleted` or `missing`, from a refusal. */
 const reasonIn = (text: string) => {

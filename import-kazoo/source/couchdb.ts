@@ -5,14 +5,12 @@ import {
   createConnection,
   Fault,
   isLastTry,
-  listIn,
   objectIn,
   type Patience,
   type Place,
   pauseAfter,
-  textsIn,
 } from './connection.ts'
-import { isDesign, parsedRow, readDocument } from './document-text.ts'
+import { isDesign, parsed, parsedRow, readDocument, textsIn } from './document-text.ts'
 import { bytesIn, checkedFile } from './files.ts'
 import { createItemScanner, type Item } from './items.ts'
 import { pagesOf, type SourceRow } from './pages.ts'
@@ -265,7 +263,7 @@ const factsOf = async (connection: Connection): Promise<SourceFacts> => {
 
 const namesFrom = async (connection: Connection): Promise<string[]> => {
   const answer = await connection.text('/_all_dbs', 'the list of databases')
-  const names = 'text' in answer ? textsIn(answer.text) : []
+  const names = 'text' in answer ? textsIn(parsed(answer.text)) : []
   if (names.length === 0) throw new SourceTrouble(`${connection.host} does not list its databases`)
   if (names.some((name) => name.startsWith('shards/')))
     throw new SourceTrouble(
@@ -310,8 +308,10 @@ const createDatabaseFacts = (connection: Connection, { engine }: SourceFacts) =>
         body: JSON.stringify({ keys: names }),
       })
       const text = await connection.textOf(answer)
-      const found = answer.isThere && text !== undefined ? listIn(text) : undefined
-      return found && new Map(found.filter(isObject).map(({ key, info }) => [key, info]))
+      const found = answer.isThere && text !== undefined ? parsed(text) : undefined
+      return Array.isArray(found)
+        ? new Map(found.filter(isObject).map(({ key, info }) => [key, info]))
+        : undefined
     } catch (error) {
       if (error instanceof Fault || error instanceof SourceTrouble) return undefined
       throw error

@@ -111,7 +111,8 @@ export const parsed = (text: string): unknown => {
   }
 }
 
-const textsIn = (value: unknown) =>
+/** The texts of a list. */
+export const textsIn = (value: unknown): string[] =>
   Array.isArray(value) ? value.filter((one): one is string => typeof one === 'string') : []
 
 export interface ReadDocument {
