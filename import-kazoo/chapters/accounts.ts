@@ -14,7 +14,7 @@ import type { Converted, KazooDocument } from '../documents/document.ts'
 import { type Chapter, type Facts, kindOf } from './chapter.ts'
 
 /** What the server knows that people's documents are held against. */
-export type PeopleVocabulary = Pick<PeopleContext, 'notices' | 'accountSettings'>
+type PeopleVocabulary = Pick<PeopleContext, 'notices' | 'accountSettings'>
 
 /** What of an account's database is told by type. A document belongs to the first part that wants it. */
 const partOf = (document: KazooDocument) => {

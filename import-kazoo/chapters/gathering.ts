@@ -246,5 +246,3 @@ export const createGathering = (source: Source, { withUses = false } = {}) => {
     }
   }
 }
-
-export type Gathering = ReturnType<typeof createGathering>

@@ -2,7 +2,7 @@
 // is odd, and an operator hears of it.
 
 /** `import`: records are made of what is in it. `list`: it is counted. `never`: it is the database's own affair. */
-export type Taking = 'import' | 'list' | 'never'
+type Taking = 'import' | 'list' | 'never'
 
 export type DatabaseKind =
   | { kind: 'account'; taking: 'import'; accountId: string }

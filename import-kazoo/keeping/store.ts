@@ -31,16 +31,8 @@ export interface KeptDocument extends KeptPlace, KeptFacts {
   files: readonly KeptFile[]
 }
 
-export interface KeptCount {
-  type: string
-  documents: number
-  /** Of documents and files as they came. */
-  bytes: number
-}
-
 const upsert = rows.upsert('accountId', 'database', 'id', 'name')
 const revisions = shape({ revision: text() })
-const counts = shape({ type: text(), documents: integer(), bytes: integer() })
 const sealedKind = 'kazoo_kept'
 
 // Nobody says where in documents that nothing reads secrets stand: all of it is one.
@@ -142,24 +134,13 @@ export const createKeeping = ({ all, scan, sealing }: Store) => {
       remove: (set, { accountId, id }) => forget(set, keptPlace(accountId, id)),
     } satisfies Adoption,
 
-    /** What of an account, or of all, is kept, by type. */
-    async counts(accountId?: string): Promise<KeptCount[]> {
-      const where = accountId === undefined ? '' : 'WHERE account_id = $1'
-      const sql = `SELECT type, sum(CASE WHEN name = '' THEN 1 ELSE 0 END) AS documents,
-          CAST(sum(bytes) AS BIGINT) AS bytes
-        FROM kazoo_kept ${where} GROUP BY type ORDER BY type`
-      return counts.list(await scan(sql, accountId === undefined ? [] : [accountId]))
-    },
-
-    /** All that is kept, account by account, in pages of so many documents; of one account where it is named. */
-    async *pages(limit: number, accountId?: string): AsyncGenerator<KeptDocument[]> {
-      let after: readonly string[] = [accountId ?? '', '', '']
-      const within = accountId === undefined ? '' : 'AND account_id = $1'
+    /** All preserved documents, account by account, in pages of so many. */
+    async *pages(limit: number): AsyncGenerator<KeptDocument[]> {
+      let after: readonly string[] = ['', '', '']
       for (;;) {
         const heads = rows.list(
           await scan(
-            `SELECT ${rows.columns} FROM kazoo_kept
-              WHERE name = '' AND (account_id, source, id) > ($1, $2, $3) ${within}
+            `SELECT ${rows.columns} FROM kazoo_kept WHERE name = '' AND (account_id, source, id) > ($1, $2, $3)
               ORDER BY account_id, source, id LIMIT ${limit}`,
             after,
           ),

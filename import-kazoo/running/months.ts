@@ -34,7 +34,7 @@ interface Tools {
 }
 
 /** What is kept with the place that the reading of a month has come to. */
-export interface MonthNotes {
+interface MonthNotes {
   book: BookSoFar
   /** Units that the month began with, and ends with; undefined until it is read to its end. */
   before?: number | undefined
@@ -59,7 +59,7 @@ export interface MonthPlace {
 }
 
 /** What a month has around it. */
-export interface MonthSurroundings {
+interface MonthSurroundings {
   /** Units that the month before ended with; undefined: none is known. */
   before: number | undefined
   /** How many months of the account come behind it. */

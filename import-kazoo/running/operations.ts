@@ -29,7 +29,7 @@ import { type NamedNarrowing, narrowingOf, sameNarrowing } from './narrowing.ts'
 import { type BatchTold, createReading } from './reading.ts'
 import { createRunStore } from './store.ts'
 
-export interface ImportTools {
+interface ImportTools {
   store: Store
   states: ImportStates
   adoptions: Readonly<Record<string, Adoption>>
@@ -52,13 +52,13 @@ export interface Manner extends NamedNarrowing {
 }
 
 /** What hears of following: each look at all databases, and what kept one from its end. */
-export interface Following extends Manner {
+interface Following extends Manner {
   onRound?(changed: number, seconds: number): void
   onTrouble?(why: string): void
 }
 
 /** What is done with what differs at the end. */
-export interface Finishing extends Manner {
+interface Finishing extends Manner {
   /** What is looked at beside what was read: what the store says of itself. */
   checks: readonly Check[]
   respond: Respond
@@ -316,5 +316,3 @@ export const createImport = (tools: ImportTools) => {
       }),
   }
 }
-
-export type Import = ReturnType<typeof createImport>

@@ -57,7 +57,7 @@ const hasBytes = (file: unknown): file is Json & { data: string } =>
   isObject(file) && typeof file.data === 'string'
 
 /** The names of files whose bytes stand in the document. */
-export const filesWithin = (fields: Json): string[] =>
+const filesWithin = (fields: Json): string[] =>
   isObject(fields._attachments)
     ? Object.entries(fields._attachments).flatMap(([name, file]) => (hasBytes(file) ? [name] : []))
     : []

@@ -36,8 +36,8 @@ describeEngines('what is kept of a Kazoo', (engine) => {
 
   const read = async (accountId: string, limit = 500) => {
     const found: KeptDocument[] = []
-    for await (const page of own.keeping.pages(limit, accountId)) found.push(...page)
-    return found
+    for await (const page of own.keeping.pages(limit)) found.push(...page)
+    return found.filter((document) => document.accountId === accountId)
   }
 
   const documentOf = (accountId: string, id: string, more: Partial<KeptDocument> = {}): KeptDocument => ({
@@ -57,9 +57,6 @@ describeEngines('what is kept of a Kazoo', (engine) => {
     expect(await keep(media)).toBe(true)
     expect(await world.unchanged(() => keep(media))).toBe(false)
     expect(await read(id)).toEqual([media])
-    expect(await own.keeping.counts(id)).toEqual([
-      { type: 'media', documents: 1, bytes: Buffer.byteLength(media.text) + 3 },
-    ])
   })
 
   it('lies sealed in the store', async () => {

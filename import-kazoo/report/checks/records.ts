@@ -6,7 +6,7 @@ import { inParts } from '../../running/at-once.ts'
 import type { CheckTools, Tell } from './tools.ts'
 
 /** What a record names: a record of a kind, of an account. */
-export interface Reference {
+interface Reference {
   field: string
   kind: string
   accountId: string
