@@ -1,7 +1,7 @@
 import type { Author } from './change-set.ts'
 
 /** Who did something, in the words of feed and audit. */
-export interface FeedActor {
+interface FeedActor {
   type: 'user' | 'api_key' | 'impersonator' | 'task' | 'system'
   id?: string
   account_id?: string

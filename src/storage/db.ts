@@ -31,6 +31,8 @@ export interface Insertion {
 export interface AppendTable {
   name: string
   columns: Readonly<Record<string, 'text' | 'integer'>>
+  /** The statement that adds one row. */
+  insertion: string
   /** Its rows get places in the order of all that is committed: see placing.ts. */
   isPlaced: boolean
 }
@@ -53,16 +55,11 @@ export interface Write {
   isAlone?: boolean
 }
 
-export const appendSql = ({ name, columns }: AppendTable) => {
-  const names = Object.keys(columns)
-  return `INSERT INTO ${name} (${names.join(', ')}) VALUES (${names.map((_, index) => `$${index + 1}`).join(', ')})`
-}
-
 /** Called with the keys that a write made stale, or with `everything` when that is not known. */
 export type StaleListener = (keys: readonly string[] | 'everything') => void
 
 /** What is going on with writes at a moment. */
-export interface WriteLoad {
+interface WriteLoad {
   /** Writes that are not under way yet. */
   waiting: number
   lanes: number

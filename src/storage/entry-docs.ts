@@ -8,7 +8,7 @@ import type { Store } from './store.ts'
 import { optional, shape, text } from './table.ts'
 
 /** JSON texts: records, or merge patches of the record after the entry `baseId`. A base names itself. */
-export interface EntryDocs {
+interface EntryDocs {
   beforeDoc: string | undefined
   afterDoc: string | undefined
   baseId: string | undefined

@@ -8,7 +8,7 @@ import { Refusal } from './saved-store.ts'
 
 const runFile = promisify(execFile)
 
-export type Tool = 'pg_dump' | 'pg_restore'
+type Tool = 'pg_dump' | 'pg_restore'
 
 /** A database, and what programs that work on it are started with. */
 export interface PostgresPlace {

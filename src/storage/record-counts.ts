@@ -13,7 +13,7 @@ interface Count {
 }
 
 /** Up to how many to count, and how many there are of them. */
-export type CountUpTo = (atMost: number) => Promise<number>
+type CountUpTo = (atMost: number) => Promise<number>
 
 /**
  * Says whether an account may have more records of a kind without counting them each time: every change of one, in this

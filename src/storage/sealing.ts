@@ -2,7 +2,7 @@ import { isObject, type Json } from '../lib/json.ts'
 import { mapSecrets, maskSecrets, namesSecret } from '../lib/secrets.ts'
 
 /** Encrypts with the server's key; `context` binds a text to its place. */
-export interface Sealer {
+interface Sealer {
   seal(text: string, context: string): string
   open(sealed: string, context: string): string
 }

@@ -69,7 +69,7 @@ export interface SqlWords {
 }
 
 /** Given rows that name rows of a table. */
-export interface RowsByKey {
+interface RowsByKey {
   given: string
   from: string
   /** A condition that many rows of the table fit; `key` is the column behind it in an index that tells them apart. */

@@ -1,6 +1,6 @@
 import { forgetOldest } from '../lib/forget-oldest.ts'
 import { auditLog } from './audit-log.ts'
-import { appendSql, type Row, type Value } from './db.ts'
+import type { Row, Value } from './db.ts'
 import {
   type Head,
   middleOf,
@@ -10,7 +10,7 @@ import {
   placeOf,
   type Unplaced,
 } from './placing.ts'
-import { type createStatements, sqliteText } from './sqlite-statements.ts'
+import type { createStatements } from './sqlite-statements.ts'
 import { integer, shape, text } from './table.ts'
 
 const { layout } = auditLog
@@ -21,9 +21,9 @@ const [accountAt, actionAt, treeAt, spanAt] = ['account_id', 'action', 'tree', '
 ) as [number, number, number, number]
 
 /** The statement that adds a row of the audit log with its place. */
-const placedAppend = sqliteText(
-  appendSql({ ...layout, columns: { ...layout.columns, sequence: 'integer', previous_digest: 'text' } }),
-)
+const placedColumns = [...columns, 'sequence', 'previous_digest']
+const placedAppend = `INSERT INTO ${layout.name} (${placedColumns.join(', ')})
+  VALUES (${placedColumns.map(() => '?').join(', ')})`
 
 const head = shape({ sequence: integer(), digest: text() })
 

@@ -13,7 +13,7 @@ export const createStatements = (connection: DatabaseSync) => {
   return (sql: string) => {
     let statement = statements.get(sql)
     if (!statement) {
-      statement = connection.prepare(sql)
+      statement = connection.prepare(sqliteText(sql))
       statements.set(sql, statement)
       forgetOldest(statements, mostKept)
     }

@@ -1,28 +1,25 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { messageOf } from '../lib/error-facts.ts'
-import { elementAt } from '../lib/list.ts'
 import type { Value } from './db.ts'
 import { noteCommit } from './sqlite-commits.ts'
 import { openDurable } from './sqlite-open.ts'
 import { createPlacing } from './sqlite-placing.ts'
 import { createStatements } from './sqlite-statements.ts'
-import { commitsAt, type FromWriter, placedText, type ToWriter } from './writer-seat.ts'
+import { commitsAt, type FromWriter, type ToWriter } from './writer-seat.ts'
 
-export interface PostedStatement {
-  /** The number of its text among those of the seat, or `placedText`. */
-  text: number
+interface PostedStatement {
+  sql: string
   params: readonly Value[]
   /** The number of rows that it must touch; undefined: any. */
   rows?: number | undefined
 }
 
-export interface Batch {
-  /** Statement texts that the writer has not seen of this seat: their numbers go on from the last ones. */
-  newTexts: readonly string[]
-  /** The statements of each write. */
-  writes: readonly (readonly PostedStatement[])[]
-  /** For each write the cache keys that it makes stale; left out where nobody else is told. */
-  stale: readonly (readonly string[])[]
+export interface PostedWrite {
+  statements: readonly PostedStatement[]
+  /** Rows of the audit log, which get their places as they are added. */
+  entries: readonly (readonly Value[])[]
+  /** The cache keys that it makes stale; none where nobody else is told. */
+  stale: readonly string[]
 }
 
 /** What became of a write: done, the first statement that touched other rows than it had to, or an error. */
@@ -42,36 +39,21 @@ const { file, processId, tellsKeys, commits }: WriterData = workerData
 const connection = openDurable(file)
 const committed = new Int32Array(commits)
 
-interface Seat {
-  port: MessagePort
-  /** Statement texts by their numbers. */
-  texts: string[]
-}
-
-/** A write, and whose number of a text is meant. */
-interface Task {
-  seat: Seat
-  statements: readonly PostedStatement[]
-  stale: readonly string[]
-}
-
 const prepared = createStatements(connection)
 const placing = createPlacing(prepared)
 
 /** The first statement that touched other rows than it had to; undefined when all is well. */
-const apply = ({ seat: { texts }, statements }: Task) => {
-  for (const [index, { text, params, rows }] of statements.entries()) {
-    if (text === placedText) placing.add(params)
-    else {
-      const { changes } = prepared(elementAt(texts, text)).run(...params)
-      if (rows !== undefined && Number(changes) !== rows) return index
-    }
+const apply = ({ statements, entries }: PostedWrite) => {
+  for (const [index, { sql, params, rows }] of statements.entries()) {
+    const { changes } = prepared(sql).run(...params)
+    if (rows !== undefined && Number(changes) !== rows) return index
   }
+  for (const entry of entries) placing.add(entry)
   return undefined
 }
 
 /** Counts a commit of what was done. */
-const note = (done: readonly Task[]) =>
+const note = (done: readonly PostedWrite[]) =>
   noteCommit(prepared, processId, tellsKeys ? done.flatMap(({ stale }) => stale) : undefined)
 
 const undoAll = () => {
@@ -87,10 +69,10 @@ const undoOne = () => {
   prepared('RELEASE one').run()
 }
 
-const attempt = (task: Task): Outcome => {
+const attempt = (write: PostedWrite): Outcome => {
   prepared('SAVEPOINT one').run()
   try {
-    const broken = apply(task)
+    const broken = apply(write)
     if (broken === undefined) {
       placing.finish()
       prepared('RELEASE one').run()
@@ -110,10 +92,10 @@ const begin = () => {
 }
 
 /** The usual case, without the price of savepoints. Undefined when one failed: nothing has happened then. */
-const runTogether = (tasks: readonly Task[]): Outcome[] | undefined => {
+const runTogether = (writes: readonly PostedWrite[]): Outcome[] | undefined => {
   begin()
   try {
-    if (tasks.some((task) => apply(task) !== undefined)) {
+    if (writes.some((write) => apply(write) !== undefined)) {
       undoAll()
       return undefined
     }
@@ -122,78 +104,71 @@ const runTogether = (tasks: readonly Task[]): Outcome[] | undefined => {
     undoAll()
     return undefined
   }
-  note(tasks)
+  note(writes)
   prepared('COMMIT').run()
-  return tasks.map(() => 'done')
+  return writes.map(() => 'done')
 }
 
 /** Each write has a savepoint, and so a verdict, of its own. */
-const runEach = (tasks: readonly Task[]): Outcome[] => {
+const runEach = (writes: readonly PostedWrite[]): Outcome[] => {
   begin()
   const outcomes: Outcome[] = []
-  for (const task of tasks) {
-    const outcome = attempt(task)
+  for (const write of writes) {
+    const outcome = attempt(write)
     // A full disk has ended the transaction: with this write those before it are undone, and nobody's is to follow.
-    if (!connection.isTransaction) return tasks.map(() => outcome)
+    if (!connection.isTransaction) return writes.map(() => outcome)
     outcomes.push(outcome)
   }
-  const done = tasks.filter((_task, index) => outcomes[index] === 'done')
+  const done = writes.filter((_write, index) => outcomes[index] === 'done')
   if (done.length > 0) note(done)
   prepared(done.length > 0 ? 'COMMIT' : 'ROLLBACK').run()
   return outcomes
 }
 
 /** Whether the lock can be had; nothing is left behind, and no other process has to forget anything. */
-const askForLock = (tasks: readonly Task[]): Outcome[] => {
+const askForLock = (writes: readonly PostedWrite[]): Outcome[] => {
   prepared('BEGIN IMMEDIATE').run()
   prepared('ROLLBACK').run()
-  return tasks.map(() => 'done')
+  return writes.map(() => 'done')
 }
 
 /** The writes of all batches share one durable commit. */
-const run = (tasks: readonly Task[]): Outcome[] => {
+const run = (writes: readonly PostedWrite[]): Outcome[] => {
   try {
-    if (tasks.every(({ statements }) => statements.length === 0)) return askForLock(tasks)
-    return runTogether(tasks) ?? runEach(tasks)
+    if (writes.every(({ statements, entries }) => statements.length + entries.length === 0))
+      return askForLock(writes)
+    return runTogether(writes) ?? runEach(writes)
   } catch (error) {
     undoAll()
-    return tasks.map(() => ({ error: messageOf(error) }))
+    return writes.map(() => ({ error: messageOf(error) }))
   }
 }
 
 /** What a seat has handed over, and what became of it. */
 interface Order {
-  seat: Seat
+  seat: MessagePort
   question: ToWriter
-  tasks: readonly Task[]
   outcomes: readonly Outcome[]
 }
 
-const seats: Seat[] = []
+const seats: MessagePort[] = []
 
-const tell = ({ port }: Seat, message: FromWriter) => port.postMessage(message)
+const tell = (seat: MessagePort, message: FromWriter) => seat.postMessage(message)
 
 /**
  * Before anybody hears that it is committed, what it has made stale lies with all others, and the number of commits is
  * another one: whoever looks at the number behind that finds it.
  */
-const publish = ({ seat, tasks, outcomes }: Order) => {
-  const stale = tasks.flatMap((task, index) => (outcomes[index] === 'done' ? task.stale : []))
+const publish = ({ seat, question: { writes }, outcomes }: Order) => {
+  const stale = writes.flatMap((write, index) => (outcomes[index] === 'done' ? write.stale : []))
   if (stale.length > 0) for (const other of seats) if (other !== seat) tell(other, { stale })
 }
 
-const orderOf = (seat: Seat, question: ToWriter): Order => {
-  seat.texts.push(...question.batch.newTexts)
-  const { writes, stale } = question.batch
-  const tasks = writes.map((statements, index) => ({ seat, statements, stale: stale[index] ?? [] }))
-  return { seat, question, tasks, outcomes: [] }
-}
-
 /** What waits at the other seats goes along. */
-const ordersBeside = (seat: Seat): Order[] =>
+const ordersBeside = (seat: MessagePort): Omit<Order, 'outcomes'>[] =>
   seats.flatMap((other) => {
-    const received = other === seat ? undefined : receiveMessageOnPort(other.port)
-    return received ? [orderOf(other, received.message)] : []
+    const received = other === seat ? undefined : receiveMessageOnPort(other)
+    return received ? [{ seat: other, question: received.message }] : []
   })
 
 // Without a write for this time, in ms, the log is written back to the file: a copy of the file alone is complete then.
@@ -209,30 +184,28 @@ const writeBack = () => {
 
 const idle = setTimeout(writeBack, idleMs).unref()
 
-const carryOut = (first: Order) => {
-  const orders = [first, ...ordersBeside(first.seat)]
-  const outcomes = run(orders.flatMap(({ tasks }) => tasks))
+const carryOut = (seat: MessagePort, question: ToWriter) => {
+  const orders = [{ seat, question }, ...ordersBeside(seat)]
+  const outcomes = run(orders.flatMap(({ question: { writes } }) => writes))
   idle.refresh()
   let at = 0
-  const settled = orders.map((order) => {
-    const own = outcomes.slice(at, at + order.tasks.length)
-    at += order.tasks.length
-    return { ...order, outcomes: own }
+  const settled = orders.map((order): Order => {
+    const from = at
+    at += order.question.writes.length
+    return { ...order, outcomes: outcomes.slice(from, at) }
   })
   if (seats.length > 1) {
     settled.forEach(publish)
     Atomics.add(committed, commitsAt, 1)
   }
-  for (const { seat, question, outcomes: own } of settled)
-    tell(seat, { number: question.number, outcomes: own })
+  for (const { seat, question, outcomes } of settled) tell(seat, { number: question.number, outcomes })
 }
 
-parentPort?.on('message', ({ port }: { port: MessagePort }) => {
-  const seat: Seat = { port, texts: [] }
+parentPort?.on('message', ({ port: seat }: { port: MessagePort }) => {
   seats.push(seat)
   tell(seat, { isSeated: true })
-  port.on('message', (question: ToWriter) => carryOut(orderOf(seat, question)))
-  port.on('close', () => {
+  seat.on('message', (question: ToWriter) => carryOut(seat, question))
+  seat.on('close', () => {
     const at = seats.indexOf(seat)
     if (at >= 0) seats.splice(at, 1)
   })

@@ -7,24 +7,15 @@ import { forgetOldest } from '../lib/forget-oldest.ts'
 import { randomHex } from '../lib/ids.ts'
 import { elementAt, zip } from '../lib/list.ts'
 import { sqliteLines } from './csv-lines.ts'
-import {
-  type AppendTable,
-  appendSql,
-  type CommittedBatch,
-  type Database,
-  type Row,
-  type StaleListener,
-  type Value,
-  type Write,
-} from './db.ts'
+import type { CommittedBatch, Database, Row, StaleListener, Value, Write } from './db.ts'
 import { movedText } from './outages.ts'
 import { createForeignCommits, prepareCommits } from './sqlite-commits.ts'
 import { openDurable } from './sqlite-open.ts'
 import type { Scan, ScanAnswer, SqliteReaderData } from './sqlite-reader.ts'
 import { sqliteText } from './sqlite-statements.ts'
-import type { Batch, Outcome } from './sqlite-writer.ts'
+import type { Outcome, PostedWrite } from './sqlite-writer.ts'
 import { createWorkerLink, longReadNiceness } from './worker-link.ts'
-import { createWriterSeat, createWriterThread, placedText, type Seating } from './writer-seat.ts'
+import { createWriterSeat, createWriterThread, type Seating } from './writer-seat.ts'
 
 const mostQueries = 500
 const exportThreads = 2
@@ -107,7 +98,7 @@ const openBeside = (file: string, seating: Seating): Database & { writer: Sqlite
   const nextExporter = () =>
     exporters.reduce((best, other) => (other.load() < best.load() ? other : best), elementAt(exporters, 0))
   const scanIn = async <R>(reader: typeof scans, sql: string, params: readonly Value[]) => {
-    const answer = await reader.call({ as: 'rows', sql: sqliteText(sql), params })
+    const answer = await reader.call({ as: 'rows', sql, params })
     if ('rows' in answer) return answer.rows.map((values) => named(answer.names, values)) as R[]
     throw new Error('error' in answer ? answer.error : 'the reader gave no rows')
   }
@@ -139,7 +130,7 @@ const openBeside = (file: string, seating: Seating): Database & { writer: Sqlite
     scanForLines: (sql, params = []) => scanIn(nextExporter(), sql, params),
     linesAtOnce: 1000,
     async csvLines(query) {
-      const sql = `SELECT CAST(text AS BLOB) AS bytes FROM (${sqliteText(sqliteLines(query))})`
+      const sql = `SELECT CAST(text AS BLOB) AS bytes FROM (${sqliteLines(query)})`
       const answer = await nextExporter().call({
         as: 'bytes',
         sql,
@@ -232,68 +223,27 @@ const failureOf = (message: string) => {
   return isUnreachable(message) ? failure('datastore_unreachable', {}, reason) : reason
 }
 
-const appendTexts = new Map<AppendTable, string>()
-
-const appendText = (table: AppendTable) => {
-  const text = appendTexts.get(table) ?? appendSql(table)
-  appendTexts.set(table, text)
-  return text
-}
-
 type SqliteWriter = ReturnType<typeof createWriter>
 
 /** Hands writes to the writer's thread, one batch at a time. */
 const createWriter = (seating: Seating, announce: StaleListener) => {
   const batchListeners: ((batch: CommittedBatch) => void)[] = []
-  let texts = new Map<string, number>()
   let pending: PendingWrite[] = []
   let running: Promise<void> | undefined
   let current: Promise<void> | undefined
   let sent: readonly PendingWrite[] = []
   let closing = false
-  const seat = createWriterSeat({
-    seating,
-    onSeated: () => {
-      texts = new Map()
-    },
-    onStale: announce,
-  })
+  const seat = createWriterSeat({ seating, onStale: announce })
 
-  const numberOf = (sql: string, newTexts: string[]) => {
-    let number = texts.get(sql)
-    if (number === undefined) {
-      number = texts.size
-      texts.set(sql, number)
-      newTexts.push(sqliteText(sql))
-    }
-    return number
-  }
-
-  const post = (batch: readonly PendingWrite[]): Batch => {
-    const newTexts: string[] = []
-    const writes = batch.map(({ write: { statements, appends = [] } }) => [
-      ...statements.map(({ sql, params, expect }) => ({
-        text: numberOf(sql, newTexts),
-        params,
-        rows: expect?.rows,
-      })),
-      ...appends.map(({ table, values }) => ({
-        text: table.isPlaced ? placedText : numberOf(appendText(table), newTexts),
-        params: values,
-      })),
-    ])
-    const stale = seating.isShared() || seating.tellsKeys ? batch.map(({ write }) => write.stale) : []
-    return { newTexts, writes, stale }
-  }
-
-  /** What becomes of a batch. New texts of one that does not reach the writer are new again in the next. */
-  const send = (batch: readonly PendingWrite[]) => {
-    const known = texts.size
-    try {
-      return seat.call(post(batch))
-    } catch (error) {
-      for (const [sql, number] of texts) if (number >= known) texts.delete(sql)
-      throw error
+  const posted = ({ write: { statements, appends = [], stale } }: PendingWrite): PostedWrite => {
+    const plain = appends.filter(({ table }) => !table.isPlaced)
+    return {
+      statements: [
+        ...statements.map(({ sql, params, expect }) => ({ sql, params, rows: expect?.rows })),
+        ...plain.map(({ table, values }) => ({ sql: table.insertion, params: values })),
+      ],
+      entries: appends.flatMap(({ table, values }) => (table.isPlaced ? [values] : [])),
+      stale: seating.isShared() || seating.tellsKeys ? stale : [],
     }
   }
 
@@ -308,7 +258,7 @@ const createWriter = (seating: Seating, announce: StaleListener) => {
     try {
       await seat.take()
       sent = batch
-      const outcomes = await send(batch)
+      const outcomes = await seat.call(batch.map(posted))
       const committed = { writes: batch.length, seconds: (performance.now() - began) / 1000 }
       for (const listener of batchListeners) listener(committed)
       // Before anybody goes on: whoever lost a race reads again what the winner wrote.

@@ -196,12 +196,13 @@ export const table = <const C extends Columns>(
 ): Table<C> => {
   const places = placesOf(columns)
   const names = places.map((place) => place.name).join(', ')
+  const inserted = `INSERT INTO ${name} (${names}) VALUES (${placeholders(places.length)})`
   const layout: AppendTable = {
     name,
     columns: Object.fromEntries(places.map((place) => [place.name, place.column.type])),
+    insertion: inserted,
     isPlaced,
   }
-  const inserted = `INSERT INTO ${name} (${names}) VALUES (${placeholders(places.length)})`
 
   const writers = places.map(({ column: { write } }) => write)
   const fields = places.map(({ field }) => field)

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads'
 import { failure } from '../lib/failure.ts'
-import type { Batch, Outcome } from './sqlite-writer.ts'
+import type { Outcome, PostedWrite } from './sqlite-writer.ts'
 import { maxYoungGenerationSizeMb, threadScript } from './worker-link.ts'
 
 // The threads of a process that answer requests hand their writes to the one that writes, each through a port of its own:
@@ -9,7 +9,7 @@ import { maxYoungGenerationSizeMb, threadScript } from './worker-link.ts'
 
 export interface ToWriter {
   number: number
-  batch: Batch
+  writes: readonly PostedWrite[]
 }
 
 /** That the seat is known, what became of a batch, or what others have made stale. */
@@ -17,9 +17,6 @@ export type FromWriter =
   | { isSeated: true }
   | { number: number; outcomes: readonly Outcome[] }
   | { stale: readonly string[] }
-
-/** Instead of the number of a text: a row of the audit log, which gets its place as it is added. */
-export const placedText = -1
 
 // Of the numbers that all threads look at: how often the writing thread has committed and told others, and which one it is.
 export const commitsAt = 0
@@ -99,19 +96,15 @@ interface Waiting {
 
 interface SeatTools {
   seating: Seating
-  /** The writing thread knows nothing of this seat yet. */
-  onSeated(): void
   onStale(keys: readonly string[] | 'everything'): void
 }
-
-export type WriterSeat = ReturnType<typeof createWriterSeat>
 
 const assertOpen = () => {
   throw new Error('the thread that writes has ended')
 }
 
 /** The seat of a thread. It keeps the process alive only while a write is under way. */
-export const createWriterSeat = ({ seating, onSeated, onStale }: SeatTools) => {
+export const createWriterSeat = ({ seating, onStale }: SeatTools) => {
   const waiting = new Map<number, Waiting>()
   const numbers = new Int32Array(seating.commits)
   let seen = Atomics.load(numbers, commitsAt)
@@ -150,13 +143,11 @@ export const createWriterSeat = ({ seating, onSeated, onStale }: SeatTools) => {
     found.unref()
     seen = Atomics.load(numbers, commitsAt)
     port = found
-    onSeated()
     // What was committed before was told to nobody here.
     if (seating.isShared()) onStale('everything')
     return found
   }
 
-  /** A seat, so that `onSeated` has been called before a batch is put together. */
   const take = () => {
     seated ??= sit().catch((error) => {
       seated = undefined
@@ -176,9 +167,9 @@ export const createWriterSeat = ({ seating, onSeated, onStale }: SeatTools) => {
     take,
 
     /** What becomes of a batch that was put together behind `take`. Throws when it could not be sent. */
-    call(batch: Batch): Promise<readonly Outcome[]> {
+    call(writes: readonly PostedWrite[]): Promise<readonly Outcome[]> {
       if (!port) throw failure('datastore_unreachable', {})
-      const question: ToWriter = { number: ++lastNumber, batch }
+      const question: ToWriter = { number: ++lastNumber, writes }
       port.postMessage(question)
       port.ref()
       return new Promise((resolve, reject) => {

@@ -42,7 +42,7 @@ export const copyRows = async (
   }
 }
 
-export interface TableDigest {
+interface TableDigest {
   rows: number
   sha256: string
 }
