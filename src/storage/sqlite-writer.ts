@@ -147,7 +147,7 @@ const run = (writes: readonly PostedWrite[]): Outcome[] => {
 /** What a seat has handed over, and what became of it. */
 interface Order {
   seat: MessagePort
-  question: ToWriter
+  writes: ToWriter
   outcomes: readonly Outcome[]
 }
 
@@ -159,7 +159,7 @@ const tell = (seat: MessagePort, message: FromWriter) => seat.postMessage(messag
  * Before anybody hears that it is committed, what it has made stale lies with all others, and the number of commits is
  * another one: whoever looks at the number behind that finds it.
  */
-const publish = ({ seat, question: { writes }, outcomes }: Order) => {
+const publish = ({ seat, writes, outcomes }: Order) => {
   const stale = writes.flatMap((write, index) => (outcomes[index] === 'done' ? write.stale : []))
   if (stale.length > 0) for (const other of seats) if (other !== seat) tell(other, { stale })
 }
@@ -168,7 +168,7 @@ const publish = ({ seat, question: { writes }, outcomes }: Order) => {
 const ordersBeside = (seat: MessagePort): Omit<Order, 'outcomes'>[] =>
   seats.flatMap((other) => {
     const received = other === seat ? undefined : receiveMessageOnPort(other)
-    return received ? [{ seat: other, question: received.message }] : []
+    return received ? [{ seat: other, writes: received.message }] : []
   })
 
 // Without a write for this time, in ms, the log is written back to the file: a copy of the file alone is complete then.
@@ -184,27 +184,27 @@ const writeBack = () => {
 
 const idle = setTimeout(writeBack, idleMs).unref()
 
-const carryOut = (seat: MessagePort, question: ToWriter) => {
-  const orders = [{ seat, question }, ...ordersBeside(seat)]
-  const outcomes = run(orders.flatMap(({ question: { writes } }) => writes))
+const carryOut = (seat: MessagePort, batch: ToWriter) => {
+  const orders = [{ seat, writes: batch }, ...ordersBeside(seat)]
+  const outcomes = run(orders.flatMap(({ writes }) => writes))
   idle.refresh()
   let at = 0
   const settled = orders.map((order): Order => {
     const from = at
-    at += order.question.writes.length
+    at += order.writes.length
     return { ...order, outcomes: outcomes.slice(from, at) }
   })
   if (seats.length > 1) {
     settled.forEach(publish)
     Atomics.add(committed, commitsAt, 1)
   }
-  for (const { seat, question, outcomes } of settled) tell(seat, { number: question.number, outcomes })
+  for (const order of settled) tell(order.seat, { outcomes: order.outcomes })
 }
 
 parentPort?.on('message', ({ port: seat }: { port: MessagePort }) => {
   seats.push(seat)
   tell(seat, { isSeated: true })
-  seat.on('message', (question: ToWriter) => carryOut(seat, question))
+  seat.on('message', (batch: ToWriter) => carryOut(seat, batch))
   seat.on('close', () => {
     const at = seats.indexOf(seat)
     if (at >= 0) seats.splice(at, 1)

@@ -7,16 +7,11 @@ import { maxYoungGenerationSizeMb, threadScript } from './worker-link.ts'
 // The threads of a process that answer requests hand their writes to the one that writes, each through a port of its own:
 // a seat.
 
-export interface ToWriter {
-  number: number
-  writes: readonly PostedWrite[]
-}
+/** A batch. The next one waits for what became of it. */
+export type ToWriter = readonly PostedWrite[]
 
 /** That the seat is known, what became of a batch, or what others have made stale. */
-export type FromWriter =
-  | { isSeated: true }
-  | { number: number; outcomes: readonly Outcome[] }
-  | { stale: readonly string[] }
+export type FromWriter = { isSeated: true } | { outcomes: readonly Outcome[] } | { stale: readonly string[] }
 
 // Of the numbers that all threads look at: how often the writing thread has committed and told others, and which one it is.
 export const commitsAt = 0
@@ -89,11 +84,6 @@ export const createWriterThread = (file: string, processId: string, tellsKeys: b
   }
 }
 
-interface Waiting {
-  resolve(outcomes: readonly Outcome[]): void
-  reject(error: unknown): void
-}
-
 interface SeatTools {
   seating: Seating
   onStale(keys: readonly string[] | 'everything'): void
@@ -105,30 +95,25 @@ const assertOpen = () => {
 
 /** The seat of a thread. It keeps the process alive only while a write is under way. */
 export const createWriterSeat = ({ seating, onStale }: SeatTools) => {
-  const waiting = new Map<number, Waiting>()
+  let underWay: PromiseWithResolvers<readonly Outcome[]> | undefined
   const numbers = new Int32Array(seating.commits)
   let seen = Atomics.load(numbers, commitsAt)
   let writer = Atomics.load(numbers, writersAt)
   let port: MessagePort | undefined
   let seated: Promise<MessagePort> | undefined
-  let lastNumber = 0
   let isClosed = false
 
   const settle = (message: FromWriter) => {
     if ('isSeated' in message) return
     if ('stale' in message) return onStale(message.stale)
-    const call = waiting.get(message.number)
-    waiting.delete(message.number)
-    if (waiting.size === 0) port?.unref()
-    call?.resolve(message.outcomes)
+    port?.unref()
+    underWay?.resolve(message.outcomes)
   }
 
   const stand = (reason: unknown) => {
     port = undefined
     seated = undefined
-    const lost = [...waiting.values()]
-    waiting.clear()
-    for (const call of lost) call.reject(failure('datastore_unreachable', {}, reason))
+    underWay?.reject(failure('datastore_unreachable', {}, reason))
   }
 
   const sit = async () => {
@@ -167,14 +152,12 @@ export const createWriterSeat = ({ seating, onStale }: SeatTools) => {
     take,
 
     /** What becomes of a batch that was put together behind `take`. Throws when it could not be sent. */
-    call(writes: readonly PostedWrite[]): Promise<readonly Outcome[]> {
+    call(writes: ToWriter): Promise<readonly Outcome[]> {
       if (!port) throw failure('datastore_unreachable', {})
-      const question: ToWriter = { number: ++lastNumber, writes }
-      port.postMessage(question)
+      port.postMessage(writes)
       port.ref()
-      return new Promise((resolve, reject) => {
-        waiting.set(question.number, { resolve, reject })
-      })
+      underWay = Promise.withResolvers()
+      return underWay.promise
     },
 
     /** Hears at once what others have made stale by commits that anybody has been told of. */
