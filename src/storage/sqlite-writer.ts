@@ -1,25 +1,39 @@
+import type { StatementSync } from 'node:sqlite'
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { messageOf } from '../lib/error-facts.ts'
+import { elementAt } from '../lib/list.ts'
 import type { Value } from './db.ts'
 import { noteCommit } from './sqlite-commits.ts'
 import { openDurable } from './sqlite-open.ts'
 import { createPlacing } from './sqlite-placing.ts'
 import { createStatements } from './sqlite-statements.ts'
-import { commitsAt, type FromWriter, type ToWriter } from './writer-seat.ts'
+import { commitsAt, type FromWriter } from './writer-seat.ts'
 
 interface PostedStatement {
-  sql: string
+  /** The place of its text in the batch's list. */
+  text: number
   params: readonly Value[]
   /** The number of rows that it must touch; undefined: any. */
   rows?: number | undefined
 }
 
-export interface PostedWrite {
+interface PostedWrite {
   statements: readonly PostedStatement[]
   /** Rows of the audit log, which get their places as they are added. */
   entries: readonly (readonly Value[])[]
   /** The cache keys that it makes stale; none where nobody else is told. */
   stale: readonly string[]
+}
+
+export interface Batch {
+  /** Each text once: to look long texts up for each of many rows would take several microseconds a row. */
+  texts: readonly string[]
+  writes: readonly PostedWrite[]
+}
+
+/** A write, and what prepares the texts of its batch. */
+interface Task extends PostedWrite {
+  statementOf(text: number): StatementSync
 }
 
 /** What became of a write: done, the first statement that touched other rows than it had to, or an error. */
@@ -43,9 +57,9 @@ const prepared = createStatements(connection)
 const placing = createPlacing(prepared)
 
 /** The first statement that touched other rows than it had to; undefined when all is well. */
-const apply = ({ statements, entries }: PostedWrite) => {
-  for (const [index, { sql, params, rows }] of statements.entries()) {
-    const { changes } = prepared(sql).run(...params)
+const apply = ({ statements, entries, statementOf }: Task) => {
+  for (const [index, { text, params, rows }] of statements.entries()) {
+    const { changes } = statementOf(text).run(...params)
     if (rows !== undefined && Number(changes) !== rows) return index
   }
   for (const entry of entries) placing.add(entry)
@@ -53,7 +67,7 @@ const apply = ({ statements, entries }: PostedWrite) => {
 }
 
 /** Counts a commit of what was done. */
-const note = (done: readonly PostedWrite[]) =>
+const note = (done: readonly Task[]) =>
   noteCommit(prepared, processId, tellsKeys ? done.flatMap(({ stale }) => stale) : undefined)
 
 const undoAll = () => {
@@ -69,10 +83,10 @@ const undoOne = () => {
   prepared('RELEASE one').run()
 }
 
-const attempt = (write: PostedWrite): Outcome => {
+const attempt = (task: Task): Outcome => {
   prepared('SAVEPOINT one').run()
   try {
-    const broken = apply(write)
+    const broken = apply(task)
     if (broken === undefined) {
       placing.finish()
       prepared('RELEASE one').run()
@@ -92,10 +106,10 @@ const begin = () => {
 }
 
 /** The usual case, without the price of savepoints. Undefined when one failed: nothing has happened then. */
-const runTogether = (writes: readonly PostedWrite[]): Outcome[] | undefined => {
+const runTogether = (tasks: readonly Task[]): Outcome[] | undefined => {
   begin()
   try {
-    if (writes.some((write) => apply(write) !== undefined)) {
+    if (tasks.some((task) => apply(task) !== undefined)) {
       undoAll()
       return undefined
     }
@@ -104,50 +118,50 @@ const runTogether = (writes: readonly PostedWrite[]): Outcome[] | undefined => {
     undoAll()
     return undefined
   }
-  note(writes)
+  note(tasks)
   prepared('COMMIT').run()
-  return writes.map(() => 'done')
+  return tasks.map(() => 'done')
 }
 
 /** Each write has a savepoint, and so a verdict, of its own. */
-const runEach = (writes: readonly PostedWrite[]): Outcome[] => {
+const runEach = (tasks: readonly Task[]): Outcome[] => {
   begin()
   const outcomes: Outcome[] = []
-  for (const write of writes) {
-    const outcome = attempt(write)
+  for (const task of tasks) {
+    const outcome = attempt(task)
     // A full disk has ended the transaction: with this write those before it are undone, and nobody's is to follow.
-    if (!connection.isTransaction) return writes.map(() => outcome)
+    if (!connection.isTransaction) return tasks.map(() => outcome)
     outcomes.push(outcome)
   }
-  const done = writes.filter((_write, index) => outcomes[index] === 'done')
+  const done = tasks.filter((_task, index) => outcomes[index] === 'done')
   if (done.length > 0) note(done)
   prepared(done.length > 0 ? 'COMMIT' : 'ROLLBACK').run()
   return outcomes
 }
 
 /** Whether the lock can be had; nothing is left behind, and no other process has to forget anything. */
-const askForLock = (writes: readonly PostedWrite[]): Outcome[] => {
+const askForLock = (tasks: readonly Task[]): Outcome[] => {
   prepared('BEGIN IMMEDIATE').run()
   prepared('ROLLBACK').run()
-  return writes.map(() => 'done')
+  return tasks.map(() => 'done')
 }
 
 /** The writes of all batches share one durable commit. */
-const run = (writes: readonly PostedWrite[]): Outcome[] => {
+const run = (tasks: readonly Task[]): Outcome[] => {
   try {
-    if (writes.every(({ statements, entries }) => statements.length + entries.length === 0))
-      return askForLock(writes)
-    return runTogether(writes) ?? runEach(writes)
+    if (tasks.every(({ statements, entries }) => statements.length + entries.length === 0))
+      return askForLock(tasks)
+    return runTogether(tasks) ?? runEach(tasks)
   } catch (error) {
     undoAll()
-    return writes.map(() => ({ error: messageOf(error) }))
+    return tasks.map(() => ({ error: messageOf(error) }))
   }
 }
 
 /** What a seat has handed over, and what became of it. */
 interface Order {
   seat: MessagePort
-  writes: ToWriter
+  tasks: readonly Task[]
   outcomes: readonly Outcome[]
 }
 
@@ -159,16 +173,27 @@ const tell = (seat: MessagePort, message: FromWriter) => seat.postMessage(messag
  * Before anybody hears that it is committed, what it has made stale lies with all others, and the number of commits is
  * another one: whoever looks at the number behind that finds it.
  */
-const publish = ({ seat, writes, outcomes }: Order) => {
-  const stale = writes.flatMap((write, index) => (outcomes[index] === 'done' ? write.stale : []))
+const publish = ({ seat, tasks, outcomes }: Order) => {
+  const stale = tasks.flatMap((task, index) => (outcomes[index] === 'done' ? task.stale : []))
   if (stale.length > 0) for (const other of seats) if (other !== seat) tell(other, { stale })
+}
+
+const orderOf = (seat: MessagePort, { texts, writes }: Batch): Omit<Order, 'outcomes'> => {
+  const known: StatementSync[] = []
+  // When a statement needs it: the table may be made by one before it, and a text that is wrong fails its write alone.
+  const statementOf = (text: number) => {
+    const statement = known[text] ?? prepared(elementAt(texts, text))
+    known[text] = statement
+    return statement
+  }
+  return { seat, tasks: writes.map((write) => ({ ...write, statementOf })) }
 }
 
 /** What waits at the other seats goes along. */
 const ordersBeside = (seat: MessagePort): Omit<Order, 'outcomes'>[] =>
   seats.flatMap((other) => {
     const received = other === seat ? undefined : receiveMessageOnPort(other)
-    return received ? [{ seat: other, writes: received.message }] : []
+    return received ? [orderOf(other, received.message)] : []
   })
 
 // Without a write for this time, in ms, the log is written back to the file: a copy of the file alone is complete then.
@@ -184,14 +209,14 @@ const writeBack = () => {
 
 const idle = setTimeout(writeBack, idleMs).unref()
 
-const carryOut = (seat: MessagePort, batch: ToWriter) => {
-  const orders = [{ seat, writes: batch }, ...ordersBeside(seat)]
-  const outcomes = run(orders.flatMap(({ writes }) => writes))
+const carryOut = (seat: MessagePort, batch: Batch) => {
+  const orders = [orderOf(seat, batch), ...ordersBeside(seat)]
+  const outcomes = run(orders.flatMap(({ tasks }) => tasks))
   idle.refresh()
   let at = 0
   const settled = orders.map((order): Order => {
     const from = at
-    at += order.writes.length
+    at += order.tasks.length
     return { ...order, outcomes: outcomes.slice(from, at) }
   })
   if (seats.length > 1) {
@@ -204,7 +229,7 @@ const carryOut = (seat: MessagePort, batch: ToWriter) => {
 parentPort?.on('message', ({ port: seat }: { port: MessagePort }) => {
   seats.push(seat)
   tell(seat, { isSeated: true })
-  seat.on('message', (batch: ToWriter) => carryOut(seat, batch))
+  seat.on('message', (batch: Batch) => carryOut(seat, batch))
   seat.on('close', () => {
     const at = seats.indexOf(seat)
     if (at >= 0) seats.splice(at, 1)

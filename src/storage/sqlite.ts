@@ -13,7 +13,7 @@ import { createForeignCommits, prepareCommits } from './sqlite-commits.ts'
 import { openDurable } from './sqlite-open.ts'
 import type { Scan, ScanAnswer, SqliteReaderData } from './sqlite-reader.ts'
 import { sqliteText } from './sqlite-statements.ts'
-import type { Outcome, PostedWrite } from './sqlite-writer.ts'
+import type { Batch, Outcome } from './sqlite-writer.ts'
 import { createWorkerLink, longReadNiceness } from './worker-link.ts'
 import { createWriterSeat, createWriterThread, type Seating } from './writer-seat.ts'
 
@@ -235,16 +235,25 @@ const createWriter = (seating: Seating, announce: StaleListener) => {
   let closing = false
   const seat = createWriterSeat({ seating, onStale: announce })
 
-  const posted = ({ write: { statements, appends = [], stale } }: PendingWrite): PostedWrite => {
-    const plain = appends.filter(({ table }) => !table.isPlaced)
-    return {
+  const posted = (batch: readonly PendingWrite[]): Batch => {
+    const texts = new Map<string, number>()
+    const textOf = (sql: string) => {
+      const text = texts.get(sql) ?? texts.size
+      texts.set(sql, text)
+      return text
+    }
+    const tellsStale = seating.isShared() || seating.tellsKeys
+    const writes = batch.map(({ write: { statements, appends = [], stale } }) => ({
       statements: [
-        ...statements.map(({ sql, params, expect }) => ({ sql, params, rows: expect?.rows })),
-        ...plain.map(({ table, values }) => ({ sql: table.insertion, params: values })),
+        ...statements.map(({ sql, params, expect }) => ({ text: textOf(sql), params, rows: expect?.rows })),
+        ...appends
+          .filter(({ table }) => !table.isPlaced)
+          .map(({ table, values }) => ({ text: textOf(table.insertion), params: values })),
       ],
       entries: appends.flatMap(({ table, values }) => (table.isPlaced ? [values] : [])),
-      stale: seating.isShared() || seating.tellsKeys ? stale : [],
-    }
+      stale: tellsStale ? stale : [],
+    }))
+    return { texts: [...texts.keys()], writes }
   }
 
   const settle = (entry: PendingWrite, outcome: Outcome) => {
@@ -258,7 +267,7 @@ const createWriter = (seating: Seating, announce: StaleListener) => {
     try {
       await seat.take()
       sent = batch
-      const outcomes = await seat.call(batch.map(posted))
+      const outcomes = await seat.call(posted(batch))
       const committed = { writes: batch.length, seconds: (performance.now() - began) / 1000 }
       for (const listener of batchListeners) listener(committed)
       // Before anybody goes on: whoever lost a race reads again what the winner wrote.

@@ -1,14 +1,11 @@
 import { once } from 'node:events'
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads'
 import { failure } from '../lib/failure.ts'
-import type { Outcome, PostedWrite } from './sqlite-writer.ts'
+import type { Batch, Outcome } from './sqlite-writer.ts'
 import { maxYoungGenerationSizeMb, threadScript } from './worker-link.ts'
 
 // The threads of a process that answer requests hand their writes to the one that writes, each through a port of its own:
 // a seat.
-
-/** A batch. The next one waits for what became of it. */
-export type ToWriter = readonly PostedWrite[]
 
 /** That the seat is known, what became of a batch, or what others have made stale. */
 export type FromWriter = { isSeated: true } | { outcomes: readonly Outcome[] } | { stale: readonly string[] }
@@ -152,9 +149,9 @@ export const createWriterSeat = ({ seating, onStale }: SeatTools) => {
     take,
 
     /** What becomes of a batch that was put together behind `take`. Throws when it could not be sent. */
-    call(writes: ToWriter): Promise<readonly Outcome[]> {
+    call(batch: Batch): Promise<readonly Outcome[]> {
       if (!port) throw failure('datastore_unreachable', {})
-      port.postMessage(writes)
+      port.postMessage(batch)
       port.ref()
       underWay = Promise.withResolvers()
       return underWay.promise
