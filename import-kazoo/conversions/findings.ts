@@ -42,9 +42,16 @@ export const converted = (
   { drafts = [], findings = [] }: { drafts?: readonly Draft[]; findings?: readonly Finding[] } = {},
 ): Converted => ({ document, outcome, drafts, findings })
 
+/** A document that becomes no record, with the finding that says why. */
+export const unconverted = (
+  document: KazooDocument,
+  outcome: Converted['outcome'],
+  ...why: [severity: Severity, code: string, told?: Told]
+) => converted(document, outcome, { findings: [finding(document, ...why)] })
+
 /** A document of which nothing is taken, and why. */
 export const leftOut = (document: KazooDocument, code: string, told?: Told) =>
-  converted(document, 'skipped', { findings: [finding(document, 'left_out', code, told)] })
+  unconverted(document, 'skipped', 'left_out', code, told)
 
 type Content = Partial<Pick<Draft, 'id' | 'doc' | 'facts' | 'files'>>
 

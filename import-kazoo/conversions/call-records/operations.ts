@@ -121,14 +121,13 @@ export const learnJoins = async (pages: MonthImport<unknown>['pages']): Promise<
   return joins
 }
 
-/** A batch as the rows of its legs, and what there is to tell of the others. The documents of legs are let go. */
-interface ConvertedBatch<Others> extends Pick<Batch, 'mark' | 'isLast'> {
+/** A batch as the rows of its legs. The documents of legs are let go. */
+interface ConvertedBatch<Others> {
   size: number
   rows: readonly CdrRow[]
-  skipped: number
-  aside: readonly KazooDocument[]
-  others: Others
-  findings: readonly CountedFindings[]
+  isLast: boolean
+  /** What became of the batch, after the rows were added with these verdicts. */
+  partWith(verdicts: readonly string[]): MonthPart<Others>
 }
 
 const ignoredNote: Note = { severity: 'left_out', code: 'call_record_ignored' }
@@ -166,15 +165,16 @@ const convertBatch = <Others>(
     } else rows.push(judged.row)
   }
   const others = convertOthers(documents.filter((document) => !isCallRecord(document)))
+  const findings = found.counted()
   return {
-    mark,
-    isLast,
     size: documents.length,
     rows,
-    skipped,
-    aside,
-    others,
-    findings: found.counted(),
+    isLast,
+    partWith(verdicts) {
+      const added = verdicts.filter((verdict) => verdict === 'accepted').length
+      const counts = { imported: added, duplicates: verdicts.length - added, skipped, aside: aside.length }
+      return { mark, isLast, counts, aside, others, called: sumsOf(rows), findings }
+    },
   }
 }
 
@@ -182,15 +182,6 @@ const convertBatch = <Others>(
 interface Waiting<Others> {
   month: MonthImport<Others>
   batch: ConvertedBatch<Others>
-}
-
-const partOf = <Others>(
-  { mark, isLast, rows, skipped, aside, others, findings }: ConvertedBatch<Others>,
-  verdicts: readonly string[],
-): MonthPart<Others> => {
-  const imported = verdicts.filter((verdict) => verdict === 'accepted').length
-  const counts = { imported, duplicates: verdicts.length - imported, skipped, aside: aside.length }
-  return { mark, isLast, counts, aside, others, called: sumsOf(rows), findings }
 }
 
 /**
@@ -214,7 +205,7 @@ export const createCallImport = <Others>(
       const parts: { month: MonthImport<Others>; part: MonthPart<Others> }[] = []
       let from = 0
       for (const { month, batch } of together) {
-        const part = partOf(batch, verdicts.slice(from, from + batch.rows.length))
+        const part = batch.partWith(verdicts.slice(from, from + batch.rows.length))
         from += batch.rows.length
         await month.add(set, part)
         parts.push({ month, part })

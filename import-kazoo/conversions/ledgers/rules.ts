@@ -5,7 +5,7 @@ import { dollarsOfUnits } from '../../../src/lib/money.ts'
 import { derivedId } from '../../documents/derived-id.ts'
 import type { Converted, Draft, Finding, KazooDocument } from '../../documents/document.ts'
 import { integerIn, isGone, textIn } from '../../documents/fields.ts'
-import { converted, draftOf, finding, imported, type Notes, notesOf, present } from '../findings.ts'
+import { converted, draftOf, imported, type Notes, notesOf, present, unconverted } from '../findings.ts'
 import { fieldOf, object, objectIn, readFields, text } from '../tables.ts'
 
 // A month of an account is a book of its own, and may be read a document at a time. It begins with its rollover; without
@@ -98,9 +98,7 @@ const entryFields = [
 ]
 
 const unread = (document: KazooDocument, book: BookSoFar, field: string): ConvertedMoney => ({
-  ...converted(document, 'rejected', {
-    findings: [finding(document, 'needs_hand', 'money_unreadable', { field })],
-  }),
+  ...unconverted(document, 'rejected', 'needs_hand', 'money_unreadable', { field }),
   book,
 })
 

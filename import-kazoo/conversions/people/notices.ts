@@ -4,7 +4,7 @@ import { attachmentsOf, fileAs } from '../../documents/attachments.ts'
 import type { AttachedFile, Converted, KazooDocument } from '../../documents/document.ts'
 import { textIn } from '../../documents/fields.ts'
 import { exported, type LeavingDocument, type OwnRecord } from '../../leaving/document.ts'
-import { converted, finding, imported, type Notes, notesOf, present } from '../findings.ts'
+import { imported, type Notes, notesOf, present, unconverted } from '../findings.ts'
 import type { PeopleContext } from './context.ts'
 
 const noticePrefix = 'notification.'
@@ -68,10 +68,7 @@ export const convertNotice = (
 ): Converted => {
   const name = document.id.startsWith(noticePrefix) ? document.id.slice(noticePrefix.length) : document.id
   const notice = Object.hasOwn(notices, name) ? notices[name] : undefined
-  if (!notice)
-    return converted(document, 'kept', {
-      findings: [finding(document, 'left_out', 'notice_unknown', { old: name.slice(0, 128) })],
-    })
+  if (!notice) return unconverted(document, 'kept', 'left_out', 'notice_unknown', { old: name.slice(0, 128) })
   const notes = notesOf(document)
   const doc = docOf(document.fields, notice.macros, notes)
   const files = bodiesOf(document)

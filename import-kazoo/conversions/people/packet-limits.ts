@@ -4,7 +4,7 @@ import { derivedId } from '../../documents/derived-id.ts'
 import type { Converted, KazooDocument } from '../../documents/document.ts'
 import { publicPart, textIn, timesOf } from '../../documents/fields.ts'
 import { exported, type LeavingDocument, type OwnRecord } from '../../leaving/document.ts'
-import { converted, finding, imported, leftOut } from '../findings.ts'
+import { converted, imported, leftOut, unconverted } from '../findings.ts'
 
 /** Whose limits a document tells. */
 const limitedOwner = ({ fields }: KazooDocument) => textIn(fields, 'pvt_owner_id')
@@ -46,7 +46,7 @@ export const convertLimits = (
   const kept = latest.get(owner)
   if (kept && kept !== document) {
     const told = { field, old: document.id, new: kept.id }
-    return converted(document, 'skipped', { findings: [finding(document, 'repaired', 'limits_twice', told)] })
+    return unconverted(document, 'skipped', 'repaired', 'limits_twice', told)
   }
   if (!isAccount) return converted(document, 'imported')
   const doc = publicPart(document.fields, ['id'])

@@ -3,7 +3,7 @@ import { authModuleNames } from '../../../src/settings/auth-modules.ts'
 import type { Converted, KazooDocument } from '../../documents/document.ts'
 import { publicPart, textIn } from '../../documents/fields.ts'
 import { exported, type LeavingDocument, type OwnRecord } from '../../leaving/document.ts'
-import { converted, finding, imported, type Notes, notesOf } from '../findings.ts'
+import { finding, imported, type Notes, notesOf, unconverted } from '../findings.ts'
 import { type PeopleContext, providerKey } from './context.ts'
 
 const configPrefix = 'configs_'
@@ -52,9 +52,7 @@ export const convertConfig = (document: KazooDocument, context: PeopleContext): 
   const name = document.id.startsWith(configPrefix) ? document.id.slice(configPrefix.length) : ''
   if (name === signIn) return convertSignIn(document, context)
   if (!context.accountSettings.has(name))
-    return converted(document, 'kept', {
-      findings: [finding(document, 'left_out', 'config_unknown', { old: name.slice(0, 128) })],
-    })
+    return unconverted(document, 'kept', 'left_out', 'config_unknown', { old: name.slice(0, 128) })
   return imported(document, 'account_config', context.accountId, { doc: publicPart(document.fields, ['id']) })
 }
 
@@ -76,8 +74,8 @@ export const convertProvider = (
   const { fields } = document
   const provider = textIn(fields, 'provider_name') ?? textIn(fields, 'name') ?? ''
   if (!knownProviders.includes(provider))
-    return converted(document, 'kept', {
-      findings: [finding(document, 'needs_hand', 'factor_provider_unknown', { old: provider.slice(0, 128) })],
+    return unconverted(document, 'kept', 'needs_hand', 'factor_provider_unknown', {
+      old: provider.slice(0, 128),
     })
   const isDuo = provider === 'duo'
   const settings = isObject(fields.settings) && !isDuo ? { settings: fields.settings } : {}
@@ -97,9 +95,7 @@ export const exportProvider = (record: OwnRecord): LeavingDocument[] => [
 export const convertRestrictions = (document: KazooDocument, { accountId }: PeopleContext): Converted => {
   const { restrictions } = document.fields
   if (!isObject(restrictions))
-    return converted(document, 'rejected', {
-      findings: [finding(document, 'needs_hand', 'restrictions_missing', { field: 'restrictions' })],
-    })
+    return unconverted(document, 'rejected', 'needs_hand', 'restrictions_missing', { field: 'restrictions' })
   return imported(document, 'token_restrictions', accountId, { id: accountId, doc: { restrictions } })
 }
 

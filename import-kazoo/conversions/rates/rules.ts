@@ -5,7 +5,7 @@ import { derivedId } from '../../documents/derived-id.ts'
 import type { Converted, KazooDocument } from '../../documents/document.ts'
 import { isGone, publicPart, textIn } from '../../documents/fields.ts'
 import { exported, type LeavingDocument, type OwnRecord } from '../../leaving/document.ts'
-import { converted, finding, imported, type Notes, notesOf, present } from '../findings.ts'
+import { converted, imported, type Notes, notesOf, present, unconverted } from '../findings.ts'
 import { fieldOf, integer, readFields } from '../tables.ts'
 
 /** Rates belong to no account. */
@@ -94,9 +94,7 @@ const idOf = ({ id, database }: KazooDocument) =>
 const rejected = (document: KazooDocument, field: string): Converted => {
   const value = document.fields[field]
   const old = typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
-  return converted(document, 'rejected', {
-    findings: [finding(document, 'left_out', 'rate_unreadable', { field, old })],
-  })
+  return unconverted(document, 'rejected', 'left_out', 'rate_unreadable', { field, old })
 }
 
 /** What becomes of a price of calls. The database says which deck it is in, whatever the document says. */

@@ -7,7 +7,7 @@ import { attachmentsOf, fileAs } from '../../documents/attachments.ts'
 import type { AttachedFile, Converted, KazooDocument } from '../../documents/document.ts'
 import { integerIn, textIn, timesOf } from '../../documents/fields.ts'
 import { exported, type LeavingDocument, type OwnRecord } from '../../leaving/document.ts'
-import { converted, finding, imported, type Notes, notesOf } from '../findings.ts'
+import { imported, type Notes, notesOf, unconverted } from '../findings.ts'
 import { noteFilesElsewhere } from '../kept/rules.ts'
 import { type OwnerContext, ofOwner } from '../owners.ts'
 import { integer, readFields, text, writeFields } from '../tables.ts'
@@ -64,9 +64,7 @@ export const convertTask = (document: KazooDocument, context: OwnerContext): Con
   ofOwner(document, context, (accountId) => {
     const { id, fields } = document
     if (!isKnownId(id))
-      return converted(document, 'rejected', {
-        findings: [finding(document, 'needs_hand', 'id_unknown', { field: '_id', old: id })],
-      })
+      return unconverted(document, 'rejected', 'needs_hand', 'id_unknown', { field: '_id', old: id })
     const notes = notesOf(document)
     const { findings, repaired, leftOut } = notes
     const stated = statedOf(fields)
