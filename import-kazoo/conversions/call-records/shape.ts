@@ -183,20 +183,11 @@ const fitOf = (schema: FieldSchema, depth: number): Fit => {
 const fitsOf = ({ properties = {} }: FieldSchema, depth: number): ReadonlyMap<string, Fit> =>
   new Map(Object.entries(properties).map(([key, schema]) => [key, fitOf(schema, depth)]))
 
-// The same few keys come again and again.
-const mostKeys = 2000
-
 /** How fields of an object are taken, by their names; undefined: not at all. What the schema does not name is kept as it is. */
 const createFits = (schema: FieldSchema, depth: number, isTaken: (key: string) => boolean) => {
   const known = fitsOf(schema, depth)
   const others = heldFit(depth)
-  const fits = new Map<string, Fit | undefined>()
-  return (key: string): Fit | undefined => {
-    if (fits.has(key)) return fits.get(key)
-    const fit = isTaken(key) ? (known.get(key) ?? others) : undefined
-    if (fits.size < mostKeys) fits.set(key, fit)
-    return fit
-  }
+  return (key: string): Fit | undefined => (isTaken(key) ? (known.get(key) ?? others) : undefined)
 }
 
 const variables = Cdr.properties.custom_channel_vars as FieldSchema
