@@ -72,11 +72,6 @@ export const createExport = ({ store, accounts, quantities, numbers, months, kee
     return master
   }
 
-  async function* everyAccount(master: AccountRecord): AsyncGenerator<AccountRecord> {
-    yield master
-    for await (const some of accounts.descendants(master)) yield* some
-  }
-
   return async (
     folder: Pick<LeavingFolder, 'add' | 'finish'>,
     onWritten: OnWritten = () => undefined,
@@ -172,35 +167,30 @@ export const createExport = ({ store, accounts, quantities, numbers, months, kee
     }
 
     const writeNumbers = async () => {
-      for (let after = ''; ; ) {
-        const page = await numbers.pageOfSystem(undefined, after, atOnce)
-        const staying = page.filter((number) => !isPassing(number))
-        await write(
-          'numbers',
-          staying.flatMap((number) => exportNumber(ownRecord(number), number)),
-        )
-        for (const { state } of page.filter(isPassing)) report.left(`number ${state}`)
-        const last = page.at(-1)
-        if (!last || page.length < atOnce) break
-        after = last.id
+      for (let page = await numbers.pageOfSystem(undefined, '', atOnce); page.length > 0; ) {
+        const documents = page.flatMap((number) => {
+          if (!isPassing(number)) return exportNumber(ownRecord(number), number)
+          report.left(`number ${number.state}`)
+          return []
+        })
+        await write('numbers', documents)
+        page = await numbers.pageOfSystem(undefined, page.at(-1)?.id ?? '', atOnce)
       }
       for await (const some of rows.stock()) await write('numbers', some.flatMap(exportStock))
     }
 
-    /** Of accounts that are gone something may be left. */
-    const ofPresent = async <R extends { accountId: string }>(some: readonly R[]): Promise<R[]> => {
-      const found: R[] = []
-      for (const one of some)
-        if (await records.find(one.accountId, accountKind, one.accountId)) found.push(one)
-      return found
-    }
-
+    /** Rows of accounts; of accounts that are gone something may be left. */
     const writeRows = async <R extends { accountId: string }>(
       chapter: string,
       batches: AsyncIterable<R[]>,
-      leave: (row: R) => LeavingDocument,
+      documentOf: (row: R) => LeavingDocument,
     ) => {
-      for await (const some of batches) await write(chapter, (await ofPresent(some)).map(leave))
+      for await (const some of batches) {
+        const documents: LeavingDocument[] = []
+        for (const row of some)
+          if (await records.find(row.accountId, accountKind, row.accountId)) documents.push(documentOf(row))
+        await write(chapter, documents)
+      }
     }
 
     const writeMoney = async () => {
@@ -253,7 +243,9 @@ export const createExport = ({ store, accounts, quantities, numbers, months, kee
         )
     }
 
-    for await (const account of everyAccount(master)) await writeAccount(account)
+    await writeAccount(master)
+    for await (const some of accounts.descendants(master))
+      for (const account of some) await writeAccount(account)
     await writeSystem()
     await writeNumbers()
     await writeMoney()

@@ -3,8 +3,8 @@ import { isGone, textIn } from '../../documents/fields.ts'
 import { converted, finding, notesOf } from '../findings.ts'
 import { convertApps } from './apps.ts'
 import { convertBrand, convertSender, isSenderAddress } from './brand.ts'
-import { createNames, inOrderOfAge, type PeopleContext } from './context.ts'
-import { convertDevice, tidyDevice } from './devices.ts'
+import { createNames, type HoldName, inOrderOfAge, type PeopleContext } from './context.ts'
+import { convertDevice, type DeviceNeighbours, tidyDevice } from './devices.ts'
 import { convertNotice } from './notices.ts'
 import { convertLimits, deviceLimitsIn, latestLimits } from './packet-limits.ts'
 import { convertConfig, convertProvider, convertRestrictions, isProvider } from './security.ts'
@@ -17,23 +17,38 @@ export { convertNotice } from './notices.ts'
 export { convertProvider, isProvider } from './security.ts'
 export { lostNames, type SharedName } from './shared-names.ts'
 
-const ownTypes: ReadonlySet<string> = new Set([
-  'user',
-  'device',
-  'whitelabel',
-  'notification',
-  'rate_limits',
-  'account_config',
-  'token_restrictions',
-  'apps_store',
-  // Of these nothing is taken: they end with the system that they are of.
-  'login_attempt',
-  'password_reset',
-])
+/** What an account's documents of people are converted with. */
+interface People extends DeviceNeighbours {
+  context: PeopleContext
+  hold: HoldName
+  devices: ReadonlySet<string>
+  /** Documents of packet limits, by their owner: see `latestLimits`. */
+  latest: ReadonlyMap<string, KazooDocument>
+}
+
+type Convert = (document: KazooDocument, people: People) => Converted
+
+// Of these nothing is taken: they end with the system that they are of.
+const skip: Convert = (document) => converted(document, 'skipped')
+
+/** How documents are converted, by their type. */
+const conversions: Readonly<Record<string, Convert>> = {
+  user: (document, { context, hold }) => convertUser(document, context, hold),
+  device: (document, people) => convertDevice(document, people.context, people, people.hold),
+  whitelabel: (document, { context }) => convertBrand(document, context),
+  notification: (document, { context }) => convertNotice(document, context),
+  rate_limits: (document, { context: { accountId }, devices, latest }) =>
+    convertLimits(document, { accountId, devices }, latest),
+  account_config: (document, { context }) => convertConfig(document, context),
+  token_restrictions: (document, { context }) => convertRestrictions(document, context),
+  apps_store: (document, { context: { accountId }, users }) => convertApps(document, { accountId, users }),
+  login_attempt: skip,
+  password_reset: skip,
+}
 
 /** Whether a document of an account's database is converted here. */
 export const isOfPeople = (document: KazooDocument) =>
-  ownTypes.has(document.type) || isProvider(document) || isSenderAddress(document)
+  Object.hasOwn(conversions, document.type) || isProvider(document) || isSenderAddress(document)
 
 /** The realm of the account as it is stored there, told by its document among those of the database. */
 const storedRealmIn = (documents: readonly KazooDocument[], accountId: string) => {
@@ -67,44 +82,23 @@ export const convertPeople = (
   documents: readonly KazooDocument[],
   context: PeopleContext,
 ): readonly Converted[] => {
-  const { accountId } = context
-  const hold = createNames()
-  const limits = latestLimits(present(documents, 'rate_limits'))
-  const devices = idsOf(present(documents, 'device'))
-  const neighbours = {
+  const latest = latestLimits(present(documents, 'rate_limits'))
+  const people: People = {
+    context,
+    hold: createNames(),
+    devices: idsOf(present(documents, 'device')),
     users: idsOf(present(documents, 'user')),
-    limits: new Map(Array.from(limits, ([owner, document]) => [owner, deviceLimitsIn(document)])),
-    storedRealm: storedRealmIn(documents, accountId),
+    latest,
+    limits: new Map(Array.from(latest, ([owner, document]) => [owner, deviceLimitsIn(document)])),
+    storedRealm: storedRealmIn(documents, context.accountId),
   }
-
-  const convert = (document: KazooDocument): Converted => {
-    if (isGone(document.fields)) return converted(document, 'skipped')
+  const convert = (document: KazooDocument) => {
+    if (isGone(document.fields)) return skip(document, people)
     if (isProvider(document)) return convertProvider(document, context)
-    switch (document.type) {
-      case 'user':
-        return convertUser(document, context, hold)
-      case 'device':
-        return convertDevice(document, context, neighbours, hold)
-      case 'whitelabel':
-        return convertBrand(document, context)
-      case 'notification':
-        return convertNotice(document, context)
-      case 'rate_limits':
-        return convertLimits(document, { accountId, devices }, limits)
-      case 'account_config':
-        return convertConfig(document, context)
-      case 'token_restrictions':
-        return convertRestrictions(document, context)
-      case 'apps_store':
-        return convertApps(document, { accountId, users: neighbours.users })
-      case 'login_attempt':
-      case 'password_reset':
-        return converted(document, 'skipped')
-      default:
-        return convertSender(document, context, hold)
-    }
+    const { type } = document
+    const conversion = Object.hasOwn(conversions, type) ? conversions[type] : undefined
+    return conversion ? conversion(document, people) : convertSender(document, context, people.hold)
   }
-
   return inOrderOfAge(documents.filter(isOfPeople)).map(convert)
 }
 
