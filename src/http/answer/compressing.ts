@@ -89,29 +89,28 @@ const showsSecret = (exchange: Exchange, headers: Headers, front: Buffer, token:
 export const compressedBody = (
   exchange: Exchange,
   headers: Headers,
-  pieces: readonly (string | Uint8Array)[],
+  body: string | Uint8Array,
   token: string | undefined,
 ): Promise<Buffer> | undefined => {
-  const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
-  const coding = codingOf(exchange, headers, length)
+  const coding = codingOf(exchange, headers, body.length)
   if (coding === undefined) return undefined
-  const [front, ending] = splitAt(Buffer.concat(pieces.map(bytesOf)), token)
+  const [front, ending] = splitAt(Buffer.from(bytesOf(body)), token)
   if (ending.length > longestEnding || showsSecret(exchange, headers, front, token)) return undefined
   tellCoding(headers, coding)
   return compressed(coding, front, ending)
 }
 
-/** Rows that are kept, and what they are in each coding as soon as somebody has asked for it. */
-export interface KeptBytes {
+/** The rows of a list, and their compressed form in each coding, which may be cached. */
+export interface ListBytes {
   bytes: Uint8Array
   packed(coding: Coding): Promise<Packed>
 }
 
-/** The same of rows that are kept, in pieces: they are compressed once, and all that stands behind them comes as it is. */
-export const compressedKept = (
+/** The same for a list, in pieces: its rows are compressed, and the rest of the envelope is sent as it is. */
+export const compressedList = (
   exchange: Exchange,
   headers: Headers,
-  { kept: { bytes, packed }, tail }: { kept: KeptBytes; tail: Uint8Array },
+  { list: { bytes, packed }, tail }: { list: ListBytes; tail: Uint8Array },
   token: string | undefined,
 ): Promise<readonly Uint8Array[]> | undefined => {
   const coding = codingOf(exchange, headers, bytes.length + tail.length)

@@ -6,16 +6,14 @@ import type { Exchange } from '../exchange.ts'
 import { attachment, headerText } from '../file-names.ts'
 import {
   flatRow,
-  isLongPage,
+  isLong,
   type Listing,
   type ListPlan,
   type PageEnd,
-  pageRows,
   type Render,
   type Sheet,
-  walk,
 } from './listing.ts'
-import { lengthOf, longTurns, pagePace, rowStreamBytes } from './row-bytes.ts'
+import { lengthOf, rowStreamBytes, rowsInTurn } from './row-bytes.ts'
 import { claimRoom, type Headers, type Pieces, send, sendStreamed, withRoom } from './sending.ts'
 import { inSlices } from './slices.ts'
 import { harmless } from './visitors.ts'
@@ -65,11 +63,11 @@ async function* csvPieces<T>(exchange: Exchange, listing: Listing<T>, plan: List
     addColumns(columns, render(item))
     return ''
   }
-  if (exchange.method !== 'HEAD') for await (const _ of walk(listing, plan, learn, longTurns(exchange)));
+  if (exchange.method !== 'HEAD') for await (const _ of rowsInTurn(exchange, listing, plan, learn));
   const names = [...columns]
   yield csvLine(names)
   const write = (item: T) => csvText(names, render(item))
-  for await (const rows of walk(listing, plan, write, longTurns(exchange))) yield rows.join('')
+  for await (const rows of rowsInTurn(exchange, listing, plan, write)) yield rows.join('')
 }
 
 /** The lines of a list with fixed columns: from the store itself, unless a filter has to look at every record. */
@@ -81,7 +79,7 @@ async function* sheetLines<T>(
 ): Pieces {
   if (plan.filter || !sheet.lines) {
     const whole = { ...plan, needsWhole: true }
-    for await (const rows of walk(listing, whole, sheet.line, longTurns(exchange))) yield rows.join('')
+    for await (const rows of rowsInTurn(exchange, listing, whole, sheet.line)) yield rows.join('')
     return
   }
   const { after, descending } = plan
@@ -129,11 +127,11 @@ const collectCsvPage = async <T>(
   const claims: (() => void)[] = []
   const rows: string[] = []
   try {
-    const batches = pageRows(listing, plan, render, pagePace(exchange, plan))
+    const batches = rowsInTurn(exchange, listing, plan, render)
     for (;;) {
       const { done, value } = await batches.next()
       if (done) return await use(rows, value)
-      if (isLongPage(plan)) claims.push(claimRoom(exchange, 2 * lengthOf(value)))
+      if (isLong(plan)) claims.push(claimRoom(exchange, 2 * lengthOf(value)))
       rows.push(...value)
     }
   } finally {

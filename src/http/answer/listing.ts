@@ -106,6 +106,7 @@ export interface PlainListing<T> extends Listing<T> {
 /** What the query asks of a list. */
 export interface ListPlan {
   paginate: boolean
+  /** Infinite for a whole list. */
   pageSize: number
   startKey: string | undefined
   after: Cursor | undefined
@@ -201,13 +202,15 @@ export const planList = (
   module: string | undefined,
 ): ListPlan => {
   chunkSizeCheck(value('chunk_size') ?? value('batch_size'))
+  const paginate = !isFalse(value('paginate'))
+  const asked = Math.min(pageSizeOf(value('page_size'), settings.pagination_page_size), largestPage)
   const startKey = value('start_key') ?? value('bookmark')
   const key = typeof startKey === 'string' && startKey !== '' ? startKey : undefined
   const descending = value('descending')
   const questions = questionsOf(query)
   return {
-    paginate: !isFalse(value('paginate')),
-    pageSize: Math.min(pageSizeOf(value('page_size'), settings.pagination_page_size), largestPage),
+    paginate,
+    pageSize: paginate ? asked : Number.POSITIVE_INFINITY,
     startKey: key,
     after: decodeStartKey(key),
     descending: isTrue(descending) || !(isFalse(descending) || isTrue(value('ascending'))),
@@ -311,8 +314,8 @@ const requestAfter = (
   whole: plan.filter !== undefined || !showsRows(plan) || plan.needsWhole === true,
 })
 
-/** Whether a page is more than one short read. */
-export const isLongPage = ({ filter, pageSize }: ListPlan) => filter !== undefined || pageSize >= batchSize
+/** Whether a list is more than one short read. */
+export const isLong = ({ filter, pageSize }: ListPlan) => filter !== undefined || pageSize >= batchSize
 
 // Texts of so many bytes are read at once, as far as the rows before tell.
 const batchBytes = 300_000
@@ -329,14 +332,14 @@ const nextBatchSize = (limit: number, rows: readonly string[]) => {
 
 const firstBatchSize = 100
 
-/** One page, batch by batch: what matches, up to the page size, and the key of the next one if there is more. */
-export async function* pageRows<T>(
+/** The rows of a page or a whole list, batch by batch: what matches, up to the page size, and the key of the next page. */
+export async function* listRows<T>(
   listing: Listing<T>,
   plan: ListPlan,
   render: Render<T>,
   { now, inTurn }: { now: () => number; inTurn: InTurn },
 ): AsyncGenerator<string[], PageEnd> {
-  const long = isLongPage(plan)
+  const long = isLong(plan)
   let after = firstAfter(listing, plan)
   let spent = 0
   let size = 0
@@ -348,7 +351,7 @@ export async function* pageRows<T>(
   const seen = { earliest: Number.POSITIVE_INFINITY }
   let atOnce = plan.filter ? batchSize : firstBatchSize
 
-  const room = () => (weight > mostWholeBytes ? 0 : plan.pageSize - size)
+  const room = () => (plan.paginate && weight > mostWholeBytes ? 0 : plan.pageSize - size)
 
   const take = (item: T) => {
     if (moving) seen.earliest = Math.min(seen.earliest, moving.timeOf(item))
@@ -384,31 +387,7 @@ export async function* pageRows<T>(
     if (!next) return { ...seen, size, nextStartKey: undefined }
     after = next
     atOnce = nextBatchSize(atOnce, rows)
-    if (spent > filterBudgetMs) return { ...seen, size, nextStartKey: encodeStartKey(after) }
-  }
-}
-
-/** The whole list, batch by batch, for streaming. */
-export async function* walk<T>(
-  listing: Listing<T>,
-  plan: ListPlan,
-  render: Render<T>,
-  inTurn: InTurn,
-): AsyncGenerator<string[]> {
-  const take = (item: T) => (matches(listing, plan, item) ? render(item) : undefined)
-  const isHeavy = isHeavyIn(listing)
-  let after = firstAfter(listing, plan)
-  let atOnce = firstBatchSize
-  for (;;) {
-    const request = requestAfter(after, atOnce, plan, true)
-    const { rows, next } = await inTurn(async () => {
-      const batch = await readBatch(listing, request)
-      return { rows: await inSlices(batch.items, take, isHeavy), next: batch.next }
-    })
-    if (rows.length > 0) yield rows
-    if (!next) return
-    after = next
-    atOnce = nextBatchSize(atOnce, rows)
+    if (plan.paginate && spent > filterBudgetMs) return { ...seen, size, nextStartKey: encodeStartKey(after) }
   }
 }
 

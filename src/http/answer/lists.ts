@@ -1,19 +1,18 @@
 import { createHash } from 'node:crypto'
 import { failure } from '../../lib/failure.ts'
 import type { Exchange } from '../exchange.ts'
+import { type Coding, pack } from '../wire/compression.ts'
 import type { ListAnswer, RowsAnswer } from './answers.ts'
 import { sendCsv, sendCsvPage } from './csv-lists.ts'
 import { type EnvelopeParts, envelopeTail } from './envelope.ts'
 import {
   bracketsOf,
-  isLongPage,
+  isLong,
   jsonMember,
   type Listing,
   type ListPlan,
   narrow,
   type PageEnd,
-  pageRows,
-  walk,
 } from './listing.ts'
 import { type CacheSlot, type ListBody, largestCached } from './response-cache.ts'
 import {
@@ -24,10 +23,9 @@ import {
   jsonHeaders,
   jsonPieces,
   lengthOf,
-  longTurns,
-  pagePace,
   resumed,
   rowStreamBytes,
+  rowsInTurn,
 } from './row-bytes.ts'
 import {
   claimRoom,
@@ -36,8 +34,7 @@ import {
   isUnchanged,
   sendEmpty,
   sendJson,
-  sendKeptRows,
-  sendPieces,
+  sendListBytes,
   sendStreamed,
   wantsPretty,
   withRoom,
@@ -50,21 +47,20 @@ import { inSlices } from './slices.ts'
 // Not a secret, only a name for the content: SHA-1 is the digest that processors have instructions for.
 const createRevision = () => createHash('sha1')
 
-/** The envelope behind the data of a page. */
-const pageTail = <T>(exchange: Exchange, listing: Listing<T>, end: PageEnd, revision: string) =>
-  envelopeTail({
-    ...common(exchange, 'success'),
-    extra: {
-      page_size: end.size,
-      start_key: exchange.listPlan?.startKey,
-      next_start_key: end.nextStartKey,
-    },
-    revision,
-    metadata: listing.metadata?.(),
-  })
+const revisionOf = (bytes: Buffer, { nextStartKey = '' }: PageEnd) =>
+  createRevision().update(bytes.subarray(dataMember.length)).update(nextStartKey).digest('hex')
 
-const wholeTail = <T>(exchange: Exchange, listing: Listing<T>) =>
-  envelopeTail({ ...common(exchange, 'success'), metadata: listing.metadata?.() })
+/** The envelope behind the data. Only pages have a revision. */
+const tailOf = <T>(exchange: Exchange, listing: Listing<T>, end: PageEnd, revision: string) => {
+  const parts = { ...common(exchange, 'success'), metadata: listing.metadata?.() }
+  if (!revision) return envelopeTail(parts)
+  const extra = {
+    page_size: end.size,
+    start_key: exchange.listPlan?.startKey,
+    next_start_key: end.nextStartKey,
+  }
+  return envelopeTail({ ...parts, extra, revision })
+}
 
 const sendBody = <T>(
   exchange: Exchange,
@@ -75,28 +71,18 @@ const sendBody = <T>(
   const { bytes, end, revision } = body
   const etag = revision && `W/"${revision}"`
   if (etag && isUnchanged(exchange, etag)) return sendEmpty(exchange, 304, { etag })
-  const tail = revision ? pageTail(exchange, listing, end, revision) : wholeTail(exchange, listing)
+  const tail = tailOf(exchange, listing, end, revision)
   const headers = { ...(etag ? { etag } : {}), ...jsonHeaders() }
   if (wantsPretty(exchange)) return sendJson(exchange, 200, Buffer.from(bytes).toString() + tail, headers)
-  if (!slot) return sendPieces(exchange, [bytes, Buffer.from(tail)], headers)
-  const kept = { bytes, packed: slot.packed.bind(slot, body) }
-  return sendKeptRows(exchange, kept, Buffer.from(tail), headers)
+  const packed = (coding: Coding) => (slot ? slot.packed(body, coding) : pack(coding, bytes))
+  return sendListBytes(exchange, { bytes, packed }, Buffer.from(tail), headers)
 }
 
-const sendCollected = async <T>(
+/** Streams a list that is too long to be collected. The revision of a page follows its rows. */
+const streamList = <T>(
   exchange: Exchange,
   listing: Listing<T>,
-  body: ListBody,
-  slot: CacheSlot | undefined,
-) => {
-  await slot?.store(body)
-  return sendBody(exchange, listing, body, slot)
-}
-
-/** Streams a page that is too long to be collected. Its revision follows the rows. */
-const streamPage = <T>(
-  exchange: Exchange,
-  listing: Listing<T>,
+  { paginate }: ListPlan,
   batches: AsyncGenerator<string[], PageEnd>,
 ) => {
   let end: PageEnd = { size: 0, nextStartKey: undefined }
@@ -104,37 +90,13 @@ const streamPage = <T>(
     end = yield* batches
   }
   const digest = createRevision()
-  const tail = () => {
-    const revision = digest.update(end.nextStartKey ?? '').digest('hex')
-    return pageTail(exchange, listing, end, revision)
-  }
   const seen = (before: string, rows: readonly string[]) => void digest.update(joinedBytes(before, rows, ''))
-  const pieces = jsonPieces(exchange, bracketsOf(listing), all(), { tail, seen })
-  return sendStreamed(exchange, jsonHeaders(), pieces)
-}
-
-const makePage = async <T>(
-  exchange: Exchange,
-  listing: Listing<T>,
-  plan: ListPlan,
-  slot: CacheSlot | undefined,
-) => {
-  const batches = pageRows(listing, plan, jsonMember(listing, plan), pagePace(exchange, plan))
-  const gathered = await gather(batches, largestCached)
-  if ('end' in gathered) {
-    const { begun, end } = gathered
-    const [open, close] = bracketsOf(listing)
-    const bytes = joinedBytes(dataMember + open, begun.flat(), close)
-    const digest = createRevision().update(bytes.subarray(dataMember.length))
-    const revision = digest.update(end.nextStartKey ?? '').digest('hex')
-    return sendCollected(exchange, listing, { bytes, end, revision }, slot)
+  const tail = () => {
+    const revision = paginate ? digest.update(end.nextStartKey ?? '').digest('hex') : ''
+    return tailOf(exchange, listing, end, revision)
   }
-  const endRoom = isLongPage(plan) ? undefined : claimRoom(exchange, 2 * gathered.bytes)
-  try {
-    return await streamPage(exchange, listing, resumed(gathered.begun, batches))
-  } finally {
-    endRoom?.()
-  }
+  const around = paginate ? { tail, seen } : { tail }
+  return sendStreamed(exchange, jsonHeaders(), jsonPieces(exchange, bracketsOf(listing), all(), around))
 }
 
 /** Checks the size of a whole list against the operator's limit. The list is read twice. */
@@ -148,27 +110,33 @@ const assertWithin = async (batches: Batches, limit: number) => {
 
 const isInOne = (exchange: Exchange) => exchange.value('is_chunked') === 'false' || wantsPretty(exchange)
 
-const makeWhole = async <T>(
+const makeList = async <T>(
   exchange: Exchange,
   listing: Listing<T>,
   plan: ListPlan,
   slot: CacheSlot | undefined,
 ) => {
-  const walked = () => walk(listing, plan, jsonMember(listing, plan), longTurns(exchange))
+  const rows = () => rowsInTurn(exchange, listing, plan, jsonMember(listing, plan))
   const limit = exchange.crossbar.request_memory_limit
-  if (limit !== undefined && isInOne(exchange)) await assertWithin(walked(), limit)
-  const brackets = bracketsOf(listing)
-  const batches = walked()
-  const gathered = slot && (await gather(batches, largestCached))
-  if (gathered && 'end' in gathered) {
-    const rows = gathered.begun.flat()
-    const bytes = joinedBytes(dataMember + brackets[0], rows, brackets[1])
-    const end = { size: rows.length, nextStartKey: undefined }
-    return sendCollected(exchange, listing, { bytes, end, revision: '' }, slot)
+  if (!plan.paginate && limit !== undefined && isInOne(exchange)) await assertWithin(rows(), limit)
+  const batches = rows()
+  // A page has its revision in a header, so it is collected even if it is not cached.
+  if (!plan.paginate && !slot) return streamList(exchange, listing, plan, batches)
+  const gathered = await gather(batches, largestCached)
+  if ('end' in gathered) {
+    const { begun, end } = gathered
+    const [open, close] = bracketsOf(listing)
+    const bytes = joinedBytes(dataMember + open, begun.flat(), close)
+    const body = { bytes, end, revision: plan.paginate ? revisionOf(bytes, end) : '' }
+    await slot?.store(body)
+    return sendBody(exchange, listing, body, slot)
   }
-  const all = gathered ? resumed(gathered.begun, batches) : batches
-  const tail = () => wholeTail(exchange, listing)
-  return sendStreamed(exchange, jsonHeaders(), jsonPieces(exchange, brackets, all, { tail }))
+  const endRoom = isLong(plan) ? undefined : claimRoom(exchange, 2 * gathered.bytes)
+  try {
+    return await streamList(exchange, listing, plan, resumed(gathered.begun, batches))
+  } finally {
+    endRoom?.()
+  }
 }
 
 const sendJsonList = <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) => {
@@ -180,9 +148,9 @@ const sendJsonList = <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan
   const found = slot?.found
   const send = async () => {
     if (found) return sendBody(exchange, listing, found, slot)
-    return (paginate ? makePage : makeWhole)(exchange, listing, plan, slot)
+    return makeList(exchange, listing, plan, slot)
   }
-  if (paginate && !isLongPage(plan)) return send()
+  if (!isLong(plan)) return send()
   // A collected list takes its room twice for a moment: as rows, and joined.
   const room = found?.bytes.length ?? (paginate || slot ? 2 * largestCached : rowStreamBytes)
   return withRoom(exchange, room, send)

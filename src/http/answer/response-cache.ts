@@ -85,11 +85,11 @@ export const createResponseCache = (generationOf: GenerationOf, metrics: Metrics
     slotOf<T>({ route, variables, listing, plan }: ListRequest<T>): CacheSlot | undefined {
       const { sources, metadata, moving } = listing
       if (!sources || metadata || !isPlain(plan)) return undefined
-      const { paginate, pageSize, startKey, descending } = plan
+      const { pageSize, startKey, descending } = plan
       // The earliest record of a whole list is not known.
-      if (moving && !paginate) return undefined
-      const size = paginate ? pageSize : 'all'
-      const name = [route.path, variables, sources.records, sources.view, size, startKey, descending]
+      if (moving && !plan.paginate) return undefined
+      // As JSON the infinite size of a whole list is null.
+      const name = [route.path, variables, sources.records, sources.view, pageSize, startKey, descending]
       // Read before the records: a body that was read during a change gets a key that is not looked up again.
       const generations = sources.records.map(([accountId, kind]) => generationOf(accountId, kind))
       const key = `${generations.join()} ${JSON.stringify(name)}`

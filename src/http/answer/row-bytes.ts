@@ -1,5 +1,5 @@
 import type { Exchange } from '../exchange.ts'
-import { type InTurn, isLongPage, type ListPlan } from './listing.ts'
+import { isLong, type Listing, type ListPlan, listRows, type Render } from './listing.ts'
 import { createPrettyPrinter } from './pretty.ts'
 import { type Headers, inTurn, type Pieces, wantsPretty } from './sending.ts'
 import { inSlices } from './slices.ts'
@@ -9,16 +9,12 @@ import { inSlices } from './slices.ts'
 /** Room for a stream of rows: the batch that is read and the piece that is sent. */
 export const rowStreamBytes = 2_000_000
 
-export const longTurns =
-  (exchange: Exchange): InTurn =>
-  (work) =>
-    inTurn(exchange, 'long', work)
-
-export const pagePace = (exchange: Exchange, plan: ListPlan) => {
-  const kind = isLongPage(plan) ? 'long' : 'short'
-  const pace: InTurn = (work) => inTurn(exchange, kind, work)
-  return { now: exchange.frame.clock.now, inTurn: pace }
-}
+/** The rows of a list, read in turns. */
+export const rowsInTurn = <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan, render: Render<T>) =>
+  listRows(listing, plan, render, {
+    now: exchange.frame.clock.now,
+    inTurn: (work) => inTurn(exchange, isLong(plan) ? 'long' : 'short', work),
+  })
 
 export const lengthOf = (rows: readonly string[]) => rows.reduce((sum, { length }) => sum + length, 0)
 

@@ -7,9 +7,9 @@ import { corsHeaders } from '../wire/cors.ts'
 import { type Delivery, handOver, watchEnd } from '../wire/hand-over.ts'
 import {
   compressedBody,
-  compressedKept,
+  compressedList,
   compressedStream,
-  type KeptBytes,
+  type ListBytes,
   tellVariance,
 } from './compressing.ts'
 import { type EnvelopeParts, withoutToken, withToken } from './envelope.ts'
@@ -130,21 +130,15 @@ const sendAsItIs = async (
   if (counted) watchEnd(deliveryOf(exchange))
 }
 
-/** Sends a body in pieces, which need not be put together first. */
-export const sendPieces = async (exchange: Exchange, pieces: readonly Uint8Array[], headers: Headers) => {
-  const bytes = await compressedBody(exchange, headers, pieces, toldToken(exchange))
-  await (bytes ? sendAsItIs(exchange, 200, bytes, headers) : sendPiecesAsTheyAre(exchange, pieces, headers))
-}
-
-/** Sends rows that are kept, and what stands behind them in this answer. */
-export const sendKeptRows = async (
+/** Sends the rows of a list, and the rest of its envelope. */
+export const sendListBytes = async (
   exchange: Exchange,
-  kept: KeptBytes,
+  list: ListBytes,
   tail: Uint8Array,
   headers: Headers,
 ) => {
-  const pieces = await compressedKept(exchange, headers, { kept, tail }, toldToken(exchange))
-  await sendPiecesAsTheyAre(exchange, pieces ?? [kept.bytes, tail], headers)
+  const pieces = await compressedList(exchange, headers, { list, tail }, toldToken(exchange))
+  await sendPiecesAsTheyAre(exchange, pieces ?? [list.bytes, tail], headers)
 }
 
 const sendPiecesAsTheyAre = async (exchange: Exchange, pieces: readonly Uint8Array[], headers: Headers) => {
@@ -171,7 +165,7 @@ export const send = async (
   headers: Headers,
 ) => {
   const compressing =
-    status === 200 ? compressedBody(exchange, headers, [body], toldToken(exchange)) : undefined
+    status === 200 ? compressedBody(exchange, headers, body, toldToken(exchange)) : undefined
   await sendAsItIs(exchange, status, (await compressing) ?? body, headers)
 }
 
