@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { Metrics } from '../../lib/metrics.ts'
 import { createSizedCache } from '../../storage/cache.ts'
 import type { GenerationOf } from '../../storage/generations.ts'
@@ -31,6 +32,8 @@ export interface CacheSlot {
 }
 
 const cacheBytes = 24_000_000
+// Names of lists that were requested: some 3 MB.
+const mostNames = 10_000
 /** A larger body is streamed and not cached. 500 call records of 2.8 kB are smaller. */
 export const largestCached = 2_000_000
 
@@ -66,6 +69,7 @@ export type ResponseCache = ReturnType<typeof createResponseCache>
 
 export const createResponseCache = (generationOf: GenerationOf, metrics: Metrics, maxBytes = cacheBytes) => {
   const bodies = createSizedCache<CachedBody>(maxBytes)
+  const requested = new LRUCache<string, true>({ max: mostNames })
   const lookups = { hit: 0, miss: 0 }
   metrics.counted(
     {
@@ -81,7 +85,10 @@ export const createResponseCache = (generationOf: GenerationOf, metrics: Metrics
   )
 
   return {
-    /** The slot of a list; undefined if the list is not cached. */
+    /**
+     * The slot of a list; undefined if the list is not cached, or is requested for the first time: a walk through a list would
+     * fill the cache with pages that are not requested again.
+     */
     slotOf<T>({ route, variables, listing, plan }: ListRequest<T>): CacheSlot | undefined {
       const { sources, metadata, moving } = listing
       if (!sources || metadata || !isPlain(plan)) return undefined
@@ -92,10 +99,14 @@ export const createResponseCache = (generationOf: GenerationOf, metrics: Metrics
       const name = [route.path, variables, sources.records, sources.view, pageSize, startKey, descending]
       // Read before the records: a body that was read during a change gets a key that is not looked up again.
       const generations = sources.records.map(([accountId, kind]) => generationOf(accountId, kind))
-      const key = `${generations.join()} ${JSON.stringify(name)}`
+      const text = JSON.stringify(name)
+      const key = `${generations.join()} ${text}`
       const cached = bodies.get(key)?.value
       const found = cached && (!moving || isCurrent(cached, moving)) ? cached : undefined
       lookups[found ? 'hit' : 'miss'] += 1
+      const isRepeated = requested.has(text)
+      requested.set(text, true)
+      if (!isRepeated) return undefined
       const set = (value: CachedBody) => bodies.set(key, { value, bytes: sizeOf(value) + 2 * key.length })
       const cachedOf = ({ bytes }: ListBody) => {
         const value = bodies.get(key)?.value
