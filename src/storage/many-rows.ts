@@ -30,23 +30,67 @@ export interface Accumulation {
   rows: readonly (readonly Value[])[]
 }
 
+type ElementType = RowShape[string]
+
+const arrayTypes = { text: 'text[]', integer: 'bigint[]' }
+// Their numbers in pg_type.
+const elementOids = { text: 25, integer: 20 }
+
+const isBigint = (value: Value): value is number =>
+  typeof value === 'number' && Number.isInteger(value) && value >= -(2 ** 63) && value < 2 ** 63
+
+const fits = (type: ElementType, value: Value) =>
+  value === null || (type === 'text' ? typeof value === 'string' : isBigint(value))
+
+const headerBytes = 20
+const mostBytesOf = (value: Value) => 4 + (typeof value === 'string' ? value.length * 3 : 8)
+
+/**
+ * The binary form of an array (array_recv in PostgreSQL's arrayfuncs.c). As text each quote of a JSON document would be
+ * escaped here and looked for there: ingest of call records took 1.5 times the processor time.
+ */
+const binaryArray = (type: ElementType, values: readonly Value[]) => {
+  const bytes = Buffer.allocUnsafe(
+    values.reduce<number>((sum, value) => sum + mostBytesOf(value), headerBytes),
+  )
+  // One dimension (none of an empty array), nulls may be among the elements, their type, how many, the first one's number.
+  const header = [values.length === 0 ? 0 : 1, 1, elementOids[type], values.length, 1]
+  for (const [index, field] of header.entries()) bytes.writeInt32BE(field, index * 4)
+  let at = headerBytes
+  for (const value of values) {
+    let length = -1
+    if (typeof value === 'string') length = bytes.write(value, at + 4)
+    else if (value !== null) length = bytes.writeBigInt64BE(BigInt(Number(value)), at + 4) - at - 4
+    bytes.writeInt32BE(length, at)
+    at += 4 + Math.max(0, length)
+  }
+  return bytes.subarray(0, values.length === 0 ? 12 : at)
+}
+
 const elementText = (value: Value) => {
   if (value === null) return 'NULL'
-  // Beyond the safe integers a number's own text is rounded, and may be out of the range of bigint.
-  if (typeof value === 'number')
-    return String(Number.isSafeInteger(value) || !Number.isInteger(value) ? value : BigInt(value))
+  if (typeof value === 'number') return String(value)
   if (typeof value === 'string') return `"${value.replace(/["\\]/g, '\\$&')}"`
   throw new TypeError('an array holds texts, numbers and nulls')
 }
 
-const arrayTypes = { text: 'text[]', integer: 'bigint[]' }
+/** Where a value is not of the type, the server gets text, which it converts or refuses. */
+const arrayOf = (type: ElementType, values: readonly Value[]) =>
+  values.every((value) => fits(type, value))
+    ? binaryArray(type, values)
+    : `{${values.map(elementText).join(',')}}`
 
 /** Rows as a table expression of PostgreSQL with a parameter for each column, from `$first` on. */
 export const unnested = (shape: RowShape, rows: readonly (readonly Value[])[], first = 1) => {
   const types = Object.values(shape)
   return {
     from: `unnest(${types.map((type, column) => `$${first + column}::${arrayTypes[type]}`).join(', ')})`,
-    params: types.map((_, column) => `{${rows.map((row) => elementText(row[column] ?? null)).join(',')}}`),
+    params: types.map((type, column) =>
+      arrayOf(
+        type,
+        rows.map((row) => row[column] ?? null),
+      ),
+    ),
   }
 }
 
