@@ -199,7 +199,8 @@ export const createPost = (tools: Tools) => {
       table: 'mail_attempts',
       key: ['account_id', 'id'],
       where: 'at < $1',
-      before: async () => clock.now() - (await settings.of(crossbarSettings)).mail_log_days * 24 * 60 * minute,
+      before: async () =>
+        clock.now() - (await settings.of(crossbarSettings)).mail_log_days * 24 * 60 * minute,
     }),
 
     close: () => courier.close(),
