@@ -2,7 +2,15 @@
 import { expect } from 'vitest'
 import type { Route } from '../../src/http/route.ts'
 import type { Answer, Client } from './client.ts'
-import { nameOf, type PathIds, pathWith, requestFor, type Samples, sampleApps } from './route-samples.ts'
+import {
+  nameOf,
+  type PathIds,
+  pathWith,
+  requestFor,
+  type Samples,
+  sampleApps,
+  variablesOf,
+} from './route-samples.ts'
 import type { World } from './world.ts'
 
 export const onAccount = '/v2/accounts/{account_id}'
@@ -53,6 +61,21 @@ const done = async (asking: Promise<Answer>) => {
   const answer = await asking
   expect(answer.status, answer.text).toBeLessThan(300)
   return answer
+}
+
+/** A record of each list of an account that the stage does not know, made of the smallest body: their ids, by the variables of their paths. */
+const furtherRecords = async ({ operator, server: { routes } }: World, ids: PathIds) => {
+  const further: Record<string, string> = {}
+  for (const { method, path } of routes) {
+    const list = path.replace(/\/\{\w+\}$/, '')
+    const variable = variablesOf(path).at(-1) ?? ''
+    const create = routes.find((route) => route.method === 'PUT' && route.path === list)
+    if (method !== 'GET' || list !== `${onAccount}/${list.split('/').at(-1)}` || !create || variable in ids)
+      continue
+    const { data } = requestFor(create)
+    further[variable] = String((await done(operator.put(pathWith(create, ids), data))).data.id)
+  }
+  return further
 }
 
 let stages = 0
@@ -143,7 +166,7 @@ export const setStage = async (world: World, route?: string): Promise<Stage> => 
   await done(operator.put(`${account.path}/phone_numbers/${encodeURIComponent(number)}/port`, { my: 1 }))
   const collected = { data: { numbers: [number], my: 2 } }
   const collection = `${onAccount}/phone_numbers/collection`
-  const ids = {
+  const known = {
     task_id: await makeTask(account.path),
     phone_number: number,
     account_id: account.id,
@@ -173,6 +196,7 @@ export const setStage = async (world: World, route?: string): Promise<Stage> => 
     email_id: String(sender.body.metadata.id),
     notification_id: 'password_recovery',
   }
+  const ids = { ...known, ...(await furtherRecords(world, known)) }
   const named = (name: string) => ({ data: { name: `${name} of ${account.id}` } })
   return {
     ids,
