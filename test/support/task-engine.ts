@@ -123,8 +123,8 @@ const createProcess = (db: Database, node: string, actionsOf: (store: Store) => 
     start: () => rounds.start(),
     sweep: () => rounds.runNow('task leftovers'),
     async stop() {
-      await rounds.stop()
-      await tasks.stop()
+      // Its tasks get the signal before anything is waited for.
+      await Promise.all([tasks.stop(), rounds.stop()])
       await leases.stop()
     },
   }
