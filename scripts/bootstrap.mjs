@@ -61,7 +61,10 @@ const children = new Set()
 let stopSignal
 const stop = (signal) => {
   stopSignal ??= signal
-  for (const child of children) child.kill(signal)
+  // A terminal signals the server as well. A server that has closed its channel (null) is ending, and a second signal would kill it.
+  setImmediate(() => {
+    for (const child of children) if (child.channel !== null) child.kill(signal)
+  })
 }
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => stop(signal))
 
