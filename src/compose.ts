@@ -348,7 +348,6 @@ const putTogether = async (
     underWay: createUnderWay(),
     places,
     upgrades,
-    failures: declared.failures,
     router: createRouter(routes),
     pages: pagesOf({
       store,
@@ -361,7 +360,7 @@ const putTogether = async (
         text: metricsText,
         networks: async () => (await settings.of(crossbarSettings)).metrics_networks,
       }),
-      openApi: () => openApiText({ routes, failures: declared.failures, tags: declared.describes, version }),
+      openApi: () => openApiText({ routes, tags: declared.describes, version }),
       posted: assembled.posted,
       site: createSite(builtSite),
       log,

@@ -4,7 +4,7 @@ import { area } from '../src/areas/area.ts'
 import { recordRoutes } from '../src/areas/record-routes.ts'
 import { records } from '../src/areas/records.ts'
 import { accountAdmin, accountMember } from '../src/auth/policies.ts'
-import { failure } from '../src/lib/failure.ts'
+import { failure, forbidden } from '../src/lib/failure.ts'
 import { recordShape, type StoredDoc } from '../src/lib/record-shape.ts'
 import { anyText, id, integer, must, open, text } from '../src/lib/schema.ts'
 import { ChangeSet } from '../src/storage/change-set.ts'
@@ -35,7 +35,7 @@ const createMenus = (store: Store) =>
     problems: async ({ data: { name } }) =>
       name === 'main' ? { name: { forbidden: { message: 'The name is reserved', value: name } } } : {},
     beforeDelete(_set, { doc }) {
-      if (doc.name === 'Kept') throw failure('forbidden', { message: 'the menu is in use' })
+      if (doc.name === 'Kept') throw failure(forbidden, { message: 'the menu is in use' })
     },
     adopted: ({ id: name, doc }) => ({ doc: { name, ...doc }, hidden: {} }),
   })

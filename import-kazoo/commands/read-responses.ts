@@ -3,7 +3,7 @@ import { masterClaim } from '../../src/first-start.ts'
 import { Answer, RawJson } from '../../src/http/answer/answers.ts'
 import { createRouter, routeOf, segmentsOf } from '../../src/http/judge/router.ts'
 import type { Call, Route } from '../../src/http/route.ts'
-import { Failure, isOutage } from '../../src/lib/failure.ts'
+import { badIdentifier, Failure, failure, isOutage } from '../../src/lib/failure.ts'
 import type { Json } from '../../src/lib/json.ts'
 import type { Store } from '../../src/storage/store.ts'
 
@@ -40,7 +40,7 @@ export const createResponses = (routes: readonly Route[], { records }: Pick<Stor
     known ??= findOperator()
     const actor = await known
     const account = await accountOf(variables.account_id ?? '')
-    if (!account) throw new Failure('bad_identifier', { cause: variables.account_id })
+    if (!account) throw failure(badIdentifier, { cause: variables.account_id })
     return {
       path: variables,
       data: undefined,

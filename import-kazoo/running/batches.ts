@@ -186,7 +186,7 @@ export const createBatches = ({ store, run, adoptions, validate, keyring, author
         severity: 'needs_hand',
         code: 'refused',
         ...about(document),
-        old: error.kind,
+        old: error.kind.name,
       }
       const set = newSet(batch, 1)
       const records = one.before?.records ?? []

@@ -13,7 +13,6 @@ import type { Leases } from '../jobs/leases.ts'
 import type { Job, Queue } from '../jobs/queue.ts'
 import type { Rounds } from '../jobs/rounds.ts'
 import type { Problems } from '../lib/failure.ts'
-import type { Catalogue } from '../lib/failure-answer.ts'
 import type { Handover, Json } from '../lib/json.ts'
 import type { Log } from '../lib/log.ts'
 import type { Metrics } from '../lib/metrics.ts'
@@ -49,8 +48,6 @@ interface Declarations {
   settings: readonly SettingsDocument[]
   /** Documents whose values each account can replace, with the keys that are read there. */
   accountSettings: readonly SettingsDocument[]
-  /** What can go wrong, by kind, with its wire form. */
-  failures: Catalogue
   /** What is sent by mail, by id. */
   notices: Definitions
   /** The first words of its paths behind the account, and what each is about. */
@@ -62,8 +59,6 @@ export interface Declared {
   /** Schemas of settings documents, by id. */
   settings: Documents
   accountSettings: Documents
-  /** What can go wrong, by kind, with its wire form. */
-  failures: Catalogue
   /** What is sent by mail, by id. */
   notices: Definitions
   /** The first words of its paths behind the account, and what each is about. */

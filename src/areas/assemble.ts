@@ -1,4 +1,3 @@
-import { frameFailures } from '../http/answer/failures.ts'
 import type { Route } from '../http/route.ts'
 import type { PostedPage } from '../http/wire/posted-page.ts'
 import type { Upgrade } from '../http/wire/upgrade.ts'
@@ -47,7 +46,6 @@ const byId = (documents: readonly SettingsDocument[] = []) =>
 const ofFrame: Declared = {
   settings: byId(frameSettings),
   accountSettings: {},
-  failures: frameFailures,
   notices: {},
   describes: {},
 }
@@ -58,7 +56,6 @@ export const declarationsOf = (list: readonly Area[]): Declared =>
     (all, { declares }) => ({
       settings: named(all.settings, byId(declares.settings)),
       accountSettings: named(all.accountSettings, byId(declares.accountSettings)),
-      failures: named(all.failures, declares.failures),
       notices: named(all.notices, declares.notices),
       describes: named(all.describes, declares.describes),
     }),

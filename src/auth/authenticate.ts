@@ -1,4 +1,4 @@
-import { failure, SignInRefusal } from '../lib/failure.ts'
+import { failure, invalidCredentials, SignInRefusal } from '../lib/failure.ts'
 import { forgetOldest } from '../lib/forget-oldest.ts'
 import { isId } from '../lib/ids.ts'
 import { crossbarSettings } from '../settings/documents.ts'
@@ -58,7 +58,7 @@ interface Visitor {
 
 /** The reason is for the log alone. */
 const refused = (reason: string, accountId?: string) =>
-  failure('invalid_credentials', {}, new SignInRefusal(reason, accountId))
+  failure(invalidCredentials, {}, new SignInRefusal(reason, accountId))
 
 const isFormed = (text: string, method: DigestMethod) =>
   isDigest(method, basicText.exec(text)?.[2]?.toLowerCase() ?? '')
@@ -66,7 +66,7 @@ const isFormed = (text: string, method: DigestMethod) =>
 const misshapen = (method: DigestMethod) => {
   const cause = `Basic credentials are ACCOUNT_ID:DIGEST, with ${digestWanted(method)}`
   const data = { message: 'invalid credentials', cause }
-  return failure('invalid_credentials', { data }, new SignInRefusal('misshapen Basic credentials'))
+  return failure(invalidCredentials, { data }, new SignInRefusal('misshapen Basic credentials'))
 }
 
 // Base64 has many spellings of one text.

@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts'
-import { failure, SignInRefusal } from '../lib/failure.ts'
+import { failure, SignInRefusal, tooManyRequests } from '../lib/failure.ts'
 import { forgetOldest } from '../lib/forget-oldest.ts'
 import { isId } from '../lib/ids.ts'
 import { networkOf } from '../lib/network.ts'
@@ -88,7 +88,7 @@ export const createGuesses = ({ settings, clock, acquaintances, shared }: Tools)
       if (left >= 1) return
       const seconds = Math.ceil(((1 - left) * minuteMs) / perMinute / 1000)
       const refusal = new SignInRefusal('too many wrong passwords', isId(account) ? account : undefined)
-      throw failure('too_many_requests', { retryAfterSeconds: Math.max(1, seconds) }, refusal)
+      throw failure(tooManyRequests, { retryAfterSeconds: Math.max(1, seconds) }, refusal)
     },
 
     async countWrong(account: string, address: string | undefined) {

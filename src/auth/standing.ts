@@ -1,4 +1,4 @@
-import { failure } from '../lib/failure.ts'
+import { accountExpired, failure, validationError } from '../lib/failure.ts'
 import { gregorianNow } from '../lib/gregorian.ts'
 import type { Records } from '../storage/records.ts'
 import type { Store } from '../storage/store.ts'
@@ -40,11 +40,11 @@ export const isInService = async ({ records, clock }: Place, account: AccountRec
 export const assertInService = async ({ records, clock }: Place, account: AccountRecord): Promise<number> => {
   const cause = await disabledOf(records, account)
   if (cause !== undefined) {
-    throw failure('validation_error', {
+    throw failure(validationError, {
       problems: { account: { disabled: { message: 'account disabled', cause } } },
     })
   }
   const end = await trialEnd(records, account)
-  if (end <= gregorianNow(clock)) throw failure('account_expired', { accountId: account.id, at: end })
+  if (end <= gregorianNow(clock)) throw failure(accountExpired, { accountId: account.id, at: end })
   return end
 }

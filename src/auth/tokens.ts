@@ -2,7 +2,7 @@ import { createHmac, createPrivateKey, createPublicKey, generateKeyPair, type Ke
 import { promisify } from 'node:util'
 import { decodeProtectedHeader, errors, jwtVerify, SignJWT } from 'jose'
 import type { Clock } from '../lib/clock.ts'
-import { Failure, failure, isOutage } from '../lib/failure.ts'
+import { Failure, failure, invalidCredentials, isOutage } from '../lib/failure.ts'
 import { forgetOldest } from '../lib/forget-oldest.ts'
 import { gregorianNow, gregorianOfUnix } from '../lib/gregorian.ts'
 import { randomHex } from '../lib/ids.ts'
@@ -116,7 +116,7 @@ const revocationDefinition: CollectionDefinition<{ exp?: number }, object> = {
   row: () => ({}),
 }
 
-const refused = (reason?: unknown) => failure('invalid_credentials', {}, reason)
+const refused = (reason?: unknown) => failure(invalidCredentials, {}, reason)
 
 /**
  * The one spelling of a token: what its parts decode to, encoded again. Decoders also take padding, the other alphabet

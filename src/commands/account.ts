@@ -7,7 +7,7 @@ import { configFromEnvironment } from '../config/env.ts'
 import { masterClaim } from '../first-start.ts'
 import { createValidation } from '../http/judge/validation.ts'
 import { systemClock } from '../lib/clock.ts'
-import { Failure, hasProblems, invalid, joinProblems } from '../lib/failure.ts'
+import { Failure, hasProblems, invalid, isFailure, joinProblems, validationError } from '../lib/failure.ts'
 import { newId } from '../lib/ids.ts'
 import type { Log } from '../lib/log.ts'
 import { createMetrics } from '../lib/metrics.ts'
@@ -122,11 +122,11 @@ const perform = async (action: Action, username: string): Promise<Result> => {
 
 /** One line for each thing that is wrong with what was asked for. */
 const problemsIn = (error: Failure) =>
-  error.is('validation_error')
+  isFailure(error, validationError)
     ? Object.entries(error.details.problems).flatMap(([path, rules]) =>
         Object.values(rules).map(({ message }) => `${path}: ${message}`),
       )
-    : [error.kind.replaceAll('_', ' ')]
+    : [error.kind.name.replaceAll('_', ' ')]
 
 const reasonOf = (error: unknown): string | undefined => {
   if (error instanceof ConfigError) return `the settings are wrong:\n  ${error.mistakes.join('\n  ')}`

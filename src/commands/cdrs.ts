@@ -8,7 +8,7 @@ import { type Config, ConfigError } from '../config/config.ts'
 import { configFromEnvironment } from '../config/env.ts'
 import { createValidate } from '../http/judge/judge-data.ts'
 import { systemClock } from '../lib/clock.ts'
-import { Failure } from '../lib/failure.ts'
+import { badIdentifier, Failure, isFailure } from '../lib/failure.ts'
 import { newId } from '../lib/ids.ts'
 import { openObjectStore } from '../object-store/open.ts'
 import { createSettings } from '../settings/settings.ts'
@@ -140,8 +140,8 @@ const dropWith = async ({ months, author }: Tools, month: number, isAgreed: bool
 const reasonOf = (error: unknown): string | undefined => {
   if (error instanceof ConfigError) return `the settings are wrong:\n  ${error.mistakes.join('\n  ')}`
   if (error instanceof Mistake) return error.message
-  if (error instanceof Failure && error.kind === 'bad_identifier') return 'there are no records of that month'
-  if (error instanceof Failure) return `${error.kind}: ${JSON.stringify(error.details)}`
+  if (isFailure(error, badIdentifier)) return 'there are no records of that month'
+  if (error instanceof Failure) return `${error.kind.name}: ${JSON.stringify(error.details)}`
   const isSystemError = error instanceof Error && 'code' in error
   return isSystemError ? error.message : undefined
 }

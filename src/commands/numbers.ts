@@ -121,7 +121,7 @@ const reasonOf = (error: unknown): string | undefined => {
   if (error instanceof ConfigError) return `the settings are wrong:\n  ${error.mistakes.join('\n  ')}`
   if (error instanceof FileMistake || error instanceof CsvMistake || error instanceof NotUtf8)
     return `nothing was changed: ${error.message}`
-  if (error instanceof Failure) return `${error.kind}: ${JSON.stringify(error.details)}`
+  if (error instanceof Failure) return `${error.kind.name}: ${JSON.stringify(error.details)}`
   return error instanceof Error && 'code' in error && 'path' in error ? error.message : undefined
 }
 

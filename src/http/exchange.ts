@@ -5,7 +5,6 @@ import type { AccountRecord, Actor } from '../auth/identity.ts'
 import type { ResellerOf } from '../auth/policies.ts'
 import type { Refusals } from '../events/refusals.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { Catalogue } from '../lib/failure-answer.ts'
 import { isTrue } from '../lib/json.ts'
 import type { Log } from '../lib/log.ts'
 import { memberOf } from '../lib/member.ts'
@@ -94,8 +93,6 @@ export interface Frame {
   /** Tells subscribers of requests that were refused. */
   refusals: Refusals
   idempotency: Idempotency
-  /** The wire forms of everything that can go wrong. */
-  failures: Catalogue
   settings: Settings
   /** The most values that a body of a single record may have. */
   maxRecordValues(): Promise<number>

@@ -1,7 +1,21 @@
 import { findCredential } from '../auth/authenticate.ts'
 import { type AccountRecord, type Actor, accountKind } from '../auth/identity.ts'
 import { anyone } from '../auth/policies.ts'
-import { Failure, failure, hasProblems, invalid, isOutage } from '../lib/failure.ts'
+import {
+  Failure,
+  failure,
+  gone,
+  hasProblems,
+  invalid,
+  invalidCredentials,
+  invalidMethod,
+  isOutage,
+  notAcceptable,
+  notFound,
+  recordTooLarge,
+  tooLarge,
+  unsupportedMediaType,
+} from '../lib/failure.ts'
 import { isId } from '../lib/ids.ts'
 import { valuesIn } from '../lib/json-values.ts'
 import { createKeyedQueue } from '../lib/one-at-a-time.ts'
@@ -15,7 +29,7 @@ import { respond } from './answer/respond.ts'
 import { inTurn, sendEmpty, sendKept } from './answer/sending.ts'
 import { authorOf, requireQuoteId } from './author.ts'
 import type { Exchange } from './exchange.ts'
-import { admit, assertAllowed, forbidden, invalidCredentials } from './judge/admission.ts'
+import { accessDenied, admit, assertAllowed, badCredential } from './judge/admission.ts'
 import { answerAgain } from './judge/answer-again.ts'
 import { unbuiltIn } from './judge/family.ts'
 import { judgeData } from './judge/judge-data.ts'
@@ -47,8 +61,8 @@ const cutPath: Step = (exchange) => {
   exchange.segments = segments
   // Node refuses a query with other bytes than ASCII; URLSearchParams would replace those that are not UTF-8.
   percentDecoded(exchange.search, 'query')
-  if (segments[0] === 'v1') throw failure('gone', {})
-  if (segments[0] !== 'v2') throw failure('not_found', {})
+  if (segments[0] === 'v1') throw failure(gone, {})
+  if (segments[0] !== 'v2') throw failure(notFound, {})
 }
 
 export const readSettings: Step = async (exchange) => {
@@ -109,7 +123,7 @@ const refuseEncoded = ({ headers }: Exchange['request']) => {
   const encoding = headers['content-encoding']?.trim().toLowerCase() || 'identity'
   if (encoding === 'identity') return
   const message = 'bodies with a Content-Encoding are not taken: send it as it is'
-  throw failure('unsupported_media_type', { accepted: ['identity'], message })
+  throw failure(unsupportedMediaType, { accepted: ['identity'], message })
 }
 
 /** A small body is read at once, because it may hold the token and the verb. Larger ones wait for the judgement. */
@@ -142,9 +156,9 @@ const authenticate: Step = async (exchange) => {
 }
 
 const lacksCredential = ({ waitingBody }: Exchange) => {
-  if (!waitingBody) return invalidCredentials('no credentials')
+  if (!waitingBody) return badCredential('no credentials')
   const message = `a body of more than ${waitingBody.unjudged} bytes needs its credential in a header or in the query`
-  return failure('invalid_credentials', { data: { message } }, 'no credentials')
+  return failure(invalidCredentials, { data: { message } }, 'no credentials')
 }
 
 /** `/v2/account/...` is short for the account of the token. */
@@ -179,10 +193,10 @@ const refuseUnknownPaths: Step = (exchange) => {
   const { match, route, actor, refusal, segments, frame } = exchange
   if (route) return
   if (refusal) throw refusal
-  if (match) throw failure('invalid_method', { allow: methodsOf(match) })
-  if (!actor && !frame.router.knows(segments[1] ?? '')) throw invalidCredentials('no credentials')
+  if (match) throw failure(invalidMethod, { allow: methodsOf(match) })
+  if (!actor && !frame.router.knows(segments[1] ?? '')) throw badCredential('no credentials')
   const unbuilt = unbuiltIn(segments.slice(1))
-  throw failure('not_found', unbuilt === undefined ? {} : { message: `${unbuilt} is not part of Crosspoint` })
+  throw failure(notFound, unbuilt === undefined ? {} : { message: `${unbuilt} is not part of Crosspoint` })
 }
 
 const findDeparted: Step = (exchange) => {
@@ -199,7 +213,7 @@ const requireAccount: Step = (exchange) => {
   if (isPublic(exchange) && !exchange.actor) return
   if (exchange.refusal) throw exchange.refusal
   if (exchange.variables.account_id !== undefined && !exchange.account)
-    throw invalidCredentials('there is no such account')
+    throw badCredential('there is no such account')
 }
 
 const requireActor: Step = (exchange) => {
@@ -207,7 +221,7 @@ const requireActor: Step = (exchange) => {
   if (!exchange.actor) throw lacksCredential(exchange)
   const asserted = exchange.header('x-auth-account-id')
   if (asserted !== undefined && asserted !== exchange.actor.accountId)
-    throw invalidCredentials('the token is of another account')
+    throw badCredential('the token is of another account')
 }
 
 /** With a token that is for one thing nothing else is open: where none is asked for, its holder is nobody. */
@@ -217,7 +231,7 @@ const holdToPurpose: Step = (exchange) => {
   if (purpose === undefined || !route) return
   if (isPublic(exchange)) exchange.actor = undefined
   else if (route.spec.servesPurpose !== purpose) {
-    throw forbidden('the token is good for a new password and nothing else')
+    throw accessDenied('the token is good for a new password and nothing else')
   }
 }
 
@@ -250,14 +264,14 @@ const assertFitsRecord = async (exchange: Exchange, bytes: Buffer) => {
   const values = valuesIn(bytes.toString('latin1'))
   if (values <= limit + envelopeValues) return
   const { endpoint: kind } = resourceOf(exchange)
-  throw failure('record_too_large', { kind, what: 'values', count: values, limit })
+  throw failure(recordTooLarge, { kind, what: 'values', count: values, limit })
 }
 
 /** What waited is read now that somebody has answered for it, and paid for before anything is made of it. */
 const readWaiting = async (exchange: Exchange, waitingBody: WaitingBody) => {
   const { actor, request } = exchange
   const { announced, unjudged } = waitingBody
-  if (!actor) throw failure('too_large', { limit: unjudged })
+  if (!actor) throw failure(tooLarge, { limit: unjudged })
   if (announced !== undefined) await payForBody(exchange, announced)
   const bytes = await waitingBody.read()
   if (announced === undefined) await payForBody(exchange, bytes.length)
@@ -309,7 +323,7 @@ const checkUpload: Step = ({ request, body, route }) => {
   const sent = contentTypeOf(request)
   if (!takesType(sent, taken) && !takesType(body.upload.contentType, taken)) {
     const { streams = [] } = route.spec
-    throw failure('unsupported_media_type', { accepted: ['application/json', ...taken, ...streams] })
+    throw failure(unsupportedMediaType, { accepted: ['application/json', ...taken, ...streams] })
   }
 }
 
@@ -321,7 +335,7 @@ const negotiate: Step = (exchange) => {
   if (typeof wanted !== 'string' || wanted === '*/*' || wanted === 'application/json') return
   const type = preferredType(wanted, made)
   if (type) exchange.accepts = type
-  else if (!route.spec.acceptsAnything) throw failure('not_acceptable', { offered: made })
+  else if (!route.spec.acceptsAnything) throw failure(notAcceptable, { offered: made })
 }
 
 const checkQuery: Step = (exchange) => {

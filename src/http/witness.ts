@@ -26,7 +26,7 @@ const actorIn = (actor: Actor | undefined) => actor?.user?.id ?? actor?.key?.id 
 
 const reasonOf = ({ fault }: Exchange) => {
   if (fault === undefined) return undefined
-  return fault instanceof Failure ? fault.kind : 'unexpected'
+  return fault instanceof Failure ? fault.kind.name : 'unexpected'
 }
 
 const addressOf = ({ clientAddress, request }: Exchange) =>

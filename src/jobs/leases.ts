@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts'
-import { Failure, failure } from '../lib/failure.ts'
+import { failure, isFailure, lostLease } from '../lib/failure.ts'
 import { randomHex } from '../lib/ids.ts'
 import { describeError, type Log } from '../lib/log.ts'
 import type { ChangeSet } from '../storage/change-set.ts'
@@ -37,9 +37,9 @@ const leaseMs = 15_000
 const releaseAgainMs = 250
 
 /** Another process has taken over what was guarded by a lease. */
-export const isLeaseLost = (error: unknown) => error instanceof Failure && error.kind === 'lease_lost'
+export const isLeaseLost = (error: unknown) => isFailure(error, lostLease)
 
-export const leaseLost = (reason?: unknown) => failure('lease_lost', {}, reason)
+export const leaseLost = (reason?: unknown) => failure(lostLease, {}, reason)
 
 export const createLeases = (store: Store, clock: Clock, log: Log): Leases => {
   const rows = createLeaseRows(store)

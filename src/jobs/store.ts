@@ -1,4 +1,4 @@
-import { failure } from '../lib/failure.ts'
+import { badIdentifier, failure } from '../lib/failure.ts'
 import { conflict } from '../storage/change-set.ts'
 import type { Statement } from '../storage/db.ts'
 import type { Store } from '../storage/store.ts'
@@ -162,7 +162,7 @@ export const createWorkStore = ({ all }: Store) => ({
   hurry: (kind: string, id: string, dueAt: number): Statement => ({
     sql: "UPDATE work SET due_at = $3 WHERE kind = $1 AND id = $2 AND state = 'waiting'",
     params: [kind, id, dueAt],
-    expect: { rows: 1, orElse: () => failure('bad_identifier', { cause: id }) },
+    expect: { rows: 1, orElse: () => failure(badIdentifier, { cause: id }) },
   }),
 
   /** In the order of kinds and ids. */

@@ -10,6 +10,71 @@ export interface Problem {
 /** Dotted property path -> rule -> what is wrong. A dot inside a key is written `%2E`. */
 export type Problems = Record<string, Record<string, Problem>>
 
+/** What a failure looks like on the wire. */
+export interface FailureAnswer {
+  status: number
+  message: string
+  data: unknown
+  metadata?: Record<string, unknown>
+  /** Further keys of the envelope. */
+  extra?: Record<string, string>
+  headers?: Record<string, string>
+}
+
+/** Something that can go wrong: its name, and the response of the API. */
+export interface FailureKind<Details = never> {
+  readonly name: string
+  readonly answer: (details: Details) => FailureAnswer
+}
+
+export const failureKind = <Details extends object = Record<never, never>>(
+  name: string,
+  answer: (details: Details) => FailureAnswer,
+): FailureKind<Details> => ({ name, answer })
+
+/** A failure that always says the same. */
+export const plain =
+  (status: number, message: string, text = message.replaceAll('_', ' ')) =>
+  (): FailureAnswer => ({ status, message, data: { message: text } })
+
+/** The one answer to everything unexpected: nothing internal leaks. */
+export const unexpected: FailureAnswer = {
+  status: 500,
+  message: 'unspecified_fault',
+  data: { message: 'unspecified fault' },
+}
+
+/** An expected failure: it carries public text only; a private reason travels as the error's `cause`. */
+export class Failure extends Error {
+  readonly kind: FailureKind
+  readonly details: object
+
+  constructor(kind: FailureKind, details: object, reason?: unknown) {
+    super(kind.name, reason === undefined ? undefined : { cause: reason })
+    this.name = 'Failure'
+    this.kind = kind
+    this.details = details
+  }
+
+  get answer(): FailureAnswer {
+    return this.kind.answer(this.details as never)
+  }
+}
+
+export const failure = <Details extends object>(
+  kind: FailureKind<Details>,
+  details: NoInfer<Details>,
+  reason?: unknown,
+) => new Failure(kind, details, reason)
+
+export const isFailure = <Details extends object>(
+  error: unknown,
+  kind: FailureKind<Details>,
+): error is Failure & { readonly kind: FailureKind<Details>; readonly details: Details } =>
+  error instanceof Failure && error.kind === kind
+
+// The failures that no area owns.
+
 /** Why somebody may not do something, in words for whoever is refused. */
 type Refusal = { reason?: string } & (
   | { cause: string; message?: string }
@@ -27,78 +92,312 @@ export interface Quote {
   monthly: number
 }
 
-/** What can go wrong anywhere. `http/answer/failures.ts` maps each kind to status, message and data. */
-export interface FrameFailures {
-  validation_error: { problems: Problems; metadata?: Record<string, unknown> }
-  invalid_data: { data: Record<string, unknown> }
-  invalid_credentials: { message?: string; data?: Record<string, unknown> }
-  /** Says what is wrong: the word alone helps nobody. */
-  forbidden: Refusal
-  not_found: { message?: string }
-  bad_identifier: { cause: unknown; details?: unknown; reason?: string }
-  bad_identifier_list: { values: string[] }
-  /** The trial of the account, or of one above it, has ended, in Gregorian seconds. */
-  account_expired: { accountId: string; at: number }
-  missing_parameter: { message: string }
-  faulty_request: { message: string; cause?: string | undefined }
-  invalid_method: { allow: readonly string[] }
-  action_required: Record<never, never>
-  invalid_action: Record<never, never>
-  not_acceptable: { offered: readonly string[] }
-  unsupported_media_type: { accepted: readonly string[]; message?: string }
-  datastore_conflict: { message?: string }
-  idempotency_conflict: { message: string; retryAfterSeconds?: number; changes?: readonly object[] }
-  request_timeout: Record<never, never>
-  charges_not_accepted: Quote & { invoices: readonly unknown[] }
-  /** `missing`: dollars. */
-  not_enough_credit: { accountId: string; missing: number }
-  billing_issue: { reason: string; message: string }
-  gone: Record<never, never>
-  precondition_failed: { message?: string }
-  too_large: { limit: number }
-  uri_too_long: { limit: number }
-  /** `count` of `what` it holds. */
-  record_too_large: { kind: string; what: string; count: number; limit: number }
-  quota_exceeded: { what: string; limit: number }
-  range_not_satisfiable: Record<never, never>
-  too_many_requests: { retryAfterSeconds: number }
-  overloaded: { retryAfterSeconds: number }
-  no_media_switch: Record<never, never>
-  media_switch_unreachable: { edges: readonly { host: string; reason: string }[] }
-  not_configured: { message: string }
-  datastore_unreachable: Record<never, never>
-  datastore_full: Record<never, never>
-  import_under_way: Record<never, never>
-  store_moved: Record<never, never>
-  lease_lost: Record<never, never>
-  timeout: Record<never, never>
-}
+export const validationError = failureKind(
+  'validation_error',
+  ({ problems, metadata }: { problems: Problems; metadata?: Record<string, unknown> }) => ({
+    status: 400,
+    message: 'validation error',
+    data: problems,
+    ...(metadata ? { metadata } : {}),
+  }),
+)
 
-/**
- * Everything that can go wrong in a way the API has a word for. Areas add their kinds from `failures.ts`, where these
- * stand with what they look like on the wire.
- */
-export interface FailureDetails extends FrameFailures {}
+export const invalidData = failureKind('invalid_data', ({ data }: { data: Record<string, unknown> }) => ({
+  status: 400,
+  message: 'invalid data',
+  data,
+}))
 
-export type FailureKind = keyof FailureDetails
+export const invalidCredentials = failureKind(
+  'invalid_credentials',
+  ({ message, data }: { message?: string; data?: Record<string, unknown> }) => ({
+    status: 401,
+    message: message ?? 'invalid_credentials',
+    data: data ?? { message: 'invalid credentials' },
+  }),
+)
 
-/** An expected failure: it carries public text only; a private reason travels as the error's `cause`. */
-export class Failure<K extends FailureKind = FailureKind> extends Error {
-  readonly kind: K
-  readonly details: FailureDetails[K]
+/** Says what is wrong: the word alone helps nobody. */
+export const forbidden = failureKind('forbidden', ({ cause, message, reason }: Refusal) => ({
+  status: 403,
+  message: 'forbidden',
+  data: {
+    message: message ?? 'forbidden',
+    ...(cause ? { cause } : {}),
+    ...(reason ? { reason } : {}),
+  },
+}))
 
-  constructor(kind: K, details: FailureDetails[K], reason?: unknown) {
-    super(kind, reason === undefined ? undefined : { cause: reason })
-    this.name = 'Failure'
-    this.kind = kind
-    this.details = details
-  }
+export const notFound = failureKind('not_found', ({ message }: { message?: string }) => ({
+  status: 404,
+  message: 'not_found',
+  data: { message: message ?? 'not found' },
+}))
 
-  is<Kind extends FailureKind>(kind: Kind): this is Failure<Kind> {
-    const own: FailureKind = this.kind
-    return own === kind
-  }
-}
+export const badIdentifier = failureKind(
+  'bad_identifier',
+  ({ cause, details, reason }: { cause: unknown; details?: unknown; reason?: string }) => ({
+    status: 404,
+    message: 'bad_identifier',
+    data: {
+      message: 'bad identifier',
+      cause,
+      ...(details === undefined ? {} : { details }),
+      ...(reason === undefined ? {} : { reason }),
+    },
+  }),
+)
+
+export const badIdentifierList = failureKind('bad_identifier_list', ({ values }: { values: string[] }) => ({
+  status: 404,
+  message: 'bad identifier',
+  data: values,
+}))
+
+export const missingParameter = failureKind('missing_parameter', ({ message }: { message: string }) => ({
+  status: 404,
+  message,
+  data: { message },
+}))
+
+export const faultyRequest = failureKind(
+  'faulty_request',
+  ({ message, cause }: { message: string; cause?: string | undefined }) => ({
+    status: 404,
+    message: 'faulty_request',
+    data: { message, ...(cause ? { cause } : {}) },
+  }),
+)
+
+export const invalidMethod = failureKind('invalid_method', ({ allow }: { allow: readonly string[] }) => ({
+  status: 405,
+  message: 'invalid_method',
+  data: { message: 'method not allowed' },
+  headers: { allow: allow.join(', ') },
+}))
+
+export const actionRequired = failureKind('action_required', () => ({
+  status: 400,
+  message: 'action required',
+  data: {},
+}))
+
+export const invalidAction = failureKind('invalid_action', () => ({
+  status: 400,
+  message: 'invalid action',
+  data: {},
+}))
+
+export const notAcceptable = failureKind('not_acceptable', ({ offered }: { offered: readonly string[] }) => ({
+  status: 406,
+  message: 'not_acceptable',
+  data: { message: 'no representation matches Accept', target: offered },
+}))
+
+export const unsupportedMediaType = failureKind(
+  'unsupported_media_type',
+  ({
+    accepted,
+    message = 'this content type is not accepted here',
+  }: {
+    accepted: readonly string[]
+    message?: string
+  }) => ({
+    status: 415,
+    message: 'unsupported_media_type',
+    data: { message, target: accepted },
+  }),
+)
+
+export const chargesNotAccepted = failureKind(
+  'charges_not_accepted',
+  ({ invoices, quoteId }: Quote & { invoices: readonly unknown[] }) => ({
+    status: 402,
+    message: 'accept charges',
+    data: invoices,
+    extra: { quote_id: quoteId },
+  }),
+)
+
+/** `missing`: dollars. */
+export const notEnoughCredit = failureKind(
+  'not_enough_credit',
+  ({ missing }: { accountId: string; missing: number }) => ({
+    status: 402,
+    message: 'not_enough_credit',
+    data: { message: 'the account does not have enough credit to perform the operation', missing },
+  }),
+)
+
+export const billingIssue = failureKind(
+  'billing_issue',
+  ({ reason, message }: { reason: string; message: string }) => ({
+    status: 402,
+    message: 'billing_issue',
+    data: { reason, message },
+  }),
+)
+
+export const requestTimeout = failureKind('request_timeout', () => ({
+  status: 408,
+  message: 'request_timeout',
+  data: { message: 'the request did not arrive in time' },
+  headers: { connection: 'close' },
+}))
+
+export const datastoreConflict = failureKind('datastore_conflict', ({ message }: { message?: string }) => ({
+  status: 409,
+  message: 'datastore_conflict',
+  data: { message: message ?? 'conflicting documents' },
+}))
+
+export const idempotencyConflict = failureKind(
+  'idempotency_conflict',
+  ({
+    message,
+    retryAfterSeconds,
+    changes,
+  }: {
+    message: string
+    retryAfterSeconds?: number
+    changes?: readonly object[]
+  }) => ({
+    status: 409,
+    message: 'idempotency_conflict',
+    data: { message, ...(changes ? { changes } : {}) },
+    ...(retryAfterSeconds === undefined ? {} : { headers: { 'retry-after': String(retryAfterSeconds) } }),
+  }),
+)
+
+export const gone = failureKind('gone', plain(410, 'gone', 'only version 2 of this API is supported'))
+
+export const preconditionFailed = failureKind('precondition_failed', ({ message }: { message?: string }) => ({
+  status: 412,
+  message: message ?? 'precondition failed',
+  data: { message: message ?? 'the record has changed since it was read' },
+}))
+
+export const tooLarge = failureKind('too_large', ({ limit }: { limit: number }) => ({
+  status: 413,
+  message: 'validation error',
+  data: { file: { maxSize: { message: `Body is larger than ${limit} bytes`, target: limit } } },
+}))
+
+/** The trial of the account, or of one above it, has ended, in Gregorian seconds. */
+export const accountExpired = failureKind('account_expired', ({ at }: { accountId: string; at: number }) => ({
+  status: 423,
+  message: 'locked',
+  data: { account: { expired: { message: 'account expired', cause: at } } },
+}))
+
+export const uriTooLong = failureKind('uri_too_long', ({ limit }: { limit: number }) => ({
+  status: 414,
+  message: 'uri_too_long',
+  data: { message: `the URL is longer than ${limit} characters`, target: limit },
+}))
+
+/** `count` of `what` it holds. */
+export const recordTooLarge = failureKind(
+  'record_too_large',
+  ({ kind, what, count, limit }: { kind: string; what: string; count: number; limit: number }) => ({
+    status: 413,
+    message: 'record_too_large',
+    data: {
+      message: `A record of the kind ${kind} may hold at most ${limit} ${what}; this one has ${count}`,
+      cause: kind,
+      target: limit,
+      value: count,
+    },
+  }),
+)
+
+export const quotaExceeded = failureKind(
+  'quota_exceeded',
+  ({ what, limit }: { what: string; limit: number }) => ({
+    status: 403,
+    message: 'quota_exceeded',
+    data: { message: `The account has reached its quota of ${what}: ${limit}`, cause: what, target: limit },
+  }),
+)
+
+export const rangeNotSatisfiable = failureKind('range_not_satisfiable', () => ({
+  status: 416,
+  message: 'range not satisfiable',
+  data: {},
+}))
+
+export const tooManyRequests = failureKind(
+  'too_many_requests',
+  ({ retryAfterSeconds }: { retryAfterSeconds: number }) => ({
+    status: 429,
+    message: 'too_many_requests',
+    data: { message: 'too many requests' },
+    headers: { 'retry-after': String(retryAfterSeconds) },
+  }),
+)
+
+export const overloaded = failureKind(
+  'overloaded',
+  ({ retryAfterSeconds }: { retryAfterSeconds: number }) => ({
+    status: 503,
+    message: 'overloaded',
+    data: { message: 'too many answers are under way' },
+    headers: { 'retry-after': String(retryAfterSeconds) },
+  }),
+)
+
+export const mediaSwitchMissing = failureKind('no_media_switch', () => ({
+  status: 501,
+  message: 'no media switch is configured',
+  data: { message: 'no media switch is configured' },
+}))
+
+export const mediaSwitchUnreachable = failureKind(
+  'media_switch_unreachable',
+  ({ edges }: { edges: readonly { host: string; reason: string }[] }) => ({
+    status: 503,
+    message: 'media_switch_unreachable',
+    data: { message: 'no edge of the media switch answers', edges },
+  }),
+)
+
+export const notConfigured = failureKind('not_configured', ({ message }: { message: string }) => ({
+  status: 501,
+  message: 'not_configured',
+  data: { message },
+}))
+
+export const datastoreUnreachable = failureKind('datastore_unreachable', plain(503, 'datastore_unreachable'))
+
+export const importUnderWay = failureKind(
+  'import_under_way',
+  plain(
+    503,
+    'import_under_way',
+    'records are being taken over from another system: nothing else is written until that is finished',
+  ),
+)
+
+export const storeMoved = failureKind(
+  'store_moved',
+  plain(
+    503,
+    'store_moved',
+    'the store is being moved or was moved: this server only reads. Retry at the server of the new store',
+  ),
+)
+
+export const datastoreFull = failureKind(
+  'datastore_full',
+  plain(507, 'datastore_full', 'the store has no room left: nothing was changed'),
+)
+
+export const lostLease = failureKind(
+  'lease_lost',
+  plain(503, 'lease_lost', 'another process took this work over'),
+)
+
+export const timedOut = failureKind('timeout', plain(500, 'timeout', 'the request took too long'))
 
 /**
  * Why somebody was not let in: for the operator's log, never for whoever asked. It travels as the `cause` of a failure.
@@ -114,16 +413,13 @@ export class SignInRefusal extends Error {
   }
 }
 
-export const failure = <K extends FailureKind>(kind: K, details: FailureDetails[K], reason?: unknown) =>
-  new Failure(kind, details, reason)
-
 /** Whether the store cannot be written now: nothing is wrong with what was asked, and the same may succeed later. */
 export const isOutage = (error: unknown) =>
-  error instanceof Failure && (error.kind === 'datastore_unreachable' || error.kind === 'datastore_full')
+  isFailure(error, datastoreUnreachable) || isFailure(error, datastoreFull)
 
 /** The 400 `validation error` with these problems. */
 export const invalid = (problems: Problems, metadata?: Record<string, unknown>) =>
-  failure('validation_error', metadata ? { problems, metadata } : { problems })
+  failure(validationError, metadata ? { problems, metadata } : { problems })
 
 export const hasProblems = (problems: Problems) => Object.keys(problems).length > 0
 

@@ -128,7 +128,7 @@ export const timeSpan = (trace: Trace, kind: SpanKind, links: readonly SpanPlace
 
 /** What went wrong, in a word of few, as `error.type`: never a message, which may hold anything. */
 export const faultOf = (error: unknown): string => {
-  if (error instanceof Failure) return error.kind
+  if (error instanceof Failure) return error.kind.name
   const code = codeOf(error)
   if (typeof code === 'string') return code
   return error instanceof Error ? error.name : 'unknown'

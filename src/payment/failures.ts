@@ -1,18 +1,22 @@
-import { type DetailsOf, type FailureAnswer, plain } from '../lib/failure-answer.ts'
+import { failureKind, plain } from '../lib/failure.ts'
 
-export const gatewayFailures = {
-  no_payment_token: plain(402, 'no_payment_token', 'no payment method available'),
-  invalid_bookkeeper: plain(500, 'invalid_bookkeeper', 'no bookkeeper of this account can move money'),
-  processor_error: ({ code, message }: { code: string; message: string }): FailureAnswer => ({
+export const noPaymentToken = failureKind(
+  'no_payment_token',
+  plain(402, 'no_payment_token', 'no payment method available'),
+)
+
+export const invalidBookkeeper = failureKind(
+  'invalid_bookkeeper',
+  plain(500, 'invalid_bookkeeper', 'no bookkeeper of this account can move money'),
+)
+
+export const processorError = failureKind(
+  'processor_error',
+  ({ code, message }: { code: string; message: string }) => ({
     status: 400,
     message: 'payment processor error',
     data: { code, message },
   }),
-  processor_unreachable: plain(503, 'processor_unreachable'),
-}
+)
 
-type Owned = DetailsOf<typeof gatewayFailures>
-
-declare module '../lib/failure.ts' {
-  interface FailureDetails extends Owned {}
-}
+export const processorUnreachable = failureKind('processor_unreachable', plain(503, 'processor_unreachable'))

@@ -4,6 +4,7 @@ import { failure } from '../lib/failure.ts'
 import { gregorianOfUnix } from '../lib/gregorian.ts'
 import type { Calls } from '../outgoing/calls.ts'
 import type { Settings } from '../settings/settings.ts'
+import { processorError, processorUnreachable } from './failures.ts'
 import {
   type Absent,
   type ChargeOrder,
@@ -71,8 +72,8 @@ const isGone = (error: unknown) =>
 const processorFailure = (error: unknown) => {
   const outcome = outcomeOfError(error)
   return outcome.status === 'declined'
-    ? failure('processor_error', { code: outcome.code, message: outcome.message })
-    : failure('processor_unreachable', {}, error)
+    ? failure(processorError, { code: outcome.code, message: outcome.message })
+    : failure(processorUnreachable, {}, error)
 }
 
 const orFail = async <T>(call: Promise<T>): Promise<T> => {

@@ -1,7 +1,7 @@
 import { contentDigest } from '../lib/chain.ts'
 import type { Clock } from '../lib/clock.ts'
 import { differencesBetween } from '../lib/differences.ts'
-import { type Failure, failure } from '../lib/failure.ts'
+import { datastoreConflict, type Failure, failure, lostLease } from '../lib/failure.ts'
 import type { HappeningType } from '../lib/happening-types.ts'
 import { newId, randomHex } from '../lib/ids.ts'
 import type { Json } from '../lib/json.ts'
@@ -322,7 +322,7 @@ export class ChangeSet {
 }
 
 /** The failure of a lost race: `commitRetrying` reads again and repeats the operation. */
-export const conflict = () => failure('datastore_conflict', {})
+export const conflict = () => failure(datastoreConflict, {})
 
 /** What people call a record. */
 export const nameOf = ({ name, username }: { name?: unknown; username?: unknown }) => {
@@ -438,7 +438,7 @@ const keyMarks = (sets: readonly ChangeSet[]): Statement[] => {
     const changes = ofClaim.flatMap(({ changes: all }) =>
       all.map(({ accountId, kind, id, action }) => ({ account_id: accountId, kind, id, action })),
     )
-    return [markCommitted(claim, changes, () => failure('lease_lost', {}))]
+    return [markCommitted(claim, changes, () => failure(lostLease, {}))]
   })
 }
 

@@ -1,4 +1,4 @@
-import { type Failure, failure } from '../lib/failure.ts'
+import { badIdentifier, type Failure, failure } from '../lib/failure.ts'
 import { gregorianNow } from '../lib/gregorian.ts'
 import { newId, randomHex } from '../lib/ids.ts'
 import { maskSecrets } from '../lib/secrets.ts'
@@ -148,7 +148,7 @@ export const createCollection = <Doc extends object, Hidden extends object>(
     /** The record, or the 404 that names the missing id. */
     async get(accountId: string, id: string): Promise<Stored> {
       const record = await records.find(accountId, kind, id)
-      if (!record) throw failure('bad_identifier', { cause: id })
+      if (!record) throw failure(badIdentifier, { cause: id })
       return record
     },
 

@@ -1,4 +1,4 @@
-import { Failure } from '../lib/failure.ts'
+import { datastoreFull, Failure, isFailure } from '../lib/failure.ts'
 
 // Why a store takes no writes, in words that may be told to anybody: those of a database name hosts and files.
 
@@ -25,7 +25,7 @@ const textOf = ({ cause }: Failure) => {
 
 export const outageInWords = (error: unknown) => {
   if (!(error instanceof Failure)) return noAnswer
-  if (error.kind === 'datastore_full') return 'it has no room left'
+  if (isFailure(error, datastoreFull)) return 'it has no room left'
   const text = textOf(error)
   return words.find(([pattern]) => pattern.test(text))?.[1] ?? noAnswer
 }

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { messageOf } from '../lib/error-facts.ts'
-import { Failure } from '../lib/failure.ts'
+import { datastoreFull, isFailure } from '../lib/failure.ts'
 import type { CsvQuery } from './csv-lines.ts'
 import { inTurn } from './in-turn.ts'
 import { createCopyLink } from './postgres-copy.ts'
@@ -20,7 +20,7 @@ export interface ExporterData {
 export type CopyAnswer =
   | { bytes: Uint8Array<ArrayBuffer> }
   | { refusal: string; code: string | undefined }
-  | { outage: 'datastore_unreachable' | 'datastore_full'; reason: string }
+  | { isFull: boolean; reason: string }
 
 // Runs in a worker thread: the lines of exports, from the connections to PostgreSQL into buffers that are handed over.
 const { url, links, patienceMilliseconds }: ExporterData = workerData
@@ -34,8 +34,7 @@ const nextLink = inTurn(
 const verdictOn = (error: unknown): CopyAnswer => {
   const verdict = outageOf(error)
   if (isServerError(verdict)) return { refusal: verdict.message, code: verdict.code }
-  const isFull = verdict instanceof Failure && verdict.kind === 'datastore_full'
-  return { outage: isFull ? 'datastore_full' : 'datastore_unreachable', reason: messageOf(error) }
+  return { isFull: isFailure(verdict, datastoreFull), reason: messageOf(error) }
 }
 
 const answer = (query: CsvQuery): Promise<CopyAnswer> =>

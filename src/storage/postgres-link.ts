@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { failure } from '../lib/failure.ts'
+import { datastoreFull, datastoreUnreachable, failure, storeMoved, validationError } from '../lib/failure.ts'
 import type { Value } from './db.ts'
 import { movedCode } from './outages.ts'
 import type { Servers } from './postgres-servers.ts'
@@ -82,7 +82,7 @@ export const createLink = (options: LinkOptions) => {
   }
 
   const open = (): Promise<pg.Client> => {
-    if (closed) return Promise.reject(failure('datastore_unreachable', {}))
+    if (closed) return Promise.reject(failure(datastoreUnreachable, {}))
     current ??= connect()
     return current
       .catch((error) => {
@@ -91,7 +91,7 @@ export const createLink = (options: LinkOptions) => {
         return current
       })
       .catch((error) => {
-        throw failure('datastore_unreachable', {}, error)
+        throw failure(datastoreUnreachable, {}, error)
       })
   }
 
@@ -178,10 +178,10 @@ const isInTrouble = (code: string | undefined) => code !== undefined && /^5[38]/
 
 /** What an error is to whoever asked: one that another try may not meet, or a fault of the statement. */
 export const outageOf = (error: unknown): unknown => {
-  if (!isServerError(error)) return failure('datastore_unreachable', {}, error)
-  if (error.code === movedCode) return failure('store_moved', {}, error)
-  if (error.code === diskFull) return failure('datastore_full', {}, error)
-  return isInTrouble(error.code) || isWorkerLost(error) ? failure('datastore_unreachable', {}, error) : error
+  if (!isServerError(error)) return failure(datastoreUnreachable, {}, error)
+  if (error.code === movedCode) return failure(storeMoved, {}, error)
+  if (error.code === diskFull) return failure(datastoreFull, {}, error)
+  return isInTrouble(error.code) || isWorkerLost(error) ? failure(datastoreUnreachable, {}, error) : error
 }
 
 // Deadlock, serialization failure, and a row that finds no partition, for its month went between two statements of a
@@ -206,5 +206,5 @@ export const isUnfindable = (value: Value) => typeof value === 'string' && value
 export const verdictOnWrite = (error: unknown) => {
   if (!isUnstorableText(error)) return outageOf(error)
   const problems = { text: { invalid: { message: 'Text must not contain NUL characters' } } }
-  return failure('validation_error', { problems }, error)
+  return failure(validationError, { problems }, error)
 }

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { messageOf } from '../lib/error-facts.ts'
-import { failure } from '../lib/failure.ts'
+import { datastoreUnreachable, failure } from '../lib/failure.ts'
 import { eachHostOf, hostIn } from '../lib/postgres-url.ts'
 import { createWatch } from './postgres-watch.ts'
 
@@ -183,7 +183,7 @@ export const createServers = (url: string, onMoved: () => void = nothing) => {
     assertTakesWrites(client: pg.Client) {
       const made = standings.get(client)
       if (made && !made.takesWrites)
-        throw failure('datastore_unreachable', {}, new Error(`${hostIn(made.url)} ${readOnly}`))
+        throw failure(datastoreUnreachable, {}, new Error(`${hostIn(made.url)} ${readOnly}`))
     },
 
     /** A connection was lost: the next one asks all hosts again. */

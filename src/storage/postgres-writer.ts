@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { type Failure, failure } from '../lib/failure.ts'
+import { datastoreUnreachable, type Failure, failure } from '../lib/failure.ts'
 import { forgetOldest } from '../lib/forget-oldest.ts'
 import type { CommittedBatch, StaleListener, Write } from './db.ts'
 import { isDistributed } from './distribution/commits.ts'
@@ -63,7 +63,7 @@ interface Run {
 }
 
 const heldUp = () =>
-  failure('datastore_unreachable', {}, new Error('the synchronous standby of the database does not confirm'))
+  failure(datastoreUnreachable, {}, new Error('the synchronous standby of the database does not confirm'))
 
 /**
  * Writes that wait for a lane share its next transaction: two round trips and one fsync for all of them.
@@ -250,7 +250,7 @@ export const createWriter = (
     keysOf: (sender: string) => committing.get(sender) ?? unanswered.get(sender),
     waitsForStandby: () => lanesHeldUp().length > 0,
     write(write: Write) {
-      if (closing) return Promise.reject(failure('datastore_unreachable', {}))
+      if (closing) return Promise.reject(failure(datastoreUnreachable, {}))
       if (lanesHeldUp().length > 0) return Promise.reject(heldUp())
       return new Promise<void>((resolve, reject) => {
         if (queue.length === 0) setImmediate(pump)

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { failure } from '../lib/failure.ts'
+import { datastoreFull, datastoreUnreachable, failure } from '../lib/failure.ts'
 import { randomHex } from '../lib/ids.ts'
 import type { CsvQuery } from './csv-lines.ts'
 import type { Database, Row, StaleListener, Value } from './db.ts'
@@ -149,7 +149,7 @@ export const openPostgres = (
       const answer = await exporter.call(csv)
       if ('bytes' in answer) return answer.bytes
       if ('refusal' in answer) throw Object.assign(new Error(answer.refusal), { code: answer.code })
-      throw failure(answer.outage, {}, new Error(answer.reason))
+      throw failure(answer.isFull ? datastoreFull : datastoreUnreachable, {}, new Error(answer.reason))
     },
     write: writer.write,
     fence,
@@ -191,7 +191,7 @@ const proveSessions = async (servers: Servers) => {
       await assertUtf8(one)
       return await assertOwnSessions(one, other)
     }
-    throw failure('datastore_unreachable', {}, found.find((lost) => lost.status === 'rejected')?.reason)
+    throw failure(datastoreUnreachable, {}, found.find((lost) => lost.status === 'rejected')?.reason)
   } finally {
     await Promise.allSettled(clients.map((client) => client.end()))
   }

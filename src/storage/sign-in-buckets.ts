@@ -1,4 +1,4 @@
-import { type Failure, failure, isOutage } from '../lib/failure.ts'
+import { datastoreConflict, type Failure, failure, isOutage } from '../lib/failure.ts'
 import { createGathering } from '../lib/gathering.ts'
 import type { Statement } from './db.ts'
 import { forgetRows } from './forgetting.ts'
@@ -96,7 +96,7 @@ const valuesOf = ({ bucket, cost }: Pick<Sum, 'bucket' | 'cost'>, now: number) =
 const taking = (sum: Sum, now: number): Statement => ({
   sql: `${insertSql('VALUES ($1, $2, $6)')} WHERE ${baseSql} <= $7`,
   params: [...valuesOf(sum, now), now + sum.mostMissing],
-  expect: { rows: 1, orElse: () => failure('datastore_conflict', {}) },
+  expect: { rows: 1, orElse: () => failure(datastoreConflict, {}) },
 })
 
 const spending = (sum: Sum, now: number): Statement => ({
@@ -167,7 +167,7 @@ export const createSignInBuckets = ({ all, writeAlone, writeUnrecorded, clock }:
       // It fails once more only if another process has taken something since: until there is not enough for anybody.
       rows = await rowsOf(takes.flatMap(({ buckets }) => buckets))
     }
-    throw failure('datastore_conflict', {})
+    throw failure(datastoreConflict, {})
   })
 
   const giveBackTogether = createGathering(mostTogether, async (draws: readonly Draw[]) => {

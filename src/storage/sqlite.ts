@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { failure } from '../lib/failure.ts'
+import { datastoreFull, datastoreUnreachable, failure, storeMoved } from '../lib/failure.ts'
 import { forgetOldest } from '../lib/forget-oldest.ts'
 import { randomHex } from '../lib/ids.ts'
 import { elementAt, zip } from '../lib/list.ts'
@@ -218,9 +218,9 @@ const isUnreachable = (message: string) =>
 /** What a writer's error is to whoever asked for the write. */
 const failureOf = (message: string) => {
   const reason = new Error(message)
-  if (message === movedText) return failure('store_moved', {}, reason)
-  if (isFull(message)) return failure('datastore_full', {}, reason)
-  return isUnreachable(message) ? failure('datastore_unreachable', {}, reason) : reason
+  if (message === movedText) return failure(storeMoved, {}, reason)
+  if (isFull(message)) return failure(datastoreFull, {}, reason)
+  return isUnreachable(message) ? failure(datastoreUnreachable, {}, reason) : reason
 }
 
 type SqliteWriter = ReturnType<typeof createWriter>
@@ -301,7 +301,7 @@ const createWriter = (seating: Seating, announce: StaleListener) => {
     /** Resolves when the batch that is being written is. */
     batch: async () => current,
     write(write: Write) {
-      if (closing) return Promise.reject(failure('datastore_unreachable', {}))
+      if (closing) return Promise.reject(failure(datastoreUnreachable, {}))
       return new Promise<void>((resolve, reject) => {
         pending.push({ write, resolve, reject })
         // The first write does not wait for company: what comes while it is being committed shares what follows.

@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts'
-import { Failure, isOutage } from '../lib/failure.ts'
+import { datastoreConflict, isFailure, isOutage } from '../lib/failure.ts'
 import { inSpan } from '../lib/trace.ts'
 import { type Change, type ChangeSet, type Standing, writeOf } from './change-set.ts'
 import type { Database, Engine, Statement, Write } from './db.ts'
@@ -210,7 +210,7 @@ export const createStore = (db: Database, clock: Clock, cacheBytes?: number): St
 
 const attempts = 5
 
-export const isConflict = (error: unknown) => error instanceof Failure && error.kind === 'datastore_conflict'
+export const isConflict = (error: unknown) => isFailure(error, datastoreConflict)
 
 // A request that others outrun so often has no chance; without a limit one that always conflicts would never end.
 const maxAttempts = 100

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { failure } from '../lib/failure.ts'
+import { datastoreUnreachable, failure } from '../lib/failure.ts'
 
 /** A question to a worker thread; the answer carries the same number. */
 export interface Numbered<T> {
@@ -48,7 +48,7 @@ export const createWorkerLink = <Question, Answer>(
     worker = undefined
     const lost = [...waiting.values()]
     waiting.clear()
-    for (const call of lost) call.reject(failure('datastore_unreachable', {}, reason))
+    for (const call of lost) call.reject(failure(datastoreUnreachable, {}, reason))
   }
 
   const leave = () => {

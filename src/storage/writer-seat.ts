@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads'
-import { failure } from '../lib/failure.ts'
+import { datastoreUnreachable, failure } from '../lib/failure.ts'
 import type { Batch, Outcome } from './sqlite-writer.ts'
 import { maxYoungGenerationSizeMb, threadScript } from './worker-link.ts'
 
@@ -110,7 +110,7 @@ export const createWriterSeat = ({ seating, onStale }: SeatTools) => {
   const stand = (reason: unknown) => {
     port = undefined
     seated = undefined
-    underWay?.reject(failure('datastore_unreachable', {}, reason))
+    underWay?.reject(failure(datastoreUnreachable, {}, reason))
   }
 
   const sit = async () => {
@@ -133,7 +133,7 @@ export const createWriterSeat = ({ seating, onStale }: SeatTools) => {
   const take = () => {
     seated ??= sit().catch((error) => {
       seated = undefined
-      throw failure('datastore_unreachable', {}, error)
+      throw failure(datastoreUnreachable, {}, error)
     })
     return seated
   }
@@ -150,7 +150,7 @@ export const createWriterSeat = ({ seating, onStale }: SeatTools) => {
 
     /** What becomes of a batch that was put together behind `take`. Throws when it could not be sent. */
     call(batch: Batch): Promise<readonly Outcome[]> {
-      if (!port) throw failure('datastore_unreachable', {})
+      if (!port) throw failure(datastoreUnreachable, {})
       port.postMessage(batch)
       port.ref()
       underWay = Promise.withResolvers()

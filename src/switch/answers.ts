@@ -1,15 +1,15 @@
-import { failure } from '../lib/failure.ts'
+import { failure, mediaSwitchMissing, mediaSwitchUnreachable } from '../lib/failure.ts'
 
 /** Failures of requests that read from edges: with no edge configured the result is empty. */
-export const edgeFails = ['media_switch_unreachable'] as const
+export const edgeFails = [mediaSwitchUnreachable]
 
 /** Failures of requests that a phone has to get. */
-export const switchFails = ['no_media_switch', ...edgeFails] as const
+export const switchFails = [mediaSwitchMissing, ...edgeFails]
 
 /** What is asked for may be at edges that did not answer. */
 export const assertAllAnswered = (unreachable: readonly string[]) => {
   const edges = unreachable.map((host) => ({ host, reason: 'did not answer' }))
-  if (edges.length > 0) throw failure('media_switch_unreachable', { edges })
+  if (edges.length > 0) throw failure(mediaSwitchUnreachable, { edges })
 }
 
 /** What metadata tells of edges that did not answer: nothing where all did. */

@@ -1,4 +1,4 @@
-import { failure } from '../lib/failure.ts'
+import { failure, mediaSwitchMissing } from '../lib/failure.ts'
 
 /** A phone as a media switch knows it. */
 export interface Phone {
@@ -125,7 +125,7 @@ export interface MediaSwitch {
   ): Promise<readonly string[]>
 }
 
-const unavailable = () => Promise.reject(failure('no_media_switch', {}))
+const unavailable = () => Promise.reject(failure(mediaSwitchMissing, {}))
 const empty = async () => ({ found: [], unreachable: [] })
 
 /** Without a switch no phone is registered and no call is active. Requests to a phone fail with `no_media_switch`. */

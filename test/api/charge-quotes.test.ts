@@ -1,6 +1,8 @@
 // Consent to charges is for the price that was shown.
+
 import { expect, it } from 'vitest'
 import { createNumberCollections, type Plan } from '../../src/areas/phone-numbers/collections/operations.ts'
+import { numberExists } from '../../src/areas/phone-numbers/failures.ts'
 import { startServer } from '../../src/compose.ts'
 import { failure } from '../../src/lib/failure.ts'
 import type { Json } from '../../src/lib/json.ts'
@@ -394,7 +396,7 @@ describeAnyEngine('the price that a request accepts', (engine) => {
     world.server.store.guard(async (sets, write) => {
       const [number = ''] = numbers
       if (isRefusing && sets.some(({ changes }) => changes.some(({ id }) => id === number)))
-        throw failure('number_exists', { number })
+        throw failure(numberExists, { number })
       await write(sets)
     })
     const refused = await world.unchanged(() => collection(admin, account, numbers, quoted))

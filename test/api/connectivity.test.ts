@@ -204,10 +204,10 @@ describeEngines('trunks', (engine) => {
     await world.unchanged(async () => {
       await expect(
         trunks.create({ author, account }, { servers: [server({ DIDs: { [flow]: {} } })] }),
-      ).rejects.toMatchObject({ kind: 'datastore_conflict' })
+      ).rejects.toMatchObject({ kind: { name: 'datastore_conflict' } })
       await expect(
         trunks.create({ author, account }, { servers: [server({ DIDs: { [gone]: {} } })] }),
-      ).rejects.toMatchObject({ kind: 'forbidden' })
+      ).rejects.toMatchObject({ kind: { name: 'forbidden' } })
     })
   })
 

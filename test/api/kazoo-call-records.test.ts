@@ -266,7 +266,7 @@ describeAnyEngine('Call records of Kazoo', (engine) => {
     expect(await legAdoption.add(sets[0], rows.slice(1), { looksFirst: false })).toEqual(['accepted'])
     expect(await legAdoption.add(sets[1], rows, { looksFirst: false })).toEqual(['accepted', 'accepted'])
     await store.adopt(sets[0])
-    await expect(store.adopt(sets[1])).rejects.toMatchObject({ kind: 'datastore_conflict' })
+    await expect(store.adopt(sets[1])).rejects.toMatchObject({ kind: { name: 'datastore_conflict' } })
     expect(await listed()).toMatchObject([{ id: `${month}-b` }])
     const looking = new ChangeSet({ requestId: 'three' })
     expect(await legAdoption.add(looking, rows, { looksFirst: true })).toEqual(['accepted', 'duplicate'])

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { createDevices } from '../../src/areas/devices/operations.ts'
 import { createQuickcalls } from '../../src/areas/quickcalls/operations.ts'
 import { callWishesIn } from '../../src/areas/quickcalls/rules.ts'
-import { failure } from '../../src/lib/failure.ts'
+import { failure, mediaSwitchMissing } from '../../src/lib/failure.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { type MediaSwitch, noMediaSwitch, type Phone } from '../../src/switch/media-switch.ts'
 import { type EdgeServer, startEdgeServer } from '../support/edge-server.ts'
@@ -91,13 +91,15 @@ describeAnyEngine('a media switch', (engine) => {
 
   it('that fails does not undo a change', async () => {
     const { devices, account, device, mediaSwitch } = await equipped()
-    mediaSwitch.notify = () => Promise.reject(failure('no_media_switch', {}))
+    mediaSwitch.notify = () => Promise.reject(failure(mediaSwitchMissing, {}))
     await devices.trySync(account, [device], 'reload')
-    await expect(devices.sync(account, [device], 'reload')).rejects.toMatchObject({ kind: 'no_media_switch' })
+    await expect(devices.sync(account, [device], 'reload')).rejects.toMatchObject({
+      kind: { name: 'no_media_switch' },
+    })
     mediaSwitch.notify = async () => 0
     await devices.trySync(account, [device], 'reload')
     await expect(devices.sync(account, [device], 'reload')).rejects.toMatchObject({
-      kind: 'phone_unregistered',
+      kind: { name: 'phone_unregistered' },
     })
   })
 })

@@ -2,7 +2,7 @@
 
 import { beforeEach, expect, it } from 'vitest'
 import { type Conclusion, createQueue, type ErrandKind } from '../../src/jobs/queue.ts'
-import { failure } from '../../src/lib/failure.ts'
+import { datastoreConflict, failure } from '../../src/lib/failure.ts'
 import { createMetrics } from '../../src/lib/metrics.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import type { Errand } from '../../src/storage/errand.ts'
@@ -85,9 +85,9 @@ describeEngines('the work queue', (engine) => {
     const refused = noted().errand(errand('never'))
     refused.run("UPDATE work SET state = state WHERE kind = 'nobody'", [], {
       rows: 1,
-      orElse: () => failure('datastore_conflict', {}),
+      orElse: () => failure(datastoreConflict, {}),
     })
-    await expect(world.store.commit(refused)).rejects.toMatchObject({ kind: 'datastore_conflict' })
+    await expect(world.store.commit(refused)).rejects.toMatchObject({ kind: { name: 'datastore_conflict' } })
     expect(await asked()).toEqual(['one'])
     expect(await asked()).toEqual([])
   })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
 import { createLeases } from '../../src/jobs/leases.ts'
 import { createRounds } from '../../src/jobs/rounds.ts'
-import { failure } from '../../src/lib/failure.ts'
+import { datastoreConflict, failure } from '../../src/lib/failure.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import { describeAnyEngine } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
@@ -40,9 +40,9 @@ describeAnyEngine('the mail queue', (engine) => {
     await mail.notify(set, codeFor('ada@acme.test'))
     set.run('UPDATE work SET attempts = 0 WHERE id = $1', ['none'], {
       rows: 1,
-      orElse: () => failure('datastore_conflict', {}),
+      orElse: () => failure(datastoreConflict, {}),
     })
-    await expect(store.commit(set)).rejects.toMatchObject({ kind: 'datastore_conflict' })
+    await expect(store.commit(set)).rejects.toMatchObject({ kind: { name: 'datastore_conflict' } })
     expect(await waiting()).toEqual([])
   })
 

@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { createReadiness } from '../../src/http/wire/readiness.ts'
-import { type Failure, failure } from '../../src/lib/failure.ts'
+import { datastoreUnreachable, type Failure, failure } from '../../src/lib/failure.ts'
 import type { StoreTrouble } from '../../src/storage/db.ts'
 import { eventually } from '../support/eventually.ts'
 import { buildWorld, describeAnyEngine, type World } from '../support/world.ts'
@@ -192,7 +192,7 @@ describe('whether a server is ready', () => {
     ['ECONNREFUSED', 'connect ECONNREFUSED 192.0.2.7:5432', 'the store does not answer'],
   ])('tells why a store cannot be read (%s %s), and no more', async (code, message, says) => {
     const { state, store } = countedStore()
-    state.fault = failure('datastore_unreachable', {}, Object.assign(new Error(message), { code }))
+    state.fault = failure(datastoreUnreachable, {}, Object.assign(new Error(message), { code }))
     const readiness = createReadiness({ store, life: life(), freeBytes: undefined })
     expect(await readiness.obstacle()).toBe(says)
   })

@@ -278,7 +278,7 @@ describe.runIf(citusPrograms)(title, () => {
       params: [lost],
       byBlock: false,
     })
-    await expect(lines).rejects.toMatchObject({ kind: 'datastore_unreachable' })
+    await expect(lines).rejects.toMatchObject({ kind: { name: 'datastore_unreachable' } })
     await db.close()
     await dying.start()
     expect((await readAll(lostPaths)).map(shown)).toEqual(before)
@@ -392,7 +392,9 @@ describe.runIf(citusPrograms)(title, () => {
         [next, lost],
         [behind, well],
       ] as const)
-        await expect(insert(month, accountId)).rejects.toMatchObject({ kind: 'datastore_unreachable' })
+        await expect(insert(month, accountId)).rejects.toMatchObject({
+          kind: { name: 'datastore_unreachable' },
+        })
       expect(await callsStored(well)).toBe(2)
       await dying.start()
     } finally {

@@ -199,7 +199,7 @@ describe('fields', () => {
   ])('refuses %s', (text) => {
     const attempt = () => compileFields([['fields', text]])
     expect(attempt).toThrow(Failure)
-    expect(attempt).toThrow(expect.objectContaining({ kind: 'faulty_request' }))
+    expect(attempt).toThrow(expect.objectContaining({ message: 'faulty_request' }))
   })
 
   it('leaves out what is missing, private or inherited', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { failure } from '../../src/lib/failure.ts'
+import { datastoreUnreachable, failure } from '../../src/lib/failure.ts'
 import { createGathering } from '../../src/lib/gathering.ts'
 import { beginTrace, currentTrace, inTrace } from '../../src/lib/trace.ts'
 
@@ -43,7 +43,7 @@ interface Item {
   text: string
 }
 
-const away = () => failure('datastore_unreachable', {})
+const away = () => failure(datastoreUnreachable, {})
 
 /** Work that notes its batches, and fails as `judge` says. */
 const gatheringWith = (judge: (items: readonly Item[]) => Error | undefined) => {

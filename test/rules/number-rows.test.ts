@@ -10,8 +10,16 @@ import {
   publicFieldsIn,
   type ShownNumber,
 } from '../../src/areas/phone-numbers/bulk/rules.ts'
+import {
+  invalidStateTransition,
+  noChangeRequired,
+  notReconcilable,
+  numberExists,
+  numberForbidden,
+  numberNotFound,
+} from '../../src/areas/phone-numbers/failures.ts'
 import { countryOf } from '../../src/areas/phone-numbers/numbering/rules.ts'
-import { failure, invalid } from '../../src/lib/failure.ts'
+import { billingIssue, datastoreConflict, failure, invalid } from '../../src/lib/failure.ts'
 
 const number: ShownNumber = {
   id: '+14155550100',
@@ -102,14 +110,14 @@ describe('a number as a row', () => {
 
 describe('the column error', () => {
   it.each([
-    [failure('number_not_found', { number: '+1' }), 'not_found'],
-    [failure('not_reconcilable', { number: 'x' }), 'not_reconcilable'],
-    [failure('number_exists', { number: '+1' }), 'number +1 already exists'],
-    [failure('number_forbidden', { cause: 'x' }), 'requestor is unauthorized to perform operation'],
-    [failure('invalid_state_transition', { from: 'a', to: 'b' }), 'invalid state transition'],
-    [failure('no_change_required', {}), 'no change required'],
-    [failure('datastore_conflict', {}), 'datastore_conflict'],
-    [failure('billing_issue', { reason: 'card', message: 'the card is refused' }), 'the card is refused'],
+    [failure(numberNotFound, { number: '+1' }), 'not_found'],
+    [failure(notReconcilable, { number: 'x' }), 'not_reconcilable'],
+    [failure(numberExists, { number: '+1' }), 'number +1 already exists'],
+    [failure(numberForbidden, { cause: 'x' }), 'requestor is unauthorized to perform operation'],
+    [failure(invalidStateTransition, { from: 'a', to: 'b' }), 'invalid state transition'],
+    [failure(noChangeRequired, {}), 'no change required'],
+    [failure(datastoreConflict, {}), 'datastore_conflict'],
+    [failure(billingIssue, { reason: 'card', message: 'the card is refused' }), 'the card is refused'],
     [invalid({ 'cnam.display_name': { maxLength: { message: '' } } }), 'bad field(s) cnam.outbound'],
   ])('says of %o: %s', (error, text) => {
     expect(errorTextOf(error)).toBe(text)

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Cursor, PageRequest } from '../../src/http/answer/listing.ts'
 import { openTimeWindow, timeListing, timeWindow } from '../../src/http/answer/time-window.ts'
-import { Failure } from '../../src/lib/failure.ts'
+import { Failure, isFailure, validationError } from '../../src/lib/failure.ts'
 import { monthOf, timeKey } from '../../src/lib/time-key.ts'
 
 const day = 86_400
@@ -14,8 +14,8 @@ const rulesBrokenBy = (query: string) => {
     windowOf(query)
     return undefined
   } catch (error) {
-    const { problems } = (error as Failure<'validation_error'>).details
-    return Object.entries(problems).map(([path, rules]) => [path, Object.keys(rules)])
+    if (!isFailure(error, validationError)) throw error
+    return Object.entries(error.details.problems).map(([path, rules]) => [path, Object.keys(rules)])
   }
 }
 
@@ -47,7 +47,8 @@ describe('a window of time', () => {
       try {
         return windowOf(query)
       } catch (error) {
-        return (error as Failure<'validation_error'>).details.problems.created_from?.date_range?.message
+        if (!isFailure(error, validationError)) throw error
+        return error.details.problems.created_from?.date_range?.message
       }
     }
     expect(told(`created_from=${101 * day}`)).toBe(

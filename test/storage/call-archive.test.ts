@@ -241,7 +241,7 @@ describeEngines('Call records that are archived while they are read', (engine) =
       params: ['nobody'],
       expect: { rows: 1, orElse: leaseLost },
     }
-    await expect(around.archive(lost)).rejects.toMatchObject({ kind: 'lease_lost' })
+    await expect(around.archive(lost)).rejects.toMatchObject({ kind: { name: 'lease_lost' } })
     expect(await store.cdrs.months()).toEqual(months)
     expect(await store.cdrs.archivedMonths()).toEqual(before)
     await around.archive()
@@ -364,7 +364,7 @@ describeEngines('A month of call records that others move', (engine) => {
       },
     }
     await expect(drained(monthsWith({ reading }).lines(early))).rejects.toMatchObject({
-      kind: 'datastore_conflict',
+      kind: { name: 'datastore_conflict' },
       details: { message: 'the month was archived or dropped meanwhile' },
     })
   })
@@ -440,7 +440,7 @@ describeEngines('A month of call records that others move', (engine) => {
     await around.archive()
     for await (const part of lines) found.push(part)
     expect(Buffer.concat(found as Uint8Array[]).toString()).toBe(wanted)
-    await expect(drained(written)).rejects.toMatchObject({ kind: 'datastore_conflict' })
+    await expect(drained(written)).rejects.toMatchObject({ kind: { name: 'datastore_conflict' } })
     await fresh.remove()
   })
 

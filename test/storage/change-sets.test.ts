@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { failure } from '../../src/lib/failure.ts'
+import { failure, forbidden } from '../../src/lib/failure.ts'
 import { ChangeSet, conflict } from '../../src/storage/change-set.ts'
 import { retrying } from '../../src/storage/store.ts'
 import { createTestClock } from '../support/clock.ts'
@@ -12,7 +12,7 @@ const freshAccount = () => `account-${++accounts}`
 
 const settledKinds = async (attempts: Promise<unknown>[]) =>
   (await Promise.allSettled(attempts)).map((result) =>
-    result.status === 'fulfilled' ? 'done' : (result.reason as { kind: string }).kind,
+    result.status === 'fulfilled' ? 'done' : (result.reason as Error).message,
   )
 
 describeEngines('change sets', (engine) => {
@@ -49,7 +49,7 @@ describeEngines('change sets', (engine) => {
     const accountId = freshAccount()
     await world.add(accountId, { title: 'first', slot: 'best' })
     await expect(world.add(accountId, { title: 'second', slot: 'best' })).rejects.toMatchObject({
-      kind: 'validation_error',
+      kind: { name: 'validation_error' },
       details: { problems: slotTaken('best') },
     })
     await world.add(freshAccount(), { title: 'elsewhere', slot: 'best' })
@@ -61,7 +61,7 @@ describeEngines('change sets', (engine) => {
     const moved = await world.change(first, { title: 'first', slot: 'other' })
     const second = await world.add(accountId, { title: 'second', slot: 'best' })
     await expect(world.change(moved, { title: 'first', slot: 'best' })).rejects.toMatchObject({
-      kind: 'validation_error',
+      kind: { name: 'validation_error' },
     })
     await world.remove(second)
     await world.change(moved, { title: 'first', slot: 'best' })
@@ -95,7 +95,7 @@ describeEngines('change sets', (engine) => {
       const set = new ChangeSet(author)
       world.notes.replace(set, held, world.notes.revise(held, { doc: { title: 'changed', slot: 'best' } }))
       for (const note of order) world.notes.insert(set, note)
-      await expect(world.store.commit(set)).rejects.toMatchObject({ kind: 'validation_error' })
+      await expect(world.store.commit(set)).rejects.toMatchObject({ kind: { name: 'validation_error' } })
     }
     expect(await everything()).toEqual(before)
     expect(await world.notes.get(accountId, held.id)).toEqual(held)
@@ -223,13 +223,13 @@ it('a lost race is repeated a few times only, other failures never', async () =>
     throw error()
   }
   await expect(retrying(async () => failing(conflict)())).rejects.toMatchObject({
-    kind: 'datastore_conflict',
+    kind: { name: 'datastore_conflict' },
   })
   expect(calls).toBe(5)
   await expect(
-    retrying(async () => failing(() => failure('forbidden', { cause: 'a test' }))()),
+    retrying(async () => failing(() => failure(forbidden, { cause: 'a test' }))()),
   ).rejects.toMatchObject({
-    kind: 'forbidden',
+    kind: { name: 'forbidden' },
   })
   expect(calls).toBe(6)
 })

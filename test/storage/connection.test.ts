@@ -82,7 +82,7 @@ describe.runIf(engines.includes('postgres'))('the connections to PostgreSQL', ()
     await Promise.all([first, second])
   })
 
-  const unreachable = { kind: 'datastore_unreachable' }
+  const unreachable = { kind: { name: 'datastore_unreachable' } }
   const nothing = Promise.resolve()
 
   it('come back after the server has ended them', async () => {

@@ -11,7 +11,7 @@ import { type PostgresCluster, startCluster } from '../support/postgres-cluster.
 import { someOf } from '../support/walk.ts'
 
 const clock = createTestClock()
-const unreachable = { kind: 'datastore_unreachable' }
+const unreachable = { kind: { name: 'datastore_unreachable' } }
 
 describe.runIf(engines.includes('postgres'))('a store on a primary and a synchronous standby', () => {
   let cluster: PostgresCluster

@@ -126,7 +126,7 @@ describeEngines('writes that come together', (engine) => {
     await db.close()
     await Promise.all(pending)
     await expect(notes.add(accountId, { title: 'late' })).rejects.toMatchObject({
-      kind: 'datastore_unreachable',
+      kind: { name: 'datastore_unreachable' },
     })
     const later = openNotes(reopen(), clock)
     expect(await later.notes.page({ accountId, limit: 1000, descending: false })).toHaveLength(100)

@@ -10,7 +10,7 @@ import { describeEngines, openTestDatabase, type TestDatabase } from '../support
 const account = 'a'.repeat(32)
 const author = { requestId: 'test' }
 const claimOf = (value: string) => ({ scope: account, name: 'nickname', value })
-const conflict = { kind: 'datastore_conflict' }
+const conflict = { kind: { name: 'datastore_conflict' } }
 
 const named = (store: Store) =>
   createCollection<{ nickname: string }, object>(store, {

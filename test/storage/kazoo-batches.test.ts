@@ -9,7 +9,7 @@ import { openSource } from '../../import-kazoo/source/open.ts'
 import type { Adoption } from '../../src/areas/adoption.ts'
 import { createKeyring } from '../../src/auth/keyring.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import { failure } from '../../src/lib/failure.ts'
+import { datastoreConflict, failure } from '../../src/lib/failure.ts'
 import { createStore } from '../../src/storage/store.ts'
 import { describeEngines, openTestDatabase, sharedBySuite } from '../support/databases.ts'
 import { startKazoo } from '../support/kazoo/stand-in.ts'
@@ -36,7 +36,7 @@ describeEngines('documents of a Kazoo', (engine) => {
     const told: BatchTold[] = []
     const thing: Adoption = {
       async put(set, { accountId, id }) {
-        if (refused.has(id)) throw failure('datastore_conflict', {})
+        if (refused.has(id)) throw failure(datastoreConflict, {})
         taken.push(id)
         set.record({ accountId, kind: 'thing', id, action: 'edited' })
         return true

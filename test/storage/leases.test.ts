@@ -60,7 +60,7 @@ describeEngines('a lease', (engine) => {
       const lease = await world.one.take('digging')
       let asked = 0
       world.faults.onWrite = () => (asked++ < 2 ? fault : undefined)
-      await expect(lease?.release()).rejects.toMatchObject({ kind: 'datastore_unreachable' })
+      await expect(lease?.release()).rejects.toMatchObject({ kind: { name: 'datastore_unreachable' } })
       const next = await eventually(
         () => world.other.take('digging'),
         (taken) => taken !== undefined,
@@ -73,7 +73,7 @@ describeEngines('a lease', (engine) => {
   it('is free again when nobody heard that it was taken', async () => {
     let asked = 0
     world.faults.onWrite = () => (asked++ < 1 ? 'unheard' : undefined)
-    await expect(world.one.take('hoeing')).rejects.toMatchObject({ kind: 'datastore_unreachable' })
+    await expect(world.one.take('hoeing')).rejects.toMatchObject({ kind: { name: 'datastore_unreachable' } })
     expect(await world.other.isHeld('hoeing')).toBe(true)
     const next = await eventually(
       () => world.other.take('hoeing'),
@@ -99,7 +99,7 @@ describeEngines('a lease', (engine) => {
     expect(fresh).toBeDefined()
     const set = noted('late')
     stale?.guard(set)
-    await expect(world.store.commit(set)).rejects.toMatchObject({ kind: 'lease_lost' })
+    await expect(world.store.commit(set)).rejects.toMatchObject({ kind: { name: 'lease_lost' } })
     const timely = noted('timely')
     fresh?.guard(timely)
     await world.store.commit(timely)

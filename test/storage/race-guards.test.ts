@@ -7,7 +7,7 @@ import { describeEngines, useWorld } from '../support/world.ts'
 describeEngines('a write that relies on an account', (engine) => {
   const world = useWorld(engine)
   const author = { requestId: 'late' }
-  const lost = { kind: 'datastore_conflict' }
+  const lost = { kind: { name: 'datastore_conflict' } }
   const fields = (name: string): Json => ({ name, realm: `${name.toLowerCase()}.test` })
 
   it('makes no account below one that is gone', async () => {

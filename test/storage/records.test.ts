@@ -77,7 +77,7 @@ describeEngines('records', (engine) => {
     expect(await world.notes.find(freshAccount(), made.id)).toBeUndefined()
     expect(await world.store.records.find(made.accountId, 'other', made.id)).toBeUndefined()
     await expect(world.notes.get(freshAccount(), made.id)).rejects.toMatchObject({
-      kind: 'bad_identifier',
+      kind: { name: 'bad_identifier' },
       details: { cause: made.id },
     })
   })
@@ -91,15 +91,17 @@ describeEngines('records', (engine) => {
   it('refuse an id that is taken', async () => {
     const made = await world.add(freshAccount(), { title: 'first' })
     const again = world.add(made.accountId, { title: 'second' }, made.id)
-    await expect(again).rejects.toMatchObject({ kind: 'datastore_conflict' })
+    await expect(again).rejects.toMatchObject({ kind: { name: 'datastore_conflict' } })
     expect((await world.notes.get(made.accountId, made.id)).doc.title).toBe('first')
   })
 
   it('change only from the revision that was read', async () => {
     const made = await world.add(freshAccount(), { title: 'one' })
     const second = await world.change(made, { title: 'two' })
-    await expect(world.change(made, { title: 'late' })).rejects.toMatchObject({ kind: 'datastore_conflict' })
-    await expect(world.remove(made)).rejects.toMatchObject({ kind: 'datastore_conflict' })
+    await expect(world.change(made, { title: 'late' })).rejects.toMatchObject({
+      kind: { name: 'datastore_conflict' },
+    })
+    await expect(world.remove(made)).rejects.toMatchObject({ kind: { name: 'datastore_conflict' } })
     expect(await world.notes.get(made.accountId, made.id)).toEqual(second)
     expect(second.revision).not.toBe(made.revision)
   })
@@ -108,7 +110,9 @@ describeEngines('records', (engine) => {
     const made = await world.add(freshAccount(), { title: 'one' })
     await world.remove(made)
     expect(await world.notes.find(made.accountId, made.id)).toBeUndefined()
-    await expect(world.change(made, { title: 'two' })).rejects.toMatchObject({ kind: 'datastore_conflict' })
+    await expect(world.change(made, { title: 'two' })).rejects.toMatchObject({
+      kind: { name: 'datastore_conflict' },
+    })
   })
 
   it('are all at hand where they are few, as the last change left them, and no others', async () => {

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { failure } from '../../src/lib/failure.ts'
+import { datastoreConflict, failure } from '../../src/lib/failure.ts'
 import type { Database, Statement } from '../../src/storage/db.ts'
 import { joinSqlite, openSqlite } from '../../src/storage/sqlite.ts'
 import { eventually } from '../support/eventually.ts'
@@ -70,7 +70,7 @@ describe('threads with seats at the embedded store', () => {
   })
 
   it('hear nothing of what was refused', async () => {
-    const orElse = () => failure('datastore_conflict', {})
+    const orElse = () => failure(datastoreConflict, {})
     const nothing = { sql: 'DELETE FROM notes', params: [], expect: { rows: 1, orElse } }
     await expect(first.write({ statements: [nothing], stale: ['refused'] })).rejects.toThrow()
     await second.write({ statements: [adding('other')], stale: ['other'] })

@@ -1,7 +1,7 @@
 // Random histories of several processes that draw from the same buckets, against what buckets are said to do.
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { Failure, failure } from '../../src/lib/failure.ts'
+import { failure, isFailure, tooManyRequests } from '../../src/lib/failure.ts'
 import {
   createSignInBuckets,
   type SignInBucket,
@@ -132,7 +132,7 @@ const createModel = (now: () => number) => {
 
 type Model = ReturnType<typeof createModel>
 
-const refusal = () => failure('too_many_requests', { retryAfterSeconds: 1 })
+const refusal = () => failure(tooManyRequests, { retryAfterSeconds: 1 })
 
 describeEngines('processes that share buckets', (engine) => {
   const clock = createTestClock()
@@ -163,7 +163,7 @@ describeEngines('processes that share buckets', (engine) => {
       await processOf(one).take(bucketsOf(one), one.tokens, refusal)
       return true
     } catch (error) {
-      if (error instanceof Failure && error.kind === 'too_many_requests') return false
+      if (isFailure(error, tooManyRequests)) return false
       throw error
     }
   }

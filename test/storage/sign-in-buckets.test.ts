@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { failure } from '../../src/lib/failure.ts'
+import { failure, tooManyRequests } from '../../src/lib/failure.ts'
 import type { Write } from '../../src/storage/db.ts'
 import {
   createSignInBuckets,
@@ -13,7 +13,7 @@ import { createFaults } from '../support/faulty-database.ts'
 import { openNotes } from '../support/notes.ts'
 
 const bucketOf = (key: string) => ({ key, size: 10, millisecondsPerToken: 1000 })
-const refusal = () => failure('too_many_requests', { retryAfterSeconds: 1 })
+const refusal = () => failure(tooManyRequests, { retryAfterSeconds: 1 })
 
 describeEngines('a bucket of all processes', (engine) => {
   const clock = createTestClock()
@@ -34,7 +34,9 @@ describeEngines('a bucket of all processes', (engine) => {
     await buckets.giveBack([bucket], 6)
     expect(await buckets.left(bucket)).toBe(10)
     await buckets.take([bucket], 10, refusal)
-    await expect(buckets.take([bucket], 1, refusal)).rejects.toMatchObject({ kind: 'too_many_requests' })
+    await expect(buckets.take([bucket], 1, refusal)).rejects.toMatchObject({
+      kind: { name: 'too_many_requests' },
+    })
   })
 
   it('holds no more than its size some time after all of it was given back', async () => {
@@ -44,7 +46,9 @@ describeEngines('a bucket of all processes', (engine) => {
     clock.advance({ seconds: 5 })
     expect(await buckets.left(bucket)).toBe(10)
     await buckets.take([bucket], 10, refusal)
-    await expect(buckets.take([bucket], 1, refusal)).rejects.toMatchObject({ kind: 'too_many_requests' })
+    await expect(buckets.take([bucket], 1, refusal)).rejects.toMatchObject({
+      kind: { name: 'too_many_requests' },
+    })
   })
 
   it('is drawn from by all that wait at a moment with one write, of which some may be refused', async () => {

@@ -134,7 +134,7 @@ describeEngines('a described table', (engine) => {
     const done = { accountId, id: 'a', state: 'done', ended: 7 } as const
     const once = { rows: 1, orElse: conflict }
     await write(finish(done, once))
-    await expect(write(finish(done, once))).rejects.toMatchObject({ kind: 'datastore_conflict' })
+    await expect(write(finish(done, once))).rejects.toMatchObject({ kind: { name: 'datastore_conflict' } })
     expect(await stored(accountId)).toEqual([{ ...first, state: 'done', ended: 7 }, second])
   })
 

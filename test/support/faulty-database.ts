@@ -1,10 +1,10 @@
-import { failure } from '../../src/lib/failure.ts'
+import { datastoreUnreachable, failure } from '../../src/lib/failure.ts'
 import type { Database, Write } from '../../src/storage/db.ts'
 
 /** `refused`: nothing happens. `unheard`: it happens, and nobody hears of it, as when a connection breaks over a COMMIT. */
 export type Fault = 'refused' | 'unheard' | undefined
 
-const unreachable = () => failure('datastore_unreachable', {}, new Error('a fault made on purpose'))
+const unreachable = () => failure(datastoreUnreachable, {}, new Error('a fault made on purpose'))
 
 export type Faults = ReturnType<typeof createFaults>
 

@@ -2,7 +2,7 @@
 // the copy, and what each new connection reads about its tables. Putting the rows back costs 0.05 s.
 import { Client } from 'pg'
 import { inject } from 'vitest'
-import { failure } from '../../src/lib/failure.ts'
+import { datastoreUnreachable, failure } from '../../src/lib/failure.ts'
 import type { CommittedBatch, Database, StaleListener } from '../../src/storage/db.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { createDatabase, testConnections } from './postgres.ts'
@@ -106,7 +106,7 @@ const lent = ({ db, onStale, onBatch }: Store): Database => {
   const whileOpen =
     <A extends unknown[], R>(act: (...args: A) => Promise<R>) =>
     (...args: A): Promise<R> => {
-      if (isClosed) return Promise.reject(failure('datastore_unreachable', {}))
+      if (isClosed) return Promise.reject(failure(datastoreUnreachable, {}))
       const work = act(...args).finally(() => underWay.delete(work))
       underWay.add(work)
       return work

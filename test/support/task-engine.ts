@@ -68,7 +68,7 @@ export const createNotes = (store: Store, look: (names: string[]) => Promise<voi
     },
     output: ['name', 'times', 'never', 'error'],
     key: (cells) => cells.name ?? '',
-    errorOf: ({ kind }) => `lost: ${kind}`,
+    errorOf: ({ kind }) => `lost: ${kind.name}`,
     async run(rows, { account, author: by }) {
       await look(rows.map(({ cells }) => cells.name ?? ''))
       return Promise.all(

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Foresight, InputAction, OutputAction } from '../../src/areas/tasks/operations.ts'
 import type { AccountRecord } from '../../src/auth/identity.ts'
 import { accountMember, superduper } from '../../src/auth/policies.ts'
-import { failure } from '../../src/lib/failure.ts'
+import { failure, faultyRequest } from '../../src/lib/failure.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import { describeAnyEngine, sharedBySuite } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
@@ -406,7 +406,7 @@ describeAnyEngine('a running task', (engine) => {
       await by.start(third)
       const before = await by.view(other)
       await expect(by.start(other)).rejects.toMatchObject({
-        kind: 'bad_identifier',
+        kind: { name: 'bad_identifier' },
         details: { cause: other, reason: 'another task does these rows' },
       })
       expect(await by.view(other)).toEqual(before)
@@ -649,7 +649,7 @@ describeAnyEngine('a running task', (engine) => {
         counting({
           parameters: { upto: 'The last number' },
           settle: ({ upto }) => {
-            if (upto === 'x') throw failure('faulty_request', { message: 'no' })
+            if (upto === 'x') throw failure(faultyRequest, { message: 'no' })
             return { upto: Number(upto) }
           },
           async *parts({ parameters }) {
@@ -659,7 +659,7 @@ describeAnyEngine('a running task', (engine) => {
       )
       const parameter = (value: string) => (name: string) => (name === 'upto' ? value : 'other')
       await expect(counter.make(undefined, { ...order, parameter: parameter('x') })).rejects.toMatchObject({
-        kind: 'faulty_request',
+        kind: { name: 'faulty_request' },
       })
       const id = await counter.begin(undefined, { ...order, parameter: parameter('7') })
       expect(await counter.ended(id)).toMatchObject({ parameters: { upto: 7 } })
@@ -668,7 +668,7 @@ describeAnyEngine('a running task', (engine) => {
 
     it('is refused to whom the action does not allow it', async () => {
       const counter = begin(counting({ allow: superduper }))
-      await expect(counter.make(undefined, order)).rejects.toMatchObject({ kind: 'forbidden' })
+      await expect(counter.make(undefined, order)).rejects.toMatchObject({ kind: { name: 'forbidden' } })
     })
   })
 

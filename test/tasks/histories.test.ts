@@ -82,7 +82,7 @@ describeEngines('random histories of a task', (engine) => {
         const by = at === 0 ? one : other
         if (state === 'none') {
           await expect(by.view(id)).rejects.toMatchObject({
-            kind: 'bad_identifier_list',
+            kind: { name: 'bad_identifier_list' },
             details: { values: [id] },
           })
           continue
@@ -102,7 +102,7 @@ describeEngines('random histories of a task', (engine) => {
         } else {
           const reason = reasonFor(operation, state)
           await expect(by[operation](id), `${operation} of ${state}`).rejects.toMatchObject({
-            kind: 'bad_identifier',
+            kind: { name: 'bad_identifier' },
             details: { cause: id, reason },
           })
         }

@@ -3,7 +3,7 @@ import { accountAdmin, accountMember } from '../../auth/policies.ts'
 import { answer } from '../../http/answer/answers.ts'
 import { type Call, del, get, post, type Route } from '../../http/route.ts'
 import { AccessList, AccessListOrNone, accessListProblems } from '../../lib/access-list.ts'
-import { failure } from '../../lib/failure.ts'
+import { badIdentifier, failure, faultyRequest } from '../../lib/failure.ts'
 import { open } from '../../lib/schema.ts'
 import type { DeviceRecord, Devices } from '../devices/operations.ts'
 import type { AccessLists, ListOwner } from './operations.ts'
@@ -43,7 +43,7 @@ export const accessListRoutes = (lists: AccessLists, devices: Devices): Route[] 
   }): Promise<ListSubject> => {
     const device = await devices.find(path.account_id, path.device_id)
     if (device) return { owner: { account, device }, record: device, revision: device.revision }
-    throw failure('bad_identifier', { cause: 'Identifier was not found', details: path.device_id })
+    throw failure(badIdentifier, { cause: 'Identifier was not found', details: path.device_id })
   }
 
   const replace = async ({ author, subject, data }: Change<AccessList>) =>
@@ -55,7 +55,7 @@ export const accessListRoutes = (lists: AccessLists, devices: Devices): Route[] 
   }
 
   const refuse = async () => {
-    throw failure('faulty_request', { message: 'access lists not supported on this URI path' })
+    throw failure(faultyRequest, { message: 'access lists not supported on this URI path' })
   }
 
   const reading = { allow: accountMember, answers: AccessListOrNone }

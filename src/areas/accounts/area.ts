@@ -1,5 +1,4 @@
 import { area } from '../area.ts'
-import { accountFailures } from './failures.ts'
 import { accountNotices } from './notices.ts'
 import { createAccounts } from './operations.ts'
 import { accountRoutes } from './routes.ts'
@@ -11,7 +10,6 @@ export const accountsArea = area({
   name: 'accounts',
   describes: { accounts: 'Tenants, and the tree they form.' },
   settings: [accountsSettings],
-  failures: accountFailures,
   notices: accountNotices,
   create(tools) {
     const accounts = createAccounts(tools)

@@ -9,7 +9,7 @@ import {
   keyMarkOf,
 } from '../../auth/identity.ts'
 import { type Keyring, sha256Hex } from '../../auth/keyring.ts'
-import { failure, invalid, type Problems } from '../../lib/failure.ts'
+import { failure, forbidden, invalid, invalidMethod, type Problems } from '../../lib/failure.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
 import { isId, newId, randomHex } from '../../lib/ids.ts'
 import type { Json } from '../../lib/json.ts'
@@ -21,6 +21,7 @@ import { type Author, ChangeSet, type Claim, type ClaimHolder } from '../../stor
 import { holderOf } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import { createAccountAdoption } from './adoption.ts'
+import { accountHasDescendants } from './failures.ts'
 import { createHostNames } from './host-names/operations.ts'
 import { claimantOf } from './host-names/rules.ts'
 import {
@@ -296,12 +297,11 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
     },
 
     async remove(author: Author, actor: Actor, account: AccountRecord) {
-      if (account.hidden.tree.length === 0)
-        throw failure('invalid_method', { allow: ['GET', 'PATCH', 'POST'] })
+      if (account.hidden.tree.length === 0) throw failure(invalidMethod, { allow: ['GET', 'PATCH', 'POST'] })
       if (account.id === actor.accountId) {
-        throw failure('forbidden', { message: 'deleting your own account is forbidden', cause: account.id })
+        throw failure(forbidden, { message: 'deleting your own account is forbidden', cause: account.id })
       }
-      if (account.tally > 0) throw failure('account_has_descendants', { cause: account.id })
+      if (account.tally > 0) throw failure(accountHasDescendants, { cause: account.id })
       const set = new ChangeSet(author)
       await accounts.remove(set, account)
       set.tell(accountLeaving, account)
@@ -324,7 +324,7 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
       if (isSuperduper(actor)) return
       const { allow_sibling_listing: allowed } = await settings.of(accountsSettings)
       if (allowed && account.id !== actor.accountId) return
-      throw failure('forbidden', {
+      throw failure(forbidden, {
         cause: 'siblings are listed by whoever is above, where the operator allows it',
       })
     },
@@ -367,7 +367,7 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
       const { allow_move: rule } = await settings.of(accountsSettings)
       const isCommon = isAbove(actor, account) && isWithin(actor, target)
       if (rule === 'tree' && isCommon) return
-      throw failure('forbidden', {
+      throw failure(forbidden, {
         cause:
           'accounts are moved by the operator, or, where allow_move is tree, by whoever is above both places',
       })
@@ -376,7 +376,7 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
     /** Puts the account, with all below it, under another parent. */
     async move(author: Author, account: AccountRecord, target: AccountRecord) {
       if (isInSubtree(account, target))
-        throw failure('forbidden', { cause: 'an account cannot move into itself' })
+        throw failure(forbidden, { cause: 'an account cannot move into itself' })
       const tree = [...target.hidden.tree, target.id]
       const after = withHidden(account, { tree })
       const descendants: [AccountRecord, AccountRecord][] = []
@@ -394,11 +394,11 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
     /** Promotes to reseller, or demotes. A reseller below would change hands by it: refused. */
     async setReseller(author: Author, account: AccountRecord, isReseller: boolean) {
       if (account.hidden.tree.length === 0) {
-        throw failure('forbidden', { cause: 'the master account is a reseller for good' })
+        throw failure(forbidden, { cause: 'the master account is a reseller for good' })
       }
       for await (const batch of accounts.descendants(account.id)) {
         if (batch.some((below) => below.hidden.isReseller)) {
-          throw failure('account_has_descendants', { cause: account.id })
+          throw failure(accountHasDescendants, { cause: account.id })
         }
       }
       if (account.hidden.isReseller === isReseller) return account

@@ -19,12 +19,21 @@ import { proxyProblems } from '../../auth/proxies.ts'
 import { type Answer, ListAnswer, made, one, oneRemembered, removed } from '../../http/answer/answers.ts'
 import { type Listing, shortListing } from '../../http/answer/listing.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../http/route.ts'
-import { failure, joinProblems } from '../../lib/failure.ts'
+import {
+  badIdentifier,
+  failure,
+  forbidden,
+  invalidCredentials,
+  invalidMethod,
+  joinProblems,
+  validationError,
+} from '../../lib/failure.ts'
 import { isId } from '../../lib/ids.ts'
 import { isObject, isTrue, type Json } from '../../lib/json.ts'
 import { closed, must, open, text } from '../../lib/schema.ts'
 import { creationNotice, creationWishes } from '../../mail/creation-notice.ts'
 import type { CommittedChange } from '../../storage/idempotency.ts'
+import { accountHasDescendants } from './failures.ts'
 import type { Accounts, Privileged } from './operations.ts'
 import { completeCallerId, realmPowerProblems, restrictionProblems } from './rules.ts'
 import { Account, AccountRecord as AccountAnswer, AccountRow } from './schema.ts'
@@ -159,7 +168,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     const { lends_bookkeepers_to: wanted = had, ...rest } = data
     if (privLevelOf(actor) === 'admin') return data
     if (JSON.stringify(wanted) !== JSON.stringify(had)) {
-      throw failure('forbidden', { cause: 'lends_bookkeepers_to is changed by admins' })
+      throw failure(forbidden, { cause: 'lends_bookkeepers_to is changed by admins' })
     }
     return had === undefined ? rest : { ...rest, lends_bookkeepers_to: had }
   }
@@ -172,8 +181,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
   const create = async (call: Call<string, Json>, parent: AccountRecord) => {
     const { id } = sentKeys(call)
     // An id in the body never selects a record: naming somebody's account is an attempt on it.
-    if (typeof id === 'string' && isId(id) && (await accounts.find(id)))
-      throw failure('invalid_credentials', {})
+    if (typeof id === 'string' && isId(id) && (await accounts.find(id))) throw failure(invalidCredentials, {})
     const account = await accounts.create(call.author, parent, call.data, {
       notice: creationNotice(call.request),
       ...(givesTrials(call.actor) ? trialIn(call) : {}),
@@ -227,7 +235,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     )
   }
 
-  const writing = { body: Account, answers: AccountAnswer, prepare, fails: ['validation_error'] as const }
+  const writing = { body: Account, answers: AccountAnswer, prepare, fails: [validationError] as const }
 
   return [
     put('/v2/accounts', {
@@ -280,7 +288,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
       allow: accountMember,
       subject,
       answers: AccountAnswer,
-      fails: ['account_has_descendants', 'invalid_method'],
+      fails: [accountHasDescendants, invalidMethod],
       run: async ({ author, actor, account }) => {
         const shape = await shown(account, actor)
         return removed(await accounts.remove(author, actor, account), shape)
@@ -359,10 +367,10 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
       allow: ancestorOnly,
       body: Move,
       answers: AccountAnswer,
-      fails: ['bad_identifier', 'forbidden'],
+      fails: [badIdentifier, forbidden],
       run: async ({ author, actor, account, data }) => {
         const target = await accounts.find(data.to)
-        if (!target) throw failure('bad_identifier', { cause: data.to })
+        if (!target) throw failure(badIdentifier, { cause: data.to })
         await accounts.assertMayMove(actor, account, target)
         return view(await accounts.move(author, account, target), actor)
       },
@@ -372,7 +380,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
       resource: 'accounts',
       allow: superduper,
       answers: AccountAnswer,
-      fails: ['account_has_descendants'],
+      fails: [accountHasDescendants],
       run: async ({ author, actor, account }) =>
         view(await accounts.setReseller(author, account, true), actor),
     }),
@@ -381,7 +389,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
       resource: 'accounts',
       allow: superduper,
       answers: AccountAnswer,
-      fails: ['account_has_descendants'],
+      fails: [accountHasDescendants],
       run: async ({ author, actor, account }) =>
         view(await accounts.setReseller(author, account, false), actor),
     }),

@@ -10,7 +10,6 @@ import { phoneNumbersArea } from '../phone-numbers/area.ts'
 import { servicesArea } from '../services/area.ts'
 import { userLeaving } from '../users/signals.ts'
 import { createBalanceWatch } from './balance/operations.ts'
-import { alertFailures } from './failures.ts'
 import { createGeneratedAlerts } from './generated/operations.ts'
 import { alertNotices } from './notices.ts'
 import { createAlerts } from './operations.ts'
@@ -32,7 +31,6 @@ export const alertsArea = area({
     payments: paymentsArea,
   },
   settings: [alertSettings, alertCheckSettings],
-  failures: alertFailures,
   notices: alertNotices,
   create(tools, { accounts, phoneNumbers, services, limits, ledgers, payments }) {
     const { services: sold } = services

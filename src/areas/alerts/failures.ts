@@ -1,11 +1,3 @@
-import { type DetailsOf, plain } from '../../lib/failure-answer.ts'
+import { failureKind, plain } from '../../lib/failure.ts'
 
-export const alertFailures = {
-  disabled: plain(400, 'disabled', 'entity disabled'),
-}
-
-type Owned = DetailsOf<typeof alertFailures>
-
-declare module '../../lib/failure.ts' {
-  interface FailureDetails extends Owned {}
-}
+export const alertsDisabled = failureKind('disabled', plain(400, 'disabled', 'entity disabled'))

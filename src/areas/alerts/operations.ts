@@ -1,6 +1,6 @@
 import { type AccountRecord, type Actor, isSuperduper, privLevelOf, userKind } from '../../auth/identity.ts'
 import type { Round } from '../../jobs/rounds.ts'
-import { failure } from '../../lib/failure.ts'
+import { badIdentifier, failure, forbidden } from '../../lib/failure.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
 import type { Mail } from '../../mail/mail.ts'
 import type { Settings } from '../../settings/settings.ts'
@@ -10,6 +10,7 @@ import { type Author, ChangeSet, type ClaimHolder, systemScope } from '../../sto
 import type { Store } from '../../storage/store.ts'
 import type { Accounts } from '../accounts/operations.ts'
 import { type Adoption, adoptingInto } from '../adoption.ts'
+import { alertsDisabled } from './failures.ts'
 import type { GeneratedAlerts } from './generated/operations.ts'
 import {
   accountsIn,
@@ -183,7 +184,7 @@ export const createAlerts = ({ store, settings, accounts, mail, generated }: Too
     isPast: (time: number | undefined) => isExpired({ expiration_date: time } as Alert, now()),
 
     async assertEnabled() {
-      if (!(await isEnabled())) throw failure('disabled', {})
+      if (!(await isEnabled())) throw failure(alertsDisabled, {})
     },
 
     async create(author: Author, doc: Alert): Promise<AlertStored> {
@@ -225,7 +226,7 @@ export const createAlerts = ({ store, settings, accounts, mail, generated }: Too
 
     async get(actor: Actor, account: AccountRecord, id: string): Promise<AlertStored> {
       const alert = await visible(actor, account, id)
-      if (!alert) throw failure('bad_identifier', { cause: id })
+      if (!alert) throw failure(badIdentifier, { cause: id })
       return alert
     },
 
@@ -238,11 +239,11 @@ export const createAlerts = ({ store, settings, accounts, mail, generated }: Too
       if (!alert) {
         const isGenerated = (await generated.of(account)).some((row) => row.id === id)
         if (isGenerated)
-          throw failure('forbidden', {
+          throw failure(forbidden, {
             message: 'this alert is not clearable: it ends with its cause',
             cause: id,
           })
-        throw failure('bad_identifier', { cause: id })
+        throw failure(badIdentifier, { cause: id })
       }
       if (!mayRemove(actor, account, alert)) await hide(author, actor, alert)
       else {

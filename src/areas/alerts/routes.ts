@@ -4,6 +4,7 @@ import { shortListing } from '../../http/answer/listing.ts'
 import { del, get, put, type Route } from '../../http/route.ts'
 import type { Problems } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
+import { alertsDisabled } from './failures.ts'
 import type { Alerts } from './operations.ts'
 import { recipientProblems } from './rules.ts'
 import { Alert, AlertRecord, AlertRow, alertKeys } from './schema.ts'
@@ -42,7 +43,7 @@ export const alertRoutes = (alerts: Alerts): Route[] => [
     }),
     warns: ({ account, data }) => alerts.recipientWarnings(account, data.to),
     answers: AlertRecord,
-    fails: ['disabled'],
+    fails: [alertsDisabled],
     run: async ({ author, data }) => made(await alerts.create(author, data)),
   }),
   get(oneAlert, {

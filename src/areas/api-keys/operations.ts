@@ -6,8 +6,10 @@ import { assertInService } from '../../auth/standing.ts'
 import type { Afterwards } from '../../jobs/afterwards.ts'
 import {
   failure,
+  forbidden,
   hasProblems,
   invalid,
+  invalidCredentials,
   joinProblems,
   type Problems,
   SignInRefusal,
@@ -55,7 +57,7 @@ const isHashOf = (text: string, hash: string) =>
 
 /** The reason is for the log alone. */
 const refused = (reason: string, accountId?: string) =>
-  failure('invalid_credentials', {}, new SignInRefusal(reason, accountId))
+  failure(invalidCredentials, {}, new SignInRefusal(reason, accountId))
 
 export type ApiKeys = ReturnType<typeof createApiKeys>
 
@@ -102,7 +104,7 @@ export const createApiKeys = ({ store, settings, afterwards, security }: Tools) 
   /** Who is limited has no hand in keys that may do more. */
   const assertWithin = ({ key: own, scopes, hasReplacedKey }: Actor, doc: Readonly<ApiKeyDoc>) => {
     if (hasReplacedKey)
-      throw failure('forbidden', { cause: 'the API key that opened this session was replaced' })
+      throw failure(forbidden, { cause: 'the API key that opened this session was replaced' })
     const problems = joinProblems(
       scopes ? excessProblems(doc, { scopes }, beyondScopes) : {},
       own ? excessProblems(doc, own.doc, beyondKey) : {},

@@ -2,7 +2,6 @@ import { on } from '../../storage/signal.ts'
 import { area } from '../area.ts'
 import { servicesArea } from '../services/area.ts'
 import { userLeaving } from '../users/signals.ts'
-import { appsStoreFailures } from './failures.ts'
 import { createAppsStore } from './operations.ts'
 import { appsStoreRoutes } from './routes.ts'
 import { Blacklist, Installation } from './schema.ts'
@@ -14,7 +13,6 @@ export const appsStoreArea = area({
   describes: { apps_store: 'Apps of web clients: which there are, and who has them.' },
   needs: { services: servicesArea },
   settings: [appsStoreSettings],
-  failures: appsStoreFailures,
   create(tools, { services: { services } }) {
     const apps = createAppsStore({ ...tools, services })
     return {

@@ -1,20 +1,11 @@
-import type { DetailsOf, FailureAnswer } from '../../lib/failure-answer.ts'
+import { failureKind } from '../../lib/failure.ts'
 
-const aboutApp =
-  (message: string) =>
-  (details: { id: string }): FailureAnswer => ({
-    status: 400,
-    message,
-    data: { message, cause: details.id },
-  })
+const aboutApp = (message: string) => (details: { id: string }) => ({
+  status: 400,
+  message,
+  data: { message, cause: details.id },
+})
 
-export const appsStoreFailures = {
-  app_installed: aboutApp('Application already installed'),
-  app_not_installed: aboutApp('Application is not installed'),
-}
+export const appInstalled = failureKind('app_installed', aboutApp('Application already installed'))
 
-type Owned = DetailsOf<typeof appsStoreFailures>
-
-declare module '../../lib/failure.ts' {
-  interface FailureDetails extends Owned {}
-}
+export const appNotInstalled = failureKind('app_not_installed', aboutApp('Application is not installed'))

@@ -1,6 +1,6 @@
 import type { UserRecord } from '../../auth/identity.ts'
 import { type AccountRecord, type Actor, isAbove, isSuperduper, privLevelOf } from '../../auth/identity.ts'
-import { failure } from '../../lib/failure.ts'
+import { badIdentifier, failure, forbidden } from '../../lib/failure.ts'
 import { pictureIn } from '../../lib/picture.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { type AttachmentRecord, createAttachment } from '../../storage/attachment.ts'
@@ -9,6 +9,7 @@ import { holderOf } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import { adoptingInto } from '../adoption.ts'
 import type { Services } from '../services/operations.ts'
+import { appInstalled, appNotInstalled } from './failures.ts'
 import {
   type AccountApp,
   type AppsStoreDoc,
@@ -89,7 +90,7 @@ export const createAppsStore = ({ store, settings, services }: Tools) => {
 
   const get = async (actor: Actor, account: AccountRecord, id: string): Promise<AccountApp> => {
     const app = (await list(actor, account)).find((one) => one.id === id)
-    if (!app) throw failure('bad_identifier', { cause: id })
+    if (!app) throw failure(badIdentifier, { cause: id })
     return app
   }
 
@@ -120,19 +121,19 @@ export const createAppsStore = ({ store, settings, services }: Tools) => {
 
     async install(change: Change, installed: Partial<Installed>) {
       const { app } = change.subject
-      if (app.installed) throw failure('app_installed', { id: app.id })
+      if (app.installed) throw failure(appInstalled, { id: app.id })
       return install(change, installed)
     },
 
     /** Other people have an app that is installed. */
     async allow(change: Change, installed: Partial<Installed>) {
       const { app } = change.subject
-      if (!app.installed) throw failure('app_not_installed', { id: app.id })
+      if (!app.installed) throw failure(appNotInstalled, { id: app.id })
       return install(change, installed)
     },
 
     async uninstall({ author, account, subject: { app, record } }: Change) {
-      if (!app.installed) throw failure('app_not_installed', { id: app.id })
+      if (!app.installed) throw failure(appNotInstalled, { id: app.id })
       return save(author, account, record, withoutInstalled(record?.doc ?? noApps, app.id))
     },
 
@@ -146,7 +147,7 @@ export const createAppsStore = ({ store, settings, services }: Tools) => {
       const lifted = isFromAbove ? [] : liftedFrom(before, blacklist)
       if (lifted.length > 0) {
         const cause = `put on the blacklist by an account above: ${lifted.join(', ')}`
-        throw failure('forbidden', { cause })
+        throw failure(forbidden, { cause })
       }
       const imposed = isFromAbove ? blacklist : before.imposed
       return save(author, account, record, { ...before, blacklist, imposed })

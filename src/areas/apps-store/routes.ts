@@ -4,9 +4,10 @@ import { answer, FileAnswer, ListAnswer } from '../../http/answer/answers.ts'
 import { shortListing } from '../../http/answer/listing.ts'
 import { harmless, publicly } from '../../http/answer/visitors.ts'
 import { type Call, del, get, post, put, type Route } from '../../http/route.ts'
-import { failure } from '../../lib/failure.ts'
+import { badIdentifier, failure } from '../../lib/failure.ts'
 import { iconTypes, imageTypes } from '../../lib/image-type.ts'
 import { anyText } from '../../lib/schema.ts'
+import { appInstalled, appNotInstalled } from './failures.ts'
 import type { AppSubject, AppsStore, AppsStoreRecord, AppsSubject, Picture } from './operations.ts'
 import { type AccountApp, recordOf, rowOf } from './rules.ts'
 import { App, AppRow, Blacklist, Installation } from './schema.ts'
@@ -23,7 +24,7 @@ const blacklistOf = (record: AppsStoreRecord | undefined) =>
 
 /** Pictures elsewhere are where they are: the client goes there. */
 const pictureAnswer = (picture: Picture | undefined, visitor: Actor | undefined, cause: string) => {
-  if (!picture) throw failure('bad_identifier', { cause })
+  if (!picture) throw failure(badIdentifier, { cause })
   if ('address' in picture)
     return answer({ data: picture.address, status: 302, headers: { location: picture.address } })
   return new FileAnswer(picture.bytes, picture.contentType, { ...harmless, ...publicly(visitor) })
@@ -82,7 +83,7 @@ export const appsStoreRoutes = (apps: AppsStore): Route[] => {
       subject,
       body: Installation,
       answers: App,
-      fails: ['app_installed'],
+      fails: [appInstalled],
       run: async (call) => shown(call, await apps.install(call, call.data)),
     }),
     post(oneApp, {
@@ -92,7 +93,7 @@ export const appsStoreRoutes = (apps: AppsStore): Route[] => {
       isKept,
       body: Installation,
       answers: App,
-      fails: ['app_not_installed'],
+      fails: [appNotInstalled],
       run: async (call) => shown(call, await apps.allow(call, call.data)),
     }),
     del(oneApp, {
@@ -101,7 +102,7 @@ export const appsStoreRoutes = (apps: AppsStore): Route[] => {
       subject,
       isKept,
       answers: App,
-      fails: ['app_not_installed'],
+      fails: [appNotInstalled],
       run: async (call) => {
         await apps.uninstall(call)
         const data = recordOf(call.account.id, call.subject.app)

@@ -1,6 +1,6 @@
 import { type AccountHidden, type AccountRecord, accountKind } from '../../auth/identity.ts'
 import type { Feed } from '../../events/feed.ts'
-import { failure } from '../../lib/failure.ts'
+import { badIdentifier, failure } from '../../lib/failure.ts'
 import { systemScope } from '../../storage/change-set.ts'
 import { StoredRecord } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
@@ -56,7 +56,7 @@ export const createAudit = ({ store, feed }: { store: Store; feed: Pick<Feed, 's
     async get(accountId: string, id: string): Promise<AuditEntry> {
       await feed.settled()
       const entry = await rows.find(accountId, id)
-      if (!entry) throw failure('bad_identifier', { cause: id })
+      if (!entry) throw failure(badIdentifier, { cause: id })
       return entry
     },
 

@@ -1,7 +1,8 @@
 import { accountAdmin, superduper } from '../../auth/policies.ts'
 import { answer } from '../../http/answer/answers.ts'
 import { type AuditedRecord, type Call, get, type Route } from '../../http/route.ts'
-import { Failure, type FailureKind } from '../../lib/failure.ts'
+import { badIdentifier, Failure, type FailureKind } from '../../lib/failure.ts'
+import { numberNotFound } from '../phone-numbers/failures.ts'
 import { auditAnswer, auditQuery } from './listing.ts'
 import type { Audit } from './operations.ts'
 import { AuditEntry } from './schema.ts'
@@ -40,7 +41,7 @@ const idIn = ({ path }: Route, variables: Variables) => variables[lastVariable.e
 
 const accountIn = (variables: Variables) => variables.account_id
 
-const gone: ReadonlySet<string> = new Set<FailureKind>(['bad_identifier', 'number_not_found'])
+const gone = new Set<FailureKind>([badIdentifier, numberNotFound])
 
 const isGone = (error: unknown) => error instanceof Failure && gone.has(error.kind)
 
@@ -84,7 +85,7 @@ export const auditOfRecords = (audit: Audit, routes: readonly Route[]): Route[] 
       ...(spec.namedKeys ? { namedKeys: spec.namedKeys } : {}),
       resource,
       outlivesAccount: true,
-      fails: [...new Set<FailureKind>(['bad_identifier', ...(spec.fails ?? [])])],
+      fails: [...new Set<FailureKind>([badIdentifier, ...(spec.fails ?? [])])],
       query: auditQuery,
       answers: AuditEntry,
       list: true,

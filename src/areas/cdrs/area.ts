@@ -13,7 +13,6 @@ import { createArchiveReading } from './archive/reading.ts'
 import { createArchiveRegister } from './archive/store.ts'
 import { createCallBilling } from './billing/operations.ts'
 import { createDepartures } from './departures/operations.ts'
-import { cdrFailures } from './failures.ts'
 import { createFreeswitchIntake } from './freeswitch/operations.ts'
 import { freeswitchPage } from './freeswitch/routes.ts'
 import { createLegAdoption } from './intake/adoption.ts'
@@ -40,7 +39,6 @@ export const cdrsArea = area({
     rates: ratesArea,
   },
   settings: [callListSettings, callRecordSettings, ingestSettings],
-  failures: cdrFailures,
   create(tools, { accounts, phoneNumbers, limits, ledgers, rates }) {
     const { callArchive: objects, feed, log, store } = tools
     const { resellerOf } = accounts

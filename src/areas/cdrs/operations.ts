@@ -1,4 +1,4 @@
-import { Failure, failure } from '../../lib/failure.ts'
+import { badIdentifier, failure, isFailure, missingParameter } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
 import type { Log } from '../../lib/log.ts'
 import { crossbarSettings } from '../../settings/documents.ts'
@@ -6,6 +6,7 @@ import type { Settings } from '../../settings/settings.ts'
 import type { Store } from '../../storage/store.ts'
 import type { ArchiveMetrics } from './archive/metrics.ts'
 import type { ArchiveReading } from './archive/reading.ts'
+import { callArchiveUnreachable } from './failures.ts'
 import { createInteractionStore } from './interactions/store.ts'
 import type { Place } from './reading/rules.ts'
 import type { Scope } from './reading/store.ts'
@@ -24,7 +25,7 @@ export type Cdrs = ReturnType<typeof createCdrs>
 // Conferences have interactions of many legs.
 const legsAtOnce = 100
 
-const notFound = (message: string) => failure('missing_parameter', { message })
+const notFound = (message: string) => failure(missingParameter, { message })
 
 interface Tools {
   store: Store
@@ -34,8 +35,7 @@ interface Tools {
   log: Log
 }
 
-const isUnreachable = (error: unknown) =>
-  error instanceof Failure && error.kind === 'call_archive_unreachable'
+const isUnreachable = (error: unknown) => isFailure(error, callArchiveUnreachable)
 
 /** Call detail records, as they are looked at. Nothing here writes. */
 export const createCdrs = ({ store, settings, archive, metrics, log }: Tools) => {
@@ -50,7 +50,7 @@ export const createCdrs = ({ store, settings, archive, metrics, log }: Tools) =>
       return { time: leg.interaction_time, mark: leg.interaction_key }
     }
     const interaction = interactionOf(id)
-    if (!interaction) throw failure('bad_identifier', { cause: id })
+    if (!interaction) throw failure(badIdentifier, { cause: id })
     return interaction
   }
 
@@ -78,7 +78,7 @@ export const createCdrs = ({ store, settings, archive, metrics, log }: Tools) =>
     async document(accountId: string, id: string, view: CostView): Promise<Json> {
       if (!isCdrId(id)) throw notFound('could not find cdr with supplied id')
       const leg = await legs.find(accountId, id)
-      if (!leg) throw failure('bad_identifier', { cause: id })
+      if (!leg) throw failure(badIdentifier, { cause: id })
       return shownDocumentOf(leg, view)
     },
 

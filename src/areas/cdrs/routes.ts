@@ -3,10 +3,11 @@ import { accountMember, type ResellerOf, seesCosts } from '../../auth/policies.t
 import { ListAnswer, RowsAnswer } from '../../http/answer/answers.ts'
 import { movingBounds, timeWindow } from '../../http/answer/time-window.ts'
 import { type Call, get, type Route } from '../../http/route.ts'
-import { failure, invalid } from '../../lib/failure.ts'
+import { badIdentifier, failure, faultyRequest, invalid, missingParameter } from '../../lib/failure.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
 import { anyObject, list, open } from '../../lib/schema.ts'
 import type { Store } from '../../storage/store.ts'
+import { callArchiveUnreachable } from './failures.ts'
 import { interactionListing, legListing } from './listing/routes.ts'
 import type { Cdrs } from './operations.ts'
 import { Cdr } from './schema.ts'
@@ -30,8 +31,6 @@ const onUser = '/v2/accounts/{account_id}/users/{user_id}/cdrs'
 const onDevice = '/v2/accounts/{account_id}/devices/{device_id}/cdrs'
 
 // Of records that lie in files.
-const unreadArchive = 'call_archive_unreachable'
-
 const windowQuery = {
   created_from: 'Gregorian seconds; the longest range before created_to unless given',
   created_to: 'Gregorian seconds; now unless given',
@@ -49,7 +48,7 @@ const statsQuery = {
   utc_offset: 'Seconds from UTC to the time that hours, days and months are meant in; quarter hours',
 }
 
-const noNumber = () => failure('missing_parameter', { message: 'utc_offset must be a number' })
+const noNumber = () => failure(missingParameter, { message: 'utc_offset must be a number' })
 
 const offsetIn = (query: URLSearchParams) => {
   const given = query.get('utc_offset')
@@ -103,7 +102,7 @@ export const cdrRoutes = ({ cdrs, stats, store, resellerOf }: Tools): Route[] =>
 
   const owner = async ({ path }: { path: { account_id: string; user_id: string } }) => {
     const user = await store.records.find(path.account_id, userKind, path.user_id)
-    if (!user) throw failure('bad_identifier', { cause: path.user_id })
+    if (!user) throw failure(badIdentifier, { cause: path.user_id })
     return { id: user.id }
   }
 
@@ -149,14 +148,14 @@ export const cdrRoutes = ({ cdrs, stats, store, resellerOf }: Tools): Route[] =>
     answers: CdrListRow,
     list: true,
     module: 'cb_cdrs',
-    fails: ['missing_parameter', unreadArchive],
+    fails: [missingParameter, callArchiveUnreachable],
   } as const
   const charting = {
     allow: accountMember,
     query: statsQuery,
     answers: list(CallStat),
     isLong: true,
-    fails: ['missing_parameter', unreadArchive],
+    fails: [missingParameter, callArchiveUnreachable],
   } as const
 
   return [
@@ -200,14 +199,14 @@ export const cdrRoutes = ({ cdrs, stats, store, resellerOf }: Tools): Route[] =>
       query: windowQuery,
       answers: open({ inbound: anyObject(), outbound: anyObject() }),
       isLong: true,
-      fails: [unreadArchive],
+      fails: [callArchiveUnreachable],
       run: async (call) => cdrs.summary(await scopeOf(call)),
     }),
     get(`${onAccount}/legs/{interaction_id}`, {
       summary: 'Read all legs of an interaction, named by its id or by the id of a leg',
       allow: accountMember,
       answers: list(Cdr),
-      fails: ['missing_parameter', unreadArchive],
+      fails: [missingParameter, callArchiveUnreachable],
       run: async (call) =>
         new RowsAnswer(
           cdrs.legDocuments(call.account.id, call.path.interaction_id, {
@@ -220,7 +219,7 @@ export const cdrRoutes = ({ cdrs, stats, store, resellerOf }: Tools): Route[] =>
       summary: 'Read a call detail record',
       allow: accountMember,
       answers: Cdr,
-      fails: ['missing_parameter', unreadArchive],
+      fails: [missingParameter, callArchiveUnreachable],
       run: async (call) => cdrs.document(call.account.id, call.path.cdr_id, await costViewOf(call)),
     }),
     get(onDevice, {
@@ -228,7 +227,7 @@ export const cdrRoutes = ({ cdrs, stats, store, resellerOf }: Tools): Route[] =>
       allow: accountMember,
       answers: open({}),
       run: () => {
-        throw failure('faulty_request', {
+        throw failure(faultyRequest, {
           message: 'use filter_custom_channel_vars.authorizing_id on the records of the account',
         })
       },

@@ -1,6 +1,6 @@
 import { type AccountRecord, type Actor, speaksForAccount } from '../../auth/identity.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { failure } from '../../lib/failure.ts'
+import { badIdentifier, failure, forbidden } from '../../lib/failure.ts'
 import { assertAllAnswered } from '../../switch/answers.ts'
 import type { ActiveCall, Heard, MediaSwitch } from '../../switch/media-switch.ts'
 import type { DeviceRecord, Devices } from '../devices/operations.ts'
@@ -62,17 +62,17 @@ export const createChannels = ({ clock, devices, mediaSwitch }: Tools) => {
       const { found, unreachable } = await ofUser(account, actor.user.id)
       if (found.some(({ uuid }) => uuid === callId)) return
       assertAllAnswered(unreachable)
-      throw failure('forbidden', { cause: 'Only an admin may end the call of another user' })
+      throw failure(forbidden, { cause: 'Only an admin may end the call of another user' })
     },
 
     async get(account: AccountRecord, callId: string): Promise<Channel> {
       const call = await mediaSwitch.call(account.id, callId)
-      if (!call) throw failure('bad_identifier', { cause: callId })
+      if (!call) throw failure(badIdentifier, { cause: callId })
       return channelOf(call, clock.now())
     },
 
     async hangUp(account: AccountRecord, callId: string) {
-      if (!(await mediaSwitch.hangUp(account.id, callId))) throw failure('bad_identifier', { cause: callId })
+      if (!(await mediaSwitch.hangUp(account.id, callId))) throw failure(badIdentifier, { cause: callId })
     },
   }
 }

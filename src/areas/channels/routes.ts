@@ -2,7 +2,7 @@ import { userKind } from '../../auth/identity.ts'
 import { accountMember, ownerOrAdmin } from '../../auth/policies.ts'
 import { accepted, answer } from '../../http/answer/answers.ts'
 import { get, post, type Route } from '../../http/route.ts'
-import { failure } from '../../lib/failure.ts'
+import { badIdentifier, failure, invalidAction } from '../../lib/failure.ts'
 import { anyText, list } from '../../lib/schema.ts'
 import type { Records } from '../../storage/records.ts'
 import { edgeFails, unreachableIn } from '../../switch/answers.ts'
@@ -43,7 +43,7 @@ export const channelRoutes = ({ channels, devices, records }: Tools): Route[] =>
     ...listing,
     subject: async ({ path }) => {
       const user = await records.find(path.account_id, userKind, path.user_id)
-      if (!user) throw failure('bad_identifier', { cause: path.user_id })
+      if (!user) throw failure(badIdentifier, { cause: path.user_id })
       return { id: user.id }
     },
     run: async ({ account, subject }) => listed(await channels.ofUser(account, subject.id)),
@@ -60,9 +60,9 @@ export const channelRoutes = ({ channels, devices, records }: Tools): Route[] =>
     allow: ownerOrAdmin,
     body: ChannelAction,
     answers: anyText(),
-    fails: ['invalid_action', ...edgeFails],
+    fails: [invalidAction, ...edgeFails],
     run: async ({ account, actor, path, data }) => {
-      if (data.action !== 'hangup') throw failure('invalid_action', {})
+      if (data.action !== 'hangup') throw failure(invalidAction, {})
       await channels.assertMayEnd(actor, account, path.uuid)
       await channels.hangUp(account, path.uuid)
       return accepted('hangup sent')

@@ -1,5 +1,5 @@
 import type { AccountRecord } from '../../auth/identity.ts'
-import { failure, type Problems } from '../../lib/failure.ts'
+import { badIdentifier, failure, type Problems } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
 import { asAnswered, withKeptSecrets } from '../../lib/secrets.ts'
 import { isSettingsName } from '../../settings/names.ts'
@@ -62,12 +62,12 @@ export const createAccountConfigs = (tools: Tools) => {
   const collection = createAccountConfigStore(store, schemaOf)
 
   const assertReadable = async (name: string) => {
-    if (!isSettingsName(name)) throw failure('bad_identifier', { cause: name.slice(0, 200) })
+    if (!isSettingsName(name)) throw failure(badIdentifier, { cause: name.slice(0, 200) })
     if (hasAccountLevel(name)) return
     const { hidden_documents: hidden } = await settings.of(configsSettings)
     const isHidden = hidden.some((one) => name === one || name.startsWith(`${one}.`))
     if (!Object.hasOwn(documents, name) && !isHidden) return
-    throw failure('bad_identifier', { cause: name, reason: 'this document holds for the whole system' })
+    throw failure(badIdentifier, { cause: name, reason: 'this document holds for the whole system' })
   }
 
   const systemValues = async (name: string): Promise<Json> => {
@@ -169,7 +169,7 @@ export const createAccountConfigs = (tools: Tools) => {
     },
 
     async remove(author: Author, subject: AccountConfigSubject) {
-      if (!subject.record) throw failure('bad_identifier', { cause: subject.id })
+      if (!subject.record) throw failure(badIdentifier, { cause: subject.id })
       await remove(author, subject.record)
       return subject.record
     },

@@ -1,6 +1,6 @@
 import type { AccountRecord } from '../../auth/identity.ts'
 import { normalizeNumber } from '../../lib/e164.ts'
-import { failure, joinProblems, type Problems, taken } from '../../lib/failure.ts'
+import { failure, forbidden, joinProblems, type Problems, taken } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
 import { type ChangeSet, conflict } from '../../storage/change-set.ts'
 import type { Store } from '../../storage/store.ts'
@@ -135,7 +135,7 @@ export const createTrunks = (tools: Tools) => {
     const view = await numbers.preload(wanted)
     for (const number of wanted) {
       if ((await view.get(number))?.accountId === account.id) continue
-      throw failure('forbidden', { message: `unauthorized to use ${number}`, cause: number })
+      throw failure(forbidden, { message: `unauthorized to use ${number}`, cause: number })
     }
   }
 

@@ -2,7 +2,6 @@ import { accountsArea } from '../accounts/area.ts'
 import { area } from '../area.ts'
 import { phoneNumbersArea } from '../phone-numbers/area.ts'
 import { resourcesArea } from '../resources/area.ts'
-import { deviceFailures } from './failures.ts'
 import { createDevices } from './operations.ts'
 import { deviceRoutes } from './routes.ts'
 
@@ -11,7 +10,6 @@ export const devicesArea = area({
   name: 'devices',
   describes: { devices: 'Phones, and what they sign in to the switch with.' },
   needs: { accounts: accountsArea, phoneNumbers: phoneNumbersArea, resources: resourcesArea },
-  failures: deviceFailures,
   create(tools, { accounts: { hostNames }, phoneNumbers, resources: { destinations } }) {
     const devices = createDevices({ ...tools, hostNames, destinations, mobileNumbers: phoneNumbers.mobile })
     return {

@@ -1,15 +1,7 @@
-import type { DetailsOf, FailureAnswer } from '../../lib/failure-answer.ts'
+import { failureKind } from '../../lib/failure.ts'
 
-export const deviceFailures = {
-  phone_unregistered: (): FailureAnswer => ({
-    status: 409,
-    message: 'phone_unregistered',
-    data: { message: 'the device is not registered: nothing was sent' },
-  }),
-}
-
-type Owned = DetailsOf<typeof deviceFailures>
-
-declare module '../../lib/failure.ts' {
-  interface FailureDetails extends Owned {}
-}
+export const phoneUnregistered = failureKind('phone_unregistered', () => ({
+  status: 409,
+  message: 'phone_unregistered',
+  data: { message: 'the device is not registered: nothing was sent' },
+}))

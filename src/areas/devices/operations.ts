@@ -1,5 +1,12 @@
 import { type AccountRecord, type Actor, isSuperduper } from '../../auth/identity.ts'
-import { Failure, failure, joinProblems, type Problems } from '../../lib/failure.ts'
+import {
+  Failure,
+  failure,
+  isFailure,
+  joinProblems,
+  mediaSwitchUnreachable,
+  type Problems,
+} from '../../lib/failure.ts'
 import type { ChangeSet } from '../../storage/change-set.ts'
 import type { Store } from '../../storage/store.ts'
 import type { MediaSwitch, Notice, Phone } from '../../switch/media-switch.ts'
@@ -8,6 +15,7 @@ import { claimantOf } from '../accounts/host-names/rules.ts'
 import type { MobileNumbers } from '../phone-numbers/operations.ts'
 import { ownerProblems, records, uniqueProblems } from '../records.ts'
 import type { Destinations } from '../resources/destinations/operations.ts'
+import { phoneUnregistered } from './failures.ts'
 import {
   type DeviceDoc,
   destinationsOf,
@@ -114,7 +122,7 @@ export const createDevices = (tools: Tools) => {
   /** Fails where nothing could be sent: a phone that is not registered hears nothing. */
   const notify = async (account: AccountRecord, device: DeviceRecord, notice: Notice) => {
     if ((await mediaSwitch.notify(phoneOf(account, device), notice)) === 0)
-      throw failure('phone_unregistered', {})
+      throw failure(phoneUnregistered, {})
   }
 
   const sync = async (account: AccountRecord, wanted: readonly DeviceRecord[], restart: Restart) => {
@@ -129,7 +137,7 @@ export const createDevices = (tools: Tools) => {
       } catch (error) {
         if (!(error instanceof Failure)) throw error
         // Nobody else could be told either.
-        if (!error.is('phone_unregistered')) return
+        if (!isFailure(error, phoneUnregistered)) return
       }
     }
   }
@@ -143,7 +151,7 @@ export const createDevices = (tools: Tools) => {
       const { found, unreachable } = await mediaSwitch.registrations(phones)
       return { ids: new Set(found.map(({ phone }) => phone.deviceId)), unreachable }
     } catch (error) {
-      if (!(error instanceof Failure && error.is('media_switch_unreachable'))) throw error
+      if (!isFailure(error, mediaSwitchUnreachable)) throw error
       return { ids: new Set(), unreachable: error.details.edges.map(({ host }) => host) }
     }
   }

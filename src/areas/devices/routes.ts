@@ -3,12 +3,13 @@ import { accountAdmin, accountMember, ownerOrAdmin } from '../../auth/policies.t
 import { accepted, answer, ListAnswer, made } from '../../http/answer/answers.ts'
 import { collectionListing, keptListing, type Listing } from '../../http/answer/listing.ts'
 import { type Call, get, post, put, type RequestFacts } from '../../http/route.ts'
-import { failure } from '../../lib/failure.ts'
+import { actionRequired, badIdentifier, failure, invalidAction } from '../../lib/failure.ts'
 import { isTrue } from '../../lib/json.ts'
 import { anyText, list } from '../../lib/schema.ts'
 import type { ListRow, Records } from '../../storage/records.ts'
 import { switchFails, unreachableIn } from '../../switch/answers.ts'
 import { recordRoutes } from '../record-routes.ts'
+import { phoneUnregistered } from './failures.ts'
 import type { Devices, Restart } from './operations.ts'
 import { assertMayChange, tidy } from './rules.ts'
 import { Device, DeviceRecord as DeviceAnswer, DeviceRow, DeviceStatus, Notify } from './schema.ts'
@@ -23,8 +24,8 @@ const restartIn = (request: RequestFacts): Restart => (isTrue(request.value('reb
 
 /** The action that a PUT on a device names. Only one is known. */
 const requireNotify = (action: unknown) => {
-  if (action === undefined || action === '') throw failure('action_required', {})
-  if (action !== 'notify') throw failure('invalid_action', {})
+  if (action === undefined || action === '') throw failure(actionRequired, {})
+  if (action !== 'notify') throw failure(invalidAction, {})
 }
 
 // Whole devices, of which each may be as large as a record can be.
@@ -32,7 +33,7 @@ const mostBytesAtOnce = 4_000_000
 
 // No flag: web clients send it everywhere, and must not get an error for it.
 const statusQuery = { with_status: 'true adds `registrable` and `registered` to each row' }
-const syncFails = ['phone_unregistered', ...switchFails] as const
+const syncFails = [phoneUnregistered, ...switchFails]
 
 export const deviceRoutes = (devices: Devices, records: Records) => {
   type OfDevice = Pick<Call<typeof oneDevice>, 'path' | 'actor'>
@@ -45,7 +46,7 @@ export const deviceRoutes = (devices: Devices, records: Records) => {
 
   const owner = async ({ path }: { path: { account_id: string; user_id: string } }) => {
     const user = await records.find(path.account_id, userKind, path.user_id)
-    if (!user) throw failure('bad_identifier', { cause: path.user_id })
+    if (!user) throw failure(badIdentifier, { cause: path.user_id })
     return { id: user.id }
   }
 
@@ -148,7 +149,7 @@ export const deviceRoutes = (devices: Devices, records: Records) => {
       },
       body: Notify,
       answers: anyText(),
-      fails: ['action_required', 'invalid_action', ...syncFails],
+      fails: [actionRequired, invalidAction, ...syncFails],
       run: async ({ account, subject: { device }, data: { data: notice } }) => {
         const { event, body } = notice
         const content = body && { contentType: body.content_type, content: body.data }

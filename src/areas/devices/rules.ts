@@ -4,7 +4,7 @@ import { type Actor, speaksForAccount } from '../../auth/identity.ts'
 import { accessListProblems } from '../../lib/access-list.ts'
 import { parseAddress } from '../../lib/cidr.ts'
 import { normalizeNumber } from '../../lib/e164.ts'
-import { failure, type Problems } from '../../lib/failure.ts'
+import { failure, forbidden, type Problems } from '../../lib/failure.ts'
 import { isObject, type Json } from '../../lib/json.ts'
 import { memberOf } from '../../lib/member.ts'
 import { deviceLimitProblems } from '../../lib/packet-limits.ts'
@@ -211,7 +211,7 @@ export const deviceProblems = (
 /** Ordinary users change and restart their own devices. */
 export const assertMayChange = (actor: Pick<Actor, 'user'>, { doc }: { doc: DeviceDoc }) => {
   if (speaksForAccount(actor) || doc.owner_id === actor.user?.id) return
-  throw failure('forbidden', { cause: 'Only an admin may change or use the device of another user' })
+  throw failure(forbidden, { cause: 'Only an admin may change or use the device of another user' })
 }
 
 // The owner of a device and those who are signed in there decide whose restrictions its calls have.

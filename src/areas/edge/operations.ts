@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { type AccountRecord, type Actor, isAbove, isSuperduper, userKind } from '../../auth/identity.ts'
 import { disabledOf } from '../../auth/standing.ts'
 import { formatAddress } from '../../lib/cidr.ts'
-import { failure } from '../../lib/failure.ts'
+import { failure, forbidden } from '../../lib/failure.ts'
 import type { Records } from '../../storage/records.ts'
 import type { Party } from '../../switch/media-switch.ts'
 import type { AccessLists } from '../access-lists/operations.ts'
@@ -46,11 +46,11 @@ export const assertMayHaveCredentials = (
   { withCredentials }: Pick<EdgeQuestion, 'withCredentials'>,
 ) => {
   if (withCredentials && !isSuperduper(actor))
-    throw failure('forbidden', { cause: 'credentials are for the keys of the operator' })
+    throw failure(forbidden, { cause: 'credentials are for the keys of the operator' })
 }
 
 /** Whoever asks about the own realm would take the answer of a stranger for the truth. */
-export const ownRealm = () => failure('forbidden', { cause: 'only accounts above a realm may ask about it' })
+export const ownRealm = () => failure(forbidden, { cause: 'only accounts above a realm may ask about it' })
 
 const signsInByPassword = (sip: DeviceRecord['doc']['sip']) => (sip?.method ?? 'password') === 'password'
 

@@ -1,6 +1,7 @@
 import { anyToken } from '../../auth/policies.ts'
 import { lasting } from '../../http/answer/answers.ts'
 import { get, type Route } from '../../http/route.ts'
+import { forbidden } from '../../lib/failure.ts'
 import { maxAgeSeconds } from '../routing/questions/rules.ts'
 import type { Edge } from './operations.ts'
 import { questionIn } from './rules.ts'
@@ -19,7 +20,7 @@ export const edgeRoutes = (edge: Edge): Route[] => [
       credentials: { flag: 'For the operator alone: what the device signs in with' },
     },
     answers: EdgeAnswer,
-    fails: ['forbidden'],
+    fails: [forbidden],
     run: async ({ actor, query }) => lasting(await edge.decide(actor, questionIn(query)), maxAgeSeconds),
   }),
 ]

@@ -1,5 +1,5 @@
 import { startAuthor } from '../../first-start.ts'
-import { failure } from '../../lib/failure.ts'
+import { failure, importUnderWay } from '../../lib/failure.ts'
 import { on } from '../../storage/signal.ts'
 import type { Gate } from '../../storage/store.ts'
 import { accountLeaving } from '../accounts/signals.ts'
@@ -13,7 +13,7 @@ const closedDuring =
   (states: ImportStates): Gate =>
   async (sets, write) => {
     const isStart = sets.every(({ author }) => author === startAuthor)
-    if (!isStart && (await states.isUnderWay())) throw failure('import_under_way', {})
+    if (!isStart && (await states.isUnderWay())) throw failure(importUnderWay, {})
     await write(sets)
   }
 

@@ -6,7 +6,6 @@ import { numberOrderRefused } from '../phone-numbers/signals.ts'
 import { servicesArea } from '../services/area.ts'
 import { chargesAgreed } from '../services/signals.ts'
 import { postingOf } from './charges.ts'
-import { ledgerFailures } from './failures.ts'
 import { createLedgers } from './operations.ts'
 import { ledgerRoutes } from './routes.ts'
 
@@ -15,7 +14,6 @@ export const ledgersArea = area({
   name: 'ledgers',
   describes: { ledgers: 'The money of accounts, entry by entry.' },
   needs: { accounts: accountsArea, services: servicesArea, limits: limitsArea },
-  failures: ledgerFailures,
   create({ store, settings }, { accounts, services: { audit, charged }, limits: { limits } }) {
     const ledgers = createLedgers({ store, accounts, audit, charged, overdraft: limits.chargeOverdraft })
     return {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { AccountRecord } from '../../auth/identity.ts'
 import type { Round } from '../../jobs/rounds.ts'
-import { failure } from '../../lib/failure.ts'
+import { badIdentifier, failure, notEnoughCredit } from '../../lib/failure.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
 import { newId } from '../../lib/ids.ts'
 import { zip } from '../../lib/list.ts'
@@ -131,7 +131,7 @@ export const createLedgers = ({ store, accounts, audit, charged, overdraft }: To
     const lowest = await overdraft(account)
     if (lowest === undefined) return undefined
     const missing = dollarsOfUnits(Math.max(1, -lowest - (await rows.balance(account.id)) - amount))
-    return { units: -lowest, orElse: () => failure('not_enough_credit', { accountId: account.id, missing }) }
+    return { units: -lowest, orElse: () => failure(notEnoughCredit, { accountId: account.id, missing }) }
   }
 
   /** Books several that are told one by one. */
@@ -148,7 +148,7 @@ export const createLedgers = ({ store, accounts, audit, charged, overdraft }: To
   const get = async (accountId: string, id: string, service?: string): Promise<Entry> => {
     const entry = await rows.find(accountId, id)
     if (!entry || (service !== undefined && entry.source.service !== service))
-      throw failure('bad_identifier', { cause: id })
+      throw failure(badIdentifier, { cause: id })
     return entry
   }
 
@@ -292,7 +292,7 @@ export const createLedgers = ({ store, accounts, audit, charged, overdraft }: To
 
     /** A month's book, and the same by account. */
     async summary(accountId: string, monthText: string) {
-      if (!wholeMonth.test(monthText)) throw failure('bad_identifier', { cause: monthText })
+      if (!wholeMonth.test(monthText)) throw failure(badIdentifier, { cause: monthText })
       const sums = await rows.month(accountId, Number(monthText))
       return { summary: sumsJson(sums), breakdown: await breakdown(sums) }
     },

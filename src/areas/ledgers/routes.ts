@@ -5,7 +5,7 @@ import type { Listing } from '../../http/answer/listing.ts'
 import { openTimeWindow } from '../../http/answer/time-window.ts'
 import { type Call, get, put, type Route } from '../../http/route.ts'
 import type { Clock } from '../../lib/clock.ts'
-import type { Problems } from '../../lib/failure.ts'
+import { notEnoughCredit, type Problems } from '../../lib/failure.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
 import { decimalsOf, dollarsOfUnits } from '../../lib/money.ts'
 import { anyObject, list as listOf } from '../../lib/schema.ts'
@@ -15,6 +15,7 @@ import type { Settings } from '../../settings/settings.ts'
 import type { CommittedChange } from '../../storage/idempotency.ts'
 import type { Accounts } from '../accounts/operations.ts'
 import { servicesSettings } from '../services/settings.ts'
+import { bookedAlready } from './failures.ts'
 import type { Ledgers } from './operations.ts'
 import { csvRow, type Entry, entryJson, rolloverService } from './rules.ts'
 import { Amount, LedgerEntry, LedgerKind, LedgerRequest } from './schema.ts'
@@ -146,7 +147,7 @@ export const ledgerRoutes = ({ ledgers, accounts, settings, clock }: RouteTools)
     body: LedgerRequest,
     judge: requestProblems,
     answers: anyObject(),
-    fails: ['booked_already', 'not_enough_credit'] as const,
+    fails: [bookedAlready, notEnoughCredit] as const,
     again: bookAgain,
   }
 

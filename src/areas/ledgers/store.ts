@@ -6,6 +6,7 @@ import { timedPlace } from '../../lib/time-key.ts'
 import type { ChangeSet } from '../../storage/change-set.ts'
 import type { Row } from '../../storage/db.ts'
 import type { Store } from '../../storage/store.ts'
+import { bookedAlready } from './failures.ts'
 import {
   type Booking,
   counterBook,
@@ -171,7 +172,7 @@ const toSum = (row: Row): SourceSum => ({
 
 const totalOf = (bookings: readonly Booking[]) => bookings.reduce((sum, { amount }) => sum + amount, 0)
 
-const bookedAlready = () => failure('booked_already', {})
+const alreadyBooked = () => failure(bookedAlready, {})
 
 const mostBooksKnown = 20_000
 
@@ -211,7 +212,7 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
     const params = [accountId, totalOf(bookings), bookings.length]
     return floor
       ? set.run(`${move} AND units + $2 >= $4`, [...params, floor.units], { rows: 1, orElse: floor.orElse })
-      : set.run(move, params, { rows: 1, orElse: bookedAlready })
+      : set.run(move, params, { rows: 1, orElse: alreadyBooked })
   }
 
   /** Adds entries and their legs, in the order in which they move the balance. Answers with the ids of the entries. */
@@ -249,14 +250,14 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
         rows: entries,
         params,
         sql: insertEntries,
-        orElse: bookedAlready,
+        orElse: alreadyBooked,
       }),
       ...words.forEachRow({
         shape: legShape,
         rows: legs,
         params: [accountId],
         sql: insertLegs,
-        orElse: bookedAlready,
+        orElse: alreadyBooked,
       }),
     )
     return entries.map(({ id }) => id)

@@ -6,7 +6,6 @@ import { servicesArea } from '../services/area.ts'
 import { createUseArrivals } from './allotments/arriving.ts'
 import { createAllotments } from './allotments/operations.ts'
 import { allotmentRoutes } from './allotments/routes.ts'
-import { limitFailures } from './failures.ts'
 import { createLimits } from './operations.ts'
 import { limitRoutes } from './routes.ts'
 import { Limits } from './schema.ts'
@@ -19,7 +18,6 @@ export const limitsArea = area({
     limits: 'How many calls accounts may have, and how far they may overdraw.',
   },
   needs: { accounts: accountsArea, phoneNumbers: phoneNumbersArea, services: servicesArea },
-  failures: limitFailures,
   create(tools, { accounts, phoneNumbers, services: { services, quantities } }) {
     const { store } = tools
     const { classOf } = phoneNumbers.planning

@@ -1,7 +1,7 @@
 import { accountAdmin, accountMember, ownReseller } from '../../auth/policies.ts'
 import { answer, RawJson } from '../../http/answer/answers.ts'
 import { type Call, get, patch, post, type Route } from '../../http/route.ts'
-import { failure } from '../../lib/failure.ts'
+import { failure, forbidden } from '../../lib/failure.ts'
 import { OperatorLimits } from '../../lib/limit-shapes.ts'
 import type { LimitBook, LimitsStored, OperatorLimitsStored } from './operations.ts'
 import { amountProblems, restrictionWarnings, withDefaults, withoutOperatorKeys } from './rules.ts'
@@ -28,7 +28,7 @@ export const limitRoutes = (limits: LimitBook): Route[] => {
   const place = async ({ account }: Pick<Call, 'account'>) => placeOf(await limits.of(account))
 
   const placeToChange = async ({ actor, account }: Pick<Call, 'actor' | 'account'>) => {
-    if (!(await limits.mayChange(actor, account))) throw failure('forbidden', { message: refusal })
+    if (!(await limits.mayChange(actor, account))) throw failure(forbidden, { message: refusal })
     return place({ account })
   }
 

@@ -1,6 +1,6 @@
 import type { AccountRecord, UserRecord } from '../../auth/identity.ts'
 import type { Afterwards } from '../../jobs/afterwards.ts'
-import { failure } from '../../lib/failure.ts'
+import { badIdentifier, failure } from '../../lib/failure.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
 import { newId } from '../../lib/ids.ts'
 import { monthOf } from '../../lib/time-key.ts'
@@ -67,7 +67,7 @@ export const createLoginAttempts = ({ store, afterwards }: { store: Store; after
     /** One among second factors alone. */
     async getSecondFactor(accountId: string, id: string) {
       const attempt = await attempts.get(accountId, id)
-      if (attempt.doc.auth_type !== 'multi_factor') throw failure('bad_identifier', { cause: id })
+      if (attempt.doc.auth_type !== 'multi_factor') throw failure(badIdentifier, { cause: id })
       return attempt
     },
   }

@@ -3,7 +3,7 @@ import type { AccountRecord, Actor } from '../../auth/identity.ts'
 import { createBatches } from '../../batches/batches.ts'
 import type { Leases } from '../../jobs/leases.ts'
 import type { Rounds } from '../../jobs/rounds.ts'
-import { failure, invalid } from '../../lib/failure.ts'
+import { badIdentifier, datastoreConflict, failure, invalid } from '../../lib/failure.ts'
 import { gregorianNow, gregorianOfUnix } from '../../lib/gregorian.ts'
 import { newId } from '../../lib/ids.ts'
 import type { Log } from '../../lib/log.ts'
@@ -113,7 +113,7 @@ export const createMigrations = ({ store, leases, rounds, node, log, metrics, mi
       const open = latest?.state === 'executing' ? latest : undefined
       if (open && isSameReach(orderOf(open), reach)) return open
       if (open)
-        throw failure('datastore_conflict', { message: 'this migration is running here, for other accounts' })
+        throw failure(datastoreConflict, { message: 'this migration is running here, for other accounts' })
       const { idempotency: _, ...kept } = author
       const detail = {
         ...reach,
@@ -160,7 +160,7 @@ export const createMigrations = ({ store, leases, rounds, node, log, metrics, mi
     /** Whether the account went through a migration, by whom and when; and its last run from here, if any. */
     async read(account: AccountRecord, id: string) {
       const description = known.get(id)?.description
-      if (description === undefined) throw failure('bad_identifier', { cause: id })
+      if (description === undefined) throw failure(badIdentifier, { cause: id })
       const performed = await books.performedOn(account.id, id)
       const run = await runs.latest(account.id, id)
       return {
@@ -179,7 +179,7 @@ export const createMigrations = ({ store, leases, rounds, node, log, metrics, mi
       if (order.moment !== 'now') throw notNow()
       if (!known.has(order.id)) throw notKnown()
       const entered = await enter(order)
-      if (!entered) throw failure('bad_identifier', { cause: order.account.id })
+      if (!entered) throw failure(badIdentifier, { cause: order.account.id })
       const run = await awaited(entered)
       const isDone = run.state === 'ended'
       const isShort = run.succeeded <= mostIds

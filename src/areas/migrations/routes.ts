@@ -1,6 +1,7 @@
 import { accountAdmin } from '../../auth/policies.ts'
 import { Answer } from '../../http/answer/answers.ts'
 import { get, post, type Route } from '../../http/route.ts'
+import { datastoreConflict } from '../../lib/failure.ts'
 import type { Migrations } from './operations.ts'
 import { reachIn, reachProblems } from './rules.ts'
 import { MigrationAnswer, MigrationList, MigrationOrder, MigrationSummary } from './schema.ts'
@@ -28,7 +29,7 @@ export const migrationRoutes = (migrations: Migrations): Route[] => [
     body: MigrationOrder,
     judge: async ({ request }) => reachProblems((name) => request.value(name)),
     answers: MigrationAnswer,
-    fails: ['datastore_conflict'],
+    fails: [datastoreConflict],
     async run({ actor, author, account, path, request }) {
       const reach = reachIn((name) => request.value(name))
       const order = { actor, author, account, id: path.migration_id, reach }

@@ -68,7 +68,7 @@ const authorOf = ({ author, turn }: Standing, index: number): Author => ({
 })
 
 const publicText = (error: unknown) =>
-  error instanceof Failure ? error.kind.replaceAll('_', ' ') : 'unspecified fault'
+  error instanceof Failure ? error.kind.name.replaceAll('_', ' ') : 'unspecified fault'
 
 const sizeOf = ({ step }: Planned) => (step?.sets ?? []).reduce((sum, set) => sum + set.statements.length, 0)
 

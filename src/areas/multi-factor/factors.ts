@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { AccountRecord, UserRecord } from '../../auth/identity.ts'
 import type { Keyring } from '../../auth/keyring.ts'
-import { failure } from '../../lib/failure.ts'
+import { badIdentifier, failure, forbidden, tooManyRequests } from '../../lib/failure.ts'
 import { randomKey } from '../../lib/ids.ts'
 import { removalWithOwner } from '../../storage/attachment.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
@@ -81,7 +81,7 @@ export const createFactors = ({ store, keyring }: Tools) => {
 
   const assertNotBlocked = ({ hidden: { blockedUntil } }: FactorRecord) => {
     const left = blockedUntil - unixNow()
-    if (left > 0) throw failure('too_many_requests', { retryAfterSeconds: Math.ceil(left) })
+    if (left > 0) throw failure(tooManyRequests, { retryAfterSeconds: Math.ceil(left) })
   }
 
   const takeCode = async (author: Author, holder: Holder, factor: FactorRecord, step: number) => {
@@ -109,7 +109,7 @@ export const createFactors = ({ store, keyring }: Tools) => {
     /** The address that an authenticator app reads; made when there is none yet. Once verified it is not shown again. */
     async enrolmentUrl(author: Author, holder: Holder): Promise<string> {
       const factor = (await find(holder)) ?? (await enrol(author, holder))
-      if (factor.doc.verified) throw failure('forbidden', { message: 'QR code already verified.' })
+      if (factor.doc.verified) throw failure(forbidden, { message: 'QR code already verified.' })
       const { account, user } = holder
       return otpauthUrl({
         key: secretOf(holder, factor),
@@ -138,7 +138,7 @@ export const createFactors = ({ store, keyring }: Tools) => {
     /** Forgets the factor of a user who lost it: the next sign-in enrols another. */
     async remove(author: Author, holder: Holder) {
       const factor = await find(holder)
-      if (!factor) throw failure('bad_identifier', { cause: holder.user.id })
+      if (!factor) throw failure(badIdentifier, { cause: holder.user.id })
       const set = new ChangeSet(author)
       factors.remove(set, factor)
       await store.commit(set)

@@ -1,5 +1,5 @@
 import type { AccountRecord } from '../../auth/identity.ts'
-import { failure } from '../../lib/failure.ts'
+import { failure, notConfigured } from '../../lib/failure.ts'
 import type { AuthModule } from '../../settings/auth-modules.ts'
 import { systemScope } from '../../storage/change-set.ts'
 import { readsOf } from '../../storage/collection.ts'
@@ -19,7 +19,7 @@ export type Providers = ReturnType<typeof createProviders>
 const mostProviders = 50
 
 const assertSupported = ({ provider_name: name }: ProviderDoc) => {
-  if (name === 'duo') throw failure('not_configured', { message: 'Duo is not available on this server' })
+  if (name === 'duo') throw failure(notConfigured, { message: 'Duo is not available on this server' })
 }
 
 /** Which second factors there are: the system's, and those of accounts. */

@@ -10,6 +10,7 @@ import {
 import { FileAnswer } from '../../http/answer/answers.ts'
 import { qrPng } from '../../http/answer/qr-png.ts'
 import { del, get, type Route } from '../../http/route.ts'
+import { notConfigured } from '../../lib/failure.ts'
 import { anyObject } from '../../lib/schema.ts'
 import { recordRoutes } from '../record-routes.ts'
 import type { Users } from '../users/operations.ts'
@@ -28,7 +29,7 @@ const onAccount = '/v2/accounts/{account_id}/multi_factor'
 const userQrCode = '/v2/accounts/{account_id}/users/{user_id}/qrcode'
 
 export const multiFactorRoutes = ({ providers, factors, users }: Tools): Route[] => {
-  const fails = ['not_configured'] as const
+  const fails = [notConfigured] as const
   const providing = {
     variable: 'provider_id',
     called: ['a second-factor provider', 'second-factor providers'],

@@ -1,5 +1,14 @@
 import type { AccountRecord } from '../../auth/identity.ts'
-import { failure, hasProblems, invalid, joinProblems, type Problems } from '../../lib/failure.ts'
+import {
+  badIdentifier,
+  datastoreConflict,
+  failure,
+  hasProblems,
+  invalid,
+  joinProblems,
+  type Problems,
+  tooLarge,
+} from '../../lib/failure.ts'
 import { isId } from '../../lib/ids.ts'
 import { assertUtf8Charset, utf8Text } from '../../lib/utf8.ts'
 import { commonValues, type Mail, render } from '../../mail/mail.ts'
@@ -77,7 +86,7 @@ export const createNotifications = ({ store, mail, senders }: Tools) => {
   const placeOf = (level: Level) => level?.id ?? systemScope
 
   const subjectOf = async (level: Level, id: string): Promise<NoticeSubject> => {
-    if (!notices.isId(id)) throw failure('bad_identifier', { cause: id.slice(0, 200) })
+    if (!notices.isId(id)) throw failure(badIdentifier, { cause: id.slice(0, 200) })
     const record = await templates.at(placeOf(level), id)
     return {
       level,
@@ -159,7 +168,7 @@ export const createNotifications = ({ store, mail, senders }: Tools) => {
     /** A version of the level's own, which it must not have yet. */
     async create(author: Author, level: Level, id: string, data: Notification) {
       const subject = await subjectOf(level, id)
-      if (subject.record) throw failure('datastore_conflict', {})
+      if (subject.record) throw failure(datastoreConflict, {})
       return write(author, subject, ownSettings(data, await templates.above(level, subject.notice.id)), {})
     },
 
@@ -171,7 +180,7 @@ export const createNotifications = ({ store, mail, senders }: Tools) => {
     },
 
     async putBody(author: Author, subject: NoticeSubject, type: BodyType, { bytes, charset }: SentBody) {
-      if (bytes.length > largestBody) throw failure('too_large', { limit: largestBody })
+      if (bytes.length > largestBody) throw failure(tooLarge, { limit: largestBody })
       assertUtf8Charset(charset)
       const body = utf8Text(bytes, 'body')
       const problems = bodyProblems('template', body, subject.notice.macros)
@@ -183,7 +192,7 @@ export const createNotifications = ({ store, mail, senders }: Tools) => {
 
     /** The notice is again as it is above. */
     async remove(author: Author, { record, notice }: NoticeSubject) {
-      if (!record) throw failure('bad_identifier', { cause: notice.id })
+      if (!record) throw failure(badIdentifier, { cause: notice.id })
       const set = new ChangeSet(author)
       templates.remove(set, record)
       await store.commit(set)
@@ -228,7 +237,7 @@ export const createNotifications = ({ store, mail, senders }: Tools) => {
 
     async attempt(accountId: string, id: string) {
       const found = isId(id) ? await attempts.find(accountId, id) : undefined
-      if (!found) throw failure('bad_identifier', { cause: id.slice(0, 200) })
+      if (!found) throw failure(badIdentifier, { cause: id.slice(0, 200) })
       return found
     },
   }

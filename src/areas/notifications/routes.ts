@@ -5,7 +5,7 @@ import { timeWindow } from '../../http/answer/time-window.ts'
 import { attachment } from '../../http/file-names.ts'
 import { type Call, del, get, post, put, type Route } from '../../http/route.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { failure } from '../../lib/failure.ts'
+import { badIdentifier, datastoreConflict, failure } from '../../lib/failure.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
 import { addressOf } from '../../mail/mail.ts'
 import { crossbarSettings } from '../../settings/documents.ts'
@@ -72,7 +72,7 @@ const levelRoutes = (
 
   const bodyFile = ({ notice, template }: NoticeSubject, type: BodyType) => {
     const body = type === 'text/html' ? template.bodies.html : template.bodies.text
-    if (body === undefined) throw failure('bad_identifier', { cause: type })
+    if (body === undefined) throw failure(badIdentifier, { cause: type })
     const name = `${notice.id}.${type === 'text/html' ? 'html' : 'txt'}`
     return new FileAnswer(Buffer.from(body), `${type}; charset=utf-8`, {
       ...harmless,
@@ -96,7 +96,7 @@ const levelRoutes = (
       allow: writes,
       body: NewNotification,
       answers: NotificationRecord,
-      fails: ['bad_identifier', 'datastore_conflict'],
+      fails: [badIdentifier, datastoreConflict],
       judge: (call) => notifications.judge(levelOf(call), call.data.id ?? '', call.data),
       run: async (call) => {
         const { id, ...data } = call.data

@@ -9,7 +9,6 @@ import { servicesArea } from '../services/area.ts'
 import { whitelabelArea } from '../whitelabel/area.ts'
 import { createBillingGate } from './billing/gate.ts'
 import { createBilling } from './billing/operations.ts'
-import { paymentFailures } from './failures.ts'
 import { createGatewayEvents } from './gateway-events/operations.ts'
 import { stripePage } from './gateway-events/routes.ts'
 import { createComposing } from './invoices/composing.ts'
@@ -40,7 +39,6 @@ export const paymentsArea = area({
   },
   needs: { accounts: accountsArea, services: servicesArea, ledgers: ledgersArea, whitelabel: whitelabelArea },
   settings: [invoiceSettings, dunningSettings, topupSettings],
-  failures: paymentFailures,
   notices: paymentNotices,
   create(tools, { accounts, services: sold, ledgers, whitelabel }) {
     const { settings, store } = tools

@@ -1,4 +1,4 @@
-import type { DetailsOf, FailureAnswer } from '../../lib/failure-answer.ts'
+import { failureKind } from '../../lib/failure.ts'
 
 interface PaymentRefusal {
   /** A word of the bookkeeper's. */
@@ -8,17 +8,12 @@ interface PaymentRefusal {
   transaction: object
 }
 
-export const paymentFailures = {
-  /** Whoever takes the money has refused it. Another means of payment may do, so it is no fault of the server. */
-  payment_failed: ({ reason, told, transaction }: PaymentRefusal): FailureAnswer => ({
+/** Whoever takes the money has refused it. Another means of payment may do, so it is no fault of the server. */
+export const paymentFailed = failureKind(
+  'payment_failed',
+  ({ reason, told, transaction }: PaymentRefusal) => ({
     status: 402,
     message: reason,
     data: { ...transaction, message: `The payment was refused, nothing was booked: ${told}` },
   }),
-}
-
-type Owned = DetailsOf<typeof paymentFailures>
-
-declare module '../../lib/failure.ts' {
-  interface FailureDetails extends Owned {}
-}
+)

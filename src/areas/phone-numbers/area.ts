@@ -14,7 +14,6 @@ import { createCarriers } from './carriers/registry.ts'
 import { createNumberCollections } from './collections/operations.ts'
 import { numberCollectionRoutes } from './collections/routes.ts'
 import { countedNumbers } from './counts.ts'
-import { numberFailures } from './failures.ts'
 import { createNumberFeatures } from './features/operations.ts'
 import { storedOnly } from './features/providers.ts'
 import { createNumberIdentity } from './identity.ts'
@@ -52,7 +51,6 @@ export const phoneNumbersArea = area({
   needs: { accounts: accountsArea, configs: configsArea, services: servicesArea, resources: resourcesArea },
   settings: [numberManagerSettings, numberInventorySettings, numberLocalitySettings, phoneNumberSettings],
   accountSettings: [numberAccountSettings],
-  failures: numberFailures,
   create(tools, needs) {
     const { accounts, configs, resources } = needs
     const { quantities, services, foresight } = needs.services

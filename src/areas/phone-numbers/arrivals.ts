@@ -8,6 +8,13 @@ import type { ChangeSet } from '../../storage/change-set.ts'
 import { assertFree, assertOrdered, type NumberBook, setOf } from './book.ts'
 import type { Offer } from './carriers/carrier.ts'
 import { factsOf, type NumberFacts } from './draft.ts'
+import {
+  invalidStateTransition,
+  noChangeRequired,
+  numberExists,
+  numberForbidden,
+  numberNotFound,
+} from './failures.ts'
 import type { NumberFeatures } from './features/operations.ts'
 import { carrierIn, withFields } from './fields.ts'
 import type { NumberPlanning } from './numbering/operations.ts'
@@ -101,13 +108,12 @@ export const createArrivals = ({ clock, settings, planning, features, desk, book
   /** Whether the move is in the table, and whether the caller may make it. */
   const permittedMove = async ({ by, account }: NumberRequest, { facts, state }: Found, target: Target) => {
     const standing = await standingOf(by, facts.accountId, account)
-    if (!maySee(facts, standing)) throw failure('number_forbidden', {})
+    if (!maySee(facts, standing)) throw failure(numberForbidden, {})
     const isBound = facts.carrier === mobileCarrier && target !== 'in_service'
     const move = isBound ? undefined : moves[state][target]
-    if (!move) throw failure('invalid_state_transition', { from: state, to: target })
-    if (move.sameOwner === 'refused' && facts.accountId === account.id)
-      throw failure('no_change_required', {})
-    if (move.who === 'creator' || !mayMove(move.who, facts, standing)) throw failure('number_forbidden', {})
+    if (!move) throw failure(invalidStateTransition, { from: state, to: target })
+    if (move.sameOwner === 'refused' && facts.accountId === account.id) throw failure(noChangeRequired, {})
+    if (move.who === 'creator' || !mayMove(move.who, facts, standing)) throw failure(numberForbidden, {})
     if (facts.accountId !== '' && facts.accountId !== account.id) {
       assertFree(facts)
       assertOrdered(facts)
@@ -144,14 +150,14 @@ export const createArrivals = ({ clock, settings, planning, features, desk, book
     const stored = await view.get(number)
     if (stored) return foundRecord(number, stored)
     const offer = await desk.offered(account.id, number)
-    if (!offer) throw failure('number_not_found', { number })
+    if (!offer) throw failure(numberNotFound, { number })
     return foundOffer(number, offer)
   }
 
   const newNumber = async (view: NumberView, request: Creation, number: string, state: string) => {
     const { by, account, fields } = request
     const refusal = creationRefusal(by.accountId, state, rightsOf(by))
-    if (refusal) throw failure('number_forbidden', { cause: refusal })
+    if (refusal) throw failure(numberForbidden, { cause: refusal })
     const target = state as Target
     const { available_module_name, port_in_module_name } = await settings.of(numberManagerSettings)
     const standard = target === 'port_in' || request.portedIn ? port_in_module_name : available_module_name
@@ -177,11 +183,11 @@ export const createArrivals = ({ clock, settings, planning, features, desk, book
     const stored = await view.get(number)
     if (!stored) return newNumber(view, request, number, state)
     const standing = await standingOf(request.by, stored.accountId, request.account)
-    if (!maySee(stored, standing)) throw failure('number_forbidden', {})
-    if (!takenOverByCreation.has(stored.state)) throw failure('number_exists', { number })
+    if (!maySee(stored, standing)) throw failure(numberForbidden, {})
+    if (!takenOverByCreation.has(stored.state)) throw failure(numberExists, { number })
     const refusal =
       state === 'port_in' ? undefined : changeRefusal(request.by.accountId, rightsOf(request.by), 'create')
-    if (refusal) throw failure('number_forbidden', { cause: refusal })
+    if (refusal) throw failure(numberForbidden, { cause: refusal })
     return move(view, request, foundRecord(number, stored), state as Target)
   }
 

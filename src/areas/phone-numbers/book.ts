@@ -4,6 +4,7 @@ import { ChangeSet } from '../../storage/change-set.ts'
 import type { Store } from '../../storage/store.ts'
 import { addCounts } from './counts.ts'
 import { draftNumber, factsOf, isUnchanged, type NumberFacts } from './draft.ts'
+import { numberForbidden, numberInvalid, numberNotFound } from './failures.ts'
 import type { NumberPlanning } from './numbering/operations.ts'
 import {
   type Existing,
@@ -27,13 +28,13 @@ interface Tools {
 /** A number that a device answers to stays where the device is. */
 export const assertFree = ({ hidden }: NumberFacts) => {
   if (hidden.deviceId === undefined) return
-  throw failure('number_invalid', { cause: `the number belongs to the mobile device ${hidden.deviceId}` })
+  throw failure(numberInvalid, { cause: `the number belongs to the mobile device ${hidden.deviceId}` })
 }
 
 /** As long as nobody knows whether the carrier gives a number, it stays with who ordered it. */
 export const assertOrdered = ({ hidden }: NumberFacts) => {
   if (hidden.pendingOrder === undefined) return
-  throw failure('number_invalid', { cause: 'the carrier has not confirmed the order of the number yet' })
+  throw failure(numberInvalid, { cause: 'the carrier has not confirmed the order of the number yet' })
 }
 
 export const setOf = (request: NumberRequest) => new ChangeSet(request.author)
@@ -97,7 +98,7 @@ export const createNumberBook = ({ store, planning, findAccount }: Tools) => {
   const own = async (view: NumberView, request: Existing): Promise<NumberRecord> => {
     const number = await planning.reconcile(request.number)
     const stored = await view.get(number)
-    const missing = failure('number_not_found', { number })
+    const missing = failure(numberNotFound, { number })
     if (!stored || stored.accountId === '') throw missing
     if (stored.accountId === request.account.id) return stored
     const owner = request.reach === 'tree' ? await findAccount(stored.accountId) : undefined
@@ -114,7 +115,7 @@ export const createNumberBook = ({ store, planning, findAccount }: Tools) => {
 
   const assertAuthorised = async ({ by, account }: NumberRequest, number: NumberRecord) => {
     const standing = await standingOf(by, number.accountId, account)
-    if (!mayMove('authorised', number, standing)) throw failure('number_forbidden', {})
+    if (!mayMove('authorised', number, standing)) throw failure(numberForbidden, {})
   }
 
   const addRemoval = async (view: NumberView, set: ChangeSet, stored: NumberRecord): Promise<NumberPlan> => {

@@ -4,6 +4,7 @@ import { mergeObject } from '../../lib/json-merge.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
 import { assertOrdered, type NumberBook, setOf } from './book.ts'
 import { factsOf, type NumberFacts } from './draft.ts'
+import { numberForbidden, numberNotFound } from './failures.ts'
 import type { NumberFeatures } from './features/operations.ts'
 import { localFeature } from './features/rules.ts'
 import { carrierIn, withFields } from './fields.ts'
@@ -114,7 +115,7 @@ export const createChanges = ({ features, book, planning }: Tools) => {
     { accountId, number, usedBy }: Use,
   ): Promise<NumberPlan> => {
     const stored = await view.get(number)
-    if (stored?.accountId !== accountId) throw failure('number_not_found', { number })
+    if (stored?.accountId !== accountId) throw failure(numberNotFound, { number })
     const others = stored.hidden.deviceId === undefined ? '' : mobileUse
     const facts = { ...factsOf(stored), usedBy: usedBy ?? others }
     const told = { before: stored, asked: false, isOperator: false }
@@ -134,7 +135,7 @@ export const createChanges = ({ features, book, planning }: Tools) => {
       const stored = await own(view, request)
       await assertAuthorised(request, stored)
       const refusal = changeRefusal(by.accountId, rightsOf(by), 'change')
-      if (refusal) throw failure('number_forbidden', { cause: refusal })
+      if (refusal) throw failure(numberForbidden, { cause: refusal })
       const facts = factsOf(stored)
       const carrier = carrierIn({ fields, by }, stored.carrier, 'refused')
       if (carrier !== stored.carrier) assertOrdered(stored)

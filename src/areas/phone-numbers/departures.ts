@@ -6,6 +6,7 @@ import type { Settings } from '../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
 import { assertFree, type NumberBook, setOf } from './book.ts'
 import type { NumberFacts } from './draft.ts'
+import { invalidStateTransition, numberForbidden } from './failures.ts'
 import type { NumberFeatures } from './features/operations.ts'
 import { localFeature } from './features/rules.ts'
 import { addReturn, awaiting } from './orders.ts'
@@ -117,7 +118,7 @@ export const createDepartures = ({ clock, settings, features, desk, book, findAc
       await assertAuthorised(request, stored)
       if (!isReleasable(stored.state, stored.carrier)) {
         const { releasedState } = await releaseSettings()
-        throw failure('invalid_state_transition', { from: stored.state, to: releasedState })
+        throw failure(invalidStateTransition, { from: stored.state, to: releasedState })
       }
       assertFree(stored)
       return addRelease(view, setOf(request), stored)
@@ -126,7 +127,7 @@ export const createDepartures = ({ clock, settings, features, desk, book, findAc
     /** Out of the inventory, whatever its state: the operator's right. */
     async remove(view: NumberView, request: Existing): Promise<NumberPlan> {
       const stored = await removable(view, request)
-      if (!isSuperduper(request.by)) throw failure('number_forbidden', {})
+      if (!isSuperduper(request.by)) throw failure(numberForbidden, {})
       assertFree(stored)
       const set = setOf(request)
       features.strip(set, stored)

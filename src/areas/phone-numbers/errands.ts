@@ -6,6 +6,7 @@ import type { Store } from '../../storage/store.ts'
 import type { NumberBook } from './book.ts'
 import type { Reply } from './carriers/carrier.ts'
 import { factsOf } from './draft.ts'
+import { numberFault } from './failures.ts'
 import type { FeatureProvider, Registrar } from './features/providers.ts'
 import {
   type Awaiting,
@@ -210,6 +211,6 @@ export const createNumberErrands = ({ store, queue, desk, book, provider }: Tool
     },
 
     /** What is told of a number that its carrier did not give. */
-    refusal: (number: string) => failure('number_fault', { message: 'fault by carrier', cause: number }),
+    refusal: (number: string) => failure(numberFault, { message: 'fault by carrier', cause: number }),
   }
 }

@@ -5,6 +5,7 @@ import { failure } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
 import { moduleOf, numberModules } from './carriers/names.ts'
 import type { NumberFacts } from './draft.ts'
+import { numberForbidden, numberInvalid } from './failures.ts'
 import { tidyFields } from './features/rules.ts'
 import type { NumberCaller } from './requests.ts'
 import { publicFields } from './rules.ts'
@@ -35,10 +36,10 @@ export const carrierIn = (
   const module = moduleOf(name)
   if (!isSuperduper(by)) {
     if (repeating === 'allowed' && module === current) return current
-    throw failure('number_forbidden', { cause: 'feature carrier_name is not available' })
+    throw failure(numberForbidden, { cause: 'feature carrier_name is not available' })
   }
   if (module && modules.has(module)) return module
-  throw failure('number_invalid', { cause: `'${name}' is not known by the system` })
+  throw failure(numberInvalid, { cause: `'${name}' is not known by the system` })
 }
 
 export const withFields = (facts: NumberFacts, fields: Json, by: NumberCaller): NumberFacts => ({

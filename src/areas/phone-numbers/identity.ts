@@ -1,5 +1,6 @@
 import { type AccountRecord, isSuperduper, isWithin } from '../../auth/identity.ts'
 import { failure } from '../../lib/failure.ts'
+import { numberNotFound, numberUnassigned } from './failures.ts'
 import { callFeatures } from './features/rules.ts'
 import type { NumberCaller, Numbers } from './operations.ts'
 import type { NumberState } from './rules.ts'
@@ -20,7 +21,7 @@ export type NumberIdentity = ReturnType<typeof createNumberIdentity>
 /** Whose a number is. */
 export const createNumberIdentity = ({ numbers, findAccount }: Tools) => {
   const unassigned = (cause: string, accountId: string, number: string) =>
-    failure('number_unassigned', { data: { cause, account_id: accountId, number } })
+    failure(numberUnassigned, { data: { cause, account_id: accountId, number } })
 
   return {
     /**
@@ -30,11 +31,10 @@ export const createNumberIdentity = ({ numbers, findAccount }: Tools) => {
     async identify(by: NumberCaller, text: string) {
       const number = await numbers.reconcile(text)
       const found = await numbers.findAnywhere(number)
-      if (!found) throw failure('number_not_found', { number })
-      if (found.accountId === '')
-        throw failure('number_unassigned', { data: { cause: 'unassigned', number } })
+      if (!found) throw failure(numberNotFound, { number })
+      if (found.accountId === '') throw failure(numberUnassigned, { data: { cause: 'unassigned', number } })
       const owner = await findAccount(found.accountId)
-      if (!owner || !(isSuperduper(by) || isWithin(by, owner))) throw failure('number_not_found', { number })
+      if (!owner || !(isSuperduper(by) || isWithin(by, owner))) throw failure(numberNotFound, { number })
       if (!serving.has(found.state)) throw unassigned('not_in_service', owner.id, number)
       if (!owner.hidden.enabled) throw unassigned('account_disabled', owner.id, number)
       return { account_id: owner.id, number, ...callFeatures(found.hidden.features) }

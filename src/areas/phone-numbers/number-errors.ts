@@ -1,4 +1,4 @@
-import type { Failure, FailureKind } from '../../lib/failure.ts'
+import type { Failure } from '../../lib/failure.ts'
 
 /** What clients, collections and tasks are told of a number that could not be served. */
 export interface NumberError {
@@ -70,14 +70,14 @@ export const numberErrors = {
 
 type Described = typeof numberErrors
 
-const isNumberFailure = (kind: FailureKind): kind is keyof Described => Object.hasOwn(numberErrors, kind)
+const isNumberFailure = (name: string): name is keyof Described => Object.hasOwn(numberErrors, name)
 
 /** What an emergency address is refused with, beside the shapes that a single request is answered with. */
-const addressErrors: Readonly<Partial<Record<FailureKind, NumberError>>> = {
+const addressErrors: Readonly<Record<string, NumberError>> = {
   invalid_data: { code: 400, error: 'invalid', message: 'invalid', cause: 'the address is not valid' },
   multiple_choice: { code: 400, error: 'multiple_choice', message: 'more than one address found' },
 }
 
 /** Undefined for failures that are not about a number. */
-export const numberErrorOf = ({ kind, details }: Failure): NumberError | undefined =>
-  isNumberFailure(kind) ? numberErrors[kind](details as never) : addressErrors[kind]
+export const numberErrorOf = ({ kind: { name }, details }: Failure): NumberError | undefined =>
+  isNumberFailure(name) ? numberErrors[name](details as never) : addressErrors[name]

@@ -8,6 +8,7 @@ import { createNumberBook } from './book.ts'
 import { createChanges } from './changes.ts'
 import { createDepartures } from './departures.ts'
 import { createNumberErrands } from './errands.ts'
+import { numberNotFound } from './failures.ts'
 import type { NumberFeatures } from './features/operations.ts'
 import type { FeatureProvider } from './features/providers.ts'
 import type { NumberPlanning } from './numbering/operations.ts'
@@ -88,7 +89,7 @@ export const createNumbers = (tools: Tools) => {
       const number = await planning.reconcile(text)
       const stored = await view.get(number)
       if (!stored || !maySee(stored, await book.standingOf(by, stored.accountId, by.account)))
-        throw failure('number_not_found', { number })
+        throw failure(numberNotFound, { number })
       return stored
     },
 

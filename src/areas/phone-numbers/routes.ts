@@ -2,10 +2,22 @@ import { isSuperduper } from '../../auth/identity.ts'
 import { accountMember } from '../../auth/policies.ts'
 import { type Answer, ListAnswer, one } from '../../http/answer/answers.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../http/route.ts'
-import { failure } from '../../lib/failure.ts'
+import { failure, invalidData } from '../../lib/failure.ts'
 import { isTrue, type Json } from '../../lib/json.ts'
 import { either, list, open } from '../../lib/schema.ts'
 import { metadataOf, readOnlyOf } from './entity.ts'
+import {
+  invalidStateTransition,
+  multipleChoice,
+  noChangeRequired,
+  notReconcilable,
+  numberExists,
+  numberFault,
+  numberForbidden,
+  numberInvalid,
+  numberNotFound,
+  numberUnassigned,
+} from './failures.ts'
 import type { NumberIdentity } from './identity.ts'
 import { numberListing } from './listing.ts'
 import type { NumberPlan, NumberRecord, Numbers, Performed } from './operations.ts'
@@ -33,14 +45,14 @@ type NumberCall = Pick<Call, 'account' | 'actor' | 'author' | 'request'> & {
 }
 
 const stateFailures = [
-  'number_not_found',
-  'not_reconcilable',
-  'number_forbidden',
-  'invalid_state_transition',
-  'number_invalid',
-] as const
-const fieldFailures = ['invalid_data', 'multiple_choice'] as const
-const carrierFailures = ['number_fault', 'no_change_required'] as const
+  numberNotFound,
+  notReconcilable,
+  numberForbidden,
+  invalidStateTransition,
+  numberInvalid,
+]
+const fieldFailures = [invalidData, multipleChoice]
+const carrierFailures = [numberFault, noChangeRequired]
 
 export const phoneNumberRoutes = (tools: Tools): Route[] => {
   const { numbers, identity, upkeep, cascadeQuantity, search, searchQuery } = tools
@@ -56,7 +68,7 @@ export const phoneNumberRoutes = (tools: Tools): Route[] => {
   const subject = async ({ account, path }: NumberCall) => {
     const number = await numbers.reconcile(path.phone_number)
     const found = await numbers.find(account.id, number)
-    if (!found) throw failure('number_not_found', { number })
+    if (!found) throw failure(numberNotFound, { number })
     return found
   }
 
@@ -95,7 +107,7 @@ export const phoneNumberRoutes = (tools: Tools): Route[] => {
   const changing = { allow: accountMember, body: PhoneNumber, answers: PhoneNumberRecord }
   const creating = {
     ...changing,
-    fails: ['number_exists', ...stateFailures, ...fieldFailures, ...carrierFailures] as const,
+    fails: [numberExists, ...stateFailures, ...fieldFailures, ...carrierFailures],
     again: async (call: NumberCall) => shown(await ownOrFree(call), call),
   }
 
@@ -200,7 +212,7 @@ export const phoneNumberRoutes = (tools: Tools): Route[] => {
       resource: 'phone_numbers',
       allow: accountMember,
       answers: NumberOwner,
-      fails: ['number_not_found', 'not_reconcilable', 'number_unassigned'],
+      fails: [numberNotFound, notReconcilable, numberUnassigned],
       run: ({ actor, path }) => identity.identify(actor, path.phone_number),
     }),
   ]

@@ -1,6 +1,5 @@
 import { area } from '../area.ts'
 import { devicesArea } from '../devices/area.ts'
-import { quickcallFailures } from './failures.ts'
 import { createQuickcalls } from './operations.ts'
 import { quickcallRoutes } from './routes.ts'
 
@@ -8,7 +7,6 @@ import { quickcallRoutes } from './routes.ts'
 export const quickcallsArea = area({
   name: 'quickcalls',
   needs: { devices: devicesArea },
-  failures: quickcallFailures,
   create: (tools, { devices }) => ({
     routes: quickcallRoutes(createQuickcalls({ ...tools, devices }), devices, tools.store.records),
   }),

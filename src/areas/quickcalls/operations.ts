@@ -1,5 +1,5 @@
 import { type AccountRecord, type Actor, speaksForAccount } from '../../auth/identity.ts'
-import { failure } from '../../lib/failure.ts'
+import { failure, forbidden, invalidCredentials } from '../../lib/failure.ts'
 import { memberOf } from '../../lib/member.ts'
 import { crossbarSettings } from '../../settings/documents.ts'
 import type { Settings } from '../../settings/settings.ts'
@@ -42,8 +42,8 @@ export const createQuickcalls = ({ settings, devices, mediaSwitch }: Tools) => {
       if (visitor && (!called || speaksForAccount(visitor) || visitor.user?.id === called.ownerId)) return
       if (account?.hidden.enabled && called && (await invitesAnyone(called))) return
       if (visitor)
-        throw failure('forbidden', { cause: 'Only an admin may call from the device of another user' })
-      throw failure('invalid_credentials', {})
+        throw failure(forbidden, { cause: 'Only an admin may call from the device of another user' })
+      throw failure(invalidCredentials, {})
     },
 
     /** Rings those of the devices that are enabled. */

@@ -3,10 +3,11 @@ import { accountMember, accountMemberOrInvited } from '../../auth/policies.ts'
 import { accepted } from '../../http/answer/answers.ts'
 import { type Call, get, post, type RequestFacts, type Route } from '../../http/route.ts'
 import type { Price } from '../../http/throttle/price.ts'
-import { failure } from '../../lib/failure.ts'
+import { badIdentifier, failure } from '../../lib/failure.ts'
 import { anyObject, anyText } from '../../lib/schema.ts'
 import type { Records } from '../../storage/records.ts'
 import { switchFails } from '../../switch/answers.ts'
+import { quickcallFailed } from '../../switch/failures.ts'
 import type { DeviceRecord, Devices } from '../devices/operations.ts'
 import type { Quickcalls } from './operations.ts'
 import { callWishesIn } from './rules.ts'
@@ -49,14 +50,14 @@ export const quickcallRoutes = (quickcalls: Quickcalls, devices: Devices, record
     const device = await devices.find(path.account_id, path.device_id)
     const called = device && { doc: device.doc, ownerId: device.doc.owner_id }
     await quickcalls.assertMayCall(visitor, account, called)
-    if (!device) throw failure('bad_identifier', { cause: path.device_id })
+    if (!device) throw failure(badIdentifier, { cause: path.device_id })
     return { devices: [device] }
   }
 
   const ofUser = async ({ visitor, account, path }: Asked<{ account_id: string; user_id: string }>) => {
     const user = await records.find(path.account_id, userKind, path.user_id)
     await quickcalls.assertMayCall(visitor, account, user && { doc: user.doc, ownerId: user.id })
-    if (!user) throw failure('bad_identifier', { cause: path.user_id })
+    if (!user) throw failure(badIdentifier, { cause: path.user_id })
     return { devices: await devices.ownedBy(account, user.id) }
   }
 
@@ -70,7 +71,7 @@ export const quickcallRoutes = (quickcalls: Quickcalls, devices: Devices, record
 
   const startAndWait = async (call: Calling) => (await start(call)).ended
 
-  const fails = ['quickcall_failed', ...switchFails] as const
+  const fails = [quickcallFailed, ...switchFails]
   const starting = { allow: accountMemberOrInvited, acts: true, query, answers: anyText(), fails, price }
   const waiting = { allow: accountMember, query, answers: anyObject(), fails, price }
 

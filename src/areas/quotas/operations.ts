@@ -1,6 +1,6 @@
 import { accountKind } from '../../auth/identity.ts'
 import type { Refusals } from '../../events/refusals.ts'
-import { failure } from '../../lib/failure.ts'
+import { failure, quotaExceeded, recordTooLarge } from '../../lib/failure.ts'
 import { valuesIn } from '../../lib/json-values.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { type Author, type ChangeSet, systemScope, type Transfer } from '../../storage/change-set.ts'
@@ -37,7 +37,7 @@ export const createQuotas = ({ store, settings, refusals }: Tools) => {
   const exceeded = (author: Author, { accountId, what, limit }: Full) => {
     const after = JSON.stringify({ what, limit })
     refusals.tell(author, { accountId, type: 'limit.reached', kind: 'limit', id: what, after })
-    return failure('quota_exceeded', { what, limit })
+    return failure(quotaExceeded, { what, limit })
   }
 
   /** The operator's own: what holds for the whole system, and the account on top of all. */
@@ -53,7 +53,7 @@ export const createQuotas = ({ store, settings, refusals }: Tools) => {
       const bytes = bytesAbove(record, limit)
       if (bytes === undefined) continue
       const what = 'bytes of JSON text'
-      throw failure('record_too_large', { kind: record.kind, what, count: bytes, limit })
+      throw failure(recordTooLarge, { kind: record.kind, what, count: bytes, limit })
     }
   }
 
@@ -62,7 +62,7 @@ export const createQuotas = ({ store, settings, refusals }: Tools) => {
     for (const { kind, before = '', after = '' } of changes) {
       const values = valuesAbove(after, limit)
       if (values === undefined || values <= valuesIn(before)) continue
-      throw failure('record_too_large', { kind, what: 'values', count: values, limit })
+      throw failure(recordTooLarge, { kind, what: 'values', count: values, limit })
     }
   }
 

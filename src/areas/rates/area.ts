@@ -1,7 +1,6 @@
 import { accountsArea } from '../accounts/area.ts'
 import { area } from '../area.ts'
 import { servicesArea } from '../services/area.ts'
-import { rateFailures } from './failures.ts'
 import { createRates } from './operations.ts'
 import { rateRoutes } from './routes.ts'
 import { Rate } from './schema.ts'
@@ -15,7 +14,6 @@ export const ratesArea = area({
   describes: { rates: 'What calls cost a minute.' },
   needs: { accounts: accountsArea, services: servicesArea },
   settings: [rateSettings],
-  failures: rateFailures,
   create(tools, { accounts, services: { services } }) {
     const rates = createRates({ ...tools, accounts, ratedeckOf: services.ratedeckOf })
     return {

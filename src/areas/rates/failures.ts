@@ -1,11 +1,3 @@
-import { type DetailsOf, plain } from '../../lib/failure-answer.ts'
+import { failureKind, plain } from '../../lib/failure.ts'
 
-export const rateFailures = {
-  no_rate: plain(404, 'No rate found for this number'),
-}
-
-type Owned = DetailsOf<typeof rateFailures>
-
-declare module '../../lib/failure.ts' {
-  interface FailureDetails extends Owned {}
-}
+export const noRate = failureKind('no_rate', plain(404, 'No rate found for this number'))

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
 import type { AccountRecord } from '../../auth/identity.ts'
 import { normalizeNumber } from '../../lib/e164.ts'
-import { failure, invalid } from '../../lib/failure.ts'
+import { badIdentifier, datastoreConflict, failure, invalid } from '../../lib/failure.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { type Author, ChangeSet, systemScope } from '../../storage/change-set.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Accounts } from '../accounts/operations.ts'
 import { identityOf, mergedRate, newRate, type RateFields } from './columns.ts'
+import { noRate } from './failures.ts'
 import {
   chooseRate,
   digitsOf,
@@ -98,7 +99,7 @@ export const createRates = ({ store, settings, accounts, ratedeckOf }: Tools) =>
     /** The rate, or 404: also when it belongs to another deck than the one that was named. */
     async get(id: string, ratedeckId?: string): Promise<RateStored> {
       const rate = await rates.find(systemScope, id)
-      if (!rate || (ratedeckId && rate.ownerId !== ratedeckId)) throw failure('bad_identifier', { cause: id })
+      if (!rate || (ratedeckId && rate.ownerId !== ratedeckId)) throw failure(badIdentifier, { cause: id })
       return rate
     },
 
@@ -117,7 +118,7 @@ export const createRates = ({ store, settings, accounts, ratedeckOf }: Tools) =>
       { id, ...data }: NewRate,
       ratedeckId: string | undefined,
     ): Promise<RateStored> {
-      if (id !== undefined && (await rates.find(systemScope, id))) throw failure('datastore_conflict', {})
+      if (id !== undefined && (await rates.find(systemScope, id))) throw failure(datastoreConflict, {})
       const doc = withRoutes({ ...data, ratedeck_id: await deckOr(data.ratedeck_id ?? ratedeckId) })
       const rate = rates.draft(systemScope, { doc, hidden: {} }, id)
       await save(author, (set) => rates.insert(set, rate))
@@ -184,7 +185,7 @@ export const createRates = ({ store, settings, accounts, ratedeckOf }: Tools) =>
       const deck = request.ratedeckId ?? manner.default_ratedeck
       const question = { ...request, number, resellerId: await accounts.resellerOf(account) }
       const found = chooseRate(await rates.leadingTo(deck, digitsOf(number)), question, manner)
-      if (!found) throw failure('no_rate', {})
+      if (!found) throw failure(noRate, {})
       return numberRate(number, deck, found)
     },
   }

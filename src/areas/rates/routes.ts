@@ -3,9 +3,10 @@ import { accountMember, anyToken, superduper } from '../../auth/policies.ts'
 import { ListAnswer, made, one, removed } from '../../http/answer/answers.ts'
 import { collectionListing, shortListing } from '../../http/answer/listing.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../http/route.ts'
-import { failure } from '../../lib/failure.ts'
+import { failure, forbidden } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
 import { systemScope } from '../../storage/change-set.ts'
+import { noRate } from './failures.ts'
 import type { RateStored, Rates } from './operations.ts'
 import { NewRate, NumberRate, Rate, Ratedecks, RateRecord, RateRow } from './schema.ts'
 
@@ -60,7 +61,7 @@ export const rateRoutes = (rates: Rates): Route[] => {
     if (isSuperduper(actor)) return asked
     const [own, ...above] = await rates.decksUpFrom(actor.account)
     if (asked !== undefined && asked !== own && above.includes(asked)) {
-      throw failure('forbidden', { cause: 'this ratedeck is for accounts above' })
+      throw failure(forbidden, { cause: 'this ratedeck is for accounts above' })
     }
     return asked ?? own
   }
@@ -68,7 +69,7 @@ export const rateRoutes = (rates: Rates): Route[] => {
   const admin = { allow: superduper }
   const judge = ({ data }: { data: Partial<Rate> }) => Promise.resolve(rates.judge(data))
   const writing = { ...admin, subject, body: Rate, answers: RateRecord, query: placeQuery, judge }
-  const asking = { answers: NumberRate, fails: ['no_rate'] as const }
+  const asking = { answers: NumberRate, fails: [noRate] as const }
 
   return [
     get(all, {

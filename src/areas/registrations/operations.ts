@@ -1,5 +1,5 @@
 import type { AccountRecord } from '../../auth/identity.ts'
-import { failure } from '../../lib/failure.ts'
+import { badIdentifier, failure } from '../../lib/failure.ts'
 import type { Batches, MediaSwitch } from '../../switch/media-switch.ts'
 import type { DeviceRecord, Devices } from '../devices/operations.ts'
 import { rowOf } from './rules.ts'
@@ -71,7 +71,7 @@ export const createRegistrations = ({ devices, mediaSwitch }: Tools) => {
     /** Has one device register anew. */
     async endOf(account: AccountRecord, username: string): Promise<readonly string[]> {
       const device = await devices.byUsername(account.id, username)
-      if (!device) throw failure('bad_identifier', { cause: username })
+      if (!device) throw failure(badIdentifier, { cause: username })
       await assertThere()
       return mediaSwitch.endRegistrations(phonesOf(account, [[device]]))
     },

@@ -1,7 +1,7 @@
 import { type AccountRecord, type Actor, isAbove, isSuperduper, userKind } from '../../auth/identity.ts'
 import { disabledOf } from '../../auth/standing.ts'
 import { withoutControlCharacters } from '../../lib/control-characters.ts'
-import { failure } from '../../lib/failure.ts'
+import { failure, forbidden } from '../../lib/failure.ts'
 import type { SipPlace } from '../../lib/sip-host.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { Records } from '../../storage/records.ts'
@@ -150,7 +150,7 @@ export const createRouting = (tools: Tools) => {
     if (account && mayAsk(actor, account))
       return decide(actor, { accountId: account.id, from: 'account', number, deviceId, caller, isWithheld })
     if (account?.id === actor.accountId)
-      throw failure('forbidden', { cause: 'only accounts above a realm may ask about it' })
+      throw failure(forbidden, { cause: 'only accounts above a realm may ask about it' })
     return refused('unknown_realm', number)
   }
 

@@ -1,6 +1,7 @@
 import { anyToken } from '../../auth/policies.ts'
 import { lasting } from '../../http/answer/answers.ts'
 import { get, type Route } from '../../http/route.ts'
+import { forbidden } from '../../lib/failure.ts'
 import type { Routing } from './operations.ts'
 import { maxAgeSeconds, questionIn } from './questions/rules.ts'
 import { RouteAnswer } from './schema.ts'
@@ -20,7 +21,7 @@ export const routingRoutes = (routing: Routing): Route[] => [
       privacy: '`full`: the caller does not want to be shown',
     },
     answers: RouteAnswer,
-    fails: ['forbidden'],
+    fails: [forbidden],
     run: async ({ actor, query }) => lasting(await routing.route(actor, questionIn(query)), maxAgeSeconds),
   }),
 ]

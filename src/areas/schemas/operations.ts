@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox'
-import { failure, hasProblems, invalid, type Problems } from '../../lib/failure.ts'
+import { badIdentifier, failure, hasProblems, invalid, type Problems } from '../../lib/failure.ts'
 
 type Validate = (schema: TSchema, data: unknown) => Promise<{ value: unknown; problems: Problems }>
 
@@ -9,7 +9,7 @@ export type Schemas = ReturnType<typeof createSchemas>
 export const createSchemas = (registry: Readonly<Record<string, TSchema>>, validate: Validate) => {
   const get = (name: string): TSchema => {
     const schema = Object.hasOwn(registry, name) ? registry[name] : undefined
-    if (!schema) throw failure('bad_identifier', { cause: name.slice(0, 200) })
+    if (!schema) throw failure(badIdentifier, { cause: name.slice(0, 200) })
     return schema
   }
 

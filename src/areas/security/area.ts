@@ -1,7 +1,6 @@
 import { adoptingInto } from '../adoption.ts'
 import { area } from '../area.ts'
 import { multiFactorArea } from '../multi-factor/area.ts'
-import { securityFailures } from './failures.ts'
 import { createLoginLock } from './login-lock.ts'
 import { createSecurity } from './operations.ts'
 import { securityRoutes } from './routes.ts'
@@ -13,7 +12,6 @@ export const securityArea = area({
   name: 'security',
   describes: { security: 'How accounts let people sign in, and who tried.' },
   needs: { multiFactor: multiFactorArea },
-  failures: securityFailures,
   create(tools, { multiFactor: { providers } }) {
     const security = createSecurity({ ...tools, providers })
     const lock = createLoginLock(tools)

@@ -6,6 +6,7 @@ import type { Settings } from '../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
 import { putDocument } from '../../storage/collection.ts'
 import { retrying, type Store } from '../../storage/store.ts'
+import { accountIsLocked } from './failures.ts'
 import { createLockStore, type LockHidden } from './store.ts'
 
 interface Tools {
@@ -70,7 +71,7 @@ export const createLoginLock = ({ store, settings, log }: Tools) => {
 
     async assertUnlocked(account: AccountRecord) {
       if (await isLocked(account))
-        throw failure('account_is_locked', {}, new SignInRefusal('the account is locked', account.id))
+        throw failure(accountIsLocked, {}, new SignInRefusal('the account is locked', account.id))
     },
 
     async countFailure(author: Author, account: AccountRecord) {

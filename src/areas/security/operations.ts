@@ -1,6 +1,6 @@
 import { type AccountRecord, accountKind } from '../../auth/identity.ts'
 import { settingScopes } from '../../auth/scopes.ts'
-import { failure, joinProblems, type Problems } from '../../lib/failure.ts'
+import { badIdentifier, failure, joinProblems, type Problems } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
 import {
   type AuthModuleName,
@@ -69,7 +69,7 @@ export const createSecurity = ({ store, settings, providers }: Tools) => {
 
     async get(account: AccountRecord) {
       const record = await find(account.id)
-      if (!record) throw failure('bad_identifier', { cause: securityId })
+      if (!record) throw failure(badIdentifier, { cause: securityId })
       return record
     },
 

@@ -1,4 +1,3 @@
-import { gatewayFailures } from '../../payment/failures.ts'
 import { createGateways } from '../../payment/gateways.ts'
 import { httpSyncSettings, stripeSettings } from '../../payment/settings.ts'
 import { on } from '../../storage/signal.ts'
@@ -12,7 +11,6 @@ import { createBookkeepers } from './bookkeepers.ts'
 import { createBooks } from './books.ts'
 import { createCharged } from './charged.ts'
 import { createConsent } from './consent.ts'
-import { servicesFailures } from './failures.ts'
 import { createForesight } from './foresight.ts'
 import { createServices } from './operations.ts'
 import { createPaymentTokens } from './payment-tokens/operations.ts'
@@ -47,7 +45,6 @@ export const servicesArea = area({
   },
   needs: { accounts: accountsArea },
   settings: [servicesSettings, httpSyncSettings, stripeSettings],
-  failures: { ...servicesFailures, ...gatewayFailures },
   create(tools, { accounts }) {
     const { store, settings } = tools
     const quantities = createQuantityBook(tools)

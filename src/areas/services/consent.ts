@@ -1,5 +1,12 @@
 import type { AccountRecord } from '../../auth/identity.ts'
-import { failure, isOutage, type Quote } from '../../lib/failure.ts'
+import {
+  billingIssue,
+  chargesNotAccepted,
+  datastoreConflict,
+  failure,
+  isOutage,
+  type Quote,
+} from '../../lib/failure.ts'
 import { elementAt, zip } from '../../lib/list.ts'
 import { dollarsOfUnits } from '../../lib/money.ts'
 import type { ChangeSet } from '../../storage/change-set.ts'
@@ -153,11 +160,11 @@ export const createConsent = (tools: Tools): Gate => {
     if (!isOwn && !(await books.treeOf(author.authAccountId)).includes(account.id)) return
     const quote = quoteOf(compared, request.moves)
     if (isOwn && !(await isAccepted(request, payer, counted, quote)))
-      throw failure('charges_not_accepted', { invoices: compared.map(comparedJson), ...quote })
+      throw failure(chargesNotAccepted, { invoices: compared.map(comparedJson), ...quote })
     const standing = await standings.of(account, amountOf(compared))
     if (standing.acceptable) return isOwn ? tellAccepted(set, account, compared) : undefined
     const { reason, message = reason } = isOwn ? standing : standings.providersIssue
-    throw failure('billing_issue', { reason, message })
+    throw failure(billingIssue, { reason, message })
   }
 
   const tell = async (
@@ -259,7 +266,7 @@ export const createConsent = (tools: Tools): Gate => {
       if (outcomes) return outcomes
       await store.fence()
     }
-    throw failure('datastore_conflict', {})
+    throw failure(datastoreConflict, {})
   }
 
   const alone = async (payerIds: readonly string[], wish: Wish): Promise<Outcome> => {

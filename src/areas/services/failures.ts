@@ -1,20 +1,13 @@
-import type { DetailsOf, FailureAnswer } from '../../lib/failure-answer.ts'
+import { failureKind } from '../../lib/failure.ts'
 
-export const servicesFailures = {
-  invalid_billing_id: (): FailureAnswer => ({
-    status: 400,
-    message: 'invalid_billing_id',
-    data: { billing_id: { invalid: 'Requested billing id is not the parent of this account' } },
-  }),
-  plan_is_not_assigned: ({ cause }: { cause: string }): FailureAnswer => ({
-    status: 400,
-    message: 'plan_is_not_assigned',
-    data: { message: 'plan is not assigned', cause },
-  }),
-}
+export const invalidBillingId = failureKind('invalid_billing_id', () => ({
+  status: 400,
+  message: 'invalid_billing_id',
+  data: { billing_id: { invalid: 'Requested billing id is not the parent of this account' } },
+}))
 
-type Owned = DetailsOf<typeof servicesFailures>
-
-declare module '../../lib/failure.ts' {
-  interface FailureDetails extends Owned {}
-}
+export const planIsNotAssigned = failureKind('plan_is_not_assigned', ({ cause }: { cause: string }) => ({
+  status: 400,
+  message: 'plan_is_not_assigned',
+  data: { message: 'plan is not assigned', cause },
+}))

@@ -1,5 +1,5 @@
 import type { AccountRecord } from '../../auth/identity.ts'
-import { failure, hasProblems, invalid } from '../../lib/failure.ts'
+import { badIdentifier, failure, hasProblems, invalid } from '../../lib/failure.ts'
 import { gregorianOfUnix } from '../../lib/gregorian.ts'
 import { mergePatch } from '../../lib/json-merge.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
@@ -8,6 +8,7 @@ import type { Accounts } from '../accounts/operations.ts'
 import type { ServiceAudit } from './audit/operations.ts'
 import type { AuditReason } from './audit/rules.ts'
 import type { Books } from './books.ts'
+import { invalidBillingId, planIsNotAssigned } from './failures.ts'
 import type { Plans } from './plans/operations.ts'
 import type { PlanRecord } from './plans/store.ts'
 import type { PriceBook } from './price-book.ts'
@@ -84,7 +85,7 @@ export const createServices = (tools: Tools) => {
     const seller = await sellerOf(account)
     const isSold = vendorId === undefined || vendorId === seller
     const plan = isSold ? await plans.find(seller, planId) : undefined
-    if (!plan) throw failure('bad_identifier', { cause: planId })
+    if (!plan) throw failure(badIdentifier, { cause: planId })
     return plan
   }
 
@@ -125,7 +126,7 @@ export const createServices = (tools: Tools) => {
   const changedPlans = async (account: AccountRecord, doc: ServicesDoc, change: ServicesChange) => {
     const after = { ...doc.plans }
     for (const id of change.delete ?? []) {
-      if (!after[id]) throw failure('plan_is_not_assigned', { cause: id })
+      if (!after[id]) throw failure(planIsNotAssigned, { cause: id })
       delete after[id]
     }
     const held: PlanRecord[] = []
@@ -186,7 +187,7 @@ export const createServices = (tools: Tools) => {
   const assertBillable = (account: AccountRecord, billingId: string) => {
     const parentId = account.hidden.tree.at(-1)
     if (mayBeBilledBy(billingId, { id: account.id, parentId })) return
-    throw failure('invalid_billing_id', {})
+    throw failure(invalidBillingId, {})
   }
 
   const without = (doc: ServicesDoc, ...keys: (keyof ServicesDoc)[]): ServicesDoc =>

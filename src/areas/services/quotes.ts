@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { forgetOldRows } from '../../jobs/retention/old-rows.ts'
-import { Failure, type Quote } from '../../lib/failure.ts'
+import { chargesNotAccepted, isFailure, type Quote } from '../../lib/failure.ts'
 import type { Author } from '../../storage/change-set.ts'
 import type { Store } from '../../storage/store.ts'
 import type { CountMove } from './moves.ts'
@@ -74,7 +74,7 @@ export const createQuotes = (store: Store) => {
 
     /** Stores the quote that a refused request gets: for its caller, and for all of the account that send its id. */
     async remember(author: Author, error: unknown): Promise<void> {
-      if (!(error instanceof Failure && error.is('charges_not_accepted'))) return
+      if (!isFailure(error, chargesNotAccepted)) return
       const { quoteId, today, monthly } = error.details
       const place = placeOf(author, error.details)
       if (!place) return

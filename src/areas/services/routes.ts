@@ -11,9 +11,10 @@ import { collectionListing, type Listing } from '../../http/answer/listing.ts'
 import { attachment } from '../../http/file-names.ts'
 import { type Call, del, get, patch, post, type Route } from '../../http/route.ts'
 import { columnsOf, csvLine, flattenRow } from '../../lib/csv.ts'
-import { failure, hasProblems, invalid, joinProblems, type Problems } from '../../lib/failure.ts'
+import { failure, forbidden, hasProblems, invalid, joinProblems, type Problems } from '../../lib/failure.ts'
 import { isTrue, type Json } from '../../lib/json.ts'
 import { anyObject } from '../../lib/schema.ts'
+import { invalidBillingId, planIsNotAssigned } from './failures.ts'
 import type { Manner, Services } from './operations.ts'
 import { itemWarnings, overridesProblems } from './plans/rules.ts'
 import { PlanOverrides, PlanRow } from './plans/schema.ts'
@@ -44,7 +45,7 @@ const assertMaySell = async (
   const keys = ['add', 'plans', 'delete', 'overrides', 'bookkeeper', 'ratedeck', 'tax'] as const
   const isSold = keys.some((key) => key in data)
   if (isSold && !(await ownReseller.allows(actor, account, {}, resellerOf))) {
-    throw failure('forbidden', { cause: 'what an account is sold is changed by its reseller' })
+    throw failure(forbidden, { cause: 'what an account is sold is changed by its reseller' })
   }
 }
 
@@ -141,7 +142,7 @@ export const servicesRoutes = (services: Services): Route[] => {
       judge: judgeChange,
       warns: ({ data }) => overridesWarnings(data.overrides, 'overrides.'),
       answers: ServicesAnswer,
-      fails: ['invalid_billing_id', 'plan_is_not_assigned'],
+      fails: [invalidBillingId, planIsNotAssigned],
       run: async (call) => {
         await assertMaySell(call, services.sellerOf)
         return services.change(call.author, call.account, call.data, mannerOf(call))

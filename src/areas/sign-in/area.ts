@@ -11,7 +11,6 @@ import { securityArea } from '../security/area.ts'
 import { usersArea } from '../users/area.ts'
 import { userBeginsAnew, userLeaving, userToWelcome } from '../users/signals.ts'
 import { whitelabelArea } from '../whitelabel/area.ts'
-import { signInFailures } from './failures.ts'
 import { createImpersonation } from './impersonation.ts'
 import { createLogin } from './login.ts'
 import { createKnownNetworks } from './networks.ts'
@@ -44,7 +43,6 @@ export const signInArea = area({
     attempts: loginAttemptsArea,
     brands: whitelabelArea,
   },
-  failures: signInFailures,
   notices: signInNotices,
   create(
     tools,

@@ -3,6 +3,7 @@ import type { Tokens } from '../../auth/tokens.ts'
 import { answer, FileAnswer, ListAnswer } from '../../http/answer/answers.ts'
 import { collectionListing } from '../../http/answer/listing.ts'
 import { get, put, type Route } from '../../http/route.ts'
+import { actionRequired, invalidAction } from '../../lib/failure.ts'
 import { anyText, must, open } from '../../lib/schema.ts'
 import { systemScope } from '../../storage/change-set.ts'
 import { assertAction } from './actions.ts'
@@ -47,7 +48,7 @@ export const keyRoutes = (tokens: Tokens): Route[] => {
       allow: superduper,
       subject,
       answers: Key,
-      fails: ['action_required', 'invalid_action'],
+      fails: [actionRequired, invalidAction],
       run: async (call) => {
         assertAction(call, 'reset_private_key')
         const key = await tokens.rotateSigningKey(call.author)

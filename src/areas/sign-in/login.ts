@@ -4,7 +4,15 @@ import type { AccountRecord, UserRecord } from '../../auth/identity.ts'
 import { type KeyPlace, keyHolder } from '../../auth/key-holder.ts'
 import { isThroughAllowedProxy, proxyRefusal } from '../../auth/proxies.ts'
 import { assertInService } from '../../auth/standing.ts'
-import { Failure, failure, hasProblems, SignInRefusal } from '../../lib/failure.ts'
+import {
+  Failure,
+  failure,
+  forbidden,
+  hasProblems,
+  invalidCredentials,
+  notConfigured,
+  SignInRefusal,
+} from '../../lib/failure.ts'
 import { randomHex } from '../../lib/ids.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Validate } from '../area.ts'
@@ -67,12 +75,12 @@ const jsonIn = (text: string): unknown => {
 
 /** The reason is for the log alone. */
 const noCredentials = (reason: string, account?: AccountRecord) =>
-  failure('invalid_credentials', {}, new SignInRefusal(reason, account?.id))
+  failure(invalidCredentials, {}, new SignInRefusal(reason, account?.id))
 
 const noDigest = (method: DigestMethod) => {
   const cause = `credentials are no password: send ${digestWanted(method)}`
   const data = { message: 'invalid credentials', cause }
-  return failure('invalid_credentials', { data }, new SignInRefusal('the credentials are no digest'))
+  return failure(invalidCredentials, { data }, new SignInRefusal('the credentials are no digest'))
 }
 
 const wrong = 'wrong user name or password'
@@ -81,7 +89,7 @@ const wrongPasskey = 'wrong passkey'
 const notThroughProxy = 'this came through no allowed proxy'
 
 const outsideProxies = ({ id }: AccountRecord) =>
-  failure('forbidden', { cause: proxyRefusal }, new SignInRefusal(notThroughProxy, id))
+  failure(forbidden, { cause: proxyRefusal }, new SignInRefusal(notThroughProxy, id))
 
 const wayDisabled = 'this way to sign in is disabled'
 
@@ -138,7 +146,7 @@ export const createLogin = (tools: Tools) => {
     const policy = await security.policyOf(account, module)
     const deny = async (reason: string, shown: { data?: { message: string } } = {}) => {
       await refuse(visit, account, user, reason)
-      return failure('invalid_credentials', shown, new SignInRefusal(reason, account.id))
+      return failure(invalidCredentials, shown, new SignInRefusal(reason, account.id))
     }
     if (!policy.enabled) throw await deny(wayDisabled)
     await assertInService(store, account)
@@ -193,7 +201,7 @@ export const createLogin = (tools: Tools) => {
       },
       user_id: user.id,
     }
-    return failure('invalid_credentials', { data }, refusal)
+    return failure(invalidCredentials, { data }, refusal)
   }
 
   /** A code, or what a passkey answered. */
@@ -279,10 +287,10 @@ export const createLogin = (tools: Tools) => {
     async enrol(visit: Visit, login: Credentials): Promise<{ url: string } | Session> {
       const known = await identify(visit, login)
       const provider = await providers.meantBy(known.account, known.policy.multi_factor ?? {})
-      if (!provider) throw failure('not_configured', { message: 'no second-factor provider is configured' })
+      if (!provider) throw failure(notConfigured, { message: 'no second-factor provider is configured' })
       // Another system's provider was demanded: a password alone is not enough to choose one that is to be had here.
       if (provider.doc.provider_name !== 'otp')
-        throw failure('not_configured', {
+        throw failure(notConfigured, {
           message: 'the second-factor provider is not available on this server',
         })
       const response = login.multi_factor_response
@@ -313,7 +321,7 @@ export const createLogin = (tools: Tools) => {
       } catch (error) {
         noteFactor(visit, { account, user, policy }, false, wrongPasskey)
         throw error instanceof Failure
-          ? failure(error.kind, error.details, new SignInRefusal(wrongPasskey, account.id))
+          ? new Failure(error.kind, error.details, new SignInRefusal(wrongPasskey, account.id))
           : error
       }
       const both = { recoveryCodes: undefined }

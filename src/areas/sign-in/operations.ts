@@ -2,7 +2,14 @@ import type { AccountRecord, Actor, AuthMethod, UserRecord } from '../../auth/id
 import { bothAllow, type Scopes, settingScopes } from '../../auth/scopes.ts'
 import { assertInService } from '../../auth/standing.ts'
 import type { TokenSubject, Tokens } from '../../auth/tokens.ts'
-import { failure, SignInRefusal } from '../../lib/failure.ts'
+import {
+  badIdentifierList,
+  failure,
+  invalidCredentials,
+  missingParameter,
+  preconditionFailed,
+  SignInRefusal,
+} from '../../lib/failure.ts'
 import { isId } from '../../lib/ids.ts'
 import type { Json } from '../../lib/json.ts'
 import { authSettings, crossbarSettings } from '../../settings/documents.ts'
@@ -11,6 +18,7 @@ import type { Store } from '../../storage/store.ts'
 import type { Accounts } from '../accounts/operations.ts'
 import type { ApiKeys } from '../api-keys/operations.ts'
 import type { Security } from '../security/operations.ts'
+import { notRenewable } from './failures.ts'
 
 interface Tools {
   store: Store
@@ -125,12 +133,11 @@ export const createSignIn = (tools: Tools) => {
     async byApiKey(key: string, clientAddress: string): Promise<Session & { account: AccountRecord }> {
       const named = await apiKeys.opening(key, clientAddress)
       const account = named ? await accounts.find(named.accountId) : await accounts.byApiKey(key)
-      if (!account)
-        throw failure('bad_identifier_list', { values: [key] }, new SignInRefusal('unknown API key'))
+      if (!account) throw failure(badIdentifierList, { values: [key] }, new SignInRefusal('unknown API key'))
       const { enabled } = await security.policyOf(account, 'cb_api_auth')
       if (!enabled) {
         const refusal = new SignInRefusal('this way to sign in is disabled', account.id)
-        throw failure('invalid_credentials', {}, refusal)
+        throw failure(invalidCredentials, {}, refusal)
       }
       await assertInService(store, account)
       const terms = await termsOf(account, undefined, 'cb_api_auth')
@@ -141,9 +148,9 @@ export const createSignIn = (tools: Tools) => {
 
     /** A fresh token for whoever holds a good one. */
     async renew({ account, user, method, claims }: Actor): Promise<Session> {
-      if (!claims) throw failure('precondition_failed', { message: 'invalid token for renew' })
+      if (!claims) throw failure(preconditionFailed, { message: 'invalid token for renew' })
       const { renew: allowed } = await settings.of(authSettings)
-      if (!allowed) throw failure('not_renewable', { method })
+      if (!allowed) throw failure(notRenewable, { method })
       const terms = await termsOf(account, user, method)
       const token = await tokens.issue({
         account,
@@ -170,7 +177,7 @@ export const createSignIn = (tools: Tools) => {
     /** The actor behind a token that was handed in as data. */
     async inspect(token: unknown, place: 'params' | 'request'): Promise<Json> {
       if (typeof token !== 'string' || token === '') {
-        throw failure('missing_parameter', { message: `missing token in ${place}` })
+        throw failure(missingParameter, { message: `missing token in ${place}` })
       }
       return this.tokenInfo(await tokens.verify(token))
     },

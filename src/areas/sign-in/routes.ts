@@ -10,12 +10,26 @@ import type { Tokens } from '../../auth/tokens.ts'
 import { answer, FileAnswer } from '../../http/answer/answers.ts'
 import { qrPng } from '../../http/answer/qr-png.ts'
 import { type Call, del, get, post, put, type Route } from '../../http/route.ts'
-import { failure } from '../../lib/failure.ts'
+import {
+  actionRequired,
+  badIdentifier,
+  badIdentifierList,
+  failure,
+  forbidden,
+  invalidAction,
+  invalidCredentials,
+  missingParameter,
+  notConfigured,
+  preconditionFailed,
+  validationError,
+} from '../../lib/failure.ts'
 import { anyObject } from '../../lib/schema.ts'
 import type { Accounts } from '../accounts/operations.ts'
 import { PasskeyOptions, PasskeySignIn } from '../multi-factor/passkeys/schema.ts'
+import { accountIsLocked } from '../security/failures.ts'
 import type { Users } from '../users/operations.ts'
 import { assertAction } from './actions.ts'
+import { notRenewable } from './failures.ts'
 import type { Impersonation } from './impersonation.ts'
 import { keyRoutes } from './keys.ts'
 import type { Credentials, Login } from './login.ts'
@@ -65,7 +79,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
     ...byDigest,
     tellsOnce: true,
     answers: LoginResult,
-    fails: ['invalid_credentials', 'forbidden', 'validation_error', 'account_is_locked', 'not_configured'],
+    fails: [invalidCredentials, forbidden, validationError, accountIsLocked, notConfigured],
     run: async (call) => opened(await login.logIn(visitOf(call), credentialsIn(call))),
   }),
   put('/v2/multi_factor/qrcode', {
@@ -76,7 +90,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
     tellsOnce: true,
     answers: Enrolment,
     produces: ['image/png'],
-    fails: ['invalid_credentials', 'forbidden', 'validation_error', 'account_is_locked', 'not_configured'],
+    fails: [invalidCredentials, forbidden, validationError, accountIsLocked, notConfigured],
     run: async (call) => {
       const enrolment = await login.enrol(visitOf(call), credentialsIn(call))
       return 'url' in enrolment ? qrCode(enrolment.url, call.request.accepts) : opened(enrolment)
@@ -86,7 +100,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
     summary: 'What a browser asks for a passkey with, whosever it is',
     allow: anyone,
     answers: PasskeyOptions,
-    fails: ['not_configured'],
+    fails: [notConfigured],
     run: async ({ request }) =>
       answer({
         data: await login.passkeyOptions(request.header('host')),
@@ -101,7 +115,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
     body: PasskeySignIn,
     tellsOnce: true,
     answers: LoginResult,
-    fails: ['invalid_credentials', 'forbidden', 'validation_error', 'account_is_locked', 'not_configured'],
+    fails: [invalidCredentials, forbidden, validationError, accountIsLocked, notConfigured],
     run: async (call) =>
       opened(await login.byPasskey(visitOf(call), call.request.header('host'), call.data.credential)),
   }),
@@ -112,7 +126,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
     subject: ({ path }) => users.get(path.account_id, path.user_id),
     tellsOnce: true,
     answers: LoginResult,
-    fails: ['action_required', 'invalid_action', 'bad_identifier', 'validation_error'],
+    fails: [actionRequired, invalidAction, badIdentifier, validationError],
     run: async (call) => {
       assertAction(call, 'impersonate_user')
       return opened(await impersonation.begin(visitOf(call), call.actor, call.account, call.subject))
@@ -124,7 +138,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
     namedKeys: 'any',
     answers: LoginResult,
     run: ({ actor, path }) => {
-      if (path.auth_token !== actor.token) throw failure('invalid_credentials', {})
+      if (path.auth_token !== actor.token) throw failure(invalidCredentials, {})
       return signIn.tokenInfo(actor)
     },
   }),
@@ -135,7 +149,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
     body: ApiAuth,
     tellsOnce: true,
     answers: LoginResult,
-    fails: ['bad_identifier_list', 'invalid_credentials', 'forbidden', 'validation_error'],
+    fails: [badIdentifierList, invalidCredentials, forbidden, validationError],
     run: async (call) => opened(await login.byApiKey(visitOf(call), call.data.api_key)),
   }),
   get('/v2/token_auth', {
@@ -160,7 +174,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
     allow: anyone,
     query: { token: 'The token' },
     answers: LoginResult,
-    fails: ['missing_parameter', 'invalid_credentials'],
+    fails: [missingParameter, invalidCredentials],
     run: async ({ query }) =>
       answer({
         data: await signIn.inspect(query.get('token'), 'params'),
@@ -172,7 +186,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
     allow: anyone,
     body: TokenInfo,
     answers: LoginResult,
-    fails: ['missing_parameter', 'invalid_credentials'],
+    fails: [missingParameter, invalidCredentials],
     run: ({ data }) => signIn.inspect(data.token, 'request'),
   }),
   ...keyRoutes(tokens),
@@ -182,12 +196,12 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
     namedKeys: 'none',
     tellsOnce: true,
     answers: anyObject(),
-    fails: ['action_required', 'invalid_action', 'forbidden', 'not_renewable', 'precondition_failed'],
+    fails: [actionRequired, invalidAction, forbidden, notRenewable, preconditionFailed],
     run: async (call) => {
       const action = assertAction(call, 'reset_signature_secret', 'refresh_token')
       if (action === 'refresh_token') return opened(await signIn.renew(call.actor))
       if (!superduper.allows(call.actor, undefined, {})) {
-        throw failure('forbidden', { cause: `may be called by: ${superduper.name}` })
+        throw failure(forbidden, { cause: `may be called by: ${superduper.name}` })
       }
       await tokens.resetSystemSecret(call.author)
       return {}
@@ -197,7 +211,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
     summary: 'End all sessions of an account',
     allow: accountAdminPerson,
     answers: anyObject(),
-    fails: ['action_required', 'invalid_action'],
+    fails: [actionRequired, invalidAction],
     run: async (call) => {
       assertAction(call, 'reset_signature_secret')
       await accounts.resetSignatureSecret(call.author, call.account)
@@ -209,7 +223,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
     allow: userOrAdmin,
     subject: ({ path }) => users.get(path.account_id, path.user_id),
     answers: anyObject(),
-    fails: ['action_required', 'invalid_action', 'bad_identifier'],
+    fails: [actionRequired, invalidAction, badIdentifier],
     run: async (call) => {
       assertAction(call, 'reset_signature_secret')
       await users.resetSignatureSecret(call.author, call.subject)

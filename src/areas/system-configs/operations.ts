@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox'
-import { failure, joinProblems, type Problems } from '../../lib/failure.ts'
+import { badIdentifier, badIdentifierList, failure, joinProblems, type Problems } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
 import { createRemoval } from '../../lib/removal.ts'
 import { asAnswered, withKeptSecrets } from '../../lib/secrets.ts'
@@ -149,7 +149,7 @@ export const createSystemConfigs = ({ declared, store, node, validate, tlsProble
   ) => withKeptSecrets(schemaOf(name), values, sectionIn(sections, section) ?? {}, sent)
 
   const assertKnown = ({ name, record }: SystemConfigSubject) => {
-    if (!record && !schemaOf(name)) throw failure('bad_identifier', { cause: name })
+    if (!record && !schemaOf(name)) throw failure(badIdentifier, { cause: name })
   }
 
   /** What of a section of another system can be followed, and the paths of what cannot. */
@@ -196,7 +196,7 @@ export const createSystemConfigs = ({ declared, store, node, validate, tlsProble
     },
 
     async subject(name: string): Promise<SystemConfigSubject> {
-      if (!isSettingsName(name)) throw failure('bad_identifier', { cause: name.slice(0, 200) })
+      if (!isSettingsName(name)) throw failure(badIdentifier, { cause: name.slice(0, 200) })
       const record = await collection.find(systemScope, name)
       const schema = schemaOf(name)
       const sections = record?.doc ?? {}
@@ -213,7 +213,7 @@ export const createSystemConfigs = ({ declared, store, node, validate, tlsProble
     /** The same with one section as what a PATCH is merged into. */
     async sectionSubject(name: string, section: string): Promise<SystemConfigSubject> {
       const subject = await this.subject(name)
-      if (!isSettingsName(section)) throw failure('bad_identifier', { cause: section.slice(0, 200) })
+      if (!isSettingsName(section)) throw failure(badIdentifier, { cause: section.slice(0, 200) })
       return { ...subject, doc: sectionIn(subject.sections, section) ?? {} }
     },
 
@@ -276,7 +276,7 @@ export const createSystemConfigs = ({ declared, store, node, validate, tlsProble
     },
 
     async remove(author: Author, { name, record }: SystemConfigSubject) {
-      if (!record) throw failure('bad_identifier', { cause: name })
+      if (!record) throw failure(badIdentifier, { cause: name })
       const set = new ChangeSet(author)
       collection.remove(set, record)
       await store.commit(set)
@@ -286,7 +286,7 @@ export const createSystemConfigs = ({ declared, store, node, validate, tlsProble
     /** Removes a section; with the last one the document goes. */
     async removeSection(author: Author, subject: SystemConfigSubject, section: string) {
       const values = sectionIn(subject.sections, section)
-      if (!subject.record || !values) throw failure('bad_identifier_list', { values: [section] })
+      if (!subject.record || !values) throw failure(badIdentifierList, { values: [section] })
       const { [section]: _removed, ...rest } = subject.sections
       if (Object.keys(rest).length === 0) return { record: await this.remove(author, subject), values }
       return { record: await save(author, subject, rest), values }

@@ -2,7 +2,7 @@ import { accountMember, superduper } from '../../auth/policies.ts'
 import { answer, ListAnswer } from '../../http/answer/answers.ts'
 import type { Listing } from '../../http/answer/listing.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../http/route.ts'
-import { failure } from '../../lib/failure.ts'
+import { badIdentifier, badIdentifierList, failure } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
 import { anyObject } from '../../lib/schema.ts'
 import type { SettingsDoc } from '../../settings/settings.ts'
@@ -180,7 +180,7 @@ export const systemConfigRoutes = (configs: SystemConfigs): Route[] => {
       summary: 'Delete a section of a settings document',
       ...common,
       subject: sectionSubject,
-      fails: ['bad_identifier_list'],
+      fails: [badIdentifierList],
       run: async ({ author, subject: config, path }) => {
         const removed = await configs.removeSection(author, config, path.section)
         return shownPart(config, path.section, { ...removed, extra: { deleted: true } })
@@ -195,7 +195,7 @@ const refusal = {
   allow: accountMember,
   answers: anyObject(),
   run: ({ request }: Pick<Call, 'request'>) => {
-    throw failure('bad_identifier', { cause: request.path.slice(0, 200) })
+    throw failure(badIdentifier, { cause: request.path.slice(0, 200) })
   },
 }
 

@@ -2,7 +2,6 @@ import { on } from '../../storage/signal.ts'
 import { accountLeaving } from '../accounts/signals.ts'
 import { area } from '../area.ts'
 import { quotasArea } from '../quotas/area.ts'
-import { taskFailures } from './failures.ts'
 import { taskNotices } from './notices.ts'
 import { createTasks } from './operations.ts'
 import { taskRoutes } from './routes.ts'
@@ -15,7 +14,6 @@ export const tasksArea = area({
   needs: { quotas: quotasArea },
   collects: ['taskActions'],
   settings: [taskSettings],
-  failures: taskFailures,
   notices: taskNotices,
   create(tools, { quotas }, { taskActions: actions }) {
     const tasks = createTasks({ ...tools, actions, quotas })

@@ -13,6 +13,7 @@ import { failure } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
 import { plainDecimal } from '../../lib/money.ts'
 import { createUtf8Lines, NotUtf8 } from '../../lib/utf8-lines.ts'
+import { invalidTaskRequest } from './failures.ts'
 
 /** What an input turned out to be. */
 export interface Intake {
@@ -33,7 +34,7 @@ interface Wishes {
 const partBytes = 256 * 1024
 const mostIncompleteTold = 1000
 
-const badFormat = (message: string) => failure('invalid_request', { data: { csv: { format: { message } } } })
+const badFormat = (message: string) => failure(invalidTaskRequest, { data: { csv: { format: { message } } } })
 
 const unevenRows = 'Empty CSV or some row(s) longer than others or header missing'
 

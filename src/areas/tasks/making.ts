@@ -1,8 +1,9 @@
 // How a task comes into being: its input is judged and stored as it arrives, the task appears when it is complete.
+
 import type { AccountRecord, Actor } from '../../auth/identity.ts'
 import { superduper } from '../../auth/policies.ts'
 import type { Part, RunKey } from '../../batches/store.ts'
-import { failure, invalid } from '../../lib/failure.ts'
+import { badIdentifier, badIdentifierList, failure, forbidden, invalid } from '../../lib/failure.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
 import { newId } from '../../lib/ids.ts'
 import type { Json } from '../../lib/json.ts'
@@ -12,6 +13,7 @@ import { holderOf, requireRecord } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Quotas } from '../quotas/operations.ts'
 import type { TaskAction } from './actions.ts'
+import { invalidTaskRequest } from './failures.ts'
 import { csvOfRecords, type Intake, takeIn } from './intake.ts'
 import { columnProblems, outputColumns, refusalReasons } from './rules.ts'
 import type { TaskRecord, TaskStore } from './store.ts'
@@ -70,7 +72,7 @@ interface Made {
 
 const originFields = { retry: 'retry_of', continue: 'continuation_of' } as const
 
-const invalidRequest = (data: Json) => failure('invalid_request', { data })
+const invalidRequest = (data: Json) => failure(invalidTaskRequest, { data })
 
 /** Records of which none has a field: as CSV they would be none, and what they lack would not be told. */
 const isWithoutColumns = (input: TaskInput) =>
@@ -176,7 +178,7 @@ export const createMaker = ({ base, store, actions, find, requireRoomForInput, l
   const requireKnown = (action: TaskAction | undefined, category: string, name: string): TaskAction => {
     if (action) return action
     const isKnown = actions.some((known) => known.category === category)
-    throw failure('bad_identifier_list', { values: [isKnown ? name : category] })
+    throw failure(badIdentifierList, { values: [isKnown ? name : category] })
   }
 
   /** The price lists of the dry run that was shown, if one was. */
@@ -195,14 +197,14 @@ export const createMaker = ({ base, store, actions, find, requireRoomForInput, l
     const known = find(category, name)
     // Before the input: nobody sends it for nothing.
     if (known && !known.allow.allows(actor, account, { account_id: account.id })) {
-      throw failure('forbidden', { cause: `tasks of this kind may be made by: ${known.allow.name}` })
+      throw failure(forbidden, { cause: `tasks of this kind may be made by: ${known.allow.name}` })
     }
     if (known && isWithoutColumns(input)) requireSound(known, input, noColumns)
     const intake = await receive(order, known, key)
     const action = requireKnown(known, category, name)
     requireSound(action, input, intake)
     if (origin && intake?.rowCount !== origin.rowCount) {
-      throw failure('bad_identifier', { cause: origin.task.id, reason: refusalReasons[origin.how] })
+      throw failure(badIdentifier, { cause: origin.task.id, reason: refusalReasons[origin.how] })
     }
     const terms = await termsOf(order, key, origin)
     const parameters = origin ? origin.task.doc.parameters : await settle(action, order)

@@ -5,7 +5,7 @@ import type { Run, RunKey, RunState } from '../../batches/store.ts'
 import type { Leases } from '../../jobs/leases.ts'
 import type { Rounds } from '../../jobs/rounds.ts'
 import { plainCsvLine } from '../../lib/csv.ts'
-import { failure } from '../../lib/failure.ts'
+import { badIdentifier, badIdentifierList, failure, forbidden } from '../../lib/failure.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Metrics } from '../../lib/metrics.ts'
@@ -16,6 +16,7 @@ import type { Store } from '../../storage/store.ts'
 import type { Quotas } from '../quotas/operations.ts'
 import type { TaskAction, TaskReader } from './actions.ts'
 import { createTaskAdoption } from './adopting.ts'
+import { invalidTaskRequest } from './failures.ts'
 import { csvOf } from './intake.ts'
 import { createMaker, type Origin, type TaskOrder } from './making.ts'
 import { inputBytes, outputText, shownColumns } from './output.ts'
@@ -127,7 +128,7 @@ export const createTasks = (tools: Tools) => {
     ...(await chargesFor(task, reader)),
   })
 
-  const refuse = ({ id }: TaskRecord, reason: string) => failure('bad_identifier', { cause: id, reason })
+  const refuse = ({ id }: TaskRecord, reason: string) => failure(badIdentifier, { cause: id, reason })
 
   const requirePossible = (task: TaskRecord, operation: keyof typeof refusalReasons) => {
     if (!isPossible(operation, task.doc.status)) throw refuse(task, refusalReasons[operation])
@@ -165,7 +166,7 @@ export const createTasks = (tools: Tools) => {
   const takeRowsOver = async (set: ChangeSet, { id, accountId, doc }: TaskRecord) => {
     const stopped = doc.continuation_of && (await tasks.find(accountId, doc.continuation_of))
     if (!stopped) return
-    if (stopped.doc.continued_by) throw failure('bad_identifier', { cause: id, reason: takenOver })
+    if (stopped.doc.continued_by) throw failure(badIdentifier, { cause: id, reason: takenOver })
     tasks.replace(set, stopped, tasks.revise(stopped, { doc: { ...stopped.doc, continued_by: id } }))
   }
 
@@ -196,10 +197,10 @@ export const createTasks = (tools: Tools) => {
   }
 
   const read = async (task: TaskRecord, name: string, reader: TaskReader) => {
-    const missing = failure('bad_identifier', { cause: task.id })
+    const missing = failure(badIdentifier, { cause: task.id })
     if (!task.doc.csvs.includes(name)) throw missing
     if (actionOf(task)?.readers?.allows(reader.actor, reader.account, {}) === false)
-      throw failure('forbidden', {
+      throw failure(forbidden, {
         cause: 'the files of this task are read by those who may make such a task',
       })
     if (name === 'in.csv') return inputBytes(runs.parts.read(task, 'in.csv'))
@@ -255,7 +256,7 @@ export const createTasks = (tools: Tools) => {
         (known) => (!category || known.category === category) && (!action || known.action === action),
       )
       if (asked.length === 0 || (action && !category))
-        throw failure('invalid_request', { data: { message: 'invalid request' } })
+        throw failure(invalidTaskRequest, { data: { message: 'invalid request' } })
       const help = helpText(asked)
       // What was asked for by both names stands by its own as well.
       return { tasks: category && action ? { ...help, ...help[category] } : help }
@@ -264,14 +265,14 @@ export const createTasks = (tools: Tools) => {
     /** The task, or the 404 that lists the missing id. */
     async get(accountId: string, id: string, asker?: Actor): Promise<TaskRecord> {
       const task = await findFor(accountId, id, asker)
-      if (!task) throw failure('bad_identifier_list', { values: [id] })
+      if (!task) throw failure(badIdentifierList, { values: [id] })
       return task
     },
 
     /** The task that is to be started, stopped or done again, or the 404 that says why it cannot be. */
     async toOperate(accountId: string, id: string, asker: Actor): Promise<TaskRecord> {
       const task = await findFor(accountId, id, asker)
-      if (!task) throw failure('bad_identifier', { cause: id, reason: 'task not found' })
+      if (!task) throw failure(badIdentifier, { cause: id, reason: 'task not found' })
       return task
     },
 

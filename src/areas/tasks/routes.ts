@@ -4,8 +4,10 @@ import { Answer, ListAnswer, StreamAnswer } from '../../http/answer/answers.ts'
 import type { Listing } from '../../http/answer/listing.ts'
 import { attachment } from '../../http/file-names.ts'
 import { type Call, del, get, patch, put, type Route } from '../../http/route.ts'
+import { badIdentifierList } from '../../lib/failure.ts'
 import { isTrue } from '../../lib/json.ts'
 import { zip } from '../../lib/list.ts'
+import { invalidTaskRequest } from './failures.ts'
 import type { TaskInput, TaskRecord, Tasks, TaskView } from './operations.ts'
 import { NoData, TaskRecord as TaskAnswer, TaskHelp, TaskRequest } from './schema.ts'
 
@@ -70,7 +72,7 @@ const collectionRoutes = (tasks: Tasks): Route[] => [
     allow: anyone,
     query: { category: 'Only this category', action: 'Only this action of the category' },
     answers: TaskHelp,
-    fails: ['invalid_request'],
+    fails: [invalidTaskRequest],
     run: ({ query }) => tasks.help(query.get('category') || undefined, query.get('action') || undefined),
   }),
   get('/v2/accounts/{account_id}/tasks', {
@@ -140,7 +142,7 @@ const routesBelow = <const Root extends string>(
       takesMany: true,
       streams: csvTypes,
       answers: NoData,
-      fails: ['bad_identifier_list', 'invalid_request'],
+      fails: [badIdentifierList, invalidTaskRequest],
       run: async (call) => {
         const { actor, author, request, query } = call
         const account = accountOf(call)
@@ -166,7 +168,7 @@ const routesBelow = <const Root extends string>(
       query: { csv_name: 'in.csv or out.csv; a client that accepts CSV gets out.csv unless it names one' },
       produces: csvTypes,
       acceptsAnything: true,
-      fails: ['bad_identifier_list'],
+      fails: [badIdentifierList],
       run: async (call) => {
         const { subject: task, request, query, actor } = call
         const name = query.get('csv_name') || undefined
@@ -197,7 +199,7 @@ const routesBelow = <const Root extends string>(
       summary: 'Make a new task from the failed rows of one that has ended',
       ...operatingOne,
       query: { dry_run: { flag: 'As the old task unless given' } },
-      fails: ['invalid_request'],
+      fails: [invalidTaskRequest],
       run: async (call) => {
         const { subject: task, actor, author, request } = call
         const account = homeOf(call)
@@ -210,7 +212,7 @@ const routesBelow = <const Root extends string>(
     put(`${oneTask}/continue`, {
       summary: 'Make a new task from the rows that a stopped one never reached',
       ...operatingOne,
-      fails: ['invalid_request'],
+      fails: [invalidTaskRequest],
       run: async (call) => {
         const { subject: task, actor, author } = call
         const account = homeOf(call)
@@ -220,7 +222,7 @@ const routesBelow = <const Root extends string>(
     del(oneTask, {
       summary: 'Delete a task that does not run',
       ...aboutOne,
-      fails: ['bad_identifier_list'],
+      fails: [badIdentifierList],
       run: async ({ author, actor, subject: task }) =>
         new Answer({ data: {}, metadata: await tasks.remove(author, task, actor) }),
     }),
@@ -229,7 +231,7 @@ const routesBelow = <const Root extends string>(
       ...aboutOne,
       produces: csvTypes,
       acceptsAnything: true,
-      fails: ['bad_identifier_list'],
+      fails: [badIdentifierList],
       run: (call) => csvOf(call, 'in.csv'),
     }),
     get(`${oneTask}/output`, {
@@ -237,7 +239,7 @@ const routesBelow = <const Root extends string>(
       ...aboutOne,
       produces: csvTypes,
       acceptsAnything: true,
-      fails: ['bad_identifier_list'],
+      fails: [badIdentifierList],
       run: (call) => csvOf(call, 'out.csv'),
     }),
   ]

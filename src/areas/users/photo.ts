@@ -1,5 +1,5 @@
 import { type UserRecord, userPhotoKind } from '../../auth/identity.ts'
-import { failure, invalid } from '../../lib/failure.ts'
+import { badIdentifier, failure, invalid, tooLarge } from '../../lib/failure.ts'
 import { imageTypeOf } from '../../lib/image-type.ts'
 import { removalWithOwner } from '../../storage/attachment.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
@@ -12,7 +12,7 @@ import { createUserStore } from './store.ts'
 export type Image = FileContent
 
 const assertImage = ({ contentType, bytes }: Image): string => {
-  if (bytes.length > largestPhoto) throw failure('too_large', { limit: largestPhoto })
+  if (bytes.length > largestPhoto) throw failure(tooLarge, { limit: largestPhoto })
   const found = imageTypeOf(bytes)
   const claimsImage = contentType.startsWith('image/')
   if (found && (!claimsImage || contentType === found)) return found
@@ -38,7 +38,7 @@ export const createPhotos = (store: Store) => {
 
     async get(user: UserRecord): Promise<Image> {
       const photo = await find(user)
-      if (!photo) throw failure('bad_identifier', { cause: user.id })
+      if (!photo) throw failure(badIdentifier, { cause: user.id })
       return photos.contentOf(photo)
     },
 
@@ -54,7 +54,7 @@ export const createPhotos = (store: Store) => {
 
     async remove(author: Author, user: UserRecord) {
       const photo = await find(user)
-      if (!photo) throw failure('bad_identifier', { cause: user.id })
+      if (!photo) throw failure(badIdentifier, { cause: user.id })
       const set = new ChangeSet(author)
       photos.remove(set, photo)
       mark(set, user, false)

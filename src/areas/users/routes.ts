@@ -4,7 +4,7 @@ import { proxyProblems } from '../../auth/proxies.ts'
 import { ListAnswer, made, one, removed } from '../../http/answer/answers.ts'
 import { keptListing } from '../../http/answer/listing.ts'
 import { type Call, del, type Findings, get, patch, post, put, type Route } from '../../http/route.ts'
-import { hasProblems, joinProblems } from '../../lib/failure.ts'
+import { hasProblems, joinProblems, validationError } from '../../lib/failure.ts'
 import { isTrue, type Json } from '../../lib/json.ts'
 import { creationNotice, creationWishes } from '../../mail/creation-notice.ts'
 import type { Devices } from '../devices/operations.ts'
@@ -75,7 +75,7 @@ export const userRoutes = (users: Users, devices: Devices): Route[] => {
       price: { is: 'secret', keys: ['password', 'credentials'] },
       body: User,
       answers: UserAnswer,
-      fails: ['validation_error'],
+      fails: [validationError],
       judge: judgeNew,
       wishes: creationWishes,
       run: async ({ author, account, data, request }) => {

@@ -7,7 +7,7 @@ import {
   type UserRecord,
 } from '../../auth/identity.ts'
 import { areScopesWithin, bothAllow, settingScopes } from '../../auth/scopes.ts'
-import { failure, invalid, type Problems } from '../../lib/failure.ts'
+import { failure, forbidden, invalid, type Problems } from '../../lib/failure.ts'
 import { isObject, type Json } from '../../lib/json.ts'
 import { memberOf } from '../../lib/member.ts'
 import { storedPart } from '../../lib/record-shape.ts'
@@ -185,7 +185,7 @@ export const assertServesPurpose = ({ claims, user }: Actor, subject: UserRecord
   const isPassword = keys.includes('password') || keys.includes('credentials')
   const isAll = keys.every((key) => forOwnPassword.includes(key))
   if (user?.id === subject.id && isPassword && isAll) return
-  throw failure('forbidden', { cause: 'the token is good for a new password and nothing else' })
+  throw failure(forbidden, { cause: 'the token is good for a new password and nothing else' })
 }
 
 /** The features that a console keeps under `smartpbx` of users and groups and that are enabled. */

@@ -5,7 +5,7 @@ import {
   type UserRecord,
   userKind,
 } from '../../auth/identity.ts'
-import { type Failure, failure, invalid } from '../../lib/failure.ts'
+import { type Failure, failure, forbidden, invalid } from '../../lib/failure.ts'
 import { memberOf } from '../../lib/member.ts'
 import { searchKey } from '../../lib/search-key.ts'
 import { fingerprint } from '../../lib/secrets.ts'
@@ -73,7 +73,7 @@ const lastAdmin = 'The last enabled admin of the master account stays what it is
 const lastAdminChanged = (after: UserDoc) => () =>
   invalid({ [lostPower(after)]: { forbidden: { message: lastAdmin, cause: lostPower(after) } } })
 
-const lastAdminRemoved = (id: string) => () => failure('forbidden', { message: lastAdmin, cause: id })
+const lastAdminRemoved = (id: string) => () => failure(forbidden, { message: lastAdmin, cause: id })
 
 // Those who take one of the last two admins away at once hold the account one after the other, and look when they hold
 // it: a look in the same statement would see what was there before it waited.

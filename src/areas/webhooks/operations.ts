@@ -2,7 +2,7 @@ import { type AccountRecord, isSuperduper } from '../../auth/identity.ts'
 import { sequenceOf } from '../../events/events.ts'
 import type { Feed } from '../../events/feed.ts'
 import type { Lease } from '../../jobs/leases.ts'
-import { failure, invalid, joinProblems, type Problems } from '../../lib/failure.ts'
+import { badIdentifier, failure, invalid, joinProblems, type Problems } from '../../lib/failure.ts'
 import { newId, randomHex } from '../../lib/ids.ts'
 import { maskUrls } from '../../lib/secrets.ts'
 import type { Mail } from '../../mail/mail.ts'
@@ -143,7 +143,7 @@ export const createWebhooks = (tools: Tools) => {
 
   const tellOnceMore = async (by: Author, hook: WebhookRecord, attemptId: string) => {
     const attempt = await attempts.find(hook.accountId, hook.id, attemptId)
-    if (!attempt) throw failure('bad_identifier', { cause: attemptId })
+    if (!attempt) throw failure(badIdentifier, { cause: attemptId })
     const delivery = deliveryOf(hook, await eventOf(attempt), { turn: newId(clock.now()), now: clock.now() })
     const set = replayed(by, hook, { attempt_id: attemptId })
     await store.commit(set.add(...rows.add([delivery])))

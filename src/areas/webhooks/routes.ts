@@ -4,7 +4,7 @@ import { type Listing, shortListing } from '../../http/answer/listing.ts'
 import { timeWindow } from '../../http/answer/time-window.ts'
 import { get, patch, post } from '../../http/route.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { failure, type Problems } from '../../lib/failure.ts'
+import { badIdentifier, failure, type Problems } from '../../lib/failure.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
 import { isObject, type Json } from '../../lib/json.ts'
 import { anyText } from '../../lib/schema.ts'
@@ -96,7 +96,7 @@ export const webhookRoutes = ({ webhooks, settings, clock }: Tools) => {
       list: true,
       run: ({ path }) => {
         const samples = samplesOf(path.sample_id)
-        if (!samples) throw failure('bad_identifier', { cause: path.sample_id })
+        if (!samples) throw failure(badIdentifier, { cause: path.sample_id })
         return new ListAnswer(shortListing(samples))
       },
     }),

@@ -1,6 +1,6 @@
 import type { Lease, Leases } from '../../jobs/leases.ts'
 import type { Round } from '../../jobs/rounds.ts'
-import { failure } from '../../lib/failure.ts'
+import { badIdentifier, failure } from '../../lib/failure.ts'
 import { gregorianOfUnix } from '../../lib/gregorian.ts'
 import { randomHex } from '../../lib/ids.ts'
 import { describeError, type Log } from '../../lib/log.ts'
@@ -108,7 +108,7 @@ export const createDirectory = ({ store, leases, log }: Tools) => {
     async get(key: OpenKey): Promise<OpenRow> {
       const row = await rows.find(key)
       if (row && (await leases.isHeld(row.lease))) return row
-      throw failure('bad_identifier', { cause: key.id })
+      throw failure(badIdentifier, { cause: key.id })
     },
 
     async stop() {

@@ -1,7 +1,15 @@
 import { type Actor, accountKind, isSuperduper } from '../../auth/identity.ts'
 import { accountMember } from '../../auth/policies.ts'
 import type { Connection, Session } from '../../http/wire/upgrade.ts'
-import { Failure, type FailureKind } from '../../lib/failure.ts'
+import {
+  Failure,
+  type FailureKind,
+  forbidden,
+  invalidCredentials,
+  isFailure,
+  tooManyRequests,
+  validationError,
+} from '../../lib/failure.ts'
 import { randomHex } from '../../lib/ids.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Directory } from './operations.ts'
@@ -20,11 +28,7 @@ import {
 import type { Subscription, Subscriptions } from './subscriptions.ts'
 
 /** What keeps somebody out; anything else is no answer to who somebody is. */
-const refusing: ReadonlySet<FailureKind> = new Set([
-  'invalid_credentials',
-  'validation_error',
-  'forbidden',
-] as const)
+const refusing = new Set<FailureKind>([invalidCredentials, validationError, forbidden])
 
 const isRefusal = (error: unknown) => error instanceof Failure && refusing.has(error.kind)
 
@@ -182,8 +186,7 @@ export const createConversation = (tools: Tools): Conversation => {
     try {
       await connection.pay()
     } catch (error) {
-      if (error instanceof Failure && error.kind === 'too_many_requests')
-        throw new Complaint(errors.rate(connection.id))
+      if (isFailure(error, tooManyRequests)) throw new Complaint(errors.rate(connection.id))
       throw error
     }
     if (command.action === 'subscribe') return subscribe(command, requestId)

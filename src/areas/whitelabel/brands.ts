@@ -1,5 +1,5 @@
 import { type AccountRecord, accountKind } from '../../auth/identity.ts'
-import { Failure } from '../../lib/failure.ts'
+import { badIdentifier, isFailure } from '../../lib/failure.ts'
 import type { Store } from '../../storage/store.ts'
 import type { BrandFiles } from './files/operations.ts'
 import type { Whitelabels } from './operations.ts'
@@ -19,7 +19,7 @@ export const createBrands = ({ store, whitelabels, files }: Tools) => {
       const { contentType, bytes } = await files.get(accountId, 'logo')
       return printable.has(contentType) ? bytes : undefined
     } catch (error) {
-      if (error instanceof Failure && error.kind === 'bad_identifier') return undefined
+      if (isFailure(error, badIdentifier)) return undefined
       throw error
     }
   }

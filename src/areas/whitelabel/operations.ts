@@ -1,5 +1,5 @@
 import { type AccountRecord, type Actor, accountKind, isSuperduper } from '../../auth/identity.ts'
-import { failure, type Problems } from '../../lib/failure.ts'
+import { badIdentifier, datastoreConflict, failure, type Problems } from '../../lib/failure.ts'
 import { hostNameOf } from '../../lib/host-name.ts'
 import { isId } from '../../lib/ids.ts'
 import type { Warning } from '../../settings/unknown-keys.ts'
@@ -102,7 +102,7 @@ export const createWhitelabels = ({ store, attached, hostNames, derivedHostsOf }
         host === undefined
           ? undefined
           : ((await whitelabels.holder(domainClaim(host))) ?? (await byConferenceDomain(host)))
-      if (!found) throw failure('bad_identifier', { cause: domain.slice(0, 256) })
+      if (!found) throw failure(badIdentifier, { cause: domain.slice(0, 256) })
       return found
     },
 
@@ -161,7 +161,7 @@ export const createWhitelabels = ({ store, attached, hostNames, derivedHostsOf }
     },
 
     async create(writer: Writer, accountId: string, doc: Whitelabel): Promise<WhitelabelStored> {
-      if (await find(accountId)) throw failure('datastore_conflict', {})
+      if (await find(accountId)) throw failure(datastoreConflict, {})
       const hidden = hiddenOf(writer, doc, undefined)
       const record = whitelabels.draft(accountId, { doc, hidden }, whitelabelId)
       const set = new ChangeSet(writer.author)

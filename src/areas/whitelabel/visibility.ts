@@ -1,6 +1,6 @@
 import { type Actor, isSuperduper } from '../../auth/identity.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { failure } from '../../lib/failure.ts'
+import { badIdentifier, failure } from '../../lib/failure.ts'
 import { forgetOldest } from '../../lib/forget-oldest.ts'
 import { hostNameOf } from '../../lib/host-name.ts'
 import type { Accounts } from '../accounts/operations.ts'
@@ -79,7 +79,7 @@ export const createBrandVisibility = ({ clock, accounts, whitelabels, domains }:
       const host = hostNameOf(domain) ?? ''
       if (visitor && (await isRelated(visitor, record.accountId))) return record
       if (await isShown(record, host)) return record
-      throw failure('bad_identifier', { cause: domain.slice(0, 256) })
+      throw failure(badIdentifier, { cause: domain.slice(0, 256) })
     },
   }
 }

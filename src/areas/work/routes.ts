@@ -4,7 +4,7 @@ import type { Listing } from '../../http/answer/listing.ts'
 import { type Call, get, post, type Route } from '../../http/route.ts'
 import type { Queue } from '../../jobs/queue.ts'
 import { type Work, type WorkState, workStates } from '../../jobs/store.ts'
-import { failure, invalid } from '../../lib/failure.ts'
+import { badIdentifier, failure, invalid } from '../../lib/failure.ts'
 import { gregorianOfUnix } from '../../lib/gregorian.ts'
 import { WorkRecord } from './schema.ts'
 
@@ -41,7 +41,7 @@ const workJson = ({ kind, id, accountId, state, attempts, dueAt, since, outcome,
 export const workRoutes = (queue: Queue): Route[] => {
   const read = async ({ kind, id }: Pick<Work, 'kind' | 'id'>): Promise<Work> => {
     const work = await queue.find(kind, id)
-    if (!work) throw failure('bad_identifier', { cause: id })
+    if (!work) throw failure(badIdentifier, { cause: id })
     return work
   }
 

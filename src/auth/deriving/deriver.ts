@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import type { Clock } from '../../lib/clock.ts'
-import { failure } from '../../lib/failure.ts'
+import { failure, overloaded, tooManyRequests } from '../../lib/failure.ts'
 import { elementAt } from '../../lib/list.ts'
 import { type Metrics, secondsBounds } from '../../lib/metrics.ts'
 import { networkOf } from '../../lib/network.ts'
@@ -82,7 +82,7 @@ interface DeriverTools {
 
 const isVisitor = (lane: Lane) => lane === 'known' || lane === 'stranger'
 
-const closed = () => failure('overloaded', { retryAfterSeconds: 1 })
+const closed = () => failure(overloaded, { retryAfterSeconds: 1 })
 
 export type Deriver = ReturnType<typeof createDeriver>
 
@@ -158,7 +158,7 @@ export const createDeriver = ({
 
   const refusal = () => {
     refused.inc()
-    return failure('too_many_requests', {
+    return failure(tooManyRequests, {
       retryAfterSeconds: Math.max(1, Math.ceil((turns.size * secondsEach) / wanted())),
     })
   }

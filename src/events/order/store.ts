@@ -1,5 +1,5 @@
 // PostgreSQL only: SQLite gives an entry its place when it is written.
-import { failure } from '../../lib/failure.ts'
+import { failure, lostLease } from '../../lib/failure.ts'
 import { forgetOldest } from '../../lib/forget-oldest.ts'
 import { zip } from '../../lib/list.ts'
 import type { Statement } from '../../storage/db.ts'
@@ -34,7 +34,7 @@ const headShape = { account_id: 'text', sequence: 'integer', digest: 'text' } as
 
 const belowShape = { ancestor_id: 'text', sequence: 'integer' } as const
 
-const outOfTurn = () => failure('lease_lost', {})
+const outOfTurn = () => failure(lostLease, {})
 
 /**
  * The order of everything that is committed. Only one process at a time may add to it; what it remembers is good until

@@ -1,5 +1,5 @@
 import { csvLine, flattenRow } from '../../lib/csv.ts'
-import { failure } from '../../lib/failure.ts'
+import { failure, faultyRequest } from '../../lib/failure.ts'
 import { bareFileName } from '../../lib/file-name.ts'
 import { giveBack } from '../../storage/give-back.ts'
 import type { Exchange } from '../exchange.ts'
@@ -52,7 +52,7 @@ const mostColumns = 10_000
 const addColumns = (columns: Set<string>, row: string) => {
   for (const name of csvRow(row).keys()) columns.add(name)
   if (columns.size > mostColumns)
-    throw failure('faulty_request', { message: `more than ${mostColumns} columns: choose some with fields` })
+    throw failure(faultyRequest, { message: `more than ${mostColumns} columns: choose some with fields` })
 }
 
 /** The whole list as CSV: one walk to learn the columns, one to write, so that memory stays constant. */

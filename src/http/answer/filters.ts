@@ -1,4 +1,4 @@
-import { failure } from '../../lib/failure.ts'
+import { failure, faultyRequest } from '../../lib/failure.ts'
 import { memberOf as memberIn } from '../../lib/member.ts'
 import type { Question, Test } from '../../lib/question.ts'
 import { maskUrls } from '../../lib/secrets.ts'
@@ -197,7 +197,7 @@ export const filterOf = (questions: readonly Question[]): Filter | undefined => 
 
 export type FieldPicker = (record: StoredRecord) => StoredRecord
 
-const wrongFields = () => failure('faulty_request', { message: 'invalid fields query string' })
+const wrongFields = () => failure(faultyRequest, { message: 'invalid fields query string' })
 
 const parseJson = (text: string): unknown => {
   try {

@@ -1,4 +1,12 @@
-import { type Failure, SignInRefusal } from '../../lib/failure.ts'
+import {
+  billingIssue,
+  chargesNotAccepted,
+  type Failure,
+  isFailure,
+  notEnoughCredit,
+  SignInRefusal,
+  tooManyRequests,
+} from '../../lib/failure.ts'
 import type { Happening } from '../../storage/change-set.ts'
 import { authorOf } from '../author.ts'
 import type { Exchange } from '../exchange.ts'
@@ -17,8 +25,8 @@ const longestTold = 16_384
 
 /** Who was to pay. */
 const payerIn = ({ actor, account }: Exchange, error: Failure) => {
-  if (error.is('not_enough_credit')) return error.details.accountId
-  const asksPayer = error.is('charges_not_accepted') || error.is('billing_issue')
+  if (isFailure(error, notEnoughCredit)) return error.details.accountId
+  const asksPayer = isFailure(error, chargesNotAccepted) || isFailure(error, billingIssue)
   return asksPayer ? actor?.accountId : (account?.id ?? actor?.accountId)
 }
 
@@ -44,7 +52,7 @@ const refusedSignIn = ({ clientAddress }: Exchange, { cause }: Failure): Happeni
 const happeningIn = (exchange: Exchange, error: Failure, said: Said): Happening | undefined => {
   if (said.status === paymentRequired) return refusedCharge(exchange, error, said)
   // One wrong password is everybody's; too many are somebody's who guesses.
-  return error.is('too_many_requests') ? refusedSignIn(exchange, error) : undefined
+  return isFailure(error, tooManyRequests) ? refusedSignIn(exchange, error) : undefined
 }
 
 /** Tells subscribers that a request was refused, where that is their business. */

@@ -1,4 +1,4 @@
-import { failure, invalid, valueShown } from '../../lib/failure.ts'
+import { failure, faultyRequest, invalid, valueShown } from '../../lib/failure.ts'
 import { isTrue, type Json } from '../../lib/json.ts'
 import type { Question } from '../../lib/question.ts'
 import { maskUrls } from '../../lib/secrets.ts'
@@ -174,9 +174,9 @@ const pageSizeOf = (value: unknown, fallback: number) => {
   if (value === undefined || value === null) return fallback
   const size = wholeNumberIn(value)
   if (size === undefined) {
-    throw failure('faulty_request', { message: 'page size must be a number', cause: valueShown(value).value })
+    throw failure(faultyRequest, { message: 'page size must be a number', cause: valueShown(value).value })
   }
-  if (size < 1) throw failure('faulty_request', { message: 'page size must be at least 1' })
+  if (size < 1) throw failure(faultyRequest, { message: 'page size must be at least 1' })
   return size
 }
 
@@ -186,7 +186,7 @@ const chunkSizeCheck = (value: unknown) => {
   if (value === undefined) return
   const size = wholeNumberIn(value)
   if (size === undefined || size < 1 || size > 50) {
-    throw failure('faulty_request', { message: 'chunk size must be between 1 and 50' })
+    throw failure(faultyRequest, { message: 'chunk size must be between 1 and 50' })
   }
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { failure } from '../../lib/failure.ts'
+import { failure, rangeNotSatisfiable } from '../../lib/failure.ts'
 import type { Exchange } from '../exchange.ts'
 import { type Coding, pack } from '../wire/compression.ts'
 import type { ListAnswer, RowsAnswer } from './answers.ts'
@@ -104,7 +104,7 @@ const assertWithin = async (batches: Batches, limit: number) => {
   let length = 0
   for await (const rows of batches) {
     length += lengthOf(rows)
-    if (length > limit) throw failure('range_not_satisfiable', {})
+    if (length > limit) throw failure(rangeNotSatisfiable, {})
   }
 }
 

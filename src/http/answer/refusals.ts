@@ -1,4 +1,12 @@
-import { Failure, SignInRefusal } from '../../lib/failure.ts'
+import {
+  accountExpired,
+  Failure,
+  forbidden,
+  invalidCredentials,
+  isFailure,
+  SignInRefusal,
+  validationError,
+} from '../../lib/failure.ts'
 import type { Exchange } from '../exchange.ts'
 
 // One line for everybody who was not let in. Programs read them (examples/fail2ban), hence the order of the fields: the
@@ -12,7 +20,7 @@ interface Told {
 
 /** The account, or the one above it, that is disabled. */
 const disabledIn = (failure: Failure) => {
-  const problem = failure.is('validation_error') ? failure.details.problems.account?.disabled : undefined
+  const problem = isFailure(failure, validationError) ? failure.details.problems.account?.disabled : undefined
   return typeof problem?.cause === 'string' ? problem.cause : undefined
 }
 
@@ -20,7 +28,7 @@ const disabledIn = (failure: Failure) => {
 const closedIn = (failure: Failure): Pick<Told, 'reason' | 'accountId'> | undefined => {
   const accountId = disabledIn(failure)
   if (accountId !== undefined) return { reason: 'the account is disabled', accountId }
-  if (!failure.is('account_expired')) return undefined
+  if (!isFailure(failure, accountExpired)) return undefined
   return { reason: 'the trial of the account has ended', accountId: failure.details.accountId }
 }
 
@@ -28,7 +36,8 @@ const bringsPassword = ({ credential, refusal }: Exchange, error: unknown) =>
   error === refusal && credential?.kind === 'basic'
 
 /** What the pipeline says of a denial, as the failure's own cause. */
-const reasonOf = ({ cause, kind }: Failure) => (typeof cause === 'string' ? cause : kind.replaceAll('_', ' '))
+const reasonOf = ({ cause, kind }: Failure) =>
+  typeof cause === 'string' ? cause : kind.name.replaceAll('_', ' ')
 
 const tellSignIn = (error: Failure): Told | undefined => {
   const message = 'sign-in refused'
@@ -42,7 +51,7 @@ const tellDenial = (error: Failure): Told | undefined => {
   const message = 'access denied'
   const closed = closedIn(error)
   if (closed) return { message, ...closed }
-  if (!error.is('invalid_credentials') && !error.is('forbidden')) return undefined
+  if (!isFailure(error, invalidCredentials) && !isFailure(error, forbidden)) return undefined
   return { message, reason: reasonOf(error) }
 }
 

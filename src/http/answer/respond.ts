@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { Failure, isOutage } from '../../lib/failure.ts'
+import { Failure, isOutage, unexpected } from '../../lib/failure.ts'
 import { iconTypes, imageTypes } from '../../lib/image-type.ts'
 import type { Json } from '../../lib/json.ts'
 import { describeError } from '../../lib/log.ts'
@@ -8,7 +8,6 @@ import { routeOf } from '../judge/router.ts'
 import { outlastsAnswer } from '../wire/refused-body.ts'
 import { Answer, FileAnswer, ListAnswer, RawJson, RowsAnswer, StreamAnswer } from './answers.ts'
 import { type EnvelopeParts, envelopeOf, envelopeTail } from './envelope.ts'
-import { failureAnswer, unexpected } from './failures.ts'
 import { tellRefusal } from './happenings.ts'
 import { isLarge, largePieces, roughBytesOf } from './large-data.ts'
 import { sendList, sendRows } from './lists.ts'
@@ -166,8 +165,7 @@ const hasLeft = ({ request, response, frame }: Exchange, error: unknown) =>
 export const respondFailure = (exchange: Exchange, error: unknown) => {
   const { response, frame, id } = exchange
   exchange.fault = error
-  const isExpected = error instanceof Failure
-  const answer = isExpected ? failureAnswer(frame.failures, error) : undefined
+  const answer = error instanceof Failure ? error.answer : undefined
   if (hasLeft(exchange, error)) return
   if (!answer || isOutage(error)) {
     frame.log.write('error', 'a request failed', {
@@ -180,7 +178,7 @@ export const respondFailure = (exchange: Exchange, error: unknown) => {
     })
   }
   if (answer) logRefusal(exchange, error, answer.status)
-  if (answer && isExpected) tellRefusal(exchange, error, answer)
+  if (error instanceof Failure) tellRefusal(exchange, error, error.answer)
   if (response.headersSent) return void response.destroy()
   const { status, message, data, metadata, headers, extra: further } = answer ?? unexpected
   const wire: Headers = { ...headers }

@@ -1,4 +1,4 @@
-import { failure } from '../../lib/failure.ts'
+import { failure, requestTimeout } from '../../lib/failure.ts'
 import { traceparentOf } from '../../lib/trace.ts'
 import type { Exchange } from '../exchange.ts'
 import type { KeptAnswer } from '../judge/held-keys.ts'
@@ -58,7 +58,7 @@ export const inTurn = async <T>(exchange: Exchange, kind: 'short' | 'long', work
   const giveBack = await exchange.frame.turns[kind].take(payerOf(exchange))
   try {
     // Nobody waits for it any more.
-    if (exchange.request.socket.destroyed) throw failure('request_timeout', {})
+    if (exchange.request.socket.destroyed) throw failure(requestTimeout, {})
     return await work()
   } finally {
     giveBack()

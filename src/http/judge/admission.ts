@@ -4,7 +4,7 @@ import type { AccountRecord, Actor } from '../../auth/identity.ts'
 import type { Policy } from '../../auth/policies.ts'
 import { isThroughAllowedProxy, proxyRefusal } from '../../auth/proxies.ts'
 import { type Asked, letsPass } from '../../auth/scopes.ts'
-import { failure } from '../../lib/failure.ts'
+import { failure, forbidden, invalidCredentials } from '../../lib/failure.ts'
 import type { crossbarSettings } from '../../settings/documents.ts'
 import type { SettingsOf } from '../../settings/keys.ts'
 import type { Frame } from '../exchange.ts'
@@ -35,9 +35,9 @@ interface Question {
 }
 
 /** The reason is for the log alone. */
-export const invalidCredentials = (reason: string) => failure('invalid_credentials', {}, reason)
+export const badCredential = (reason: string) => failure(invalidCredentials, {}, reason)
 
-export const forbidden = (cause: string) => failure('forbidden', { cause }, cause)
+export const accessDenied = (cause: string) => failure(forbidden, { cause }, cause)
 
 /** The actor behind a credential that is good here, or the failure. */
 export const admit = async (visit: Visit, credential: Credential): Promise<Actor> => {
@@ -46,8 +46,8 @@ export const admit = async (visit: Visit, credential: Credential): Promise<Actor
   const actor = await frame.authenticate(credential, { clientAddress, pledge })
   for (const one of [actor, ...(actor.impersonators ?? [])]) {
     if (one.key && !isFromAllowedNetwork(one.key, clientAddress))
-      throw invalidCredentials('the API key is not for this network')
-    if (!isThroughAllowedProxy(one, peerAddress)) throw forbidden(proxyRefusal)
+      throw badCredential('the API key is not for this network')
+    if (!isThroughAllowedProxy(one, peerAddress)) throw accessDenied(proxyRefusal)
   }
   return actor
 }
@@ -55,17 +55,17 @@ export const admit = async (visit: Visit, credential: Credential): Promise<Actor
 const assertInScope = ({ actor, endpoint, access, rule }: Question) => {
   const { key, scopes, hasReplacedKey } = actor
   if (hasReplacedKey && (rule === 'unlimited' || rule === 'none'))
-    throw forbidden('the API key that opened this session was replaced')
+    throw accessDenied('the API key that opened this session was replaced')
   const asked = { area: endpoint, access, rule }
-  if (key && !isInScope(key, asked)) throw forbidden('access denied by the scope of the API key')
-  if (scopes && !letsPass(scopes, asked)) throw forbidden('access denied by the scope of the token')
+  if (key && !isInScope(key, asked)) throw accessDenied('access denied by the scope of the API key')
+  if (scopes && !letsPass(scopes, asked)) throw accessDenied('access denied by the scope of the token')
 }
 
 /** Holds what is asked for against scopes, restrictions and the policy of the route. */
 export const assertAllowed = async (frame: Frame, question: Question) => {
   const { actor, account, path, allow } = question
   assertInScope(question)
-  if (!(await frame.isUnrestricted(question))) throw forbidden('access denied by token restrictions')
+  if (!(await frame.isUnrestricted(question))) throw accessDenied('access denied by token restrictions')
   if (!(await allow.allows(actor, account, path, frame.resellerOf)))
-    throw forbidden(`may be called by: ${allow.name}`)
+    throw accessDenied(`may be called by: ${allow.name}`)
 }

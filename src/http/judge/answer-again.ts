@@ -1,8 +1,7 @@
 import { accountKind } from '../../auth/identity.ts'
-import { Failure, failure } from '../../lib/failure.ts'
+import { Failure, failure, idempotencyConflict } from '../../lib/failure.ts'
 import type { CommittedChange } from '../../storage/idempotency.ts'
 import { Answer } from '../answer/answers.ts'
-import { failureAnswer } from '../answer/failures.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Call, Route } from '../route.ts'
 import { routeOf } from './router.ts'
@@ -56,11 +55,11 @@ const readChanged = async (exchange: Exchange, route: Route, call: Call) => {
 }
 
 /** Undefined when that is not there any more. */
-const unlessGone = async ({ frame }: Exchange, answering: Promise<unknown>) => {
+const unlessGone = async (answering: Promise<unknown>) => {
   try {
     return await answering
   } catch (error) {
-    if (error instanceof Failure && failureAnswer(frame.failures, error)?.status === 404) return undefined
+    if (error instanceof Failure && error.answer.status === 404) return undefined
     throw error
   }
 }
@@ -78,8 +77,8 @@ export const answerAgain = async (
   call: Call,
   changes: readonly CommittedChange[],
 ) => {
-  const result = await unlessGone(exchange, answerOf(exchange, route, call, changes))
+  const result = await unlessGone(answerOf(exchange, route, call, changes))
   if (result !== undefined) return result
   const message = 'the request was carried out, and its answer was lost'
-  throw failure('idempotency_conflict', { message, changes })
+  throw failure(idempotencyConflict, { message, changes })
 }

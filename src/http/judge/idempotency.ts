@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { Keyring } from '../../auth/keyring.ts'
 import { forgetOldRows } from '../../jobs/retention/old-rows.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { failure, invalid } from '../../lib/failure.ts'
+import { failure, idempotencyConflict, invalid } from '../../lib/failure.ts'
 import { randomHex } from '../../lib/ids.ts'
 import type { Log } from '../../lib/log.ts'
 import { crossbarSettings } from '../../settings/documents.ts'
@@ -41,10 +41,9 @@ const passing = new Set([408, 409, 429])
 const isLasting = (status: number) => status < 500 && !passing.has(status)
 
 const underWay = () =>
-  failure('idempotency_conflict', { message: 'a request with this key is under way', retryAfterSeconds: 1 })
+  failure(idempotencyConflict, { message: 'a request with this key is under way', retryAfterSeconds: 1 })
 
-const otherRequest = () =>
-  failure('idempotency_conflict', { message: 'this key was used for another request' })
+const otherRequest = () => failure(idempotencyConflict, { message: 'this key was used for another request' })
 
 const assertKey = (key: string) => {
   if (key.length <= longestKey && printable.test(key)) return

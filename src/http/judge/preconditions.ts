@@ -1,4 +1,4 @@
-import { failure } from '../../lib/failure.ts'
+import { failure, preconditionFailed } from '../../lib/failure.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Route } from '../route.ts'
 
@@ -19,7 +19,7 @@ const checkRevision = (exchange: Exchange, subject: unknown) => {
   const revision = revisionOf(subject)
   if (header === undefined || revision === undefined) return
   const fits = tagsOf(header).some((tag) => tag === '*' || tag === revision || tag.startsWith(`${revision}-`))
-  if (!fits) throw failure('precondition_failed', {})
+  if (!fits) throw failure(preconditionFailed, {})
 }
 
 /**
@@ -29,7 +29,7 @@ const checkRevision = (exchange: Exchange, subject: unknown) => {
 const checkAbsence = (exchange: Exchange, { spec, path }: Route, subject: unknown) => {
   if (exchange.header('if-none-match')?.trim() !== '*' || exchange.method === 'PUT') return
   const isKept = spec.isKept?.(subject) ?? (path.endsWith('}') && revisionOf(subject) !== undefined)
-  if (isKept) throw failure('precondition_failed', {})
+  if (isKept) throw failure(preconditionFailed, {})
 }
 
 export const checkPreconditions = (exchange: Exchange, route: Route, subject: unknown) => {

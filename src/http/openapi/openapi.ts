@@ -1,8 +1,31 @@
 import type { TSchema } from 'typebox'
-import type { FailureKind } from '../../lib/failure.ts'
-import type { Catalogue } from '../../lib/failure-answer.ts'
+import * as frame from '../../lib/failure.ts'
+import {
+  accountExpired,
+  badIdentifier,
+  billingIssue,
+  chargesNotAccepted,
+  datastoreConflict,
+  datastoreFull,
+  datastoreUnreachable,
+  type FailureKind,
+  faultyRequest,
+  forbidden,
+  importUnderWay,
+  invalidCredentials,
+  notAcceptable,
+  notEnoughCredit,
+  overloaded,
+  preconditionFailed,
+  rangeNotSatisfiable,
+  storeMoved,
+  tooLarge,
+  tooManyRequests,
+  unexpected,
+  unsupportedMediaType,
+  validationError,
+} from '../../lib/failure.ts'
 import { isObject, type Json } from '../../lib/json.ts'
-import { unexpected } from '../answer/failures.ts'
 import type { Route } from '../route.ts'
 import { patchType } from '../wire/bodies.ts'
 import { type Example, readExamples } from './examples.ts'
@@ -294,17 +317,23 @@ const securitySchemes = {
 
 const anyCredential = Object.keys(securitySchemes).map((name) => ({ [name]: [] }))
 
-type Statuses = ReadonlyMap<string, number>
+type Statuses = ReadonlyMap<FailureKind, number>
 
-// Enough for every renderer of the catalogue: only status and message are read.
+// Enough for every failure: only the status is read.
 const sampleDetails = { problems: {}, data: {}, allow: [], offered: [], accepted: [], values: [], limit: 0 }
 
-/** The statuses of failures, by kind. Which area tells of a kind first is nobody's business. */
-const statusesOf = (catalogue: Catalogue): Statuses =>
+const isFailureKind = (exported: unknown): exported is FailureKind =>
+  typeof exported === 'object' && exported !== null && 'answer' in exported
+
+/** The statuses of all failures of the frame and of these routes, sorted by status and name. */
+const statusesOf = (routes: readonly Route[]): Statuses =>
   new Map(
-    Object.entries(catalogue)
-      .map(([kind, render]) => [kind, render(sampleDetails as never).status] as const)
-      .sort(([a, statusOfA], [b, statusOfB]) => statusOfA - statusOfB || (a < b ? -1 : 1)),
+    [
+      ...Object.values<unknown>(frame).filter(isFailureKind),
+      ...routes.flatMap(({ spec }) => spec.fails ?? []),
+    ]
+      .map((kind) => [kind, kind.answer(sampleDetails as never).status] as const)
+      .sort(([a, statusOfA], [b, statusOfB]) => statusOfA - statusOfB || (a.name < b.name ? -1 : 1)),
   )
 
 const kindsByStatus = (statuses: Statuses) =>
@@ -319,26 +348,19 @@ const jsonContent = (schema: Json, example?: unknown) => ({ 'application/json': 
 
 /** The failures that a route may answer with because of what it takes. */
 const failuresOf = ({ method, path, spec }: Route): FailureKind[] => {
-  const kinds: FailureKind[] = ['validation_error', 'not_acceptable', 'datastore_unreachable']
-  if (spec.allow.needsToken) kinds.push('invalid_credentials', 'forbidden')
+  const kinds: FailureKind[] = [validationError, notAcceptable, datastoreUnreachable]
+  if (spec.allow.needsToken) kinds.push(invalidCredentials, forbidden)
   // A bad credential is passed over where none is asked for; who signs in is told.
-  if (spec.allow.needsToken || spec.tellsOnce) kinds.push('account_expired')
-  if (spec.allow.needsToken || spec.price?.is === 'signIn') kinds.push('too_many_requests', 'overloaded')
-  if (spec.list) kinds.push('faulty_request', 'range_not_satisfiable')
-  if (path.includes('{')) kinds.push('bad_identifier')
+  if (spec.allow.needsToken || spec.tellsOnce) kinds.push(accountExpired)
+  if (spec.allow.needsToken || spec.price?.is === 'signIn') kinds.push(tooManyRequests, overloaded)
+  if (spec.list) kinds.push(faultyRequest, rangeNotSatisfiable)
+  if (path.includes('{')) kinds.push(badIdentifier)
   if (method !== 'GET')
-    kinds.push(
-      'datastore_conflict',
-      'too_large',
-      'unsupported_media_type',
-      'datastore_full',
-      'import_under_way',
-      'store_moved',
-    )
+    kinds.push(datastoreConflict, tooLarge, unsupportedMediaType, datastoreFull, importUnderWay, storeMoved)
   // Whatever moves what is counted may cost something.
   if (method !== 'GET' && path.includes('{account_id}'))
-    kinds.push('charges_not_accepted', 'billing_issue', 'not_enough_credit')
-  if (method !== 'GET' && (path.endsWith('}') || spec.isKept)) kinds.push('precondition_failed')
+    kinds.push(chargesNotAccepted, billingIssue, notEnoughCredit)
+  if (method !== 'GET' && (path.endsWith('}') || spec.isKept)) kinds.push(preconditionFailed)
   return [...kinds, ...(spec.fails ?? [])]
 }
 
@@ -351,9 +373,9 @@ const failureSchemas = new Map([
   [402, 'PaymentFailure'],
 ])
 
-const failureResponse = (status: number, kinds: readonly string[] = [], example?: unknown) => {
+const failureResponse = (status: number, kinds: readonly FailureKind[] = [], example?: unknown) => {
   const $ref = `#/components/schemas/${failureSchemas.get(status) ?? 'Failure'}`
-  const description = kinds.map((kind) => kind.replaceAll('_', ' ')).join(', ')
+  const description = kinds.map(({ name }) => name.replaceAll('_', ' ')).join(', ')
   return { description, content: jsonContent({ $ref }, example) }
 }
 
@@ -485,15 +507,14 @@ const pathsOf = (routes: readonly Route[], tools: Tools) => {
 
 interface Described {
   routes: readonly Route[]
-  failures: Catalogue
   /** What each tag is about. */
   tags: Readonly<Record<string, string>>
   version: string
 }
 
 /** The document for these routes. */
-const openApiOf = ({ routes, failures: catalogue, tags, version }: Described): Json => {
-  const statuses = statusesOf(catalogue)
+const openApiOf = ({ routes, tags, version }: Described): Json => {
+  const statuses = statusesOf(routes)
   const components = createComponents(
     routes.flatMap(({ spec }) => (spec.body ? [spec.body, spec.answers] : [spec.answers])),
   )

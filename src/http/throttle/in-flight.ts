@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream'
-import { failure } from '../../lib/failure.ts'
+import { failure, overloaded, tooManyRequests } from '../../lib/failure.ts'
 import { onDeparture } from '../wire/departures.ts'
 
 // The bytes of answers that are made and not yet taken by clients: of each payer, and of all together. Answers that are
@@ -58,8 +58,8 @@ export const createInFlight = (threads = 1): InFlight => {
 
   const refusal = (payer: string, bytes: number, room: Room) =>
     isOwnRoomFor(payer, bytes, room)
-      ? failure('overloaded', { retryAfterSeconds })
-      : failure('too_many_requests', { retryAfterSeconds })
+      ? failure(overloaded, { retryAfterSeconds })
+      : failure(tooManyRequests, { retryAfterSeconds })
 
   const letNextIn = () => {
     for (const [payer, queue] of waiting) {
@@ -136,7 +136,7 @@ export const createInFlight = (threads = 1): InFlight => {
       const before = waiting.get(payer)?.length ?? 0
       if (before === 0 && fits(payer, bytes, room)) return take(payer, bytes, socket)
       if (before >= mostWaitingOfOne || socket.destroyed)
-        throw failure('too_many_requests', { retryAfterSeconds })
+        throw failure(tooManyRequests, { retryAfterSeconds })
       return wait(payer, bytes, room, socket)
     },
 

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { performance } from 'node:perf_hooks'
-import { failure } from '../../lib/failure.ts'
+import { failure, tooManyRequests } from '../../lib/failure.ts'
 
 // Who may work next, when work costs more than the moment that any request costs. Turns go round by payer, so that
 // one with a hundred requests and one with a single request get the same.
@@ -90,7 +90,7 @@ export const createTurns = ({ most, mostOfOne }: TurnSettings): Turns => {
       new Promise((resolve, reject) => {
         const queue = waiting.get(payer) ?? []
         if (queue.length >= mostWaitingOfOne)
-          return reject(failure('too_many_requests', { retryAfterSeconds: 1 }))
+          return reject(failure(tooManyRequests, { retryAfterSeconds: 1 }))
         queue.push(() => resolve(begin(payer)))
         waiting.set(payer, queue)
         lookAgain()

@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.ts'
-import { failure } from '../../lib/failure.ts'
+import { failure, tooManyRequests } from '../../lib/failure.ts'
 import { forgetOldest } from '../../lib/forget-oldest.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import { ipv6Network } from '../../lib/network.ts'
@@ -131,7 +131,7 @@ export const createThrottle = ({ settings, clock, metrics, shared, rows }: Throt
     return known
   }
 
-  const refusal = (retryAfterSeconds: number) => failure('too_many_requests', { retryAfterSeconds })
+  const refusal = (retryAfterSeconds: number) => failure(tooManyRequests, { retryAfterSeconds })
 
   const assertPaid = (charge: Charge) => {
     if (!charge.allowed) {

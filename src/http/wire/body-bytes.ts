@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { Failure, failure } from '../../lib/failure.ts'
+import { failure, isFailure, requestTimeout, tooLarge } from '../../lib/failure.ts'
 
 // A body has to arrive whole within the first; the second is the longest silence in one that is read as it comes.
 const bodyMs = 120_000
@@ -37,11 +37,11 @@ async function* piecesOf(
   limit: number,
   patience: Patience,
 ): AsyncGenerator<Buffer> {
-  if ((announcedBytes(request) ?? 0) > limit) throw failure('too_large', { limit })
+  if ((announcedBytes(request) ?? 0) > limit) throw failure(tooLarge, { limit })
   letCome(request)
   let late: (() => void) | undefined
   const lateness = new Promise<never>((_, reject) => {
-    late = () => reject(failure('request_timeout', {}))
+    late = () => reject(failure(requestTimeout, {}))
   })
   // Nobody waits for it while a piece is being worked on.
   lateness.catch(() => undefined)
@@ -55,7 +55,7 @@ async function* piecesOf(
       const { done, value } = await Promise.race([pieces.next(), lateness])
       if (done) return
       size += value.length
-      if (size > limit) throw failure('too_large', { limit })
+      if (size > limit) throw failure(tooLarge, { limit })
       yield value
     }
   } finally {
@@ -109,7 +109,7 @@ export const readSmallBody = async (
   { unjudged, whole }: BodyLimits,
 ): Promise<Buffer | WaitingBody> => {
   const announced = announcedBytes(request)
-  if (announced !== undefined && announced > whole) throw failure('too_large', { limit: whole })
+  if (announced !== undefined && announced > whole) throw failure(tooLarge, { limit: whole })
   if (announced !== undefined && announced > unjudged)
     return { announced, unjudged, read: () => readBytes(request, whole) }
   const atHand = arrived(request, announced)
@@ -134,7 +134,7 @@ const readRest = async (request: IncomingMessage, whole: number, size: number) =
   try {
     return await readBytes(request, whole - size)
   } catch (error) {
-    if (error instanceof Failure && error.is('too_large')) throw failure('too_large', { limit: whole })
+    if (isFailure(error, tooLarge)) throw failure(tooLarge, { limit: whole })
     throw error
   }
 }

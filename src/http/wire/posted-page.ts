@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { Failure, type FailureKind } from '../../lib/failure.ts'
+import { datastoreConflict, Failure, isFailure } from '../../lib/failure.ts'
 import { randomHex } from '../../lib/ids.ts'
 import { describeError, type Log } from '../../lib/log.ts'
 import type { Author } from '../../storage/change-set.ts'
@@ -61,6 +61,14 @@ const authorOf = ({ authMethod }: PostedPage, { socket }: IncomingMessage): Auth
   return socket.remoteAddress ? { ...author, clientAddress: socket.remoteAddress } : author
 }
 
+// What the sender can send again, or has sent wrongly; anything else is a fault of the server.
+const expectedStatuses = [408, 413, 503, 507]
+
+const statusOf = (error: Failure) => {
+  const status = isFailure(error, datastoreConflict) ? 503 : error.answer.status
+  return expectedStatuses.includes(status) ? status : undefined
+}
+
 export const servePostedPage = (page: PostedPage, { store, log }: Tools): PlainPage => {
   const take = async (request: IncomingMessage, response: ServerResponse) => {
     // Another process may just have taken the record, or replaced the secret.
@@ -78,8 +86,7 @@ export const servePostedPage = (page: PostedPage, { store, log }: Tools): PlainP
   }
 
   const answerFault = (response: ServerResponse, error: unknown) => {
-    const kind: FailureKind | undefined = error instanceof Failure ? error.kind : undefined
-    const status = kind && statuses[kind]
+    const status = error instanceof Failure ? statusOf(error) : undefined
     if (status === undefined) log.write('error', page.fault, { error: describeError(error) })
     if (!response.headersSent) send(response, status ?? 500, { status: 'error' })
   }
@@ -90,15 +97,4 @@ export const servePostedPage = (page: PostedPage, { store, log }: Tools): PlainP
     response.setHeader('allow', 'POST')
     send(response, 405, { status: 'error', reason: page.expects })
   }
-}
-
-const statuses: Partial<Record<FailureKind, number>> = {
-  too_large: 413,
-  request_timeout: 408,
-  datastore_unreachable: 503,
-  import_under_way: 503,
-  store_moved: 503,
-  datastore_full: 507,
-  datastore_conflict: 503,
-  call_archive_unreachable: 503,
 }

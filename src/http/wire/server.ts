@@ -9,7 +9,7 @@ import { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setImmediate as turnOfEvents } from 'node:timers/promises'
-import { failure, invalid } from '../../lib/failure.ts'
+import { failure, invalid, uriTooLong } from '../../lib/failure.ts'
 import { randomHex } from '../../lib/ids.ts'
 import { beginTrace, inTrace, traceparentOf } from '../../lib/trace.ts'
 import { envelopeOf } from '../answer/envelope.ts'
@@ -59,7 +59,7 @@ const requireHost = ({ headers: { host }, rawHeaders, httpVersion }: IncomingMes
 const longestUrl = 16_000
 
 const requireShortUrl = ({ url = '' }: IncomingMessage) => {
-  if (url.length > longestUrl) throw failure('uri_too_long', { limit: longestUrl })
+  if (url.length > longestUrl) throw failure(uriTooLong, { limit: longestUrl })
 }
 
 const showPage = ({ request, response, id, trace }: Exchange, { answer }: FoundPage) => {

@@ -2,13 +2,25 @@ import { type IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { findCredential } from '../../auth/authenticate.ts'
-import { Failure, type FailureKind, failure, invalid } from '../../lib/failure.ts'
+import {
+  Failure,
+  type FailureKind,
+  failure,
+  forbidden,
+  invalid,
+  invalidCredentials,
+  notFound,
+  overloaded,
+  requestTimeout,
+  tooManyRequests,
+  validationError,
+} from '../../lib/failure.ts'
 import { randomHex } from '../../lib/ids.ts'
 import { ipv6Network } from '../../lib/network.ts'
 import { crossbarSettings } from '../../settings/documents.ts'
 import { respondFailure } from '../answer/respond.ts'
 import { Exchange, type Frame } from '../exchange.ts'
-import { admit, assertAllowed, forbidden } from '../judge/admission.ts'
+import { accessDenied, admit, assertAllowed } from '../judge/admission.ts'
 import { findClientAddress, readSettings } from '../pipeline.ts'
 import { type Counts, createSeats } from './counts.ts'
 import { targetOf } from './target.ts'
@@ -42,11 +54,7 @@ const assertHandshake = ({ headers }: IncomingMessage) => {
     throw misshapen('sec-websocket-version', 'enum', 'Only versions 13 and 8 are spoken here')
 }
 
-const refusing: ReadonlySet<FailureKind> = new Set([
-  'invalid_credentials',
-  'validation_error',
-  'forbidden',
-] as const)
+const refusing = new Set<FailureKind>([invalidCredentials, validationError, forbidden])
 
 /** Nobody has to bring a credential to an upgrade; a bad one is refused all the same. */
 const assertCredential = async (exchange: Exchange) => {
@@ -60,7 +68,7 @@ const assertCredential = async (exchange: Exchange) => {
     if (!(error instanceof Failure) || !refusing.has(error.kind)) throw error
     const cause = 'the credential is not good'
     // The log tells a wrong password as such.
-    throw failure('forbidden', { cause }, error.cause ?? cause)
+    throw failure(forbidden, { cause }, error.cause ?? cause)
   }
 }
 
@@ -105,7 +113,7 @@ export const createUpgrades = (offers: readonly Upgrade[], counts: Counts): Upgr
   const takeSeat = (address: string, { connections, connectionsPerAddress }: ConnectionLimits) => {
     const most = { ofAll: connections, ofOne: connectionsPerAddress }
     const leave = seats.take(ipv6Network(address, 64) ?? address, most)
-    if (typeof leave === 'string') throw failure('too_many_requests', { retryAfterSeconds })
+    if (typeof leave === 'string') throw failure(tooManyRequests, { retryAfterSeconds })
     return leave
   }
 
@@ -133,7 +141,7 @@ export const createUpgrades = (offers: readonly Upgrade[], counts: Counts): Upgr
       pay: async () => frame.throttle.payCommand(id, application, await settings.of(crossbarSettings)),
       admit: async (token) => admit(await visit(), { kind: 'token', token }),
       async assertMayRead(actor, account, { endpoint, allow }) {
-        if (actor.claims?.purpose !== undefined) throw forbidden('the token is good for one thing')
+        if (actor.claims?.purpose !== undefined) throw accessDenied('the token is good for one thing')
         await assertAllowed(frame, {
           actor,
           account,
@@ -170,7 +178,7 @@ export const createUpgrades = (offers: readonly Upgrade[], counts: Counts): Upgr
     // Of who has gone before nothing is heard any more.
     if (request.socket.destroyed) {
       leave()
-      throw failure('request_timeout', {})
+      throw failure(requestTimeout, {})
     }
     request.socket.once('close', leave)
     try {
@@ -198,8 +206,8 @@ export const createUpgrades = (offers: readonly Upgrade[], counts: Counts): Upgr
     const offer = offerAt.get(exchange.path)
     const end = frame.witness(exchange, exchange.path)
     try {
-      if (!offer) throw failure('not_found', {})
-      if (isStopping) throw failure('overloaded', { retryAfterSeconds })
+      if (!offer) throw failure(notFound, {})
+      if (isStopping) throw failure(overloaded, { retryAfterSeconds })
       const limits = await offer.limits()
       await judge(exchange, offer, limits)
       protocol.handleUpgrade(request, request.socket, head, (raw) => {

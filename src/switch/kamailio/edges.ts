@@ -1,4 +1,4 @@
-import { Failure, failure } from '../../lib/failure.ts'
+import { failure, isFailure, mediaSwitchUnreachable } from '../../lib/failure.ts'
 import { isObject } from '../../lib/json.ts'
 import { type Outgoing, OutgoingError } from '../../outgoing/client.ts'
 import type { Batches } from '../media-switch.ts'
@@ -131,7 +131,7 @@ export const askOne = async <Found>(edge: Edge, question: () => Promise<Found>):
   try {
     return await question()
   } catch (error) {
-    throw failure('media_switch_unreachable', { edges: [{ host: edge.host, reason: reasonOf(error) }] })
+    throw failure(mediaSwitchUnreachable, { edges: [{ host: edge.host, reason: reasonOf(error) }] })
   }
 }
 
@@ -155,7 +155,7 @@ export const askAll = async <Found>(
     if (outcome.status === 'fulfilled') answers.push({ edge, found: outcome.value })
     else silent.push({ host: edge.host, reason: reasonOf(outcome.reason) })
   }
-  if (answers.length === 0) throw failure('media_switch_unreachable', { edges: silent })
+  if (answers.length === 0) throw failure(mediaSwitchUnreachable, { edges: silent })
   return { answers, unreachable: silent.map(({ host }) => host) }
 }
 
@@ -177,7 +177,7 @@ export const askAllInParts = async <Item, Found>(
       // The last one of several has failed.
       if (asked.length === 0 && unreachable.length > 0) return { found, unreachable }
       const heard = await askAll(asked, (edge) => question(edge, part)).catch((error) => {
-        if (unreachable.length > 0 && error instanceof Failure && error.is('media_switch_unreachable'))
+        if (unreachable.length > 0 && isFailure(error, mediaSwitchUnreachable))
           return { answers: [], unreachable: error.details.edges.map(({ host }) => host) }
         throw error
       })

@@ -1,6 +1,7 @@
 import { failure } from '../../lib/failure.ts'
 import type { Outgoing } from '../../outgoing/client.ts'
 import { assertAllAnswered } from '../answers.ts'
+import { quickcallFailed } from '../failures.ts'
 import type { ActiveCall, Batches, MediaSwitch, Phone, Registration } from '../media-switch.ts'
 import { callAt, callsAt, type EdgeCall, endCall, endCallsAt } from './calls.ts'
 import {
@@ -85,8 +86,7 @@ export const createKamailio = ({ outgoing, settings, resting }: Tools): MediaSwi
 
     async startQuickcall(call) {
       const { found } = await contactsOf(call.phones)
-      if (found.length === 0)
-        throw failure('quickcall_failed', { reason: 'none of the phones is registered' })
+      if (found.length === 0) throw failure(quickcallFailed, { reason: 'none of the phones is registered' })
       return { ended: createRinging(call, found, timeoutMs).run() }
     },
 

@@ -1,6 +1,6 @@
 import type { Check } from '../../../lib/check.ts'
 import { messageOfReading } from '../../../lib/error-facts.ts'
-import { Failure } from '../../../lib/failure.ts'
+import { datastoreConflict, isFailure } from '../../../lib/failure.ts'
 import type { Store } from '../../../storage/store.ts'
 
 const accountsAtOnce = 500
@@ -53,7 +53,7 @@ const wrongCounts = async (found: ReturnType<Differences>): Promise<string[]> =>
       ({ category, item, delta }) => `its count of ${category} ${item} is wrong by ${-delta}`,
     )
   } catch (error) {
-    if (error instanceof Failure && error.is('datastore_conflict')) return []
+    if (isFailure(error, datastoreConflict)) return []
     return [`what it has cannot be counted: ${messageOfReading(error)}`]
   }
 }

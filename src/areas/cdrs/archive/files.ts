@@ -5,6 +5,7 @@ import { describeError, type Log } from '../../../lib/log.ts'
 import type { ObjectStore } from '../../../object-store/object-store.ts'
 import { MonthMoved } from '../../../storage/monthly.ts'
 import type { CdrRow } from '../columns.ts'
+import { callArchiveUnreachable } from '../failures.ts'
 import type { FileEnd, FileGroup } from './file.ts'
 import type { ArchiveMetrics } from './metrics.ts'
 import type { ArchivedPart } from './rules.ts'
@@ -99,7 +100,7 @@ export const createArchiveFiles = ({ objects, register, metrics, log }: Tools) =
         file: path,
         error: describeError(error),
       })
-      throw failure('call_archive_unreachable', { retryAfterSeconds }, error)
+      throw failure(callArchiveUnreachable, { retryAfterSeconds }, error)
     }
   }
 

@@ -2,6 +2,7 @@ import { superduper } from '../../../auth/policies.ts'
 import { type Call, put, type Route } from '../../../http/route.ts'
 import { invalid } from '../../../lib/failure.ts'
 import { dropNulls } from '../../../lib/json-merge.ts'
+import { callArchiveUnreachable } from '../failures.ts'
 import { entriesOf } from './ndjson.ts'
 import type { Entry, Intake } from './operations.ts'
 import { CdrRecords, IntakeReport } from './schema.ts'
@@ -31,7 +32,7 @@ export const cdrIntakeRoutes = (intake: Intake): Route[] => [
     takesMany: true,
     streams: [ndjson],
     answers: IntakeReport,
-    fails: ['call_archive_unreachable'],
+    fails: [callArchiveUnreachable],
     run: (call) => intake.take(call.author, recordsOf(call)),
   }),
 ]

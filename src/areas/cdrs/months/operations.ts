@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Round } from '../../../jobs/rounds.ts'
-import { failure } from '../../../lib/failure.ts'
+import { badIdentifier, datastoreConflict, failure } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import type { Json } from '../../../lib/json.ts'
 import type { Log } from '../../../lib/log.ts'
@@ -52,8 +52,7 @@ export const waitingForReaders = async <T>(work: () => Promise<T>): Promise<T> =
       return await work()
     } catch (error) {
       if (!isInUse(error)) throw error
-      if (attempt === lockAttempts)
-        throw failure('datastore_conflict', { message: 'the month is being read' })
+      if (attempt === lockAttempts) throw failure(datastoreConflict, { message: 'the month is being read' })
       await sleep(lockPauseMs)
     }
   }
@@ -94,7 +93,7 @@ export const createCdrMonths = ({ store, settings, intake, register, archive, ha
 
   const requireMonth = async (month: number) => {
     await store.fence()
-    if (!(await months()).includes(month)) throw failure('bad_identifier', { cause: String(month) })
+    if (!(await months()).includes(month)) throw failure(badIdentifier, { cause: String(month) })
   }
 
   /** Removes a month at once; statistics of it stay. Answers with the number of records that went. */
@@ -118,7 +117,7 @@ export const createCdrMonths = ({ store, settings, intake, register, archive, ha
         yield rows.map((row) => ({ accountId: row.account_id, id: row.id, document: documentOf(row) }))
     } catch (error) {
       if (!(error instanceof MonthMoved)) throw error
-      throw failure('datastore_conflict', { message: 'the month was archived or dropped meanwhile' })
+      throw failure(datastoreConflict, { message: 'the month was archived or dropped meanwhile' })
     }
   }
 

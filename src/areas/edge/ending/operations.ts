@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { AccountRecord } from '../../../auth/identity.ts'
 import type { Conclusion, ErrandKind } from '../../../jobs/queue.ts'
-import { Failure } from '../../../lib/failure.ts'
+import { isFailure, mediaSwitchUnreachable } from '../../../lib/failure.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { ChangeSet } from '../../../storage/change-set.ts'
 import type { Gate, Store } from '../../../storage/store.ts'
@@ -37,8 +37,7 @@ interface Payload extends CallsPayload, Pick<Ending, 'id'> {
 type Unreachable = readonly string[]
 
 const orUnreachable = (error: unknown): Unreachable => {
-  if (error instanceof Failure && error.is('media_switch_unreachable'))
-    return error.details.edges.map(({ host }) => host)
+  if (isFailure(error, mediaSwitchUnreachable)) return error.details.edges.map(({ host }) => host)
   throw error
 }
 

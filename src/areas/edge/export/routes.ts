@@ -1,6 +1,7 @@
 import { anyToken } from '../../../auth/policies.ts'
 import { RowsAnswer } from '../../../http/answer/answers.ts'
 import { get, type Route } from '../../../http/route.ts'
+import { forbidden } from '../../../lib/failure.ts'
 import { list } from '../../../lib/schema.ts'
 import { questionIn } from '../rules.ts'
 import type { EdgeExport } from './operations.ts'
@@ -17,7 +18,7 @@ export const edgeExportRoutes = (edgeExport: EdgeExport): Route[] => [
       credentials: { flag: 'For the operator alone: what devices and servers sign in with' },
     },
     answers: list(EdgeExportRow),
-    fails: ['forbidden'],
+    fails: [forbidden],
     run: async ({ actor, query }) => {
       const { realm, withCredentials } = questionIn(query)
       const { sequence, rows } = await edgeExport.of(actor, { realm, withCredentials })

@@ -2,6 +2,7 @@ import { superduper } from '../../../auth/policies.ts'
 import { post, type Route } from '../../../http/route.ts'
 import { invalid } from '../../../lib/failure.ts'
 import { memberOf } from '../../../lib/member.ts'
+import { callArchiveUnreachable } from '../../cdrs/failures.ts'
 import type { EdgeReporting } from './operations.ts'
 import { EdgeReports, EdgeReportsTaken } from './schema.ts'
 
@@ -20,7 +21,7 @@ export const edgeReportRoutes = (reporting: EdgeReporting): Route[] => [
     body: EdgeReports,
     judgesItself: true,
     answers: EdgeReportsTaken,
-    fails: ['call_archive_unreachable'],
+    fails: [callArchiveUnreachable],
     run: ({ author, sent }) =>
       reporting.take(author, {
         records: listIn(sent, 'records'),

@@ -6,6 +6,7 @@ import type { Allotment } from '../../../lib/limit-shapes.ts'
 import type { Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/operations.ts'
+import { allotmentsNotConfigured } from '../failures.ts'
 import type { LimitBook, OperatorLimitsStored } from '../operations.ts'
 import {
   type AllotmentTable,
@@ -117,7 +118,7 @@ export const createAllotments = ({ store, accounts, limits, classOf }: Tools) =>
     /** What is used in the current cycle of each allotment, or in a given time of all of them. */
     async consumed(account: AccountRecord, given: Stretch | undefined) {
       const table = Object.entries(await tableOf(account))
-      if (table.length === 0) throw failure('allotments_not_configured', {})
+      if (table.length === 0) throw failure(allotmentsNotConfigured, {})
       const rows = table.map(async ([key, allotment]) => {
         const stretch = given ?? cycleAt(allotment.cycle, now())
         const consumed = {

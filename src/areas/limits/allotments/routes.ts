@@ -3,6 +3,7 @@ import { movingBounds, openTimeWindow } from '../../../http/answer/time-window.t
 import { type Call, get, post, type Route } from '../../../http/route.ts'
 import { Allotments } from '../../../lib/limit-shapes.ts'
 import { anyText, integer, keyed, must, open } from '../../../lib/schema.ts'
+import { allotmentsNotConfigured } from '../failures.ts'
 import type { LimitBook } from '../operations.ts'
 import type { Allotments as AllotmentOperations } from './operations.ts'
 import { minuteOf, type Stretch } from './rules.ts'
@@ -60,7 +61,7 @@ export const allotmentRoutes = ({ allotments, limits }: RouteTools): Route[] => 
         created_to: 'Gregorian seconds; now unless given',
       },
       answers: Consumed,
-      fails: ['allotments_not_configured'],
+      fails: [allotmentsNotConfigured],
       run: ({ account, query }) => allotments.consumed(account, stretchIn(query, allotments.now())),
     }),
   ]

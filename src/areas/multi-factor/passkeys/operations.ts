@@ -1,6 +1,14 @@
 import type { AccountRecord, UserRecord } from '../../../auth/identity.ts'
 import type { Keyring } from '../../../auth/keyring.ts'
-import { Failure, failure, invalid } from '../../../lib/failure.ts'
+import {
+  badIdentifier,
+  Failure,
+  failure,
+  invalid,
+  invalidCredentials,
+  isFailure,
+  notConfigured,
+} from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { randomHex } from '../../../lib/ids.ts'
 import { describeError, type Log } from '../../../lib/log.ts'
@@ -37,7 +45,7 @@ interface Challenge {
 
 const mostRead = 100
 
-const unusable = () => failure('invalid_credentials', {})
+const unusable = () => failure(invalidCredentials, {})
 
 export type Passkeys = ReturnType<typeof createPasskeys>
 
@@ -55,7 +63,7 @@ export const createPasskeys = ({ store, settings, keyring, log }: Tools) => {
     const found = await findParty(host)
     if (found) return found
     const message = 'passkeys are not set up for this host: see hosts and rp_id of the settings passkeys'
-    throw failure('not_configured', { message })
+    throw failure(notConfigured, { message })
   }
 
   const ofUser = async ({ accountId, id }: UserRecord, rpId?: string): Promise<Passkey[]> => {
@@ -154,7 +162,7 @@ export const createPasskeys = ({ store, settings, keyring, log }: Tools) => {
     /** One of a user's, or the 404 that names it. */
     async getOf(user: UserRecord, id: string): Promise<Passkey> {
       const passkey = await passkeys.get(user.accountId, id)
-      if (passkey.doc.owner_id !== user.id) throw failure('bad_identifier', { cause: id })
+      if (passkey.doc.owner_id !== user.id) throw failure(badIdentifier, { cause: id })
       return passkey
     },
 
@@ -249,7 +257,7 @@ export const createPasskeys = ({ store, settings, keyring, log }: Tools) => {
         await take(author, at, { passkey, assertion, purpose: purposeOf('second_factor', holder) })
         return true
       } catch (error) {
-        if (error instanceof Failure && error.kind === 'invalid_credentials') return false
+        if (isFailure(error, invalidCredentials)) return false
         throw error
       }
     },

@@ -2,6 +2,7 @@ import { userItself, userOrAdmin } from '../../../auth/policies.ts'
 import { answer, ListAnswer, made, one, removed } from '../../../http/answer/answers.ts'
 import { collectionListing } from '../../../http/answer/listing.ts'
 import { del, get, patch, put, type Route } from '../../../http/route.ts'
+import { notConfigured } from '../../../lib/failure.ts'
 import type { Users } from '../../users/operations.ts'
 import type { Passkeys } from './operations.ts'
 import { NewPasskey, PasskeyName, PasskeyOptions, PasskeyRecord, PasskeyRow } from './schema.ts'
@@ -36,7 +37,7 @@ export const passkeyRoutes = (passkeys: Passkeys, users: Users): Route[] => {
       allow: userItself,
       subject: ofUser,
       answers: PasskeyOptions,
-      fails: ['not_configured'],
+      fails: [notConfigured],
       run: async ({ account, subject: user, request }) => {
         const data = await passkeys.registrationOptions(request.header('host'), { account, user })
         return answer({ data, status: 200, headers: noStore })
@@ -48,7 +49,7 @@ export const passkeyRoutes = (passkeys: Passkeys, users: Users): Route[] => {
       subject: ofUser,
       body: NewPasskey,
       answers: PasskeyRecord,
-      fails: ['not_configured'],
+      fails: [notConfigured],
       run: async ({ author, account, subject: user, data, request }) => {
         const { name, credential } = data
         const holder = { account, user }

@@ -1,12 +1,13 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
 import type { Round } from '../../../jobs/rounds.ts'
-import { Failure, isOutage } from '../../../lib/failure.ts'
+import { isFailure, isOutage } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { describeError, type Log } from '../../../lib/log.ts'
 import { monthOf } from '../../../lib/time-key.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { Statement } from '../../../storage/db.ts'
 import type { Store } from '../../../storage/store.ts'
+import { bookedAlready } from '../../ledgers/failures.ts'
 import type { Ledgers } from '../../ledgers/operations.ts'
 import { dueMonthly, invoiceJson } from '../../services/area.ts'
 import type { Bookkeepers } from '../../services/bookkeepers.ts'
@@ -43,7 +44,7 @@ const unlessBilled = async (write: () => Promise<void>) => {
   try {
     await write()
   } catch (error) {
-    if (!(error instanceof Failure && error.kind === 'booked_already')) throw error
+    if (!isFailure(error, bookedAlready)) throw error
   }
 }
 

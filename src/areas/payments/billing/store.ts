@@ -2,6 +2,7 @@ import { failure } from '../../../lib/failure.ts'
 import type { ChangeSet } from '../../../storage/change-set.ts'
 import type { Statement } from '../../../storage/db.ts'
 import type { Store } from '../../../storage/store.ts'
+import { bookedAlready } from '../../ledgers/failures.ts'
 import { olderService } from '../../ledgers/rules.ts'
 import { itemisedSources, usageSource } from '../invoices/rules.ts'
 
@@ -76,7 +77,7 @@ export const createBillStore = ({ all, scan, writeUnrecorded }: Store) => ({
       `INSERT INTO service_bills (account_id, month, bookkeeper, created, amount, doc)
         VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
       [accountId, month, bookkeeper, created, amount, JSON.stringify(doc)],
-      { rows: 1, orElse: () => failure('booked_already', {}) },
+      { rows: 1, orElse: () => failure(bookedAlready, {}) },
     )
   },
 

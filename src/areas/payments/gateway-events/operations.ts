@@ -1,6 +1,6 @@
 import type { Conclusion, Errand, ErrandKind } from '../../../jobs/queue.ts'
 import { forgetOldRows } from '../../../jobs/retention/old-rows.ts'
-import { Failure } from '../../../lib/failure.ts'
+import { isFailure } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { isId } from '../../../lib/ids.ts'
 import { dollarsOfUnits } from '../../../lib/money.ts'
@@ -8,6 +8,7 @@ import type { Mail } from '../../../mail/mail.ts'
 import type { GatewayEvent, GatewayEvents, OutsideRefund } from '../../../payment/gateway.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
+import { bookedAlready } from '../../ledgers/failures.ts'
 import type { Ledgers } from '../../ledgers/operations.ts'
 import type { Bookkeepers } from '../../services/bookkeepers.ts'
 import type { Books } from '../../services/books.ts'
@@ -242,7 +243,7 @@ export const createGatewayEvents = (tools: Tools) => {
         await store.commit(set)
         return 'accepted'
       } catch (error) {
-        if (error instanceof Failure && error.kind === 'booked_already') return 'duplicate'
+        if (isFailure(error, bookedAlready)) return 'duplicate'
         throw error
       }
     },

@@ -2,6 +2,7 @@ import { failure } from '../../../lib/failure.ts'
 import type { ChangeSet } from '../../../storage/change-set.ts'
 import { conflict } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
+import { bookedAlready } from '../../ledgers/failures.ts'
 import type { DisputeState } from './rules.ts'
 
 /** A charge that its payer wants back. */
@@ -19,7 +20,7 @@ export const createGatewayEventStore = ({ all }: Store) => ({
       .run(
         'INSERT INTO payment_events (vendor_id, id, at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
         [vendorId, id, at],
-        { rows: 1, orElse: () => failure('booked_already', {}) },
+        { rows: 1, orElse: () => failure(bookedAlready, {}) },
       )
       .record({ accountId: vendorId, kind: 'payment_event', id, action: 'created' }),
 

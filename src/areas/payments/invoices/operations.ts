@@ -1,5 +1,5 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
-import { failure, invalid } from '../../../lib/failure.ts'
+import { badIdentifier, datastoreConflict, failure, invalid, notEnoughCredit } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { newId } from '../../../lib/ids.ts'
 import { dollarsOfUnits } from '../../../lib/money.ts'
@@ -86,7 +86,7 @@ export const createInvoices = (tools: Tools) => {
   const find = async (account: AccountRecord, id: string): Promise<Invoice> => {
     const issued = await rows.find(account.id, id)
     const found = issued ?? (await drafts(account)).find((draft) => draft.id === id)
-    if (!found) throw failure('bad_identifier', { cause: id })
+    if (!found) throw failure(badIdentifier, { cause: id })
     return found
   }
 
@@ -104,7 +104,7 @@ export const createInvoices = (tools: Tools) => {
   const assertNobodyPays = async (invoice: Invoice) => {
     const attempt = await attemptOf(invoice)
     if (attempt && isOpen(attempt))
-      throw failure('datastore_conflict', { message: 'a payment of this invoice is under way' })
+      throw failure(datastoreConflict, { message: 'a payment of this invoice is under way' })
   }
 
   /** What a document gives back is in it, like what an invoice takes. Answers with the ids of the ledger's entries. */
@@ -197,7 +197,7 @@ export const createInvoices = (tools: Tools) => {
   const payFromBalance = async (author: Author, account: AccountRecord, invoice: Issued): Promise<Paying> => {
     const missing = await progress.missingFor(invoice)
     if (missing > 0)
-      throw failure('not_enough_credit', { accountId: account.id, missing: dollarsOfUnits(missing) })
+      throw failure(notEnoughCredit, { accountId: account.id, missing: dollarsOfUnits(missing) })
     const set = new ChangeSet(author)
     progress.settle(set, invoice, { by: 'balance' })
     await progress.restore(set, account.id, invoice.id)
@@ -214,7 +214,7 @@ export const createInvoices = (tools: Tools) => {
 
     async note(accountId: string, invoiceId: string, id: string): Promise<CreditNote> {
       const found = (await rows.notesOf(accountId, invoiceId)).find((note) => note.id === id)
-      if (!found) throw failure('bad_identifier', { cause: id })
+      if (!found) throw failure(badIdentifier, { cause: id })
       return found
     },
 

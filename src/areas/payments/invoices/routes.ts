@@ -4,6 +4,7 @@ import { type Listing, shortListing } from '../../../http/answer/listing.ts'
 import { attachment } from '../../../http/file-names.ts'
 import { type Call, get, post, put, type Route } from '../../../http/route.ts'
 import { columnsOf, csvLine, flattenRow } from '../../../lib/csv.ts'
+import { notEnoughCredit } from '../../../lib/failure.ts'
 import { decimalsOf, unitsOfDollars } from '../../../lib/money.ts'
 import { list } from '../../../lib/schema.ts'
 import { timeKey } from '../../../lib/time-key.ts'
@@ -104,7 +105,7 @@ export const invoiceRoutes = ({ invoices, printing }: RouteTools): Route[] => {
       summary: 'Pay an invoice at once: charged where its bookkeeper charges, else from the balance',
       allow: accountAdmin,
       answers: InvoiceAnswer,
-      fails: [...moneyFailures, 'not_enough_credit'],
+      fails: [...moneyFailures, notEnoughCredit],
       run: async ({ author, account, path }) => paid(await invoices.pay(author, account, path.invoice_id)),
       again: async ({ path }, changes: readonly CommittedChange[]) => {
         const made = changes.find(({ kind }) => kind === 'transaction')

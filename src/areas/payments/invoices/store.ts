@@ -1,4 +1,4 @@
-import { failure } from '../../../lib/failure.ts'
+import { badIdentifier, failure } from '../../../lib/failure.ts'
 import { gregorianOfUnix } from '../../../lib/gregorian.ts'
 import { newId } from '../../../lib/ids.ts'
 import type { Json } from '../../../lib/json.ts'
@@ -8,6 +8,7 @@ import { type ChangeSet, conflict } from '../../../storage/change-set.ts'
 import type { Statement } from '../../../storage/db.ts'
 import type { Store } from '../../../storage/store.ts'
 import { integer, json, oneOf, shape, table, text } from '../../../storage/table.ts'
+import { bookedAlready } from '../../ledgers/failures.ts'
 import { type Entry, type EntryDetails, rolloverService } from '../../ledgers/rules.ts'
 import {
   type CreditNote,
@@ -196,7 +197,7 @@ export const createInvoiceStore = ({ all, scan, clock, words }: Store) => {
 
     async get(accountId: string, id: string): Promise<Invoice> {
       const found = await find(accountId, id)
-      if (!found) throw failure('bad_identifier', { cause: id })
+      if (!found) throw failure(badIdentifier, { cause: id })
       return found
     },
 
@@ -245,7 +246,7 @@ export const createInvoiceStore = ({ all, scan, clock, words }: Store) => {
       const place = [accountId, id, month, prefix, issued, total, JSON.stringify(doc), issuerId, series]
       set
         .run(takeNumber, [issuerId, series])
-        .run(insertInvoice, place, { rows: 1, orElse: () => failure('booked_already', {}) })
+        .run(insertInvoice, place, { rows: 1, orElse: () => failure(bookedAlready, {}) })
         .run(
           'INSERT INTO invoice_states (account_id, id, status, credited, attempt) VALUES ($1, $2, $3, 0, $4) ON CONFLICT DO NOTHING',
           [accountId, id, status, attempt],

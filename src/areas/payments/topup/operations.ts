@@ -1,6 +1,6 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
 import type { Conclusion, ErrandKind, Queue } from '../../../jobs/queue.ts'
-import { failure } from '../../../lib/failure.ts'
+import { failure, forbidden } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { randomHex } from '../../../lib/ids.ts'
 import type { Log } from '../../../lib/log.ts'
@@ -176,7 +176,7 @@ export const createTopups = (tools: Tools) => {
       const bookkeeper = await bookkeepers.of(account)
       if (canCharge(bookkeeper))
         return entryOf(await transactions.carryOut(author, account, wantedOf(bookkeeper, amount, 'manual')))
-      if (!((await isOwnCreditOn()) || (await maySell()))) throw failure('forbidden', ownCreditIsOff)
+      if (!((await isOwnCreditOn()) || (await maySell()))) throw failure(forbidden, ownCreditIsOff)
       const set = new ChangeSet(author)
       const id = credit(set, account, amount, 'manual')
       await store.commit(set)

@@ -1,13 +1,15 @@
 import { answer } from '../../../http/answer/answers.ts'
 import { failure } from '../../../lib/failure.ts'
+import { invalidBookkeeper, noPaymentToken } from '../../../payment/failures.ts'
+import { paymentFailed } from '../failures.ts'
 import { isOpen, type Transaction, transactionJson } from './rules.ts'
 
 /** Money that did not move is an error; money of which nobody knows yet is on its way. */
 export const assertMoved = (transaction: Transaction) => {
   if (transaction.status !== 'failed') return
   const { reason = 'declined', message: told = reason } = transaction.doc.result ?? {}
-  if (reason === 'no_payment_token') throw failure('no_payment_token', {})
-  throw failure('payment_failed', { reason, told, transaction: transactionJson(transaction) })
+  if (reason === 'no_payment_token') throw failure(noPaymentToken, {})
+  throw failure(paymentFailed, { reason, told, transaction: transactionJson(transaction) })
 }
 
 export const underWay = 'the bookkeeper has not said yet whether the money has moved'
@@ -20,4 +22,4 @@ export const moneyAnswer = (transaction: Transaction) => {
     : answer({ data, created: transaction.id })
 }
 
-export const moneyFailures = ['no_payment_token', 'payment_failed', 'invalid_bookkeeper'] as const
+export const moneyFailures = [noPaymentToken, paymentFailed, invalidBookkeeper]

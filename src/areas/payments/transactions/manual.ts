@@ -1,5 +1,5 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
-import { failure, invalid } from '../../../lib/failure.ts'
+import { failure, forbidden, invalid } from '../../../lib/failure.ts'
 import { dollarsOfUnits } from '../../../lib/money.ts'
 import type { Author } from '../../../storage/change-set.ts'
 import type { Bookkeepers } from '../../services/bookkeepers.ts'
@@ -27,7 +27,7 @@ export type ManualTransactions = ReturnType<typeof createManualTransactions>
 export const createManualTransactions = ({ transactions, bookkeepers }: Tools) => {
   const assertMayAct = (mayAct: MayAct, vendorId: string) => {
     if (mayAct(vendorId)) return
-    throw failure('forbidden', { cause: 'money is moved by the vendor of the bookkeeper' })
+    throw failure(forbidden, { cause: 'money is moved by the vendor of the bookkeeper' })
   }
 
   const assertLeft = (sale: Transaction | undefined, amount: number): Transaction => {

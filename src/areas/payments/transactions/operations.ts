@@ -1,12 +1,13 @@
 import { hash } from 'node:crypto'
 import { type AccountRecord, accountKind } from '../../../auth/identity.ts'
 import type { ErrandKind, Queue } from '../../../jobs/queue.ts'
-import { failure, hasProblems, invalid } from '../../../lib/failure.ts'
+import { badIdentifier, failure, hasProblems, invalid } from '../../../lib/failure.ts'
 import { gregorianOfUnix } from '../../../lib/gregorian.ts'
 import { newId, randomHex } from '../../../lib/ids.ts'
 import { describeError, type Log } from '../../../lib/log.ts'
 import { monthOf } from '../../../lib/time-key.ts'
 import type { Mail } from '../../../mail/mail.ts'
+import { invalidBookkeeper, noPaymentToken } from '../../../payment/failures.ts'
 import {
   type Absent,
   declined,
@@ -96,7 +97,7 @@ export const createTransactions = (tools: Tools) => {
   const gatewayOf = async (bookkeeper: Bookkeeper): Promise<Gateway> => {
     const gateway = bookkeepers.gateway(bookkeeper)
     if (!gateway?.capabilities.charges || !(await gateway.isReady(bookkeeper.vendor_id)))
-      throw failure('invalid_bookkeeper', {})
+      throw failure(invalidBookkeeper, {})
     return gateway
   }
 
@@ -213,13 +214,13 @@ export const createTransactions = (tools: Tools) => {
     const gateway = await gatewayOf(wanted.bookkeeper)
     // Money goes back the way it came, whoever sells to the account by now.
     if (wanted.type === 'sale' && !(await bookkeepers.mayCharge(account, wanted.bookkeeper)))
-      throw failure('invalid_bookkeeper', {})
+      throw failure(invalidBookkeeper, {})
     const { capabilities, smallestUnits } = gateway
     const problems = coinProblems(wanted.amount, smallestUnits(await currencyOf(wanted)))
     if (hasProblems(problems)) throw invalid(problems)
     const needsMeans = capabilities.tokens && wanted.type === 'sale'
     if (needsMeans && !(await bookkeepers.means(account.id, wanted.bookkeeper)))
-      throw failure('no_payment_token', {})
+      throw failure(noPaymentToken, {})
     const set = new ChangeSet(author)
     const patience = (await gateway.patienceMs(wanted.bookkeeper.vendor_id)) + graceMs
     const transaction = await open(set, account, wanted, clock.now() + patience)
@@ -292,7 +293,7 @@ export const createTransactions = (tools: Tools) => {
     find: rows.find,
 
     async get(accountId: string, id: string): Promise<Transaction> {
-      if (!transactionId.test(id)) throw failure('bad_identifier', { cause: id })
+      if (!transactionId.test(id)) throw failure(badIdentifier, { cause: id })
       return rows.get(accountId, id)
     },
 

@@ -5,7 +5,7 @@ import type { Listing } from '../../../http/answer/listing.ts'
 import { openTimeWindow } from '../../../http/answer/time-window.ts'
 import { type Call, get, put, type Route } from '../../../http/route.ts'
 import type { Clock } from '../../../lib/clock.ts'
-import { failure } from '../../../lib/failure.ts'
+import { badIdentifier, failure, forbidden } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { dollarsOfUnits, unitsOfDollars } from '../../../lib/money.ts'
 import { anyObject, list } from '../../../lib/schema.ts'
@@ -135,7 +135,7 @@ export const transactionRoutes = (tools: RouteTools): Route[] => {
       run: async ({ account }) => {
         const invoices = await services.invoices(account)
         const details = 'the account has no services'
-        if (invoices.length === 0) throw failure('bad_identifier', { cause: 'subscriptions', details })
+        if (invoices.length === 0) throw failure(badIdentifier, { cause: 'subscriptions', details })
         return subscriptionsOf(invoices, (await services.find(account))?.created ?? 0, clock.now())
       },
     }),
@@ -164,7 +164,7 @@ export const transactionRoutes = (tools: RouteTools): Route[] => {
       allow: accountMember,
       answers: anyObject(),
       run: () => {
-        throw failure('forbidden', {
+        throw failure(forbidden, {
           cause: 'money moves by PUT of transactions/sale and transactions/refund',
         })
       },

@@ -1,4 +1,4 @@
-import { failure } from '../../../lib/failure.ts'
+import { badIdentifier, failure } from '../../../lib/failure.ts'
 import { timedPlace } from '../../../lib/time-key.ts'
 import { type ChangeSet, conflict } from '../../../storage/change-set.ts'
 import type { Row } from '../../../storage/db.ts'
@@ -127,7 +127,7 @@ export const createTransactionStore = ({ all, scan }: Store) => ({
 
   async get(accountId: string, id: string): Promise<Transaction> {
     const found = await this.find(accountId, id)
-    if (!found) throw failure('bad_identifier', { cause: id })
+    if (!found) throw failure(badIdentifier, { cause: id })
     return found
   },
 

@@ -1,8 +1,9 @@
+import { noChangeRequired } from '../failures.ts'
 // The actions that do something for each number of a CSV.
 
 import { type AccountRecord, isSuperduper, isWithin } from '../../../auth/identity.ts'
 import { accountMember } from '../../../auth/policies.ts'
-import { Failure, failure, hasProblems, invalid, isOutage } from '../../../lib/failure.ts'
+import { Failure, failure, hasProblems, invalid, isFailure, isOutage } from '../../../lib/failure.ts'
 import type { Json } from '../../../lib/json.ts'
 import { mergeObject } from '../../../lib/json-merge.ts'
 import { zip } from '../../../lib/list.ts'
@@ -19,6 +20,7 @@ import type {
   TaskRow,
 } from '../../tasks/operations.ts'
 import type { OrderEnd } from '../errands.ts'
+import { assignFailure, numberForbidden, numberNotFound } from '../failures.ts'
 import type { NumberPlan, NumberRecord, Numbers, NumberView } from '../operations.ts'
 import { PhoneNumber } from '../schema.ts'
 import { numberManagerSettings } from '../settings.ts'
@@ -107,7 +109,7 @@ const createWork = ({ numbers, settings, validate, findAccount }: NumberTaskTool
     if (!cells.account_id) return account
     const named = await findAccount(cells.account_id)
     if (named && (isSuperduper(actor) || isWithin(actor, named))) return named
-    throw failure('assign_failure', { cause: cells.account_id })
+    throw failure(assignFailure, { cause: cells.account_id })
   }
 
   const judged = async (fields: Json): Promise<Json> => {
@@ -120,7 +122,7 @@ const createWork = ({ numbers, settings, validate, findAccount }: NumberTaskTool
   const requireStored = async ({ view, number }: Errand) => {
     const normal = await numbers.reconcile(number)
     const stored = await view.get(normal)
-    if (!stored) throw failure('number_not_found', { number: normal })
+    if (!stored) throw failure(numberNotFound, { number: normal })
     return stored
   }
 
@@ -175,7 +177,7 @@ const createWork = ({ numbers, settings, validate, findAccount }: NumberTaskTool
       numbers.plan.release(errand.view, { ...requestOf(errand), reach: 'tree' }),
 
     async delete(errand: Errand): Promise<Outcome> {
-      if (!isSuperduper(errand.context.actor)) throw failure('number_forbidden', {})
+      if (!isSuperduper(errand.context.actor)) throw failure(numberForbidden, {})
       return numbers.plan.remove(errand.view, { ...requestOf(errand), reach: 'tree' })
     },
   }
@@ -232,7 +234,7 @@ const createWork = ({ numbers, settings, validate, findAccount }: NumberTaskTool
       if (!(error instanceof Failure) || isOutage(error)) throw error
       const failed = { outcome: 'failed', error: errorTextOf(error) } as const
       // It may be the row's own order that has left nothing to do.
-      if (error.kind !== 'no_change_required' || errand.context.dryRun) return failed
+      if (!isFailure(error, noChangeRequired) || errand.context.dryRun) return failed
       return (await earlierResult(orders, errand, await numbers.normalize(errand.number))) ?? failed
     }
   }

@@ -1,6 +1,12 @@
 // Numbers as rows of a CSV: what a row shows of a number, and what its cells ask for.
 
-import type { Failure } from '../../../lib/failure.ts'
+import {
+  billingIssue,
+  chargesNotAccepted,
+  type Failure,
+  isFailure,
+  validationError,
+} from '../../../lib/failure.ts'
 import { isObject } from '../../../lib/json.ts'
 import { carrierModules } from '../carriers/names.ts'
 import { numberErrorOf } from '../number-errors.ts'
@@ -177,11 +183,11 @@ const plainReasons: ReadonlySet<string> = new Set(['not_found', 'not_reconcilabl
 
 /** What stands in the column `error` of a row that failed. */
 export const errorTextOf = (failure: Failure): string => {
-  if (failure.is('validation_error'))
+  if (isFailure(failure, validationError))
     return `bad field(s) ${Object.keys(failure.details.problems).map(columnOf).join(' ')}`
-  if (failure.is('charges_not_accepted')) return 'accept_charges'
-  if (failure.is('billing_issue')) return failure.details.message
+  if (isFailure(failure, chargesNotAccepted)) return 'accept_charges'
+  if (isFailure(failure, billingIssue)) return failure.details.message
   const told = numberErrorOf(failure)
-  if (!told) return failure.kind
+  if (!told) return failure.kind.name
   return plainReasons.has(told.error) ? told.error : told.message
 }

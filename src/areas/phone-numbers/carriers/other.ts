@@ -2,6 +2,7 @@ import { isE164, normalizeNumber } from '../../../lib/e164.ts'
 import { failure } from '../../../lib/failure.ts'
 import { isObject, type Json } from '../../../lib/json.ts'
 import type { Settings } from '../../../settings/settings.ts'
+import { numberFault } from '../failures.ts'
 import { numberInventorySettings } from '../settings.ts'
 import type { Carrier, Offer, Reply, Request } from './carrier.ts'
 import { isBillable, maximalPrefixLengthOf } from './names.ts'
@@ -81,7 +82,7 @@ export const otherCarrier = (phonebook: Phonebook, settings: Settings): Carrier 
     supplier: {
       async assertReachable() {
         const { url } = await place()
-        if (url === undefined) throw failure('number_fault', { message: 'missing_provider_url' })
+        if (url === undefined) throw failure(numberFault, { message: 'missing_provider_url' })
       },
       order,
       release,

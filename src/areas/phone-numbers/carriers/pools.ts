@@ -1,4 +1,5 @@
 import { failure } from '../../../lib/failure.ts'
+import { numberFault } from '../failures.ts'
 import type { Carrier, CarrierSearch, Handover, Offer } from './carrier.ts'
 import { isBillable, maximalPrefixLengthOf } from './names.ts'
 import { type createStock, returnToPool, takeFromPool } from './store.ts'
@@ -42,7 +43,7 @@ export const poolCarrier = (stock: ReturnType<typeof createStock>, module: PoolM
   /** Marks the entry in the same transaction: of two who want it, one gets it. */
   take(handover) {
     const entry = entryOf(module, handover)
-    if (!entry) throw failure('number_fault', { message: 'fault by carrier', cause: handover.number })
+    if (!entry) throw failure(numberFault, { message: 'fault by carrier', cause: handover.number })
     takeFromPool(handover.set, entry, handover.accountId)
     return handover.carrierData
   },

@@ -1,5 +1,5 @@
 import { isSuperduper } from '../../../auth/identity.ts'
-import { Failure, type FailureKind } from '../../../lib/failure.ts'
+import { Failure } from '../../../lib/failure.ts'
 import type { Json } from '../../../lib/json.ts'
 import { retrying } from '../../../storage/store.ts'
 import type { Foresight } from '../../tasks/operations.ts'
@@ -27,14 +27,14 @@ interface Piece {
   planned: readonly NumberVerdict[]
 }
 
-const paymentErrors: Readonly<Partial<Record<FailureKind, NumberError>>> = {
+const paymentErrors: Readonly<Record<string, NumberError>> = {
   charges_not_accepted: { code: 402, error: 'accept_charges', message: 'accept charges' },
   not_enough_credit: { code: 402, error: 'not_enough_credit', message: 'not enough credit' },
   billing_issue: { code: 402, error: 'billing_issue', message: 'billing issue' },
 }
 
 /** The refusal of a whole commit, as the error of each of its numbers. */
-const paymentErrorOf = ({ kind }: Failure) => paymentErrors[kind]
+const paymentErrorOf = ({ kind }: Failure) => paymentErrors[kind.name]
 
 // Numbers in one commit where nothing is charged: enough that each costs little, not so many that others wait for long.
 const numbersAtOnce = 200

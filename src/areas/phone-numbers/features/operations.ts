@@ -1,6 +1,6 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
 import type { Clock } from '../../../lib/clock.ts'
-import { failure, hasProblems, invalid } from '../../../lib/failure.ts'
+import { failure, hasProblems, invalid, invalidData } from '../../../lib/failure.ts'
 import { newId } from '../../../lib/ids.ts'
 import { isObject, type Json } from '../../../lib/json.ts'
 import { memberOf } from '../../../lib/member.ts'
@@ -9,6 +9,7 @@ import type { ChangeSet } from '../../../storage/change-set.ts'
 import type { Destinations } from '../../resources/destinations/operations.ts'
 import type { WrittenDestination } from '../../resources/destinations/rules.ts'
 import type { NumberFacts } from '../draft.ts'
+import { multipleChoice, numberForbidden } from '../failures.ts'
 import { addRegistration, awaiting, type Deed } from '../orders.ts'
 import { isLocal } from '../rules.ts'
 import type { E911 } from '../schema.ts'
@@ -143,11 +144,11 @@ export const createNumberFeatures = ({
     const verdict = await provider.judgeAddress(subscriber, address)
     if (verdict.outcome === 'accepted') return verdict.address
     if (verdict.outcome === 'invalid') {
-      throw failure('invalid_data', {
+      throw failure(invalidData, {
         data: { address: { invalid: { cause: given, message: verdict.message } } },
       })
     }
-    throw failure('multiple_choice', { address: given, addresses: verdict.addresses })
+    throw failure(multipleChoice, { address: given, addresses: verdict.addresses })
   }
 
   /** The address as it is kept: what has not changed is not judged again. */
@@ -216,7 +217,7 @@ export const createNumberFeatures = ({
       const subject = { accountId, state, usedBy, carrier, ...hidden }
       const may = await available(subject, isOperator)
       const refused = asked ? refusedFeature(facts.doc, may) : undefined
-      if (refused) throw failure('number_forbidden', { cause: `feature ${refused} is not available` })
+      if (refused) throw failure(numberForbidden, { cause: `feature ${refused} is not available` })
       const doc = asked ? facts.doc : withoutRefused(facts.doc, may)
       if (asked) await assertFailover(accountId, doc, before)
       const active = { state, isLocal: isLocal(carrier), available: may }

@@ -1,4 +1,4 @@
-import { failure } from '../../../lib/failure.ts'
+import { failure, invalidData } from '../../../lib/failure.ts'
 import { newId } from '../../../lib/ids.ts'
 import { type Author, ChangeSet, systemScope } from '../../../storage/change-set.ts'
 import { createCollection, putDocument } from '../../../storage/collection.ts'
@@ -83,7 +83,7 @@ export const createLocalities = (store: Store) => {
         waiting = new Map()
       }
       if (waiting.size > 0) await rows.insert(generation, [...waiting.values()])
-      if (lengths.size === 0) throw failure('invalid_data', { data: { message: 'no locality to import' } })
+      if (lengths.size === 0) throw failure(invalidData, { data: { message: 'no locality to import' } })
       const count = await rows.count(generation)
       await publish(author, { generation, rows: count, prefix_lengths: [...lengths] })
       await rows.dropOthers(generation)

@@ -1,5 +1,6 @@
 import { failure } from '../../../lib/failure.ts'
 import type { Settings } from '../../../settings/settings.ts'
+import { notReconcilable } from '../failures.ts'
 import { numberManagerSettings } from '../settings.ts'
 import { type Classifier, compileNumbering, type Numbering } from './rules.ts'
 
@@ -55,7 +56,7 @@ export const createNumberPlanning = (settings: Settings) => {
     async reconcile(text: string): Promise<string> {
       const { normalize, isReconcilable } = await rules()
       const number = normalize(text)
-      if (!isReconcilable(number)) throw failure('not_reconcilable', { number: text })
+      if (!isReconcilable(number)) throw failure(notReconcilable, { number: text })
       return number
     },
   }

@@ -16,6 +16,7 @@ import type { CarrierModule } from '../carriers/names.ts'
 import { type Phonebook, PhonebookError } from '../carriers/phonebook.ts'
 import type { Carriers } from '../carriers/registry.ts'
 import { e164Prefix } from '../dial-code.ts'
+import { searchRestricted } from '../failures.ts'
 import type { Localities } from '../localities/operations.ts'
 import { creationStates, type Rights } from '../rules.ts'
 import { numberManagerSettings } from '../settings.ts'
@@ -76,7 +77,7 @@ export const createNumberSearch = (tools: Tools) => {
   const reseller = async (id: string): Promise<string> => {
     const account = await accounts.find(id)
     if (account?.hidden.isReseller || account?.hidden.tree.length === 0) return account.id
-    throw failure('search_restricted', { message: 'nonexistent reseller_id' })
+    throw failure(searchRestricted, { message: 'nonexistent reseller_id' })
   }
 
   const seekerOf = async ({ account, resellerId }: Visit): Promise<Seeker> => {
@@ -175,14 +176,14 @@ export const createNumberSearch = (tools: Tools) => {
 
     /** The reseller of somebody without a token: one that lets everybody search. */
     async openReseller(id: string | undefined): Promise<string> {
-      if (!id) throw failure('search_restricted', { message: 'number search restricted' })
+      if (!id) throw failure(searchRestricted, { message: 'number search restricted' })
       const known = await reseller(id)
       const own = (await configs.own(known, 'number_manager')).unauthorized_numbers_lookup
       const isOpen =
         typeof own === 'boolean'
           ? own
           : (await settings.of(numberManagerSettings)).unauthorized_numbers_lookup
-      if (!isOpen) throw failure('search_restricted', { message: 'number search restricted' })
+      if (!isOpen) throw failure(searchRestricted, { message: 'number search restricted' })
       return known
     },
 

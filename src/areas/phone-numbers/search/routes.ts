@@ -1,8 +1,9 @@
 import { isSuperduper } from '../../../auth/identity.ts'
 import { accountMember, anyone } from '../../../auth/policies.ts'
 import { type Call, get, post, type Route } from '../../../http/route.ts'
-import { failure } from '../../../lib/failure.ts'
+import { badIdentifier, failure } from '../../../lib/failure.ts'
 import { keyed, list } from '../../../lib/schema.ts'
+import { initFailed, searchRestricted } from '../failures.ts'
 import { numberListProblems } from '../number-list.ts'
 import type { NumberSearch, Visit } from './operations.ts'
 import { questionIn } from './rules.ts'
@@ -72,7 +73,7 @@ export const numberSearchRoutes = (search: NumberSearch): Route[] => {
       allow: anyone,
       query: { ...searchQuery, ...resellerQuery },
       answers: list(FoundNumberDetails),
-      fails: ['search_restricted'],
+      fails: [searchRestricted],
       run: async (call) => search.inDetail(await rootVisit(call), questionIn(call.query)),
     }),
     get(`${onAccount}/carriers_info`, {
@@ -80,7 +81,7 @@ export const numberSearchRoutes = (search: NumberSearch): Route[] => {
       allow: accountMember,
       query: resellerQuery,
       answers: CarriersInfo,
-      fails: ['search_restricted'],
+      fails: [searchRestricted],
       run: async (call) =>
         search.carriersInfo(await infoVisit(call), {
           isOperator: isSuperduper(call.actor),
@@ -92,10 +93,10 @@ export const numberSearchRoutes = (search: NumberSearch): Route[] => {
       allow: accountMember,
       query: { city: 'What the name of the city begins with' },
       answers: Cities,
-      fails: ['init_failed'],
+      fails: [initFailed],
       run: ({ request }) => {
         const city = request.value('city')
-        if (typeof city !== 'string' || city === '') throw failure('bad_identifier', { cause: 'city' })
+        if (typeof city !== 'string' || city === '') throw failure(badIdentifier, { cause: 'city' })
         return search.cities(city)
       },
     }),
@@ -109,7 +110,7 @@ export const numberSearchRoutes = (search: NumberSearch): Route[] => {
       summary: 'Tell where numbers are',
       ...inQuestion,
       answers: keyed(NumberLocality),
-      fails: ['init_failed'],
+      fails: [initFailed],
       run: ({ data }) => search.localityOf(data.numbers ?? []),
     }),
   ]

@@ -2,6 +2,7 @@ import { normalizeNumber } from '../../../lib/e164.ts'
 import { failure } from '../../../lib/failure.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { type Phonebook, PhonebookError } from '../carriers/phonebook.ts'
+import { initFailed } from '../failures.ts'
 import type { Localities } from '../localities/operations.ts'
 import { phoneNumberSettings } from '../settings.ts'
 import { cityNotFound, localityEntry } from './rules.ts'
@@ -24,10 +25,10 @@ export const createWhereabouts = ({ settings, phonebook, localities }: Tools) =>
         return await phonebook.locality(url, numbers)
       } catch (error) {
         if (!(error instanceof PhonebookError)) throw error
-        throw failure('init_failed', { data: 'number locality lookup failed' }, error)
+        throw failure(initFailed, { data: 'number locality lookup failed' }, error)
       }
     }
-    if (!(await localities.areThere())) throw failure('init_failed', { data: 'could not get locality url' })
+    if (!(await localities.areThere())) throw failure(initFailed, { data: 'could not get locality url' })
     const places = await localities.ofMany(numbers)
     const entries = numbers.map((number): [string, NumberLocality] => [
       number,
@@ -45,13 +46,13 @@ export const createWhereabouts = ({ settings, phonebook, localities }: Tools) =>
         return await phonebook.cities(url, country, name)
       } catch (error) {
         if (!(error instanceof PhonebookError)) throw error
-        throw failure('init_failed', { data: error.answer }, error)
+        throw failure(initFailed, { data: error.answer }, error)
       }
     }
     if (!(await localities.areThere()))
-      throw failure('init_failed', { data: 'Unable to acquire numbers missing carrier url' })
+      throw failure(initFailed, { data: 'Unable to acquire numbers missing carrier url' })
     const cities = await localities.cities(country, name)
-    if (Object.keys(cities).length === 0) throw failure('init_failed', { data: cityNotFound })
+    if (Object.keys(cities).length === 0) throw failure(initFailed, { data: cityNotFound })
     return cities
   },
 })

@@ -8,6 +8,7 @@ import type { Attached } from '../../../storage/attachment.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { Statement } from '../../../storage/db.ts'
 import { isConflict, retrying, type Store } from '../../../storage/store.ts'
+import { numberNotFound } from '../failures.ts'
 import type { NumberPlan, NumberRecord, Numbers, NumberView } from '../operations.ts'
 import { numberManagerSettings } from '../settings.ts'
 
@@ -171,7 +172,7 @@ export const createNumberUpkeep = ({ store, settings, numbers, findDevice }: Too
     async fixOne(author: Author, account: AccountRecord, text: string) {
       const number = await numbers.reconcile(text)
       const found = await numbers.find(account.id, number)
-      if (!found) throw failure('number_not_found', { number })
+      if (!found) throw failure(numberNotFound, { number })
       await repairAll(author, [found])
     },
   }

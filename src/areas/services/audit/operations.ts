@@ -1,5 +1,5 @@
 import { type AccountRecord, accountKind, userKind } from '../../../auth/identity.ts'
-import { failure } from '../../../lib/failure.ts'
+import { badIdentifier, failure } from '../../../lib/failure.ts'
 import { gregorianOfUnix } from '../../../lib/gregorian.ts'
 import { newId, randomHex } from '../../../lib/ids.ts'
 import { monthOf } from '../../../lib/time-key.ts'
@@ -120,7 +120,7 @@ export const createServiceAudit = (tools: {
 
     async get(accountId: string, id: string) {
       const entry = auditId.test(id) ? await entries.find(accountId, id) : undefined
-      if (!entry) throw failure('bad_identifier', { cause: id })
+      if (!entry) throw failure(badIdentifier, { cause: id })
       return entry
     },
 

@@ -1,5 +1,5 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
-import { failure, invalid } from '../../../lib/failure.ts'
+import { badIdentifier, failure, invalid, notConfigured } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import type { KeptMeans, Vault } from '../../../payment/gateway.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
@@ -32,7 +32,7 @@ export const createPaymentTokens = ({ store, books, bookkeepers }: Tools) => {
   const vaultOf = (bookkeeper: PaymentToken['bookkeeper']): Vault => {
     const vault = bookkeepers.gateway({ id: '', ...bookkeeper })?.vault
     if (!vault)
-      throw failure('not_configured', { message: `bookkeeper ${bookkeeper.type} keeps no payment methods` })
+      throw failure(notConfigured, { message: `bookkeeper ${bookkeeper.type} keeps no payment methods` })
     return vault
   }
 
@@ -41,7 +41,7 @@ export const createPaymentTokens = ({ store, books, bookkeepers }: Tools) => {
     vaultOf(bookkeeper)
     const gateway = bookkeepers.gateway(bookkeeper)
     if (!gateway || !(await bookkeepers.isReady(account, gateway, bookkeeper)))
-      throw failure('not_configured', { message: `bookkeeper ${bookkeeper.type} is not set up` })
+      throw failure(notConfigured, { message: `bookkeeper ${bookkeeper.type} is not set up` })
     return bookkeeper
   }
 
@@ -67,7 +67,7 @@ export const createPaymentTokens = ({ store, books, bookkeepers }: Tools) => {
 
   const tokenIn = (tokens: PaymentTokens, id: string): PaymentToken => {
     const token = Object.hasOwn(tokens, id) ? tokens[id] : undefined
-    if (!token) throw failure('bad_identifier', { cause: id })
+    if (!token) throw failure(badIdentifier, { cause: id })
     return token
   }
 

@@ -1,13 +1,15 @@
 import { accountAdmin } from '../../../auth/policies.ts'
 import { answer } from '../../../http/answer/answers.ts'
 import { del, get, post, put, type Route } from '../../../http/route.ts'
+import { notConfigured } from '../../../lib/failure.ts'
 import { closed, flag, list, must } from '../../../lib/schema.ts'
+import { processorError, processorUnreachable } from '../../../payment/failures.ts'
 import type { PaymentTokenBook } from './operations.ts'
 import { NewPaymentToken, PaymentSetup, PaymentToken } from './schema.ts'
 
 const base = '/v2/accounts/{account_id}/services/payment_tokens'
 
-const fails = ['not_configured', 'processor_error', 'processor_unreachable'] as const
+const fails = [notConfigured, processorError, processorUnreachable]
 
 export const paymentTokenRoutes = (tokens: PaymentTokenBook): Route[] => {
   const common = { allow: accountAdmin, answers: PaymentToken }

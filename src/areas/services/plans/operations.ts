@@ -1,4 +1,4 @@
-import { failure } from '../../../lib/failure.ts'
+import { datastoreConflict, failure, forbidden } from '../../../lib/failure.ts'
 import type { Store } from '../../../storage/store.ts'
 import { records } from '../../records.ts'
 import type { Vendors } from '../vendors.ts'
@@ -18,7 +18,7 @@ export const createPlans = ({ store, vendors }: { store: Store; vendors: Vendors
     problems: async ({ data }) => itemProblems(data.plan),
     async beforeWrite(set, { account, before, after }) {
       if (!before && !account.hidden.isReseller)
-        throw failure('forbidden', { message: 'only resellers have service plans of their own' })
+        throw failure(forbidden, { message: 'only resellers have service plans of their own' })
       await vendors.assertMayUse(account, after.doc)
       if (before) set.errand(repricingOf(set.author, before, after, store.clock.now()))
     },
@@ -26,7 +26,7 @@ export const createPlans = ({ store, vendors }: { store: Store; vendors: Vendors
       const holder = await plans.anyHolder(plan)
       if (holder) {
         const message = `the plan is assigned to account ${holder.accountId}`
-        throw failure('datastore_conflict', { message })
+        throw failure(datastoreConflict, { message })
       }
       plans.requireUnassigned(set, plan)
     },

@@ -1,4 +1,5 @@
 import { accountAdmin, accountMember } from '../../../auth/policies.ts'
+import { datastoreConflict } from '../../../lib/failure.ts'
 import { recordRoutes } from '../../record-routes.ts'
 import { countedCategories } from '../rules.ts'
 import type { Plans } from './operations.ts'
@@ -22,7 +23,7 @@ export const planRoutes = (plans: Plans) =>
       delete: {
         allow: accountAdmin,
         summary: 'Remove a service plan that no account has',
-        fails: ['datastore_conflict'],
+        fails: [datastoreConflict],
       },
     },
     warns: ({ plan }) => itemWarnings(plan, countedCategories),

@@ -3,7 +3,13 @@ import { assertInService, isInService } from '../../../auth/standing.ts'
 import type { Afterwards } from '../../../jobs/afterwards.ts'
 import type { Errand, ErrandKind } from '../../../jobs/queue.ts'
 import type { Rounds } from '../../../jobs/rounds.ts'
-import { failure, SignInRefusal } from '../../../lib/failure.ts'
+import {
+  failure,
+  forbidden,
+  invalidCredentials,
+  SignInRefusal,
+  validationError,
+} from '../../../lib/failure.ts'
 import { newId, randomKey } from '../../../lib/ids.ts'
 import type { Log } from '../../../lib/log.ts'
 import { addressOf, type Mail } from '../../../mail/mail.ts'
@@ -46,7 +52,7 @@ interface Request extends AccountNames {
 
 const unknownReset = (cause: string) =>
   failure(
-    'validation_error',
+    validationError,
     { problems: { user: { not_found: { message: 'The reset id is not known', cause } } } },
     new SignInRefusal('unknown reset id'),
   )
@@ -179,14 +185,14 @@ export const createRecovery = (tools: Tools) => {
       if (!user || user.doc.enabled === false) throw unknownReset(resetId)
       if (found.isExpired) {
         const details = { reason: 'reset id expired', cause: String(found.expires) }
-        throw failure('forbidden', details, new SignInRefusal('the reset id has expired', user.accountId))
+        throw failure(forbidden, details, new SignInRefusal('the reset id has expired', user.accountId))
       }
       const account = await signIn.accountOf(user)
       await assertInService(store, account)
       const { enabled } = await security.policyOf(account, 'cb_user_auth')
       if (!enabled) {
         const refusal = new SignInRefusal('this way to sign in is disabled', account.id)
-        throw failure('invalid_credentials', {}, refusal)
+        throw failure(invalidCredentials, {}, refusal)
       }
       const set = new ChangeSet(visit.author)
       resets.remove(set, found.record)

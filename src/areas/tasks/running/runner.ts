@@ -135,7 +135,7 @@ export const createRunner = ({ base, store, settings, log, metrics, mail, find }
 
   /** The verdict on a row whose work failed for good. */
   const verdictOn = ({ task, action }: Judging, row: InputRow, error: unknown): Verdict => {
-    if (error instanceof Failure) return failedRow(row, action.errorOf?.(error) ?? error.kind)
+    if (error instanceof Failure) return failedRow(row, action.errorOf?.(error) ?? error.kind.name)
     logCrash(task, error)
     return failedRow(row, 'applier crashed', true)
   }

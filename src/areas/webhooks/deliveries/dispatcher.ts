@@ -4,7 +4,7 @@ import type { Feed, FeedMention, FeedPage } from '../../../events/feed.ts'
 import type { FeedQuestion } from '../../../events/store.ts'
 import { type Bell, createBell } from '../../../jobs/bell.ts'
 import type { Round, Rounds } from '../../../jobs/rounds.ts'
-import { Failure } from '../../../lib/failure.ts'
+import { datastoreConflict, isFailure } from '../../../lib/failure.ts'
 import { forgetOldest } from '../../../lib/forget-oldest.ts'
 import { zip } from '../../../lib/list.ts'
 import type { Statement } from '../../../storage/db.ts'
@@ -63,7 +63,7 @@ const hears = ({ accountId, doc }: WebhookRecord, event: FeedMention) =>
 
 /** Of a replay that another one has taken the place of nothing more is told. */
 const unlessReplaced = (error: unknown) => {
-  if (!(error instanceof Failure) || error.kind !== 'datastore_conflict') throw error
+  if (!isFailure(error, datastoreConflict)) throw error
 }
 
 /** In parts of so many deliveries; what one event brings stays together. */

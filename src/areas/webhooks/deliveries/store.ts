@@ -1,4 +1,4 @@
-import { failure } from '../../../lib/failure.ts'
+import { datastoreConflict, failure, lostLease } from '../../../lib/failure.ts'
 import type { Statement } from '../../../storage/db.ts'
 import { forgetRows } from '../../../storage/forgetting.ts'
 import type { Store } from '../../../storage/store.ts'
@@ -70,9 +70,9 @@ const ofLane = `SELECT ${deliveries.columns} FROM webhook_deliveries
   WHERE hook_id = $1 AND lane = $2 ORDER BY sequence, turn LIMIT $3`
 
 // Another replay, or the end of the hook, may have come meanwhile.
-const stillAsked = { rows: 1, orElse: () => failure('datastore_conflict', {}) }
+const stillAsked = { rows: 1, orElse: () => failure(datastoreConflict, {}) }
 
-const leaseLost = () => failure('lease_lost', {})
+const leaseLost = () => failure(lostLease, {})
 
 const keyOf = ({ hookId, lane, sequence, turn }: Delivery) => [hookId, lane, sequence, turn]
 const theKey = 'hook_id = $1 AND lane = $2 AND sequence = $3 AND turn = $4'

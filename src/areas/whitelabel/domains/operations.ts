@@ -2,7 +2,7 @@ import type { Dns } from '../../../dns/dns.ts'
 import { DnsFault } from '../../../dns/exchange.ts'
 import type { LookUp, Manner } from '../../../dns/resolver.ts'
 import type { Afterwards } from '../../../jobs/afterwards.ts'
-import { failure, invalid } from '../../../lib/failure.ts'
+import { failure, invalid, invalidData, tooManyRequests } from '../../../lib/failure.ts'
 import { hostNameOf } from '../../../lib/host-name.ts'
 import { zip } from '../../../lib/list.ts'
 import type { Settings } from '../../../settings/settings.ts'
@@ -147,7 +147,7 @@ export const createWhitelabelDomains = (tools: Tools) => {
   /** Lets an account have a few checks under way. */
   const inTurn = async <T>(accountId: string, work: () => Promise<T>): Promise<T> => {
     const running = checks.get(accountId) ?? 0
-    if (running >= mostChecks) throw failure('too_many_requests', { retryAfterSeconds: checkMs / 1000 })
+    if (running >= mostChecks) throw failure(tooManyRequests, { retryAfterSeconds: checkMs / 1000 })
     checks.set(accountId, running + 1)
     try {
       return await work()
@@ -211,7 +211,7 @@ export const createWhitelabelDomains = (tools: Tools) => {
     async replaceTemplate(author: Author, domains: Template): Promise<Template> {
       if (Object.keys(domains).length === 0) {
         const message = 'The domains schema is missing, unable to validate request'
-        throw failure('invalid_data', { data: { domains: { required: { message } } } })
+        throw failure(invalidData, { data: { domains: { required: { message } } } })
       }
       const subject = await systemConfigs.subject('whitelabel')
       const values = { ...subject.sections.default, domains }

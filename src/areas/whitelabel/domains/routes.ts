@@ -1,6 +1,7 @@
 import { accountMember, anyone, superduper } from '../../../auth/policies.ts'
 import { answer } from '../../../http/answer/answers.ts'
 import { get, post, type Route } from '../../../http/route.ts'
+import { invalidData } from '../../../lib/failure.ts'
 import type { WhitelabelDomainChecks } from './operations.ts'
 import { DomainChecks, ExpandedDomains, WhitelabelDomains } from './schema.ts'
 
@@ -39,7 +40,7 @@ export const whitelabelDomainRoutes = (domains: WhitelabelDomainChecks): Route[]
     allow: superduper,
     body: WhitelabelDomains,
     answers: WhitelabelDomains,
-    fails: ['invalid_data'],
+    fails: [invalidData],
     run: ({ author, data }) => domains.replaceTemplate(author, data),
   }),
 ]

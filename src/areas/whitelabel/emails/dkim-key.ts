@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
-import { failure } from '../../../lib/failure.ts'
+import { failure, validationError } from '../../../lib/failure.ts'
 
 /** A key that mail is signed with. */
 export interface DkimKey {
@@ -20,7 +20,7 @@ const opening = /-----BEGIN ([A-Z0-9 ]+)-----/g
 const privateKinds = new Set(['PRIVATE KEY', 'RSA PRIVATE KEY'])
 
 const refusal = (message: string, reason?: unknown) =>
-  failure('validation_error', { problems: { file: { required: { message } } } }, reason)
+  failure(validationError, { problems: { file: { required: { message } } } }, reason)
 
 /** The one block that a file may hold. What stands around it, such as comments, does not count. */
 const blockIn = (text: string): string => {

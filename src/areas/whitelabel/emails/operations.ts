@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import { type AccountRecord, accountKind } from '../../../auth/identity.ts'
 import { type Keyring, sha256Hex } from '../../../auth/keyring.ts'
-import { failure, invalid, type Problems } from '../../../lib/failure.ts'
+import { failure, invalid, type Problems, tooManyRequests } from '../../../lib/failure.ts'
 import { randomKey } from '../../../lib/ids.ts'
 import type { Mail } from '../../../mail/mail.ts'
 import type { Attached } from '../../../storage/attachment.ts'
@@ -109,7 +109,7 @@ export const createSenderEmails = ({ store, keyring, mail }: Tools) => {
     const after = isSame
       ? record
       : await save(set, record, emails.revise(record, { hidden: unverified(record.hidden, code) }))
-    if (wait > 0) throw failure('too_many_requests', { retryAfterSeconds: wait })
+    if (wait > 0) throw failure(tooManyRequests, { retryAfterSeconds: wait })
     const message = 'Invalid verification code: a new code was sent'
     throw invalid({ code: { invalid: { message } } }, metadataOf(after))
   }
@@ -131,7 +131,7 @@ export const createSenderEmails = ({ store, keyring, mail }: Tools) => {
       requireRecord(set, { accountId: account.id, kind: accountKind, id: account.id })
       const draft = emails.draft(account.id, { doc, hidden: { isVerified: false } })
       const { wait, code } = await mailCode(set, account, draft, doc.email)
-      if (wait > 0) throw failure('too_many_requests', { retryAfterSeconds: wait })
+      if (wait > 0) throw failure(tooManyRequests, { retryAfterSeconds: wait })
       const record = emails.draft(account.id, { doc, hidden: unverified(draft.hidden, code) }, draft.id)
       emails.insert(set, record)
       await store.commit(set)
@@ -144,7 +144,7 @@ export const createSenderEmails = ({ store, keyring, mail }: Tools) => {
       const doc = { ...record.doc, ...change }
       if (sameAddress(doc.email, record.doc.email)) return save(set, record, emails.revise(record, { doc }))
       const { wait, code } = await mailCode(set, account, record, doc.email)
-      if (wait > 0) throw failure('too_many_requests', { retryAfterSeconds: wait })
+      if (wait > 0) throw failure(tooManyRequests, { retryAfterSeconds: wait })
       return save(set, record, emails.revise(record, { doc, hidden: unverified(record.hidden, code) }))
     },
 

@@ -1,4 +1,4 @@
-import { failure } from '../../../lib/failure.ts'
+import { badIdentifier, failure } from '../../../lib/failure.ts'
 import type { Attached } from '../../../storage/attachment.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import { createFiles, type FileContent } from '../../../storage/files.ts'
@@ -66,7 +66,7 @@ export const createBrandFiles = (store: Store) => {
 
     async get(accountId: string, kind: FileKind): Promise<BrandFile> {
       const file = await files.find(accountId, kind)
-      if (!file) throw failure('bad_identifier', { cause: kind })
+      if (!file) throw failure(badIdentifier, { cause: kind })
       return { ...files.contentOf(file), revision: file.revision }
     },
 

@@ -4,7 +4,7 @@ import { FileAnswer, one } from '../../../http/answer/answers.ts'
 import { harmless, publicly } from '../../../http/answer/visitors.ts'
 import { attachment } from '../../../http/file-names.ts'
 import { get, post, type Route } from '../../../http/route.ts'
-import { failure } from '../../../lib/failure.ts'
+import { failure, forbidden } from '../../../lib/failure.ts'
 import { anyText } from '../../../lib/schema.ts'
 import type { Accounts } from '../../accounts/operations.ts'
 import type { Whitelabels } from '../operations.ts'
@@ -35,7 +35,7 @@ export const brandFileRoutes = ({ whitelabels, files, visibility, accounts }: Ar
     const record = await whitelabels.byDomain(path.domain)
     const account = await accounts.find(record.accountId)
     if (!accountAdmin.allows(actor, account, path)) {
-      throw failure('forbidden', { cause: `may be called by: ${accountAdmin.name}` })
+      throw failure(forbidden, { cause: `may be called by: ${accountAdmin.name}` })
     }
     return record
   }

@@ -1,4 +1,4 @@
-import { failure, invalid } from '../../../lib/failure.ts'
+import { failure, invalid, tooLarge, unsupportedMediaType } from '../../../lib/failure.ts'
 import { bareFileName } from '../../../lib/file-name.ts'
 import { imageTypeOf, isIcon } from '../../../lib/image-type.ts'
 
@@ -52,7 +52,7 @@ const imageType = (kind: FileKind, { contentType, bytes }: Sent) => {
   const says = contentType.startsWith('image/')
   if (!found || (says && plain(contentType) !== found)) throw notTheImage(contentType)
   if (!servedTypes[kind].includes(found)) {
-    throw failure('unsupported_media_type', { accepted: uploadTypes[kind] })
+    throw failure(unsupportedMediaType, { accepted: uploadTypes[kind] })
   }
   return contentType === 'image/vnd.microsoft.icon' ? contentType : found
 }
@@ -63,7 +63,7 @@ const pageType = ({ charset }: Sent) =>
 
 /** The type to keep a file under: images must be what they are said to be. */
 export const typeToKeep = (kind: FileKind, sent: Sent): string => {
-  if (sent.bytes.length > largestFile) throw failure('too_large', { limit: largestFile })
+  if (sent.bytes.length > largestFile) throw failure(tooLarge, { limit: largestFile })
   return kind === 'welcome' ? pageType(sent) : imageType(kind, sent)
 }
 
