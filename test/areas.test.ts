@@ -16,6 +16,7 @@ import { collectionListing } from '../src/http/answer/listing.ts'
 import { get, put, type Route } from '../src/http/route.ts'
 import type { ErrandKind } from '../src/jobs/queue.ts'
 import { list, must, open, text } from '../src/lib/schema.ts'
+import type { Notice } from '../src/mail/notices.ts'
 import { frameSettings } from '../src/settings/documents.ts'
 import { type SettingsDocument, section, settingsDocument } from '../src/settings/keys.ts'
 import { type Author, ChangeSet, conflict } from '../src/storage/change-set.ts'
@@ -188,6 +189,8 @@ describeAnyEngine('an area that is added by one line', (engine) => {
 })
 
 /** What the files of a name export under names that end so; what holds for accounts repeats what holds for all. */
+const byId = (a: Notice, b: Notice) => (a.id < b.id ? -1 : 1)
+
 const everyExportOf = async (files: string, ending: string): Promise<object[]> => {
   const root = join(import.meta.dirname, '..')
   const modules = await Promise.all(globSync(files, { cwd: root }).map((path) => import(join(root, path))))
@@ -243,6 +246,7 @@ describe('a list of areas', () => {
     const kinds = failures.flatMap((one) => ('answer' in one && 'name' in one ? [one.name] : []))
     expect(kinds).toContain('number_exists')
     expect(kinds).toEqual([...new Set(kinds)])
-    expect(notices).toEqual(Object.assign({}, ...(await everyExportOf('src/areas/*/notices.ts', 'Notices'))))
+    const sent = await everyExportOf('src/areas/*/notices.ts', 'Notice')
+    expect(Object.values(notices).toSorted(byId)).toEqual((sent as Notice[]).toSorted(byId))
   })
 })

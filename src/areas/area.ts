@@ -18,7 +18,7 @@ import type { Log } from '../lib/log.ts'
 import type { Metrics } from '../lib/metrics.ts'
 import type { Place } from '../lib/removal.ts'
 import type { Mail } from '../mail/mail.ts'
-import type { Definitions } from '../mail/notices.ts'
+import type { Definitions, Notice } from '../mail/notices.ts'
 import type { ObjectStore } from '../object-store/object-store.ts'
 import type { Calls } from '../outgoing/calls.ts'
 import type { Outgoing } from '../outgoing/client.ts'
@@ -48,8 +48,8 @@ interface Declarations {
   settings: readonly SettingsDocument[]
   /** Documents whose values each account can replace, with the keys that are read there. */
   accountSettings: readonly SettingsDocument[]
-  /** What is sent by mail, by id. */
-  notices: Definitions
+  /** What is sent by mail. */
+  notices: readonly Notice[]
   /** The first words of its paths behind the account, and what each is about. */
   describes: Readonly<Record<string, string>>
 }

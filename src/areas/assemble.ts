@@ -56,7 +56,10 @@ export const declarationsOf = (list: readonly Area[]): Declared =>
     (all, { declares }) => ({
       settings: named(all.settings, byId(declares.settings)),
       accountSettings: named(all.accountSettings, byId(declares.accountSettings)),
-      notices: named(all.notices, declares.notices),
+      notices: named(
+        all.notices,
+        Object.fromEntries((declares.notices ?? []).map((notice) => [notice.id, notice])),
+      ),
       describes: named(all.describes, declares.describes),
     }),
     ofFrame,

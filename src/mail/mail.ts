@@ -7,12 +7,12 @@ import { type Errand, errandStatement, workKey } from '../storage/errand.ts'
 import type { Store } from '../storage/store.ts'
 import { isEmailAddress } from './email-address.ts'
 import { type Attachment, type Content, type Letter, mailKind, sealContent } from './letter.ts'
-import { carriesSecret, type NoticeId, type Notices, type ValuesOf } from './notices.ts'
+import { carriesSecret, type Declared, type Macros, type Notices } from './notices.ts'
 import { createTemplates, type Template, type Templates } from './templates.ts'
 
 /** A notice that somebody has to be sent. */
-export interface Order<Id extends NoticeId> {
-  notice: Id
+export interface Order<M extends Macros = Macros> {
+  notice: Declared<M>
   /** Whose templates and sender address hold. */
   account: AccountRecord
   /** Whom it is about. When nobody is named, the admins of the account are told, unless it carries a secret. */
@@ -21,7 +21,8 @@ export interface Order<Id extends NoticeId> {
   accountOfThose?: string
   /** Shown next to the sender's address; without it the name that belongs to the address. */
   senderName?: string
-  values: ValuesOf<Id>
+  /** Values of the notice's own names; the common ones follow from the account. */
+  values: Record<keyof M & string, string>
   /** How long anybody has a use for it: a letter with an expired code is not sent. */
   goodForSeconds?: number
   attachments?: readonly Attachment[]
@@ -32,9 +33,9 @@ export interface Mail {
    * Adds the letters of a notice to the change set of what it tells about: they are sent if, and only if, that is
    * committed, and nobody waits for it. Nothing is added where the account has switched the notice off.
    */
-  notify<Id extends NoticeId>(set: ChangeSet, order: Order<Id>): Promise<void>
+  notify<M extends Macros>(set: ChangeSet, order: Order<M>): Promise<void>
   /** Sends one rendered notice to these addresses, to show how it looks. */
-  sendSample(account: AccountRecord, notice: NoticeId, to: readonly string[], content: Content): Promise<void>
+  sendSample(account: AccountRecord, notice: string, to: readonly string[], content: Content): Promise<void>
   notices: Notices
   templates: Templates
 }
@@ -94,8 +95,8 @@ export const createMail = ({ store, notices, keyring }: Tools): Mail => {
     )
   }
 
-  const recipientsOf = async (order: Order<NoticeId>, { to }: Template) => {
-    if (carriesSecret(notices.of(order.notice))) return order.to
+  const recipientsOf = async (order: Pick<Order, 'notice' | 'to' | 'account'>, { to }: Template) => {
+    if (carriesSecret(notices.of(order.notice.id))) return order.to
     if (to.type === 'specified') return to.email_addresses ?? []
     if (to.type === 'original' && order.to.length > 0) return order.to
     return adminsOf(order.account.id)
@@ -103,7 +104,7 @@ export const createMail = ({ store, notices, keyring }: Tools): Mail => {
 
   const letterTo = (
     recipient: string,
-    { account, notice, goodForSeconds }: Pick<Order<NoticeId>, 'account' | 'notice' | 'goodForSeconds'>,
+    { account, notice, goodForSeconds }: Pick<Order, 'account' | 'goodForSeconds'> & { notice: string },
     content: Content,
     loggedBy = account.id,
   ): Errand<Letter> => {
@@ -123,7 +124,7 @@ export const createMail = ({ store, notices, keyring }: Tools): Mail => {
     templates,
 
     async notify(set, order) {
-      const template = await templates.of(order.account, order.notice)
+      const template = await templates.of(order.account, order.notice.id)
       if (!template.isEnabled) return
       const { attachments, senderName } = order
       const content = {
@@ -133,7 +134,8 @@ export const createMail = ({ store, notices, keyring }: Tools): Mail => {
       }
       const recipients = await recipientsOf(order, template)
       const loggedBy = recipients === order.to ? order.accountOfThose : undefined
-      for (const recipient of distinct(recipients)) set.errand(letterTo(recipient, order, content, loggedBy))
+      for (const recipient of distinct(recipients))
+        set.errand(letterTo(recipient, { ...order, notice: order.notice.id }, content, loggedBy))
     },
 
     async sendSample(account, notice, to, content) {

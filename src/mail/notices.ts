@@ -23,9 +23,13 @@ interface Definition<M extends Macros> {
   html: string
 }
 
-export interface Notice extends Definition<Macros> {
-  id: NoticeId
+/** A notice as its area declares it: `macros` are its own names. */
+export interface Declared<M extends Macros = Macros> extends Definition<M> {
+  id: string
 }
+
+/** A notice with all its names. */
+export type Notice = Declared
 
 export const macro = (friendlyName: string, description: string, example: string): Macro => ({
   friendlyName,
@@ -53,7 +57,10 @@ export const body = (...paragraphs: string[]) => ({
   html: `<!DOCTYPE html>\n<html><body>\n${paragraphs.map(htmlOf).join('\n')}\n</body></html>\n`,
 })
 
-export const define = <const M extends Macros>(definition: Definition<M>) => definition
+export const notice = <const M extends Macros>(id: string, definition: Definition<M>): Declared<M> => ({
+  id,
+  ...definition,
+})
 
 /** Names that every notice knows. */
 const commonMacros = {
@@ -72,31 +79,23 @@ export const userMacros = {
   'user.username': macro('User name', 'What the user signs in with', 'ada'),
 } as const satisfies Macros
 
-// biome-ignore lint/suspicious/noEmptyInterface: areas fill it from their `notices.ts`
-export interface NoticeDefinitions {}
-
-export type NoticeId = keyof NoticeDefinitions & string
-
-/** The values that a notice has to be given: its own names; the common ones follow from the account. */
-export type ValuesOf<Id extends NoticeId> = Record<keyof NoticeDefinitions[Id]['macros'] & string, string>
-
-/** What notices say, by id. */
-export type Definitions = Readonly<Record<string, Definition<Macros>>>
+/** Declared notices, by id. */
+export type Definitions = Readonly<Record<string, Declared>>
 
 export type Notices = ReturnType<typeof createNotices>
 
 export const createNotices = (definitions: Definitions) => {
   const all = new Map<string, Notice>()
   for (const [id, definition] of Object.entries(definitions)) {
-    all.set(id, { ...definition, id: id as NoticeId, macros: { ...commonMacros, ...definition.macros } })
+    all.set(id, { ...definition, macros: { ...commonMacros, ...definition.macros } })
   }
 
   return {
-    ids: [...all.keys()].sort() as NoticeId[],
+    ids: [...all.keys()].sort(),
 
-    isId: (text: string): text is NoticeId => all.has(text),
+    isId: (text: string) => all.has(text),
 
-    of(id: NoticeId): Notice {
+    of(id: string): Notice {
       const notice = all.get(id)
       if (!notice) throw new Error(`no area of this server owns the notice ${id}`)
       return notice

@@ -4,7 +4,7 @@ import { type ChangeSet, systemScope } from '../storage/change-set.ts'
 import { createCollection, putDocument } from '../storage/collection.ts'
 import type { StoredRecord } from '../storage/records.ts'
 import type { Store } from '../storage/store.ts'
-import type { Notice, NoticeId, Notices } from './notices.ts'
+import type { Notice, Notices } from './notices.ts'
 
 interface RecipientRule {
   /** `original`: whom it is about. `admins`: the admins of the account. `specified`: `email_addresses`. */
@@ -85,7 +85,7 @@ export const createTemplates = (store: Store, notices: Notices) => {
   const placesOf = (account: AccountRecord | undefined) =>
     account ? [account.id, ...account.hidden.tree.toReversed(), systemScope] : [systemScope]
 
-  const layersAt = async (places: readonly string[], id: NoticeId) => {
+  const layersAt = async (places: readonly string[], id: string) => {
     const found = await Promise.all(places.map((place) => collection.find(place, id)))
     return found.filter((record) => record !== undefined)
   }
@@ -97,7 +97,7 @@ export const createTemplates = (store: Store, notices: Notices) => {
     put(
       set: ChangeSet,
       place: string,
-      id: NoticeId,
+      id: string,
       before: TemplateRecord | undefined,
       content: { doc: TemplateDoc; hidden: TemplateBodies },
     ) {
@@ -110,12 +110,12 @@ export const createTemplates = (store: Store, notices: Notices) => {
     arrivals: collection,
 
     /** As it holds for an account, or for the system. */
-    async of(account: AccountRecord | undefined, id: NoticeId): Promise<Template> {
+    async of(account: AccountRecord | undefined, id: string): Promise<Template> {
       return combined(notices.of(id), await layersAt(placesOf(account), id))
     },
 
     /** As it would hold if the account, or the system, said nothing. */
-    async above(account: AccountRecord | undefined, id: NoticeId): Promise<Template> {
+    async above(account: AccountRecord | undefined, id: string): Promise<Template> {
       return combined(notices.of(id), await layersAt(placesOf(account).slice(1), id))
     },
   }

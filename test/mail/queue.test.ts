@@ -1,7 +1,10 @@
 // The queue of letters (src/mail/post.ts): written with what causes them, delivered at least once, given up in the end.
+
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
+import { alertNotice } from '../../src/areas/alerts/notices.ts'
+import { taskFinishedNotice } from '../../src/areas/tasks/notices.ts'
 import { createLeases } from '../../src/jobs/leases.ts'
 import { createRounds } from '../../src/jobs/rounds.ts'
 import { datastoreConflict, failure } from '../../src/lib/failure.ts'
@@ -111,7 +114,7 @@ describeAnyEngine('the mail queue', (engine) => {
       'alert.message': '',
       'alert.category': '',
     }
-    await send({ notice: 'alert', account: acme, to: ['ada@acme.test'], values: alert })
+    await send({ notice: alertNotice, account: acme, to: ['ada@acme.test'], values: alert })
     await deliver()
     // Alerts go to the admins of an account, and this one has none.
     await expect(readdir(outbox)).rejects.toThrow()
@@ -124,7 +127,7 @@ describeAnyEngine('the mail queue', (engine) => {
       'task.success_count': '',
       'task.failure_count': '',
     }
-    await send({ notice: 'task_finished', account: acme, to: ['ada@acme.test'], values: task })
+    await send({ notice: taskFinishedNotice, account: acme, to: ['ada@acme.test'], values: task })
     await deliver()
     const [name] = await readdir(outbox)
     const head = (await readFile(join(outbox, String(name)), 'utf8')).split('\r\n\r\n')[0]

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { declarationsOf } from '../../src/areas/assemble.ts'
 import { areas } from '../../src/areas/index.ts'
+import { emailVerificationNotice } from '../../src/areas/whitelabel/notices.ts'
 import type { AccountDoc, AccountHidden, AccountRecord } from '../../src/auth/identity.ts'
 import { createKeyring } from '../../src/auth/keyring.ts'
 import { createQueue } from '../../src/jobs/queue.ts'
@@ -10,7 +11,7 @@ import type { Round } from '../../src/jobs/rounds.ts'
 import { createMetrics } from '../../src/lib/metrics.ts'
 import { courierBySmtp, courierToFolder } from '../../src/mail/couriers.ts'
 import { createMail, type Order } from '../../src/mail/mail.ts'
-import { createNotices, type NoticeId } from '../../src/mail/notices.ts'
+import { createNotices, type Macros } from '../../src/mail/notices.ts'
 import { createPost, postRounds } from '../../src/mail/post.ts'
 import { noSenders, type Senders } from '../../src/mail/senders.ts'
 import { createCalls } from '../../src/outgoing/calls.ts'
@@ -101,7 +102,7 @@ export const openPostOffice = async (engine: Engine, { smtpUrl, senders }: Setti
       return other
     },
     /** Writes the letters of a notice as part of some change. */
-    async send<Id extends NoticeId>(order: Order<Id>) {
+    async send<M extends Macros>(order: Order<M>) {
       const set = new ChangeSet({ requestId: 'test' })
       set.record({ accountId: order.account.id, kind: 'note', id: 'x', action: 'created' })
       await mail.notify(set, order)
@@ -123,8 +124,8 @@ export const openPostOffice = async (engine: Engine, { smtpUrl, senders }: Setti
 export type PostOffice = Awaited<ReturnType<typeof openPostOffice>>
 
 /** A verification code for somebody. */
-export const codeFor = (address: string, code = '4711'): Order<'email_verification'> => ({
-  notice: 'email_verification',
+export const codeFor = (address: string, code = '4711'): Order<typeof emailVerificationNotice.macros> => ({
+  notice: emailVerificationNotice,
   account: acme,
   to: [address],
   values: { email: address, code, 'code.minutes': '60' },

@@ -1,5 +1,5 @@
 import { area } from '../area.ts'
-import { accountNotices } from './notices.ts'
+import { newAccountNotice } from './notices.ts'
 import { createAccounts } from './operations.ts'
 import { accountRoutes } from './routes.ts'
 import { Account } from './schema.ts'
@@ -10,7 +10,7 @@ export const accountsArea = area({
   name: 'accounts',
   describes: { accounts: 'Tenants, and the tree they form.' },
   settings: [accountsSettings],
-  notices: accountNotices,
+  notices: [newAccountNotice],
   create(tools) {
     const accounts = createAccounts(tools)
     return {

@@ -24,6 +24,7 @@ import { createAccountAdoption } from './adoption.ts'
 import { accountHasDescendants } from './failures.ts'
 import { createHostNames } from './host-names/operations.ts'
 import { claimantOf } from './host-names/rules.ts'
+import { newAccountNotice } from './notices.ts'
 import {
   completeCallerId,
   edgeProblems,
@@ -195,7 +196,7 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
 
   const announce = (set: ChangeSet, { id, doc }: AccountRecord, parent: AccountRecord) =>
     mail.notify(set, {
-      notice: 'new_account',
+      notice: newAccountNotice,
       account: parent,
       to: [],
       values: { 'new_account.id': id, 'new_account.name': doc.name, 'new_account.realm': doc.realm },

@@ -11,7 +11,7 @@ import { servicesArea } from '../services/area.ts'
 import { userLeaving } from '../users/signals.ts'
 import { createBalanceWatch } from './balance/operations.ts'
 import { createGeneratedAlerts } from './generated/operations.ts'
-import { alertNotices } from './notices.ts'
+import { alertNotice, lowBalanceNotice } from './notices.ts'
 import { createAlerts } from './operations.ts'
 import { createOutages, type Watched } from './outages.ts'
 import { alertRoutes } from './routes.ts'
@@ -31,7 +31,7 @@ export const alertsArea = area({
     payments: paymentsArea,
   },
   settings: [alertSettings, alertCheckSettings],
-  notices: alertNotices,
+  notices: [lowBalanceNotice, alertNotice],
   create(tools, { accounts, phoneNumbers, services, limits, ledgers, payments }) {
     const { services: sold } = services
     const watch = createBalanceWatch({

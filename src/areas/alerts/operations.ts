@@ -12,6 +12,7 @@ import type { Accounts } from '../accounts/operations.ts'
 import { type Adoption, adoptingInto } from '../adoption.ts'
 import { alertsDisabled } from './failures.ts'
 import type { GeneratedAlerts } from './generated/operations.ts'
+import { alertNotice } from './notices.ts'
 import {
   accountsIn,
   isExpired,
@@ -98,7 +99,7 @@ export const createAlerts = ({ store, settings, accounts, mail, generated }: Too
       if (!account) continue
       const text = typeof message === 'string' ? message : JSON.stringify(message)
       const values = { 'alert.title': title, 'alert.message': text, 'alert.category': category }
-      await mail.notify(set, { notice: 'alert', account, to: [], values })
+      await mail.notify(set, { notice: alertNotice, account, to: [], values })
     }
   }
 

@@ -20,7 +20,15 @@ import { createInvoicePrinting } from './invoices/printing.ts'
 import { createInvoiceProgress } from './invoices/progress.ts'
 import { invoiceRoutes } from './invoices/routes.ts'
 import { createInvoiceStore } from './invoices/store.ts'
-import { paymentNotices } from './notices.ts'
+import {
+  accountDelinquentNotice,
+  invoiceNotice,
+  paymentDisputeNotice,
+  paymentGraceNotice,
+  paymentRetryNotice,
+  transactionFailedNotice,
+  transactionNotice,
+} from './notices.ts'
 import { dunningSettings, invoiceSettings, topupSettings } from './settings.ts'
 import { createTopups } from './topup/operations.ts'
 import { topupRoutes } from './topup/routes.ts'
@@ -39,7 +47,15 @@ export const paymentsArea = area({
   },
   needs: { accounts: accountsArea, services: servicesArea, ledgers: ledgersArea, whitelabel: whitelabelArea },
   settings: [invoiceSettings, dunningSettings, topupSettings],
-  notices: paymentNotices,
+  notices: [
+    transactionNotice,
+    transactionFailedNotice,
+    invoiceNotice,
+    paymentRetryNotice,
+    paymentGraceNotice,
+    accountDelinquentNotice,
+    paymentDisputeNotice,
+  ],
   create(tools, { accounts, services: sold, ledgers, whitelabel }) {
     const { settings, store } = tools
     const { services, bookkeepers } = sold

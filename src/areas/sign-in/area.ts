@@ -14,7 +14,7 @@ import { whitelabelArea } from '../whitelabel/area.ts'
 import { createImpersonation } from './impersonation.ts'
 import { createLogin } from './login.ts'
 import { createKnownNetworks } from './networks.ts'
-import { signInNotices } from './notices.ts'
+import { newUserNotice, passwordRecoveryNotice } from './notices.ts'
 import { createSignIn } from './operations.ts'
 import { createRecovery } from './recovery/operations.ts'
 import { createResets } from './recovery/resets.ts'
@@ -43,7 +43,7 @@ export const signInArea = area({
     attempts: loginAttemptsArea,
     brands: whitelabelArea,
   },
-  notices: signInNotices,
+  notices: [newUserNotice, passwordRecoveryNotice],
   create(
     tools,
     { accounts, phoneNumbers, users, multiFactor, security: { security, lock }, apiKeys, attempts, brands },

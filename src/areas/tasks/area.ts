@@ -2,7 +2,7 @@ import { on } from '../../storage/signal.ts'
 import { accountLeaving } from '../accounts/signals.ts'
 import { area } from '../area.ts'
 import { quotasArea } from '../quotas/area.ts'
-import { taskNotices } from './notices.ts'
+import { taskFinishedNotice } from './notices.ts'
 import { createTasks } from './operations.ts'
 import { taskRoutes } from './routes.ts'
 import { taskSettings } from './settings.ts'
@@ -14,7 +14,7 @@ export const tasksArea = area({
   needs: { quotas: quotasArea },
   collects: ['taskActions'],
   settings: [taskSettings],
-  notices: taskNotices,
+  notices: [taskFinishedNotice],
   create(tools, { quotas }, { taskActions: actions }) {
     const tasks = createTasks({ ...tools, actions, quotas })
     return {

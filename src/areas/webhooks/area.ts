@@ -11,7 +11,7 @@ import { createCourier } from './deliveries/courier.ts'
 import { createDispatcher } from './deliveries/dispatcher.ts'
 import { createSender } from './deliveries/sender.ts'
 import { createDeliveryStore } from './deliveries/store.ts'
-import { webhookNotices } from './notices.ts'
+import { webhookDisabledNotice } from './notices.ts'
 import { createWebhooks } from './operations.ts'
 import { webhookRoutes } from './routes.ts'
 import { webhookSettings } from './settings.ts'
@@ -25,7 +25,7 @@ export const webhooksArea = area({
   describes: { webhooks: 'Who is told of events outside, and what came of it.' },
   needs: { accounts: accountsArea, alerts: alertsArea },
   settings: [webhookSettings],
-  notices: webhookNotices,
+  notices: [webhookDisabledNotice],
   create(tools, { accounts, alerts }) {
     const { store, settings } = tools
     const { clock } = store

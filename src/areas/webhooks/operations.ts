@@ -17,6 +17,7 @@ import type { AttemptScope, AttemptStore } from './attempts/store.ts'
 import type { Courier } from './deliveries/courier.ts'
 import { deliveryOf } from './deliveries/dispatcher.ts'
 import type { DeliveryStore } from './deliveries/store.ts'
+import { webhookDisabledNotice } from './notices.ts'
 import { addressProblem, tooManyFailures, uriProblems, webhookKinds, webhookProblems } from './rules.ts'
 import { sampleFor } from './samples.ts'
 import { type Attempt, type Replay, Webhook, WebhookRecord as WebhookAnswer } from './schema.ts'
@@ -204,7 +205,7 @@ export const createWebhooks = (tools: Tools) => {
           'hook.event': hook,
           'hook.reason': tooManyFailures,
         }
-        await mail.notify(set, { notice: 'webhook_disabled', account, to: [], values })
+        await mail.notify(set, { notice: webhookDisabledNotice, account, to: [], values })
         await store.commit(set)
       })
     },

@@ -14,7 +14,7 @@ import { SenderEmail } from './emails/schema.ts'
 import { createBrandSenders } from './emails/senders.ts'
 import { createBrandFiles } from './files/operations.ts'
 import { brandFileRoutes } from './files/routes.ts'
-import { whitelabelNotices } from './notices.ts'
+import { emailVerificationNotice } from './notices.ts'
 import { createWhitelabels } from './operations.ts'
 import { createPortals } from './portals.ts'
 import { whitelabelRoutes } from './routes.ts'
@@ -28,7 +28,7 @@ export const whitelabelArea = area({
   describes: { whitelabel: 'The brands of resellers: what they look like, and in whose name they write.' },
   needs: { accounts: accountsArea, systemConfigs: systemConfigsArea },
   settings: [whitelabelSettings],
-  notices: whitelabelNotices,
+  notices: [emailVerificationNotice],
   create(tools, { accounts, systemConfigs }) {
     const { store } = tools
     const files = createBrandFiles(store)

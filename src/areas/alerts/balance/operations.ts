@@ -5,6 +5,7 @@ import type { Mail } from '../../../mail/mail.ts'
 import { ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/operations.ts'
+import { lowBalanceNotice } from '../notices.ts'
 import { inDollars, type NoticedDoc, noticeThreshold, pauseMs, sameNotice, wantsMail } from './rules.ts'
 import { createWatchStore } from './store.ts'
 
@@ -47,7 +48,7 @@ export const createBalanceWatch = ({ store, accounts, mail, balance, awaitsTopup
     const set = new ChangeSet({ requestId: 'low_balance' })
     rows.told(set, account.id, mailedAt, clock.now())
     const values = { current_balance: inDollars(units), threshold: inDollars(threshold) }
-    if (wantsMail(account.doc)) await mail.notify(set, { notice: 'low_balance', account, to: [], values })
+    if (wantsMail(account.doc)) await mail.notify(set, { notice: lowBalanceNotice, account, to: [], values })
     const after = JSON.stringify({ balance: dollarsOfUnits(units), threshold: dollarsOfUnits(threshold) })
     const told = { action: 'created', event: 'balance.low', after } as const
     return set.record({ accountId: account.id, kind: 'low_balance', id: account.id, ...told })

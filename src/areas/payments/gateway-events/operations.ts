@@ -14,6 +14,7 @@ import type { Bookkeepers } from '../../services/bookkeepers.ts'
 import type { Books } from '../../services/books.ts'
 import type { PaymentTokenBook } from '../../services/payment-tokens/operations.ts'
 import type { InvoiceStore } from '../invoices/store.ts'
+import { paymentDisputeNotice } from '../notices.ts'
 import type { Transactions } from '../transactions/operations.ts'
 import { type Transaction, wasGivenUp } from '../transactions/rules.ts'
 import { balanceStep, disputeStateOf, isDecided } from './rules.ts'
@@ -141,7 +142,7 @@ export const createGatewayEvents = (tools: Tools) => {
     const vendor = await books.account(vendorId)
     if (!vendor) return
     await mail.notify(set, {
-      notice: 'payment_dispute',
+      notice: paymentDisputeNotice,
       account: vendor,
       to: [],
       values: {

@@ -9,6 +9,7 @@ import { ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Bookkeepers } from '../../services/bookkeepers.ts'
 import type { Books } from '../../services/books.ts'
+import { accountDelinquentNotice, paymentGraceNotice, paymentRetryNotice } from '../notices.ts'
 import { dunningSettings } from '../settings.ts'
 import type { Transactions } from '../transactions/operations.ts'
 import { isOpen, raisedToCoin, type Transaction } from '../transactions/rules.ts'
@@ -89,7 +90,7 @@ export const createDunning = (tools: Tools): ErrandKind<Dunning> => {
   /** A step that is told: by mail, by an event, and beside the invoice. */
   const tell = async (
     { set, account, invoice, attempt, dunning }: Case,
-    notice: 'payment_retry' | 'payment_grace' | 'account_delinquent',
+    notice: typeof paymentRetryNotice,
     nextAt: number,
   ) => {
     const { reason = 'declined', message = reason } = attempt?.doc.result ?? {}
@@ -99,7 +100,7 @@ export const createDunning = (tools: Tools): ErrandKind<Dunning> => {
       'payment.next': dayText(nextAt),
     }
     await mail.notify(set, { notice, account, to: [], senderName: invoice.doc.issuer.name, values })
-    rows.tell(set, invoice, notice, { next: gregorianOfUnix(nextAt / 1000) })
+    rows.tell(set, invoice, notice.id, { next: gregorianOfUnix(nextAt / 1000) })
     // The first of these steps is taken because it was not paid when it should have been.
     const told = dunning.stage === undefined ? ({ event: 'invoice.overdue' } as const) : {}
     const after = JSON.stringify(invoiceRow(invoice))
@@ -118,7 +119,7 @@ export const createDunning = (tools: Tools): ErrandKind<Dunning> => {
     const day = days[tried]
     const isOver = day === undefined
     const nextAt = isOver ? clock.now() + grace * dayMs : since + day * dayMs
-    await tell(one, isOver ? 'payment_grace' : 'payment_retry', nextAt)
+    await tell(one, isOver ? paymentGraceNotice : paymentRetryNotice, nextAt)
     const outcome = isOver
       ? 'not paid: days of grace'
       : `not paid: try ${tried + 1} of ${days.length} follows`
@@ -158,7 +159,7 @@ export const createDunning = (tools: Tools): ErrandKind<Dunning> => {
     const { set, account, rules } = one
     const nextAt = clock.now() + rules.uncollectible_days * dayMs
     await bookkeepers.note(set, account.id, 'payment_declined', false)
-    await tell(one, 'account_delinquent', nextAt)
+    await tell(one, accountDelinquentNotice, nextAt)
     return wait(one, 'the account is delinquent', { stage: 'delinquent', nextAt }, nextAt)
   }
 

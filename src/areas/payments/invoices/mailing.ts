@@ -3,6 +3,7 @@ import type { Mail } from '../../../mail/mail.ts'
 import { ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Books } from '../../services/books.ts'
+import { invoiceNotice } from '../notices.ts'
 import { invoiceValues } from './dunning.ts'
 import { type AboutInvoice, invoiceMailKind } from './issuing.ts'
 import { numberText } from './rules.ts'
@@ -27,7 +28,7 @@ export const createInvoiceMailing = ({ books, rows, mail }: Tools): ErrandKind<A
     if (!account || !invoice?.number) return { state: 'done', outcome: 'the account is gone' }
     const set = new ChangeSet({ requestId: 'invoices' })
     await mail.notify(set, {
-      notice: 'invoice',
+      notice: invoiceNotice,
       account,
       to: [],
       senderName: invoice.doc.issuer.name,

@@ -7,6 +7,7 @@ import type { Store } from '../../../storage/store.ts'
 import type { Ledgers } from '../../ledgers/operations.ts'
 import type { Bookkeepers } from '../../services/bookkeepers.ts'
 import type { Books } from '../../services/books.ts'
+import { transactionFailedNotice, transactionNotice } from '../notices.ts'
 import {
   resultOf,
   statusAfter,
@@ -59,11 +60,11 @@ export const createSettlement = ({ store, rows, books, bookkeepers, ledgers, mai
     }
     const { reason = 'declined', message = reason, status } = doc.result ?? {}
     if (status === 'succeeded')
-      await mail.notify(set, { notice: 'transaction', account, to: [], values: common })
+      await mail.notify(set, { notice: transactionNotice, account, to: [], values: common })
     // Who has an invoice is told what follows from that, by the notices about it.
     else if (doc.invoice_id === undefined || doc.executor.trigger === 'manual')
       await mail.notify(set, {
-        notice: 'transaction_failed',
+        notice: transactionFailedNotice,
         account,
         to: [],
         values: { ...common, 'transaction.reason': message },

@@ -21,6 +21,7 @@ import type { Store } from '../../../storage/store.ts'
 import type { LoginAttempts, Visit } from '../../login-attempts/operations.ts'
 import type { Security } from '../../security/operations.ts'
 import type { Users } from '../../users/operations.ts'
+import { passwordRecoveryNotice } from '../notices.ts'
 import type { AccountNames, Session, SignIn } from '../operations.ts'
 import type { Resets } from './resets.ts'
 import { accountKeys, isLinkedTo, linkHost, recoveryLink, recoveryProblems, recoveryValues } from './rules.ts'
@@ -117,7 +118,7 @@ export const createRecovery = (tools: Tools) => {
     if (!reset) return
     const { resetId, lifetime } = reset
     await mail.notify(set, {
-      notice: 'password_recovery',
+      notice: passwordRecoveryNotice,
       account,
       to: [address],
       values: recoveryValues(user, recoveryLink(uiUrl, resetId), lifetime),

@@ -7,6 +7,7 @@ import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Users } from '../../users/operations.ts'
+import { newUserNotice } from '../notices.ts'
 import type { Resets } from '../recovery/resets.ts'
 import { recoveryLink } from '../recovery/rules.ts'
 import { linkSeconds, namedHost, welcomeValues } from './rules.ts'
@@ -53,7 +54,7 @@ export const createWelcome = ({ store, settings, mail, resets, users, brands }: 
     if (!account || !address || !(await mail.templates.of(account, 'new_user')).isEnabled) return set
     const link = await linkFor(set, user, host)
     await mail.notify(set, {
-      notice: 'new_user',
+      notice: newUserNotice,
       account,
       to: [address],
       values: welcomeValues(user.doc, address, link),

@@ -11,6 +11,7 @@ import type { Settings } from '../../../settings/settings.ts'
 import { ChangeSet } from '../../../storage/change-set.ts'
 import { isConflict, retrying, type Store } from '../../../storage/store.ts'
 import type { InputAction, OutputAction, TaskAction, TaskContext } from '../actions.ts'
+import { taskFinishedNotice } from '../notices.ts'
 import { createRepeats, finalStatus } from '../rules.ts'
 import { taskSettings } from '../settings.ts'
 import { authorOf, type TaskRecord, type TaskStore } from '../store.ts'
@@ -259,7 +260,7 @@ export const createRunner = ({ base, store, settings, log, metrics, mail, find }
     const account = await records.find(accountId, accountKind, accountId)
     if (!user?.doc.email || !account) return
     await mail.notify(set, {
-      notice: 'task_finished',
+      notice: taskFinishedNotice,
       account,
       to: [user.doc.email],
       accountOfThose: user.accountId,

@@ -9,6 +9,7 @@ import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import { readsOf } from '../../../storage/collection.ts'
 import { requireRecord } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
+import { emailVerificationNotice } from '../notices.ts'
 import { assertOneFile } from '../rules.ts'
 import { readDkimKey } from './dkim-key.ts'
 import { codeFrom, codeSeconds, mostAddresses, sameAddress } from './rules.ts'
@@ -73,7 +74,7 @@ export const createSenderEmails = ({ store, keyring, mail }: Tools) => {
     if (wait > 0) return { wait }
     const code = codeFrom(randomKey(4))
     await mail.notify(set, {
-      notice: 'email_verification',
+      notice: emailVerificationNotice,
       account,
       to: [email],
       values: { email, code, 'code.minutes': String(codeSeconds / 60) },
