@@ -29,7 +29,7 @@ interface Tools {
   numbers: Pick<Numbers['store'], 'findSeveral'>
 }
 
-export interface Comparing {
+interface Comparing {
   /** So many accounts below the master account, besides itself. */
   sample: number
   seed: string

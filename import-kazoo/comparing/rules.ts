@@ -74,7 +74,7 @@ export const differencesOfRecords = (there: Json, here: Json): Difference[] =>
   differencesBetween(there, here).filter(({ path, from }) => from !== undefined && !isDisregarded(path))
 
 /** What is different about two lists. */
-export interface ListDifferences {
+interface ListDifferences {
   /** Ids that are there and not here, and the other way round. */
   missing: readonly string[]
   extra: readonly string[]

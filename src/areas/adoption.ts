@@ -33,7 +33,7 @@ export interface Arrival {
 }
 
 /** A record as it would stand, and as it stands. */
-export interface Drawn {
+interface Drawn {
   expected: StoredRecord<object, object>
   stored: StoredRecord<object, object> | undefined
 }

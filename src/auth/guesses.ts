@@ -26,8 +26,6 @@ interface Tools {
 const mostRemembered = 20_000
 const minuteMs = 60_000
 
-export type Guesses = ReturnType<typeof createGuesses>
-
 /**
  * Wrong passwords for one account: so many at once, then so many a minute, of each network and of all strangers together.
  * One network alone cannot use up what is there for all, and one from which somebody signed in to the account before has

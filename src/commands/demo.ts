@@ -15,7 +15,7 @@ import { createProgress } from './progress.ts'
 /** Something that the person at the terminal has to put right: nothing has been changed. */
 class Mistake extends Error {}
 
-export interface DemoOptions {
+interface DemoOptions {
   calls: number
   /** Of everybody who can sign in; without it each has one of their own. */
   password?: string

@@ -7,7 +7,7 @@ import { type EdgeValues, edgeFiles, writeEdgeFiles } from './edge-files.ts'
 import { tellingRefusals } from './refusals.ts'
 import { status } from './statuses.ts'
 
-export interface EdgeOptions {
+interface EdgeOptions {
   write: string
   server: string
   key?: string

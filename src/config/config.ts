@@ -245,7 +245,7 @@ export const hasDesktop = (
 }
 
 /** What standard error is connected to. */
-export interface StandardError {
+interface StandardError {
   isTerminal: boolean
   hasColors: boolean
 }

@@ -22,7 +22,7 @@ export type FeedHead = Pick<FeedEvent, 'accountId' | 'above' | 'type' | 'kind'>
 export type FeedMention = FeedHead & Pick<FeedEvent, 'sequence' | 'recordId' | 'action'>
 
 /** Somebody who hears of events as they get their places. */
-export interface Follower {
+interface Follower {
   /** Whether it may want an event: those that nobody wants are not read. */
   wants(head: FeedHead): boolean
   hear(events: readonly FeedEvent[]): void

@@ -83,12 +83,6 @@ export interface RequestFacts {
   accepts: string
 }
 
-/** What a record in the path must be before a request can change it. */
-export interface Subject {
-  revision?: string
-  doc?: object
-}
-
 /** A query parameter that is `true` or `false`; an empty value counts as absent. */
 interface QueryFlag {
   flag: string

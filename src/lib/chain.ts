@@ -21,7 +21,7 @@ export interface ChainedContent {
 }
 
 /** Where an entry came to stand. */
-export interface ChainedPlace {
+interface ChainedPlace {
   /** The digest of the account's entry before it; null for the first. */
   previous: string | null
   sequence: number

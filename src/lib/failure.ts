@@ -11,7 +11,7 @@ export interface Problem {
 export type Problems = Record<string, Record<string, Problem>>
 
 /** What a failure looks like on the wire. */
-export interface FailureAnswer {
+interface FailureAnswer {
   status: number
   message: string
   data: unknown

@@ -6,7 +6,7 @@ export type LogFormat = (typeof logFormats)[number]
 
 const levelColors = { debug: 'gray', info: 'green', warn: 'yellow', error: 'red' } as const
 
-export interface LogEntry {
+interface LogEntry {
   /** Milliseconds since the Unix epoch. */
   time: number
   level: keyof typeof levelColors

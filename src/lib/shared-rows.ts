@@ -11,7 +11,7 @@ export interface SharedMemory {
 }
 
 /** What is under a key, for as long as nobody else may look. A new row is all zeros. */
-export interface SharedRow {
+interface SharedRow {
   isNew: boolean
   read(column: number): number
   write(column: number, value: number): void
@@ -23,7 +23,7 @@ export interface SharedRows {
 }
 
 /** Whether a row may be given to another key. */
-export type MayGive = (read: (column: number) => number) => boolean
+type MayGive = (read: (column: number) => number) => boolean
 
 // A key's hash says in which set its row is, if anywhere. Each set has a lock.
 const rowsOfSet = 16

@@ -2,7 +2,7 @@
 export const timeKey = (gregorianSeconds: number) => String(gregorianSeconds).padStart(15, '0')
 
 /** A place in a list that is ordered by time. */
-export interface TimedPlace {
+interface TimedPlace {
   time: number
   mark: string
 }

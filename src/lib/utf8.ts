@@ -4,7 +4,7 @@ import { type Failure, invalid } from './failure.ts'
 // The decoder of every input. The text of a request is UTF-8: other bytes would be stored as replacement characters.
 
 /** The part of a request that contains a text. */
-export type TextPlace = 'body' | 'query'
+type TextPlace = 'body' | 'query'
 
 const notUtf8 = (place: TextPlace): Failure => {
   const message = `The ${place} must be UTF-8, without another declared charset`

@@ -44,7 +44,7 @@ export const writeArchive = (content: Content): AsyncGenerator<Uint8Array> =>
   writeTar(withSums(membersOf(content)))
 
 /** Where a backup is unpacked to. */
-export interface Receiver {
+interface Receiver {
   /** Comes first, once. It is not known to be undamaged yet. */
   manifest(text: string): void
   file(name: string, content: AsyncIterable<Uint8Array>): Promise<void>

@@ -29,7 +29,7 @@ interface Asked {
   recipients: readonly string[]
 }
 
-export interface Made {
+interface Made {
   manifest: Manifest
   bytes: number
 }

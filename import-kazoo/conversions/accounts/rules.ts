@@ -246,7 +246,7 @@ export const convertAccount = (document: KazooDocument, plan: AccountsPlan): Con
 }
 
 /** An account that is exported. `apiKey`: in clear. */
-export interface ExportedAccount {
+interface ExportedAccount {
   record: OwnRecord
   resellerId: string
   apiKey: string

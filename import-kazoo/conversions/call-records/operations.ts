@@ -42,7 +42,7 @@ export interface MonthPart<Others> {
   findings: readonly CountedFindings[]
 }
 
-export interface MonthImport<Others> {
+interface MonthImport<Others> {
   /** Decoded: `account/aa/bb/<28 hex>-202502`. */
   database: string
   /**

@@ -28,7 +28,7 @@ import {
 export type Note = Omit<Finding, 'database' | 'id'>
 
 /** What a document of a call becomes: a leg, or why there is none. */
-export type ConvertedCall = { notes: readonly Note[] } & (
+type ConvertedCall = { notes: readonly Note[] } & (
   | {
       outcome: 'leg'
       leg: Pick<Leg, 'accountId' | 'record'>

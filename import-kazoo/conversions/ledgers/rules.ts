@@ -40,7 +40,7 @@ export interface BookSoFar {
 export const emptyBook: BookSoFar = { carried: undefined, moved: 0, entries: 0, older: 0 }
 
 /** A document of money, and what it does to the book. */
-export interface ConvertedMoney extends Converted {
+interface ConvertedMoney extends Converted {
   book: BookSoFar
 }
 
@@ -309,7 +309,7 @@ export const convertMoney = (
 }
 
 /** What is left to be done when all documents of a month were converted. */
-export interface ClosedBook {
+interface ClosedBook {
   drafts: readonly Draft[]
   findings: readonly Finding[]
   /** Units that the month ends with. */

@@ -17,7 +17,7 @@ const statusFields = [
 ]
 
 /** What has to be known of the system beside an account's services. */
-export interface ServicesContext {
+interface ServicesContext {
   /** All accounts that are imported. */
   accounts: ReadonlyMap<string, { parent: string | undefined }>
   /** The plans that are imported, by the account that sells by them. */
@@ -181,7 +181,7 @@ export const convertServices = (document: KazooDocument, context: ServicesContex
 }
 
 /** What is known of an account beside what it is sold. */
-export interface SoldTo {
+interface SoldTo {
   tree: readonly string[]
   resellerId: string
   isReseller: boolean

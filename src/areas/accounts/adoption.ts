@@ -21,7 +21,7 @@ export type AccountFacts = Pick<
 }
 
 /** What others do about an account that arrives at another place than where it stood, or goes. */
-export interface AccountFollowers {
+interface AccountFollowers {
   moveWith(set: ChangeSet, move: { before: AccountRecord; after: AccountRecord }): void
   removeWith(set: ChangeSet, account: AccountRecord): void
 }

@@ -20,7 +20,7 @@ interface Words {
 }
 
 /** An app as the operator has described it. */
-export interface Described {
+interface Described {
   name?: string
   i18n?: Readonly<Record<string, Words>>
   tags?: readonly string[]
@@ -60,7 +60,7 @@ export interface AppsStoreDoc {
 export const noApps: AppsStoreDoc = { apps: {}, uninstalled: [], blacklist: [], imposed: [] }
 
 /** Who looks at the apps of an account: an admin of it or above, or an ordinary user of it. */
-export interface Viewer {
+interface Viewer {
   isAdmin: boolean
   userId: string | undefined
 }

@@ -190,5 +190,3 @@ export const createAuditStore = (store: Store) => {
     },
   }
 }
-
-export type AuditStore = ReturnType<typeof createAuditStore>

@@ -28,7 +28,7 @@ interface Tools {
 }
 
 /** The patterns of a callflow, compiled. */
-export interface PatternedCallflow {
+interface PatternedCallflow {
   id: string
   patterns: readonly Pattern[]
 }

@@ -149,7 +149,7 @@ export const completed = (plan: unknown, number: string): string => {
 }
 
 /** How an account dials: its dial plan, and how numbers are written down here. */
-export interface Dialling {
+interface Dialling {
   plans: readonly unknown[]
   numbering: Pick<Numbering, 'normalize' | 'isReconcilable'>
 }

@@ -7,7 +7,7 @@ import type { CallflowDoc } from './schema.ts'
 
 export type CallflowRecord = StoredRecord<CallflowDoc, object>
 
-export const numberClaim = (accountId: string, value: string): Claim => ({
+const numberClaim = (accountId: string, value: string): Claim => ({
   scope: accountId,
   name: 'callflow_number',
   value,

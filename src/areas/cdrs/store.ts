@@ -39,7 +39,7 @@ const legPlaceColumns = [
 ] as const satisfies readonly (keyof CdrRow)[]
 
 /** What tells where a leg stands among those of its interaction. */
-export type LegPlace = Pick<CdrRow, (typeof legPlaceColumns)[number]>
+type LegPlace = Pick<CdrRow, (typeof legPlaceColumns)[number]>
 
 /** Legs of the store and of files, where they may just have gone from one to the other. */
 const eachOnce = <T extends LegPlace>(stored: readonly T[], archived: readonly T[]) => [

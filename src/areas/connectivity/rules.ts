@@ -14,7 +14,7 @@ export type ConnectivityDoc = Connectivity & { readonly [custom: string]: unknow
 
 type Did = NonNullable<Server['DIDs']>[string]
 
-export const isKnownByAddress = ({ auth: { auth_method: method } }: Readonly<Server>) =>
+const isKnownByAddress = ({ auth: { auth_method: method } }: Readonly<Server>) =>
   method?.toLowerCase() === 'ip'
 
 /** What a server is called: by its name, else by its place among the servers. */
@@ -168,7 +168,7 @@ const repeated = (values: readonly (readonly [path: string, value: string | unde
   })
 }
 
-export const mostDids = 2000
+const mostDids = 2000
 
 const repetitionProblems = (doc: Partial<Connectivity>, normalize: (text: string) => string): Problems => {
   const { servers = [] } = doc

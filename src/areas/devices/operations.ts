@@ -57,7 +57,7 @@ interface Registration {
 }
 
 /** Which devices are registered, as far as edges answer. */
-export interface Presence {
+interface Presence {
   ids: ReadonlySet<string>
   /** Hosts of edges that did not answer: what is not among `ids` may be registered there. */
   unreachable: readonly string[]

@@ -16,7 +16,7 @@ export interface Source {
 }
 
 /** Gregorian seconds. */
-export interface Period {
+interface Period {
   start: number
   end?: number
 }

@@ -15,7 +15,7 @@ export const releaseKind = 'number_release'
 export const orderPatienceMs = 30_000
 
 /** Everything that is asked of the outside about a number happens in the order in which it was asked for. */
-export const subjectOf = (number: string) => `number/${number}`
+const subjectOf = (number: string) => `number/${number}`
 
 /** What is to be ordered, and what becomes of the number when it cannot be had. */
 interface OrderWish {

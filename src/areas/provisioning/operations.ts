@@ -42,8 +42,6 @@ interface Reply {
   doc?: Json
 }
 
-export type Provisioning = ReturnType<typeof createProvisioning>
-
 /**
  * Tells the operator's provisioning service what phones have to be set to, until it has taken it. While it does not,
  * admins are alerted: once, and the alert goes when it does.

@@ -11,7 +11,7 @@ interface Place {
 const addressForm = /^(?:<?sips?:)?(?:[^@;?>]*@)?(\[[^\]]+\]|[^:;?>]+)(?::(\d{1,5}))?/i
 
 /** Host and port of a SIP address. */
-export const placeIn = (address: string | undefined): Place | undefined => {
+const placeIn = (address: string | undefined): Place | undefined => {
   const [, host, port] = addressForm.exec(address ?? '') ?? []
   return host === undefined ? undefined : { host, port: port === undefined ? undefined : Number(port) }
 }

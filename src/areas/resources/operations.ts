@@ -68,7 +68,7 @@ export interface GatewayTarget {
 }
 
 /** Which calls, and whose carriers they may take. */
-export interface TargetQuestion extends CallQuestion {
+interface TargetQuestion extends CallQuestion {
   /** The account, or one above it, whose carriers alone may be taken; those of the system then are not. */
   huntAccountId?: string | undefined
   /** Carriers of the whole system alone may be taken. */

@@ -32,17 +32,17 @@ export interface DeviceTarget extends Rung {
   account_billing?: string
 }
 
-export type CarrierTarget = Rung & GatewayTarget & { type: 'gateway' }
+type CarrierTarget = Rung & GatewayTarget & { type: 'gateway' }
 
 /** A server of a customer's own, which takes the calls of a number. */
-export type ServerTarget = Rung &
+type ServerTarget = Rung &
   Omit<TrunkTarget, 'failover' | 'isRenamed'> &
   Pick<DeviceTarget, 'proxy' | 'called' | 'account_billing'>
 
-export type Target = DeviceTarget | CarrierTarget | ServerTarget
+type Target = DeviceTarget | CarrierTarget | ServerTarget
 
 /** Who is not rung, and why. */
-export interface LeftOut {
+interface LeftOut {
   type: string
   id: string
   reason: string

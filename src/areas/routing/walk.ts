@@ -70,7 +70,7 @@ export interface Rules {
   flatRate: FlatRate
 }
 
-export interface Dialled {
+interface Dialled {
   /** As it was dialled, without spaces. */
   text: string
   /** In the form of the inventory, where it is a phone number. */

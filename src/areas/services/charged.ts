@@ -10,7 +10,7 @@ import { createChargedStore, createTurnStore } from './store.ts'
 /** `category/item` -> what an account was charged for it in a month. */
 export type ChargedItems = Map<string, ChargedItem>
 
-export const itemKey = ({ category, key }: { category: string; key: string }) => `${category}/${key}`
+const itemKey = ({ category, key }: { category: string; key: string }) => `${category}/${key}`
 
 // A category whose name contains a slash is read wrongly: its items are then counted as none, and nothing is given back.
 const placeOfItem = (key: string) => {

@@ -155,7 +155,7 @@ const ProrationRow = open(
   { title: 'Proration' },
 )
 
-export const Invoice = open({
+const Invoice = open({
   items: must(list(anyObject())),
   activation_charges: must(list(anyObject())),
   prorations: must(list(ProrationRow)),

@@ -34,7 +34,7 @@ const fields: Readonly<Record<string, ReadonlySet<string> | undefined>> = {
 export const followedKinds = [...Object.keys(fields), 'system_config']
 
 /** The settings that answers to edges depend on. */
-export const followedSettings = 'frontier'
+const followedSettings = 'frontier'
 
 const headOf = ({ path }: Difference) => path.split('.')[0] ?? ''
 

@@ -4,7 +4,7 @@ import { maskUrls } from '../../lib/secrets.ts'
 import type { ReEnable, Webhook, WebhookKind } from './schema.ts'
 
 /** As much of an event as decides who is told of it. */
-export interface Told {
+interface Told {
   type: string
   kind: string
   action: 'created' | 'edited' | 'deleted' | undefined

@@ -49,8 +49,6 @@ const smallerFirst = (one: readonly number[], other: readonly number[]) => {
   return 0
 }
 
-export type DerivationTurns<Job> = ReturnType<typeof createDerivationTurns<Job>>
-
 export const createDerivationTurns = <Job>(clock: Clock) => {
   let waiting: Waiting<Job>[] = []
   let taken = 0

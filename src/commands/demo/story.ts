@@ -17,7 +17,7 @@ import { type BuiltCompany, type BuiltReseller, buildTree, type Stage } from './
 import { liveOn, putAlerts, putLimits, putTasks, putWebhooks, watchMoney } from './work.ts'
 
 /** The calls are of so many days; before them everything is set up. */
-export const daysOfCalls = 60
+const daysOfCalls = 60
 export const daysOfStory = daysOfCalls + 2
 
 const weekDays = 7

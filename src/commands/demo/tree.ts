@@ -34,7 +34,7 @@ export interface Stage {
   counts: Record<'accounts' | 'users' | 'devices' | 'numbers', number>
 }
 
-export interface Built {
+interface Built {
   id: string
   path: string
   /** Its admin at work. */

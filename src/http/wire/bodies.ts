@@ -27,7 +27,7 @@ export interface Body {
 }
 
 /** What may be in a body. */
-export interface ContentLimits {
+interface ContentLimits {
   /** Of a JSON text. */
   values: number
   /** Of a form. */

@@ -81,7 +81,7 @@ export const readBytes = async (request: IncomingMessage, limit: number): Promis
 export const streamBytes = (request: IncomingMessage, limit: number) => piecesOf(request, limit, untilSilence)
 
 /** How much is read of a body. */
-export interface BodyLimits {
+interface BodyLimits {
   /** Before it is known who sends it. */
   unjudged: number
   /** At all. */

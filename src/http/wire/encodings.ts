@@ -32,7 +32,7 @@ const readAcceptance = (header: string): Acceptance => {
   }
 }
 
-export interface Choice<Coding> {
+interface Choice<Coding> {
   coding: Coding
   /** What is not coded would not be taken. */
   isRequired: boolean

@@ -305,7 +305,7 @@ export const equip = <S extends Server>(server: S, frame: Frame): S => {
 export const createPlainServer = (frame: Frame) => equip(createServer(listenerOptions), frame)
 
 /** Where a listener is. `isShared`: with further threads, among which the system divides connections. */
-export interface ListeningPlace {
+interface ListeningPlace {
   host: string
   port: number
   isShared: boolean

@@ -27,7 +27,7 @@ const fileKeys = ['ssl_cert', 'ssl_key', 'ssl_ca_cert'] as const
 type FileKey = (typeof fileKeys)[number]
 
 /** Which files there are to be, and what opens them. */
-export interface TlsFiles extends Readonly<Partial<Record<FileKey | 'ssl_password', string | undefined>>> {
+interface TlsFiles extends Readonly<Partial<Record<FileKey | 'ssl_password', string | undefined>>> {
   use_ssl: boolean
 }
 

@@ -10,7 +10,7 @@ const feedRowsAtOnce = 1000
 const accountsAtOnce = 200
 
 /** Kinds of records that go by themselves, by their sort keys: the index `records_passing`. */
-export type PassingKind = 'login_attempt' | 'revoked_token'
+type PassingKind = 'login_attempt' | 'revoked_token'
 
 /** Tables of one or a few rows for an account. */
 const companions = ['balance_watch', 'charged_items', 'payer_turns', 'topups'] as const

@@ -10,7 +10,7 @@ import { addressOf, headerIn, hostPart, quoted } from './sip-text.ts'
 type Outcome = 'answered' | 'unanswered'
 
 /** What came of a quickcall. */
-export interface QuickcallEnd {
+interface QuickcallEnd {
   [key: string]: unknown
   /** In the words of call records. */
   hangup_cause: string

@@ -16,7 +16,7 @@ export interface Contact extends Registration {
 }
 
 /** Where an edge knows a phone; undefined: nowhere. */
-export const placeOf = ({ username, realm }: Identity) =>
+const placeOf = ({ username, realm }: Identity) =>
   username === undefined ? undefined : `${username}@${realm}`.toLowerCase()
 
 /** A text that the edge has something for. */
@@ -49,7 +49,7 @@ const contactOf = (phone: Phone, at: Edge, fields: Record<string, unknown>): Con
 }
 
 /** What `ul.lookup` answers with: `{ Contacts: [{ Contact: { Address, ... } }] }`. */
-export const contactsIn = (phone: Phone, at: Edge, answer: unknown): Contact[] => {
+const contactsIn = (phone: Phone, at: Edge, answer: unknown): Contact[] => {
   const listed = isObject(answer) && Array.isArray(answer.Contacts) ? answer.Contacts : []
   return listed.flatMap((one: unknown) => {
     const fields = isObject(one) ? one.Contact : undefined

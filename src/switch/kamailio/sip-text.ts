@@ -13,7 +13,7 @@ export const headerText = (text: string) =>
 export const quoted = (text: string) => `"${headerText(text).replace(/["\\]/g, '')}"`
 
 /** The part of a SIP address that stands before its host. */
-export const userPart = (text: string) =>
+const userPart = (text: string) =>
   encodeURIComponent(text)
     .replace(/%(?:2B|26|3D|24|2C|3B|3F|2F)/g, decodeURIComponent)
     .replaceAll('!', '%21')

@@ -7,7 +7,7 @@ import { isPublicSuffix } from './public-suffix.ts'
 const uses = ['realm', 'domain', 'conference'] as const
 
 /** What an account has a host name for. */
-export type HostNameUse = (typeof uses)[number]
+type HostNameUse = (typeof uses)[number]
 
 /** `derived`: a host that the DNS template derives from a domain, such as `portal.brand.test`. */
 export type HeldUse = HostNameUse | 'derived'
@@ -109,7 +109,7 @@ export const mayHaveToo = (
 }
 
 /** Why only the operator may have a name. */
-export type Reservation = 'address' | 'local' | 'suffix' | 'operator'
+type Reservation = 'address' | 'local' | 'suffix' | 'operator'
 
 // Where the last label is a number the whole is read as an address, in forms such as 127.1 and 2130706433.
 const isReadAsAddress = (host: string) => {

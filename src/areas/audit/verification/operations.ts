@@ -2,7 +2,7 @@ import type { Store } from '../../../storage/store.ts'
 import { createChainWalk, type Fault, letGoFault } from './rules.ts'
 import { createVerificationStore, type KnownRemoval } from './store.ts'
 
-export interface AccountFault extends Fault {
+interface AccountFault extends Fault {
   accountId: string
 }
 

@@ -19,7 +19,7 @@ interface Tools {
 export type AdoptedLeg = Pick<Leg, 'accountId' | 'record'>
 
 /** A leg as it is to be stored, or why it is not. */
-export type JudgedLeg = { row: CdrRow } | { rejected: string } | 'ignored'
+type JudgedLeg = { row: CdrRow } | { rejected: string } | 'ignored'
 
 /**
  * The way in for call records that are history of another system: as intake stores them, without asking anything again

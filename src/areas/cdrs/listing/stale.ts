@@ -4,7 +4,7 @@ import { cacheKey } from '../../../storage/db.ts'
 // What ends cached lists of call records.
 
 /** Named by every change set that changes call records; of `system` by those that change months. */
-export const cdrKind = 'cdrs'
+const cdrKind = 'cdrs'
 
 /** The records that pages of an account follow from: its own, and months that are dropped or moved. */
 export const pageSources = (accountId: string) =>

@@ -36,7 +36,7 @@ export interface LineView {
 }
 
 /** How parts become results: by SQL, or from records in memory where some lie in files. */
-export interface Summing<T> {
+interface Summing<T> {
   bySql(part: Part): Promise<T>
   ofLegs(legs: readonly CdrRow[]): T
 }

@@ -6,7 +6,7 @@ import { numberText, realmText, shownText, userText } from '../texts/rules.ts'
 export const ownContext = 'crosspoint'
 
 /** A device, or a server of a trunk, that FreeSWITCH knows as a user. */
-export interface SwitchUser {
+interface SwitchUser {
   realm: string
   username: string
   /** Only to those who hold a digest against it. */

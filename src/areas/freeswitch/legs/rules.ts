@@ -12,7 +12,7 @@ import {
   wordText,
 } from '../texts/rules.ts'
 
-export type Target = RouteAnswer['targets'][number]
+type Target = RouteAnswer['targets'][number]
 
 /** The profile of FreeSWITCH over which phones and servers of customers are called, and that for carriers. */
 const phoneProfile = 'internal'

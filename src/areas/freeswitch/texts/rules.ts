@@ -50,7 +50,7 @@ const sipUri = new RegExp(
 )
 
 /** The parts of a SIP address. */
-export interface SipAddress {
+interface SipAddress {
   user: string | undefined
   host: string
   /** Host, port and transport as they stand behind the user. */

@@ -8,7 +8,7 @@ import { rolloverId } from '../rules.ts'
 export const correctionService = 'month_corrections'
 
 /** In the month that comes before. */
-export const correctionId = (month: number) => `${month}-ledgers_monthly_correction`
+const correctionId = (month: number) => `${month}-ledgers_monthly_correction`
 
 /** What arrived of a month. Units. */
 export interface ArrivedMonth {

@@ -7,7 +7,7 @@ import { createCollection } from '../../../storage/collection.ts'
 import { type StoredRecord, sortKeyOf } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
 
-export interface PasskeyDoc {
+interface PasskeyDoc {
   name: string
   owner_id: string
   rp_id: string
@@ -16,7 +16,7 @@ export interface PasskeyDoc {
   last_used?: number
 }
 
-export interface PasskeyHidden {
+interface PasskeyHidden {
   /** Base64url, as the browser says it. */
   credentialId: string
   publicKey: JsonWebKey

@@ -79,7 +79,7 @@ export interface Party {
 }
 
 /** How an invoice is to be paid: from what the account has here, or by a gateway that charges for it. */
-export type Collection = 'balance' | 'charge'
+type Collection = 'balance' | 'charge'
 
 /** What was issued. It never changes. */
 export interface InvoiceDoc {

@@ -30,7 +30,7 @@ interface Known {
 }
 
 /** What is known of hosts within the time that a question has. */
-export interface HostAddresses {
+interface HostAddresses {
   addresses: ReadonlyMap<CarrierHost, readonly string[]>
   /** Everything about them was answered. */
   isWhole: boolean

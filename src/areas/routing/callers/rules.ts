@@ -27,7 +27,7 @@ export const presenceOf = ({ device, user }: Party, realm: string): string | und
 }
 
 /** Users who have signed in at a device have it instead of its owner. */
-export const signedInAt = (doc: object): string[] => {
+const signedInAt = (doc: object): string[] => {
   const users = memberOf(doc, 'hotdesk', 'users')
   return typeof users === 'object' && users !== null ? Object.keys(users) : []
 }

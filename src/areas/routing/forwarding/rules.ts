@@ -38,7 +38,7 @@ const forwardingIn = (value: unknown): Forwarding | undefined => {
 }
 
 /** The forms of forwarding of a device or a user: `first` with the call, `later` when nobody takes it. */
-export interface Forwardings {
+interface Forwardings {
   first: Forwarding | undefined
   later: readonly Forwarding[]
 }

@@ -3,7 +3,7 @@ import { unitsOfDollars } from '../../../lib/money.ts'
 import type { EffectiveLimits } from '../../limits/schema.ts'
 import type { Funds, Reserved, Trunk } from '../facts.ts'
 
-export type Direction = 'inbound' | 'outbound'
+type Direction = 'inbound' | 'outbound'
 
 export const trunks = [
   'inbound_trunks',

@@ -6,7 +6,7 @@ import type { Cdr } from '../../cdrs/schema.ts'
 export type CallPrice = Cdr['custom_channel_vars']
 
 /** A call that is paid by the minute. */
-export interface PaidCall {
+interface PaidCall {
   /** Seconds since it was answered, at least 1: what a call that rings will cost at least is reserved. */
   elapsed: number
   /** Units that so many seconds cost; more seconds never cost less. */

@@ -53,7 +53,7 @@ const Tax = closed(
   { title: 'Tax' },
 )
 
-export const ItemPlan = open({
+const ItemPlan = open({
   name: text(1, 128),
   as: text(1, 128, { description: 'What the bookkeeper calls the item' }),
   rate: dollars('For each billable unit when no tier matches'),

@@ -53,7 +53,7 @@ export const priceAccount = (lists: readonly PriceList[], counted: Counted): Inv
   lists.map((list) => priceList(list, counted))
 
 /** A one-time charge for what is added. Money is in units. */
-export interface Activation {
+interface Activation {
   category: string
   /** As the plan calls it: with the category it stands once in an invoice. */
   key: string

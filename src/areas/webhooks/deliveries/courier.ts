@@ -18,7 +18,7 @@ interface Tools {
 }
 
 /** An event on its way to a receiver. */
-export interface Errand {
+interface Errand {
   eventId: string
   event: ToldEvent
   /** The `traceparent` of the request that it comes from, where its trace is recorded. */

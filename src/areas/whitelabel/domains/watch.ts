@@ -25,7 +25,7 @@ export const createDomainStandings = (store: Store) => createAttachment<Standing
 export type DomainStandings = ReturnType<typeof createDomainStandings>
 
 /** A domain, and what DNS has just said of it. */
-export interface Found {
+interface Found {
   accountId: string
   domain: string
   checks: DomainChecks
