@@ -7,7 +7,7 @@ import { completeSignIn } from '../../src/commands/remote/second-factor.ts'
 import { Mistake, printable, type Terminal } from '../../src/commands/remote/terminal.ts'
 import { status } from '../../src/commands/statuses.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import { gregorianNow } from '../../src/lib/gregorian.ts'
+import { daySeconds, gregorianNow } from '../../src/lib/gregorian.ts'
 import { isObject, type Json } from '../../src/lib/json.ts'
 import {
   differencesOfLists,
@@ -49,7 +49,6 @@ interface Sides {
 // The first pages of a list tell whether filters and order are the same; records are counted by the checks of the import.
 const mostRows = 2000
 const recordsOfList = 25
-const daySeconds = 86_400
 // Something differs, which a person has to look at.
 const waitsForPerson = 2
 

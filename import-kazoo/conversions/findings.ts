@@ -1,11 +1,6 @@
+import { present } from '../../src/lib/json.ts'
 import type { Converted, Draft, Finding, KazooDocument, Severity } from '../documents/document.ts'
 import { timesOf } from '../documents/fields.ts'
-
-type Present<T> = { [Key in keyof T]?: Exclude<T[Key], undefined> }
-
-/** The members that have a value. */
-export const present = <T extends object>(values: T) =>
-  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Present<T>
 
 interface Told {
   field?: string

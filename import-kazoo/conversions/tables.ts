@@ -1,7 +1,7 @@
 // Which field of a Kazoo document is which field of a record: one table for both directions.
-import { isObject, type Json } from '../../src/lib/json.ts'
+import { isObject, type Json, present } from '../../src/lib/json.ts'
 import { integerIn, textIn } from '../documents/fields.ts'
-import { type Notes, present } from './findings.ts'
+import type { Notes } from './findings.ts'
 
 /** A value that documents of a Kazoo and records have in common. */
 export interface Field {

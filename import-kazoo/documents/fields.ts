@@ -1,5 +1,6 @@
 import { gregorianUnixOffset } from '../../src/lib/gregorian.ts'
 import { isTrue, type Json } from '../../src/lib/json.ts'
+import { isPrivateKey } from '../../src/lib/json-merge.ts'
 import { memberOf } from '../../src/lib/member.ts'
 import type { SourceDocument } from '../source/source.ts'
 import type { KazooDocument } from './document.ts'
@@ -52,8 +53,4 @@ const isDeletedNumber = (fields: Json) =>
 
 /** What of a document is public, without `left`: keys that are read otherwise, or say nothing. */
 export const publicPart = (fields: Json, left: readonly string[] = []): Json =>
-  Object.fromEntries(
-    Object.entries(fields).filter(
-      ([key]) => !key.startsWith('_') && !key.startsWith('pvt_') && !left.includes(key),
-    ),
-  )
+  Object.fromEntries(Object.entries(fields).filter(([key]) => !isPrivateKey(key) && !left.includes(key)))

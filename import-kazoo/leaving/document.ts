@@ -1,7 +1,7 @@
 // A record on its way back: the document that a Kazoo takes.
 import { hash } from 'node:crypto'
 import type { Json } from '../../src/lib/json.ts'
-import { present } from '../conversions/findings.ts'
+import { present } from '../../src/lib/json.ts'
 import { accountDatabase, encodedDatabaseName } from '../documents/database-names.ts'
 import { publicPart } from '../documents/fields.ts'
 

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { dayMs } from '../lib/gregorian.ts'
 import { describeError, type Log } from '../lib/log.ts'
 import type { Metrics } from '../lib/metrics.ts'
 import { faultOf, inLaterSpan, type Recorder, tellOfSpan } from '../lib/trace.ts'
@@ -95,7 +96,6 @@ const growingPause = (attempts: number) =>
 // So many of a kind are looked up for each that is carried out at the same time: what comes later has its turn soon.
 const looksAhead = 10
 const longestOutcome = 500
-const dayMs = 24 * 3_600_000
 
 /** What somebody outside said, who may say anything, as it can be noted. */
 export const inOneLine = (text: string) =>

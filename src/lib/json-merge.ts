@@ -66,7 +66,8 @@ const difference = (from: Json, to: Json, depth: number): Json => {
 export const patchBetween = (from: Json, to: Json): Json | undefined =>
   hasNulls(to, 0) ? undefined : difference(from, to, 1)
 
-const isPrivateKey = (key: string) => key.startsWith('_') || key.startsWith('pvt_')
+/** Keys that the API never shows and clients cannot set. */
+export const isPrivateKey = (key: string) => key.startsWith('_') || key.startsWith('pvt_')
 
 /**
  * The data without top-level keys that belong to the server; the same object when it has none. Keys inside custom data are

@@ -19,3 +19,12 @@ export const maxDepth = 64
 /** A number holds larger integers only approximately, and JSON has no infinite numbers. */
 export const isExactNumber = (value: number) =>
   Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value)
+
+type Present<T> = { [K in keyof T]?: Exclude<T[K], undefined> }
+
+/** The members that have a value. */
+export const present = <T extends object>(values: T) =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Present<T>
+
+/** Whether two values have the same JSON text; the order of keys counts. */
+export const sameJson = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b)

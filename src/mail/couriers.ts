@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Transporter } from 'nodemailer'
 import { type Clock, isoTime } from '../lib/clock.ts'
 import { codeOf, messageOf } from '../lib/error-facts.ts'
+import { dayMs } from '../lib/gregorian.ts'
 import { memberOf } from '../lib/member.ts'
 import { tellOfSpan } from '../lib/trace.ts'
 import { type Calls, serverIn } from '../outgoing/calls.ts'
@@ -105,7 +106,6 @@ interface Keeping {
   daysKept(): Promise<number>
 }
 
-const dayMs = 86_400_000
 const hourMs = 3_600_000
 
 /** Names begin with the time at which the letter was made, and so are in its order. */

@@ -1,4 +1,4 @@
-import { isObject, type Json } from '../lib/json.ts'
+import { isObject, type Json, sameJson } from '../lib/json.ts'
 
 interface SchemaNode {
   default?: unknown
@@ -28,8 +28,6 @@ const overlay = (below: Json, above: Json): Json => {
 export const mergeSections = (...sections: (Json | undefined)[]): Json =>
   sections.reduce<Json>((below, above) => (above ? overlay(below, above) : below), {})
 
-const sameValue = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
-
 /** What of `section` differs from the defaults: only that is stored, so that new defaults reach old installations. */
 export const withoutDefaults = (section: Json, defaults: Json): Json => {
   const kept: Json = {}
@@ -38,7 +36,7 @@ export const withoutDefaults = (section: Json, defaults: Json): Json => {
     if (isObject(value) && isObject(fallback)) {
       const inner = withoutDefaults(value, fallback)
       if (Object.keys(inner).length > 0) kept[key] = inner
-    } else if (!sameValue(value, fallback)) kept[key] = value
+    } else if (!sameJson(value, fallback)) kept[key] = value
   }
   return kept
 }

@@ -1,5 +1,6 @@
 // The records before and after an edit. Large ones are stored as merge patches of the record in an earlier entry, their base,
 // so that a small edit takes little space however large the record is.
+import { dayMs } from '../lib/gregorian.ts'
 import type { Json } from '../lib/json.ts'
 import { mergeObject, patchBetween } from '../lib/json-merge.ts'
 import type { Change } from './change-set.ts'
@@ -27,7 +28,6 @@ export const isNoBase = '(base_id IS NULL OR base_id <> id)'
 // Characters. Two copies of smaller records cost less than looking for a base.
 const minPatched = 4096
 
-const dayMs = 86_400_000
 /** Age up to which edits refer to a base. */
 const baseUsedMs = 30 * dayMs
 /** How much longer than other events a base is stored: one day more than it is used, for clocks that differ. */

@@ -1,11 +1,12 @@
 import { unixOfGregorian } from '../../../src/lib/gregorian.ts'
 import { isId } from '../../../src/lib/ids.ts'
 import type { Json } from '../../../src/lib/json.ts'
+import { present } from '../../../src/lib/json.ts'
 import { memberOf } from '../../../src/lib/member.ts'
 import { derivedId } from '../../documents/derived-id.ts'
 import type { Converted, Draft, KazooDocument } from '../../documents/document.ts'
 import { integerIn, isGone, textIn, timesOf } from '../../documents/fields.ts'
-import { converted, imported, present } from '../findings.ts'
+import { converted, imported } from '../findings.ts'
 import { bookkeeperIn } from '../ledgers/rules.ts'
 import { objectIn } from '../tables.ts'
 

@@ -1,11 +1,12 @@
 import { olderService, rolloverId, rolloverService } from '../../../src/areas/ledgers/rules.ts'
 import { monthPeriod } from '../../../src/areas/payments/invoices/rules.ts'
 import type { Json } from '../../../src/lib/json.ts'
+import { present } from '../../../src/lib/json.ts'
 import { dollarsOfUnits } from '../../../src/lib/money.ts'
 import { derivedId } from '../../documents/derived-id.ts'
 import type { Converted, Draft, Finding, KazooDocument } from '../../documents/document.ts'
 import { integerIn, isGone, textIn } from '../../documents/fields.ts'
-import { converted, draftOf, imported, type Notes, notesOf, present, unconverted } from '../findings.ts'
+import { converted, draftOf, imported, type Notes, notesOf, unconverted } from '../findings.ts'
 import { fieldOf, object, objectIn, readFields, text } from '../tables.ts'
 
 // A month of an account is a book of its own, and may be read a document at a time. It begins with its rollover; without

@@ -1,5 +1,6 @@
 import { whitelabelProblems } from '../../../src/areas/whitelabel/rules.ts'
 import type { Json } from '../../../src/lib/json.ts'
+import { present } from '../../../src/lib/json.ts'
 import { placeOf } from '../../../src/lib/property-path.ts'
 import { createRemoval } from '../../../src/lib/removal.ts'
 import { attachmentsOf, fileAs } from '../../documents/attachments.ts'
@@ -7,7 +8,7 @@ import type { AttachedFile, Converted, KazooDocument } from '../../documents/doc
 import { publicPart, textIn } from '../../documents/fields.ts'
 import { rejectedOf, withRejected } from '../../documents/rejected.ts'
 import { exported, type LeavingDocument, type LeavingFile, type OwnRecord } from '../../leaving/document.ts'
-import { finding, imported, leftOut, type Notes, notesOf, present } from '../findings.ts'
+import { finding, imported, leftOut, type Notes, notesOf } from '../findings.ts'
 import { type HoldName, noteFilesOutside, type PeopleContext } from './context.ts'
 import { isNameLost } from './shared-names.ts'
 

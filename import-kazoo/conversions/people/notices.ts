@@ -1,10 +1,10 @@
 import { recipientProblems, subjectProblems } from '../../../src/areas/notifications/rules.ts'
-import { isObject, isTrue, type Json } from '../../../src/lib/json.ts'
+import { isObject, isTrue, type Json, present } from '../../../src/lib/json.ts'
 import { attachmentsOf, fileAs } from '../../documents/attachments.ts'
 import type { AttachedFile, Converted, KazooDocument } from '../../documents/document.ts'
 import { textIn } from '../../documents/fields.ts'
 import { exported, type LeavingDocument, type OwnRecord } from '../../leaving/document.ts'
-import { imported, type Notes, notesOf, present, unconverted } from '../findings.ts'
+import { imported, type Notes, notesOf, unconverted } from '../findings.ts'
 import type { PeopleContext } from './context.ts'
 
 const noticePrefix = 'notification.'

@@ -1,8 +1,8 @@
-import { isObject, type Json } from '../../../src/lib/json.ts'
+import { isObject, type Json, present } from '../../../src/lib/json.ts'
 import { decimalsOf, dollarsOfUnits, unitsOfDollars } from '../../../src/lib/money.ts'
 import type { Converted, KazooDocument } from '../../documents/document.ts'
 import { isGone, publicPart, textIn } from '../../documents/fields.ts'
-import { converted, imported, type Notes, notesOf, present } from '../findings.ts'
+import { converted, imported, type Notes, notesOf } from '../findings.ts'
 import { ratedeckNamed } from '../rates/rules.ts'
 
 const longestName = 128

@@ -1,11 +1,12 @@
 import type { Json } from '../../../src/lib/json.ts'
+import { present } from '../../../src/lib/json.ts'
 import { decimalsOf, dollarsText, microUnitsOfDollars } from '../../../src/lib/money.ts'
 import { compilePattern } from '../../../src/lib/pattern.ts'
 import { derivedId } from '../../documents/derived-id.ts'
 import type { Converted, KazooDocument } from '../../documents/document.ts'
 import { isGone, publicPart, textIn } from '../../documents/fields.ts'
 import { exported, type LeavingDocument, type OwnRecord } from '../../leaving/document.ts'
-import { converted, imported, type Notes, notesOf, present, unconverted } from '../findings.ts'
+import { converted, imported, type Notes, notesOf, unconverted } from '../findings.ts'
 import { fieldOf, integer, readFields } from '../tables.ts'
 
 /** Rates belong to no account. */

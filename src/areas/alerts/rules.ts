@@ -1,4 +1,5 @@
 import type { Problems } from '../../lib/failure.ts'
+import { present } from '../../lib/json.ts'
 import type { Alert, AlertRow } from './schema.ts'
 
 // Who sees an alert. Recipients are written [type, value]; clients may write the pair the
@@ -128,9 +129,6 @@ export const isOnlyFor = (alert: Alert, accountId: string) =>
     if (type === 'user') return value === accountId
     return type === accountId || (type === 'descendants' && value[0] === accountId)
   })
-
-const present = (values: Record<string, unknown>) =>
-  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
 
 /** A row of the list: flat, and once more under `value`. */
 export const rowOf = (

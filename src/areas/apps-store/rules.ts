@@ -1,6 +1,6 @@
 // Which apps an account has and who sees them, and what the pictures of an app are.
 
-import type { Json } from '../../lib/json.ts'
+import { type Json, present } from '../../lib/json.ts'
 import { pictureIn } from '../../lib/picture.ts'
 
 /** Ids of apps. `blacklist` stands in paths where they do. */
@@ -148,9 +148,6 @@ export const withoutUser = (doc: AppsStoreDoc, userId: string): AppsStoreDoc | u
 export const liftedFrom = ({ imposed }: AppsStoreDoc, blacklist: readonly string[]) =>
   imposed.filter((id) => !blacklist.includes(id))
 
-const given = (values: Json): Json =>
-  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
-
 /** The words of an app by language. Clients fall back to `en-US`, and call an app by its label. */
 const wordsOf = (app: AccountApp, told: (words: Words) => Words): Json => {
   const { i18n = {} } = app.described
@@ -161,10 +158,10 @@ const wordsOf = (app: AccountApp, told: (words: Words) => Words): Json => {
   )
 }
 
-const inShort = ({ label, description }: Words) => given({ label, description })
+const inShort = ({ label, description }: Words) => present({ label, description })
 
 const atLength = ({ extended_description, features, ...words }: Words) =>
-  given({ ...inShort(words), extended_description, features })
+  present({ ...inShort(words), extended_description, features })
 
 const extensions: Readonly<Record<string, string>> = {
   'image/png': 'png',
@@ -184,7 +181,7 @@ const toldAs = (image: string, name: string) => {
 export const rowOf = (app: AccountApp): Json => {
   const { id, described, installed } = app
   const { tags = [], icon, api_url, source_url, masqueradable = true, phase } = described
-  return given({
+  return present({
     id,
     name: nameOf(app),
     i18n: wordsOf(app, inShort),
@@ -201,7 +198,7 @@ export const rowOf = (app: AccountApp): Json => {
 /** All that is told of an app. */
 export const recordOf = (accountId: string, app: AccountApp): Json => {
   const { author, license, version, price, urls, screenshots = [] } = app.described
-  return given({
+  return present({
     ...rowOf(app),
     i18n: wordsOf(app, atLength),
     account_id: accountId,
@@ -209,7 +206,7 @@ export const recordOf = (accountId: string, app: AccountApp): Json => {
     license,
     version,
     price,
-    urls: urls && given({ documentation: urls.documentation, howto: urls.howto }),
+    urls: urls && present({ documentation: urls.documentation, howto: urls.howto }),
     screenshots: screenshots.map((image, index) => toldAs(image, `screenshot-${index}`)),
   })
 }

@@ -1,6 +1,7 @@
 import { csvLine, needsApostrophe, needsQuotes } from '../../lib/csv.ts'
 import { gregorianUnixOffset } from '../../lib/gregorian.ts'
 import { isObject, type Json } from '../../lib/json.ts'
+import { isPrivateKey } from '../../lib/json-merge.ts'
 import { type CdrRow, callIdOf, fieldColumns, interactionIdOf, startOf } from './columns.ts'
 import { costBeginnings, isPricedForReseller, tellsCost, tellsPrice } from './costs.ts'
 import { splitObject } from './json-text.ts'
@@ -57,10 +58,8 @@ export const cellCareOf = (leg: Leg): Pick<CdrRow, 'csv_quoted' | 'csv_guarded'>
   return { csv_quoted: quoted, csv_guarded: guarded }
 }
 
-const isPrivate = (key: string) => key.startsWith('_') || key.startsWith('pvt_')
-
 const withoutPrivate = (record: Json): Json =>
-  Object.fromEntries(Object.entries(record).filter(([key]) => !isPrivate(key)))
+  Object.fromEntries(Object.entries(record).filter(([key]) => !isPrivateKey(key)))
 
 /** Whether a name may stand in the answer to an account that pays for its calls, and to nobody above it. */
 const customersView = (hidesPrice: boolean) => {
@@ -146,7 +145,7 @@ const variablesFor = (leg: Leg, { forReseller }: RowView) => {
   return isPricedForReseller(leg) ? unpricedVariables : customersVariables
 }
 
-const isShown = (name: string) => !isPrivate(name) && !shownByName.has(name)
+const isShown = (name: string) => !isPrivateKey(name) && !shownByName.has(name)
 
 const sheetText = (leg: Leg, view: RowView) => {
   let text = ''
@@ -190,7 +189,7 @@ const restTexts = (rest: string | null, hidesPrice: boolean, { forReseller }: Ro
   for (const name in others) if (isShown(name)) text += member(name, others[name])
   let variables = ''
   for (const [name, value] of Object.entries(vars ?? {}))
-    if (!isPrivate(name)) variables += member(name, value)
+    if (!isPrivateKey(name)) variables += member(name, value)
   return { others: text, variables }
 }
 

@@ -1,6 +1,7 @@
 import { accountKind } from '../../auth/identity.ts'
 import { masterClaim } from '../../first-start.ts'
 import type { Round } from '../../jobs/rounds.ts'
+import { daySeconds } from '../../lib/gregorian.ts'
 import { ChangeSet } from '../../storage/change-set.ts'
 import { retrying, type Store } from '../../storage/store.ts'
 import type { HostNames } from '../accounts/host-names/operations.ts'
@@ -15,8 +16,6 @@ interface Tools {
   whitelabel: Pick<Whitelabels, 'conflicts'>
   alerts: Pick<Alerts, 'raise' | 'withdraw'>
 }
-
-const daySeconds = 86_400
 
 const causeOf = (accountId: string) => `host_names/${accountId}`
 

@@ -95,8 +95,6 @@ export const rolloverId = (month: number) => `${month}-ledgers_monthly_rollover`
 /** 202611 for November 2026. */
 export const monthNumber = (unixMilliseconds: number) => Number(monthOf(unixMilliseconds))
 
-export const monthBefore = (month: number) => (month % 100 === 1 ? month - 89 : month - 1)
-
 /** The month whose first second this is (Gregorian seconds), if it is one. */
 export const monthBeginningAt = (gregorianSeconds: number): number | undefined => {
   const unix = unixOfGregorian(gregorianSeconds)

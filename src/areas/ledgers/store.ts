@@ -1,6 +1,6 @@
 import { type Failure, failure } from '../../lib/failure.ts'
 import { forgetOldest } from '../../lib/forget-oldest.ts'
-import { gregorianOfUnix } from '../../lib/gregorian.ts'
+import { gregorianOfUnix, monthBefore } from '../../lib/gregorian.ts'
 import { mostUnits } from '../../lib/money.ts'
 import { timedPlace } from '../../lib/time-key.ts'
 import type { ChangeSet } from '../../storage/change-set.ts'
@@ -13,7 +13,6 @@ import {
   type Entry,
   type EntryDetails,
   type Excess,
-  monthBefore,
   monthNumber,
   rolloverId,
   rolloverService,

@@ -10,6 +10,7 @@ import {
   tooLarge,
 } from '../../lib/failure.ts'
 import { isId } from '../../lib/ids.ts'
+import { sameJson } from '../../lib/json.ts'
 import { assertUtf8Charset, utf8Text } from '../../lib/utf8.ts'
 import { commonValues, type Mail, render } from '../../mail/mail.ts'
 import type { Notice } from '../../mail/notices.ts'
@@ -60,8 +61,6 @@ interface Sample {
 // Who looks at a draft before it is used by many.
 const mostPreviewers = 5
 
-const sameRule = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b)
-
 /** What of the settings differs from above: only that is the level's own. */
 const ownSettings = (data: Notification, above: Template): TemplateDoc => {
   const { enabled, subject, from, reply_to: replyTo } = data
@@ -70,7 +69,7 @@ const ownSettings = (data: Notification, above: Template): TemplateDoc => {
   return {
     ...(enabled === undefined || enabled === above.isEnabled ? {} : { enabled }),
     ...(subject === undefined || subject === above.subject ? {} : { subject }),
-    ...(data.to === undefined || sameRule(to, above.to) ? {} : { to }),
+    ...(data.to === undefined || sameJson(to, above.to) ? {} : { to }),
     ...(from === undefined || from === above.from?.address ? {} : { from }),
     ...(replyTo === undefined || replyTo === above.replyTo ? {} : { reply_to: replyTo }),
   }

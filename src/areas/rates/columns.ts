@@ -1,4 +1,7 @@
 // Rates as rows of a CSV: what a cell may hold, and the rate that a row tells.
+
+import { daySeconds } from '../../lib/gregorian.ts'
+import { sameJson } from '../../lib/json.ts'
 import { memberOf } from '../../lib/member.ts'
 import { compilePattern } from '../../lib/pattern.ts'
 import { generatedName, generatedWeight, isExactPrice, withRoutes } from './rules.ts'
@@ -31,17 +34,15 @@ const routesIn = (cell: string) => textsIn(cell).map(String)
 const optionsIn = (cell: string) =>
   textsIn(cell).flatMap((one) => (cell.startsWith('[') ? String(one) : String(one).split(',')))
 
-const day = 86_400
-
 /** What a cell that is not empty must be like, by column. */
 export const cellVerifiers: Readonly<Record<string, (cell: string) => boolean>> = {
   prefix: isWhole(1, 999_999_999_999_999),
   rate_cost: isPrice,
   rate_surcharge: isPrice,
   internal_rate_cost: isPrice,
-  rate_increment: isWhole(1, day),
-  rate_minimum: isWhole(1, day),
-  rate_nocharge_time: isWhole(0, day),
+  rate_increment: isWhole(1, daySeconds),
+  rate_minimum: isWhole(1, daySeconds),
+  rate_nocharge_time: isWhole(0, daySeconds),
   weight: isWhole(1, 100),
   direction: isDirection,
   routes: (cell) => {
@@ -132,11 +133,9 @@ export const mergedRate = (before: Rate, fields: RateFields): Rate => {
   return fields.weight === undefined && wasGenerated ? { ...rate, weight: generatedWeight(rate) } : rate
 }
 
-const sameValue = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b)
-
 /** Whether a rate has every value that a row gives. */
 export const hasFields = (rate: Rate, fields: Partial<Rate>): boolean =>
-  Object.entries(fields).every(([key, value]) => sameValue(memberOf(rate, key), value))
+  Object.entries(fields).every(([key, value]) => sameJson(memberOf(rate, key), value))
 
 const cellFrom = (value: unknown) => (Array.isArray(value) ? JSON.stringify(value) : value)
 

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox'
 import { badIdentifier, badIdentifierList, failure, joinProblems, type Problems } from '../../lib/failure.ts'
-import type { Json } from '../../lib/json.ts'
+import { type Json, sameJson } from '../../lib/json.ts'
 import { createRemoval } from '../../lib/removal.ts'
 import { asAnswered, withKeptSecrets } from '../../lib/secrets.ts'
 import { isSettingsName } from '../../settings/names.ts'
@@ -18,7 +18,6 @@ import {
   effectiveSection,
   nameProblems,
   partialOf,
-  sameValue,
   sectionIn,
   sectionPath,
   sectionProblems,
@@ -96,7 +95,7 @@ export const createSystemConfigs = ({ declared, store, node, validate, tlsProble
     if (subject.name !== 'crossbar' || !isFollowedHere) return {}
     const before = effectiveSection(subject.sections, section, subject.defaults)
     const after = effectiveSection({ ...subject.sections, [section]: values }, section, subject.defaults)
-    const changed = tlsKeys.filter((key) => !sameValue(before[key], after[key]))
+    const changed = tlsKeys.filter((key) => !sameJson(before[key], after[key]))
     if (changed.length === 0) return {}
     const found = Object.entries(await tlsProblems(after))
     return Object.fromEntries(found.filter(([key]) => after.use_ssl === true || changed.includes(key)))

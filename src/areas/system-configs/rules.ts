@@ -195,5 +195,3 @@ export const nameProblems = (doc: SettingsDoc): Problems => {
   }
   return problems
 }
-
-export const sameValue = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b)

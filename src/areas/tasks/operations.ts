@@ -6,7 +6,7 @@ import type { Leases } from '../../jobs/leases.ts'
 import type { Rounds } from '../../jobs/rounds.ts'
 import { plainCsvLine } from '../../lib/csv.ts'
 import { badIdentifier, badIdentifierList, failure, forbidden } from '../../lib/failure.ts'
-import { gregorianNow } from '../../lib/gregorian.ts'
+import { dayMs, gregorianNow } from '../../lib/gregorian.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import type { Mail } from '../../mail/mail.ts'
@@ -63,7 +63,6 @@ type Remake = Pick<TaskOrder, 'actor' | 'author' | 'account'>
 /** What `metadata` tells of a task. */
 export type TaskView = Record<string, unknown>
 
-const dayMs = 86_400_000
 const removedAtOnce = 50
 
 const takenOver = 'another task does these rows'

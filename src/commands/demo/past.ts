@@ -1,6 +1,5 @@
 import type { Clock } from '../../lib/clock.ts'
-
-export const dayMs = 86_400_000
+import { dayMs } from '../../lib/gregorian.ts'
 
 /** A clock that goes through the past as it is told, never backwards and never beyond the end. */
 export interface Past extends Clock {

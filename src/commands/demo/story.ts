@@ -1,4 +1,5 @@
 import type { Entry } from '../../areas/cdrs/intake/operations.ts'
+import { dayMs } from '../../lib/gregorian.ts'
 import { putBrands } from './brands.ts'
 import { legsByHour, legsOf } from './calls.ts'
 import { createChance } from './chance.ts'
@@ -12,7 +13,6 @@ import {
   topUpResellers,
 } from './money.ts'
 import { buyNumbers, moveNumbers, putRates, stockNumbers } from './numbers.ts'
-import { dayMs } from './past.ts'
 import { type BuiltCompany, type BuiltReseller, buildTree, type Stage } from './tree.ts'
 import { liveOn, putAlerts, putLimits, putTasks, putWebhooks, watchMoney } from './work.ts'
 

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { gregorianOfUnix } from '../../lib/gregorian.ts'
+import { dayMs, gregorianOfUnix } from '../../lib/gregorian.ts'
 import { type Caller, partOf, Refused, textIn } from './desk.ts'
-import { dayMs } from './past.ts'
 import { numberOf, numbersInStock, places } from './places.ts'
 import type { BuiltCompany, BuiltReseller, Stage } from './tree.ts'
 

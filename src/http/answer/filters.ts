@@ -1,4 +1,5 @@
 import { failure, faultyRequest } from '../../lib/failure.ts'
+import { isPrivateKey } from '../../lib/json-merge.ts'
 import { memberOf as memberIn } from '../../lib/member.ts'
 import type { Question, Test } from '../../lib/question.ts'
 import { maskUrls } from '../../lib/secrets.ts'
@@ -14,14 +15,12 @@ type Path = readonly string[]
 
 export type Filter = (record: StoredRecord) => boolean
 
-const isPrivate = (key: string) => key.startsWith('_') || key.startsWith('pvt_')
-
 const pathOf = (dotted: string): Path => dotted.split('.')
 
 /** What stands under a key of an object or at a position of an array; inherited and private things do not count. */
 const memberOf = (value: unknown, key: string): unknown => {
   if (typeof value !== 'object' || value === null) return undefined
-  if (isPrivate(key) || !Object.hasOwn(value, key)) return undefined
+  if (isPrivateKey(key) || !Object.hasOwn(value, key)) return undefined
   return Array.isArray(value) && key === 'length' ? undefined : memberIn(value, key)
 }
 

@@ -1,4 +1,4 @@
-import { gregorianNow } from '../../lib/gregorian.ts'
+import { dayMs, daySeconds, gregorianNow } from '../../lib/gregorian.ts'
 import { timeKey } from '../../lib/time-key.ts'
 import { authSettings, eventSettings } from '../../settings/documents.ts'
 import type { Settings } from '../../settings/settings.ts'
@@ -10,8 +10,6 @@ import { createRetentionStore } from './store.ts'
 
 // How long what only tells of the past is kept. What areas keep themselves they let go themselves.
 
-const daySeconds = 86_400
-const dayMs = daySeconds * 1000
 const hourSeconds = 3600
 
 export const retentionRounds = (

@@ -1,9 +1,9 @@
 // Port requests: they are kept as they are, and say which numbers are on their way.
 import { gregorianUnixOffset } from '../../../../src/lib/gregorian.ts'
-import { isObject, type Json } from '../../../../src/lib/json.ts'
+import { isObject, type Json, present } from '../../../../src/lib/json.ts'
 import type { Converted, KazooDocument } from '../../../documents/document.ts'
 import { integerIn, isGone, textIn } from '../../../documents/fields.ts'
-import { converted, draftOf, notesOf, present } from '../../findings.ts'
+import { converted, draftOf, notesOf } from '../../findings.ts'
 import { keepDocument } from '../../kept/rules.ts'
 import { objectIn, readFields, text } from '../../tables.ts'
 import { type NumberContext, numberOf } from '../rules.ts'

@@ -1,4 +1,5 @@
 import type { Round } from '../../../jobs/rounds.ts'
+import { daySeconds } from '../../../lib/gregorian.ts'
 import { eventSettings } from '../../../settings/documents.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
@@ -8,8 +9,6 @@ import type { Audit } from '../operations.ts'
 import { removalKind, removalText } from '../removal.ts'
 import { lineOf, removable } from './rules.ts'
 import { createAuditRetentionStore, mostAtOnce } from './store.ts'
-
-const daySeconds = 86_400
 
 const author: Author = { requestId: 'audit-retention' }
 

@@ -1,3 +1,4 @@
+import { present } from '../../../lib/json.ts'
 import { microUnitsOfDollars } from '../../../lib/money.ts'
 import type { IncludedCall } from '../../limits/allotments/rules.ts'
 import type { CdrRow } from '../columns.ts'
@@ -83,9 +84,6 @@ export interface CallDebit {
   period: { start: number; end: number }
   metadata: Record<string, unknown>
 }
-
-const present = (values: Record<string, unknown>) =>
-  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
 
 const metadataOf = (record: Cdr) => {
   const vars: Record<string, unknown> = record.custom_channel_vars ?? {}

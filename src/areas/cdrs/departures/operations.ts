@@ -1,5 +1,6 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
 import type { ErrandKind } from '../../../jobs/queue.ts'
+import { dayMs } from '../../../lib/gregorian.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet, systemScope } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
@@ -20,7 +21,6 @@ interface Payload {
 }
 
 const kindName = 'departed_calls'
-const dayMs = 86_400_000
 // Others write in between: a million records take some 90 minutes.
 const pauseMs = 1000
 

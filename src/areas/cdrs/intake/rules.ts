@@ -3,6 +3,7 @@ import { storable } from '../../../lib/control-characters.ts'
 import type { Problems } from '../../../lib/failure.ts'
 import { gregorianOfUnix, gregorianUnixOffset } from '../../../lib/gregorian.ts'
 import { isExactNumber, isObject, type Json } from '../../../lib/json.ts'
+import { isPrivateKey } from '../../../lib/json-merge.ts'
 import { type MicroUnits, microUnitsOfUnits, unitsText, wholeUnitsOf } from '../../../lib/money.ts'
 import { monthOf } from '../../../lib/time-key.ts'
 import { type CallCost, callCost } from '../../rates/pricing/rules.ts'
@@ -25,13 +26,11 @@ export const reasonOf = (problems: Problems) => {
   return `${path}: ${Object.values(found)[0]?.message ?? 'is not valid'}`
 }
 
-const isPrivate = (key: string) => key.startsWith('_') || key.startsWith('pvt_')
-
 // Credentials, what the call cost the carrier, what the last application was told, and places inside of the platform.
 const sensitive =
   /^(?:(?:.*_)?(?:password|passwd|secret|token|a1_hash)|cost|last_arg|current_application_data|application_data|record_path|record_url|internal_recording_url)$/
 
-const judgeKey = (key: string) => key !== '__proto__' && !isPrivate(key) && !sensitive.test(key)
+const judgeKey = (key: string) => key !== '__proto__' && !isPrivateKey(key) && !sensitive.test(key)
 
 // The same few keys come again and again.
 const mostKeys = 2000

@@ -1,11 +1,11 @@
-import { monthBefore } from '../reading/rules.ts'
+import { monthAfter, monthBefore } from '../../../lib/gregorian.ts'
 
 /**
  * The months that calls are to come in from now on, and that have no place yet: this one and the next. None where no
  * call has ever come.
  */
 export const unprepared = (months: readonly number[], current: number) =>
-  months.length === 0 ? [] : [current, monthBefore(current, -1)].filter((month) => !months.includes(month))
+  months.length === 0 ? [] : [current, monthAfter(current)].filter((month) => !months.includes(month))
 
 /** The months that are beyond retention: `kept` whole months stay beside the current one. */
 export const outdated = (months: readonly number[], current: number, kept: number) => {

@@ -1,4 +1,4 @@
-import { gregorianUnixOffset } from '../../../lib/gregorian.ts'
+import { gregorianUnixOffset, monthAfter, monthBefore } from '../../../lib/gregorian.ts'
 import { zip } from '../../../lib/list.ts'
 import { monthOf } from '../../../lib/time-key.ts'
 
@@ -92,12 +92,6 @@ export const windowOf = (month: number): TimeWindow => {
   return { from: startIn(0), to: startIn(1) - 1 }
 }
 
-/** `count` months before a month: 202601 less 1 is 202512. */
-export const monthBefore = (month: number, count: number) => {
-  const months = Math.floor(month / 100) * 12 + (month % 100) - 1 - count
-  return Math.floor(months / 12) * 100 + (months % 12) + 1
-}
-
 /** The months whose interactions lie in a window. */
 export const monthsOfInteractions = ({ from, to }: TimeWindow) => ({
   first: monthAt(from),
@@ -107,5 +101,5 @@ export const monthsOfInteractions = ({ from, to }: TimeWindow) => ({
 /** The months that may hold legs of a window: clocks differ, and calls go on past the end of a month. */
 export const monthsOfLegs = (window: TimeWindow) => {
   const { first, last } = monthsOfInteractions(window)
-  return { first: monthBefore(first, 1), last: monthBefore(last, -1) }
+  return { first: monthBefore(first), last: monthAfter(last) }
 }

@@ -1,7 +1,8 @@
 import type { StepwiseWork } from '../../../jobs/steps.ts'
+import { daySeconds } from '../../../lib/gregorian.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
-import { daySeconds, type Span } from '../stats/rules.ts'
+import type { Span } from '../stats/rules.ts'
 import { daysApart, dueCosts, type Period, periodAt } from './rules.ts'
 import { createRebuildStore } from './store.ts'
 

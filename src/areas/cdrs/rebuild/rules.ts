@@ -1,6 +1,7 @@
+import { monthAfter, monthBefore } from '../../../lib/gregorian.ts'
 import type { CdrRow } from '../columns.ts'
 import { costsOf, payersOf } from '../intake/rules.ts'
-import { monthAt, monthBefore, windowOf } from '../reading/rules.ts'
+import { monthAt, windowOf } from '../reading/rules.ts'
 import { documentOf } from '../rules.ts'
 import type { Cdr } from '../schema.ts'
 import type { Span } from '../stats/rules.ts'
@@ -14,7 +15,7 @@ export interface Period extends Span {
 export const periodAt = (gregorian: number): Period => {
   const month = monthAt(gregorian)
   const { from, to } = windowOf(month)
-  return { from, end: to + 1, month, tables: [monthBefore(month, 1), month, monthBefore(month, -1)] }
+  return { from, end: to + 1, month, tables: [monthBefore(month), month, monthAfter(month)] }
 }
 
 /** Sums of a day, by its first second. */

@@ -1,3 +1,4 @@
+import { daySeconds } from '../../../lib/gregorian.ts'
 import { type ChangeSet, conflict } from '../../../storage/change-set.ts'
 import type { Row, Value } from '../../../storage/db.ts'
 import { type MonthRange, readingAgain } from '../../../storage/monthly.ts'
@@ -5,7 +6,7 @@ import type { Store } from '../../../storage/store.ts'
 import { integer, optional, shape } from '../../../storage/table.ts'
 import { type CdrRow, monthOfId, storedColumns } from '../columns.ts'
 import { changedLegs } from '../listing/stale.ts'
-import { daySeconds, dimensions, quarterSeconds, type Span, sumNames } from '../stats/rules.ts'
+import { dimensions, quarterSeconds, type Span, sumNames } from '../stats/rules.ts'
 import { tallyTurn } from '../stats/store.ts'
 import type { DaySums, Period } from './rules.ts'
 

@@ -1,6 +1,6 @@
 // What lists and CSV files show of a leg, in the order of their columns: the one table from which rows, lines, their schema
 // and the columns of tasks are made. `of` makes the cell of a leg in memory, `sql` has the store make the same text.
-import { gregorianUnixOffset } from '../../../lib/gregorian.ts'
+import { daySeconds, gregorianUnixOffset } from '../../../lib/gregorian.ts'
 import type { SqlWords } from '../../../storage/sql-words.ts'
 import { type CdrRow, callIdOf, interactionIdOf, startOf } from '../columns.ts'
 import { isPricedForReseller, isPricedForResellerSql, tellsPrice } from '../costs.ts'
@@ -64,8 +64,6 @@ const lastUnixSecond = 253_402_300_799
 
 /** Unix seconds that can be written as a date. */
 const writableSeconds = { first: firstUnixSecond, last: lastUnixSecond } as const
-
-const daySeconds = 86_400
 
 /** The days that lists ask for one row after the other. */
 let latestDay = { number: Number.NaN, iso: '', http: '' }

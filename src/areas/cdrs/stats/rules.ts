@@ -1,4 +1,4 @@
-import { gregorianUnixOffset } from '../../../lib/gregorian.ts'
+import { daySeconds, gregorianUnixOffset } from '../../../lib/gregorian.ts'
 import { zip } from '../../../lib/list.ts'
 import type { CdrRow } from '../columns.ts'
 import type { TimeWindow } from '../reading/rules.ts'
@@ -7,7 +7,6 @@ import type { TimeWindow } from '../reading/rules.ts'
 // multiple of a quarter hour away from UTC, so the hours, days and months of all of them are sums of these.
 
 export const quarterSeconds = 900
-export const daySeconds = 86_400
 
 export const intervals = ['hour', 'day', 'month'] as const
 export type Interval = (typeof intervals)[number]

@@ -1,8 +1,9 @@
+import { monthBefore } from '../../../lib/gregorian.ts'
 import { zip } from '../../../lib/list.ts'
 import type { ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Adoption, Arrival } from '../../adoption.ts'
-import { type EntryDetails, monthBefore, rolloverService, type Source, type Usage } from '../rules.ts'
+import { type EntryDetails, rolloverService, type Source, type Usage } from '../rules.ts'
 import { monthsTogether, reckoned } from './rules.ts'
 import { type ArrivingEntry, createArrivalStore, type NewPlace } from './store.ts'
 

@@ -1,16 +1,9 @@
-import { gregorianOfUnix, gregorianUnixOffset } from '../../../lib/gregorian.ts'
+import { gregorianOfUnix, gregorianUnixOffset, monthBefore } from '../../../lib/gregorian.ts'
 import { type ChangeSet, conflict } from '../../../storage/change-set.ts'
 import type { Row, Statement } from '../../../storage/db.ts'
 import type { Store } from '../../../storage/store.ts'
 import { integer, type RowOf, shape, text } from '../../../storage/table.ts'
-import {
-  counterBook,
-  type EntryDetails,
-  monthBefore,
-  rolloverService,
-  type Source,
-  type Usage,
-} from '../rules.ts'
+import { counterBook, type EntryDetails, rolloverService, type Source, type Usage } from '../rules.ts'
 import { type ArrivedMonth, correctionService, type Reckoned } from './rules.ts'
 
 /** An entry of another system's book. Units; Gregorian seconds. */

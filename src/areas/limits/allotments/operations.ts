@@ -1,7 +1,7 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
 import { forgetOldRows } from '../../../jobs/retention/old-rows.ts'
 import { failure } from '../../../lib/failure.ts'
-import { gregorianNow } from '../../../lib/gregorian.ts'
+import { daySeconds, gregorianNow } from '../../../lib/gregorian.ts'
 import type { Allotment } from '../../../lib/limit-shapes.ts'
 import type { Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
@@ -20,7 +20,6 @@ import {
 } from './rules.ts'
 import { createAllotmentStore, type Use } from './store.ts'
 
-const daySeconds = 86_400
 // No cycle is longer than a month; for reports a year and a month are kept.
 const usesKeptDays = 400
 

@@ -1,4 +1,4 @@
-import { gregorianOfUnix, gregorianUnixOffset } from '../../../lib/gregorian.ts'
+import { daySeconds, gregorianOfUnix, gregorianUnixOffset } from '../../../lib/gregorian.ts'
 import type { Allotment, AllotmentCycle } from '../../../lib/limit-shapes.ts'
 
 /** Key -> what is included. */
@@ -17,10 +17,9 @@ export interface IncludedCall {
 }
 
 const minute = 60
-const day = 86_400
 const daysOfWeek = 7
 
-const fixedLengths = { minutely: minute, hourly: 3600, daily: day } as const
+const fixedLengths = { minutely: minute, hourly: 3600, daily: daySeconds } as const
 
 const utcMonth = (unixSeconds: number, ahead: number) => {
   const date = new Date(unixSeconds * 1000)
@@ -28,9 +27,9 @@ const utcMonth = (unixSeconds: number, ahead: number) => {
 }
 
 const startOfWeek = (unixSeconds: number) => {
-  const midnight = unixSeconds - (unixSeconds % day)
+  const midnight = unixSeconds - (unixSeconds % daySeconds)
   const daysSinceMonday = (new Date(midnight * 1000).getUTCDay() + daysOfWeek - 1) % daysOfWeek
-  return midnight - daysSinceMonday * day
+  return midnight - daysSinceMonday * daySeconds
 }
 
 /** A stretch of time in Gregorian seconds; its end is the beginning of the next. */
@@ -43,7 +42,7 @@ const unixCycle = (cycle: AllotmentCycle, unixSeconds: number): Stretch => {
   if (cycle === 'monthly') return { from: utcMonth(unixSeconds, 0), to: utcMonth(unixSeconds, 1) }
   if (cycle === 'weekly') {
     const from = startOfWeek(unixSeconds)
-    return { from, to: from + daysOfWeek * day }
+    return { from, to: from + daysOfWeek * daySeconds }
   }
   const length = fixedLengths[cycle]
   const from = unixSeconds - (unixSeconds % length)

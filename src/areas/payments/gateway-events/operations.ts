@@ -1,7 +1,7 @@
 import type { Conclusion, Errand, ErrandKind } from '../../../jobs/queue.ts'
 import { forgetOldRows } from '../../../jobs/retention/old-rows.ts'
 import { isFailure } from '../../../lib/failure.ts'
-import { gregorianNow } from '../../../lib/gregorian.ts'
+import { dayMs, gregorianNow } from '../../../lib/gregorian.ts'
 import { isId } from '../../../lib/ids.ts'
 import { dollarsOfUnits } from '../../../lib/money.ts'
 import type { Mail } from '../../../mail/mail.ts'
@@ -49,7 +49,6 @@ interface Facts {
 
 const kindName = 'payment_events'
 const author: Author = { requestId: 'payment events' }
-const dayMs = 24 * 3_600_000
 // Gateways repeat an event for some days.
 const keptDays = 40
 

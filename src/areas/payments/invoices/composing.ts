@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { AccountRecord } from '../../../auth/identity.ts'
 import type { ResellerOf } from '../../../auth/policies.ts'
-import { gregorianNow } from '../../../lib/gregorian.ts'
+import { daySeconds, gregorianNow } from '../../../lib/gregorian.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Ledgers } from '../../ledgers/operations.ts'
@@ -64,7 +64,6 @@ export interface Composed {
   doc: InvoiceDoc
 }
 
-const daySeconds = 86_400
 const none: Extras = { entries: [], usage: [] }
 
 const isLine = ({ source }: Entry): boolean =>

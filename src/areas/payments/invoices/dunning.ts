@@ -1,6 +1,6 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
 import type { Conclusion, Errand, ErrandKind } from '../../../jobs/queue.ts'
-import { gregorianOfUnix, unixOfGregorian } from '../../../lib/gregorian.ts'
+import { dayMs, gregorianOfUnix, unixOfGregorian } from '../../../lib/gregorian.ts'
 import { dollarsOfUnits } from '../../../lib/money.ts'
 import type { Mail } from '../../../mail/mail.ts'
 import type { SettingsOf } from '../../../settings/keys.ts'
@@ -54,7 +54,6 @@ interface Case {
 
 type Step = Conclusion<Dunning>
 
-const dayMs = 24 * 3_600_000
 const lookMs = 3_600_000
 
 const done = (outcome: string): Step => ({ state: 'done', outcome })

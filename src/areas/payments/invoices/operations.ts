@@ -1,6 +1,6 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
 import { badIdentifier, datastoreConflict, failure, invalid, notEnoughCredit } from '../../../lib/failure.ts'
-import { gregorianNow } from '../../../lib/gregorian.ts'
+import { gregorianNow, monthAfter } from '../../../lib/gregorian.ts'
 import { newId } from '../../../lib/ids.ts'
 import { dollarsOfUnits } from '../../../lib/money.ts'
 import { monthOf } from '../../../lib/time-key.ts'
@@ -23,7 +23,6 @@ import {
   type IssuedStatus,
   leftOf,
   mayBecome,
-  monthAfter,
   numberText,
   partyOf,
   taxOn,

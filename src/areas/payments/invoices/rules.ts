@@ -1,5 +1,5 @@
 import { gregorianOfUnix } from '../../../lib/gregorian.ts'
-import { isObject, type Json } from '../../../lib/json.ts'
+import { isObject, type Json, present } from '../../../lib/json.ts'
 import { divideRounded, dollarsOfUnits, unitsOfDollars } from '../../../lib/money.ts'
 import type { Entry } from '../../ledgers/rules.ts'
 import { nameOf, taxLineJson } from '../../services/area.ts'
@@ -157,8 +157,6 @@ export const monthPeriod = (month: number): Period => {
   const first = (at: number) => gregorianOfUnix(Date.UTC(year, at, 1) / 1000)
   return { from: first(index), to: first(index + 1) - 1 }
 }
-
-export const monthAfter = (month: number) => (month % 100 === 12 ? month + 89 : month + 1)
 
 interface AddressDoc {
   name?: unknown
@@ -381,9 +379,6 @@ export const bySource = ({ items, taxes }: Pick<InvoiceDoc, 'items' | 'taxes'>) 
 }
 
 const dollars = (units: number | undefined) => (units === undefined ? undefined : dollarsOfUnits(units))
-
-const present = <T extends object>(value: T) =>
-  Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined))
 
 const lineJson = ({ key: _, ...line }: InvoiceLine) =>
   present({

@@ -3,6 +3,7 @@ import type { Conclusion, ErrandKind, Queue } from '../../../jobs/queue.ts'
 import { failure, forbidden } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { randomHex } from '../../../lib/ids.ts'
+import { sameJson } from '../../../lib/json.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
@@ -17,7 +18,7 @@ import { servicesSettings } from '../../services/settings.ts'
 import { topupSettings } from '../settings.ts'
 import type { Transactions, Wanted } from '../transactions/operations.ts'
 import { raisedToCoin, type Transaction } from '../transactions/rules.ts'
-import { pauseMs, sameTopup, type TopupDoc, topupDescription, topupDue } from './rules.ts'
+import { pauseMs, type TopupDoc, topupDescription, topupDue } from './rules.ts'
 import { createTopupStore } from './store.ts'
 
 interface Tools {
@@ -163,7 +164,7 @@ export const createTopups = (tools: Tools) => {
 
     /** The same because the account was told something else about top-ups. */
     changed(set: ChangeSet, before: AccountRecord | undefined, after: AccountRecord) {
-      if (!sameTopup(before?.doc.topup, after.doc.topup)) look(set, after.id)
+      if (!sameJson(before?.doc.topup, after.doc.topup)) look(set, after.id)
     },
 
     /** By hand. Units. Where nobody is charged it is whoever sells to the account that says what it has. */

@@ -65,7 +65,5 @@ const thresholdIn = (part: unknown): number | undefined => {
 export const lowBalanceThreshold = ({ notifications, topup }: ThresholdDoc): number | undefined =>
   thresholdIn((notifications as { low_balance?: unknown } | undefined)?.low_balance) ?? thresholdIn(topup)
 
-export const sameTopup = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b)
-
 export const topupDescription = (trigger: 'manual' | 'automatic') =>
   trigger === 'manual' ? 'Manual top-up' : 'Automatic top-up'

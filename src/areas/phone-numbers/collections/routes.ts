@@ -4,6 +4,7 @@ import { accountMember } from '../../../auth/policies.ts'
 import { answer } from '../../../http/answer/answers.ts'
 import { type Call, del, patch, post, put, type Route } from '../../../http/route.ts'
 import { isObject, isTrue, type Json } from '../../../lib/json.ts'
+import { isPrivateKey } from '../../../lib/json-merge.ts'
 import { memberOf } from '../../../lib/member.ts'
 import { numberListProblems } from '../number-list.ts'
 import type { Numbers } from '../operations.ts'
@@ -82,7 +83,7 @@ const fieldsOf = ({ data: { numbers: _, ...fields } }: CollectionCall): Json => 
 const withNulls = (fields: Json, sent: unknown): Json => {
   const kept: Json = { ...fields }
   for (const [key, value] of Object.entries(isObject(sent) ? sent : {})) {
-    if (key.startsWith('_') || key.startsWith('pvt_') || key === 'numbers') continue
+    if (isPrivateKey(key) || key === 'numbers') continue
     if (value === null) kept[key] = null
     else if (isObject(value)) kept[key] = withNulls(isObject(fields[key]) ? fields[key] : {}, value)
   }

@@ -2,7 +2,7 @@ import type { AccountRecord } from '../../../auth/identity.ts'
 import type { Round } from '../../../jobs/rounds.ts'
 import type { StepwiseWork } from '../../../jobs/steps.ts'
 import { failure } from '../../../lib/failure.ts'
-import { gregorianNow } from '../../../lib/gregorian.ts'
+import { daySeconds, gregorianNow } from '../../../lib/gregorian.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { Attached } from '../../../storage/attachment.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
@@ -21,7 +21,6 @@ interface Tools {
 }
 
 const roundAuthor: Author = { requestId: 'round/phone-numbers' }
-const daySeconds = 86_400
 
 // Numbers that are changed in one write.
 const numbersAtOnce = 200

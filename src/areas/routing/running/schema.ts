@@ -1,8 +1,8 @@
 import type { Static } from 'typebox'
+import { daySeconds } from '../../../lib/gregorian.ts'
 import { anyText, choice, flag, id, integer, list, must, open, text } from '../../../lib/schema.ts'
 import { trunks } from '../offnet/rules.ts'
 
-const daySeconds = 86_400
 export const mostCalls = 200
 
 const name = must(

@@ -1,3 +1,4 @@
+import { present } from '../../../lib/json.ts'
 import { mergePatch } from '../../../lib/json-merge.ts'
 import { elementAt } from '../../../lib/list.ts'
 import type { Bookkeeper, ItemPlan, ItemPlans, MergeStrategy, PlanDoc } from './plan.ts'
@@ -80,11 +81,6 @@ const either = (values: readonly (boolean | undefined)[]) => {
 
 const together = <T extends object>(values: readonly (T | undefined)[]) =>
   values.some((value) => value !== undefined) ? merged(...values) : undefined
-
-type Present<T> = { [K in keyof T]?: Exclude<T[K], undefined> }
-
-const present = <T extends object>(value: T) =>
-  Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as Present<T>
 
 /** Counts are added up, tiers put together; of single values that of the highest priority holds. Items come lowest first. */
 const accumulate = (items: readonly ItemPlan[]): ItemPlan => {

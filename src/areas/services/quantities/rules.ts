@@ -1,3 +1,4 @@
+import { monthAfter } from '../../../lib/gregorian.ts'
 /** One change of a count: what an account got or lost itself, and below it. */
 export interface Move {
   accountId: string
@@ -170,15 +171,13 @@ export interface MonthCount {
   atEnd: number | undefined
 }
 
-const nextMonth = (month: number) => (month % 100 === 12 ? month + 89 : month + 1)
-
 const monthsOfItem = (days: readonly DayCount[], current: number): MonthCount[] => {
   const [first] = days
   if (!first) return []
   const { category, item } = first
   const months: MonthCount[] = []
   let before: number | undefined
-  for (let month = Math.floor(first.day / 100); month <= current; month = nextMonth(month)) {
+  for (let month = Math.floor(first.day / 100); month <= current; month = monthAfter(month)) {
     const last = days.findLast(({ day }) => Math.floor(day / 100) === month)?.own ?? before
     months.push({ month, category, item, atBeginning: before, atEnd: month < current ? last : undefined })
     before = last
