@@ -2,19 +2,17 @@ import { isIP } from 'node:net'
 import { hostname } from 'node:os'
 import type { TSchema } from 'typebox'
 import { Account } from './areas/accounts/schema.ts'
-import type { Arrival } from './areas/adoption.ts'
 import type { Areas } from './areas/index.ts'
 import { User } from './areas/users/schema.ts'
 import { freshPassword } from './auth/fresh-password.ts'
+import { masterClaim, startAuthor } from './auth/identity.ts'
 import type { Config } from './config/config.ts'
 import { createValidation } from './http/judge/validation.ts'
 import { Failure, hasProblems } from './lib/failure.ts'
 import type { Json } from './lib/json.ts'
-import { type Author, type ChangeSet, systemScope } from './storage/change-set.ts'
+import { systemScope } from './storage/change-set.ts'
 import { createCollection } from './storage/collection.ts'
 import type { Store } from './storage/store.ts'
-
-export const startAuthor: Author = { requestId: 'first-start' }
 
 export interface FirstAdmin {
   username: string
@@ -26,9 +24,6 @@ export interface FirstAdmin {
     resetId: string | undefined
   }
 }
-
-/** The claim that the very first account holds: a store has one master account. */
-export const masterClaim = { scope: systemScope, name: 'master_account', value: 'master' }
 
 /** By what it is known again that a password is the one of the first start. */
 type MarkOf = (password: string) => number
@@ -90,20 +85,6 @@ export const makeMaster = async (
   const generated = adminPassword === undefined ? { generated: { password, resetId } } : {}
   return { username: config.adminUsername, ...generated }
 }
-
-/**
- * Adds to a change set that an account of another system takes the place of the first start's, whose people go on in
- * it. Of the account that goes nothing else is kept but its audit. False when the other one stands there already.
- */
-export const adoptMaster = (
-  { accounts, users, services }: Pick<Areas, 'accounts' | 'users' | 'services'>,
-  set: ChangeSet,
-  arrival: Arrival,
-): Promise<boolean> =>
-  accounts.replaceMaster(set, arrival, masterClaim, async (_, first, master) => {
-    await users.moveIn(set, first, master)
-    services.quantities.removeWith(set, first)
-  })
 
 /** Whether the settings name another password than the one that the first start used: it has no effect. */
 export const isPasswordIgnored = async (store: Store, { adminPassword }: Config, markOf: MarkOf) => {

@@ -128,6 +128,20 @@ describe('the check of the architecture', () => {
     ])
   })
 
+  it('finds files that import each other, also if one imports only a type', () => {
+    const circle = findViolations({
+      'src/mail/a.ts': "import type { B } from './b.ts'",
+      'src/mail/b.ts': "import { c } from './c.ts'",
+      'src/mail/c.ts': "import type { A } from './a.ts'",
+      'src/mail/d.ts': "import type { A } from './a.ts'",
+    })
+    expect(circle).toEqual(
+      ['a', 'b', 'c'].map(
+        (name) => `src/mail/${name}.ts:1: files do not import each other in a circle, not even types`,
+      ),
+    )
+  })
+
   it('names the line of an import that stands on several', () => {
     const text = "import { Type } from 'typebox'\n\nimport {\n  one,\n  two,\n} from '../b/store.ts'\n"
     const [violation] = findViolations({ 'src/areas/a/routes.ts': text })

@@ -1,5 +1,4 @@
-import { type AccountRecord, type Actor, accountKind } from '../../src/auth/identity.ts'
-import { masterClaim } from '../../src/first-start.ts'
+import { type AccountRecord, type Actor, accountKind, masterClaim } from '../../src/auth/identity.ts'
 import { Answer, RawJson } from '../../src/http/answer/answers.ts'
 import { createRouter, routeOf, segmentsOf } from '../../src/http/judge/router.ts'
 import type { Call, Route } from '../../src/http/route.ts'

@@ -1,5 +1,6 @@
 import type { AccessList } from '../lib/access-list.ts'
 import type { AccountRateLimits } from '../lib/packet-limits.ts'
+import { type Author, systemScope } from '../storage/change-set.ts'
 import { kind, type RecordOf } from '../storage/records.ts'
 import { type ApiKeyRecord, isUnlimited } from './api-keys.ts'
 import { everything, type Scopes } from './scopes.ts'
@@ -167,3 +168,9 @@ export const isAbove = (actor: Pick<Actor, 'accountId' | 'user'>, account: Accou
 /** Whether `account` is the actor's own, or one below that the actor may deal with. */
 export const isWithin = (actor: Pick<Actor, 'accountId' | 'user'>, account: AccountRecord) =>
   account.id === actor.accountId || isAbove(actor, account)
+
+/** The claim that the very first account holds: a store has one master account. */
+export const masterClaim = { scope: systemScope, name: 'master_account', value: 'master' }
+
+/** Who makes the master account when the server starts for the first time. */
+export const startAuthor: Author = { requestId: 'first-start' }

@@ -1,8 +1,8 @@
 // Coming from Kazoo, and going back.
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { monthIn } from '../areas/cdrs/months/rules.ts'
-import type { Run } from './program.ts'
 import { remotely } from './remote/running.ts'
+import type { Run } from './statuses.ts'
 
 const month = (text: string) => {
   const found = monthIn(text)

@@ -21,10 +21,7 @@ import { addNumbers } from './remote/numbers.ts'
 import { type RunRemote, remotely } from './remote/running.ts'
 import { addTasks } from './remote/tasks.ts'
 import { addSaved } from './saved-commands.ts'
-import { status } from './statuses.ts'
-
-/** The number that the work answers with is the status; anything else is 0. */
-export type Run = (work: () => Promise<unknown>) => Promise<void>
+import { type Run, status } from './statuses.ts'
 
 const pathOf = (command: Command): string =>
   command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name()

@@ -1,6 +1,6 @@
 // What keeps a store safe: copies of it, putting them back, looking whether all is sound.
 import { type Command, Option } from 'commander'
-import type { Run } from './program.ts'
+import type { Run } from './statuses.ts'
 
 const addBackup = (program: Command, run: Run) =>
   program

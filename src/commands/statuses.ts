@@ -8,3 +8,6 @@ export const status = {
   chargesNotAccepted: 5,
   interrupted: 130,
 } as const
+
+/** The number that the work answers with is the status; anything else is 0. */
+export type Run = (work: () => Promise<unknown>) => Promise<void>

@@ -1,6 +1,6 @@
+import { isPrivateAddress, namesHost } from '../lib/private-address.ts'
 import type { Calls } from '../outgoing/calls.ts'
 import { DnsFault } from './exchange.ts'
-import { isPrivateAddress, namesHost } from './private-address.ts'
 import { createResolver, type LookUp, type Manner, type Patience, type Resolver } from './resolver.ts'
 import { dnsPort, parseServer, type ServerAddress, systemServers } from './servers.ts'
 

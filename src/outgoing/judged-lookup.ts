@@ -1,6 +1,6 @@
 import type { LookupAddress, LookupOptions } from 'node:dns'
 import type { LookupFunction } from 'node:net'
-import { isPrivateAddress, namesHost } from '../dns/private-address.ts'
+import { isPrivateAddress, namesHost } from '../lib/private-address.ts'
 
 /** Hosts inside of private networks that may be called all the same: names, addresses or CIDRs. */
 export type AllowedHosts = () => Promise<readonly string[]>

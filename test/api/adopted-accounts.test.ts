@@ -1,7 +1,8 @@
 // Accounts of another system, taken in as they are.
+
 import { expect, it } from 'vitest'
 import type { AccountFacts } from '../../src/areas/accounts/adoption.ts'
-import { adoptMaster } from '../../src/first-start.ts'
+import { adoptMaster } from '../../src/areas/adopted-master.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import { type Arriving, createTaker, once } from '../support/adopting.ts'
 import { credentialsOf, describeAnyEngine, useWorld } from '../support/world.ts'

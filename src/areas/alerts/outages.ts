@@ -1,4 +1,4 @@
-import { masterClaim } from '../../first-start.ts'
+import { masterClaim } from '../../auth/identity.ts'
 import { inOneLine } from '../../jobs/queue.ts'
 import type { Log } from '../../lib/log.ts'
 import { ChangeSet } from '../../storage/change-set.ts'

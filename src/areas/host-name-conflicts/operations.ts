@@ -1,5 +1,4 @@
-import { accountKind } from '../../auth/identity.ts'
-import { masterClaim } from '../../first-start.ts'
+import { accountKind, masterClaim } from '../../auth/identity.ts'
 import type { Round } from '../../jobs/rounds.ts'
 import { daySeconds } from '../../lib/gregorian.ts'
 import { ChangeSet } from '../../storage/change-set.ts'

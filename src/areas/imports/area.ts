@@ -1,4 +1,4 @@
-import { startAuthor } from '../../first-start.ts'
+import { startAuthor } from '../../auth/identity.ts'
 import { failure, importUnderWay } from '../../lib/failure.ts'
 import { on } from '../../storage/signal.ts'
 import type { Gate } from '../../storage/store.ts'

@@ -3,7 +3,7 @@ import { newId } from '../../lib/ids.ts'
 import { type Author, actOf } from '../../storage/change-set.ts'
 import type { AgreedLine } from '../services/agreed/rules.ts'
 import type { GivenBack } from './give-back.ts'
-import type { Posting } from './operations.ts'
+import type { Posting } from './rules.ts'
 
 /** A line of the ledger for something that is charged at once, or given back. `now` in Unix milliseconds. */
 export const postingOf = (line: AgreedLine, author: Author, now: number): Posting => {

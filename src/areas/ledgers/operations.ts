@@ -21,6 +21,7 @@ import {
   entryJson,
   monthBeginningAt,
   monthNumber,
+  type Posting,
   type SourceSum,
   sumsJson,
   tooLarge,
@@ -39,19 +40,6 @@ interface Tools {
   audit: ServiceAudit
   charged: Charged
   overdraft: Overdraft
-}
-
-/** A booking that somebody else asks for: activation charges, top-ups, calls. Money in units, debits negative. */
-export interface Posting extends Omit<Booking, 'about' | 'identity'> {
-  /** Makes the booking happen once: the same one in the same month is refused. */
-  identity: readonly unknown[]
-  /**
-   * The Gregorian second of what is booked: a part of the identity that comes first, so that of thousands that come in together those
-   * next to each other in time are so in the store, on few of its pages. The same one with another second is not refused: for those
-   * that are known by something else already, as a call is by its record.
-   */
-  time?: number
-  about?: Booking['about']
 }
 
 const identityOf = (parts: readonly unknown[]) => hash('md5', JSON.stringify(parts), 'hex')

@@ -17,7 +17,6 @@ import { maySee } from './rules.ts'
 import type { NumberRecord } from './store.ts'
 import { createNumberView, type NumberView } from './view.ts'
 
-export type { MobileNumbers } from './mobile/operations.ts'
 export type { NumberCaller, NumberPlan, NumberRequest } from './requests.ts'
 export type { NumberRecord, NumberView }
 

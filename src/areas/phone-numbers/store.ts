@@ -4,10 +4,29 @@ import type { Value } from '../../storage/db.ts'
 import { isStorable, requireRecord, StoredRecord } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import { integer, oneOf, type RowOf, table, text } from '../../storage/table.ts'
-import { isBought, isPorted, isReleased } from './happenings.ts'
 import type { NumberState } from './rules.ts'
 import { numberStates } from './schema.ts'
 import { numberLeaving, numberRenamed } from './signals.ts'
+
+/** Whether its owner has it for good: neither on its way from another carrier, nor ordered and not confirmed. */
+const isHeld = ({ accountId, state, hidden }: NumberRecord) =>
+  accountId !== '' && (state === 'in_service' || state === 'reserved') && hidden.pendingOrder === undefined
+
+/** Whether a number was to come from another carrier, and has. */
+const isPorted = (before: NumberRecord, after: NumberRecord) =>
+  before.state === 'port_in' && after.state === 'in_service' && after.accountId !== ''
+
+/** Whether its owner has the number from now on. */
+const isBought = (before: NumberRecord | undefined, after: NumberRecord) => {
+  if (!isHeld(after) || (before && isPorted(before, after))) return false
+  if (!before || before.accountId === '') return true
+  // What is reserved again for who had it before was not bought.
+  return before.accountId === after.accountId ? !isHeld(before) : after.state !== 'reserved'
+}
+
+/** Whether its owner, who is about to lose it, has ever had it. */
+const isReleased = ({ accountId, hidden }: NumberRecord) =>
+  accountId !== '' && hidden.pendingOrder === undefined
 
 const numberKind = 'number'
 

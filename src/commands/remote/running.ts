@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Query } from '../../../client/src/core.ts'
-import type { Run } from '../program.ts'
+import type { Run } from '../statuses.ts'
 import { accountNamed, type Connection, connect } from './connection.ts'
 import { tellFailure } from './failures.ts'
 import { openTerminal, type Terminal } from './terminal.ts'

@@ -1,7 +1,6 @@
 import PDFDocument from 'pdfkit'
 import { unixOfGregorian } from '../../../lib/gregorian.ts'
 import { dollarsOfUnits } from '../../../lib/money.ts'
-import type { Brand } from './printing.ts'
 import {
   type CreditNote,
   type Invoice,
@@ -11,6 +10,13 @@ import {
   type Party,
   type Period,
 } from './rules.ts'
+
+/** How a reseller presents itself. */
+export interface Brand {
+  name?: string
+  /** PNG or JPEG. */
+  logo?: Uint8Array
+}
 
 // How documents look on paper: A4, points of 1/72 inch.
 

@@ -1,16 +1,9 @@
 import { createRequire } from 'node:module'
 import type { Settings } from '../../../settings/settings.ts'
 import { invoiceSettings } from '../settings.ts'
-import type { CreditNoteSheet, InvoiceSheet } from './pdf.ts'
+import type { Brand, CreditNoteSheet, InvoiceSheet } from './pdf.ts'
 import { type CreditNote, type Invoice, numberText } from './rules.ts'
 import type { InvoiceStore } from './store.ts'
-
-/** How a reseller presents itself. */
-export interface Brand {
-  name?: string
-  /** PNG or JPEG. */
-  logo?: Uint8Array
-}
 
 interface Tools {
   settings: Settings

@@ -1,4 +1,4 @@
-import { type Address, type Cidr, isInCidr, parseAddress, parseNetwork } from '../lib/cidr.ts'
+import { type Address, type Cidr, isInCidr, parseAddress, parseNetwork } from './cidr.ts'
 
 // Addresses that mean something only inside of a machine or a network: whoever may name one reaches behind the firewall.
 const inside: readonly Cidr[] = [

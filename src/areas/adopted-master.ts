@@ -1,0 +1,24 @@
+import { masterClaim } from '../auth/identity.ts'
+import type { ChangeSet } from '../storage/change-set.ts'
+import type { Accounts } from './accounts/operations.ts'
+import type { Arrival } from './adoption.ts'
+import type { QuantityBook } from './services/quantities/operations.ts'
+import type { Users } from './users/operations.ts'
+
+/**
+ * Adds to a change set that an account of another system takes the place of the first start's, whose people go on in
+ * it. Of the account that goes nothing else is kept but its audit. False when the other one stands there already.
+ */
+export const adoptMaster = (
+  {
+    accounts,
+    users,
+    services,
+  }: { accounts: Accounts; users: Users; services: { quantities: Pick<QuantityBook, 'removeWith'> } },
+  set: ChangeSet,
+  arrival: Arrival,
+): Promise<boolean> =>
+  accounts.replaceMaster(set, arrival, masterClaim, async (_, first, master) => {
+    await users.moveIn(set, first, master)
+    services.quantities.removeWith(set, first)
+  })
