@@ -1,11 +1,44 @@
 import { datastoreConflict, failure, forbidden } from '../../../lib/failure.ts'
+import { newId } from '../../../lib/ids.ts'
+import type { Author } from '../../../storage/change-set.ts'
+import type { Errand } from '../../../storage/errand.ts'
 import type { Store } from '../../../storage/store.ts'
 import { records } from '../../records.ts'
+import type { PlanDoc } from '../pricing/plan.ts'
 import type { Vendors } from '../vendors.ts'
-import { repricingOf } from './repricing.ts'
 import { itemProblems } from './rules.ts'
 import { ServicePlan } from './schema.ts'
-import { createPlanStore } from './store.ts'
+import { createPlanStore, type PlanRecord, type Told } from './store.ts'
+
+/** An edit of a plan, of which accounts are still to be told. */
+export interface Repricing extends Told {
+  author: Author
+  before: PlanDoc
+  after: PlanDoc
+}
+
+export const repricingKind = 'repricing'
+
+/** To be committed with the edit. Edits of one plan are told in their order. */
+const repricingOf = (
+  author: Author,
+  before: PlanRecord,
+  after: PlanRecord,
+  at: number,
+): Errand<Repricing> => ({
+  kind: repricingKind,
+  id: newId(at),
+  accountId: after.accountId,
+  subject: `service_plan/${after.id}`,
+  payload: {
+    author,
+    vendorId: after.accountId,
+    planId: after.id,
+    before: before.doc,
+    after: after.doc,
+    told: '',
+  },
+})
 
 export type Plans = ReturnType<typeof createPlans>
 

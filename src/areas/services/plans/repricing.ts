@@ -1,47 +1,17 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
 import type { ErrandKind } from '../../../jobs/queue.ts'
-import { newId } from '../../../lib/ids.ts'
-import { type Author, ChangeSet } from '../../../storage/change-set.ts'
-import type { Errand } from '../../../storage/errand.ts'
+import { ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { ServiceAudit } from '../audit/operations.ts'
 import type { Books } from '../books.ts'
 import type { PriceBook } from '../price-book.ts'
 import { compareInvoices, priceAccount, withoutDues } from '../pricing/invoices.ts'
 import type { PlanDoc } from '../pricing/plan.ts'
-import { createPlanStore, type PlanRecord, type Told } from './store.ts'
+import { type Repricing, repricingKind } from './operations.ts'
+import { createPlanStore } from './store.ts'
 
 // An edited plan may belong to very many accounts: what it means for each is told a page at a time, each page in one
 // commit with how far it is.
-
-interface Payload extends Told {
-  author: Author
-  before: PlanDoc
-  after: PlanDoc
-}
-
-const kindName = 'repricing'
-
-/** To be committed with the edit. Edits of one plan are told in their order. */
-export const repricingOf = (
-  author: Author,
-  before: PlanRecord,
-  after: PlanRecord,
-  at: number,
-): Errand<Payload> => ({
-  kind: kindName,
-  id: newId(at),
-  accountId: after.accountId,
-  subject: `service_plan/${after.id}`,
-  payload: {
-    author,
-    vendorId: after.accountId,
-    planId: after.id,
-    before: before.doc,
-    after: after.doc,
-    told: '',
-  },
-})
 
 interface Tools {
   store: Store
@@ -53,10 +23,10 @@ interface Tools {
 const accountsAtOnce = 50
 
 /** Leaves an audit entry for each account of whose invoice an edited plan changes something, and has bookkeepers told. */
-export const createRepricing = ({ store, books, priceBook, audit }: Tools): ErrandKind<Payload> => {
+export const createRepricing = ({ store, books, priceBook, audit }: Tools): ErrandKind<Repricing> => {
   const plans = createPlanStore(store)
 
-  const compare = async (account: AccountRecord, { planId: id, before, after }: Payload) => {
+  const compare = async (account: AccountRecord, { planId: id, before, after }: Repricing) => {
     const services = await books.services.find(account.id)
     if (!services?.doc.plans?.[id]) return []
     const pricedBy = async (doc: PlanDoc) => {
@@ -68,7 +38,7 @@ export const createRepricing = ({ store, books, priceBook, audit }: Tools): Erra
     return compared.map(withoutDues)
   }
 
-  const tell = async (accountId: string, payload: Payload): Promise<ChangeSet[]> => {
+  const tell = async (accountId: string, payload: Repricing): Promise<ChangeSet[]> => {
     const account = await books.account(accountId)
     if (!account) return []
     const set = new ChangeSet(payload.author)
@@ -79,7 +49,7 @@ export const createRepricing = ({ store, books, priceBook, audit }: Tools): Erra
   }
 
   return {
-    kind: kindName,
+    kind: repricingKind,
     atOnce: 1,
     async conclude({ payload, dueAt }) {
       const holders = await plans.holdersAfter(payload, accountsAtOnce)
