@@ -1,9 +1,9 @@
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
-import { closingLineReporter } from './test/support/closing-line-reporter.ts'
-import { isFullRun, isWholeRun } from './test/support/run-length.ts'
-import { slowestFilesReporter } from './test/support/slowest-files-reporter.ts'
+import { closingLineReporter } from './test/support/run/closing-line-reporter.ts'
+import { isFullRun, isWholeRun } from './test/support/run/run-length.ts'
+import { slowestFilesReporter } from './test/support/run/slowest-files-reporter.ts'
 
 // Looks at what all other files did, on both engines.
 const last = 'test/**/*.last.test.ts'
@@ -34,9 +34,9 @@ export default defineConfig({
         },
       },
     ],
-    globalSetup: ['test/support/global-setup.ts'],
+    globalSetup: ['test/support/run/global-setup.ts'],
     pool: 'forks',
-    execArgv: ['--import', fileURLToPath(new URL('./test/support/note-statements.mjs', import.meta.url))],
+    execArgv: ['--import', fileURLToPath(new URL('./test/support/run/note-statements.mjs', import.meta.url))],
     // Node runs the sources as they are, so nothing is transformed.
     experimental: { viteModuleRunner: false, nodeLoader: false },
     // Loading all modules again for each file took two thirds of the processor time of a run.

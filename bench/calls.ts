@@ -6,7 +6,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { createDatabase, startPostgres } from '../test/support/postgres.ts'
+import { createDatabase, startPostgres } from '../test/support/servers/postgres.ts'
 import { carryCalls, measureDecisions, prepareCalls } from './carried-calls.ts'
 import { memoryOf, type Place, startServer } from './server.ts'
 

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createDatabase, startPostgres } from '../test/support/postgres.ts'
+import { createDatabase, startPostgres } from '../test/support/servers/postgres.ts'
 import type { Place } from './server.ts'
 
 /**

@@ -13,7 +13,7 @@ import { parseArgs } from 'node:util'
 import { openSource } from '../import-kazoo/source/open.ts'
 import { programOf } from '../scripts/bundle.mjs'
 import { derive, digestDerivation } from '../src/auth/credentials.ts'
-import { startServerProcess } from '../test/support/server-process.ts'
+import { startServerProcess } from '../test/support/servers/server-process.ts'
 
 const { values } = parseArgs({
   options: {

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { openDurable } from '../src/storage/sqlite-open.ts'
-import { createDatabase, startPostgres } from '../test/support/postgres.ts'
+import { createDatabase, startPostgres } from '../test/support/servers/postgres.ts'
 import { aNumber, readOptions } from './options.ts'
 
 const options = readOptions(

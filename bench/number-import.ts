@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { Client } from 'pg'
 import { openDurable } from '../src/storage/sqlite-open.ts'
-import { createDatabase, startPostgres } from '../test/support/postgres.ts'
+import { createDatabase, startPostgres } from '../test/support/servers/postgres.ts'
 import { memoryOf, type Place, processorSecondsOf, type RunningServer, startServer } from './server.ts'
 import { freeRequests } from './stage.ts'
 

@@ -8,7 +8,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { createDatabase, startPostgres } from '../test/support/postgres.ts'
+import { createDatabase, startPostgres } from '../test/support/servers/postgres.ts'
 import {
   type Constants,
   constants,

@@ -7,7 +7,7 @@ import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, write
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { lineAt, readSource } from '../test/support/source-text.ts'
+import { lineAt, readSource } from '../test/support/matchers/source-text.ts'
 
 const root = join(import.meta.dirname, '..')
 

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { findViolations } from './support/architecture.ts'
+import { findViolations } from './support/matchers/architecture.ts'
 
 const root = join(import.meta.dirname, '..')
 
@@ -20,30 +20,34 @@ describe('the sources of Crosspoint', () => {
 })
 
 const breaches: [path: string, text: string, says: string][] = [
-  ['src/areas/a/rules.ts', "import { rows } from './store.ts'", 'rule 1'],
-  ['src/areas/a/rules.ts', "import type { Context } from '../../http/route.ts'", 'rule 1'],
-  ['src/areas/a/schema.ts', "import { readFile } from 'node:fs/promises'", 'rule 1'],
-  ['src/areas/a/rules.ts', "import { systemClock } from '../../lib/clock.ts'", 'rule 1'],
-  ['src/areas/a/rules.ts', "import { isId, newId } from '../../lib/ids.ts'", 'rule 1'],
+  ['src/areas/voice/a/rules.ts', "import { rows } from './store.ts'", 'rule 1'],
+  ['src/areas/voice/a/rules.ts', "import type { Context } from '../../../http/route.ts'", 'rule 1'],
+  ['src/areas/voice/a/schema.ts', "import { readFile } from 'node:fs/promises'", 'rule 1'],
+  ['src/areas/voice/a/rules.ts', "import { systemClock } from '../../../lib/clock.ts'", 'rule 1'],
+  ['src/areas/voice/a/rules.ts', "import { isId, newId } from '../../../lib/ids.ts'", 'rule 1'],
   ['src/lib/csv.ts', "import { open } from 'fs'", 'rule 1'],
   ['src/lib/cidr.ts', "import { isIPv4, connect } from 'node:net'", 'rule 1'],
   ['src/lib/csv.ts', "import type { Db } from '../storage/db.ts'", 'rule 1'],
-  ['src/areas/a/operations.ts', "import { reply } from '../../http/envelope.ts'", 'rule 2'],
-  ['src/areas/a/operations.ts', "const rows = db.all('SELECT id FROM records')", 'rules 2 and 3'],
-  ['src/areas/a/rules.ts', "const text = 'delete from records'", 'rules 2 and 3'],
+  ['src/areas/voice/a/operations.ts', "import { reply } from '../../../http/envelope.ts'", 'rule 2'],
+  ['src/areas/voice/a/operations.ts', "const rows = db.all('SELECT id FROM records')", 'rules 2 and 3'],
+  ['src/areas/voice/a/rules.ts', "const text = 'delete from records'", 'rules 2 and 3'],
   ['src/auth/tokens.ts', 'const text = `UPDATE $' + '{table} SET doc = ?`', 'rules 2 and 3'],
   ['src/http/store.ts', "const text = 'delete from records'", 'rules 2 and 3'],
   ['src/jobs/worker.ts', 'sql`INSERT INTO jobs VALUES ($' + '{id})`', 'rules 2 and 3'],
   ['bin/crosspoint.ts', "import { DatabaseSync } from 'node:sqlite'", 'rule 3'],
-  ['src/areas/a/store.ts', "import pg from 'pg'", 'rule 3'],
+  ['src/areas/voice/a/store.ts', "import pg from 'pg'", 'rule 3'],
   ['src/compose.ts', "import { createServer } from 'node:http'", 'rule 3'],
-  ['src/areas/a/operations.ts', "import { createB } from '../b/operations.ts'", 'rule 4'],
-  ['src/areas/a/store.ts', "import type { BStore } from '../b/store.ts'", 'rule 4'],
-  ['src/areas/a/plans/routes.ts', "export * from '../../b/routes.ts'", 'rule 4'],
-  ['src/areas/a/operations.ts', "import { asked } from '../b/questions.ts'", 'rule 4'],
-  ['src/areas/a/operations.ts', "const b = await import('../b/operations.ts')", 'rule 4'],
-  ['src/areas/a/operations.ts', "import { areas } from '../index.ts'", 'rule 4'],
-  ['src/http/pipeline.ts', "import type { Accounts } from '../areas/accounts/operations.ts'", 'rule 5'],
+  ['src/areas/voice/a/operations.ts', "import { createB } from '../b/operations.ts'", 'rule 4'],
+  ['src/areas/voice/a/store.ts', "import type { BStore } from '../b/store.ts'", 'rule 4'],
+  ['src/areas/voice/a/plans/routes.ts', "export * from '../../b/routes.ts'", 'rule 4'],
+  ['src/areas/voice/a/operations.ts', "import { asked } from '../b/questions.ts'", 'rule 4'],
+  ['src/areas/voice/a/operations.ts', "const b = await import('../b/operations.ts')", 'rule 4'],
+  ['src/areas/voice/a/operations.ts', "import { areas } from '../../index.ts'", 'rule 4'],
+  [
+    'src/http/pipeline.ts',
+    "import type { Accounts } from '../areas/accounts/accounts/operations.ts'",
+    'rule 5',
+  ],
   ['src/storage/db.ts', "import '../areas/index.ts'", 'rule 5'],
   ['src/config/config.ts', 'const home = process.env.HOME', 'rule 6'],
   ['src/config/config.ts', "const home = process['env']", 'rule 6'],
@@ -65,25 +69,28 @@ const breaches: [path: string, text: string, says: string][] = [
   ['import-kazoo/report/report.ts', 'const started = Date.now()', 'rule 6'],
   ['import-kazoo/report/report.ts', "const rows = db.all('SELECT id FROM records')", 'rules 2 and 3'],
   ['import-kazoo/plans/rules.ts', "import { rows } from '../running/store.ts'", 'rule 1'],
-  ['import-kazoo/area.ts', "import { createB } from '../src/areas/b/operations.ts'", 'rule 4'],
+  ['import-kazoo/area.ts', "import { createB } from '../src/areas/voice/b/operations.ts'", 'rule 4'],
 ]
 
 const allowed: [path: string, text: string][] = [
-  ['src/areas/a/rules.ts', "import type { Clock } from '../../lib/clock.ts'"],
-  ['src/areas/a/schema.ts', "import { isId } from '../../lib/ids.ts'\nimport { Type } from 'typebox'"],
-  ['src/areas/a/store.ts', 'sql`SELECT id FROM records`'],
-  ['src/areas/a/plans/store.ts', 'sql`SELECT id FROM records`'],
+  ['src/areas/voice/a/rules.ts', "import type { Clock } from '../../../lib/clock.ts'"],
+  [
+    'src/areas/voice/a/schema.ts',
+    "import { isId } from '../../../lib/ids.ts'\nimport { Type } from 'typebox'",
+  ],
+  ['src/areas/voice/a/store.ts', 'sql`SELECT id FROM records`'],
+  ['src/areas/voice/a/plans/store.ts', 'sql`SELECT id FROM records`'],
   ['src/jobs/store.ts', 'sql`SELECT id FROM work`'],
   ['src/mail/store.ts', 'sql`DELETE FROM mail_attempts`'],
   ['src/storage/sqlite.ts', "import { DatabaseSync } from 'node:sqlite'\ndb.exec('DELETE FROM records')"],
-  ['src/areas/a/operations.ts', "import type { B } from '../b/operations.ts'"],
-  ['src/areas/a/operations.ts', "import { type B } from '../b/operations.ts'"],
-  ['src/areas/a/operations.ts', "import type { Asked } from '../b/questions.ts'"],
-  ['src/areas/a/plans/operations.ts', "import { price } from '../rules.ts'"],
-  ['src/areas/a/operations.ts', "import { createB } from '../b/area.ts'"],
-  ['src/areas/a/schema.ts', "import { Limits } from '../b/schema.ts'"],
-  ['src/areas/a/rules.ts', "import { price } from '../b/plans/rules.ts'"],
-  ['src/areas/a/operations.ts', "import { accountLeaves } from '../b/signals.ts'"],
+  ['src/areas/voice/a/operations.ts', "import type { B } from '../b/operations.ts'"],
+  ['src/areas/voice/a/operations.ts', "import { type B } from '../b/operations.ts'"],
+  ['src/areas/voice/a/operations.ts', "import type { Asked } from '../b/questions.ts'"],
+  ['src/areas/voice/a/plans/operations.ts', "import { price } from '../rules.ts'"],
+  ['src/areas/voice/a/operations.ts', "import { createB } from '../b/area.ts'"],
+  ['src/areas/voice/a/schema.ts', "import { Limits } from '../b/schema.ts'"],
+  ['src/areas/voice/a/rules.ts', "import { price } from '../b/plans/rules.ts'"],
+  ['src/areas/voice/a/operations.ts', "import { accountLeaves } from '../b/signals.ts'"],
   ['src/areas/index.ts', "import { aRoutes } from './a/routes.ts'"],
   ['src/compose.ts', "import { areas } from './areas/index.ts'"],
   ['src/commands/openapi.ts', "import { areas } from '../areas/index.ts'"],
@@ -92,11 +99,14 @@ const allowed: [path: string, text: string][] = [
   ['src/lib/clock.ts', 'export const now = () => Date.now()'],
   ['src/lib/ids.ts', "import { randomBytes } from 'node:crypto'"],
   ['src/jobs/worker.ts', 'const due = new Date(job.dueMs)'],
-  ['src/areas/a/rules.ts', "// never Date.now()\nconst says = 'Select a file from the list; process.env'"],
-  ['src/areas/a/rules.ts', 'const quoted = /["`]/.test(text) // Math.random()'],
-  ['src/areas/a/rules.ts', 'const half = total / 2 // node:fs\nconst third = total / 3'],
+  [
+    'src/areas/voice/a/rules.ts',
+    "// never Date.now()\nconst says = 'Select a file from the list; process.env'",
+  ],
+  ['src/areas/voice/a/rules.ts', 'const quoted = /["`]/.test(text) // Math.random()'],
+  ['src/areas/voice/a/rules.ts', 'const half = total / 2 // node:fs\nconst third = total / 3'],
   ['import-kazoo/running/store.ts', 'sql`SELECT id FROM kazoo_runs`'],
-  ['import-kazoo/area.ts', "import { bArea } from '../src/areas/b/area.ts'"],
+  ['import-kazoo/area.ts', "import { bArea } from '../src/areas/voice/b/area.ts'"],
   ['import-kazoo/commands/import.ts', "import { areas } from '../../src/areas/index.ts'"],
   ['src/commands/kazoo-commands.ts', "await import('../../import-kazoo/commands/import.ts')"],
   ['bin/crosspoint.ts', "console.log('Crosspoint is ready')"],
@@ -116,15 +126,15 @@ describe('the check of the architecture', () => {
 
   it('finds areas that import each other in a circle', () => {
     const circle = findViolations({
-      'src/areas/a/operations.ts': "import type { B } from '../b/operations.ts'",
-      'src/areas/b/operations.ts': "\nimport type { C } from '../c/operations.ts'",
-      'src/areas/c/store.ts': "import type { A } from '../a/operations.ts'",
-      'src/areas/d/store.ts': "import type { A } from '../a/operations.ts'",
+      'src/areas/voice/a/operations.ts': "import type { B } from '../b/operations.ts'",
+      'src/areas/voice/b/operations.ts': "\nimport type { C } from '../c/operations.ts'",
+      'src/areas/voice/c/store.ts': "import type { A } from '../a/operations.ts'",
+      'src/areas/voice/d/store.ts': "import type { A } from '../a/operations.ts'",
     })
     expect(circle).toEqual([
-      expect.stringMatching(/^src\/areas\/a\/operations.ts:1: .*circle.*a -> b$/),
-      expect.stringMatching(/^src\/areas\/b\/operations.ts:2: .*circle.*b -> c$/),
-      expect.stringMatching(/^src\/areas\/c\/store.ts:1: .*circle.*c -> a$/),
+      expect.stringMatching(/^src\/areas\/voice\/a\/operations.ts:1: .*circle.*a -> b$/),
+      expect.stringMatching(/^src\/areas\/voice\/b\/operations.ts:2: .*circle.*b -> c$/),
+      expect.stringMatching(/^src\/areas\/voice\/c\/store.ts:1: .*circle.*c -> a$/),
     ])
   })
 
@@ -144,7 +154,9 @@ describe('the check of the architecture', () => {
 
   it('names the line of an import that stands on several', () => {
     const text = "import { Type } from 'typebox'\n\nimport {\n  one,\n  two,\n} from '../b/store.ts'\n"
-    const [violation] = findViolations({ 'src/areas/a/routes.ts': text })
-    expect(violation).toMatch(/^src\/areas\/a\/routes\.ts:3: .*rule 4\): src\/areas\/b\/store\.ts$/)
+    const [violation] = findViolations({ 'src/areas/voice/a/routes.ts': text })
+    expect(violation).toMatch(
+      /^src\/areas\/voice\/a\/routes\.ts:3: .*rule 4\): src\/areas\/voice\/b\/store\.ts$/,
+    )
   })
 })

@@ -3,9 +3,9 @@ import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import { Type } from 'typebox'
 import { describe, expect, it } from 'vitest'
-import { accountsArea } from '../src/areas/accounts/area.ts'
-import type { Accounts } from '../src/areas/accounts/operations.ts'
-import { accountLeaving } from '../src/areas/accounts/signals.ts'
+import { accountsArea } from '../src/areas/accounts/accounts/area.ts'
+import type { Accounts } from '../src/areas/accounts/accounts/operations.ts'
+import { accountLeaving } from '../src/areas/accounts/accounts/signals.ts'
 import { type Area, type AreaTools, area } from '../src/areas/area.ts'
 import { assemble, declarationsOf } from '../src/areas/assemble.ts'
 import { areas } from '../src/areas/index.ts'
@@ -22,7 +22,7 @@ import { type SettingsDocument, section, settingsDocument } from '../src/setting
 import { type Author, ChangeSet, conflict } from '../src/storage/change-set.ts'
 import { createCollection } from '../src/storage/collection.ts'
 import { on } from '../src/storage/signal.ts'
-import { describeAnyEngine, useWorld } from './support/world.ts'
+import { describeAnyEngine, useWorld } from './support/world/world.ts'
 
 // settings.ts
 const postcardSettings = settingsDocument(
@@ -236,17 +236,17 @@ describe('a list of areas', () => {
 
   it('declares everything that stands in the folders of its areas', async () => {
     const { settings, notices } = declarationsOf(areas)
-    const written = await everyExportOf('src/{areas/*,payment,switch}/settings.ts', 'Settings')
+    const written = await everyExportOf('src/{areas/*/*,payment,switch}/settings.ts', 'Settings')
     expect(settings).toEqual(
       Object.fromEntries(
         [...frameSettings, ...(written as SettingsDocument[])].map(({ id, shape }) => [id, shape]),
       ),
     )
-    const failures = await everyExportOf('src/{areas/*,payment,switch,lib}/{failure,failures}.ts', '')
+    const failures = await everyExportOf('src/{areas/*/*,payment,switch,lib}/{failure,failures}.ts', '')
     const kinds = failures.flatMap((one) => ('answer' in one && 'name' in one ? [one.name] : []))
     expect(kinds).toContain('number_exists')
     expect(kinds).toEqual([...new Set(kinds)])
-    const sent = await everyExportOf('src/areas/*/notices.ts', 'Notice')
+    const sent = await everyExportOf('src/areas/*/*/notices.ts', 'Notice')
     expect(Object.values(notices).toSorted(byId)).toEqual((sent as Notice[]).toSorted(byId))
   })
 })

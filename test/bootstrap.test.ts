@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test as base, describe, expect } from 'vitest'
-import { eventually } from './support/eventually.ts'
-import { inFullRun, isFullRun } from './support/run-length.ts'
-import { someOf } from './support/walk.ts'
+import { eventually } from './support/run/eventually.ts'
+import { inFullRun, isFullRun } from './support/run/run-length.ts'
+import { someOf } from './support/world/walk.ts'
 
 const scripts = join(import.meta.dirname, '..', 'scripts')
 const waitLimitMs = 120_000

@@ -4,12 +4,12 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import type { Answer as DnsRecord } from 'dns-packet'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { verifyDkim } from './support/dkim.ts'
-import { type DnsServer, startDnsServer } from './support/dns-server.ts'
-import { eventually } from './support/eventually.ts'
-import { textOf } from './support/outbox.ts'
-import { removeDataDir, type ServerProcess, startServerProcess } from './support/server-process.ts'
-import { type SmtpServer, startSmtpServer } from './support/smtp-server.ts'
+import { verifyDkim } from './support/matchers/dkim.ts'
+import { eventually } from './support/run/eventually.ts'
+import { type DnsServer, startDnsServer } from './support/servers/dns-server.ts'
+import { textOf } from './support/servers/outbox.ts'
+import { removeDataDir, type ServerProcess, startServerProcess } from './support/servers/server-process.ts'
+import { type SmtpServer, startSmtpServer } from './support/servers/smtp-server.ts'
 
 let dns: DnsServer
 let smtp: SmtpServer

@@ -4,8 +4,8 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { isObject } from '../src/lib/json.ts'
-import { useBuiltDocs } from './support/built-docs.ts'
-import { pagePaths, root } from './support/pages.ts'
+import { useBuiltDocs } from './support/examples/built-docs.ts'
+import { pagePaths, root } from './support/matchers/pages.ts'
 
 const methods = ['get', 'put', 'post', 'patch', 'delete']
 

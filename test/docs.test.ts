@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { blocksOf, commandsOf, pagePaths, pageText, reasonNotToRun, root } from './support/pages.ts'
+import { blocksOf, commandsOf, pagePaths, pageText, reasonNotToRun, root } from './support/matchers/pages.ts'
 
 const linksIn = (path: string) =>
   [...pageText(path).matchAll(/\]\(([^)#\s]+)[^)\s]*\)/g)]

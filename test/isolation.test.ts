@@ -3,9 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { anyone } from '../src/auth/policies.ts'
 import type { Route } from '../src/http/route.ts'
 import type { Json } from '../src/lib/json.ts'
-import { createAuthenticator } from './support/authenticator.ts'
-import type { Answer, Client } from './support/client.ts'
-import { eventually } from './support/eventually.ts'
+import { eventually } from './support/run/eventually.ts'
+import { createRewind } from './support/servers/store-rewind.ts'
+import { createAuthenticator } from './support/world/authenticator.ts'
+import type { Answer, Client } from './support/world/client.ts'
 import {
   nameOf,
   type PathIds,
@@ -13,10 +14,9 @@ import {
   requestFor,
   sampleApps,
   variablesOf,
-} from './support/route-samples.ts'
-import { createRewind } from './support/store-rewind.ts'
-import { inParallel, walkLimitMs, walkOf } from './support/walk.ts'
-import { describeAnyEngine, type TestAccount, useWorld, type World } from './support/world.ts'
+} from './support/world/route-samples.ts'
+import { inParallel, walkLimitMs, walkOf } from './support/world/walk.ts'
+import { describeAnyEngine, type TestAccount, useWorld, type World } from './support/world/world.ts'
 
 // An account never sees or changes a record of an account that is not itself or below it. Every tenant's records
 // carry a word that nobody else can know; every route is tried with the ids of somebody else in every place.

@@ -1,7 +1,7 @@
 // Databases that tests use one after the other.
 import { Client } from 'pg'
 import { expect, inject, it } from 'vitest'
-import { lendStore } from './support/lent-stores.ts'
+import { lendStore } from './support/servers/lent-stores.ts'
 
 const template = inject('postgresTemplate')
 

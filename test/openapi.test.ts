@@ -14,8 +14,8 @@ import {
   operations,
   operationsPage,
   documentText as text,
-} from './support/operations-page.ts'
-import { useWorld } from './support/world.ts'
+} from './support/matchers/operations-page.ts'
+import { useWorld } from './support/world/world.ts'
 
 const committed = new URL('../openapi.json', import.meta.url)
 const page = new URL('../docs/reference/operations.md', import.meta.url)

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { environment, nodeOptions } from '../scripts/server-process.mjs'
 import { settingsTable } from '../src/config/config.ts'
-import { findProgram, lacks } from './support/installed.ts'
+import { findProgram, lacks } from './support/servers/installed.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '..')

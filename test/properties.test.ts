@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { contradictionsOf, entriesIn, propertiesOfAll } from './support/properties.ts'
+import { contradictionsOf, entriesIn, propertiesOfAll } from './support/matchers/properties.ts'
 
 const entries = entriesIn(readFileSync(new URL('../docs/reference/properties.md', import.meta.url), 'utf8'))
 const known = [...propertiesOfAll()].flatMap(([section, paths]) => paths.map((path) => `${section}: ${path}`))
@@ -37,11 +37,11 @@ describe('the check of the page', () => {
     entriesIn(`## Rate\n\n| Property | Obeyed in | Effect |\n|---|---|---|\n${line}`)
 
   it('reads lists, groups and what is kept', () => {
-    expect(page('| `a`, `b.{c, d[].e}` | areas/rates/rules.ts, lib/csv.ts | does it |')).toEqual([
+    expect(page('| `a`, `b.{c, d[].e}` | areas/billing/rates/rules.ts, lib/csv.ts | does it |')).toEqual([
       {
         section: 'Rate',
         paths: ['a', 'b.c', 'b.d[].e'],
-        readers: ['areas/rates/rules.ts', 'lib/csv.ts'],
+        readers: ['areas/billing/rates/rules.ts', 'lib/csv.ts'],
         effect: 'does it',
       },
     ])
@@ -52,15 +52,17 @@ describe('the check of the page', () => {
 
   it('finds readers that are not there, that are idle, and properties that none mentions', () => {
     const contradictions = (line: string) => page(line).flatMap(contradictionsOf)
-    expect(contradictions('| `weight` | areas/rates/rules.ts | which rate |')).toEqual([])
-    expect(contradictions('| `weight` | areas/rates/rools.ts | which rate |')).toEqual([
-      'Rate: there is no src/areas/rates/rools.ts',
-      'Rate: none of areas/rates/rools.ts mentions weight',
+    expect(contradictions('| `weight` | areas/billing/rates/rules.ts | which rate |')).toEqual([])
+    expect(contradictions('| `weight` | areas/billing/rates/rools.ts | which rate |')).toEqual([
+      'Rate: there is no src/areas/billing/rates/rools.ts',
+      'Rate: none of areas/billing/rates/rools.ts mentions weight',
     ])
-    expect(contradictions('| `weight`, `colour` | areas/rates/rules.ts, lib/csv.ts | which rate |')).toEqual([
+    expect(
+      contradictions('| `weight`, `colour` | areas/billing/rates/rules.ts, lib/csv.ts | which rate |'),
+    ).toEqual([
       'Rate: src/lib/csv.ts mentions none of weight, colour',
-      'Rate: none of areas/rates/rules.ts, lib/csv.ts mentions colour',
+      'Rate: none of areas/billing/rates/rules.ts, lib/csv.ts mentions colour',
     ])
-    expect(contradictions('| `weight` | areas/rates/schema.ts | which rate |')).toHaveLength(2)
+    expect(contradictions('| `weight` | areas/billing/rates/schema.ts | which rate |')).toHaveLength(2)
   })
 })

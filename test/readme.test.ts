@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
-import { removeDataDir, type ServerProcess, startServerProcess } from './support/server-process.ts'
-import { someOf } from './support/walk.ts'
+import { removeDataDir, type ServerProcess, startServerProcess } from './support/servers/server-process.ts'
+import { someOf } from './support/world/walk.ts'
 
 const run = promisify(execFile)
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')

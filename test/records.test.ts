@@ -11,8 +11,8 @@ import { ChangeSet } from '../src/storage/change-set.ts'
 import { createCollection } from '../src/storage/collection.ts'
 import { sortKeyOf } from '../src/storage/records.ts'
 import type { Store } from '../src/storage/store.ts'
-import { notForCaller } from './support/refusals.ts'
-import { describeAnyEngine, useWorld } from './support/world.ts'
+import { notForCaller } from './support/matchers/refusals.ts'
+import { describeAnyEngine, useWorld } from './support/world/world.ts'
 
 // schema.ts
 const menuShape = recordShape(

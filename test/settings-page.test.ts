@@ -6,7 +6,7 @@ import {
   readersOf,
   settingsDocuments,
   settingsPage,
-} from './support/settings-page.ts'
+} from './support/matchers/settings-page.ts'
 
 const committed = new URL('../docs/reference/settings.md', import.meta.url)
 const names = Object.keys(settingsDocuments)

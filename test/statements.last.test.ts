@@ -3,7 +3,7 @@ import { globSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, inject, it } from 'vitest'
 import type { Engine } from '../src/storage/db.ts'
-import { lineAt, readSource } from './support/source-text.ts'
+import { lineAt, readSource } from './support/matchers/source-text.ts'
 
 const root = join(import.meta.dirname, '..')
 

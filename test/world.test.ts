@@ -1,6 +1,6 @@
 // What a world that tests share keeps apart.
 import { expect, it } from 'vitest'
-import { describeEngines, useWorld } from './support/world.ts'
+import { describeEngines, useWorld } from './support/world/world.ts'
 
 describeEngines('a world that tests share', (engine) => {
   const world = useWorld(engine)

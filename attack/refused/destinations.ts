@@ -1,5 +1,5 @@
 // SIP destinations at hosts that are not the customer's.
-import { type DestinationField, destinationFields } from '../../test/support/destination-fields.ts'
+import { type DestinationField, destinationFields } from '../../test/support/world/destination-fields.ts'
 import { carrierHosts } from '../stage.ts'
 import { type Asked, asJson, homeOf, isAnyone, isOperator, type RefusedClass } from './asked.ts'
 

@@ -1,4 +1,4 @@
-import type { ImportScope } from '../../src/areas/imports/rules.ts'
+import type { ImportScope } from '../../src/areas/system/imports/rules.ts'
 import type { AccountsPlan } from '../conversions/accounts/rules.ts'
 import type { NumberUses } from '../conversions/numbers/uses/rules.ts'
 import type { DatabaseKind } from '../documents/database-names.ts'

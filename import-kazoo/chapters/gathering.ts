@@ -1,7 +1,7 @@
 // What has to be known of all accounts before any of them is converted: who stands below whom, and who keeps a name
 // that two of them want.
 
-import type { ImportScope } from '../../src/areas/imports/rules.ts'
+import type { ImportScope } from '../../src/areas/system/imports/rules.ts'
 import { isObject, type Json } from '../../src/lib/json.ts'
 import { memberOf } from '../../src/lib/member.ts'
 import { type AccountsPlan, type AccountsSeen, planAccounts } from '../conversions/accounts/rules.ts'

@@ -1,13 +1,13 @@
 // Compares source documents with API responses key by key. Nothing here uses the conversions of the import, so that their
 // mistakes show.
 
-import { accountReadOnly } from '../../src/areas/accounts/schema.ts'
-import { callflowReadOnly } from '../../src/areas/callflows/schema.ts'
-import { connectivityReadOnly } from '../../src/areas/connectivity/schema.ts'
-import { deviceReadOnly } from '../../src/areas/devices/schema.ts'
-import { groupReadOnly } from '../../src/areas/groups/schema.ts'
-import { resourceReadOnly } from '../../src/areas/resources/schema.ts'
-import { userReadOnly } from '../../src/areas/users/schema.ts'
+import { accountReadOnly } from '../../src/areas/accounts/accounts/schema.ts'
+import { userReadOnly } from '../../src/areas/accounts/users/schema.ts'
+import { callflowReadOnly } from '../../src/areas/voice/callflows/schema.ts'
+import { connectivityReadOnly } from '../../src/areas/voice/connectivity/schema.ts'
+import { deviceReadOnly } from '../../src/areas/voice/devices/schema.ts'
+import { groupReadOnly } from '../../src/areas/voice/groups/schema.ts'
+import { resourceReadOnly } from '../../src/areas/voice/resources/schema.ts'
 import { isObject, isTrue, type Json } from '../../src/lib/json.ts'
 import { pathOf } from '../../src/lib/property-path.ts'
 import { maskSecrets } from '../../src/lib/secrets.ts'

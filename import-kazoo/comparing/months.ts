@@ -1,4 +1,4 @@
-import { costsOf, interactionOf } from '../../src/areas/cdrs/intake/rules.ts'
+import { costsOf, interactionOf } from '../../src/areas/calls/cdrs/intake/rules.ts'
 import { differencesBetween } from '../../src/lib/differences.ts'
 import {
   type CallSums,

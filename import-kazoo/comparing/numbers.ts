@@ -1,4 +1,4 @@
-import type { Numbers } from '../../src/areas/phone-numbers/operations.ts'
+import type { Numbers } from '../../src/areas/numbers/phone-numbers/operations.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { databasesOf } from '../chapters/chapter.ts'
 import type { CheckedStore } from '../report/store.ts'

@@ -2,8 +2,8 @@
 
 import type { Adoption } from '../../src/areas/adoption.ts'
 import type { Validate } from '../../src/areas/area.ts'
-import type { ImportStates } from '../../src/areas/imports/area.ts'
-import type { Numbers } from '../../src/areas/phone-numbers/operations.ts'
+import type { Numbers } from '../../src/areas/numbers/phone-numbers/operations.ts'
+import type { ImportStates } from '../../src/areas/system/imports/area.ts'
 import { gregorianNow } from '../../src/lib/gregorian.ts'
 import type { Store } from '../../src/storage/store.ts'
 import { type Chapter, everything } from '../chapters/chapter.ts'

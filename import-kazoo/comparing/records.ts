@@ -1,4 +1,4 @@
-import { publicHalf } from '../../src/areas/accounts/rules.ts'
+import { publicHalf } from '../../src/areas/accounts/accounts/rules.ts'
 import type { Adoption } from '../../src/areas/adoption.ts'
 import { accountKind } from '../../src/auth/identity.ts'
 import { differencesBetween } from '../../src/lib/differences.ts'

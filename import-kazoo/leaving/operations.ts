@@ -1,9 +1,9 @@
 // The way back: everything that a Kazoo would know, as documents.
 
-import type { Accounts } from '../../src/areas/accounts/operations.ts'
-import type { CdrMonths } from '../../src/areas/cdrs/months/operations.ts'
-import type { Numbers } from '../../src/areas/phone-numbers/operations.ts'
-import type { QuantityBook } from '../../src/areas/services/quantities/operations.ts'
+import type { Accounts } from '../../src/areas/accounts/accounts/operations.ts'
+import type { QuantityBook } from '../../src/areas/billing/services/quantities/operations.ts'
+import type { CdrMonths } from '../../src/areas/calls/cdrs/months/operations.ts'
+import type { Numbers } from '../../src/areas/numbers/phone-numbers/operations.ts'
 import { type AccountRecord, accountKind, masterClaim, secondFactorKind } from '../../src/auth/identity.ts'
 import { Failure } from '../../src/lib/failure.ts'
 import { unixOfGregorian } from '../../src/lib/gregorian.ts'

@@ -1,5 +1,5 @@
-import { correctionService } from '../../src/areas/ledgers/arriving/rules.ts'
-import { rolloverService } from '../../src/areas/ledgers/rules.ts'
+import { correctionService } from '../../src/areas/billing/ledgers/arriving/rules.ts'
+import { rolloverService } from '../../src/areas/billing/ledgers/rules.ts'
 import type { Store } from '../../src/storage/store.ts'
 import { integer, placeholders, shape, text } from '../../src/storage/table.ts'
 import { begunModulus } from '../conversions/call-records/sums.ts'

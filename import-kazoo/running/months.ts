@@ -1,7 +1,7 @@
 // The databases of months: what was booked, what was called, what services came to. There may be millions of documents,
 // so what became of each is not remembered: what is there already changes nothing when it arrives again.
 
-import { rolloverId } from '../../src/areas/ledgers/rules.ts'
+import { rolloverId } from '../../src/areas/billing/ledgers/rules.ts'
 import type { ChangeSet } from '../../src/storage/change-set.ts'
 import type { Facts } from '../chapters/chapter.ts'
 import { createUses } from '../conversions/allotments/rules.ts'

@@ -1,6 +1,6 @@
 // What of a source an import leaves out is said once, when it begins: whatever comes later would not fit to what is there.
 
-import type { ImportScope } from '../../src/areas/imports/rules.ts'
+import type { ImportScope } from '../../src/areas/system/imports/rules.ts'
 import { Refusal } from '../../src/storage/saved-store.ts'
 import { everything } from '../chapters/chapter.ts'
 

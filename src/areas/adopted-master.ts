@@ -1,9 +1,9 @@
 import { masterClaim } from '../auth/identity.ts'
 import type { ChangeSet } from '../storage/change-set.ts'
-import type { Accounts } from './accounts/operations.ts'
+import type { Accounts } from './accounts/accounts/operations.ts'
+import type { Users } from './accounts/users/operations.ts'
 import type { Arrival } from './adoption.ts'
-import type { QuantityBook } from './services/quantities/operations.ts'
-import type { Users } from './users/operations.ts'
+import type { QuantityBook } from './billing/services/quantities/operations.ts'
 
 /**
  * Adds to a change set that an account of another system takes the place of the first start's, whose people go on in

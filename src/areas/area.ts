@@ -29,9 +29,9 @@ import type { Hearing } from '../storage/signal.ts'
 import type { Gate, Store } from '../storage/store.ts'
 import type { MediaSwitch } from '../switch/media-switch.ts'
 import type { Adoption } from './adoption.ts'
-import type { Migration } from './migrations/operations.ts'
-import type { CountSource } from './services/reconciliation/operations.ts'
-import type { TaskAction } from './tasks/operations.ts'
+import type { CountSource } from './billing/services/reconciliation/operations.ts'
+import type { Migration } from './work/migrations/operations.ts'
+import type { TaskAction } from './work/tasks/operations.ts'
 
 /**
  * Holds data against a schema: texts are cast where that is allowed, `sound` lacks the keys that fail, `places` are the

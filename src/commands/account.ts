@@ -1,4 +1,4 @@
-import { User } from '../areas/users/schema.ts'
+import { User } from '../areas/accounts/users/schema.ts'
 import { createDeriver } from '../auth/deriving/deriver.ts'
 import { freshPassword } from '../auth/fresh-password.ts'
 import { type AccountRecord, masterClaim, type UserRecord } from '../auth/identity.ts'

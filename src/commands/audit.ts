@@ -1,4 +1,4 @@
-import { createVerification, type Verification } from '../areas/audit/verification/operations.ts'
+import { createVerification, type Verification } from '../areas/events/audit/verification/operations.ts'
 import { ConfigError } from '../config/config.ts'
 import { configFromEnvironment } from '../config/env.ts'
 import { systemClock } from '../lib/clock.ts'

@@ -1,6 +1,6 @@
 // Coming from Kazoo, and going back.
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { monthIn } from '../areas/cdrs/months/rules.ts'
+import { monthIn } from '../areas/calls/cdrs/months/rules.ts'
 import { remotely } from './remote/running.ts'
 import type { Run } from './statuses.ts'
 

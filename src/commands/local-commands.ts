@@ -1,6 +1,6 @@
 // What works on the store of this machine, beside a running server or without one. Each is imported when it is asked for.
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { monthIn } from '../areas/cdrs/months/rules.ts'
+import { monthIn } from '../areas/calls/cdrs/months/rules.ts'
 import type { Run } from './statuses.ts'
 
 export const addServe = (program: Command, run: Run) =>

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { createImportState } from '../areas/imports/store.ts'
+import { createImportState } from '../areas/system/imports/store.ts'
 import { createKeyring, readServerKey } from '../auth/keyring.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../lib/clock.ts'

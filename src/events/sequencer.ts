@@ -4,7 +4,7 @@ import { describeError, type Log } from '../lib/log.ts'
 import { feedKey, systemScope } from '../storage/change-set.ts'
 import { cacheKey, type Database } from '../storage/db.ts'
 import type { Store } from '../storage/store.ts'
-import { createOrder, mostAtOnce } from './order/store.ts'
+import { createOrder, mostAtOnce } from './order.sql.ts'
 
 /** Wakes whoever reads what is in order. */
 export const orderedKey = cacheKey(systemScope, 'feed', 'ordered')

@@ -8,7 +8,7 @@ import { type ObjectStore, ObjectStoreError, type S3Place } from './object-store
 const mostRefusalBytes = 4000
 
 const readTimeoutMs = 15_000
-// An object has at most some 40 MB: see areas/cdrs/archive/rules.ts.
+// An object has at most some 40 MB: see areas/calls/cdrs/archive/rules.ts.
 const writeTimeoutMs = 120_000
 
 interface Call {

@@ -131,7 +131,7 @@ const quantityMoves = table('quantity_moves', {
   below: integer(),
 })
 
-/** A count of what an account has, that a change moves: see areas/services/quantities. */
+/** A count of what an account has, that a change moves: see areas/billing/services/quantities. */
 export interface Count {
   accountId: string
   category: string

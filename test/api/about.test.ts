@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { version } from '../../src/version.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 describeAnyEngine('about', (engine) => {
   const world = useWorld(engine)

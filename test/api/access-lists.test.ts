@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const list = { order: 'allow,deny', cidrs: ['192.0.2.0/24', '198.51.100.7/32'], user_agent: '^Yealink' }
 

@@ -1,8 +1,8 @@
 // Moving, promoting and deleting accounts.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import type { Client } from '../support/client.ts'
-import { describeEngines, type TestAccount, useWorld, type World } from '../support/world.ts'
+import type { Client } from '../support/world/client.ts'
+import { describeEngines, type TestAccount, useWorld, type World } from '../support/world/world.ts'
 
 const noId = '0123456789abcdef0123456789abcdef'
 

@@ -1,8 +1,8 @@
 // Accounts above and below.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import type { Client } from '../support/client.ts'
-import { describeEngines, type TestAccount, useWorld, type World } from '../support/world.ts'
+import type { Client } from '../support/world/client.ts'
+import { describeEngines, type TestAccount, useWorld, type World } from '../support/world/world.ts'
 
 const row = ({ id, name, realm }: TestAccount, more: Json = {}) => ({ id, name, realm, flags: [], ...more })
 const ascending = { query: { ascending: true } }

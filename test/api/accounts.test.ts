@@ -2,8 +2,8 @@
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
-import { notForCaller } from '../support/refusals.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { notForCaller } from '../support/matchers/refusals.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const anId = expect.stringMatching(/^[0-9a-f]{32}$/)
 const now = 63_934_833_600

@@ -1,11 +1,11 @@
 // Accounts of another system, taken in as they are.
 
 import { expect, it } from 'vitest'
-import type { AccountFacts } from '../../src/areas/accounts/adoption.ts'
+import type { AccountFacts } from '../../src/areas/accounts/accounts/adoption.ts'
 import { adoptMaster } from '../../src/areas/adopted-master.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
-import { type Arriving, createTaker, once } from '../support/adopting.ts'
-import { credentialsOf, describeAnyEngine, useWorld } from '../support/world.ts'
+import { type Arriving, createTaker, once } from '../support/kazoo/adopting.ts'
+import { credentialsOf, describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const idOf = (letter: string) => letter.repeat(32)
 

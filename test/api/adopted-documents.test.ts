@@ -9,8 +9,8 @@ import { areas } from '../../src/areas/index.ts'
 import { qrPng } from '../../src/http/answer/qr-png.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { createNotices } from '../../src/mail/notices.ts'
-import { type Arriving, createTaker } from '../support/adopting.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { type Arriving, createTaker } from '../support/kazoo/adopting.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const declared = declarationsOf(areas)
 const known = createNotices(declared.notices)

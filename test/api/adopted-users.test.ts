@@ -1,11 +1,11 @@
 // People and phones of another system, taken in as they are.
 import { createHash } from 'node:crypto'
 import { expect, it } from 'vitest'
+import type { UserFacts } from '../../src/areas/accounts/users/adoption.ts'
 import type { ArrivingFile } from '../../src/areas/adoption.ts'
-import type { UserFacts } from '../../src/areas/users/adoption.ts'
 import type { Json } from '../../src/lib/json.ts'
-import { type Arriving, createTaker, once } from '../support/adopting.ts'
-import { credentialsOf, describeEngines, useWorld } from '../support/world.ts'
+import { type Arriving, createTaker, once } from '../support/kazoo/adopting.ts'
+import { credentialsOf, describeEngines, useWorld } from '../support/world/world.ts'
 
 const png = Buffer.from('iVBORw0KGgoAAAANSUhEUg==', 'base64')
 

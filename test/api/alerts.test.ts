@@ -2,9 +2,9 @@
 import { afterEach, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
-import { nowOf } from '../support/legs.ts'
-import { mailsTo, textOf } from '../support/outbox.ts'
-import { describeEngines, type Person, type TestAccount, useWorld } from '../support/world.ts'
+import { mailsTo, textOf } from '../support/servers/outbox.ts'
+import { nowOf } from '../support/world/legs.ts'
+import { describeEngines, type Person, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const day = 86_400
 

@@ -1,7 +1,7 @@
 // Accounts and users that may be reached through certain proxies alone.
 import { expect, it } from 'vitest'
-import type { Answer } from '../support/client.ts'
-import { credentialsOf, describeAnyEngine, useWorld } from '../support/world.ts'
+import type { Answer } from '../support/world/client.ts'
+import { credentialsOf, describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const refusal = {
   message: 'forbidden',

@@ -2,10 +2,10 @@
 import { describe, expect, it } from 'vitest'
 import { startServer } from '../../src/compose.ts'
 import type { Json } from '../../src/lib/json.ts'
-import { Client, createTransport } from '../support/client.ts'
-import { eventually } from '../support/eventually.ts'
-import { createTestLog } from '../support/log.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { createTestLog } from '../support/run/log.ts'
+import { Client, createTransport } from '../support/world/client.ts'
+import { describeEngines, type TestAccount, useWorld } from '../support/world/world.ts'
 
 describeEngines('named API keys', (engine) => {
   const world = useWorld(engine)

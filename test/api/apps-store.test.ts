@@ -1,7 +1,7 @@
 // The apps of web clients: which there are, which accounts have, who sees them.
 import { expect, it } from 'vitest'
-import { notForCaller } from '../support/refusals.ts'
-import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world.ts'
+import { notForCaller } from '../support/matchers/refusals.ts'
+import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const png = Buffer.from('\x89PNG\r\n\x1a\nicon', 'latin1')
 const gif = Buffer.from('GIF89a shot', 'latin1')

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { createAudit } from '../../src/areas/audit/operations.ts'
+import { createAudit } from '../../src/areas/events/audit/operations.ts'
 import { type Author, ChangeSet } from '../../src/storage/change-set.ts'
-import { engines } from '../support/postgres.ts'
-import { countOf, isFullRun } from '../support/run-length.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { countOf, isFullRun } from '../support/run/run-length.ts'
+import { engines } from '../support/servers/postgres.ts'
+import { describeEngines, type TestAccount, useWorld } from '../support/world/world.ts'
 
 interface Entry {
   id: string

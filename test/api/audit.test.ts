@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeEngines, useWorld } from '../support/world/world.ts'
 
 interface Entry {
   action: string

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
-import { type BookkeeperServer, startBookkeeper } from '../support/bookkeeper-server.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { type BookkeeperServer, startBookkeeper } from '../support/servers/bookkeeper-server.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world/world.ts'
 
 let common: BookkeeperServer
 let ofNeighbour: BookkeeperServer

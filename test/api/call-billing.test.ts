@@ -1,8 +1,8 @@
 // What a call costs when its record comes in, who pays it, and what was included.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { legOf, nowOf, sendLegs } from '../support/legs.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { legOf, nowOf, sendLegs } from '../support/world/legs.ts'
+import { describeEngines, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const day = 86_400
 

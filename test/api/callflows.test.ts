@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { createNumberSource, makeNumber, pathOf } from '../support/numbers.ts'
-import { notForCaller } from '../support/refusals.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { notForCaller } from '../support/matchers/refusals.ts'
+import { createNumberSource, makeNumber, pathOf } from '../support/world/numbers.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const rings = (id: string) => ({ module: 'user', data: { id }, children: {} })
 const hangup = { module: 'response', data: { code: 603 }, children: {} }

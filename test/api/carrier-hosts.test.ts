@@ -1,11 +1,11 @@
 // Carriers that are named by a host: where their calls come from says the DNS.
 import { afterAll, beforeEach, expect, it } from 'vitest'
-import { createCarrierHosts } from '../../src/areas/resources/hosts/operations.ts'
+import { createCarrierHosts } from '../../src/areas/voice/resources/hosts/operations.ts'
 import { DnsFault } from '../../src/dns/exchange.ts'
 import type { Json } from '../../src/lib/json.ts'
-import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
-import { eventually } from '../support/eventually.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { type DnsServer, startDnsServer } from '../support/servers/dns-server.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 it('an address that was found counts while another question about its name fails, which is soon asked again', async () => {
   let seconds = 0

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { gregorianNow } from '../../src/lib/gregorian.ts'
 import type { Json } from '../../src/lib/json.ts'
-import { storedCdrs } from '../support/stored-cdrs.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { storedCdrs } from '../support/world/stored-cdrs.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 /** A body of mod_json_cdr, with the account it names. */
 interface PostedLeg {

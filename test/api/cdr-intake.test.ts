@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { storedCdrs, storedRows } from '../support/stored-cdrs.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { storedCdrs, storedRows } from '../support/world/stored-cdrs.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 // 2026-01-04T22:40:00Z, the day before the tests' own.
 const yesterday = 63_934_785_600

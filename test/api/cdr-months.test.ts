@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { storedCdrs, storedRows } from '../support/stored-cdrs.ts'
-import { buildWorld, describeEngines, useWorld } from '../support/world.ts'
+import { storedCdrs, storedRows } from '../support/world/stored-cdrs.ts'
+import { buildWorld, describeEngines, useWorld } from '../support/world/world.ts'
 
 // The tests' clock stands at 2026-01-05.
 const january = 63_934_444_800 + 86_400

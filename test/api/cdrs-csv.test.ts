@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { get as httpGet } from 'node:http'
 import { beforeEach, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { legOf, nowOf, sendLegs } from '../support/legs.ts'
-import { countOf } from '../support/run-length.ts'
-import { describeEngines, type Person, type TestAccount, useWorld } from '../support/world.ts'
+import { countOf } from '../support/run/run-length.ts'
+import { legOf, nowOf, sendLegs } from '../support/world/legs.ts'
+import { describeEngines, type Person, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const header =
   'id,call_id,caller_id_number,caller_id_name,callee_id_number,callee_id_name,duration_seconds,billing_seconds,' +

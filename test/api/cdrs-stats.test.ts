@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { legOf, nowOf, sendLegs } from '../support/legs.ts'
-import { describeEngines, type Person, type TestAccount, useWorld } from '../support/world.ts'
+import { legOf, nowOf, sendLegs } from '../support/world/legs.ts'
+import { describeEngines, type Person, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const hour = 3600
 const day = 24 * hour

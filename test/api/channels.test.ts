@@ -1,12 +1,12 @@
 // The calls that go on, as real edges know them: between real telephones, where a proxy for them is installed.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { type EdgeServer, RpcError, startEdgeServer } from '../support/edge-server.ts'
-import { eventually } from '../support/eventually.ts'
-import { lacks } from '../support/installed.ts'
-import { callHeaders, type Kamailio, startKamailio } from '../support/kamailio.ts'
-import { type SipPhone, startSipPhone } from '../support/sip-phone.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { type SipPhone, startSipPhone } from '../support/phones/sip-phone.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { type EdgeServer, RpcError, startEdgeServer } from '../support/servers/edge-server.ts'
+import { lacks } from '../support/servers/installed.ts'
+import { callHeaders, type Kamailio, startKamailio } from '../support/servers/kamailio.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const lacking = lacks('kamailio')
 

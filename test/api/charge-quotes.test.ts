@@ -1,15 +1,24 @@
 // Consent to charges is for the price that was shown.
 
 import { expect, it } from 'vitest'
-import { createNumberCollections, type Plan } from '../../src/areas/phone-numbers/collections/operations.ts'
-import { numberExists } from '../../src/areas/phone-numbers/failures.ts'
+import {
+  createNumberCollections,
+  type Plan,
+} from '../../src/areas/numbers/phone-numbers/collections/operations.ts'
+import { numberExists } from '../../src/areas/numbers/phone-numbers/failures.ts'
 import { startServer } from '../../src/compose.ts'
 import { failure } from '../../src/lib/failure.ts'
 import type { Json } from '../../src/lib/json.ts'
-import { type Answer, basicHeader, type Client, clientWithToken, createTransport } from '../support/client.ts'
-import { createTestLog } from '../support/log.ts'
-import { allowAdditions, createNumberSource } from '../support/numbers.ts'
-import { credentialsOf, describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { createTestLog } from '../support/run/log.ts'
+import {
+  type Answer,
+  basicHeader,
+  type Client,
+  clientWithToken,
+  createTransport,
+} from '../support/world/client.ts'
+import { allowAdditions, createNumberSource } from '../support/world/numbers.ts'
+import { credentialsOf, describeAnyEngine, type TestAccount, useWorld } from '../support/world/world.ts'
 
 describeAnyEngine('the price that a request accepts', (engine) => {
   const world = useWorld(engine, allowAdditions)

@@ -1,8 +1,8 @@
 // What is removed gives back what it was charged for the rest of the month, whatever its price is by then.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import type { Client } from '../support/client.ts'
-import { describeAnyEngine, type TestAccount, useWorld, type World } from '../support/world.ts'
+import type { Client } from '../support/world/client.ts'
+import { describeAnyEngine, type TestAccount, useWorld, type World } from '../support/world/world.ts'
 
 const both = { additions: true, removals: true }
 

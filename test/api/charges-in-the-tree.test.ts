@@ -1,7 +1,7 @@
 // Accounts above pay for what is below, and an account without money keeps only itself from buying.
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world/world.ts'
 
 describeAnyEngine('charges in a tree of accounts without money', (engine) => {
   const world = useWorld(engine)

@@ -2,12 +2,12 @@
 import { beforeAll, expect, it } from 'vitest'
 import type { Route } from '../../src/http/route.ts'
 import type { Json } from '../../src/lib/json.ts'
-import type { Answer } from '../support/client.ts'
-import { nowOf, sendLegs } from '../support/legs.ts'
-import { nameOf } from '../support/route-samples.ts'
-import { callRoute, onAccount, type Stage, setStage } from '../support/route-stage.ts'
-import { inParallel, walkLimitMs } from '../support/walk.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import type { Answer } from '../support/world/client.ts'
+import { nowOf, sendLegs } from '../support/world/legs.ts'
+import { nameOf } from '../support/world/route-samples.ts'
+import { callRoute, onAccount, type Stage, setStage } from '../support/world/route-stage.ts'
+import { inParallel, walkLimitMs } from '../support/world/walk.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 type Query = Record<string, string>
 

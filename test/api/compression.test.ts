@@ -5,8 +5,8 @@ import { buffer } from 'node:stream/consumers'
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { beforeEach, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { legOf, nowOf, sendLegs } from '../support/legs.ts'
-import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world.ts'
+import { legOf, nowOf, sendLegs } from '../support/world/legs.ts'
+import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const opened: Record<string, (bytes: Buffer) => Buffer> = {
   zstd: zstdDecompressSync,

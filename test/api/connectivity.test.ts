@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { expect, it } from 'vitest'
-import { createTrunks } from '../../src/areas/connectivity/operations.ts'
+import { createTrunks } from '../../src/areas/voice/connectivity/operations.ts'
 import type { Json } from '../../src/lib/json.ts'
-import type { Client } from '../support/client.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import type { Client } from '../support/world/client.ts'
+import { describeEngines, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const md5 = (text: string) => createHash('md5').update(text).digest('hex')
 const unique = (message: string, cause: string) => ({ unique: { message, cause } })

@@ -2,8 +2,9 @@
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { Route } from '../../src/http/route.ts'
-import type { Client } from '../support/client.ts'
-import { nameOf } from '../support/route-samples.ts'
+import { createRewind } from '../support/servers/store-rewind.ts'
+import type { Client } from '../support/world/client.ts'
+import { nameOf } from '../support/world/route-samples.ts'
 import {
   callRoute,
   hasOwnStage,
@@ -11,10 +12,9 @@ import {
   type Stage,
   setStage,
   writingRoutes,
-} from '../support/route-stage.ts'
-import { createRewind } from '../support/store-rewind.ts'
-import { walkLimitMs } from '../support/walk.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+} from '../support/world/route-stage.ts'
+import { walkLimitMs } from '../support/world/walk.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const priced = (rate: number) => ({ _all: { rate, activation_charge: 2 * rate, cascade: true } })
 const everything = (rate: number) =>

@@ -2,9 +2,9 @@
 import { expect, it } from 'vitest'
 import { startServer } from '../../src/compose.ts'
 import type { Json } from '../../src/lib/json.ts'
-import { type Client, clientWithToken, createTransport } from '../support/client.ts'
-import { createTestLog } from '../support/log.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { createTestLog } from '../support/run/log.ts'
+import { type Client, clientWithToken, createTransport } from '../support/world/client.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world/world.ts'
 
 describeAnyEngine('consent to charges', (engine) => {
   const world = useWorld(engine)

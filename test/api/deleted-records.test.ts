@@ -1,10 +1,10 @@
 // What is reported of deleted records: a walk over all routes that delete.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { nameOf } from '../support/route-samples.ts'
-import { callRoute, isPlan, onAccount, setStage, writingRoutes } from '../support/route-stage.ts'
-import { walkLimitMs } from '../support/walk.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { nameOf } from '../support/world/route-samples.ts'
+import { callRoute, isPlan, onAccount, setStage, writingRoutes } from '../support/world/route-stage.ts'
+import { walkLimitMs } from '../support/world/walk.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 interface Event {
   sequence: string

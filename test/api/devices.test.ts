@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { notForCaller } from '../support/refusals.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { notForCaller } from '../support/matchers/refusals.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const defaults = {
   enabled: true,

@@ -1,10 +1,10 @@
 // The corpora of test/data/call-records: each case has the text that is sent, and the stored record or the reason of the rejection.
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { ratedNumber } from '../../src/areas/cdrs/billing/rules.ts'
+import { ratedNumber } from '../../src/areas/calls/cdrs/billing/rules.ts'
 import type { Json } from '../../src/lib/json.ts'
-import { storedCdrs } from '../support/stored-cdrs.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { storedCdrs } from '../support/world/stored-cdrs.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 interface Case {
   name: string

@@ -1,8 +1,8 @@
 // The CSV files of test/data/csv, as rates to import: each with its rates, the errors of its rows, or the reason why it is refused.
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { finishTask } from '../support/task-runs.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { finishTask } from '../support/world/task-runs.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 /** By file name, which is the ratedeck of its rows. */
 interface Outcome {

@@ -1,9 +1,9 @@
 // What becomes of invoices that a card did not pay: tried again on some days, then grace, then standing.
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { mailsTo } from '../support/outbox.ts'
-import { type StripeServer, startStripe } from '../support/stripe-server.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { mailsTo } from '../support/servers/outbox.ts'
+import { type StripeServer, startStripe } from '../support/servers/stripe-server.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 let stripe: StripeServer
 

@@ -1,16 +1,16 @@
 // Clients send records back as they received them. The server ignores values that it computes.
 import type { TObject } from 'typebox'
 import { expect, it } from 'vitest'
-import { AccountRecord } from '../../src/areas/accounts/schema.ts'
-import { CallflowRecord } from '../../src/areas/callflows/schema.ts'
-import { ConnectivityRecord } from '../../src/areas/connectivity/schema.ts'
-import { DeviceRecord } from '../../src/areas/devices/schema.ts'
-import { GroupRecord } from '../../src/areas/groups/schema.ts'
-import { ResourceRecord } from '../../src/areas/resources/schema.ts'
-import { UserRecord } from '../../src/areas/users/schema.ts'
+import { AccountRecord } from '../../src/areas/accounts/accounts/schema.ts'
+import { UserRecord } from '../../src/areas/accounts/users/schema.ts'
+import { CallflowRecord } from '../../src/areas/voice/callflows/schema.ts'
+import { ConnectivityRecord } from '../../src/areas/voice/connectivity/schema.ts'
+import { DeviceRecord } from '../../src/areas/voice/devices/schema.ts'
+import { GroupRecord } from '../../src/areas/voice/groups/schema.ts'
+import { ResourceRecord } from '../../src/areas/voice/resources/schema.ts'
 import type { Json } from '../../src/lib/json.ts'
-import { makeNumber } from '../support/numbers.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { makeNumber } from '../support/world/numbers.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 /** A value of the type that a schema asks for. */
 const stale: Readonly<Record<string, unknown>> = {

@@ -1,8 +1,8 @@
 // What ends at the edges when a device, a user, a trunk or an account is disabled or removed: registrations at once, calls later.
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { type EdgeServer, startEdgeServer } from '../support/edge-server.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { type EdgeServer, startEdgeServer } from '../support/servers/edge-server.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world/world.ts'
 
 describeAnyEngine('at an edge', (engine) => {
   const world = useWorld(engine)

@@ -1,9 +1,9 @@
 // All that an edge may ask about a realm at once: each row is what it would be answered for one sender.
 import { expect, it } from 'vitest'
-import type { Client } from '../support/client.ts'
-import { giveMany } from '../support/many-devices.ts'
-import { countOf } from '../support/run-length.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { countOf } from '../support/run/run-length.ts'
+import type { Client } from '../support/world/client.ts'
+import { giveMany } from '../support/world/many-devices.ts'
+import { describeEngines, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const many = countOf(3000, 10_000)
 

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
 import { gregorianNow } from '../../src/lib/gregorian.ts'
 import type { Json } from '../../src/lib/json.ts'
-import { eventually } from '../support/eventually.ts'
-import { mailsTo } from '../support/outbox.ts'
-import { storedCdrs } from '../support/stored-cdrs.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { mailsTo } from '../support/servers/outbox.ts'
+import { storedCdrs } from '../support/world/stored-cdrs.ts'
+import { describeEngines, type TestAccount, useWorld } from '../support/world/world.ts'
 
 // 2026-01-05T12:00:00Z, the tests' own time.
 const now = 63_934_833_600

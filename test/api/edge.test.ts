@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import { expect, it, onTestFinished } from 'vitest'
-import type { Answer, Client } from '../support/client.ts'
-import { startEdgeServer } from '../support/edge-server.ts'
-import { eventually } from '../support/eventually.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { startEdgeServer } from '../support/servers/edge-server.ts'
+import type { Answer, Client } from '../support/world/client.ts'
+import { describeEngines, useWorld } from '../support/world/world.ts'
 
 const accountLimits = {
   per_minute: { registrations: 100, invites: 200, total_packets: 2000 },

@@ -1,7 +1,7 @@
 // Forms send fields that are not filled in as empty texts.
 import { expect, it } from 'vitest'
 import { isObject, type Json } from '../../src/lib/json.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const valueAt = (data: unknown, path: string): unknown =>
   path

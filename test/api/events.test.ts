@@ -1,9 +1,9 @@
 // The feed of an account: in pages, and as a stream that is followed.
 import { afterEach, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { type EventStream, openEventStream } from '../support/event-stream.ts'
-import { eventually } from '../support/eventually.ts'
-import { describeAnyEngine, type Person, useWorld } from '../support/world.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { type EventStream, openEventStream } from '../support/servers/event-stream.ts'
+import { describeAnyEngine, type Person, useWorld } from '../support/world/world.ts'
 
 interface Told {
   sequence: string

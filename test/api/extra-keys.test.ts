@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { Route } from '../../src/http/route.ts'
 import { isObject, type Json } from '../../src/lib/json.ts'
-import type { RequestOptions } from '../support/client.ts'
-import { nameOf, pathWith, requestFor } from '../support/route-samples.ts'
-import { hasOwnStage, onAccount, type Stage, setStage, writingRoutes } from '../support/route-stage.ts'
-import { createRewind } from '../support/store-rewind.ts'
-import { someOf, walkLimitMs } from '../support/walk.ts'
-import { useWorld } from '../support/world.ts'
+import { createRewind } from '../support/servers/store-rewind.ts'
+import type { RequestOptions } from '../support/world/client.ts'
+import { nameOf, pathWith, requestFor } from '../support/world/route-samples.ts'
+import { hasOwnStage, onAccount, type Stage, setStage, writingRoutes } from '../support/world/route-stage.ts'
+import { someOf, walkLimitMs } from '../support/world/walk.ts'
+import { useWorld } from '../support/world/world.ts'
 
 const ofConsole = {
   ui_metadata: { version: '5.3', ui: 'console', origin: 'accounts' },

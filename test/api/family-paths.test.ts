@@ -1,7 +1,7 @@
 // What clients of the family ask for beside the areas of the description: what is there, and what a path that is not
 // there answers to whom. They read 401 as the end of their session, so it is told apart from all else.
 import { expect, it } from 'vitest'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 describeAnyEngine('paths of the family', (engine) => {
   const world = useWorld(engine)

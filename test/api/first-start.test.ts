@@ -4,8 +4,8 @@ import { expect, it } from 'vitest'
 import { obtainServerKey } from '../../src/auth/key-handover.ts'
 import { markOf } from '../../src/auth/keyring.ts'
 import { startServer } from '../../src/compose.ts'
-import { createTestLog } from '../support/log.ts'
-import { credentialsOf, describeAnyEngine, useWorld } from '../support/world.ts'
+import { createTestLog } from '../support/run/log.ts'
+import { credentialsOf, describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 describeAnyEngine('the password of the first start', (engine) => {
   const world = useWorld(engine)

@@ -1,6 +1,6 @@
 // Records of older versions of Kazoo contain older names of some values: clients and dumps still send them.
 import { expect, it } from 'vitest'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const formats = [
   ['e.164', 'e164'],

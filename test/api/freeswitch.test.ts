@@ -4,10 +4,10 @@
 import { hash } from 'node:crypto'
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import type { Answer, Client } from '../support/client.ts'
-import { createNumberSource, makeNumber } from '../support/numbers.ts'
-import { actionsIn, hasOrders, readXml } from '../support/switch-documents.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { actionsIn, hasOrders, readXml } from '../support/phones/switch-documents.ts'
+import type { Answer, Client } from '../support/world/client.ts'
+import { createNumberSource, makeNumber } from '../support/world/numbers.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const place = '/v2/edge/freeswitch'
 

@@ -2,8 +2,8 @@
 import { expect, it } from 'vitest'
 import { gregorianNow } from '../../src/lib/gregorian.ts'
 import type { Json } from '../../src/lib/json.ts'
-import type { Answer } from '../support/client.ts'
-import { describeAnyEngine, type Person, useWorld } from '../support/world.ts'
+import type { Answer } from '../support/world/client.ts'
+import { describeAnyEngine, type Person, useWorld } from '../support/world/world.ts'
 
 const message = 'Only an admin may change this'
 

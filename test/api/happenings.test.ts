@@ -3,10 +3,10 @@ import { afterAll, beforeEach, expect, it } from 'vitest'
 import { afterOf, type FeedEvent } from '../../src/events/events.ts'
 import { gregorianNow } from '../../src/lib/gregorian.ts'
 import type { Json } from '../../src/lib/json.ts'
-import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
-import { eventually } from '../support/eventually.ts'
-import { allowAdditions, createNumberSource, pathOf } from '../support/numbers.ts'
-import { credentialsOf, describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { type DnsServer, startDnsServer } from '../support/servers/dns-server.ts'
+import { allowAdditions, createNumberSource, pathOf } from '../support/world/numbers.ts'
+import { credentialsOf, describeAnyEngine, type TestAccount, useWorld } from '../support/world/world.ts'
 
 describeAnyEngine('what happens', (engine) => {
   let dns: DnsServer

@@ -2,9 +2,9 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { qrPng } from '../../src/http/answer/qr-png.ts'
 import type { Json } from '../../src/lib/json.ts'
-import type { Answer, Client } from '../support/client.ts'
-import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { type DnsServer, startDnsServer } from '../support/servers/dns-server.ts'
+import type { Answer, Client } from '../support/world/client.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const taken = 'The host name, or one above or below it, belongs to another account'
 const domainTaken = 'White label domain is already in use'

@@ -4,8 +4,8 @@ import { text } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { openRaw } from '../support/raw-connection.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { openRaw } from '../support/servers/raw-connection.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const jsonRefusal = (message: unknown = expect.any(String)) => ({
   json: { invalid: { message, target: 'body' } },

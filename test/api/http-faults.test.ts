@@ -2,10 +2,16 @@
 import { afterEach, expect, it, onTestFinished } from 'vitest'
 import { gregorianNow } from '../../src/lib/gregorian.ts'
 import { ChangeSet, conflict } from '../../src/storage/change-set.ts'
-import { eventually } from '../support/eventually.ts'
-import { createFaults, says } from '../support/faulty-database.ts'
-import { engines } from '../support/postgres.ts'
-import { buildWorld, describeAnyEngine, type TestAccount, useWorld, type World } from '../support/world.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { createFaults, says } from '../support/servers/faulty-database.ts'
+import { engines } from '../support/servers/postgres.ts'
+import {
+  buildWorld,
+  describeAnyEngine,
+  type TestAccount,
+  useWorld,
+  type World,
+} from '../support/world/world.ts'
 
 /** Makes the stored text of a user unreadable, as a damaged disk would. */
 const damage = (world: World, account: TestAccount, id: string) =>

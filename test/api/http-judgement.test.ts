@@ -2,8 +2,8 @@
 import { expect, it } from 'vitest'
 import { allRoutes } from '../../src/commands/openapi.ts'
 import { unbuiltIn } from '../../src/http/judge/family.ts'
-import { notForCaller } from '../support/refusals.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { notForCaller } from '../support/matchers/refusals.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const noId = '0123456789abcdef0123456789abcdef'
 const credentials = { message: 'invalid credentials' }

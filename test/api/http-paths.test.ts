@@ -1,7 +1,7 @@
 // The ways to write a path, and to send a verb or a token elsewhere.
 import { expect, it } from 'vitest'
-import { openRaw } from '../support/raw-connection.ts'
-import { credentialsOf, describeAnyEngine, useWorld } from '../support/world.ts'
+import { openRaw } from '../support/servers/raw-connection.ts'
+import { credentialsOf, describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 describeAnyEngine('paths', (engine) => {
   const world = useWorld(engine)

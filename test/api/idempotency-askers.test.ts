@@ -2,8 +2,8 @@
 import { expect, it } from 'vitest'
 import { createKeyring, readServerKey } from '../../src/auth/keyring.ts'
 import type { Json } from '../../src/lib/json.ts'
-import { basicHeader, type Client, type RequestOptions } from '../support/client.ts'
-import { credentialsOf, describeEngines, useWorld } from '../support/world.ts'
+import { basicHeader, type Client, type RequestOptions } from '../support/world/client.ts'
+import { credentialsOf, describeEngines, useWorld } from '../support/world/world.ts'
 
 describeEngines('an Idempotency-Key belongs to whoever asks,', (engine) => {
   const world = useWorld(engine)

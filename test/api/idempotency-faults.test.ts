@@ -4,12 +4,12 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { openDatabase, startServer } from '../../src/compose.ts'
 import type { Json } from '../../src/lib/json.ts'
 import type { Write } from '../../src/storage/db.ts'
-import { type BookkeeperServer, startBookkeeper } from '../support/bookkeeper-server.ts'
-import { type Answer, Client, createTransport } from '../support/client.ts'
-import { eventually } from '../support/eventually.ts'
-import { createFaults, says } from '../support/faulty-database.ts'
-import { createTestLog } from '../support/log.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { createTestLog } from '../support/run/log.ts'
+import { type BookkeeperServer, startBookkeeper } from '../support/servers/bookkeeper-server.ts'
+import { createFaults, says } from '../support/servers/faulty-database.ts'
+import { type Answer, Client, createTransport } from '../support/world/client.ts'
+import { describeEngines, type TestAccount, useWorld } from '../support/world/world.ts'
 
 let bookkeeper: BookkeeperServer
 

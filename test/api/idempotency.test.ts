@@ -2,10 +2,10 @@
 import { expect, it } from 'vitest'
 import { startServer } from '../../src/compose.ts'
 import type { Json } from '../../src/lib/json.ts'
-import { createTransport } from '../support/client.ts'
-import { createTestLog } from '../support/log.ts'
-import { finishTask } from '../support/task-runs.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { createTestLog } from '../support/run/log.ts'
+import { createTransport } from '../support/world/client.ts'
+import { finishTask } from '../support/world/task-runs.ts'
+import { describeEngines, useWorld } from '../support/world/world.ts'
 
 describeEngines('an Idempotency-Key', (engine) => {
   const world = useWorld(engine)

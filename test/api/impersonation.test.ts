@@ -1,9 +1,9 @@
 // Acting as another user.
 import { expect, it } from 'vitest'
-import type { Client } from '../support/client.ts'
-import { createFaults, says } from '../support/faulty-database.ts'
-import { notForCaller } from '../support/refusals.ts'
-import { credentialsOf, describeAnyEngine, type Person, useWorld } from '../support/world.ts'
+import { notForCaller } from '../support/matchers/refusals.ts'
+import { createFaults, says } from '../support/servers/faulty-database.ts'
+import type { Client } from '../support/world/client.ts'
+import { credentialsOf, describeAnyEngine, type Person, useWorld } from '../support/world/world.ts'
 
 const action = { envelope: { action: 'impersonate_user' } }
 

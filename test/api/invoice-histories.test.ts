@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeEngines, useWorld } from '../support/world/world.ts'
 
 const amount = fc.integer({ min: 1, max: 300_000 }).map((units) => units / 10_000)
 

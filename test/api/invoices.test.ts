@@ -1,9 +1,9 @@
 // Months become documents: numbered, itemised, never changed; and the sum of them is the ledger.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import type { Client } from '../support/client.ts'
-import { mailsTo } from '../support/outbox.ts'
-import { describeEngines, type Person, type TestAccount, useWorld } from '../support/world.ts'
+import { mailsTo } from '../support/servers/outbox.ts'
+import type { Client } from '../support/world/client.ts'
+import { describeEngines, type Person, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const gregorian = (unixMilliseconds: number) => Math.floor(unixMilliseconds / 1000) + 62_167_219_200
 

@@ -3,12 +3,12 @@ import fc from 'fast-check'
 import { beforeEach, expect, it } from 'vitest'
 import { learnJoins } from '../../import-kazoo/conversions/call-records/operations.ts'
 import { convertCall } from '../../import-kazoo/conversions/call-records/rules.ts'
-import { entriesOf } from '../../src/areas/cdrs/intake/ndjson.ts'
+import { entriesOf } from '../../src/areas/calls/cdrs/intake/ndjson.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
-import { anyCalls, databaseOf, documentOf, importCalls } from '../support/kazoo-calls.ts'
-import { countOf } from '../support/run-length.ts'
-import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world.ts'
+import { anyCalls, databaseOf, documentOf, importCalls } from '../support/kazoo/kazoo-calls.ts'
+import { countOf } from '../support/run/run-length.ts'
+import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world/world.ts'
 
 // 2026-01-01T00:00:00Z: calls lie close to the edge of a month.
 const edge = 63_934_444_800

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { createKeeping, type Keeping, type KeptDocument } from '../../import-kazoo/keeping/store.ts'
 import { area } from '../../src/areas/area.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeEngines, useWorld } from '../support/world/world.ts'
 
 const database = 'account/aa/bb/cc'
 

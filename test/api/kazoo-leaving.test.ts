@@ -5,7 +5,7 @@ import type { OffersOf } from '../../src/areas/area.ts'
 import type { Areas } from '../../src/areas/index.ts'
 import { isObject, type Json } from '../../src/lib/json.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeEngines, useWorld } from '../support/world/world.ts'
 
 describeEngines('an export to Kazoo', (engine) => {
   const world = useWorld(engine, undefined, undefined, { more: [kazooArea] })

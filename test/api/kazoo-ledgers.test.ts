@@ -8,14 +8,14 @@ import {
   type MonthOfAccount,
 } from '../../import-kazoo/conversions/ledgers/rules.ts'
 import type { Draft, KazooDocument } from '../../import-kazoo/documents/document.ts'
-import { checkLedgers } from '../../src/areas/ledgers/verification/store.ts'
+import { checkLedgers } from '../../src/areas/billing/ledgers/verification.sql.ts'
 import type { Fault } from '../../src/lib/check.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { dollarsOfUnits } from '../../src/lib/money.ts'
-import { createAdopter } from '../support/adopter.ts'
-import { documentOf } from '../support/kazoo-texts.ts'
-import { countOf } from '../support/run-length.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { createAdopter } from '../support/kazoo/adopter.ts'
+import { documentOf } from '../support/kazoo/kazoo-texts.ts'
+import { countOf } from '../support/run/run-length.ts'
+import { describeEngines, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const gregorianOffset = 62_167_219_200
 const at = (text: string) => Date.parse(text) / 1000 + gregorianOffset

@@ -1,9 +1,9 @@
 // Rows of lists contain what the rows of Kazoo contain: the views of its design documents are the reference.
 import { expect, it } from 'vitest'
-import { AuditEntry } from '../../src/areas/audit/schema.ts'
+import { AuditEntry } from '../../src/areas/events/audit/schema.ts'
 import type { Route } from '../../src/http/route.ts'
 import type { Json } from '../../src/lib/json.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 interface Shape {
   type?: string

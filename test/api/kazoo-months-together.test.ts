@@ -3,9 +3,9 @@ import { expect, it } from 'vitest'
 import { type CallCounts, createCallImport } from '../../import-kazoo/conversions/call-records/operations.ts'
 import type { Json } from '../../src/lib/json.ts'
 import type { ChangeSet } from '../../src/storage/change-set.ts'
-import { databaseOf, documentOf, pagesOf } from '../support/kazoo-calls.ts'
-import { storedRows } from '../support/stored-cdrs.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { databaseOf, documentOf, pagesOf } from '../support/kazoo/kazoo-calls.ts'
+import { storedRows } from '../support/world/stored-cdrs.ts'
+import { describeEngines, useWorld } from '../support/world/world.ts'
 
 // 2025-10-01T00:00:00Z
 const october = 63_926_496_000

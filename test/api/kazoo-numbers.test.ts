@@ -1,9 +1,9 @@
 // Numbers of another system stand here as they are, whatever the gates of the API would say of them.
 import { expect, it } from 'vitest'
 import type { Draft } from '../../import-kazoo/documents/document.ts'
-import { createTaker } from '../support/adoptions.ts'
-import { createNumberSource, pathOf } from '../support/numbers.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { createTaker } from '../support/kazoo/adoptions.ts'
+import { createNumberSource, pathOf } from '../support/world/numbers.ts'
+import { describeEngines, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const [created, modified] = [63_800_000_000, 63_800_000_100]
 

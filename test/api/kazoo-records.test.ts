@@ -1,8 +1,8 @@
 // What tells people, calls and settings of a Kazoo is served as any record of ours.
 import { expect, it } from 'vitest'
 import type { Draft } from '../../import-kazoo/documents/document.ts'
-import { createTaker } from '../support/adoptions.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { createTaker } from '../support/kazoo/adoptions.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const [created, modified] = [63_800_000_000, 63_800_000_100]
 const idOf = (digit: string) => digit.repeat(32)

@@ -4,18 +4,24 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type RunningServer, startServer } from '../../src/compose.ts'
 import type { Json } from '../../src/lib/json.ts'
+import { figureOf } from '../support/matchers/figures.ts'
+import { createTestLog } from '../support/run/log.ts'
+import { countOf } from '../support/run/run-length.ts'
 import {
   type Answer,
   Client,
   createTransport,
   type RequestOptions,
   type Transport,
-} from '../support/client.ts'
-import { figureOf } from '../support/figures.ts'
-import { legOf, nowOf } from '../support/legs.ts'
-import { createTestLog } from '../support/log.ts'
-import { countOf } from '../support/run-length.ts'
-import { describeAnyEngine, type Person, quickLayers, type TestAccount, useWorld } from '../support/world.ts'
+} from '../support/world/client.ts'
+import { legOf, nowOf } from '../support/world/legs.ts'
+import {
+  describeAnyEngine,
+  type Person,
+  quickLayers,
+  type TestAccount,
+  useWorld,
+} from '../support/world/world.ts'
 
 const day = 86_400
 const places = ['here', 'there'] as const

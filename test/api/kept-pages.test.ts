@@ -1,11 +1,11 @@
 // Pages that are kept are shown to nobody who would not be shown them if they were made anew.
 import { beforeEach, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import type { Answer, Client, RequestOptions } from '../support/client.ts'
-import { eventually } from '../support/eventually.ts'
-import { figureOf } from '../support/figures.ts'
-import { legOf, nowOf, sendLegs } from '../support/legs.ts'
-import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world.ts'
+import { figureOf } from '../support/matchers/figures.ts'
+import { eventually } from '../support/run/eventually.ts'
+import type { Answer, Client, RequestOptions } from '../support/world/client.ts'
+import { legOf, nowOf, sendLegs } from '../support/world/legs.ts'
+import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const day = 86_400
 const denied = { message: 'forbidden', cause: 'access denied by token restrictions' }

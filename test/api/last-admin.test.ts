@@ -1,9 +1,9 @@
 // Somebody can always get in to the account on top of all.
 import { expect, it } from 'vitest'
 import { startServer } from '../../src/compose.ts'
-import { type Client, clientWithToken, createTransport } from '../support/client.ts'
-import { createTestLog } from '../support/log.ts'
-import { describeEngines, type Person, useWorld } from '../support/world.ts'
+import { createTestLog } from '../support/run/log.ts'
+import { type Client, clientWithToken, createTransport } from '../support/world/client.ts'
+import { describeEngines, type Person, useWorld } from '../support/world/world.ts'
 
 const message = 'The last enabled admin of the master account stays what it is: make another one before'
 

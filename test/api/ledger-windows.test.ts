@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { gregorianNow, gregorianOfUnix } from '../../src/lib/gregorian.ts'
 import type { Json } from '../../src/lib/json.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeEngines, useWorld } from '../support/world/world.ts'
 
 describeEngines('sums of ledgers', (engine) => {
   const world = useWorld(engine)

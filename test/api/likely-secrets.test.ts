@@ -2,10 +2,10 @@
 import { expect, it } from 'vitest'
 import { gregorianNow } from '../../src/lib/gregorian.ts'
 import type { Json } from '../../src/lib/json.ts'
-import { eventually } from '../support/eventually.ts'
-import { feedSettled, useWebSockets } from '../support/web-sockets.ts'
-import { useHooks } from '../support/webhooks.ts'
-import { describeEngines, type TestAccount } from '../support/world.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { feedSettled, useWebSockets } from '../support/servers/web-sockets.ts'
+import { useHooks } from '../support/world/webhooks.ts'
+import { describeEngines, type TestAccount } from '../support/world/world.ts'
 
 const names = [
   ...['apiKey', 'api-key-2', 'access_key_id', 'developer_key', 'webhookKey', 'AUTHKEY'],

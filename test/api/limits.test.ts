@@ -1,8 +1,8 @@
 // How many calls accounts may have, and what is included in their plans.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import type { TestAccount } from '../support/world.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import type { TestAccount } from '../support/world/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const standard = {
   id: 'limits',

@@ -1,7 +1,7 @@
 // Filters and fields, and lists as CSV.
 import { expect, it } from 'vitest'
-import type { Answer } from '../support/client.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import type { Answer } from '../support/world/client.ts'
+import { describeEngines, useWorld } from '../support/world/world.ts'
 
 type Row = { last_name: string }
 type Query = Record<string, string | number | boolean>

@@ -1,8 +1,8 @@
 // Pages and order.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import type { Answer, Client } from '../support/client.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import type { Answer, Client } from '../support/world/client.ts'
+import { describeEngines, type TestAccount, useWorld } from '../support/world/world.ts'
 
 type Query = Record<string, string | number | boolean>
 

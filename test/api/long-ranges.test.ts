@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { gregorianNow } from '../../src/lib/gregorian.ts'
 import type { Json } from '../../src/lib/json.ts'
-import { type BookkeeperServer, startBookkeeper } from '../support/bookkeeper-server.ts'
-import type { Client } from '../support/client.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { type BookkeeperServer, startBookkeeper } from '../support/servers/bookkeeper-server.ts'
+import type { Client } from '../support/world/client.ts'
+import { describeEngines, useWorld } from '../support/world/world.ts'
 
 const months = 4
 /** Three within two seconds, at the end of each month. */

@@ -1,17 +1,17 @@
 // What is asked of the machines that carry calls, of edges that answer, and of edges that do not.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createDevices } from '../../src/areas/devices/operations.ts'
-import { createQuickcalls } from '../../src/areas/quickcalls/operations.ts'
-import { callWishesIn } from '../../src/areas/quickcalls/rules.ts'
+import { createDevices } from '../../src/areas/voice/devices/operations.ts'
+import { createQuickcalls } from '../../src/areas/voice/quickcalls/operations.ts'
+import { callWishesIn } from '../../src/areas/voice/quickcalls/rules.ts'
 import { failure, mediaSwitchMissing } from '../../src/lib/failure.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { type MediaSwitch, noMediaSwitch, type Phone } from '../../src/switch/media-switch.ts'
-import { type EdgeServer, startEdgeServer } from '../support/edge-server.ts'
-import { eventually } from '../support/eventually.ts'
-import { lacks } from '../support/installed.ts'
-import { type Kamailio, startKamailio } from '../support/kamailio.ts'
-import { type SipPhone, startSipPhone } from '../support/sip-phone.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { type SipPhone, startSipPhone } from '../support/phones/sip-phone.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { type EdgeServer, startEdgeServer } from '../support/servers/edge-server.ts'
+import { lacks } from '../support/servers/installed.ts'
+import { type Kamailio, startKamailio } from '../support/servers/kamailio.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const author = { requestId: 'test' }
 const noSwitch = [501, 'no media switch is configured', { message: 'no media switch is configured' }] as const

@@ -1,16 +1,16 @@
 // What each migration puts right.
 
 import { beforeEach, expect, it } from 'vitest'
-import { createCdrRebuild } from '../../src/areas/cdrs/rebuild/operations.ts'
-import { createUserStore } from '../../src/areas/users/store.ts'
+import { createUserStore } from '../../src/areas/accounts/users/store.ts'
+import { createCdrRebuild } from '../../src/areas/calls/cdrs/rebuild/operations.ts'
 import { derive, digestDerivation } from '../../src/auth/credentials.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import type { Value } from '../../src/storage/db.ts'
-import type { Engine } from '../support/databases.ts'
-import { eventually } from '../support/eventually.ts'
-import { legOf, nowOf, sendLegs } from '../support/legs.ts'
-import { createNumberSource, makeNumber, pathOf } from '../support/numbers.ts'
+import { eventually } from '../support/run/eventually.ts'
+import type { Engine } from '../support/servers/databases.ts'
+import { legOf, nowOf, sendLegs } from '../support/world/legs.ts'
+import { createNumberSource, makeNumber, pathOf } from '../support/world/numbers.ts'
 import {
   credentialsOf,
   describeEngines,
@@ -19,7 +19,7 @@ import {
   type TestAccount,
   useWorld,
   type World,
-} from '../support/world.ts'
+} from '../support/world/world.ts'
 
 const now = { perform_migration: 'now' }
 

@@ -2,8 +2,8 @@
 import { expect, it } from 'vitest'
 import { gregorianNow } from '../../src/lib/gregorian.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
-import { eventually } from '../support/eventually.ts'
-import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const now = { perform_migration: 'now' }
 const description = 'Counts anew what the account has, for its services'

@@ -1,8 +1,8 @@
 // Nothing is booked that cannot be shown: sums have bounds like amounts.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { type BookkeeperServer, startBookkeeper } from '../support/bookkeeper-server.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { type BookkeeperServer, startBookkeeper } from '../support/servers/bookkeeper-server.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world/world.ts'
 
 let bookkeeper: BookkeeperServer
 

@@ -4,9 +4,9 @@
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { type Chance, createChance, seed } from '../fuzz/chance.ts'
-import type { Answer, Client } from '../support/client.ts'
-import { countOf } from '../support/run-length.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { countOf } from '../support/run/run-length.ts'
+import type { Answer, Client } from '../support/world/client.ts'
+import { describeEngines, useWorld } from '../support/world/world.ts'
 
 // `CROSSPOINT_TEST_HISTORIES=10000` runs 10,000 histories on each engine: some ten minutes on an idle machine.
 const count = Number(process.env.CROSSPOINT_TEST_HISTORIES) || countOf(5, 500)

@@ -1,8 +1,8 @@
 // In which order money moved and invoices changed, within one second too.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { type BookkeeperServer, startBookkeeper } from '../support/bookkeeper-server.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { type BookkeeperServer, startBookkeeper } from '../support/servers/bookkeeper-server.ts'
+import { describeEngines, type TestAccount, useWorld } from '../support/world/world.ts'
 
 let bookkeeper: BookkeeperServer
 

@@ -1,10 +1,10 @@
 // Second factors: setting them up, and signing in with them.
 import { expect, it } from 'vitest'
-import { base32Decode, hotp, totpStep } from '../../src/areas/multi-factor/totp.ts'
-import type { Answer } from '../support/client.ts'
-import { eventually } from '../support/eventually.ts'
-import { notForCaller } from '../support/refusals.ts'
-import { credentialsOf, describeAnyEngine, useWorld } from '../support/world.ts'
+import { base32Decode, hotp, totpStep } from '../../src/areas/accounts/multi-factor/totp.ts'
+import { notForCaller } from '../support/matchers/refusals.ts'
+import { eventually } from '../support/run/eventually.ts'
+import type { Answer } from '../support/world/client.ts'
+import { credentialsOf, describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const loginPath = '/v2/user_auth'
 const qrPath = '/v2/multi_factor/qrcode'

@@ -2,8 +2,8 @@
 import { expect, it } from 'vitest'
 import { declarationsOf } from '../../src/areas/assemble.ts'
 import { areas } from '../../src/areas/index.ts'
-import { mailsTo, textOf } from '../support/outbox.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { mailsTo, textOf } from '../support/servers/outbox.ts'
+import { describeEngines, useWorld } from '../support/world/world.ts'
 
 const noticeIds = Object.keys(declarationsOf(areas).notices).sort()
 

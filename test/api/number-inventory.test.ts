@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { type Inventory, startInventory } from '../support/inventory-server.ts'
-import { stockNumbers } from '../support/number-stock.ts'
-import { describeAnyEngine, useWorld, type World } from '../support/world.ts'
+import { type Inventory, startInventory } from '../support/servers/inventory-server.ts'
+import { stockNumbers } from '../support/world/number-stock.ts'
+import { describeAnyEngine, useWorld, type World } from '../support/world/world.ts'
 
 const misdeeds = ['hangs', 'breaks', 'floods', 'no json', 'refuses', 'fails', 'redirects'] as const
 

@@ -2,9 +2,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { environmentOf, runHere } from '../support/command-here.ts'
-import { stockNumbers } from '../support/number-stock.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { environmentOf, runHere } from '../support/run/command-here.ts'
+import { stockNumbers } from '../support/world/number-stock.ts'
+import { describeEngines, useWorld } from '../support/world/world.ts'
 
 const sample = new URL('../data/localities.csv', import.meta.url).pathname
 const header = 'prefix,country,region,city,rate_center,lata,latitude,longitude'

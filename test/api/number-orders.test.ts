@@ -1,13 +1,13 @@
 // Numbers that come from outside: nothing is ordered for what is refused, and everything once for what is not.
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { numberOrderRefused, type RefusedOrder } from '../../src/areas/phone-numbers/signals.ts'
+import { numberOrderRefused, type RefusedOrder } from '../../src/areas/numbers/phone-numbers/signals.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { on } from '../../src/storage/signal.ts'
-import { eventually } from '../support/eventually.ts'
-import { type Inventory, startInventory } from '../support/inventory-server.ts'
-import { createNumberSource, pathOf } from '../support/numbers.ts'
-import { rowsOf, runTask } from '../support/task-runs.ts'
-import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { type Inventory, startInventory } from '../support/servers/inventory-server.ts'
+import { createNumberSource, pathOf } from '../support/world/numbers.ts'
+import { rowsOf, runTask } from '../support/world/task-runs.ts'
+import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const fault = (number: string) => ({
   code: 500,

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { startServer } from '../../src/compose.ts'
-import { clientWithToken, createTransport } from '../support/client.ts'
-import { environmentOf, runHere } from '../support/command-here.ts'
-import { type Inventory, startInventory } from '../support/inventory-server.ts'
-import { createTestLog } from '../support/log.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { environmentOf, runHere } from '../support/run/command-here.ts'
+import { createTestLog } from '../support/run/log.ts'
+import { type Inventory, startInventory } from '../support/servers/inventory-server.ts'
+import { clientWithToken, createTransport } from '../support/world/client.ts'
+import { describeEngines, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const pathOf = (account: TestAccount, number: string) =>
   `${account.path}/phone_numbers/${encodeURIComponent(number)}`

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import type { Client } from '../support/client.ts'
-import { type StockedNumber, stockNumbers } from '../support/number-stock.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import type { Client } from '../support/world/client.ts'
+import { type StockedNumber, stockNumbers } from '../support/world/number-stock.ts'
+import { describeEngines, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const available = (number: string) => ({ number, state: 'available' })
 const reserved = (number: string) => ({ number, state: 'reserved' })

@@ -3,14 +3,14 @@ import { describe, expect, it } from 'vitest'
 import { adminCallFields } from '../../src/auth/admin-fields.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { memberOf } from '../../src/lib/member.ts'
-import type { Answer } from '../support/client.ts'
+import type { Answer } from '../support/world/client.ts'
 import {
   credentialsOf,
   describeAnyEngine,
   type Person,
   type TestAccount,
   useWorld,
-} from '../support/world.ts'
+} from '../support/world/world.ts'
 
 /** The same record with another value at a path; undefined: without the key. */
 const withValue = (record: Json, path: string, value: unknown): Json => {

@@ -1,10 +1,10 @@
 // Money pays the oldest invoice first, and an account is delinquent as long as an invoice is overdue.
 import { expect, it } from 'vitest'
-import { createInvoiceProgress } from '../../src/areas/payments/invoices/progress.ts'
-import { createInvoiceStore } from '../../src/areas/payments/invoices/store.ts'
+import { createInvoiceProgress } from '../../src/areas/billing/payments/invoices/progress.ts'
+import { createInvoiceStore } from '../../src/areas/billing/payments/invoices/store.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 describeAnyEngine('invoices that are paid from a balance', (engine) => {
   const world = useWorld(engine, ({ configure }) =>

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { allowAdditions, makeNumber } from '../support/numbers.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { allowAdditions, makeNumber } from '../support/world/numbers.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 // Each way to a record that accepts fields of the client's own.
 const records: Readonly<Record<string, (world: ReturnType<typeof useWorld>) => Promise<string>>> = {

@@ -1,8 +1,8 @@
 // Passkeys: registered by their users, and taken alone or as the second factor.
 import { expect, it } from 'vitest'
-import { type Authenticator, createAuthenticator } from '../support/authenticator.ts'
-import type { Client } from '../support/client.ts'
-import { credentialsOf, describeEngines, type Person, useWorld } from '../support/world.ts'
+import { type Authenticator, createAuthenticator } from '../support/world/authenticator.ts'
+import type { Client } from '../support/world/client.ts'
+import { credentialsOf, describeEngines, type Person, useWorld } from '../support/world/world.ts'
 
 describeEngines('passkeys', (engine) => {
   const world = useWorld(engine, async ({ configure }) => {

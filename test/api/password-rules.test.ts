@@ -1,7 +1,7 @@
 // How strong a password must be, how long it lasts, and what a sign-in costs.
 import { expect, it } from 'vitest'
 import { keyLayers } from '../../src/auth/credentials.ts'
-import { credentialsOf, describeAnyEngine, useWorld } from '../support/world.ts'
+import { credentialsOf, describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 describeAnyEngine('passwords', (engine) => {
   const world = useWorld(engine, ({ configure }) => configure('crossbar.auth', { token_auth_expiry_s: 0 }))

@@ -1,9 +1,13 @@
 // What happens by itself. Top-ups, monthly bills, and telling bookkeepers.
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { type BookkeeperCall, type BookkeeperServer, startBookkeeper } from '../support/bookkeeper-server.ts'
-import type { Client } from '../support/client.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import {
+  type BookkeeperCall,
+  type BookkeeperServer,
+  startBookkeeper,
+} from '../support/servers/bookkeeper-server.ts'
+import type { Client } from '../support/world/client.ts'
+import { describeEngines, useWorld } from '../support/world/world.ts'
 
 const gregorian = (unixMilliseconds: number) => Math.floor(unixMilliseconds / 1000) + 62_167_219_200
 

@@ -1,9 +1,9 @@
 // Cards by Stripe, spoken to by its own library, at a local stand-in.
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import type { Client } from '../support/client.ts'
-import { type StripeServer, startStripe } from '../support/stripe-server.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { type StripeServer, startStripe } from '../support/servers/stripe-server.ts'
+import type { Client } from '../support/world/client.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const gregorian = (unixMilliseconds: number) => Math.floor(unixMilliseconds / 1000) + 62_167_219_200
 

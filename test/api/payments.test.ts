@@ -1,8 +1,8 @@
 // Money that moves at the operator's own billing system, and top-ups.
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { type BookkeeperServer, startBookkeeper } from '../support/bookkeeper-server.ts'
-import { describeEngines, type Person, type TestAccount, useWorld } from '../support/world.ts'
+import { type BookkeeperServer, startBookkeeper } from '../support/servers/bookkeeper-server.ts'
+import { describeEngines, type Person, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const gregorian = (unixMilliseconds: number) => Math.floor(unixMilliseconds / 1000) + 62_167_219_200
 

@@ -1,9 +1,12 @@
 // Public fields and the features that they switch on.
 import { expect, it } from 'vitest'
-import type { AddressVerdict, FeatureProvider } from '../../src/areas/phone-numbers/features/providers.ts'
+import type {
+  AddressVerdict,
+  FeatureProvider,
+} from '../../src/areas/numbers/phone-numbers/features/providers.ts'
 import type { Json } from '../../src/lib/json.ts'
-import { allowAdditions, createNumberSource, makeNumber, pathOf } from '../support/numbers.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { allowAdditions, createNumberSource, makeNumber, pathOf } from '../support/world/numbers.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const address = {
   locality: 'San Francisco',

@@ -1,9 +1,9 @@
 // Many numbers at once, listed or changed; whose they are, and of what kind.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { allowAdditions, createNumberSource, makeNumber, pathOf } from '../support/numbers.ts'
-import { countRounds } from '../support/rounds.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { countRounds } from '../support/run/rounds.ts'
+import { allowAdditions, createNumberSource, makeNumber, pathOf } from '../support/world/numbers.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const listOf = (account: TestAccount) => `${account.path}/phone_numbers`
 

@@ -1,9 +1,9 @@
 // What happens to numbers when something else changes.
 import { expect, it } from 'vitest'
-import { NumberRecord } from '../../src/areas/phone-numbers/store.ts'
+import { NumberRecord } from '../../src/areas/numbers/phone-numbers/store.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
-import { allowAdditions, createNumberSource, makeNumber, pathOf } from '../support/numbers.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { allowAdditions, createNumberSource, makeNumber, pathOf } from '../support/world/numbers.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const days = (count: number) => ({ hours: 24 * count })
 

@@ -1,7 +1,7 @@
 // The life of one number.
 import { expect, it } from 'vitest'
-import { allowAdditions, createNumberSource, makeNumber, pathOf } from '../support/numbers.ts'
-import { describeAnyEngine, useWorld, type World } from '../support/world.ts'
+import { allowAdditions, createNumberSource, makeNumber, pathOf } from '../support/world/numbers.ts'
+import { describeAnyEngine, useWorld, type World } from '../support/world/world.ts'
 
 const ready = (world: World) => allowAdditions(world)
 

@@ -1,7 +1,7 @@
 // What a plan's items may say: everything has an effect, or is refused.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 describeAnyEngine('items of plans', (engine) => {
   const world = useWorld(engine)

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const phone = { name: 'Desk', mac_address: '00:11:22:33:44:55', provision: { endpoint_brand: 'yealink' } }
 

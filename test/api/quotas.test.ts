@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { rowsOf, runTask } from '../support/task-runs.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { rowsOf, runTask } from '../support/world/task-runs.ts'
+import { describeEngines, useWorld } from '../support/world/world.ts'
 
 const png = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',

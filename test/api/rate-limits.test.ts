@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const totals = { per_minute: { total_packets: 600 }, per_second: { total_packets: 20 } }
 const full = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { describeEngines, type Person, useWorld } from '../support/world.ts'
+import { describeEngines, type Person, useWorld } from '../support/world/world.ts'
 
 const all = '/v2/rates'
 

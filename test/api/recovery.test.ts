@@ -1,8 +1,8 @@
 // A way back in by mail.
 import { afterAll, expect, it } from 'vitest'
-import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
-import { mailsIn, mailsTo, textOf } from '../support/outbox.ts'
-import { credentialsOf, describeAnyEngine, type Person, useWorld } from '../support/world.ts'
+import { type DnsServer, startDnsServer } from '../support/servers/dns-server.ts'
+import { mailsIn, mailsTo, textOf } from '../support/servers/outbox.ts'
+import { credentialsOf, describeAnyEngine, type Person, useWorld } from '../support/world/world.ts'
 
 const path = '/v2/user_auth/recovery'
 const uiUrl = 'https://ui.acme.test/login'

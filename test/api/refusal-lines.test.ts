@@ -1,7 +1,7 @@
 // One line in the log for everybody who was not let in.
 import { expect, it } from 'vitest'
-import { basicHeader } from '../support/client.ts'
-import { credentialsOf, describeAnyEngine, useWorld } from '../support/world.ts'
+import { basicHeader } from '../support/world/client.ts'
+import { credentialsOf, describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 describeAnyEngine('the log of refusals', (engine) => {
   const world = useWorld(engine)

@@ -1,7 +1,7 @@
 // What an edited plan means for those who have it.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world/world.ts'
 
 describeAnyEngine('an edited plan', (engine) => {
   const world = useWorld(engine)

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { afterAll, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import type { Client } from '../support/client.ts'
-import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { type DnsServer, startDnsServer } from '../support/servers/dns-server.ts'
+import type { Client } from '../support/world/client.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const defaults = { enabled: true, weight_cost: 50, emergency: false, flags: [] }
 const gatewayDefaults = { enabled: true, invite_format: 'route' }

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { Value } from '../../src/storage/db.ts'
-import { buildWorld, credentialsOf, describeEngines, type World } from '../support/world.ts'
+import { buildWorld, credentialsOf, describeEngines, type World } from '../support/world/world.ts'
 
 describeEngines('what is kept for a while', (engine) => {
   let world: World

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { describeEngines, type TestAccount, useWorld } from '../support/world/world.ts'
 
 // 2026-01-05T12:00:00Z, the tests' own time.
 const now = 63_934_833_600

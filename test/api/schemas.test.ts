@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 describeAnyEngine('schemas', (engine) => {
   const world = useWorld(engine)

@@ -1,7 +1,7 @@
 // What scopes bind: those of a user, and those of a way to sign in.
 import { expect, it } from 'vitest'
 import { allRoutes } from '../../src/commands/openapi.ts'
-import { credentialsOf, describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { credentialsOf, describeAnyEngine, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const beyond = { message: 'forbidden', cause: 'access denied by the scope of the token' }
 

@@ -1,9 +1,15 @@
 // How one may sign in to an account, who tried, and the lock.
 import { expect, it } from 'vitest'
-import { eventually } from '../support/eventually.ts'
-import { createFaults } from '../support/faulty-database.ts'
-import { notForCaller } from '../support/refusals.ts'
-import { credentialsOf, describeAnyEngine, type TestAccount, useWorld, type World } from '../support/world.ts'
+import { notForCaller } from '../support/matchers/refusals.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { createFaults } from '../support/servers/faulty-database.ts'
+import {
+  credentialsOf,
+  describeAnyEngine,
+  type TestAccount,
+  useWorld,
+  type World,
+} from '../support/world/world.ts'
 
 const invalid = { message: 'invalid credentials' }
 const month = 2_678_400

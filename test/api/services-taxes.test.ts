@@ -1,8 +1,8 @@
 // What is due at once for the rest of a month, and the taxes on what accounts are sold.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import type { Person, TestAccount } from '../support/world.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import type { Person, TestAccount } from '../support/world/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const vat = { name: 'VAT', rate: 20, tax_id: 'vat' }
 const vatRow = { ...vat, inclusive: false }

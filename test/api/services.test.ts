@@ -1,9 +1,9 @@
 // What accounts are sold, what they are asked before it costs more, and who changed what.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import type { Answer } from '../support/client.ts'
-import type { Person, TestAccount } from '../support/world.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import type { Answer } from '../support/world/client.ts'
+import type { Person, TestAccount } from '../support/world/world.ts'
+import { describeEngines, useWorld } from '../support/world/world.ts'
 
 const perDevice = (rate: number, item: Json = {}) => ({
   devices: { sip_device: { rate, ...item } },

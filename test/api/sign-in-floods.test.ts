@@ -1,10 +1,10 @@
 // Nobody holds up the sign-in of others. This machine is a trusted proxy, so X-Forwarded-For is believed.
 import { expect, it } from 'vitest'
 import { keyLayers } from '../../src/auth/credentials.ts'
-import type { Answer } from '../support/client.ts'
-import { basicHeader } from '../support/client.ts'
-import { eventually } from '../support/eventually.ts'
-import { credentialsOf, describeAnyEngine, useWorld } from '../support/world.ts'
+import { eventually } from '../support/run/eventually.ts'
+import type { Answer } from '../support/world/client.ts'
+import { basicHeader } from '../support/world/client.ts'
+import { credentialsOf, describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const from = (address: string) => ({ 'x-forwarded-for': address })
 const wrong = (number: number) => number.toString(16).padStart(32, '0')

@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto'
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { credentialsOf, describeAnyEngine, useWorld } from '../support/world.ts'
+import { credentialsOf, describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const startUnix = Date.UTC(2026, 0, 5, 12) / 1000
 const dead = [401, 'invalid_credentials', { message: 'invalid credentials' }] as const

@@ -1,8 +1,8 @@
 // The ways in.
 import { expect, it } from 'vitest'
-import { basicHeader } from '../support/client.ts'
-import { notForCaller } from '../support/refusals.ts'
-import { credentialsOf, describeAnyEngine, useWorld, type World } from '../support/world.ts'
+import { notForCaller } from '../support/matchers/refusals.ts'
+import { basicHeader } from '../support/world/client.ts'
+import { credentialsOf, describeAnyEngine, useWorld, type World } from '../support/world/world.ts'
 
 const refused = { message: 'invalid credentials' }
 const uliDigest = credentialsOf('uli', 'uli-secret')

@@ -1,8 +1,8 @@
 // The keys that tokens are signed with.
 import { createPublicKey, verify } from 'node:crypto'
 import { expect, it } from 'vitest'
-import { notForCaller } from '../support/refusals.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { notForCaller } from '../support/matchers/refusals.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const headOf = (token: string) =>
   JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()) as Record<string, string>

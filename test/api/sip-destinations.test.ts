@@ -4,12 +4,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { allRoutes } from '../../src/commands/openapi.ts'
 import { isObject, type Json } from '../../src/lib/json.ts'
 import { seed } from '../fuzz/chance.ts'
-import { type DestinationField, destinationFields } from '../support/destination-fields.ts'
-import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
-import { eventually } from '../support/eventually.ts'
-import { allowAdditions, createNumberSource, makeNumber } from '../support/numbers.ts'
-import { isFullRun } from '../support/run-length.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { isFullRun } from '../support/run/run-length.ts'
+import { type DnsServer, startDnsServer } from '../support/servers/dns-server.ts'
+import { type DestinationField, destinationFields } from '../support/world/destination-fields.ts'
+import { allowAdditions, createNumberSource, makeNumber } from '../support/world/numbers.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world/world.ts'
 
 /** A fifth of the cases, drawn by the seed; all of them in `npm run test:all`. */
 const drawn = <Case>(cases: readonly Case[]) =>

@@ -5,9 +5,9 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { base32Decode, hotp, totpStep } from '../../src/areas/multi-factor/totp.ts'
-import { mailsTo, textOf } from '../support/outbox.ts'
-import { credentialsOf, describeAnyEngine, useWorld } from '../support/world.ts'
+import { base32Decode, hotp, totpStep } from '../../src/areas/accounts/multi-factor/totp.ts'
+import { mailsTo, textOf } from '../support/servers/outbox.ts'
+import { credentialsOf, describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const tableNames = {
   sqlite: "SELECT name FROM sqlite_master WHERE type = 'table'",

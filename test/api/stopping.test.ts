@@ -1,9 +1,9 @@
 // A server that is stopped while requests are still under way whose clients have gone.
 import { expect, it } from 'vitest'
 import { keyLayers } from '../../src/auth/credentials.ts'
-import { eventually } from '../support/eventually.ts'
-import { headOf, openRaw } from '../support/raw-connection.ts'
-import { buildWorld, describeAnyEngine, type World } from '../support/world.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { headOf, openRaw } from '../support/servers/raw-connection.ts'
+import { buildWorld, describeAnyEngine, type World } from '../support/world/world.ts'
 
 const waiting = /^crosspoint_sign_in_derivations_waiting (\d+)$/m
 

@@ -1,9 +1,9 @@
 // What Stripe tells by itself: taken in when it is genuine, once, and followed by what the books need.
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { mailsTo } from '../support/outbox.ts'
-import { type StripeServer, startStripe } from '../support/stripe-server.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { mailsTo } from '../support/servers/outbox.ts'
+import { type StripeServer, startStripe } from '../support/servers/stripe-server.ts'
+import { describeEngines, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const gregorian = (unixMilliseconds: number) => Math.floor(unixMilliseconds / 1000) + 62_167_219_200
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const all = '/v2/system_configs'
 

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { createNumberTasks } from '../support/number-tasks.ts'
-import { rowsOf, runTask } from '../support/task-runs.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { createNumberTasks } from '../support/world/number-tasks.ts'
+import { rowsOf, runTask } from '../support/world/task-runs.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const unauthorized = 'requestor is unauthorized to perform operation'
 const unknownAccount = 'invalid account to assign to'

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { createNumberTasks } from '../support/number-tasks.ts'
-import { rowsOf } from '../support/task-runs.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { createNumberTasks } from '../support/world/number-tasks.ts'
+import { rowsOf } from '../support/world/task-runs.ts'
+import { describeEngines, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const columns = [
   'e164,account_name,account_id,previously_assigned_to,state,created,modified,used_by,ported_in,carrier_module,',

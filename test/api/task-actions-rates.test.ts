@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { Client } from '../support/client.ts'
-import { rowsOf, runTask } from '../support/task-runs.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import type { Client } from '../support/world/client.ts'
+import { rowsOf, runTask } from '../support/world/task-runs.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world/world.ts'
 
 describeAnyEngine('tasks of the category rates', (engine) => {
   const world = useWorld(engine)

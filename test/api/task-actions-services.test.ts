@@ -1,7 +1,7 @@
 // The task services.descendant_quantities.
 import { expect, it } from 'vitest'
-import { rowsOf, runTask } from '../support/task-runs.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { rowsOf, runTask } from '../support/world/task-runs.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 describeAnyEngine('tasks of the category services', (engine) => {
   const world = useWorld(engine)

@@ -1,11 +1,11 @@
 // A dry run tells what a task would charge, and whoever starts one may refuse to pay.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import type { Client } from '../support/client.ts'
-import { createNumberTasks } from '../support/number-tasks.ts'
-import { allowAdditions } from '../support/numbers.ts'
-import { rowsOf, runTask } from '../support/task-runs.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import type { Client } from '../support/world/client.ts'
+import { createNumberTasks } from '../support/world/number-tasks.ts'
+import { allowAdditions } from '../support/world/numbers.ts'
+import { rowsOf, runTask } from '../support/world/task-runs.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world/world.ts'
 
 // 27 of 31 days are left in the world's month.
 const prorated = { rate: 31, prorate: { additions: true, removals: true } }

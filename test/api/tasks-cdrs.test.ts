@@ -1,10 +1,10 @@
 // cdrs.export and billing.dump: call detail records as the output of a task.
 import { beforeEach, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import type { Answer } from '../support/client.ts'
-import { eventually } from '../support/eventually.ts'
-import { legOf, nowOf, sendLegs } from '../support/legs.ts'
-import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world.ts'
+import { eventually } from '../support/run/eventually.ts'
+import type { Answer } from '../support/world/client.ts'
+import { legOf, nowOf, sendLegs } from '../support/world/legs.ts'
+import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const day = 86_400
 

@@ -1,9 +1,9 @@
 // The specification's "Request throttling with token buckets".
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { type Answer, basicHeader, type Client } from '../support/client.ts'
-import { addresses, passing, tooMany, useThrottledWorld } from '../support/throttled.ts'
-import { credentialsOf, describeAnyEngine, type World } from '../support/world.ts'
+import { type Answer, basicHeader, type Client } from '../support/world/client.ts'
+import { addresses, passing, tooMany, useThrottledWorld } from '../support/world/throttled.ts'
+import { credentialsOf, describeAnyEngine, type World } from '../support/world/world.ts'
 
 describeAnyEngine('throttling', (engine) => {
   const world = useThrottledWorld(engine)

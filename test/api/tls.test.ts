@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import { connect } from 'node:tls'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { startServer } from '../../src/compose.ts'
-import { eventually } from '../support/eventually.ts'
-import { freePort } from '../support/free-port.ts'
-import { createTestLog } from '../support/log.ts'
-import { removeDataDir, startServerProcess } from '../support/server-process.ts'
-import { authorities, getSecurely, shipped } from '../support/tls.ts'
-import { credentialsOf, describeAnyEngine, useWorld, type World } from '../support/world.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { createTestLog } from '../support/run/log.ts'
+import { freePort } from '../support/servers/free-port.ts'
+import { removeDataDir, startServerProcess } from '../support/servers/server-process.ts'
+import { authorities, getSecurely, shipped } from '../support/servers/tls.ts'
+import { credentialsOf, describeAnyEngine, useWorld, type World } from '../support/world/world.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'crosspoint-tls-'))
 

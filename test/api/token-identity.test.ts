@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import { createCollection } from '../../src/storage/collection.ts'
-import { basicHeader } from '../support/client.ts'
-import { credentialsOf, describeAnyEngine, useWorld } from '../support/world.ts'
+import { basicHeader } from '../support/world/client.ts'
+import { credentialsOf, describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 

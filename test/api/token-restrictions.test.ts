@@ -1,7 +1,7 @@
 // What a token may be used for.
 import { expect, it } from 'vitest'
-import { notForCaller } from '../support/refusals.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { notForCaller } from '../support/matchers/refusals.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const denied = { message: 'forbidden', cause: 'access denied by token restrictions' }
 describeAnyEngine('token restrictions', (engine) => {

@@ -1,9 +1,9 @@
 // Accounts on trial: who says when that ends, and that nobody is let in from then on.
 import { expect, it } from 'vitest'
 import { gregorianNow } from '../../src/lib/gregorian.ts'
-import type { Answer, Client } from '../support/client.ts'
-import { mailsTo, textOf } from '../support/outbox.ts'
-import { credentialsOf, describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { mailsTo, textOf } from '../support/servers/outbox.ts'
+import type { Answer, Client } from '../support/world/client.ts'
+import { credentialsOf, describeAnyEngine, type TestAccount, useWorld } from '../support/world/world.ts'
 
 describeAnyEngine('a trial', (engine) => {
   const world = useWorld(engine, async ({ configure }) => {

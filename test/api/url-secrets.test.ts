@@ -1,8 +1,8 @@
 // Passwords and keys in URLs are sent to their receivers and shown nowhere.
 import { expect, it } from 'vitest'
 import { maskUrls } from '../../src/lib/secrets.ts'
-import { useHooks } from '../support/webhooks.ts'
-import { describeEngines } from '../support/world.ts'
+import { useHooks } from '../support/world/webhooks.ts'
+import { describeEngines } from '../support/world/world.ts'
 
 describeEngines('secrets in URLs', (engine) => {
   const hooks = useHooks(engine)

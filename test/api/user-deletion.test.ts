@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { differenceOf } from '../support/snapshot.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { differenceOf } from '../support/matchers/snapshot.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 describeAnyEngine('deleting a user', (engine) => {
   const world = useWorld(engine)

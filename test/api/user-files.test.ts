@@ -1,7 +1,7 @@
 // What of a user is no JSON.
 import { expect, it } from 'vitest'
 import { qrPng } from '../../src/http/answer/qr-png.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const png = qrPng('a face')
 const gif = Buffer.from('GIF89a then some')

@@ -1,11 +1,11 @@
 // User names and passwords of users.
 import { createHash } from 'node:crypto'
 import { expect, it } from 'vitest'
-import { createUserStore } from '../../src/areas/users/store.ts'
+import { createUserStore } from '../../src/areas/accounts/users/store.ts'
 import { derive, digestDerivation } from '../../src/auth/credentials.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
-import { credentialsOf, describeAnyEngine, quickLayers, useWorld } from '../support/world.ts'
+import { credentialsOf, describeAnyEngine, quickLayers, useWorld } from '../support/world/world.ts'
 
 const name = { first_name: 'A', last_name: 'B' }
 

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { gregorianNow } from '../../src/lib/gregorian.ts'
 import type { Json } from '../../src/lib/json.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const anId = expect.stringMatching(/^[0-9a-f]{32}$/)
 const noId = '0123456789abcdef0123456789abcdef'

@@ -1,7 +1,7 @@
 // Whom accounts have told of events: the records, and what may be asked of them.
 import { expect, it } from 'vitest'
-import { useHooks } from '../support/webhooks.ts'
-import { describeEngines } from '../support/world.ts'
+import { useHooks } from '../support/world/webhooks.ts'
+import { describeEngines } from '../support/world/world.ts'
 
 const sound = {
   name: 'Provisioning',

@@ -2,9 +2,9 @@
 import { expect, it } from 'vitest'
 import { gregorianNow } from '../../src/lib/gregorian.ts'
 import type { Json } from '../../src/lib/json.ts'
-import { eventually } from '../support/eventually.ts'
-import { feedSettled, pathOfSockets, useWebSockets } from '../support/web-sockets.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { feedSettled, pathOfSockets, useWebSockets } from '../support/servers/web-sockets.ts'
+import { describeEngines, useWorld } from '../support/world/world.ts'
 
 describeEngines('websockets', (engine) => {
   const world = useWorld(engine)

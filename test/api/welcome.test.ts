@@ -1,8 +1,8 @@
 // The mail to a new user, and the link in it.
 import { afterAll, expect, it } from 'vitest'
-import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
-import { mailsTo, textOf } from '../support/outbox.ts'
-import { credentialsOf, describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { type DnsServer, startDnsServer } from '../support/servers/dns-server.ts'
+import { mailsTo, textOf } from '../support/servers/outbox.ts'
+import { credentialsOf, describeAnyEngine, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const recovery = '/v2/user_auth/recovery'
 const linkIn = (text: string) => /https:\/\/\S+?recovery=[0-9a-f]+/.exec(text)?.[0] ?? ''

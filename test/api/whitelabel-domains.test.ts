@@ -3,9 +3,9 @@
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import type { Answer as DnsRecord } from 'dns-packet'
 import { afterAll, beforeEach, expect, it } from 'vitest'
-import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
-import { mailsTo, textOf } from '../support/outbox.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { type DnsServer, startDnsServer } from '../support/servers/dns-server.ts'
+import { mailsTo, textOf } from '../support/servers/outbox.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const system = '/v2/whitelabel/domains'
 const required = {

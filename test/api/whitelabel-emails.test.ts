@@ -1,9 +1,9 @@
 // The specification's email verification.
 import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { afterEach, expect, it } from 'vitest'
-import { createTestClock } from '../support/clock.ts'
-import { mailsTo, textOf } from '../support/outbox.ts'
-import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world.ts'
+import { createTestClock } from '../support/run/clock.ts'
+import { mailsTo, textOf } from '../support/servers/outbox.ts'
+import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const sentence = 'A verification code was sent to the email address'
 

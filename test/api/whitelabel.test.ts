@@ -1,7 +1,7 @@
 // The specification's whitelabel settings and files.
 import { expect, it } from 'vitest'
 import { qrPng } from '../../src/http/answer/qr-png.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const png = qrPng('a logo')
 const gif = Buffer.from('GIF89a then some')

@@ -1,8 +1,8 @@
 // Whole lists are what their pages are, one behind the other, the first time and when they are asked for again.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { accountWithMany } from '../support/many-accounts.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { accountWithMany } from '../support/world/many-accounts.ts'
+import { describeEngines, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const oddNames = ['Zoë "Z"', 'back\\slash', "it's", 'wide\u2003space', '🎈 }{ ],[', ' ', 'é', 'ß']
 const directions = [true, false]

@@ -1,8 +1,8 @@
 // What a request asks for next to the fields of a record.
 import { expect, it } from 'vitest'
-import { nameOf } from '../support/route-samples.ts'
-import { callRoute, setStage } from '../support/route-stage.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { nameOf } from '../support/world/route-samples.ts'
+import { callRoute, setStage } from '../support/world/route-stage.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 describeAnyEngine('options of a request', (engine) => {
   const world = useWorld(engine)

@@ -13,9 +13,9 @@ import {
 } from '../../client/src/core.ts'
 import { isRepeatable } from '../../client/src/sending.ts'
 import type { Json } from '../../src/lib/json.ts'
-import { clientAs, serverOf } from '../support/crosspoint.ts'
-import { createCuttable } from '../support/cuttable.ts'
-import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world.ts'
+import { createCuttable } from '../support/servers/cuttable.ts'
+import { clientAs, serverOf } from '../support/world/crosspoint.ts'
+import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const errorOf = async (call: Promise<unknown>): Promise<CrosspointError> => {
   const error: unknown = await call.then(

@@ -7,15 +7,15 @@ import {
   type FollowOptions,
 } from '../../client/src/core.ts'
 import type { Json } from '../../src/lib/json.ts'
-import { clientAs, serverOf } from '../support/crosspoint.ts'
-import { createCuttable } from '../support/cuttable.ts'
-import { makePlace } from '../support/databases.ts'
-import { eventually } from '../support/eventually.ts'
-import { inFullRun } from '../support/run-length.ts'
-import { startServerProcess } from '../support/server-process.ts'
-import { freeRequests, openSession } from '../support/session.ts'
-import { feedSettled } from '../support/web-sockets.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { inFullRun } from '../support/run/run-length.ts'
+import { createCuttable } from '../support/servers/cuttable.ts'
+import { makePlace } from '../support/servers/databases.ts'
+import { startServerProcess } from '../support/servers/server-process.ts'
+import { feedSettled } from '../support/servers/web-sockets.ts'
+import { clientAs, serverOf } from '../support/world/crosspoint.ts'
+import { freeRequests, openSession } from '../support/world/session.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 describeAnyEngine('events that are followed', (engine) => {
   const world = useWorld(engine)

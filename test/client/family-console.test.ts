@@ -2,9 +2,9 @@
 // becomes of it when sessions end, things cost money, and accounts go.
 import { expect, it } from 'vitest'
 import { gregorianOfUnix } from '../../src/lib/gregorian.ts'
-import { FamilyConsole } from '../support/family-console.ts'
-import { sampleApps } from '../support/route-samples.ts'
-import { describeAnyEngine, type TestAccount, useWorld, type World } from '../support/world.ts'
+import { FamilyConsole } from '../support/kazoo/family-console.ts'
+import { sampleApps } from '../support/world/route-samples.ts'
+import { describeAnyEngine, type TestAccount, useWorld, type World } from '../support/world/world.ts'
 
 const png = Buffer.from('\x89PNG\r\n\x1a\nlogo', 'latin1')
 const pngUrl = `data:image/png;base64,${png.toString('base64')}`

@@ -6,9 +6,9 @@ import { CrosspointError } from '../../client/src/core.ts'
 import { createCsvReader } from '../../client/src/csv.ts'
 import { pagesBy, rowsOf } from '../../client/src/pages.ts'
 import { plainCsvLine } from '../../src/lib/csv.ts'
-import { clientAs, serverOf } from '../support/crosspoint.ts'
-import { legOf, nowOf, sendLegs } from '../support/legs.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { clientAs, serverOf } from '../support/world/crosspoint.ts'
+import { legOf, nowOf, sendLegs } from '../support/world/legs.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const all = async <T>(rows: AsyncIterable<T>): Promise<T[]> => {
   const found: T[] = []

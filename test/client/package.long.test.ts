@@ -8,9 +8,9 @@ import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { buildClient } from '../../scripts/generate-client.mjs'
-import { lacks } from '../support/installed.ts'
-import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
-import { freeRequests, openSession, type Session } from '../support/session.ts'
+import { lacks } from '../support/servers/installed.ts'
+import { type ServerProcess, startServerProcess } from '../support/servers/server-process.ts'
+import { freeRequests, openSession, type Session } from '../support/world/session.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '../..')

@@ -10,11 +10,11 @@ import {
   type Session,
   SignedOut,
 } from '../../client/src/core.ts'
-import { base32Decode, hotp, totpStep } from '../../src/areas/multi-factor/totp.ts'
-import { clientAs, clientOf, serverOf } from '../support/crosspoint.ts'
-import { eventually } from '../support/eventually.ts'
-import { mailsTo, textOf } from '../support/outbox.ts'
-import { describeAnyEngine, credentialsOf as digestOf, useWorld, type World } from '../support/world.ts'
+import { base32Decode, hotp, totpStep } from '../../src/areas/accounts/multi-factor/totp.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { mailsTo, textOf } from '../support/servers/outbox.ts'
+import { clientAs, clientOf, serverOf } from '../support/world/crosspoint.ts'
+import { describeAnyEngine, credentialsOf as digestOf, useWorld, type World } from '../support/world/world.ts'
 
 const thrownBy = async (act: () => Promise<unknown>): Promise<unknown> => {
   try {

@@ -1,12 +1,12 @@
 // Accounts in the console: found, made, changed, moved, deleted.
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
-import { arrowTo, choose, chooseItem, pressOn, tabTo, typeInto } from '../support/browser.ts'
-import { useConsole } from '../support/console.ts'
-import { eventually } from '../support/eventually.ts'
-import { makeNumber } from '../support/numbers.ts'
-import { inFullRun, isFullRun } from '../support/run-length.ts'
-import { describeAnyEngine } from '../support/world.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { inFullRun, isFullRun } from '../support/run/run-length.ts'
+import { arrowTo, choose, chooseItem, pressOn, tabTo, typeInto } from '../support/servers/browser.ts'
+import { useConsole } from '../support/world/console.ts'
+import { makeNumber } from '../support/world/numbers.ts'
+import { describeAnyEngine } from '../support/world/world.ts'
 
 const arabic = 'شركة الاتصالات العربية المتحدة للتجارة والخدمات'
 // As long as the API lets a name be.

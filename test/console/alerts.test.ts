@@ -1,9 +1,9 @@
 // What is wrong and what is bounded, in the console.
 import { expect, it } from 'vitest'
-import { goTo, pressOn, typeInto } from '../support/browser.ts'
-import { useConsole } from '../support/console.ts'
-import { inFullRun } from '../support/run-length.ts'
-import { describeAnyEngine } from '../support/world.ts'
+import { inFullRun } from '../support/run/run-length.ts'
+import { goTo, pressOn, typeInto } from '../support/servers/browser.ts'
+import { useConsole } from '../support/world/console.ts'
+import { describeAnyEngine } from '../support/world/world.ts'
 
 describeAnyEngine('alerts and limits in the console', (engine) => {
   const { world, open, expectForEverybody } = useConsole(engine)

@@ -1,10 +1,10 @@
 // What the console does when things go wrong: sessions that end, servers that are away, busy or mistaken.
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
-import { openVisit, pressOn, typeInto, violationsOn } from '../support/browser.ts'
-import { useConsole } from '../support/console.ts'
-import { removeDataDir, startServerProcess } from '../support/server-process.ts'
-import { describeAnyEngine } from '../support/world.ts'
+import { openVisit, pressOn, typeInto, violationsOn } from '../support/servers/browser.ts'
+import { removeDataDir, startServerProcess } from '../support/servers/server-process.ts'
+import { useConsole } from '../support/world/console.ts'
+import { describeAnyEngine } from '../support/world/world.ts'
 
 const nameIn = (page: Page) => page.getByRole('textbox', { name: /^Name/ }).first()
 

@@ -1,11 +1,11 @@
 // Calls in the console.
 import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
-import { choose, goTo, openTab, pressOn, typeInto } from '../support/browser.ts'
-import { useConsole } from '../support/console.ts'
-import { legOf, nowOf, sendLegs } from '../support/legs.ts'
-import { inFullRun } from '../support/run-length.ts'
-import { describeAnyEngine, type World } from '../support/world.ts'
+import { inFullRun } from '../support/run/run-length.ts'
+import { choose, goTo, openTab, pressOn, typeInto } from '../support/servers/browser.ts'
+import { useConsole } from '../support/world/console.ts'
+import { legOf, nowOf, sendLegs } from '../support/world/legs.ts'
+import { describeAnyEngine, type World } from '../support/world/world.ts'
 
 const day = 86_400
 const fromCarol = '+14155550001'

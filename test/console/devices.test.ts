@@ -1,9 +1,9 @@
 // Phones in the console.
 import { expect, it } from 'vitest'
-import { openTab, pressOn, tabTo, typeInto } from '../support/browser.ts'
-import { useConsole } from '../support/console.ts'
-import { inFullRun } from '../support/run-length.ts'
-import { describeAnyEngine } from '../support/world.ts'
+import { inFullRun } from '../support/run/run-length.ts'
+import { openTab, pressOn, tabTo, typeInto } from '../support/servers/browser.ts'
+import { useConsole } from '../support/world/console.ts'
+import { describeAnyEngine } from '../support/world/world.ts'
 
 describeAnyEngine('phones in the console', (engine) => {
   const { world, open, expectForEverybody, expectScreensForEverybody } = useConsole(engine)

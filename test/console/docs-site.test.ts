@@ -2,11 +2,11 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { version } from '../../src/version.ts'
-import { pressOn, typeInto } from '../support/browser.ts'
-import { useBuiltDocs, useWebServer } from '../support/built-docs.ts'
-import { useConsole } from '../support/console.ts'
-import { inFullRun, isFullRun } from '../support/run-length.ts'
-import { describeOnce, type Person } from '../support/world.ts'
+import { useBuiltDocs, useWebServer } from '../support/examples/built-docs.ts'
+import { inFullRun, isFullRun } from '../support/run/run-length.ts'
+import { pressOn, typeInto } from '../support/servers/browser.ts'
+import { useConsole } from '../support/world/console.ts'
+import { describeOnce, type Person } from '../support/world/world.ts'
 
 const operation = (page: Page, id: string) => {
   const whole = page.locator(`#${id}`)

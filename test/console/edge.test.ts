@@ -1,11 +1,11 @@
 // Access lists and packet limits in the console.
 import { isDeepStrictEqual } from 'node:util'
 import { expect, it } from 'vitest'
-import { pressOn, tabTo, typeInto } from '../support/browser.ts'
-import { useConsole } from '../support/console.ts'
-import { eventually } from '../support/eventually.ts'
-import { inFullRun } from '../support/run-length.ts'
-import { describeAnyEngine } from '../support/world.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { inFullRun } from '../support/run/run-length.ts'
+import { pressOn, tabTo, typeInto } from '../support/servers/browser.ts'
+import { useConsole } from '../support/world/console.ts'
+import { describeAnyEngine } from '../support/world/world.ts'
 
 describeAnyEngine('the edge in the console', (engine) => {
   const { world, open, expectForEverybody } = useConsole(engine)

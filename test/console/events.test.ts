@@ -1,10 +1,10 @@
 // Who changed what, what happens, and who is told of it, in the console.
 import { expect, it } from 'vitest'
-import { choose, openTab, pressOn, typeInto } from '../support/browser.ts'
-import { useConsole } from '../support/console.ts'
-import { startHookReceiver } from '../support/hook-receiver.ts'
-import { inFullRun } from '../support/run-length.ts'
-import { describeAnyEngine } from '../support/world.ts'
+import { inFullRun } from '../support/run/run-length.ts'
+import { choose, openTab, pressOn, typeInto } from '../support/servers/browser.ts'
+import { startHookReceiver } from '../support/servers/hook-receiver.ts'
+import { useConsole } from '../support/world/console.ts'
+import { describeAnyEngine } from '../support/world/world.ts'
 
 describeAnyEngine('events in the console', (engine) => {
   const { world, open, expectForEverybody } = useConsole(engine)

@@ -3,11 +3,11 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Locator, Page } from 'playwright-core'
 import { expect, it } from 'vitest'
-import { openVisit } from '../support/browser.ts'
-import { useConsole } from '../support/console.ts'
-import { inFullRun } from '../support/run-length.ts'
-import { startServerProcess } from '../support/server-process.ts'
-import { describeOnce } from '../support/world.ts'
+import { inFullRun } from '../support/run/run-length.ts'
+import { openVisit } from '../support/servers/browser.ts'
+import { startServerProcess } from '../support/servers/server-process.ts'
+import { useConsole } from '../support/world/console.ts'
+import { describeOnce } from '../support/world/world.ts'
 
 const mostScript = 200_000
 

@@ -2,10 +2,10 @@
 /// <reference lib="dom" />
 import type { Dialog, Page } from 'playwright-core'
 import { expect, it, onTestFinished } from 'vitest'
-import { goTo } from '../support/browser.ts'
-import { useConsole } from '../support/console.ts'
-import { inFullRun } from '../support/run-length.ts'
-import { describeAnyEngine } from '../support/world.ts'
+import { inFullRun } from '../support/run/run-length.ts'
+import { goTo } from '../support/servers/browser.ts'
+import { useConsole } from '../support/world/console.ts'
+import { describeAnyEngine } from '../support/world/world.ts'
 
 const script = '<script>window.__ran = 1</script>'
 const image = '<img src=x onerror="window.__ran = 1">'

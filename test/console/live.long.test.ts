@@ -1,10 +1,10 @@
 // What an open page shows of what happens while its line is slow, or broken.
 import type { Page } from 'playwright-core'
 import { beforeEach, expect, it, onTestFinished } from 'vitest'
-import { useConsole } from '../support/console.ts'
-import { legOf, nowOf, sendLegs } from '../support/legs.ts'
-import { openStreamWay } from '../support/stream-way.ts'
-import { describeAnyEngine, type Person } from '../support/world.ts'
+import { openStreamWay } from '../support/run/stream-way.ts'
+import { useConsole } from '../support/world/console.ts'
+import { legOf, nowOf, sendLegs } from '../support/world/legs.ts'
+import { describeAnyEngine, type Person } from '../support/world/world.ts'
 
 describeAnyEngine('an open page of the console', (engine) => {
   const { world, open } = useConsole(engine)

@@ -2,11 +2,11 @@
 /// <reference lib="dom" />
 import type { Page } from 'playwright-core'
 import { beforeAll, expect, it } from 'vitest'
-import { arrowTo, choose, chooseItem, pressOn, tabTo, typeInto } from '../support/browser.ts'
-import { useConsole } from '../support/console.ts'
-import { accountWithMany, memberName } from '../support/many-accounts.ts'
-import { scrollInSteps } from '../support/page-memory.ts'
-import { describeOnce, type TestAccount } from '../support/world.ts'
+import { scrollInSteps } from '../support/matchers/page-memory.ts'
+import { arrowTo, choose, chooseItem, pressOn, tabTo, typeInto } from '../support/servers/browser.ts'
+import { useConsole } from '../support/world/console.ts'
+import { accountWithMany, memberName } from '../support/world/many-accounts.ts'
+import { describeOnce, type TestAccount } from '../support/world/world.ts'
 
 const count = 100_000
 const last = memberName(count - 1)

@@ -3,10 +3,10 @@
 import { expect, it } from 'vitest'
 import { fillCdrs } from '../../bench/cdr-records.ts'
 import { gregorianUnixOffset } from '../../src/lib/gregorian.ts'
-import { typeInto } from '../support/browser.ts'
-import { useConsole } from '../support/console.ts'
-import { rowsSeen, scrollInSteps } from '../support/page-memory.ts'
-import { describeOnce } from '../support/world.ts'
+import { rowsSeen, scrollInSteps } from '../support/matchers/page-memory.ts'
+import { typeInto } from '../support/servers/browser.ts'
+import { useConsole } from '../support/world/console.ts'
+import { describeOnce } from '../support/world/world.ts'
 
 const rowCount = 20_000
 const rowsOfStep = 250

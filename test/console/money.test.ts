@@ -3,12 +3,12 @@ import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { type BookkeeperServer, startBookkeeper } from '../support/bookkeeper-server.ts'
-import { choose, expectForEverybody, goTo, pressOn, typeInto } from '../support/browser.ts'
-import { useConsole } from '../support/console.ts'
-import { inFullRun, isFullRun } from '../support/run-length.ts'
-import { type StripeServer, startStripe } from '../support/stripe-server.ts'
-import { describeAnyEngine, type TestAccount } from '../support/world.ts'
+import { inFullRun, isFullRun } from '../support/run/run-length.ts'
+import { type BookkeeperServer, startBookkeeper } from '../support/servers/bookkeeper-server.ts'
+import { choose, expectForEverybody, goTo, pressOn, typeInto } from '../support/servers/browser.ts'
+import { type StripeServer, startStripe } from '../support/servers/stripe-server.ts'
+import { useConsole } from '../support/world/console.ts'
+import { describeAnyEngine, type TestAccount } from '../support/world/world.ts'
 
 let bookkeeper: BookkeeperServer
 let stripe: StripeServer

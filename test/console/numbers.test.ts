@@ -1,11 +1,11 @@
 // Numbers in the console.
 import { expect, it } from 'vitest'
-import { choose, openTab, pressOn, tabTo, typeInto, violationsOn } from '../support/browser.ts'
-import { useConsole } from '../support/console.ts'
-import { stockNumbers } from '../support/number-stock.ts'
-import { allowAdditions, makeNumber, pathOf } from '../support/numbers.ts'
-import { inFullRun } from '../support/run-length.ts'
-import { describeAnyEngine } from '../support/world.ts'
+import { inFullRun } from '../support/run/run-length.ts'
+import { choose, openTab, pressOn, tabTo, typeInto, violationsOn } from '../support/servers/browser.ts'
+import { useConsole } from '../support/world/console.ts'
+import { stockNumbers } from '../support/world/number-stock.ts'
+import { allowAdditions, makeNumber, pathOf } from '../support/world/numbers.ts'
+import { describeAnyEngine } from '../support/world/world.ts'
 
 const stock = Array.from({ length: 6 }, (_, index) => ({ number: `+1415555010${index}` }))
 

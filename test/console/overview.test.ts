@@ -1,11 +1,11 @@
 // What an account does, at a glance, and how an empty system is begun.
 import { expect, it } from 'vitest'
-import { pressOn } from '../support/browser.ts'
-import { useConsole } from '../support/console.ts'
-import { legOf, nowOf, sendLegs } from '../support/legs.ts'
-import { makeNumber } from '../support/numbers.ts'
-import { countOf, inFullRun } from '../support/run-length.ts'
-import { describeAnyEngine } from '../support/world.ts'
+import { countOf, inFullRun } from '../support/run/run-length.ts'
+import { pressOn } from '../support/servers/browser.ts'
+import { useConsole } from '../support/world/console.ts'
+import { legOf, nowOf, sendLegs } from '../support/world/legs.ts'
+import { makeNumber } from '../support/world/numbers.ts'
+import { describeAnyEngine } from '../support/world/world.ts'
 
 const daySeconds = 86_400
 

@@ -1,9 +1,9 @@
 // What holds for one account in place of a plan or of what is counted, in the console.
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
-import { choose, expectForEverybody, pressOn, typeInto } from '../support/browser.ts'
-import { useConsole } from '../support/console.ts'
-import { describeAnyEngine, type TestAccount } from '../support/world.ts'
+import { choose, expectForEverybody, pressOn, typeInto } from '../support/servers/browser.ts'
+import { useConsole } from '../support/world/console.ts'
+import { describeAnyEngine, type TestAccount } from '../support/world/world.ts'
 
 const prices = {
   devices: { sip_device: { name: 'Seat', rate: 4, prorate: { additions: true } } },

@@ -2,10 +2,10 @@
 /// <reference lib="dom" />
 import type { Page } from 'playwright-core'
 import { expect, it, onTestFinished } from 'vitest'
-import { expectForEverybody, openTab, pressOn, typeInto } from '../support/browser.ts'
-import { useConsole } from '../support/console.ts'
-import { inFullRun, isFullRun } from '../support/run-length.ts'
-import { describeAnyEngine, type Person } from '../support/world.ts'
+import { inFullRun, isFullRun } from '../support/run/run-length.ts'
+import { expectForEverybody, openTab, pressOn, typeInto } from '../support/servers/browser.ts'
+import { useConsole } from '../support/world/console.ts'
+import { describeAnyEngine, type Person } from '../support/world/world.ts'
 
 /** What the owner of the device does when it asks who they are. */
 interface Device {

@@ -1,10 +1,10 @@
 // Money that is given back, in the console.
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, it, onTestFinished } from 'vitest'
-import { type BookkeeperServer, startBookkeeper } from '../support/bookkeeper-server.ts'
-import { expectForEverybody, pressOn, typeInto } from '../support/browser.ts'
-import { useConsole } from '../support/console.ts'
-import { describeAnyEngine, type Person, type TestAccount } from '../support/world.ts'
+import { type BookkeeperServer, startBookkeeper } from '../support/servers/bookkeeper-server.ts'
+import { expectForEverybody, pressOn, typeInto } from '../support/servers/browser.ts'
+import { useConsole } from '../support/world/console.ts'
+import { describeAnyEngine, type Person, type TestAccount } from '../support/world/world.ts'
 
 let bookkeeper: BookkeeperServer
 

@@ -2,12 +2,12 @@
 /// <reference lib="dom" />
 import type { Page } from 'playwright-core'
 import { expect, it, onTestFinished } from 'vitest'
-import { base32Decode, hotp, totpStep } from '../../src/areas/multi-factor/totp.ts'
-import { chooseItem, pressOn, tabTo, typeInto, type Visit } from '../support/browser.ts'
-import { useConsole } from '../support/console.ts'
-import { mailsTo, textOf } from '../support/outbox.ts'
-import { inFullRun, isFullRun } from '../support/run-length.ts'
-import { credentialsOf, describeAnyEngine, type Person, type World } from '../support/world.ts'
+import { base32Decode, hotp, totpStep } from '../../src/areas/accounts/multi-factor/totp.ts'
+import { inFullRun, isFullRun } from '../support/run/run-length.ts'
+import { chooseItem, pressOn, tabTo, typeInto, type Visit } from '../support/servers/browser.ts'
+import { mailsTo, textOf } from '../support/servers/outbox.ts'
+import { useConsole } from '../support/world/console.ts'
+import { credentialsOf, describeAnyEngine, type Person, type World } from '../support/world/world.ts'
 
 const withFactor = { auth_modules: { cb_user_auth: { multi_factor: { enabled: true } } } }
 

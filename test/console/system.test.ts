@@ -1,9 +1,9 @@
 // What the operator of the server sees and sets, in the console.
 import { expect, it } from 'vitest'
-import { pressOn, tabTo, typeInto } from '../support/browser.ts'
-import { useConsole } from '../support/console.ts'
-import { inFullRun, isFullRun } from '../support/run-length.ts'
-import { describeAnyEngine } from '../support/world.ts'
+import { inFullRun, isFullRun } from '../support/run/run-length.ts'
+import { pressOn, tabTo, typeInto } from '../support/servers/browser.ts'
+import { useConsole } from '../support/world/console.ts'
+import { describeAnyEngine } from '../support/world/world.ts'
 
 describeAnyEngine('the system in the console', (engine) => {
   const { world, open, expectForEverybody } = useConsole(engine)

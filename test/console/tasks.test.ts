@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { expect, it, onTestFinished } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { choose, openTab, pressOn } from '../support/browser.ts'
-import { useConsole } from '../support/console.ts'
-import { inFullRun } from '../support/run-length.ts'
-import { describeAnyEngine, type Person } from '../support/world.ts'
+import { inFullRun } from '../support/run/run-length.ts'
+import { choose, openTab, pressOn } from '../support/servers/browser.ts'
+import { useConsole } from '../support/world/console.ts'
+import { describeAnyEngine, type Person } from '../support/world/world.ts'
 
 const csvFile = (name: string, text: string) => ({ name, mimeType: 'text/csv', buffer: Buffer.from(text) })
 

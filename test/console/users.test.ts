@@ -1,12 +1,12 @@
 // People in the console.
 import { expect, it } from 'vitest'
-import { createAuthenticator } from '../support/authenticator.ts'
-import { choose, chooseFile, goTo, openTab, pressOn, tabTo, typeInto } from '../support/browser.ts'
-import { useConsole } from '../support/console.ts'
-import { eventually } from '../support/eventually.ts'
-import { mailsTo, textOf } from '../support/outbox.ts'
-import { inFullRun } from '../support/run-length.ts'
-import { credentialsOf, describeAnyEngine, type Person } from '../support/world.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { inFullRun } from '../support/run/run-length.ts'
+import { choose, chooseFile, goTo, openTab, pressOn, tabTo, typeInto } from '../support/servers/browser.ts'
+import { mailsTo, textOf } from '../support/servers/outbox.ts'
+import { createAuthenticator } from '../support/world/authenticator.ts'
+import { useConsole } from '../support/world/console.ts'
+import { credentialsOf, describeAnyEngine, type Person } from '../support/world/world.ts'
 
 const png = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',

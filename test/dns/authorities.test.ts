@@ -5,7 +5,7 @@ import { systemServers } from '../../src/dns/servers.ts'
 import { createMetrics } from '../../src/lib/metrics.ts'
 import { isPrivateAddress, namesHost } from '../../src/lib/private-address.ts'
 import { createCalls } from '../../src/outgoing/calls.ts'
-import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
+import { type DnsServer, startDnsServer } from '../support/servers/dns-server.ts'
 
 const patience = { nextServerMs: 40, lookUpMs: 60_000 }
 const manner = () => ({ tcp: false, signal: AbortSignal.timeout(60_000) })

@@ -8,7 +8,7 @@ import { DnsFault } from '../../src/dns/exchange.ts'
 import type { LookedUpType } from '../../src/dns/records.ts'
 import { createResolver, type LookUp } from '../../src/dns/resolver.ts'
 import { parseServer } from '../../src/dns/servers.ts'
-import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
+import { type DnsServer, startDnsServer } from '../support/servers/dns-server.ts'
 
 const patience = { nextServerMs: 40, lookUpMs: 60_000 }
 // Where questions are counted: a busy machine must not make a server look silent.

@@ -2,8 +2,8 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { countOf } from '../support/run-length.ts'
-import { useWorld } from '../support/world.ts'
+import { countOf } from '../support/run/run-length.ts'
+import { useWorld } from '../support/world/world.ts'
 import { type Chance, createChance, seed } from './chance.ts'
 
 const attempts = countOf(500, 1500)

@@ -1,12 +1,12 @@
 // Call records whose descriptive fields are whatever the far end of a call can send: every one with a call id, an account
 // and its seconds is stored, with these as they were sent.
 import { expect, it } from 'vitest'
-import { Cdr } from '../../src/areas/cdrs/schema.ts'
+import { Cdr } from '../../src/areas/calls/cdrs/schema.ts'
 import type { Json } from '../../src/lib/json.ts'
-import { countOf } from '../support/run-length.ts'
-import { storedRows } from '../support/stored-cdrs.ts'
-import { inParallel, walkLimitMs } from '../support/walk.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { countOf } from '../support/run/run-length.ts'
+import { storedRows } from '../support/world/stored-cdrs.ts'
+import { inParallel, walkLimitMs } from '../support/world/walk.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 import { type Chance, createChance, seed } from './chance.ts'
 import { hostileObject, hostileText, hostileValue } from './hostile.ts'
 

@@ -1,10 +1,10 @@
 // Thousands of requests that nobody sends by accident. CROSSPOINT_TEST_SEED repeats a run.
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type Answer, createTransport, type RawRequest, type Transport } from '../support/client.ts'
-import type { Engine } from '../support/databases.ts'
-import { countOf } from '../support/run-length.ts'
-import { walkLimitMs } from '../support/walk.ts'
-import { describeAnyEngine, type TestAccount, useWorld, type World } from '../support/world.ts'
+import { countOf } from '../support/run/run-length.ts'
+import type { Engine } from '../support/servers/databases.ts'
+import { type Answer, createTransport, type RawRequest, type Transport } from '../support/world/client.ts'
+import { walkLimitMs } from '../support/world/walk.ts'
+import { describeAnyEngine, type TestAccount, useWorld, type World } from '../support/world/world.ts'
 import { type Chance, createChance, seed } from './chance.ts'
 import { makeRequest, type Persona } from './requests.ts'
 

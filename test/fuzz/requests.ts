@@ -1,7 +1,7 @@
 import type { Route } from '../../src/http/route.ts'
 import type { Json } from '../../src/lib/json.ts'
-import type { RawRequest } from '../support/client.ts'
-import { type PathIds, requestFor, sampleOf } from '../support/route-samples.ts'
+import type { RawRequest } from '../support/world/client.ts'
+import { type PathIds, requestFor, sampleOf } from '../support/world/route-samples.ts'
 import type { Chance } from './chance.ts'
 import { brokenBody, hostileText, hostileValue, keys, spoiled } from './hostile.ts'
 

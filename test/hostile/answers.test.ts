@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { type ClientRequest, get as httpGet, type IncomingMessage } from 'node:http'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { eventually } from '../support/eventually.ts'
-import { legOf, nowOf, sendLegs } from '../support/legs.ts'
-import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { legOf, nowOf, sendLegs } from '../support/world/legs.ts'
+import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world/world.ts'
 
 describeAnyEngine('long answers', (engine) => {
   const world = useWorld(engine)

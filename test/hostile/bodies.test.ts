@@ -1,11 +1,11 @@
 // Bodies that are made to cost the server more than their sender.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { processorSecondsOf } from '../../bench/server.ts'
-import { headOf, openRaw, type RawConnection } from '../support/raw-connection.ts'
-import { removeDataDir, type ServerProcess, startServerProcess } from '../support/server-process.ts'
-import { freeRequests, openSession, type Session } from '../support/session.ts'
-import { someOf } from '../support/walk.ts'
-import { describeAnyEngine, useWorld, type World } from '../support/world.ts'
+import { headOf, openRaw, type RawConnection } from '../support/servers/raw-connection.ts'
+import { removeDataDir, type ServerProcess, startServerProcess } from '../support/servers/server-process.ts'
+import { freeRequests, openSession, type Session } from '../support/world/session.ts'
+import { someOf } from '../support/world/walk.ts'
+import { describeAnyEngine, useWorld, type World } from '../support/world/world.ts'
 
 const largest = 7_900_000
 const json = 'application/json'

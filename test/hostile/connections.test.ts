@@ -1,8 +1,8 @@
 // Connections that are opened, held and broken to keep others out.
 import { afterEach, describe, expect, it } from 'vitest'
-import { eventually } from '../support/eventually.ts'
-import { headOf, openRaw, type RawConnection } from '../support/raw-connection.ts'
-import { useWorld, type World } from '../support/world.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { headOf, openRaw, type RawConnection } from '../support/servers/raw-connection.ts'
+import { useWorld, type World } from '../support/world/world.ts'
 
 const useConnections = (world: World) => {
   const open: RawConnection[] = []

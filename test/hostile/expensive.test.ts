@@ -9,9 +9,9 @@ import {
   wishesOf,
 } from '../../bench/expensive-requests.ts'
 import { startServer } from '../../bench/server.ts'
-import { makePlace } from '../support/databases.ts'
-import { countOf } from '../support/run-length.ts'
-import { describeAnyEngine } from '../support/world.ts'
+import { countOf } from '../support/run/run-length.ts'
+import { makePlace } from '../support/servers/databases.ts'
+import { describeAnyEngine } from '../support/world/world.ts'
 
 const records = countOf(5000, 20_000)
 const seconds = countOf(2, 8)

@@ -6,10 +6,10 @@ import { unknownPolicies } from '../../attack/model.ts'
 import { readRoutes } from '../../attack/routes.ts'
 import { startTarget, type Target } from '../../attack/server.ts'
 import { seed } from '../fuzz/chance.ts'
-import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
-import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
-import { nodeOptions } from '../support/program.ts'
-import { countOf, isFullRun } from '../support/run-length.ts'
+import { nodeOptions } from '../support/run/program.ts'
+import { countOf, isFullRun } from '../support/run/run-length.ts'
+import { describeAnyEngine, makePlace, type Place } from '../support/servers/databases.ts'
+import { type DnsServer, startDnsServer } from '../support/servers/dns-server.ts'
 
 const requests = countOf(150, 2500)
 const drawn = [`drawn for this run: ${seed}`, seed] as const

@@ -1,10 +1,10 @@
 // NUL stands in no text of the store, and PostgreSQL fails over one that it is asked for.
 import { expect, it } from 'vitest'
-import type { Answer } from '../support/client.ts'
-import { nameOf, requestFor, variablesOf } from '../support/route-samples.ts'
-import { runTask } from '../support/task-runs.ts'
-import { walkLimitMs, walkOf } from '../support/walk.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import type { Answer } from '../support/world/client.ts'
+import { nameOf, requestFor, variablesOf } from '../support/world/route-samples.ts'
+import { runTask } from '../support/world/task-runs.ts'
+import { walkLimitMs, walkOf } from '../support/world/walk.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 // 500s that the API asks for.
 const specified = /^(quickcall initiation failed|invalid request|init failed)/

@@ -10,9 +10,9 @@ import { newId } from '../../src/lib/ids.ts'
 import { createMetrics } from '../../src/lib/metrics.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import { createStore } from '../../src/storage/store.ts'
-import { describeEngines, openTestDatabase, sharedBySuite } from '../support/databases.ts'
-import { eventually } from '../support/eventually.ts'
-import { createTestLog } from '../support/log.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { createTestLog } from '../support/run/log.ts'
+import { describeEngines, openTestDatabase, sharedBySuite } from '../support/servers/databases.ts'
 
 const accountId = 'a'.repeat(32)
 

@@ -7,9 +7,9 @@ import { createMetrics } from '../../src/lib/metrics.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import type { Errand } from '../../src/storage/errand.ts'
 import { createStore } from '../../src/storage/store.ts'
-import { createTestClock } from '../support/clock.ts'
-import { describeEngines, openTestDatabase, sharedBySuite } from '../support/databases.ts'
-import { createTestLog } from '../support/log.ts'
+import { createTestClock } from '../support/run/clock.ts'
+import { createTestLog } from '../support/run/log.ts'
+import { describeEngines, openTestDatabase, sharedBySuite } from '../support/servers/databases.ts'
 
 interface Letter {
   says: string

@@ -3,10 +3,10 @@ import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { signMessage } from '../../src/mail/dkim.ts'
 import type { Signing } from '../../src/mail/senders.ts'
-import { verifyDkim } from '../support/dkim.ts'
-import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
-import { codeFor, openPostOffice, type PostOffice } from '../support/post-office.ts'
-import { type SmtpServer, startSmtpServer } from '../support/smtp-server.ts'
+import { verifyDkim } from '../support/matchers/dkim.ts'
+import { type DnsServer, startDnsServer } from '../support/servers/dns-server.ts'
+import { codeFor, openPostOffice, type PostOffice } from '../support/servers/post-office.ts'
+import { type SmtpServer, startSmtpServer } from '../support/servers/smtp-server.ts'
 
 const pemOf = (key: KeyObject) => key.export({ type: 'pkcs8', format: 'pem' }).toString()
 

@@ -4,7 +4,7 @@ import { createMetrics } from '../../src/lib/metrics.ts'
 import { type Courier, courierBySmtp, refusalOf } from '../../src/mail/couriers.ts'
 import type { LetterErrand } from '../../src/mail/letter.ts'
 import { createCalls } from '../../src/outgoing/calls.ts'
-import { type SmtpServer, startSmtpServer } from '../support/smtp-server.ts'
+import { type SmtpServer, startSmtpServer } from '../support/servers/smtp-server.ts'
 
 let smtp: SmtpServer
 let courier: Courier

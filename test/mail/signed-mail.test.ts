@@ -1,11 +1,11 @@
 // A brand's mail, from the settings to the mailbox: verified address, uploaded key, signature held against DNS.
 import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { verifyDkim } from '../support/dkim.ts'
-import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
-import { textOf } from '../support/outbox.ts'
-import { type SmtpServer, startSmtpServer } from '../support/smtp-server.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { verifyDkim } from '../support/matchers/dkim.ts'
+import { type DnsServer, startDnsServer } from '../support/servers/dns-server.ts'
+import { textOf } from '../support/servers/outbox.ts'
+import { type SmtpServer, startSmtpServer } from '../support/servers/smtp-server.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const support = 'support@brand.test'
 

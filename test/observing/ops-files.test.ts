@@ -4,9 +4,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { familiesIn } from '../support/figures.ts'
-import { lacks } from '../support/installed.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { familiesIn } from '../support/matchers/figures.ts'
+import { lacks } from '../support/servers/installed.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const folder = join(import.meta.dirname, '../../ops')
 const rulesFile = join(folder, 'prometheus/crosspoint.rules.yml')

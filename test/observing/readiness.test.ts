@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest'
 import { createReadiness } from '../../src/http/wire/readiness.ts'
 import { datastoreUnreachable, type Failure, failure } from '../../src/lib/failure.ts'
 import type { StoreTrouble } from '../../src/storage/db.ts'
-import { eventually } from '../support/eventually.ts'
-import { buildWorld, describeAnyEngine, type World } from '../support/world.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { buildWorld, describeAnyEngine, type World } from '../support/world/world.ts'
 
 const ready = async ({ anonymous }: World) => {
   const { status, text } = await anonymous.get('/readyz')

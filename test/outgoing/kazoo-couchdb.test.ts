@@ -5,10 +5,10 @@ import { afterEach, describe, expect, it } from 'vitest'
 import type { Patience } from '../../import-kazoo/source/connection.ts'
 import { openSource } from '../../import-kazoo/source/open.ts'
 import { DatabaseVanished, SourceTrouble } from '../../import-kazoo/source/source.ts'
-import { eventually } from '../support/eventually.ts'
 import { dataSet, sampleNamed } from '../support/kazoo/data-set.ts'
 import { followed, idsOf, readDocuments, readFile, readPages, readTexts } from '../support/kazoo/read-all.ts'
 import { type KazooFault, type KazooManners, startKazoo } from '../support/kazoo/stand-in.ts'
+import { eventually } from '../support/run/eventually.ts'
 
 const set = dataSet({ withForeignStorage: true })
 

@@ -7,8 +7,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createMetrics } from '../../src/lib/metrics.ts'
 import { createCalls } from '../../src/outgoing/calls.ts'
 import { createOutgoing, type Outgoing, type OutgoingCall } from '../../src/outgoing/client.ts'
-import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
-import { createTestLog } from '../support/log.ts'
+import { createTestLog } from '../support/run/log.ts'
+import { type DnsServer, startDnsServer } from '../support/servers/dns-server.ts'
 
 // Every address of 127/8 is this machine's. Here 127.0.0.1 may be called, and 127.0.0.2 may not.
 const allowed = '127.0.0.1'

@@ -2,10 +2,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
-import { runHere } from '../support/command-here.ts'
-import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
-import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
-import { openSession, type Session } from '../support/session.ts'
+import { runHere } from '../support/run/command-here.ts'
+import { describeAnyEngine, makePlace, type Place } from '../support/servers/databases.ts'
+import { type ServerProcess, startServerProcess } from '../support/servers/server-process.ts'
+import { openSession, type Session } from '../support/world/session.ts'
 
 describeAnyEngine('crosspoint audit verify', (engine) => {
   let place: Place

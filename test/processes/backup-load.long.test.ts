@@ -1,10 +1,10 @@
 // Backups while several clients write: what was acknowledged before one began is in it, and what it holds is of one moment.
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { eventually } from '../support/eventually.ts'
-import { describeSavable, openSavedPlaces, type SavedPlace, type SavedPlaces } from '../support/saved.ts'
-import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
-import { freeRequests, openSession, type Session } from '../support/session.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { describeSavable, openSavedPlaces, type SavedPlace, type SavedPlaces } from '../support/run/saved.ts'
+import { type ServerProcess, startServerProcess } from '../support/servers/server-process.ts'
+import { freeRequests, openSession, type Session } from '../support/world/session.ts'
 
 const rounds = 20
 const writers = 6

@@ -15,20 +15,20 @@ import { join } from 'node:path'
 import { generateIdentity, identityToRecipient } from 'age-encryption'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { upgrades } from '../../src/storage/upgrades.ts'
-import { eventually } from '../support/eventually.ts'
-import { lacks } from '../support/installed.ts'
-import { engines } from '../support/postgres.ts'
-import { inFullRun } from '../support/run-length.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { inFullRun } from '../support/run/run-length.ts'
 import {
   describeSavable,
   openSavedPlaces,
   rebuilt,
   type SavedPlace,
   type SavedPlaces,
-} from '../support/saved.ts'
-import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
-import { openSession, type Session } from '../support/session.ts'
-import { someOf } from '../support/walk.ts'
+} from '../support/run/saved.ts'
+import { lacks } from '../support/servers/installed.ts'
+import { engines } from '../support/servers/postgres.ts'
+import { type ServerProcess, startServerProcess } from '../support/servers/server-process.ts'
+import { openSession, type Session } from '../support/world/session.ts'
+import { someOf } from '../support/world/walk.ts'
 
 const lacksZstd = lacks('zstd')
 

@@ -19,8 +19,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { bundleOf, forgetOldBundles, programOf } from '../../scripts/bundle.mjs'
-import { inFullRun, isFullRun } from '../support/run-length.ts'
-import { removeDataDir, startServerProcess } from '../support/server-process.ts'
+import { inFullRun, isFullRun } from '../support/run/run-length.ts'
+import { removeDataDir, startServerProcess } from '../support/servers/server-process.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '../..')

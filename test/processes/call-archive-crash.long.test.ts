@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { checkCallArchive } from '../../src/areas/cdrs/archive/verification.ts'
-import { monthAt } from '../../src/areas/cdrs/reading/rules.ts'
+import { checkCallArchive } from '../../src/areas/calls/cdrs/archive/verification.ts'
+import { monthAt } from '../../src/areas/calls/cdrs/reading/rules.ts'
 import type { Fault } from '../../src/lib/check.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { gregorianUnixOffset } from '../../src/lib/gregorian.ts'
@@ -21,11 +21,17 @@ import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { createStore, type Store } from '../../src/storage/store.ts'
 import { type Chance, createChance, seed } from '../fuzz/chance.ts'
-import { describeEngines, describeOnce, type Engine, makePlace, type Place } from '../support/databases.ts'
-import { eventually } from '../support/eventually.ts'
-import { startObjectServer } from '../support/object-server.ts'
-import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
-import { freeRequests, openSession, type Session } from '../support/session.ts'
+import { eventually } from '../support/run/eventually.ts'
+import {
+  describeEngines,
+  describeOnce,
+  type Engine,
+  makePlace,
+  type Place,
+} from '../support/servers/databases.ts'
+import { startObjectServer } from '../support/servers/object-server.ts'
+import { type ServerProcess, startServerProcess } from '../support/servers/server-process.ts'
+import { freeRequests, openSession, type Session } from '../support/world/session.ts'
 
 const kills = 40
 const round = 'cdr-archive'

@@ -7,11 +7,11 @@ import type { Json } from '../../src/lib/json.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { createStore } from '../../src/storage/store.ts'
-import { runHere } from '../support/command-here.ts'
-import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
-import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
-import { freeRequests, openSession, type Session } from '../support/session.ts'
-import { storedCdrs } from '../support/stored-cdrs.ts'
+import { runHere } from '../support/run/command-here.ts'
+import { describeAnyEngine, makePlace, type Place } from '../support/servers/databases.ts'
+import { type ServerProcess, startServerProcess } from '../support/servers/server-process.ts'
+import { freeRequests, openSession, type Session } from '../support/world/session.ts'
+import { storedCdrs } from '../support/world/stored-cdrs.ts'
 
 // 2026-02-10 and 2026-03-10, in Gregorian seconds.
 const february = 63_937_900_800

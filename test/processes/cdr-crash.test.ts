@@ -7,12 +7,12 @@ import { gregorianNow } from '../../src/lib/gregorian.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { createStore } from '../../src/storage/store.ts'
-import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
-import { eventually } from '../support/eventually.ts'
-import { countOf } from '../support/run-length.ts'
-import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
-import { freeRequests, openSession, type Session } from '../support/session.ts'
-import { storedRows } from '../support/stored-cdrs.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { countOf } from '../support/run/run-length.ts'
+import { describeAnyEngine, makePlace, type Place } from '../support/servers/databases.ts'
+import { type ServerProcess, startServerProcess } from '../support/servers/server-process.ts'
+import { freeRequests, openSession, type Session } from '../support/world/session.ts'
+import { storedRows } from '../support/world/stored-cdrs.ts'
 
 // On each of the two stores: fifty together.
 const kills = countOf(1, 25)

@@ -6,9 +6,9 @@ import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type CommandLine, hasTerminal, openCommandLine, quoted } from '../support/command-line.ts'
-import { inFullRun, isFullRun } from '../support/run-length.ts'
-import { someOf } from '../support/walk.ts'
+import { type CommandLine, hasTerminal, openCommandLine, quoted } from '../support/run/command-line.ts'
+import { inFullRun, isFullRun } from '../support/run/run-length.ts'
+import { someOf } from '../support/world/walk.ts'
 
 let person: CommandLine
 

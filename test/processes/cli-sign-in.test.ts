@@ -2,13 +2,13 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
-import { base32Decode, hotp, totpStep } from '../../src/areas/multi-factor/totp.ts'
-import { type CommandLine, hasTerminal, openCommandLine } from '../support/command-line.ts'
-import { createCuttable } from '../support/cuttable.ts'
-import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
-import { eventually } from '../support/eventually.ts'
-import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
-import { freeRequests, openSession, type Session } from '../support/session.ts'
+import { base32Decode, hotp, totpStep } from '../../src/areas/accounts/multi-factor/totp.ts'
+import { type CommandLine, hasTerminal, openCommandLine } from '../support/run/command-line.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { createCuttable } from '../support/servers/cuttable.ts'
+import { describeAnyEngine, makePlace, type Place } from '../support/servers/databases.ts'
+import { type ServerProcess, startServerProcess } from '../support/servers/server-process.ts'
+import { freeRequests, openSession, type Session } from '../support/world/session.ts'
 
 const requestId = /^ {2}request id [0-9a-f]{32}$/m
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
-import { removeDataDir, startServerProcess } from '../support/server-process.ts'
-import { freeRequests, openSession } from '../support/session.ts'
+import { removeDataDir, startServerProcess } from '../support/servers/server-process.ts'
+import { freeRequests, openSession } from '../support/world/session.ts'
 
 // Blocks of 512 or 1024 bytes, as the shell has it: some megabytes more than an empty store has.
 const blocks = 12_000

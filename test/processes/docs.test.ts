@@ -7,11 +7,18 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterEach, describe, expect, it } from 'vitest'
-import { freePort } from '../support/free-port.ts'
-import { type Block, commandsOf, pagePaths, reasonNotToRun, refusalsToldIn, root } from '../support/pages.ts'
-import { program as crosspoint, nodeOptions } from '../support/program.ts'
-import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
-import { someOf } from '../support/walk.ts'
+import {
+  type Block,
+  commandsOf,
+  pagePaths,
+  reasonNotToRun,
+  refusalsToldIn,
+  root,
+} from '../support/matchers/pages.ts'
+import { program as crosspoint, nodeOptions } from '../support/run/program.ts'
+import { freePort } from '../support/servers/free-port.ts'
+import { type ServerProcess, startServerProcess } from '../support/servers/server-process.ts'
+import { someOf } from '../support/world/walk.ts'
 
 const leaving: (() => unknown)[] = []
 afterEach(async () => {

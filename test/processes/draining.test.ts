@@ -2,12 +2,12 @@
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { afterEach, describe, expect, it } from 'vitest'
 import { readConfig } from '../../src/config/config.ts'
-import { eventually } from '../support/eventually.ts'
-import { headOf, openRaw } from '../support/raw-connection.ts'
-import { inFullRun } from '../support/run-length.ts'
-import { removeDataDir, type ServerProcess, startServerProcess } from '../support/server-process.ts'
-import { openSession } from '../support/session.ts'
-import { someOf } from '../support/walk.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { inFullRun } from '../support/run/run-length.ts'
+import { headOf, openRaw } from '../support/servers/raw-connection.ts'
+import { removeDataDir, type ServerProcess, startServerProcess } from '../support/servers/server-process.ts'
+import { openSession } from '../support/world/session.ts'
+import { someOf } from '../support/world/walk.ts'
 
 const servers: ServerProcess[] = []
 

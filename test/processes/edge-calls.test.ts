@@ -3,12 +3,19 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
-import { headerOf, headersOf, outcomeOf, type SipMessage, tagIn, uriIn } from '../support/edge-messages.ts'
-import { openPhone, type Phone } from '../support/edge-phone.ts'
-import { eventually } from '../support/eventually.ts'
-import { lacksKamailio } from '../support/sip-edge.ts'
-import { accountId, deviceOf } from '../support/sip-server.ts'
-import { realm, useSipTown } from '../support/sip-town.ts'
+import {
+  headerOf,
+  headersOf,
+  outcomeOf,
+  type SipMessage,
+  tagIn,
+  uriIn,
+} from '../support/phones/edge-messages.ts'
+import { openPhone, type Phone } from '../support/phones/edge-phone.ts'
+import { realm, useSipTown } from '../support/phones/sip-town.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { lacksKamailio } from '../support/servers/sip-edge.ts'
+import { accountId, deviceOf } from '../support/servers/sip-server.ts'
 
 const secondNow = () => Math.floor(Date.now() / 1000)
 

@@ -3,11 +3,11 @@ import { mkdirSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { carryCalls, measureDecisions, prepareCalls } from '../../bench/carried-calls.ts'
 import { startServer } from '../../bench/server.ts'
-import { makePlace } from '../support/databases.ts'
-import { lacks } from '../support/installed.ts'
-import { countOf } from '../support/run-length.ts'
-import { lacksKamailio } from '../support/sip-edge.ts'
-import { describeAnyEngine } from '../support/world.ts'
+import { countOf } from '../support/run/run-length.ts'
+import { makePlace } from '../support/servers/databases.ts'
+import { lacks } from '../support/servers/installed.ts'
+import { lacksKamailio } from '../support/servers/sip-edge.ts'
+import { describeAnyEngine } from '../support/world/world.ts'
 
 const lacking = lacksKamailio || lacks('sipp')
 

@@ -1,10 +1,17 @@
 // What passes within a call at Debian's Kamailio with the configuration that is shipped: requests of the two parties to each other.
 import { afterEach, describe, expect, it } from 'vitest'
-import { headerOf, headersOf, outcomeOf, type SipMessage, tagIn, uriIn } from '../support/edge-messages.ts'
-import { openPhone, type Phone } from '../support/edge-phone.ts'
-import { eventually } from '../support/eventually.ts'
-import { lacksKamailio } from '../support/sip-edge.ts'
-import { realm, useSipTown } from '../support/sip-town.ts'
+import {
+  headerOf,
+  headersOf,
+  outcomeOf,
+  type SipMessage,
+  tagIn,
+  uriIn,
+} from '../support/phones/edge-messages.ts'
+import { openPhone, type Phone } from '../support/phones/edge-phone.ts'
+import { realm, useSipTown } from '../support/phones/sip-town.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { lacksKamailio } from '../support/servers/sip-edge.ts'
 
 const methods = ['INVITE', 'MESSAGE', 'REGISTER', 'OPTIONS', 'UPDATE', 'INFO', 'SUBSCRIBE', 'PUBLISH', 'BYE']
 

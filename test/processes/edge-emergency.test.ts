@@ -2,10 +2,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { headerOf, outcomeOf, type SipMessage } from '../support/edge-messages.ts'
-import { openPhone, type Phone } from '../support/edge-phone.ts'
-import { eventually } from '../support/eventually.ts'
-import { lacksKamailio, type SipEdge } from '../support/sip-edge.ts'
+import { headerOf, outcomeOf, type SipMessage } from '../support/phones/edge-messages.ts'
+import { openPhone, type Phone } from '../support/phones/edge-phone.ts'
 import {
   closeSipPlace,
   edgeOf,
@@ -13,7 +11,9 @@ import {
   makePhone,
   openPlaceWithEdge,
   type SipPlace,
-} from '../support/sip-place.ts'
+} from '../support/phones/sip-place.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { lacksKamailio, type SipEdge } from '../support/servers/sip-edge.ts'
 
 const nothing = { registrations: 0, invites: 0, total_packets: 0 }
 

@@ -1,17 +1,17 @@
 // A server, its SIP edge and phones: what a device, a user or an account has in use when it is disabled or removed.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { headerOf, outcomeOf, type SipMessage } from '../support/edge-messages.ts'
-import { openPhone, type Phone } from '../support/edge-phone.ts'
-import { eventually } from '../support/eventually.ts'
-import { lacksKamailio, type SipEdge } from '../support/sip-edge.ts'
+import { headerOf, outcomeOf, type SipMessage } from '../support/phones/edge-messages.ts'
+import { openPhone, type Phone } from '../support/phones/edge-phone.ts'
 import {
   closeSipPlace,
   makeAccount,
   makePhone,
   openPlaceWithEdge,
   type SipPlace,
-} from '../support/sip-place.ts'
+} from '../support/phones/sip-place.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { lacksKamailio, type SipEdge } from '../support/servers/sip-edge.ts'
 
 describe.skipIf(lacksKamailio)(`at a server with an edge${lacksKamailio}`, () => {
   let place: SipPlace

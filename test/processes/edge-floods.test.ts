@@ -2,16 +2,16 @@
 // stands for packets that someone else sends under it.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
-import { standardSystemLimits } from '../../src/areas/rate-limits/rules.ts'
-import { digestOf, freshToken, headerOf, outcomeOf, writeMessage } from '../support/edge-messages.ts'
-import { openPhone, type Phone } from '../support/edge-phone.ts'
-import { eventually } from '../support/eventually.ts'
-import { countOf } from '../support/run-length.ts'
-import { removeDataDir } from '../support/server-process.ts'
-import { lacksKamailio } from '../support/sip-edge.ts'
-import { edgeOf, makeAccount, makePhone, openSipPlace } from '../support/sip-place.ts'
-import { passwordOf } from '../support/sip-server.ts'
-import { realm, useSipTown } from '../support/sip-town.ts'
+import { standardSystemLimits } from '../../src/areas/voice/rate-limits/rules.ts'
+import { digestOf, freshToken, headerOf, outcomeOf, writeMessage } from '../support/phones/edge-messages.ts'
+import { openPhone, type Phone } from '../support/phones/edge-phone.ts'
+import { edgeOf, makeAccount, makePhone, openSipPlace } from '../support/phones/sip-place.ts'
+import { realm, useSipTown } from '../support/phones/sip-town.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { countOf } from '../support/run/run-length.ts'
+import { removeDataDir } from '../support/servers/server-process.ts'
+import { lacksKamailio } from '../support/servers/sip-edge.ts'
+import { passwordOf } from '../support/servers/sip-server.ts'
 
 const failures = 3
 const packets = 20

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { createChance, seed } from '../fuzz/chance.ts'
-import { openTcpLink } from '../support/edge-link.ts'
+import { openTcpLink } from '../support/phones/edge-link.ts'
 import {
   freshToken,
   headerOf,
@@ -14,12 +14,9 @@ import {
   tagIn,
   uriIn,
   writeMessage,
-} from '../support/edge-messages.ts'
-import { openPhone, type Phone } from '../support/edge-phone.ts'
-import { eventually } from '../support/eventually.ts'
-import { countOf } from '../support/run-length.ts'
-import { lacksKamailio, type SipEdge } from '../support/sip-edge.ts'
-import { createSipFuzzer } from '../support/sip-fuzz.ts'
+} from '../support/phones/edge-messages.ts'
+import { openPhone, type Phone } from '../support/phones/edge-phone.ts'
+import { createSipFuzzer } from '../support/phones/sip-fuzz.ts'
 import {
   closeSipPlace,
   edgeOf,
@@ -28,7 +25,10 @@ import {
   openSipPlace,
   type SipPlace,
   tellEdge,
-} from '../support/sip-place.ts'
+} from '../support/phones/sip-place.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { countOf } from '../support/run/run-length.ts'
+import { lacksKamailio, type SipEdge } from '../support/servers/sip-edge.ts'
 
 const messages = countOf(1500, 100_000)
 const atOnce = 20

@@ -2,17 +2,17 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { headerOf, headersOf, outcomeOf, type SipMessage, uriIn } from '../support/edge-messages.ts'
-import { openPhone, type Phone } from '../support/edge-phone.ts'
-import { eventually } from '../support/eventually.ts'
-import { lacksKamailio, type SipEdge } from '../support/sip-edge.ts'
+import { headerOf, headersOf, outcomeOf, type SipMessage, uriIn } from '../support/phones/edge-messages.ts'
+import { openPhone, type Phone } from '../support/phones/edge-phone.ts'
 import {
   closeSipPlace,
   makeAccount,
   makePhone,
   openPlaceWithEdge,
   type SipPlace,
-} from '../support/sip-place.ts'
+} from '../support/phones/sip-place.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { lacksKamailio, type SipEdge } from '../support/servers/sip-edge.ts'
 
 type Headers = readonly (readonly [string, string])[]
 

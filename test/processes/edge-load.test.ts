@@ -6,12 +6,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect, it, onTestFinished } from 'vitest'
-import { eventually } from '../support/eventually.ts'
-import { freePort } from '../support/free-port.ts'
-import { findProgram, lacks } from '../support/installed.ts'
-import { countOf } from '../support/run-length.ts'
-import { lacksKamailio, startSipEdge } from '../support/sip-edge.ts'
-import { deviceOf, passwordOf, startSipServer } from '../support/sip-server.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { countOf } from '../support/run/run-length.ts'
+import { freePort } from '../support/servers/free-port.ts'
+import { findProgram, lacks } from '../support/servers/installed.ts'
+import { lacksKamailio, startSipEdge } from '../support/servers/sip-edge.ts'
+import { deviceOf, passwordOf, startSipServer } from '../support/servers/sip-server.ts'
 
 const lacking = lacksKamailio || lacks('sipp')
 const scenario = (name: string) => new URL(`../fixtures/sip/${name}.xml`, import.meta.url).pathname

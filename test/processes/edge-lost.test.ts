@@ -1,12 +1,12 @@
 // Calls whose phones disappear, and session timers, at Debian's Kamailio with the configuration that is shipped.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { type Link, openTcpLink, openWebSocketLink } from '../support/edge-link.ts'
-import { headerOf, outcomeOf } from '../support/edge-messages.ts'
-import { eventually } from '../support/eventually.ts'
-import { inFullRun } from '../support/run-length.ts'
-import { lacksKamailio } from '../support/sip-edge.ts'
-import { realm, useSipTown } from '../support/sip-town.ts'
+import { type Link, openTcpLink, openWebSocketLink } from '../support/phones/edge-link.ts'
+import { headerOf, outcomeOf } from '../support/phones/edge-messages.ts'
+import { realm, useSipTown } from '../support/phones/sip-town.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { inFullRun } from '../support/run/run-length.ts'
+import { lacksKamailio } from '../support/servers/sip-edge.ts'
 
 describe.skipIf(lacksKamailio)(`a phone in a call at an edge${lacksKamailio}`, () => {
   // The least that Kamailio takes.

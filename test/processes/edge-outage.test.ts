@@ -2,14 +2,14 @@
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
-import { headerOf, outcomeOf } from '../support/edge-messages.ts'
-import { openPhone, type Phone } from '../support/edge-phone.ts'
-import { eventually } from '../support/eventually.ts'
-import { removeDataDir, startServerProcess } from '../support/server-process.ts'
-import { lacksKamailio, startSipEdge } from '../support/sip-edge.ts'
-import { edgeOf, makeAccount, makePhone, openSipPlace, tellEdge } from '../support/sip-place.ts'
-import { deviceOf, passwordOf } from '../support/sip-server.ts'
-import { realm, useSipTown } from '../support/sip-town.ts'
+import { headerOf, outcomeOf } from '../support/phones/edge-messages.ts'
+import { openPhone, type Phone } from '../support/phones/edge-phone.ts'
+import { edgeOf, makeAccount, makePhone, openSipPlace, tellEdge } from '../support/phones/sip-place.ts'
+import { realm, useSipTown } from '../support/phones/sip-town.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { removeDataDir, startServerProcess } from '../support/servers/server-process.ts'
+import { lacksKamailio, startSipEdge } from '../support/servers/sip-edge.ts'
+import { deviceOf, passwordOf } from '../support/servers/sip-server.ts'
 
 describe.skipIf(lacksKamailio)(`what an edge was told${lacksKamailio}`, () => {
   const town = useSipTown({ OUTAGE_S: 600 })

@@ -2,12 +2,12 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { afterEach, describe, expect, it } from 'vitest'
-import { headerOf, outcomeOf, type SipMessage, tagIn, writeMessage } from '../support/edge-messages.ts'
-import { openPhone, type Phone } from '../support/edge-phone.ts'
-import { eventually } from '../support/eventually.ts'
-import { lacksKamailio } from '../support/sip-edge.ts'
-import { accountId, deviceOf } from '../support/sip-server.ts'
-import { realm, useSipTown } from '../support/sip-town.ts'
+import { headerOf, outcomeOf, type SipMessage, tagIn, writeMessage } from '../support/phones/edge-messages.ts'
+import { openPhone, type Phone } from '../support/phones/edge-phone.ts'
+import { realm, useSipTown } from '../support/phones/sip-town.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { lacksKamailio } from '../support/servers/sip-edge.ts'
+import { accountId, deviceOf } from '../support/servers/sip-server.ts'
 
 const resourceId = 'd'.repeat(32)
 

@@ -1,10 +1,8 @@
 // Whom a server with its edge turns away: each packet is answered with its SIP code, and the account reads who it was, and why.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { outcomeOf } from '../support/edge-messages.ts'
-import { openPhone, type Phone } from '../support/edge-phone.ts'
-import { eventually } from '../support/eventually.ts'
-import { lacksKamailio, type SipEdge } from '../support/sip-edge.ts'
+import { outcomeOf } from '../support/phones/edge-messages.ts'
+import { openPhone, type Phone } from '../support/phones/edge-phone.ts'
 import {
   closeSipPlace,
   edgeOf,
@@ -12,7 +10,9 @@ import {
   makePhone,
   openPlaceWithEdge,
   type SipPlace,
-} from '../support/sip-place.ts'
+} from '../support/phones/sip-place.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { lacksKamailio, type SipEdge } from '../support/servers/sip-edge.ts'
 
 const minuteOf = (ms: number) => Math.floor(ms / 60_000)
 

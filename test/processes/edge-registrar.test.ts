@@ -1,10 +1,7 @@
 // Registrations at Debian's Kamailio with the configuration that is shipped, beside a real server: every packet is real.
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { createCuttable } from '../support/cuttable.ts'
-import { headerOf, headersOf, outcomeOf } from '../support/edge-messages.ts'
-import { openPhone, type Phone } from '../support/edge-phone.ts'
-import { eventually } from '../support/eventually.ts'
-import { lacksKamailio, type SipEdge, startSipEdge } from '../support/sip-edge.ts'
+import { headerOf, headersOf, outcomeOf } from '../support/phones/edge-messages.ts'
+import { openPhone, type Phone } from '../support/phones/edge-phone.ts'
 import {
   closeSipPlace,
   edgeOf,
@@ -14,7 +11,10 @@ import {
   openSipPlace,
   type SipPlace,
   tellEdge,
-} from '../support/sip-place.ts'
+} from '../support/phones/sip-place.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { createCuttable } from '../support/servers/cuttable.ts'
+import { lacksKamailio, type SipEdge, startSipEdge } from '../support/servers/sip-edge.ts'
 
 describe.skipIf(lacksKamailio)(`a registration at an edge${lacksKamailio}`, () => {
   let place: SipPlace

@@ -3,12 +3,12 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
-import { headerOf, headersOf, outcomeOf } from '../support/edge-messages.ts'
-import type { Phone } from '../support/edge-phone.ts'
-import { eventually } from '../support/eventually.ts'
-import { lacksKamailio } from '../support/sip-edge.ts'
-import { accountId, deviceOf } from '../support/sip-server.ts'
-import { realm, useSipTown } from '../support/sip-town.ts'
+import { headerOf, headersOf, outcomeOf } from '../support/phones/edge-messages.ts'
+import type { Phone } from '../support/phones/edge-phone.ts'
+import { realm, useSipTown } from '../support/phones/sip-town.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { lacksKamailio } from '../support/servers/sip-edge.ts'
+import { accountId, deviceOf } from '../support/servers/sip-server.ts'
 
 describe.skipIf(lacksKamailio)(`a target at an edge${lacksKamailio}`, () => {
   const town = useSipTown()

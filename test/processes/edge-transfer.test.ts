@@ -1,11 +1,11 @@
 // Transfers between phones at Debian's Kamailio with the configuration that is shipped: every packet is real.
 import { afterEach, describe, expect, it } from 'vitest'
-import { freshToken, headerOf, outcomeOf, type SipMessage } from '../support/edge-messages.ts'
-import { openPhone, type Phone } from '../support/edge-phone.ts'
-import { eventually } from '../support/eventually.ts'
-import { lacksKamailio } from '../support/sip-edge.ts'
-import { accountId, deviceOf, rivalId, rivalRealm } from '../support/sip-server.ts'
-import { realm, useSipTown } from '../support/sip-town.ts'
+import { freshToken, headerOf, outcomeOf, type SipMessage } from '../support/phones/edge-messages.ts'
+import { openPhone, type Phone } from '../support/phones/edge-phone.ts'
+import { realm, useSipTown } from '../support/phones/sip-town.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { lacksKamailio } from '../support/servers/sip-edge.ts'
+import { accountId, deviceOf, rivalId, rivalRealm } from '../support/servers/sip-server.ts'
 
 const invitesAt = (phone: Phone) => phone.received.filter(({ method }) => method === 'INVITE')
 

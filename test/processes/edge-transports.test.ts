@@ -8,16 +8,22 @@ import { connect } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { edgeFiles } from '../../src/commands/edge-files.ts'
-import { runHere } from '../support/command-here.ts'
-import { openCommandLine } from '../support/command-line.ts'
-import { digestOf, headerOf, readMessage, type SipMessage, writeMessage } from '../support/edge-messages.ts'
-import { eventually } from '../support/eventually.ts'
-import { freePort } from '../support/free-port.ts'
-import { findProgram } from '../support/installed.ts'
-import { nodeOptions, program } from '../support/program.ts'
-import { lacksKamailio, type SipEdge, startSipEdge } from '../support/sip-edge.ts'
-import { passwordOf, type SipServer, startSipServer } from '../support/sip-server.ts'
-import { shipped } from '../support/tls.ts'
+import {
+  digestOf,
+  headerOf,
+  readMessage,
+  type SipMessage,
+  writeMessage,
+} from '../support/phones/edge-messages.ts'
+import { runHere } from '../support/run/command-here.ts'
+import { openCommandLine } from '../support/run/command-line.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { nodeOptions, program } from '../support/run/program.ts'
+import { freePort } from '../support/servers/free-port.ts'
+import { findProgram } from '../support/servers/installed.ts'
+import { lacksKamailio, type SipEdge, startSipEdge } from '../support/servers/sip-edge.ts'
+import { passwordOf, type SipServer, startSipServer } from '../support/servers/sip-server.ts'
+import { shipped } from '../support/servers/tls.ts'
 
 // Only root has a file system of its own for a process.
 const lacksOwnMounts =

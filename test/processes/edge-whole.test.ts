@@ -3,11 +3,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { headerOf, outcomeOf } from '../support/edge-messages.ts'
-import { openPhone, type Phone } from '../support/edge-phone.ts'
-import { eventually } from '../support/eventually.ts'
-import { inFullRun } from '../support/run-length.ts'
-import { lacksKamailio, type SipEdge } from '../support/sip-edge.ts'
+import { headerOf, outcomeOf } from '../support/phones/edge-messages.ts'
+import { openPhone, type Phone } from '../support/phones/edge-phone.ts'
 import {
   closeSipPlace,
   edgeOf,
@@ -16,7 +13,10 @@ import {
   makePhone,
   openPlaceWithEdge,
   type SipPlace,
-} from '../support/sip-place.ts'
+} from '../support/phones/sip-place.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { inFullRun } from '../support/run/run-length.ts'
+import { lacksKamailio, type SipEdge } from '../support/servers/sip-edge.ts'
 
 const secondNow = () => Math.floor(Date.now() / 1000)
 

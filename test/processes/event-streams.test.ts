@@ -1,10 +1,10 @@
 // Streams of events where servers begin and end, and where there are several of them.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
-import { openEventStream } from '../support/event-stream.ts'
-import { engines } from '../support/postgres.ts'
-import { startServerProcess } from '../support/server-process.ts'
-import { freeRequests, openSession, type Session } from '../support/session.ts'
+import { describeAnyEngine, makePlace, type Place } from '../support/servers/databases.ts'
+import { openEventStream } from '../support/servers/event-stream.ts'
+import { engines } from '../support/servers/postgres.ts'
+import { startServerProcess } from '../support/servers/server-process.ts'
+import { freeRequests, openSession, type Session } from '../support/world/session.ts'
 
 let place: Place
 

@@ -2,11 +2,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { basicHeader, Client, createTransport, type Transport } from '../support/client.ts'
-import { eventually } from '../support/eventually.ts'
-import { removeDataDir, type ServerProcess, startServerProcess } from '../support/server-process.ts'
-import { freeRequests, openSession, type Session } from '../support/session.ts'
-import { credentialsOf } from '../support/world.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { removeDataDir, type ServerProcess, startServerProcess } from '../support/servers/server-process.ts'
+import { basicHeader, Client, createTransport, type Transport } from '../support/world/client.ts'
+import { freeRequests, openSession, type Session } from '../support/world/session.ts'
+import { credentialsOf } from '../support/world/world.ts'
 
 const filterFile = join(import.meta.dirname, '../../examples/fail2ban/filter.d/crosspoint.conf')
 

@@ -1,11 +1,11 @@
 // A failover under load: what was acknowledged is there once, and what was not can be asked again.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { eventually } from '../support/eventually.ts'
-import { engines } from '../support/postgres.ts'
-import { type PostgresCluster, startCluster } from '../support/postgres-cluster.ts'
-import type { ServerProcess } from '../support/server-process.ts'
-import type { Session } from '../support/session.ts'
-import { type FailoverStorm, openFailoverStorm } from '../support/storm/failover-storm.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { engines } from '../support/servers/postgres.ts'
+import { type PostgresCluster, startCluster } from '../support/servers/postgres-cluster.ts'
+import type { ServerProcess } from '../support/servers/server-process.ts'
+import type { Session } from '../support/world/session.ts'
+import { type FailoverStorm, openFailoverStorm } from '../support/world/storm/failover-storm.ts'
 
 const failovers = 10
 

@@ -16,10 +16,10 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { freePort } from '../support/free-port.ts'
-import { findProgram, lacks } from '../support/installed.ts'
-import { commandsOf, reasonNotToRun, root } from '../support/pages.ts'
-import { lacksKamailio } from '../support/sip-edge.ts'
+import { commandsOf, reasonNotToRun, root } from '../support/matchers/pages.ts'
+import { freePort } from '../support/servers/free-port.ts'
+import { findProgram, lacks } from '../support/servers/installed.ts'
+import { lacksKamailio } from '../support/servers/sip-edge.ts'
 
 const lacking = lacksKamailio || lacks('baresip')
 

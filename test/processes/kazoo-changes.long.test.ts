@@ -7,13 +7,13 @@ import { systemClock } from '../../src/lib/clock.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { createStore } from '../../src/storage/store.ts'
-import { describeAnyEngine, type Place } from '../support/databases.ts'
-import { eventually } from '../support/eventually.ts'
 import { createChanges } from '../support/kazoo/changes.ts'
 import { generatedSystem } from '../support/kazoo/generated.ts'
 import { type ImportStage, openImportStage } from '../support/kazoo/import-stage.ts'
 import { importedContentOf } from '../support/kazoo/imported-content.ts'
-import { countOf } from '../support/run-length.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { countOf } from '../support/run/run-length.ts'
+import { describeAnyEngine, type Place } from '../support/servers/databases.ts'
 
 const changesMade = countOf(200, 20_000)
 // They are made as the import sends requests: 20,000 take longer than the limits of other tests.

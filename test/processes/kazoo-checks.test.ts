@@ -1,10 +1,10 @@
 // What `--finish` holds against each other, seen by breaking it.
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describeEngines, type Engine } from '../support/databases.ts'
 import { dataSet, documentNamed } from '../support/kazoo/data-set.ts'
 import { openImportStage, toldOf } from '../support/kazoo/import-stage.ts'
 import { accounts, databaseOf, gregorian, idOf, sample, stamped } from '../support/kazoo/sample.ts'
-import { inFullRun } from '../support/run-length.ts'
+import { inFullRun } from '../support/run/run-length.ts'
+import { describeEngines, type Engine } from '../support/servers/databases.ts'
 
 const { C, D, M, R } = accounts
 const none = 'f'.repeat(32)

@@ -1,9 +1,9 @@
 // What the documents of a Kazoo come to, held against a store that was filled from them and then changed.
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describeEngines } from '../support/databases.ts'
 import { documentNamed, secretsOfSamples } from '../support/kazoo/data-set.ts'
 import { type ImportStage, openImportStage } from '../support/kazoo/import-stage.ts'
 import { accounts, databaseOf } from '../support/kazoo/sample.ts'
+import { describeEngines } from '../support/servers/databases.ts'
 
 const { C, R } = accounts
 

@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Told } from '../../import-kazoo/comparing/rules.ts'
-import type { Client } from '../support/client.ts'
-import { describeAnyEngine } from '../support/databases.ts'
 import { type ImportStage, openImportStage } from '../support/kazoo/import-stage.ts'
-import { credentialsOf } from '../support/world.ts'
+import { describeAnyEngine } from '../support/servers/databases.ts'
+import type { Client } from '../support/world/client.ts'
+import { credentialsOf } from '../support/world/world.ts'
 
 interface Expected {
   id: string

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import type { Store } from '../../src/storage/store.ts'
-import { describeEngines } from '../support/databases.ts'
 import { dataSet, secretsOfSamples } from '../support/kazoo/data-set.ts'
 import { type House, openHouse } from '../support/kazoo/house.ts'
 import { accounts, databaseOf, gregorian, stamped } from '../support/kazoo/sample.ts'
 import { type Kazoo, startKazoo } from '../support/kazoo/stand-in.ts'
+import { describeEngines } from '../support/servers/databases.ts'
 
 const day = gregorian(2025, 2, 3)
 

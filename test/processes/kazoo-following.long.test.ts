@@ -1,10 +1,10 @@
 // What changes in a Kazoo while an import follows it: money of months that go on, and times at which it cannot be read.
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describeAnyEngine } from '../support/databases.ts'
-import { eventually } from '../support/eventually.ts'
 import { dataSet } from '../support/kazoo/data-set.ts'
 import { type ImportStage, openImportStage, toldOf } from '../support/kazoo/import-stage.ts'
 import { accounts, databaseOf, gregorian, idOf, stamped } from '../support/kazoo/sample.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { describeAnyEngine } from '../support/servers/databases.ts'
 
 const { M, G } = accounts
 const wanted = ['accounts', 'system_config', databaseOf(M), databaseOf(G)]

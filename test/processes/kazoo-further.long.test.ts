@@ -1,11 +1,11 @@
 // What comes along from a Kazoo beside accounts and months, and what is only told of.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { describeAnyEngine } from '../support/databases.ts'
 import { documentNamed } from '../support/kazoo/data-set.ts'
 import { type ImportStage, openImportStage, toldOf } from '../support/kazoo/import-stage.ts'
 import { accounts, databaseOf, gregorian, idOf, passwords, stamped } from '../support/kazoo/sample.ts'
-import { credentialsOf } from '../support/world.ts'
+import { describeAnyEngine } from '../support/servers/databases.ts'
+import { credentialsOf } from '../support/world/world.ts'
 
 const { M, R, C, F } = accounts
 const numbersApp = idOf('app of numbers')

@@ -1,8 +1,8 @@
 // An import of some accounts only, and what it leaves out as it was said when it began.
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { describeAnyEngine } from '../support/databases.ts'
 import { type ImportStage, openImportStage, toldOf } from '../support/kazoo/import-stage.ts'
 import { accounts } from '../support/kazoo/sample.ts'
+import { describeAnyEngine } from '../support/servers/databases.ts'
 
 const { C, M, R } = accounts
 

@@ -1,10 +1,10 @@
 // What of a Kazoo's own settings holds here after an import.
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describeAnyEngine } from '../support/databases.ts'
 import { dataSet } from '../support/kazoo/data-set.ts'
 import { type ImportStage, openImportStage, toldOf } from '../support/kazoo/import-stage.ts'
 import { accounts, databaseOf } from '../support/kazoo/sample.ts'
-import { inFullRun } from '../support/run-length.ts'
+import { inFullRun } from '../support/run/run-length.ts'
+import { describeAnyEngine } from '../support/servers/databases.ts'
 
 const stamp = { pvt_type: 'config', pvt_created: 63_800_000_000, pvt_modified: 63_800_000_000 }
 

@@ -1,11 +1,11 @@
 // An import that is being undone when its process is killed.
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describeEngines } from '../support/databases.ts'
-import { eventually } from '../support/eventually.ts'
 import { dataSet } from '../support/kazoo/data-set.ts'
 import { type House, openHouse } from '../support/kazoo/house.ts'
 import { type Kazoo, startKazoo } from '../support/kazoo/stand-in.ts'
-import { differenceOf } from '../support/snapshot.ts'
+import { differenceOf } from '../support/matchers/snapshot.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { describeEngines } from '../support/servers/databases.ts'
 
 describeEngines('an import that is killed while it is undone', (engine) => {
   let kazoo: Kazoo

@@ -1,9 +1,9 @@
 // Databases that go while an import reads them.
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describeAnyEngine } from '../support/databases.ts'
 import { type ImportStage, openImportStage, toldOf } from '../support/kazoo/import-stage.ts'
 import { accounts, databaseOf } from '../support/kazoo/sample.ts'
 import type { KazooRequest } from '../support/kazoo/stand-in.ts'
+import { describeAnyEngine } from '../support/servers/databases.ts'
 
 describeAnyEngine('a database that goes while a Kazoo is read', (engine) => {
   let stage: ImportStage

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { makePlace, type Place } from '../support/databases.ts'
-import { engines } from '../support/postgres.ts'
-import { countOf, inFullRun } from '../support/run-length.ts'
-import { removeDataDir, type ServerProcess, startServerProcess } from '../support/server-process.ts'
-import { credentialsOf } from '../support/world.ts'
+import { countOf, inFullRun } from '../support/run/run-length.ts'
+import { makePlace, type Place } from '../support/servers/databases.ts'
+import { engines } from '../support/servers/postgres.ts'
+import { removeDataDir, type ServerProcess, startServerProcess } from '../support/servers/server-process.ts'
+import { credentialsOf } from '../support/world/world.ts'
 
 const keyOf = (server: ServerProcess) => readFileSync(join(server.dataDir, 'keys', 'server.key'), 'utf8')
 

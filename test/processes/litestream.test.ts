@@ -6,11 +6,11 @@ import { cpSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } f
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openSqlite } from '../../src/storage/sqlite.ts'
-import { eventually } from '../support/eventually.ts'
-import { findProgram, lacks } from '../support/installed.ts'
-import { openSavedPlaces, type SavedPlace, type SavedPlaces } from '../support/saved.ts'
-import { startServerProcess } from '../support/server-process.ts'
-import { openSession } from '../support/session.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { openSavedPlaces, type SavedPlace, type SavedPlaces } from '../support/run/saved.ts'
+import { findProgram, lacks } from '../support/servers/installed.ts'
+import { startServerProcess } from '../support/servers/server-process.ts'
+import { openSession } from '../support/world/session.ts'
 
 const litestream = process.env.CROSSPOINT_TEST_LITESTREAM || findProgram('litestream')
 const lacking = lacks('litestream', litestream)

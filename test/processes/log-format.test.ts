@@ -6,12 +6,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { styleText } from 'node:util'
 import { expect, it, onTestFinished } from 'vitest'
-import { Client } from '../support/client.ts'
-import { eventually } from '../support/eventually.ts'
-import { findProgram, lacks } from '../support/installed.ts'
-import { startThreads } from '../support/pair.ts'
-import { nodeOptions, program } from '../support/program.ts'
-import { inFullRun } from '../support/run-length.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { nodeOptions, program } from '../support/run/program.ts'
+import { inFullRun } from '../support/run/run-length.ts'
+import { findProgram, lacks } from '../support/servers/installed.ts'
+import { Client } from '../support/world/client.ts'
+import { startThreads } from '../support/world/pair.ts'
 
 const requestLine = /^\d\d:\d\d:\d\d info {2}[A-Z]+ \S+ \d{3} [\d.]+ ms$/
 

@@ -1,9 +1,9 @@
 // What a busy server writes to its log, and what it must never write there.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { basicHeader, Client, createTransport, type Transport } from '../support/client.ts'
-import { removeDataDir, type ServerProcess, startServerProcess } from '../support/server-process.ts'
-import { freeRequests, openSession, type Session } from '../support/session.ts'
-import { credentialsOf } from '../support/world.ts'
+import { removeDataDir, type ServerProcess, startServerProcess } from '../support/servers/server-process.ts'
+import { basicHeader, Client, createTransport, type Transport } from '../support/world/client.ts'
+import { freeRequests, openSession, type Session } from '../support/world/session.ts'
+import { credentialsOf } from '../support/world/world.ts'
 
 const password = 'the-first-password-of-all'
 const secrets = new Set<string>([password, credentialsOf('admin', password)])

@@ -1,11 +1,11 @@
 // No mail is lost: not when the server dies between an answer and its mail, and not while the mail server is away.
 import { once } from 'node:events'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { describeEngines, makePlace, type Place } from '../support/databases.ts'
-import { eventually } from '../support/eventually.ts'
-import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
-import { freeRequests, openSession, type Session } from '../support/session.ts'
-import { type SmtpServer, startSmtpServer } from '../support/smtp-server.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { describeEngines, makePlace, type Place } from '../support/servers/databases.ts'
+import { type ServerProcess, startServerProcess } from '../support/servers/server-process.ts'
+import { type SmtpServer, startSmtpServer } from '../support/servers/smtp-server.ts'
+import { freeRequests, openSession, type Session } from '../support/world/session.ts'
 
 const people = Array.from({ length: 12 }, (_, index) => `person${index}@mail.test`)
 

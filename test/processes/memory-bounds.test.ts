@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { environment, nodeOptions } from '../../scripts/server-process.mjs'
-import { eventually } from '../support/eventually.ts'
-import { program } from '../support/program.ts'
-import { removeDataDir, startServerProcess } from '../support/server-process.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { program } from '../support/run/program.ts'
+import { removeDataDir, startServerProcess } from '../support/servers/server-process.ts'
 
 const telling = `console.log(JSON.stringify({
   pid: process.pid, execArgv: process.execArgv.slice(2), arenas: process.env.MALLOC_ARENA_MAX }))`

@@ -4,15 +4,20 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { openDatabase } from '../../src/compose.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { beginMove, cancelMove } from '../../src/storage/moving/marks.ts'
-import { createCuttable } from '../support/cuttable.ts'
-import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
-import { eventually } from '../support/eventually.ts'
-import { lacks } from '../support/installed.ts'
-import { type RabbitMq, type ReceivedMessage, rabbitmqProgram, startRabbitmq } from '../support/rabbitmq.ts'
-import { countOf, isFullRun } from '../support/run-length.ts'
-import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
-import { freeRequests, openSession, type Session } from '../support/session.ts'
-import { useWorld } from '../support/world.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { countOf, isFullRun } from '../support/run/run-length.ts'
+import { createCuttable } from '../support/servers/cuttable.ts'
+import { describeAnyEngine, makePlace, type Place } from '../support/servers/databases.ts'
+import { lacks } from '../support/servers/installed.ts'
+import {
+  type RabbitMq,
+  type ReceivedMessage,
+  rabbitmqProgram,
+  startRabbitmq,
+} from '../support/servers/rabbitmq.ts'
+import { type ServerProcess, startServerProcess } from '../support/servers/server-process.ts'
+import { freeRequests, openSession, type Session } from '../support/world/session.ts'
+import { useWorld } from '../support/world/world.ts'
 
 let rabbit: RabbitMq
 

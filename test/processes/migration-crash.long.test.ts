@@ -6,11 +6,11 @@ import type { Database } from '../../src/storage/db.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { sqlWordsOf } from '../../src/storage/sql-words.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
-import { describeEngines, makePlace, type Place } from '../support/databases.ts'
-import { eventually } from '../support/eventually.ts'
-import { endOtherConnections } from '../support/postgres.ts'
-import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
-import { freeRequests, openSession, type Session } from '../support/session.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { describeEngines, makePlace, type Place } from '../support/servers/databases.ts'
+import { endOtherConnections } from '../support/servers/postgres.ts'
+import { type ServerProcess, startServerProcess } from '../support/servers/server-process.ts'
+import { freeRequests, openSession, type Session } from '../support/world/session.ts'
 
 const accountCount = 10_000
 const kills = 5

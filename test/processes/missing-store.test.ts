@@ -12,14 +12,14 @@ import {
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { environmentOf, runHere } from '../support/command-here.ts'
-import { openCommandLine } from '../support/command-line.ts'
-import { makePlace, type Place, type PlaceOptions } from '../support/databases.ts'
-import { eventually } from '../support/eventually.ts'
-import { engines } from '../support/postgres.ts'
-import { isFullRun } from '../support/run-length.ts'
-import { copyFirstStart, type ServerProcess, startServerProcess } from '../support/server-process.ts'
-import { openSession } from '../support/session.ts'
+import { environmentOf, runHere } from '../support/run/command-here.ts'
+import { openCommandLine } from '../support/run/command-line.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { isFullRun } from '../support/run/run-length.ts'
+import { makePlace, type Place, type PlaceOptions } from '../support/servers/databases.ts'
+import { engines } from '../support/servers/postgres.ts'
+import { copyFirstStart, type ServerProcess, startServerProcess } from '../support/servers/server-process.ts'
+import { openSession } from '../support/world/session.ts'
 
 let places: Place[]
 let servers: ServerProcess[]

@@ -2,9 +2,9 @@
 // CROSSPOINT_MONEY_WRITES=10000 makes it as large as the goal says; bench/README.md has the figures.
 import { expect, it } from 'vitest'
 import { createChance, seed } from '../fuzz/chance.ts'
-import { describeAnyEngine, makePlace } from '../support/databases.ts'
-import { rage } from '../support/money-storm.ts'
-import { countOf } from '../support/run-length.ts'
+import { countOf } from '../support/run/run-length.ts'
+import { describeAnyEngine, makePlace } from '../support/servers/databases.ts'
+import { rage } from '../support/world/money-storm.ts'
 
 const writes = Number(process.env.CROSSPOINT_MONEY_WRITES ?? countOf(60, 300))
 const kills = Math.max(countOf(1, 4), Math.round(writes / 400))

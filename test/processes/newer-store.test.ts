@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { upgrades } from '../../src/storage/upgrades.ts'
-import { describeAnySavable, openSavedPlaces, type SavedPlace, type SavedPlaces } from '../support/saved.ts'
-import { startServerProcess } from '../support/server-process.ts'
+import {
+  describeAnySavable,
+  openSavedPlaces,
+  type SavedPlace,
+  type SavedPlaces,
+} from '../support/run/saved.ts'
+import { startServerProcess } from '../support/servers/server-process.ts'
 
 const newest = upgrades.at(-1)?.number ?? 0
 

@@ -6,12 +6,12 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { createChance, seed } from '../fuzz/chance.ts'
-import { describeEngines, makePlace, type Place } from '../support/databases.ts'
-import { eventually } from '../support/eventually.ts'
-import { type Inventory, startInventory } from '../support/inventory-server.ts'
-import { createNumberSource } from '../support/numbers.ts'
-import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
-import { freeRequests, openSession, type Session } from '../support/session.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { describeEngines, makePlace, type Place } from '../support/servers/databases.ts'
+import { type Inventory, startInventory } from '../support/servers/inventory-server.ts'
+import { type ServerProcess, startServerProcess } from '../support/servers/server-process.ts'
+import { createNumberSource } from '../support/world/numbers.ts'
+import { freeRequests, openSession, type Session } from '../support/world/session.ts'
 
 const rounds = 5
 

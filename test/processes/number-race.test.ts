@@ -1,11 +1,11 @@
 // One number belongs to one owner at any time, whichever processes are asked for it.
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import type { Answer } from '../support/client.ts'
-import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
-import { createNumberSource } from '../support/numbers.ts'
-import { countOf } from '../support/run-length.ts'
-import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
-import { freeRequests, openSession, type Session } from '../support/session.ts'
+import { countOf } from '../support/run/run-length.ts'
+import { describeAnyEngine, makePlace, type Place } from '../support/servers/databases.ts'
+import { type ServerProcess, startServerProcess } from '../support/servers/server-process.ts'
+import type { Answer } from '../support/world/client.ts'
+import { createNumberSource } from '../support/world/numbers.ts'
+import { freeRequests, openSession, type Session } from '../support/world/session.ts'
 
 const rounds = countOf(8, 25)
 

@@ -17,10 +17,10 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { eventually } from '../support/eventually.ts'
-import { nodeOptions } from '../support/program.ts'
-import { inFullRun, isFullRun } from '../support/run-length.ts'
-import { credentialsOf } from '../support/world.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { nodeOptions } from '../support/run/program.ts'
+import { inFullRun, isFullRun } from '../support/run/run-length.ts'
+import { credentialsOf } from '../support/world/world.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '../..')

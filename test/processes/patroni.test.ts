@@ -1,10 +1,10 @@
 // Debian's Patroni promotes: after a primary that was killed, and when it is asked to.
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest'
-import { lacks } from '../support/installed.ts'
-import { lacksPatroni, type PatroniCluster, startPatroni } from '../support/patroni.ts'
-import { engines } from '../support/postgres.ts'
-import { countOf } from '../support/run-length.ts'
-import { type FailoverStorm, openFailoverStorm } from '../support/storm/failover-storm.ts'
+import { countOf } from '../support/run/run-length.ts'
+import { lacks } from '../support/servers/installed.ts'
+import { lacksPatroni, type PatroniCluster, startPatroni } from '../support/servers/patroni.ts'
+import { engines } from '../support/servers/postgres.ts'
+import { type FailoverStorm, openFailoverStorm } from '../support/world/storm/failover-storm.ts'
 
 const turns = countOf(1, 5)
 const timeout = 300_000 + turns * 240_000

@@ -3,10 +3,10 @@
 import { once } from 'node:events'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createChance, seed } from '../fuzz/chance.ts'
-import { describeEngines, makePlace, type Place } from '../support/databases.ts'
-import { eventually } from '../support/eventually.ts'
-import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
-import { freeRequests, openSession, type Session } from '../support/session.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { describeEngines, makePlace, type Place } from '../support/servers/databases.ts'
+import { type ServerProcess, startServerProcess } from '../support/servers/server-process.ts'
+import { freeRequests, openSession, type Session } from '../support/world/session.ts'
 
 // More than two pages of those who are told in one commit.
 const holders = 120

@@ -1,17 +1,17 @@
 // Four processes on one PostgreSQL are restarted one after the other, while clients are busy behind a proxy.
 import { get } from 'node:https'
 import { afterEach, describe, expect, it } from 'vitest'
-import { basicHeader, Client, createTransport, type Transport } from '../support/client.ts'
-import { makePlace, type Place } from '../support/databases.ts'
-import { eventually } from '../support/eventually.ts'
-import { lacks } from '../support/installed.ts'
-import { engines } from '../support/postgres.ts'
-import { type ProxyName, startProxy } from '../support/proxies.ts'
-import { countOf } from '../support/run-length.ts'
-import { removeDataDir, type ServerProcess, startServerProcess } from '../support/server-process.ts'
-import { freeRequests, openSession } from '../support/session.ts'
-import { authorities } from '../support/tls.ts'
-import { useWebSockets } from '../support/web-sockets.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { countOf } from '../support/run/run-length.ts'
+import { makePlace, type Place } from '../support/servers/databases.ts'
+import { lacks } from '../support/servers/installed.ts'
+import { engines } from '../support/servers/postgres.ts'
+import { type ProxyName, startProxy } from '../support/servers/proxies.ts'
+import { removeDataDir, type ServerProcess, startServerProcess } from '../support/servers/server-process.ts'
+import { authorities } from '../support/servers/tls.ts'
+import { useWebSockets } from '../support/servers/web-sockets.ts'
+import { basicHeader, Client, createTransport, type Transport } from '../support/world/client.ts'
+import { freeRequests, openSession } from '../support/world/session.ts'
 
 const restarts = countOf(2, 40)
 const millisecondsEach = 120_000

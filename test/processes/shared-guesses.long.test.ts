@@ -1,9 +1,9 @@
 // Several processes or threads do not allow more guesses than one. This machine is a trusted proxy, so X-Forwarded-For is believed.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Answer, basicHeader, Client, type Transport } from '../support/client.ts'
-import { type Pair, pairs } from '../support/pair.ts'
-import { openSessionThrough, type Session } from '../support/session.ts'
-import { credentialsOf } from '../support/world.ts'
+import { type Answer, basicHeader, Client, type Transport } from '../support/world/client.ts'
+import { type Pair, pairs } from '../support/world/pair.ts'
+import { openSessionThrough, type Session } from '../support/world/session.ts'
+import { credentialsOf } from '../support/world/world.ts'
 
 const wrong = (number: number) => number.toString(16).padStart(32, '0')
 

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { type Pair, pairs } from '../support/pair.ts'
-import { countOf } from '../support/run-length.ts'
-import { freeRequests, openSessionThrough, type Session } from '../support/session.ts'
-import { credentialsOf } from '../support/world.ts'
+import { countOf } from '../support/run/run-length.ts'
+import { type Pair, pairs } from '../support/world/pair.ts'
+import { freeRequests, openSessionThrough, type Session } from '../support/world/session.ts'
+import { credentialsOf } from '../support/world/world.ts'
 
 const rounds = countOf(8, 150)
 const some = countOf(6, 60)

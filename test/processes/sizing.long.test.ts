@@ -3,8 +3,8 @@ import { expect, it } from 'vitest'
 import { constants } from '../../bench/sizing-constants.ts'
 import { tableBytes, tallyRows, usualHabits } from '../../bench/sizing-model.ts'
 import { measurePoint } from '../../bench/sizing-point.ts'
-import { makePlace } from '../support/databases.ts'
-import { describeAnyEngine } from '../support/world.ts'
+import { makePlace } from '../support/servers/databases.ts'
+import { describeAnyEngine } from '../support/world/world.ts'
 
 const point = {
   account: 40,

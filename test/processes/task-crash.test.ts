@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
-import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
-import { eventually } from '../support/eventually.ts'
-import { countOf } from '../support/run-length.ts'
-import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
-import { freeRequests, openSession, type Session } from '../support/session.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { countOf } from '../support/run/run-length.ts'
+import { describeAnyEngine, makePlace, type Place } from '../support/servers/databases.ts'
+import { type ServerProcess, startServerProcess } from '../support/servers/server-process.ts'
+import { freeRequests, openSession, type Session } from '../support/world/session.ts'
 
 const kills = countOf(2, 10)
 const rowsBetweenKills = countOf(400, 5000)

@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } fr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { countOf, inFullRun } from '../support/run-length.ts'
+import { countOf, inFullRun } from '../support/run/run-length.ts'
 
 const root = join(import.meta.dirname, '../..')
 const project = mkdtempSync(join(tmpdir(), 'crosspoint-chance-test-'))
@@ -13,7 +13,7 @@ const write = (path: string, text: string) => writeFileSync(join(project, path),
 
 beforeAll(() => {
   for (const folder of ['scripts', 'test/support']) mkdirSync(join(project, folder), { recursive: true })
-  for (const path of ['scripts/test-chance.mjs', 'test/support/delays.mjs'])
+  for (const path of ['scripts/test-chance.mjs', 'test/support/run/delays.mjs'])
     cpSync(join(root, path), join(project, path))
   symlinkSync(join(root, 'node_modules'), join(project, 'node_modules'))
   write('package.json', '{ "type": "module" }')
@@ -90,7 +90,7 @@ it('delays responses, and what follows on a request stays behind its response', 
   )
   const { stdout } = spawnSync(
     process.execPath,
-    ['--import', join(project, 'test/support/delays.mjs'), join(project, 'requests.mjs')],
+    ['--import', join(project, 'test/support/run/delays.mjs'), join(project, 'requests.mjs')],
     { encoding: 'utf8', env: { ...process.env, CROSSPOINT_TEST_DELAYS: '4' } },
   )
   expect(stdout).toBe('[["response,close",100]]\n')

@@ -4,11 +4,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Client } from 'pg'
 import { expect, it } from 'vitest'
 import { createChance, seed } from '../fuzz/chance.ts'
-import { startBookkeeper } from '../support/bookkeeper-server.ts'
-import { createFaults } from '../support/faulty-database.ts'
-import { endOtherConnections } from '../support/postgres.ts'
-import { stormTopups } from '../support/topup-storm.ts'
-import { buildWorld, describeEngines, type World } from '../support/world.ts'
+import { startBookkeeper } from '../support/servers/bookkeeper-server.ts'
+import { createFaults } from '../support/servers/faulty-database.ts'
+import { endOtherConnections } from '../support/servers/postgres.ts'
+import { stormTopups } from '../support/world/topup-storm.ts'
+import { buildWorld, describeEngines, type World } from '../support/world/world.ts'
 
 const topups = Number(process.env.CROSSPOINT_KEYED_TOPUPS ?? 500)
 // The goal is for a machine that does nothing else.

@@ -1,11 +1,11 @@
 // What a request has left to be done is a part of its trace, also where its server has died and another one does it.
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
-import { eventually } from '../support/eventually.ts'
-import { startServerProcess } from '../support/server-process.ts'
-import { openSession } from '../support/session.ts'
-import { type SmtpServer, startSmtpServer } from '../support/smtp-server.ts'
-import { type SpanCollector, startSpanCollector } from '../support/span-collector.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { describeAnyEngine, makePlace, type Place } from '../support/servers/databases.ts'
+import { startServerProcess } from '../support/servers/server-process.ts'
+import { type SmtpServer, startSmtpServer } from '../support/servers/smtp-server.ts'
+import { type SpanCollector, startSpanCollector } from '../support/servers/span-collector.ts'
+import { openSession } from '../support/world/session.ts'
 
 const traceId = 'e7f92f3577b34da6a3ce929d0e0e4736'
 

@@ -5,8 +5,8 @@ import { cpSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeF
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { eventually } from '../support/eventually.ts'
-import { nodeOptions, program as programHere } from '../support/program.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { nodeOptions, program as programHere } from '../support/run/program.ts'
 
 const root = join(import.meta.dirname, '../..')
 const folder = mkdtempSync(join(tmpdir(), 'crosspoint-unbuilt-'))

@@ -2,12 +2,17 @@
 // deliveries, and not when several processes share the work.
 import { once } from 'node:events'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { describeEngines, makePlace, type Place } from '../support/databases.ts'
-import { eventually } from '../support/eventually.ts'
-import { answerWith, type HookCall, type HookReceiver, startHookReceiver } from '../support/hook-receiver.ts'
-import { engines } from '../support/postgres.ts'
-import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
-import { freeRequests, openSession, type Session } from '../support/session.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { describeEngines, makePlace, type Place } from '../support/servers/databases.ts'
+import {
+  answerWith,
+  type HookCall,
+  type HookReceiver,
+  startHookReceiver,
+} from '../support/servers/hook-receiver.ts'
+import { engines } from '../support/servers/postgres.ts'
+import { type ServerProcess, startServerProcess } from '../support/servers/server-process.ts'
+import { freeRequests, openSession, type Session } from '../support/world/session.ts'
 
 const eventId = ({ headers }: HookCall) => String(headers['x-event-id'])
 

@@ -1,8 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { lowBalance, tokenRows } from '../../src/areas/alerts/generated/rules.ts'
-import { isOnlyFor, keyFor, keysFor, keysOf, keyText, type Reader } from '../../src/areas/alerts/rules.ts'
-import type { Alert } from '../../src/areas/alerts/schema.ts'
+import { lowBalance, tokenRows } from '../../src/areas/events/alerts/generated/rules.ts'
+import {
+  isOnlyFor,
+  keyFor,
+  keysFor,
+  keysOf,
+  keyText,
+  type Reader,
+} from '../../src/areas/events/alerts/rules.ts'
+import type { Alert } from '../../src/areas/events/alerts/schema.ts'
 
 const idOf = (digit: string) => digit.repeat(32)
 const [acme, rival, reseller, ada] = [idOf('a'), idOf('b'), idOf('c'), idOf('d')]

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { allotmentFor, consumptionOf, cycleAt } from '../../src/areas/limits/allotments/rules.ts'
+import { allotmentFor, consumptionOf, cycleAt } from '../../src/areas/billing/limits/allotments/rules.ts'
 import { gregorianOfUnix } from '../../src/lib/gregorian.ts'
 import { allotmentCycles } from '../../src/lib/limit-shapes.ts'
 

@@ -1,6 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { baseCost, baseCostDollars, callCost, type PricedCall } from '../../src/areas/rates/pricing/rules.ts'
+import {
+  baseCost,
+  baseCostDollars,
+  callCost,
+  type PricedCall,
+} from '../../src/areas/billing/rates/pricing.rules.ts'
 
 type Case = [PricedCall, number, number]
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type CdrRow, storedColumns } from '../../src/areas/cdrs/columns.ts'
-import { documentOf, rowTextOf } from '../../src/areas/cdrs/rules.ts'
-import { columnsFor } from '../../src/areas/cdrs/sheet/columns.ts'
+import { type CdrRow, storedColumns } from '../../src/areas/calls/cdrs/columns.ts'
+import { documentOf, rowTextOf } from '../../src/areas/calls/cdrs/rules.ts'
+import { columnsFor } from '../../src/areas/calls/cdrs/sheet/columns.ts'
 
 const view = { utcOffset: 0, forReseller: true, omitsEmpty: false }
 const columns: readonly string[] = columnsFor(true)

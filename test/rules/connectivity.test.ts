@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { endedUsers } from '../../src/areas/connectivity/rules.ts'
-import type { Connectivity } from '../../src/areas/connectivity/schema.ts'
+import { endedUsers } from '../../src/areas/voice/connectivity/rules.ts'
+import type { Connectivity } from '../../src/areas/voice/connectivity/schema.ts'
 
 const trunk = (auth: Record<string, unknown>, more: Record<string, unknown> = {}): Connectivity => ({
   servers: [{ auth: { auth_user: 'pbx', auth_password: 'one', ...auth }, ...more }],

@@ -1,7 +1,7 @@
 // What a world derives quickly, everybody else derives at this cost.
 import { expect, it } from 'vitest'
 import { derive, digestDerivation, digestOf, renewal } from '../../src/auth/credentials.ts'
-import { quickLayers } from '../support/world.ts'
+import { quickLayers } from '../support/world/world.ts'
 
 const salt = '000102030405060708090a0b0c0d0e0f'
 

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { type Caller, createDerivationTurns, type Lane } from '../../src/auth/deriving/derivation-turns.ts'
 import { networkOf } from '../../src/lib/network.ts'
-import { createTestClock } from '../support/clock.ts'
+import { createTestClock } from '../support/run/clock.ts'
 
 const bounds = { mostOfEach: 64, most: 512 }
 

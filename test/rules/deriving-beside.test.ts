@@ -4,7 +4,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { createDeriver } from '../../src/auth/deriving/deriver.ts'
 import { createMetrics, figuresText } from '../../src/lib/metrics.ts'
 import type { Settings } from '../../src/settings/settings.ts'
-import { createTestClock } from '../support/clock.ts'
+import { createTestClock } from '../support/run/clock.ts'
 
 const rules = { derivation_threads: 2, derivations_waiting: 10 }
 

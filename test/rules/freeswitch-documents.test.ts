@@ -2,11 +2,11 @@
 // What FreeSWITCH reads of routes and users: a table of calls, and that no text of a customer means anything to it.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { actionsFor, type Bringer, callDocument } from '../../src/areas/freeswitch/dialplan/rules.ts'
-import { userDocument } from '../../src/areas/freeswitch/directory/rules.ts'
-import { shownText } from '../../src/areas/freeswitch/texts/rules.ts'
-import type { RouteAnswer } from '../../src/areas/routing/schema.ts'
-import { actionsIn, hasOrders, legsIn, readXml } from '../support/switch-documents.ts'
+import { actionsFor, type Bringer, callDocument } from '../../src/areas/voice/freeswitch/dialplan.rules.ts'
+import { userDocument } from '../../src/areas/voice/freeswitch/directory.rules.ts'
+import { shownText } from '../../src/areas/voice/freeswitch/texts.rules.ts'
+import type { RouteAnswer } from '../../src/areas/voice/routing/schema.ts'
+import { actionsIn, hasOrders, legsIn, readXml } from '../support/phones/switch-documents.ts'
 
 type Target = RouteAnswer['targets'][number]
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { splitObject } from '../../src/areas/cdrs/json-text.ts'
+import { splitObject } from '../../src/areas/calls/cdrs/json-text.ts'
 
 const membersOf = (object: object) => JSON.stringify(object).slice(1, -1)
 const name = 'vars'

@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest'
 import { createJoins, type LooseLeg } from '../../import-kazoo/conversions/call-records/joins.ts'
 import { convertCall, isLoose, saidLegOf } from '../../import-kazoo/conversions/call-records/rules.ts'
 import { findingsOf, joinFindings, shownOfCode } from '../../import-kazoo/report/findings.ts'
-import { storedCallId, withoutSecrets } from '../../src/areas/cdrs/intake/rules.ts'
-import { Cdr } from '../../src/areas/cdrs/schema.ts'
+import { storedCallId, withoutSecrets } from '../../src/areas/calls/cdrs/intake/rules.ts'
+import { Cdr } from '../../src/areas/calls/cdrs/schema.ts'
 import { createValidation } from '../../src/http/judge/validation.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { dropNulls } from '../../src/lib/json-merge.ts'
-import { anyCalls, databaseOf, documentOf } from '../support/kazoo-calls.ts'
+import { anyCalls, databaseOf, documentOf } from '../support/kazoo/kazoo-calls.ts'
 
 const accountId = 'ab'.repeat(16)
 const other = 'cd'.repeat(16)

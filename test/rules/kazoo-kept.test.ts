@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { keepOrList, keptTypes } from '../../import-kazoo/conversions/kept/rules.ts'
 import { keptName, keptPlace } from '../../import-kazoo/keeping/rules.ts'
-import { kazooDocument } from '../support/kazoo-documents.ts'
+import { kazooDocument } from '../support/kazoo/kazoo-documents.ts'
 
 const database = 'account/aa/bb/cc'
 const fields = { _id: 'one', pvt_created: 63_800_000_000, name: 'Menu' }

@@ -10,10 +10,10 @@ import {
   type MonthOfAccount,
 } from '../../import-kazoo/conversions/ledgers/rules.ts'
 import type { KazooDocument } from '../../import-kazoo/documents/document.ts'
-import { monthsTogether, reckoned } from '../../src/areas/ledgers/arriving/rules.ts'
+import { monthsTogether, reckoned } from '../../src/areas/billing/ledgers/arriving/rules.ts'
 import { monthBefore } from '../../src/lib/gregorian.ts'
 import type { Json } from '../../src/lib/json.ts'
-import { documentOf } from '../support/kazoo-texts.ts'
+import { documentOf } from '../support/kazoo/kazoo-texts.ts'
 
 const accountId = 'aabb00000000000000000000000000c1'
 const resellerId = 'aabb00000000000000000000000000d1'

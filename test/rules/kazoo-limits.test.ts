@@ -4,7 +4,7 @@ import { convertAudit, createDays } from '../../import-kazoo/conversions/audits/
 import { convertLimits } from '../../import-kazoo/conversions/limits/rules.ts'
 import { convertRate } from '../../import-kazoo/conversions/rates/rules.ts'
 import type { Json } from '../../src/lib/json.ts'
-import { documentOf, documentOfText } from '../support/kazoo-texts.ts'
+import { documentOf, documentOfText } from '../support/kazoo/kazoo-texts.ts'
 
 const accountId = 'aabb00000000000000000000000000c1'
 const database = `account/aa/bb/${accountId.slice(4)}`

@@ -8,7 +8,7 @@ import {
 } from '../../import-kazoo/conversions/numbers/rules.ts'
 import { createUses, usesIn } from '../../import-kazoo/conversions/numbers/uses/rules.ts'
 import type { Json } from '../../src/lib/json.ts'
-import { kazooDocument } from '../support/kazoo-documents.ts'
+import { kazooDocument } from '../support/kazoo/kazoo-documents.ts'
 
 const customer = 'c'.repeat(32)
 const reseller = 'b'.repeat(32)

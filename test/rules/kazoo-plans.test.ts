@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { convertPlan } from '../../import-kazoo/conversions/plans/rules.ts'
 import { convertServices } from '../../import-kazoo/conversions/services/rules.ts'
 import type { Json } from '../../src/lib/json.ts'
-import { documentOf } from '../support/kazoo-texts.ts'
+import { documentOf } from '../support/kazoo/kazoo-texts.ts'
 
 const reseller = 'aabb00000000000000000000000000d1'
 const customer = 'aabb00000000000000000000000000c1'

@@ -5,7 +5,7 @@ import { convertSettings } from '../../import-kazoo/conversions/settings/rules.t
 import { convertTask } from '../../import-kazoo/conversions/tasks/rules.ts'
 import { convertWebhook } from '../../import-kazoo/conversions/webhooks/rules.ts'
 import type { Json } from '../../src/lib/json.ts'
-import { kazooDocument } from '../support/kazoo-documents.ts'
+import { kazooDocument } from '../support/kazoo/kazoo-documents.ts'
 
 const owner = 'c'.repeat(32)
 const times = { pvt_created: 63_800_000_000, pvt_modified: 63_800_000_100 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { effectiveLimits, noWishes, pricedTrunks, trunkMoves } from '../../src/areas/limits/rules.ts'
+import { effectiveLimits, noWishes, pricedTrunks, trunkMoves } from '../../src/areas/billing/limits/rules.ts'
 
 const none = () => 0
 const channels = fc.integer({ min: -1, max: 50 })

@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { e164Prefix, nationalPrefix } from '../../src/areas/phone-numbers/dial-code.ts'
+import { e164Prefix, nationalPrefix } from '../../src/areas/numbers/phone-numbers/dial-code.ts'
 import {
   citiesOf,
   localityColumns,
   localityIn,
   placesIn,
   prefixesOf,
-} from '../../src/areas/phone-numbers/localities/rules.ts'
-import { joinOffers } from '../../src/areas/phone-numbers/search/rules.ts'
+} from '../../src/areas/numbers/phone-numbers/localities/rules.ts'
+import { joinOffers } from '../../src/areas/numbers/phone-numbers/search/rules.ts'
 
 describe('the beginning of a number', () => {
   it.each([

@@ -9,7 +9,7 @@ import {
   numberRow,
   publicFieldsIn,
   type ShownNumber,
-} from '../../src/areas/phone-numbers/bulk/rules.ts'
+} from '../../src/areas/numbers/phone-numbers/bulk/rules.ts'
 import {
   invalidStateTransition,
   noChangeRequired,
@@ -17,8 +17,8 @@ import {
   numberExists,
   numberForbidden,
   numberNotFound,
-} from '../../src/areas/phone-numbers/failures.ts'
-import { countryOf } from '../../src/areas/phone-numbers/numbering/rules.ts'
+} from '../../src/areas/numbers/phone-numbers/failures.ts'
+import { countryOf } from '../../src/areas/numbers/phone-numbers/numbering/rules.ts'
 import { billingIssue, datastoreConflict, failure, invalid } from '../../src/lib/failure.ts'
 
 const number: ShownNumber = {

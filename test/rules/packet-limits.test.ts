@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { edgeProblems } from '../../src/areas/accounts/rules.ts'
-import { deviceProblems } from '../../src/areas/devices/rules.ts'
+import { edgeProblems } from '../../src/areas/accounts/accounts/rules.ts'
+import { deviceProblems } from '../../src/areas/voice/devices/rules.ts'
 import type { Json } from '../../src/lib/json.ts'
 
 // As an import from another system, or an older version, may have left them.

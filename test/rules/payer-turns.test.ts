@@ -1,7 +1,7 @@
 // Who prices the same accounts does so one after the other, and who waits for the same ones goes together.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { createPayerTurns, type Outcome } from '../../src/areas/services/payer-turns.ts'
+import { createPayerTurns, type Outcome } from '../../src/areas/billing/services/payer-turns.ts'
 
 const done = (works: readonly unknown[]): Outcome[] => works.map(() => 'done')
 

@@ -2,22 +2,22 @@
 import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { lowBalanceThreshold, topupDue } from '../../src/areas/payments/topup/rules.ts'
+import { lowBalanceThreshold, topupDue } from '../../src/areas/billing/payments/topup/rules.ts'
 import {
   coinProblems,
   maySend,
   raisedToCoin,
   type Transaction,
-} from '../../src/areas/payments/transactions/rules.ts'
+} from '../../src/areas/billing/payments/transactions/rules.ts'
 import {
   defaultToken,
   type PaymentTokens,
   withDefault,
   withoutToken,
   withToken,
-} from '../../src/areas/services/payment-tokens/rules.ts'
-import { standingAfter } from '../../src/areas/services/rules.ts'
-import { bookkeeperKey, bookkeeperOfKey } from '../../src/areas/services/synchronization/rules.ts'
+} from '../../src/areas/billing/services/payment-tokens/rules.ts'
+import { standingAfter } from '../../src/areas/billing/services/rules.ts'
+import { bookkeeperKey, bookkeeperOfKey } from '../../src/areas/billing/services/synchronization/rules.ts'
 import { signatureOf } from '../../src/lib/signature.ts'
 import { smallestUnits, stripeAmount } from '../../src/payment/stripe-amounts.ts'
 import { stripeLibrary } from '../../src/payment/stripe-library.ts'

@@ -6,9 +6,9 @@ import {
   callerNameOf,
   type FeatureContext,
   tidyFields,
-} from '../../src/areas/phone-numbers/features/rules.ts'
-import { numberListProblems } from '../../src/areas/phone-numbers/number-list.ts'
-import { compileNumbering, countryOf } from '../../src/areas/phone-numbers/numbering/rules.ts'
+} from '../../src/areas/numbers/phone-numbers/features/rules.ts'
+import { numberListProblems } from '../../src/areas/numbers/phone-numbers/number-list.ts'
+import { compileNumbering, countryOf } from '../../src/areas/numbers/phone-numbers/numbering/rules.ts'
 import {
   absent,
   creationRefusal,
@@ -24,8 +24,8 @@ import {
   remembered,
   type StateBefore,
   type Target,
-} from '../../src/areas/phone-numbers/rules.ts'
-import { numberStates } from '../../src/areas/phone-numbers/schema.ts'
+} from '../../src/areas/numbers/phone-numbers/rules.ts'
+import { numberStates } from '../../src/areas/numbers/phone-numbers/schema.ts'
 
 const targets: readonly Target[] = ['in_service', 'reserved', 'available', 'aging', 'port_in']
 

@@ -1,19 +1,19 @@
 // What each manner of pricing costs, line by line, and what holds for all price lists.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Rate } from '../../src/areas/rates/schema.ts'
-import { PlanOverrides, ServicePlan } from '../../src/areas/services/plans/schema.ts'
+import { Rate } from '../../src/areas/billing/rates/schema.ts'
+import { PlanOverrides, ServicePlan } from '../../src/areas/billing/services/plans/schema.ts'
 import {
   comparedJson,
   compareInvoices,
   invoiceJson,
   priceAccount,
   raisesCharge,
-} from '../../src/areas/services/pricing/invoices.ts'
-import { itemJson, priceItem, quantityOf } from '../../src/areas/services/pricing/items.ts'
-import { type AssignedPlan, mergePlans } from '../../src/areas/services/pricing/merge.ts'
-import type { ItemPlan, ItemPlans, PlanDoc } from '../../src/areas/services/pricing/plan.ts'
-import { Quantities } from '../../src/areas/services/schema.ts'
+} from '../../src/areas/billing/services/pricing/invoices.ts'
+import { itemJson, priceItem, quantityOf } from '../../src/areas/billing/services/pricing/items.ts'
+import { type AssignedPlan, mergePlans } from '../../src/areas/billing/services/pricing/merge.ts'
+import type { ItemPlan, ItemPlans, PlanDoc } from '../../src/areas/billing/services/pricing/plan.ts'
+import { Quantities } from '../../src/areas/billing/services/schema.ts'
 import { isObject } from '../../src/lib/json.ts'
 
 const moment = Date.UTC(2026, 10, 21)

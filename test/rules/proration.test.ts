@@ -1,16 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { dueMonthly, dueToday } from '../../src/areas/services/pricing/due.ts'
+import { dueMonthly, dueToday } from '../../src/areas/billing/services/pricing/due.ts'
 import {
   comparedJson,
   compareInvoices,
   priceAccount,
   raisesCharge,
-} from '../../src/areas/services/pricing/invoices.ts'
-import { itemJson, priceItem } from '../../src/areas/services/pricing/items.ts'
-import type { ItemPlan } from '../../src/areas/services/pricing/plan.ts'
-import { type ChargedItem, daysLeftAt, prorated } from '../../src/areas/services/pricing/proration.ts'
-import { countOf } from '../support/run-length.ts'
+} from '../../src/areas/billing/services/pricing/invoices.ts'
+import { itemJson, priceItem } from '../../src/areas/billing/services/pricing/items.ts'
+import type { ItemPlan } from '../../src/areas/billing/services/pricing/plan.ts'
+import { type ChargedItem, daysLeftAt, prorated } from '../../src/areas/billing/services/pricing/proration.ts'
+import { countOf } from '../support/run/run-length.ts'
 
 const both = { additions: true, removals: true }
 const bookkeeper = { id: 'default_bookkeeper', type: 'default', vendor_id: 'reseller' }

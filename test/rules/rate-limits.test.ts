@@ -7,7 +7,7 @@ import {
   standardSystemLimits,
   systemLimitsOf,
   unknownRealmLimits,
-} from '../../src/areas/rate-limits/rules.ts'
+} from '../../src/areas/voice/rate-limits/rules.ts'
 import { createValidation } from '../../src/http/judge/validation.ts'
 import {
   AccountRateLimits,

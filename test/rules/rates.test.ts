@@ -1,6 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fieldsIn, hasFields, identityOf, mergedRate, newRate, rowOf } from '../../src/areas/rates/columns.ts'
+import {
+  fieldsIn,
+  hasFields,
+  identityOf,
+  mergedRate,
+  newRate,
+  rowOf,
+} from '../../src/areas/billing/rates/columns.ts'
 import {
   chooseRate,
   generatedName,
@@ -10,8 +17,8 @@ import {
   type RateCandidate,
   rateProblems,
   withRoutes,
-} from '../../src/areas/rates/rules.ts'
-import type { Rate } from '../../src/areas/rates/schema.ts'
+} from '../../src/areas/billing/rates/rules.ts'
+import type { Rate } from '../../src/areas/billing/rates/schema.ts'
 
 const manner = {
   filter_list: ['direction', 'route_options', 'routes', 'caller_id_numbers', 'reseller'],

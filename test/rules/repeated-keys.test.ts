@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { parseStrictly } from '../support/repeated-keys.ts'
+import { parseStrictly } from '../support/matchers/repeated-keys.ts'
 
 it.each(['{"a":1}', '{"a":{"a":[{"a":"\\"a\\":1, \\\\"}]},"":null}', '[]', '"a:b"', '{"a" : "b\\u0022:"}'])(
   'accepts JSON without repeated keys: %s',

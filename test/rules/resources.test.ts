@@ -8,8 +8,8 @@ import {
   compileCarrier,
   failoverCodesOf,
   resourceProblems,
-} from '../../src/areas/resources/rules.ts'
-import type { Gateway, Resource } from '../../src/areas/resources/schema.ts'
+} from '../../src/areas/voice/resources/rules.ts'
+import type { Gateway, Resource } from '../../src/areas/voice/resources/schema.ts'
 import { parseAddress } from '../../src/lib/cidr.ts'
 
 const any = '^\\+?\\d+$'

@@ -1,12 +1,12 @@
 // Which calls over carriers may begin, and how long they last for the credit of their account.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { effectiveLimits, noWishes } from '../../src/areas/limits/rules.ts'
-import type { Limits } from '../../src/areas/limits/schema.ts'
-import { callCost } from '../../src/areas/rates/pricing/rules.ts'
-import type { Funds, Reserved } from '../../src/areas/routing/facts.ts'
-import { billingOf, creditOf, trunks } from '../../src/areas/routing/offnet/rules.ts'
-import { longestSeconds, secondsLeft } from '../../src/areas/routing/running/rules.ts'
+import { effectiveLimits, noWishes } from '../../src/areas/billing/limits/rules.ts'
+import type { Limits } from '../../src/areas/billing/limits/schema.ts'
+import { callCost } from '../../src/areas/billing/rates/pricing.rules.ts'
+import type { Funds, Reserved } from '../../src/areas/voice/routing/facts.ts'
+import { billingOf, creditOf, trunks } from '../../src/areas/voice/routing/offnet.rules.ts'
+import { longestSeconds, secondsLeft } from '../../src/areas/voice/routing/running/rules.ts'
 import type { OperatorLimits } from '../../src/lib/limit-shapes.ts'
 
 const limitsOf = (wishes: Limits, operator: OperatorLimits = {}) =>

@@ -1,9 +1,14 @@
 import { Ajv } from 'ajv'
 import type { TSchema } from 'typebox'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { Account, AccountRecord, AccountRow, accountReadOnly } from '../../src/areas/accounts/schema.ts'
-import { Device, DeviceRecord, DeviceRow, deviceReadOnly } from '../../src/areas/devices/schema.ts'
-import { User, UserRecord, UserRow, userReadOnly } from '../../src/areas/users/schema.ts'
+import {
+  Account,
+  AccountRecord,
+  AccountRow,
+  accountReadOnly,
+} from '../../src/areas/accounts/accounts/schema.ts'
+import { User, UserRecord, UserRow, userReadOnly } from '../../src/areas/accounts/users/schema.ts'
+import { Device, DeviceRecord, DeviceRow, deviceReadOnly } from '../../src/areas/voice/devices/schema.ts'
 import { allRoutes } from '../../src/commands/openapi.ts'
 import { withoutUnstored } from '../../src/http/judge/judge-data.ts'
 import { createValidation } from '../../src/http/judge/validation.ts'

@@ -5,8 +5,8 @@ import {
   pauseAfter,
   plainRecoveryCode,
   recoveryCodeText,
-} from '../../src/areas/multi-factor/rules.ts'
-import { hotp, otpauthUrl, totpStep } from '../../src/areas/multi-factor/totp.ts'
+} from '../../src/areas/accounts/multi-factor/rules.ts'
+import { hotp, otpauthUrl, totpStep } from '../../src/areas/accounts/multi-factor/totp.ts'
 import { qrPng } from '../../src/http/answer/qr-png.ts'
 
 const secret = Buffer.from('12345678901234567890')

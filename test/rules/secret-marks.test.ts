@@ -1,11 +1,11 @@
 // What is secret is said in schemas: nothing there is called like a secret and is not marked.
 import { describe, expect, it } from 'vitest'
-import { Account } from '../../src/areas/accounts/schema.ts'
+import { Account } from '../../src/areas/accounts/accounts/schema.ts'
+import { User } from '../../src/areas/accounts/users/schema.ts'
 import { declarationsOf } from '../../src/areas/assemble.ts'
-import { Device } from '../../src/areas/devices/schema.ts'
+import { Webhook } from '../../src/areas/events/webhooks/schema.ts'
 import { areas } from '../../src/areas/index.ts'
-import { User } from '../../src/areas/users/schema.ts'
-import { Webhook } from '../../src/areas/webhooks/schema.ts'
+import { Device } from '../../src/areas/voice/devices/schema.ts'
 import { allRoutes } from '../../src/commands/openapi.ts'
 import { createValidation } from '../../src/http/judge/validation.ts'
 import { isObject, type Json } from '../../src/lib/json.ts'
@@ -20,7 +20,7 @@ import {
   withoutEmptySecrets,
   withoutSecrets,
 } from '../../src/lib/secrets.ts'
-import { placesIn } from '../support/schema-texts.ts'
+import { placesIn } from '../support/matchers/schema-texts.ts'
 
 const { settings, accountSettings } = declarationsOf(areas)
 

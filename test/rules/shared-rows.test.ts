@@ -61,7 +61,7 @@ describe('rows in shared memory', () => {
   it('lose no change when threads change the same ones at once', async () => {
     const memory = createSharedMemory(64, 1)
     const workerData = {
-      script: new URL('../support/counting-thread.ts', import.meta.url).href,
+      script: new URL('../support/run/counting-thread.ts', import.meta.url).href,
       memory,
       times: 20_000,
       keys: 5,

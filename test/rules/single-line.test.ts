@@ -5,7 +5,7 @@ import { areas } from '../../src/areas/index.ts'
 import { allRoutes } from '../../src/commands/openapi.ts'
 import { createValidation, type Validation } from '../../src/http/judge/validation.ts'
 import { multiline, open, text } from '../../src/lib/schema.ts'
-import { type Place, textsIn } from '../support/schema-texts.ts'
+import { type Place, textsIn } from '../support/matchers/schema-texts.ts'
 
 const { settings, accountSettings } = declarationsOf(areas)
 

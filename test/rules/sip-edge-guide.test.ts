@@ -13,8 +13,8 @@ const configuration = readdirSync(new URL('ops/kamailio', root))
 /** Whoever refuses names its reason here. */
 const sources = [
   configuration,
-  textOf('src/areas/edge/operations.ts'),
-  textOf('src/areas/access-lists/rules.ts'),
+  textOf('src/areas/voice/edge/operations.ts'),
+  textOf('src/areas/voice/access-lists/rules.ts'),
 ].join('\n')
 
 const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')

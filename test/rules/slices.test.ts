@@ -2,7 +2,7 @@
 import { performance } from 'node:perf_hooks'
 import { expect, it } from 'vitest'
 import { inSlices } from '../../src/http/answer/slices.ts'
-import { countRounds } from '../support/rounds.ts'
+import { countRounds } from '../support/run/rounds.ts'
 
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index)
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { slowestFiles } from '../support/slowest-files-reporter.ts'
+import { slowestFiles } from '../support/run/slowest-files-reporter.ts'
 
 it('lists the twenty slowest files of a run, slowest first', () => {
   const files = Array.from({ length: 25 }, (_, index) => ({ path: `test/${index}.test.ts`, seconds: index }))

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { InputAction, OutputAction } from '../../src/areas/tasks/operations.ts'
+import type { InputAction, OutputAction } from '../../src/areas/work/tasks/operations.ts'
 import {
   columnProblems,
   createRepeats,
@@ -8,7 +8,7 @@ import {
   helpText,
   outputColumns,
   secondsLeft,
-} from '../../src/areas/tasks/rules.ts'
+} from '../../src/areas/work/tasks/rules.ts'
 import { accountMember } from '../../src/auth/policies.ts'
 import { nextRun } from '../../src/batches/batches.ts'
 import type { Waiting } from '../../src/batches/store.ts'

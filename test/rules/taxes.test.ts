@@ -5,8 +5,8 @@ import {
   compareInvoices,
   invoiceJson,
   priceAccount,
-} from '../../src/areas/services/pricing/invoices.ts'
-import type { ItemPlan } from '../../src/areas/services/pricing/plan.ts'
+} from '../../src/areas/billing/services/pricing/invoices.ts'
+import type { ItemPlan } from '../../src/areas/billing/services/pricing/plan.ts'
 import {
   addedBy,
   holdsFor,
@@ -14,7 +14,7 @@ import {
   type TaxStanding,
   taxed,
   taxTotals,
-} from '../../src/areas/services/pricing/taxes.ts'
+} from '../../src/areas/billing/services/pricing/taxes.ts'
 
 const vat: Tax = { name: 'VAT', rate: 20, tax_id: 'vat' }
 const inside: Tax = { ...vat, inclusive: true }

@@ -4,8 +4,8 @@ import {
   isAllowedByRestrictions,
   matchesArguments,
   type RestrictedRequest,
-} from '../../src/areas/token-restrictions/rules.ts'
-import { TokenRestrictions } from '../../src/areas/token-restrictions/schema.ts'
+} from '../../src/areas/accounts/token-restrictions/rules.ts'
+import { TokenRestrictions } from '../../src/areas/accounts/token-restrictions/schema.ts'
 import { createValidation } from '../../src/http/judge/validation.ts'
 
 const ask = (restrictions: unknown, request: Partial<RestrictedRequest> = {}) =>

@@ -1,8 +1,8 @@
 // How the server notices that an edge does not answer. Real edges: test/processes/edge-generations.test.ts.
 import { expect, it } from 'vitest'
-import { createToldEdge } from '../../src/areas/switch/told-edge.ts'
+import { createToldEdge } from '../../src/areas/voice/switch/told-edge.ts'
 import type { Edge } from '../../src/switch/kamailio/edges.ts'
-import { eventually } from '../support/eventually.ts'
+import { eventually } from '../support/run/eventually.ts'
 
 /** An edge that records what it is told. */
 const openEdge = () => {

@@ -7,7 +7,7 @@ import { allRoutes } from '../../src/commands/openapi.ts'
 import { createValidation } from '../../src/http/judge/validation.ts'
 import { isObject, type Json } from '../../src/lib/json.ts'
 import { requestWarnings } from '../../src/settings/unknown-keys.ts'
-import { placesIn } from '../support/schema-texts.ts'
+import { placesIn } from '../support/matchers/schema-texts.ts'
 
 const bodies = allRoutes().flatMap(({ method, path, spec: { body, answers, judgesItself } }) =>
   body && !judgesItself ? [[`${method} ${path}`, body, answers] as const] : [],

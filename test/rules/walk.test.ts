@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { createChance } from '../fuzz/chance.ts'
-import { sampleOf, walkOf } from '../support/walk.ts'
+import { sampleOf, walkOf } from '../support/world/walk.ts'
 
 const lists = [Array.from({ length: 23 }, (_, at) => at), ['a', 'b', 'c'], [true, false]] as const
 

@@ -1,10 +1,15 @@
 // How long receivers are told again, and how payloads are written.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { formOf } from '../../src/areas/webhooks/deliveries/payload.ts'
-import { nextTry, pauseAfter, triesLeft, verdictOf } from '../../src/areas/webhooks/deliveries/rules.ts'
-import { wants } from '../../src/areas/webhooks/rules.ts'
-import type { Webhook } from '../../src/areas/webhooks/schema.ts'
+import { formOf } from '../../src/areas/events/webhooks/deliveries/payload.ts'
+import {
+  nextTry,
+  pauseAfter,
+  triesLeft,
+  verdictOf,
+} from '../../src/areas/events/webhooks/deliveries/rules.ts'
+import { wants } from '../../src/areas/events/webhooks/rules.ts'
+import type { Webhook } from '../../src/areas/events/webhooks/schema.ts'
 import { signatureOf } from '../../src/lib/signature.ts'
 
 const day = 24 * 3_600_000

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { expand, holdsKey, matches } from '../../src/areas/whitelabel/domains/rules.ts'
-import { codeFrom, secondsToWait } from '../../src/areas/whitelabel/emails/rules.ts'
-import { nameToKeep } from '../../src/areas/whitelabel/files/rules.ts'
-import { whitelabelProblems } from '../../src/areas/whitelabel/rules.ts'
+import { expand, holdsKey, matches } from '../../src/areas/brand/whitelabel/domains/rules.ts'
+import { codeFrom, secondsToWait } from '../../src/areas/brand/whitelabel/emails/rules.ts'
+import { nameToKeep } from '../../src/areas/brand/whitelabel/files/rules.ts'
+import { whitelabelProblems } from '../../src/areas/brand/whitelabel/rules.ts'
 import { hostNameOf } from '../../src/lib/host-name.ts'
 
 describe('a host', () => {

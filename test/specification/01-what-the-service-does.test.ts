@@ -2,8 +2,8 @@ import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { readConfig } from '../../src/config/config.ts'
 import { qrPng } from '../../src/http/answer/qr-png.ts'
-import { legOf, nowOf, sendLegs } from '../support/legs.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { legOf, nowOf, sendLegs } from '../support/world/legs.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 describe('The base address', () => {
   it('has a plain HTTP listener, on port 8000 unless it is told otherwise', () => {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { version } from '../../src/version.ts'
-import { nowOf } from '../support/legs.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { nowOf } from '../support/world/legs.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 describeAnyEngine('The response envelope', (engine) => {
   const world = useWorld(engine)

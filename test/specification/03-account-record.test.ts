@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { nowOf } from '../support/legs.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { nowOf } from '../support/world/legs.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 describeAnyEngine('The account record', (engine) => {
   const world = useWorld(engine)

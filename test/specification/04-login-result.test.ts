@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { credentialsOf, describeAnyEngine, useWorld } from '../support/world.ts'
+import { credentialsOf, describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 describeAnyEngine('The login result', (engine) => {
   const world = useWorld(engine)

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { type FieldRow, itHoldsRows } from '../support/field-rows.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { type FieldRow, itHoldsRows } from '../support/matchers/field-rows.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const defaults = { hide_credits: false, hide_powered: false, hide_registration: false }
 const withDefaults = (fields: Json) => ({ id: 'whitelabel', ...defaults, ...fields })

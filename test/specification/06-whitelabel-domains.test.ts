@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const system = '/v2/whitelabel/domains'
 const query = { domain: 'acme.test' }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { nowOf } from '../support/legs.ts'
-import { finishTask, runTask } from '../support/task-runs.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { nowOf } from '../support/world/legs.ts'
+import { finishTask, runTask } from '../support/world/task-runs.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const anId = expect.stringMatching(/^[0-9a-f]{32}$/)
 const finding = { category: 'number_management', action: 'find' }

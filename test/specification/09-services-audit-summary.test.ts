@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { nowOf } from '../support/legs.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { nowOf } from '../support/world/legs.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 describeAnyEngine('The services audit summary', (engine) => {
   const world = useWorld(engine)

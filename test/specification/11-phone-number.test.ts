@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { type FieldRow, itHoldsRows } from '../support/field-rows.ts'
-import { nowOf } from '../support/legs.ts'
-import { allowAdditions, createNumberSource, makeNumber, pathOf } from '../support/numbers.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { type FieldRow, itHoldsRows } from '../support/matchers/field-rows.ts'
+import { nowOf } from '../support/world/legs.ts'
+import { allowAdditions, createNumberSource, makeNumber, pathOf } from '../support/world/numbers.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const address = {
   street_address: '116 Natoma Street',

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { memberOf } from '../../src/lib/member.ts'
-import { type FieldRow, fieldsOf, named, nested } from '../support/field-rows.ts'
-import { legOf, nowOf, sendLegs } from '../support/legs.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { type FieldRow, fieldsOf, named, nested } from '../support/matchers/field-rows.ts'
+import { legOf, nowOf, sendLegs } from '../support/world/legs.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const text = { takes: ['x', ''], refuses: { type: [5] } }
 const seconds = { takes: [0, 61], refuses: { type: ['x', 1.5], minimum: [-1] } }

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { type FieldRow, itHoldsRows } from '../support/field-rows.ts'
-import { nowOf } from '../support/legs.ts'
-import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world.ts'
+import { type FieldRow, itHoldsRows } from '../support/matchers/field-rows.ts'
+import { nowOf } from '../support/world/legs.ts'
+import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const anId = expect.stringMatching(/^[0-9a-f]{32}$/)
 const somebody = '0'.repeat(32)

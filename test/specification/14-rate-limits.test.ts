@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { type FieldRow, itHoldsRows } from '../support/field-rows.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { type FieldRow, itHoldsRows } from '../support/matchers/field-rows.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const object = { takes: [{}], refuses: { type: ['many'] } }
 const counters = (within: string): FieldRow => ({

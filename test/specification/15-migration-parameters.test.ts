@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const now = { perform_migration: 'now' }
 

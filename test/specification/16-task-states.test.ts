@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from 'vitest'
-import { nowOf } from '../support/legs.ts'
-import { finishTask } from '../support/task-runs.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { nowOf } from '../support/world/legs.ts'
+import { finishTask } from '../support/world/task-runs.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const finding = { category: 'number_management', action: 'find' }
 const csv = 'e164\n+14155550100\n+14155550101'

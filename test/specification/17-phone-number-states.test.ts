@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { createNumberSource, makeNumber, pathOf } from '../support/numbers.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { createNumberSource, makeNumber, pathOf } from '../support/world/numbers.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const creationStates = ['aging', 'available', 'in_service', 'port_in', 'reserved']
 const otherStates = ['deleted', 'discovery', 'port_out', 'released']

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest'
-import { mailsTo, textOf } from '../support/outbox.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { mailsTo, textOf } from '../support/servers/outbox.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 describeAnyEngine('The verification of a whitelabel email', (engine) => {
   const world = useWorld(engine)

@@ -1,6 +1,6 @@
 // Endpoints: what holds for all of them.
 import { expect, it } from 'vitest'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const namesIn = (header: unknown) => String(header).toLowerCase().split(', ')
 

@@ -1,8 +1,14 @@
 // Endpoints: authentication and account.
 import { expect, it } from 'vitest'
-import { nowOf } from '../support/legs.ts'
-import { expectNoStrangers, said } from '../support/said.ts'
-import { credentialsOf, describeAnyEngine, type TestAccount, useWorld, type World } from '../support/world.ts'
+import { expectNoStrangers, said } from '../support/matchers/said.ts'
+import { nowOf } from '../support/world/legs.ts'
+import {
+  credentialsOf,
+  describeAnyEngine,
+  type TestAccount,
+  useWorld,
+  type World,
+} from '../support/world/world.ts'
 
 const keyOf = async ({ operator }: World, { path }: TestAccount): Promise<string> =>
   (await operator.get(`${path}/api_key`)).data.api_key

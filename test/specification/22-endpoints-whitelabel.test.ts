@@ -2,12 +2,12 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { afterAll, describe, expect, it } from 'vitest'
 import { qrPng } from '../../src/http/answer/qr-png.ts'
-import type { Client } from '../support/client.ts'
-import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
-import { nowOf } from '../support/legs.ts'
-import { mailsTo, textOf } from '../support/outbox.ts'
-import { expectNoStrangers, said, saidError } from '../support/said.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { expectNoStrangers, said, saidError } from '../support/matchers/said.ts'
+import { type DnsServer, startDnsServer } from '../support/servers/dns-server.ts'
+import { mailsTo, textOf } from '../support/servers/outbox.ts'
+import type { Client } from '../support/world/client.ts'
+import { nowOf } from '../support/world/legs.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const defaults = { hide_credits: false, hide_powered: false, hide_registration: false }
 

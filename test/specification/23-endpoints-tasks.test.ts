@@ -1,10 +1,10 @@
 // Endpoints: tasks.
 import { expect, it } from 'vitest'
-import type { Answer, RequestOptions } from '../support/client.ts'
-import { nowOf } from '../support/legs.ts'
-import { expectNoStrangers, said, saidError } from '../support/said.ts'
-import { finishTask } from '../support/task-runs.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { expectNoStrangers, said, saidError } from '../support/matchers/said.ts'
+import type { Answer, RequestOptions } from '../support/world/client.ts'
+import { nowOf } from '../support/world/legs.ts'
+import { finishTask } from '../support/world/task-runs.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const finding = { category: 'number_management', action: 'find' }
 const listing = { category: 'number_management', action: 'list' }

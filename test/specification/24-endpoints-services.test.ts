@@ -1,9 +1,9 @@
 // Endpoints: services. What is paid and charged is told by docs/guides/billing.md.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { nowOf } from '../support/legs.ts'
-import { expectNoStrangers, said, saidError } from '../support/said.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { expectNoStrangers, said, saidError } from '../support/matchers/said.ts'
+import { nowOf } from '../support/world/legs.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 // 2026-02-01T00:00:00Z
 const february = 63_937_123_200

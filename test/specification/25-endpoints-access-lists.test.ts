@@ -1,8 +1,8 @@
 // Endpoints: access lists.
 import { expect, it } from 'vitest'
-import { nowOf } from '../support/legs.ts'
-import { expectNoStrangers, said } from '../support/said.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { expectNoStrangers, said } from '../support/matchers/said.ts'
+import { nowOf } from '../support/world/legs.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const list = { order: 'allow,deny', cidrs: ['192.0.2.0/24'], user_agent: '^Yealink' }
 

@@ -1,11 +1,11 @@
 // Endpoints: phone numbers.
 import { afterAll, describe, expect, it } from 'vitest'
-import { type Inventory, startInventory } from '../support/inventory-server.ts'
-import { nowOf } from '../support/legs.ts'
-import { stockNumbers } from '../support/number-stock.ts'
-import { allowAdditions, createNumberSource, makeNumber, pathOf } from '../support/numbers.ts'
-import { expectNoStrangers, said, saidError } from '../support/said.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { expectNoStrangers, said, saidError } from '../support/matchers/said.ts'
+import { type Inventory, startInventory } from '../support/servers/inventory-server.ts'
+import { nowOf } from '../support/world/legs.ts'
+import { stockNumbers } from '../support/world/number-stock.ts'
+import { allowAdditions, createNumberSource, makeNumber, pathOf } from '../support/world/numbers.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const features = ['force_outbound', 'prepend', 'ringback']
 // The operator may also change the carrier.

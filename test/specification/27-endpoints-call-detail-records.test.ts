@@ -1,9 +1,9 @@
 // Endpoints: call detail records.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { legOf, nowOf, sendLegs } from '../support/legs.ts'
-import { expectNoStrangers, said, saidError } from '../support/said.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { expectNoStrangers, said, saidError } from '../support/matchers/said.ts'
+import { legOf, nowOf, sendLegs } from '../support/world/legs.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const hour = 3600
 

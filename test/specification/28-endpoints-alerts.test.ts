@@ -1,9 +1,9 @@
 // Endpoints: alerts.
 import { expect, it } from 'vitest'
-import { nowOf } from '../support/legs.ts'
-import { makeNumber } from '../support/numbers.ts'
-import { expectNoStrangers, said, saidError } from '../support/said.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { expectNoStrangers, said, saidError } from '../support/matchers/said.ts'
+import { nowOf } from '../support/world/legs.ts'
+import { makeNumber } from '../support/world/numbers.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 describeAnyEngine('Endpoints: alerts', (engine) => {
   const world = useWorld(engine)

@@ -1,8 +1,8 @@
 // Endpoints: rate limits.
 import { expect, it } from 'vitest'
-import { nowOf } from '../support/legs.ts'
-import { expectNoStrangers, said } from '../support/said.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { expectNoStrangers, said } from '../support/matchers/said.ts'
+import { nowOf } from '../support/world/legs.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const counters = { registrations: 10, invites: 20, total_packets: 300 }
 const section = { per_minute: counters, per_second: counters }

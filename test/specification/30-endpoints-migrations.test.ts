@@ -1,8 +1,8 @@
 // Endpoints: migrations.
 import { expect, it } from 'vitest'
-import { nowOf } from '../support/legs.ts'
-import { expectNoStrangers, said, saidError } from '../support/said.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { expectNoStrangers, said, saidError } from '../support/matchers/said.ts'
+import { nowOf } from '../support/world/legs.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const id = 'recount_services'
 const now = { perform_migration: 'now' }

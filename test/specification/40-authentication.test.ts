@@ -1,13 +1,13 @@
 // Authentication.
 import { describe, expect, it } from 'vitest'
 import { readConfig } from '../../src/config/config.ts'
-import { basicHeader } from '../support/client.ts'
-import { eventually } from '../support/eventually.ts'
-import { allowAdditions, createNumberSource, makeNumber, pathOf } from '../support/numbers.ts'
-import { pathWith } from '../support/route-samples.ts'
-import { said, saidError } from '../support/said.ts'
-import { getSecurely, shipped } from '../support/tls.ts'
-import { credentialsOf, describeAnyEngine, useWorld } from '../support/world.ts'
+import { said, saidError } from '../support/matchers/said.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { getSecurely, shipped } from '../support/servers/tls.ts'
+import { basicHeader } from '../support/world/client.ts'
+import { allowAdditions, createNumberSource, makeNumber, pathOf } from '../support/world/numbers.ts'
+import { pathWith } from '../support/world/route-samples.ts'
+import { credentialsOf, describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const unknown = saidError(401, 'invalid_credentials', { message: 'invalid credentials' })
 const uliDigest = credentialsOf('uli', 'uli-secret')

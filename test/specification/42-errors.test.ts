@@ -1,12 +1,12 @@
 // Errors: each is provoked by a real request, compared whole, and shown to change nothing.
 import { describe, expect, it } from 'vitest'
 import { version } from '../../src/version.ts'
-import type { Answer, RequestOptions } from '../support/client.ts'
-import { type Inventory, startInventory } from '../support/inventory-server.ts'
-import { allowAdditions, createNumberSource, makeNumber, pathOf } from '../support/numbers.ts'
-import { mailsTo } from '../support/outbox.ts'
-import { passing } from '../support/throttled.ts'
-import { credentialsOf, describeAnyEngine, type Person, useWorld } from '../support/world.ts'
+import { type Inventory, startInventory } from '../support/servers/inventory-server.ts'
+import { mailsTo } from '../support/servers/outbox.ts'
+import type { Answer, RequestOptions } from '../support/world/client.ts'
+import { allowAdditions, createNumberSource, makeNumber, pathOf } from '../support/world/numbers.ts'
+import { passing } from '../support/world/throttled.ts'
+import { credentialsOf, describeAnyEngine, type Person, useWorld } from '../support/world/world.ts'
 
 describeAnyEngine('Errors', (engine) => {
   const world = useWorld(engine, allowAdditions)

@@ -1,11 +1,11 @@
 // Limits.
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import type { Answer, Client } from '../support/client.ts'
-import { legOf, nowOf, sendLegs } from '../support/legs.ts'
-import { createNumberSource, makeNumber } from '../support/numbers.ts'
-import { addresses, passing, tooMany, useThrottledWorld } from '../support/throttled.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import type { Answer, Client } from '../support/world/client.ts'
+import { legOf, nowOf, sendLegs } from '../support/world/legs.ts'
+import { createNumberSource, makeNumber } from '../support/world/numbers.ts'
+import { addresses, passing, tooMany, useThrottledWorld } from '../support/world/throttled.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 describeAnyEngine('Limits: request throttling with token buckets', (engine) => {
   const world = useThrottledWorld(engine)

@@ -1,6 +1,6 @@
 // Versioning.
 import { expect, it } from 'vitest'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 describeAnyEngine('Versioning', (engine) => {
   const world = useWorld(engine)

@@ -2,16 +2,16 @@
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { beforeAll, expect, it } from 'vitest'
-import { createAccountStore, type TreePage } from '../../src/areas/accounts/store.ts'
-import { createMigrationStore } from '../../src/areas/migrations/store.ts'
-import { createSearchStore } from '../../src/areas/search/store.ts'
+import { createAccountStore, type TreePage } from '../../src/areas/accounts/accounts/store.ts'
+import { createSearchStore } from '../../src/areas/system/search/store.ts'
+import { createMigrationStore } from '../../src/areas/work/migrations/store.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import type { Row, Value } from '../../src/storage/db.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { makeReadOnly } from '../../src/storage/postgres-sessions.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { createStore, type Store } from '../../src/storage/store.ts'
-import { describeEngines, makePlace, sharedBySuite } from '../support/databases.ts'
+import { describeEngines, makePlace, sharedBySuite } from '../support/servers/databases.ts'
 
 const accountCount = 4000
 const ancestorId = '0'.repeat(32)

@@ -1,15 +1,15 @@
 // Call records of another system that belong to months of which records lie in files.
 import { expect, it } from 'vitest'
-import { createLegAdoption } from '../../src/areas/cdrs/intake/adoption.ts'
-import type { Cdr } from '../../src/areas/cdrs/schema.ts'
+import { createLegAdoption } from '../../src/areas/calls/cdrs/intake/adoption.ts'
+import type { Cdr } from '../../src/areas/calls/cdrs/schema.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { randomHex } from '../../src/lib/ids.ts'
 import type { Settings } from '../../src/settings/settings.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import { createStore } from '../../src/storage/store.ts'
-import { archiveAround } from '../support/call-archive.ts'
-import { describeEngines, openTestDatabase, sharedBySuite } from '../support/databases.ts'
-import { storedRows } from '../support/stored-cdrs.ts'
+import { describeEngines, openTestDatabase, sharedBySuite } from '../support/servers/databases.ts'
+import { archiveAround } from '../support/world/call-archive.ts'
+import { storedRows } from '../support/world/stored-cdrs.ts'
 
 // 2025-03-02T00:00:00Z
 const march = 63_908_092_800

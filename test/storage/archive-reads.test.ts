@@ -1,17 +1,17 @@
 // What it takes to read call records that lie in files.
 import { describe, expect, it } from 'vitest'
-import type { CdrRow } from '../../src/areas/cdrs/columns.ts'
-import { createInteractionStore } from '../../src/areas/cdrs/interactions/store.ts'
-import { createCdrStore } from '../../src/areas/cdrs/store.ts'
+import type { CdrRow } from '../../src/areas/calls/cdrs/columns.ts'
+import { createInteractionStore } from '../../src/areas/calls/cdrs/interactions.sql.ts'
+import { createCdrStore } from '../../src/areas/calls/cdrs/store.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { randomHex } from '../../src/lib/ids.ts'
 import type { ObjectStore } from '../../src/object-store/object-store.ts'
 import { createStore } from '../../src/storage/store.ts'
-import { bareLeg, edge, idsOf, pagesOf, whole } from '../support/any-legs.ts'
-import { archiveAround, insertLegs } from '../support/call-archive.ts'
-import { describeEngines, openTestDatabase, sharedBySuite } from '../support/databases.ts'
-import { turnsDuring } from '../support/event-loop-turns.ts'
-import { someOf } from '../support/walk.ts'
+import { turnsDuring } from '../support/run/event-loop-turns.ts'
+import { describeEngines, openTestDatabase, sharedBySuite } from '../support/servers/databases.ts'
+import { bareLeg, edge, idsOf, pagesOf, whole } from '../support/world/any-legs.ts'
+import { archiveAround, insertLegs } from '../support/world/call-archive.ts'
+import { someOf } from '../support/world/walk.ts'
 
 const month = 202601
 

@@ -2,15 +2,15 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { checkCallArchive } from '../../src/areas/cdrs/archive/verification.ts'
+import { checkCallArchive } from '../../src/areas/calls/cdrs/archive/verification.ts'
 import type { Fault } from '../../src/lib/check.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { randomHex } from '../../src/lib/ids.ts'
 import { type ObjectStore, ObjectStoreError } from '../../src/object-store/object-store.ts'
 import { createStore, type Store } from '../../src/storage/store.ts'
-import { bareLeg, edge } from '../support/any-legs.ts'
-import { archiveAround, guard, insertLegs } from '../support/call-archive.ts'
-import { describeEngines, openTestDatabase, type TestDatabase } from '../support/databases.ts'
+import { describeEngines, openTestDatabase, type TestDatabase } from '../support/servers/databases.ts'
+import { bareLeg, edge } from '../support/world/any-legs.ts'
+import { archiveAround, guard, insertLegs } from '../support/world/call-archive.ts'
 
 describeEngines('The archive of call records', (engine) => {
   let opened: TestDatabase

@@ -1,9 +1,9 @@
 // Files of call records are put together and taken apart beside the event loop.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { endBytesOf } from '../../src/areas/cdrs/archive/file.ts'
-import { createFileReader, createFileThread } from '../../src/areas/cdrs/archive/threads.ts'
-import { bareLeg, edge } from '../support/any-legs.ts'
-import { turnsDuring } from '../support/event-loop-turns.ts'
+import { endBytesOf } from '../../src/areas/calls/cdrs/archive/file.ts'
+import { createFileReader, createFileThread } from '../../src/areas/calls/cdrs/archive/threads.ts'
+import { turnsDuring } from '../support/run/event-loop-turns.ts'
+import { bareLeg, edge } from '../support/world/any-legs.ts'
 
 const legs = (count: number, first = 0) =>
   Array.from({ length: count }, (_, at) =>

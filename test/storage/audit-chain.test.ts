@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { createVerification } from '../../src/areas/audit/verification/operations.ts'
+import { createVerification } from '../../src/areas/events/audit/verification/operations.ts'
 import type { Row, Value } from '../../src/storage/db.ts'
-import { countOf } from '../support/run-length.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { countOf } from '../support/run/run-length.ts'
+import { describeEngines, type TestAccount, useWorld } from '../support/world/world.ts'
 
 describeEngines('the chain of the audit', (engine) => {
   const world = useWorld(engine)

@@ -1,12 +1,12 @@
 // Which call each leg of a switch without interactions belongs to.
 import { beforeEach, expect, it } from 'vitest'
-import type { Interaction } from '../../src/areas/cdrs/intake/rules.ts'
-import { createIntakeStore, type LegName, legKeyOf } from '../../src/areas/cdrs/intake/store.ts'
+import type { Interaction } from '../../src/areas/calls/cdrs/intake/rules.ts'
+import { createIntakeStore, type LegName, legKeyOf } from '../../src/areas/calls/cdrs/intake/store.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { randomHex } from '../../src/lib/ids.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import { createStore } from '../../src/storage/store.ts'
-import { describeEngines, openTestDatabase, sharedBySuite } from '../support/databases.ts'
+import { describeEngines, openTestDatabase, sharedBySuite } from '../support/servers/databases.ts'
 
 describeEngines('Interactions of legs', (engine) => {
   const place = sharedBySuite(

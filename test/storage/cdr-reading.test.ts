@@ -1,18 +1,28 @@
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { CdrRow } from '../../src/areas/cdrs/columns.ts'
-import { askedOf } from '../../src/areas/cdrs/filters/rules.ts'
-import { createInteractionStore } from '../../src/areas/cdrs/interactions/store.ts'
-import { byChannelTime, csvLineOf, filterableOf } from '../../src/areas/cdrs/rules.ts'
-import { createCdrStore } from '../../src/areas/cdrs/store.ts'
+import type { CdrRow } from '../../src/areas/calls/cdrs/columns.ts'
+import { askedOf } from '../../src/areas/calls/cdrs/filters/rules.ts'
+import { createInteractionStore } from '../../src/areas/calls/cdrs/interactions.sql.ts'
+import { byChannelTime, csvLineOf, filterableOf } from '../../src/areas/calls/cdrs/rules.ts'
+import { createCdrStore } from '../../src/areas/calls/cdrs/store.ts'
 import { filterOf, questionsOf } from '../../src/http/answer/filters.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { randomHex } from '../../src/lib/ids.ts'
 import { ChangeSet, conflict } from '../../src/storage/change-set.ts'
 import { createStore } from '../../src/storage/store.ts'
-import { anyRows, edge, idsOf, inOrder, pagesOf, question, textOf, view, whole } from '../support/any-legs.ts'
-import { describeEngines, openTestDatabase, sharedBySuite } from '../support/databases.ts'
-import { countOf } from '../support/run-length.ts'
+import { countOf } from '../support/run/run-length.ts'
+import { describeEngines, openTestDatabase, sharedBySuite } from '../support/servers/databases.ts'
+import {
+  anyRows,
+  edge,
+  idsOf,
+  inOrder,
+  pagesOf,
+  question,
+  textOf,
+  view,
+  whole,
+} from '../support/world/any-legs.ts'
 
 describeEngines('Reading call detail records', (engine) => {
   const place = sharedBySuite(

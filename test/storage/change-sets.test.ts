@@ -2,10 +2,10 @@ import { expect, it } from 'vitest'
 import { failure, forbidden } from '../../src/lib/failure.ts'
 import { ChangeSet, conflict } from '../../src/storage/change-set.ts'
 import { retrying } from '../../src/storage/store.ts'
-import { createTestClock } from '../support/clock.ts'
-import { describeEngines, openTestDatabase, sharedBySuite } from '../support/databases.ts'
-import { author, openNotes, slotTaken } from '../support/notes.ts'
-import { snapshotOf } from '../support/snapshot.ts'
+import { snapshotOf } from '../support/matchers/snapshot.ts'
+import { createTestClock } from '../support/run/clock.ts'
+import { describeEngines, openTestDatabase, sharedBySuite } from '../support/servers/databases.ts'
+import { author, openNotes, slotTaken } from '../support/world/notes.ts'
 
 let accounts = 0
 const freshAccount = () => `account-${++accounts}`

@@ -4,11 +4,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { CsvQuery } from '../../src/storage/csv-lines.ts'
 import type { Database } from '../../src/storage/db.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
-import { createTestClock } from '../support/clock.ts'
-import { type Cuttable, createCuttable } from '../support/cuttable.ts'
-import { makePlace, type Place } from '../support/databases.ts'
-import { type Notes, openNotes } from '../support/notes.ts'
-import { endOtherConnections, engines } from '../support/postgres.ts'
+import { createTestClock } from '../support/run/clock.ts'
+import { type Cuttable, createCuttable } from '../support/servers/cuttable.ts'
+import { makePlace, type Place } from '../support/servers/databases.ts'
+import { endOtherConnections, engines } from '../support/servers/postgres.ts'
+import { type Notes, openNotes } from '../support/world/notes.ts'
 
 const clock = createTestClock()
 

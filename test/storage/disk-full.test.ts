@@ -1,8 +1,8 @@
 import pg from 'pg'
 import { expect, it } from 'vitest'
-import { eventually } from '../support/eventually.ts'
-import type { World } from '../support/world.ts'
-import { buildWorld, describeEngines } from '../support/world.ts'
+import { eventually } from '../support/run/eventually.ts'
+import type { World } from '../support/world/world.ts'
+import { buildWorld, describeEngines } from '../support/world/world.ts'
 
 /** Leaves the store no room for anything more, until it is given back. */
 const fill = async ({ engine, place, server: { store } }: World): Promise<() => Promise<void>> => {

@@ -5,7 +5,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { Client as Postgres } from 'pg'
 import { describe, expect, it } from 'vitest'
 import { systemScope } from '../../src/storage/change-set.ts'
-import { nameOf } from '../support/route-samples.ts'
+import { differenceOf } from '../support/matchers/snapshot.ts'
+import { nameOf } from '../support/world/route-samples.ts'
 import {
   branding,
   callRoute,
@@ -17,10 +18,9 @@ import {
   setStage,
   unassignment,
   writingRoutes,
-} from '../support/route-stage.ts'
-import { differenceOf } from '../support/snapshot.ts'
-import { someOf, walkLimitMs } from '../support/walk.ts'
-import { describeEngines, type Person, useWorld, type World } from '../support/world.ts'
+} from '../support/world/route-stage.ts'
+import { someOf, walkLimitMs } from '../support/world/walk.ts'
+import { describeEngines, type Person, useWorld, type World } from '../support/world/world.ts'
 
 /** Routes with a writing method that store nothing here, and why. */
 const storesNothing: Readonly<Record<string, string>> = {

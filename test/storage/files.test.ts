@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import { createFiles } from '../../src/storage/files.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeEngines, useWorld } from '../support/world/world.ts'
 
 describeEngines('files in the store', (engine) => {
   const world = useWorld(engine)

@@ -8,7 +8,7 @@ import { openSqlite } from '../../src/storage/sqlite.ts'
 import { noteCommit } from '../../src/storage/sqlite-commits.ts'
 import { openDurable } from '../../src/storage/sqlite-open.ts'
 import { createStatements } from '../../src/storage/sqlite-statements.ts'
-import { countOf } from '../support/run-length.ts'
+import { countOf } from '../support/run/run-length.ts'
 
 // A server and a command on one file of the embedded store, each as a process of its own would have it.
 describe('commits of other processes on the embedded store', () => {

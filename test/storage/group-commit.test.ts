@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { createTestClock } from '../support/clock.ts'
-import { describeEngines, openTestDatabase, sharedBySuite } from '../support/databases.ts'
-import { openNotes } from '../support/notes.ts'
+import { createTestClock } from '../support/run/clock.ts'
+import { describeEngines, openTestDatabase, sharedBySuite } from '../support/servers/databases.ts'
+import { openNotes } from '../support/world/notes.ts'
 
 let accounts = 0
 const freshAccount = () => `account-${++accounts}`

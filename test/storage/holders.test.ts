@@ -5,7 +5,7 @@ import { ChangeSet } from '../../src/storage/change-set.ts'
 import { createCollection } from '../../src/storage/collection.ts'
 import { holderOf } from '../../src/storage/records.ts'
 import { createStore, type Store } from '../../src/storage/store.ts'
-import { describeEngines, openTestDatabase, type TestDatabase } from '../support/databases.ts'
+import { describeEngines, openTestDatabase, type TestDatabase } from '../support/servers/databases.ts'
 
 const account = 'a'.repeat(32)
 const author = { requestId: 'test' }

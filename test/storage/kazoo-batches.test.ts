@@ -11,8 +11,8 @@ import { createKeyring } from '../../src/auth/keyring.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { datastoreConflict, failure } from '../../src/lib/failure.ts'
 import { createStore } from '../../src/storage/store.ts'
-import { describeEngines, openTestDatabase, sharedBySuite } from '../support/databases.ts'
 import { startKazoo } from '../support/kazoo/stand-in.ts'
+import { describeEngines, openTestDatabase, sharedBySuite } from '../support/servers/databases.ts'
 
 const masterId = 'a'.repeat(32)
 const megabyte = 1024 * 1024

@@ -2,9 +2,9 @@
 import { expect, it } from 'vitest'
 import { createKeeping } from '../../import-kazoo/keeping/store.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
-import { createTestClock } from '../support/clock.ts'
-import { describeEngines, openTestDatabase, sharedBySuite } from '../support/databases.ts'
-import { openNotes } from '../support/notes.ts'
+import { createTestClock } from '../support/run/clock.ts'
+import { describeEngines, openTestDatabase, sharedBySuite } from '../support/servers/databases.ts'
+import { openNotes } from '../support/world/notes.ts'
 
 describeEngines('kept documents of Kazoo', (engine) => {
   const place = sharedBySuite(

@@ -10,11 +10,11 @@ import { ChangeSet } from '../../src/storage/change-set.ts'
 import type { Statement } from '../../src/storage/db.ts'
 import { createLeaseRows, createRoundRows, type Holder } from '../../src/storage/leases.ts'
 import { createStore } from '../../src/storage/store.ts'
-import { createTestClock } from '../support/clock.ts'
-import { describeEngines, openTestDatabase, sharedBySuite } from '../support/databases.ts'
-import { eventually } from '../support/eventually.ts'
-import { createFaults } from '../support/faulty-database.ts'
-import { createTestLog } from '../support/log.ts'
+import { createTestClock } from '../support/run/clock.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { createTestLog } from '../support/run/log.ts'
+import { describeEngines, openTestDatabase, sharedBySuite } from '../support/servers/databases.ts'
+import { createFaults } from '../support/servers/faulty-database.ts'
 
 describeEngines('a lease', (engine) => {
   const clock = createTestClock()

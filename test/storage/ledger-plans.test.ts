@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
-import { createLedgerStore } from '../../src/areas/ledgers/store.ts'
+import { createLedgerStore } from '../../src/areas/billing/ledgers/store.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import type { Row, Value } from '../../src/storage/db.ts'
 import { createStore } from '../../src/storage/store.ts'
-import { describeEngines, openTestDatabase, sharedBySuite } from '../support/databases.ts'
-import { planOf } from '../support/plans.ts'
+import { planOf } from '../support/matchers/plans.ts'
+import { describeEngines, openTestDatabase, sharedBySuite } from '../support/servers/databases.ts'
 
 describeEngines('Charges of a request', (engine) => {
   const place = sharedBySuite(

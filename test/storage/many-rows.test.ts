@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Value } from '../../src/storage/db.ts'
 import { type RowShape, unnested } from '../../src/storage/many-rows.ts'
-import { openTestDatabase, type TestDatabase } from '../support/databases.ts'
-import { engines } from '../support/postgres.ts'
-import { countOf } from '../support/run-length.ts'
+import { countOf } from '../support/run/run-length.ts'
+import { openTestDatabase, type TestDatabase } from '../support/servers/databases.ts'
+import { engines } from '../support/servers/postgres.ts'
 
 const whole = fc.oneof(
   fc.maxSafeInteger(),

@@ -1,11 +1,11 @@
 // How far the message bus has published the feed.
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { createCursorStore } from '../../src/areas/message-bus/store.ts'
+import { createCursorStore } from '../../src/areas/events/message-bus/store.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { conflict } from '../../src/storage/change-set.ts'
 import { createStore } from '../../src/storage/store.ts'
-import { guard } from '../support/call-archive.ts'
-import { describeEngines, openTestDatabase, type TestDatabase } from '../support/databases.ts'
+import { describeEngines, openTestDatabase, type TestDatabase } from '../support/servers/databases.ts'
+import { guard } from '../support/world/call-archive.ts'
 
 describeEngines('The position of the message bus', (engine) => {
   let opened: TestDatabase

@@ -5,8 +5,8 @@ import type { Database } from '../../src/storage/db.ts'
 import { MonthMoved } from '../../src/storage/monthly.ts'
 import { createStore, type Store } from '../../src/storage/store.ts'
 import type { Run } from '../../src/storage/upgrades.ts'
-import { describeEngines, openTestDatabase, type TestDatabase } from '../support/databases.ts'
-import { eventually } from '../support/eventually.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { describeEngines, openTestDatabase, type TestDatabase } from '../support/servers/databases.ts'
 
 const always = { first: 190001, last: 999912 }
 

@@ -4,8 +4,8 @@ import { copyRows, digestOf } from '../../src/storage/moving/copy.ts'
 import { openPostgresSide } from '../../src/storage/moving/postgres-side.ts'
 import { openSqliteSide } from '../../src/storage/moving/sqlite-side.ts'
 import type { Cells, MovedTable, StoreSide } from '../../src/storage/moving/tables.ts'
-import { makePlace } from '../support/databases.ts'
-import { engines } from '../support/postgres.ts'
+import { makePlace } from '../support/servers/databases.ts'
+import { engines } from '../support/servers/postgres.ts'
 
 const texts = [
   ...[

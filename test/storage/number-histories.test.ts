@@ -1,7 +1,7 @@
 // Random histories of number operations obey the table of states, leave one owner, and count right.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import type { NumberPlan, NumberRecord } from '../../src/areas/phone-numbers/operations.ts'
+import type { NumberPlan, NumberRecord } from '../../src/areas/numbers/phone-numbers/operations.ts'
 import {
   creationStates,
   isReleasable,
@@ -9,12 +9,12 @@ import {
   type StateBefore,
   type Target,
   takenOverByCreation,
-} from '../../src/areas/phone-numbers/rules.ts'
+} from '../../src/areas/numbers/phone-numbers/rules.ts'
 import { Failure } from '../../src/lib/failure.ts'
 import type { Json } from '../../src/lib/json.ts'
-import { createNumberSource } from '../support/numbers.ts'
-import { countOf } from '../support/run-length.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { countOf } from '../support/run/run-length.ts'
+import { createNumberSource } from '../support/world/numbers.ts'
+import { describeEngines, useWorld } from '../support/world/world.ts'
 
 const author = { requestId: 'history' }
 const actors = ['operator', 'reseller', 'acme', 'rival'] as const

@@ -8,7 +8,7 @@ import { readConfig } from '../../src/config/config.ts'
 import { openDirectory } from '../../src/object-store/directory.ts'
 import { type ObjectStore, ObjectStoreError, type S3Place } from '../../src/object-store/object-store.ts'
 import { openS3 } from '../../src/object-store/s3.ts'
-import { startObjectServer } from '../support/object-server.ts'
+import { startObjectServer } from '../support/servers/object-server.ts'
 
 const content = Uint8Array.from({ length: 5000 }, (_, at) => at % 251)
 const key = 'cdrs/202601/a b+c=ü.parquet'

@@ -1,11 +1,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Database } from '../../src/storage/db.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
-import { createTestClock } from '../support/clock.ts'
-import { createCuttable } from '../support/cuttable.ts'
-import { describeEngines, makePlace, openTestDatabase, sharedBySuite } from '../support/databases.ts'
-import { openNotes } from '../support/notes.ts'
-import { engines } from '../support/postgres.ts'
+import { createTestClock } from '../support/run/clock.ts'
+import { createCuttable } from '../support/servers/cuttable.ts'
+import { describeEngines, makePlace, openTestDatabase, sharedBySuite } from '../support/servers/databases.ts'
+import { engines } from '../support/servers/postgres.ts'
+import { openNotes } from '../support/world/notes.ts'
 
 const rounds = 150
 

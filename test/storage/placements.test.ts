@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { marksTable } from '../../src/storage/distribution/commits.ts'
 import { placements, tablesThatLie } from '../../src/storage/distribution/placements.ts'
-import { openTestDatabase, type TestDatabase } from '../support/databases.ts'
-import { engines } from '../support/postgres.ts'
+import { openTestDatabase, type TestDatabase } from '../support/servers/databases.ts'
+import { engines } from '../support/servers/postgres.ts'
 
 const tables = `SELECT c.relname AS name FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace
   AND c.relkind IN ('r', 'p') AND NOT c.relispartition

@@ -1,15 +1,15 @@
 // How many items of each category accounts have, and have below them.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import type { Quantities } from '../../src/areas/services/quantities/rules.ts'
+import type { Quantities } from '../../src/areas/billing/services/quantities/rules.ts'
 import { accountKind } from '../../src/auth/identity.ts'
 import { openDatabase, startServer } from '../../src/compose.ts'
 import { systemScope } from '../../src/storage/change-set.ts'
 import type { Database } from '../../src/storage/db.ts'
-import { createFaults } from '../support/faulty-database.ts'
-import { createTestLog } from '../support/log.ts'
-import { countOf } from '../support/run-length.ts'
-import { describeEngines, quickLayers, type TestAccount, useWorld } from '../support/world.ts'
+import { createTestLog } from '../support/run/log.ts'
+import { countOf } from '../support/run/run-length.ts'
+import { createFaults } from '../support/servers/faulty-database.ts'
+import { describeEngines, quickLayers, type TestAccount, useWorld } from '../support/world/world.ts'
 
 describeEngines('quantities', (engine) => {
   const world = useWorld(engine)

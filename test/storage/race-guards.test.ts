@@ -2,7 +2,7 @@
 import { Client } from 'pg'
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeEngines, useWorld } from '../support/world/world.ts'
 
 describeEngines('a write that relies on an account', (engine) => {
   const world = useWorld(engine)

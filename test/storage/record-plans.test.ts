@@ -4,8 +4,8 @@ import { ChangeSet } from '../../src/storage/change-set.ts'
 import type { Row, Value } from '../../src/storage/db.ts'
 import { deleteRecord, type StoredRecord, updateRecord } from '../../src/storage/records.ts'
 import { createStore } from '../../src/storage/store.ts'
-import { describeEngines, openTestDatabase, sharedBySuite } from '../support/databases.ts'
-import { planOf } from '../support/plans.ts'
+import { planOf } from '../support/matchers/plans.ts'
+import { describeEngines, openTestDatabase, sharedBySuite } from '../support/servers/databases.ts'
 
 const columns = 'account_id, kind, id, owner_id, sort_key, created, modified, revision, doc, hidden, row_json'
 

@@ -1,10 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isStorable, sortKeyOf } from '../../src/storage/records.ts'
-import { createTestClock } from '../support/clock.ts'
-import { describeEngines, type Engine, openTestDatabase, sharedBySuite } from '../support/databases.ts'
-import { type Notes, openNotes } from '../support/notes.ts'
-import { countOf } from '../support/run-length.ts'
+import { createTestClock } from '../support/run/clock.ts'
+import { countOf } from '../support/run/run-length.ts'
+import {
+  describeEngines,
+  type Engine,
+  openTestDatabase,
+  sharedBySuite,
+} from '../support/servers/databases.ts'
+import { type Notes, openNotes } from '../support/world/notes.ts'
 
 const useNotes = (engine: Engine) =>
   sharedBySuite(

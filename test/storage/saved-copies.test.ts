@@ -9,7 +9,7 @@ import { type Member, readTar, writeTar } from '../../src/saved/tar.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { copySqlite } from '../../src/storage/sqlite-copy.ts'
 import { upgradeStorage } from '../../src/storage/upgrades.ts'
-import { createTestClock } from '../support/clock.ts'
+import { createTestClock } from '../support/run/clock.ts'
 
 let folder: string
 

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { datastoreConflict, failure } from '../../src/lib/failure.ts'
 import type { Database, Statement } from '../../src/storage/db.ts'
 import { joinSqlite, openSqlite } from '../../src/storage/sqlite.ts'
-import { eventually } from '../support/eventually.ts'
+import { eventually } from '../support/run/eventually.ts'
 
 // The seats of two threads at the one that writes; here both are in one thread.
 describe('threads with seats at the embedded store', () => {

@@ -8,9 +8,9 @@ import {
   type SignInBuckets,
 } from '../../src/storage/sign-in-buckets.ts'
 import { createStore, type Store } from '../../src/storage/store.ts'
-import { createTestClock } from '../support/clock.ts'
-import { describeEngines, openTestDatabase, type TestDatabase } from '../support/databases.ts'
-import { countOf } from '../support/run-length.ts'
+import { createTestClock } from '../support/run/clock.ts'
+import { countOf } from '../support/run/run-length.ts'
+import { describeEngines, openTestDatabase, type TestDatabase } from '../support/servers/databases.ts'
 
 const processes = 3
 

@@ -7,10 +7,10 @@ import {
   type SignInBuckets,
 } from '../../src/storage/sign-in-buckets.ts'
 import { createStore } from '../../src/storage/store.ts'
-import { createTestClock } from '../support/clock.ts'
-import { describeEngines, openTestDatabase, type TestDatabase } from '../support/databases.ts'
-import { createFaults } from '../support/faulty-database.ts'
-import { openNotes } from '../support/notes.ts'
+import { createTestClock } from '../support/run/clock.ts'
+import { describeEngines, openTestDatabase, type TestDatabase } from '../support/servers/databases.ts'
+import { createFaults } from '../support/servers/faulty-database.ts'
+import { openNotes } from '../support/world/notes.ts'
 
 const bucketOf = (key: string) => ({ key, size: 10, millisecondsPerToken: 1000 })
 const refusal = () => failure(tooManyRequests, { retryAfterSeconds: 1 })

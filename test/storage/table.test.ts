@@ -16,9 +16,9 @@ import {
   table,
   text,
 } from '../../src/storage/table.ts'
-import { createTestClock } from '../support/clock.ts'
-import { describeEngines, openTestDatabase, sharedBySuite } from '../support/databases.ts'
-import { openNotes } from '../support/notes.ts'
+import { createTestClock } from '../support/run/clock.ts'
+import { describeEngines, openTestDatabase, sharedBySuite } from '../support/servers/databases.ts'
+import { openNotes } from '../support/world/notes.ts'
 
 interface Step {
   at: string

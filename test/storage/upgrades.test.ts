@@ -4,8 +4,8 @@ import type { Database } from '../../src/storage/db.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { type Upgrade, upgradeStorage, upgrades } from '../../src/storage/upgrades.ts'
-import { createTestClock } from '../support/clock.ts'
-import { describeEngines, makePlace, type Place } from '../support/databases.ts'
+import { createTestClock } from '../support/run/clock.ts'
+import { describeEngines, makePlace, type Place } from '../support/servers/databases.ts'
 
 const clock = createTestClock()
 

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { createWorkerLink } from '../../src/storage/worker-link.ts'
-import { eventually } from '../support/eventually.ts'
+import { eventually } from '../support/run/eventually.ts'
 
-const script = new URL('../support/naming-thread.ts', import.meta.url)
+const script = new URL('../support/run/naming-thread.ts', import.meta.url)
 
 describe('calls into a thread', () => {
   const links: { close(): Promise<void> }[] = []

@@ -1,13 +1,13 @@
 // How tasks run: every row once and in order, whatever happens in between. The action is the tests' own.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Foresight, InputAction, OutputAction } from '../../src/areas/tasks/operations.ts'
+import type { Foresight, InputAction, OutputAction } from '../../src/areas/work/tasks/operations.ts'
 import type { AccountRecord } from '../../src/auth/identity.ts'
 import { accountMember, superduper } from '../../src/auth/policies.ts'
 import { failure, faultyRequest } from '../../src/lib/failure.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
-import { describeAnyEngine, sharedBySuite } from '../support/databases.ts'
-import { eventually } from '../support/eventually.ts'
-import { createNotes, openTaskStore, operate, type Process } from '../support/task-engine.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { describeAnyEngine, sharedBySuite } from '../support/servers/databases.ts'
+import { createNotes, openTaskStore, operate, type Process } from '../support/world/task-engine.ts'
 
 const csvOf = (rows: readonly string[], header = 'name') =>
   [header, ...rows].map((row) => `${row}\r\n`).join('')

@@ -2,9 +2,9 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { AccountRecord } from '../../src/auth/identity.ts'
-import { describeEngines, sharedBySuite } from '../support/databases.ts'
-import { countOf } from '../support/run-length.ts'
-import { createNotes, openTaskStore, operate } from '../support/task-engine.ts'
+import { countOf } from '../support/run/run-length.ts'
+import { describeEngines, sharedBySuite } from '../support/servers/databases.ts'
+import { createNotes, openTaskStore, operate } from '../support/world/task-engine.ts'
 
 type State = 'none' | 'pending' | 'executing' | 'stopped' | 'success' | 'partial' | 'failure'
 

@@ -4,16 +4,16 @@ import { openSide } from '../../src/commands/moving/places.ts'
 import { openDatabase } from '../../src/compose.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { beginMove, cancelMove, closeStore } from '../../src/storage/moving/marks.ts'
-import { eventually } from '../support/eventually.ts'
+import { eventually } from '../support/run/eventually.ts'
 import {
   type Answering,
   answerWith,
   fallSilent,
   hangUp,
   startHookReceiver,
-} from '../support/hook-receiver.ts'
-import { type MadeHook, useHooks } from '../support/webhooks.ts'
-import { describeAnyEngine } from '../support/world.ts'
+} from '../support/servers/hook-receiver.ts'
+import { type MadeHook, useHooks } from '../support/world/webhooks.ts'
+import { describeAnyEngine } from '../support/world/world.ts'
 
 describeAnyEngine('telling a webhook', (engine) => {
   const hooks = useHooks(engine)

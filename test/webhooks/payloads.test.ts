@@ -2,9 +2,9 @@
 import { createHmac } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { ChangeSet } from '../../src/storage/change-set.ts'
-import type { HookCall } from '../support/hook-receiver.ts'
-import { useHooks } from '../support/webhooks.ts'
-import { describeAnyEngine } from '../support/world.ts'
+import type { HookCall } from '../support/servers/hook-receiver.ts'
+import { useHooks } from '../support/world/webhooks.ts'
+import { describeAnyEngine } from '../support/world/world.ts'
 
 const ofUsers = { hook: 'object', custom_data: { type: 'user', action: 'all' } }
 

@@ -1,10 +1,10 @@
 // Telling a receiver again: of one attempt, or of everything behind a sequence.
 import { expect, it } from 'vitest'
-import { eventually } from '../support/eventually.ts'
-import { answerWith } from '../support/hook-receiver.ts'
-import { legOf, nowOf, sendLegs } from '../support/legs.ts'
-import { type MadeHook, useHooks } from '../support/webhooks.ts'
-import { describeEngines } from '../support/world.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { answerWith } from '../support/servers/hook-receiver.ts'
+import { legOf, nowOf, sendLegs } from '../support/world/legs.ts'
+import { type MadeHook, useHooks } from '../support/world/webhooks.ts'
+import { describeEngines } from '../support/world/world.ts'
 
 describeEngines('telling a webhook again', (engine) => {
   const hooks = useHooks(engine)

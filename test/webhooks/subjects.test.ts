@@ -1,9 +1,9 @@
 // Which hooks are told of which events.
 import { expect, it } from 'vitest'
-import { createWebhookStore } from '../../src/areas/webhooks/store.ts'
-import { eventually } from '../support/eventually.ts'
-import { useHooks } from '../support/webhooks.ts'
-import { describeEngines } from '../support/world.ts'
+import { createWebhookStore } from '../../src/areas/events/webhooks/store.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { useHooks } from '../support/world/webhooks.ts'
+import { describeEngines } from '../support/world/world.ts'
 
 describeEngines('a webhook', (engine) => {
   const hooks = useHooks(engine)

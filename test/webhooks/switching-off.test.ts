@@ -1,10 +1,10 @@
 // A receiver that has failed for a whole day is told no more, until somebody says so.
 import { expect, it } from 'vitest'
-import { eventually } from '../support/eventually.ts'
-import { answerWith } from '../support/hook-receiver.ts'
-import { mailsTo } from '../support/outbox.ts'
-import { type MadeHook, useHooks } from '../support/webhooks.ts'
-import { describeAnyEngine, type TestAccount } from '../support/world.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { answerWith } from '../support/servers/hook-receiver.ts'
+import { mailsTo } from '../support/servers/outbox.ts'
+import { type MadeHook, useHooks } from '../support/world/webhooks.ts'
+import { describeAnyEngine, type TestAccount } from '../support/world/world.ts'
 
 const day = 86_400
 

@@ -1,12 +1,12 @@
 // Clients that break the protocol, flood it, or do not listen.
 import { afterEach, describe, expect, it } from 'vitest'
 import { ChangeSet } from '../../src/storage/change-set.ts'
-import { eventually } from '../support/eventually.ts'
-import { headOf, openRaw, type RawConnection } from '../support/raw-connection.ts'
-import { inFullRun } from '../support/run-length.ts'
-import { shipped } from '../support/tls.ts'
-import { feedSettled, pathOfSockets, useWebSockets } from '../support/web-sockets.ts'
-import { useWorld } from '../support/world.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { inFullRun } from '../support/run/run-length.ts'
+import { headOf, openRaw, type RawConnection } from '../support/servers/raw-connection.ts'
+import { shipped } from '../support/servers/tls.ts'
+import { feedSettled, pathOfSockets, useWebSockets } from '../support/servers/web-sockets.ts'
+import { useWorld } from '../support/world/world.ts'
 
 describe('a client of the WebSocket protocol', () => {
   const world = useWorld('sqlite')

@@ -1,11 +1,11 @@
 // WebSockets of several processes, and of one that ends.
 import { afterEach, describe, expect, it } from 'vitest'
-import { makePlace, type Place } from '../support/databases.ts'
-import { eventually } from '../support/eventually.ts'
-import { engines } from '../support/postgres.ts'
-import { removeDataDir, type ServerProcess, startServerProcess } from '../support/server-process.ts'
-import { openSession, type Session } from '../support/session.ts'
-import { pathOfSockets, useWebSockets } from '../support/web-sockets.ts'
+import { eventually } from '../support/run/eventually.ts'
+import { makePlace, type Place } from '../support/servers/databases.ts'
+import { engines } from '../support/servers/postgres.ts'
+import { removeDataDir, type ServerProcess, startServerProcess } from '../support/servers/server-process.ts'
+import { pathOfSockets, useWebSockets } from '../support/servers/web-sockets.ts'
+import { openSession, type Session } from '../support/world/session.ts'
 
 const places: Place[] = []
 const servers: ServerProcess[] = []

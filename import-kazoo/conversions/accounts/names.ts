@@ -1,4 +1,4 @@
-import { nameKey } from '../../../src/areas/accounts/rules.ts'
+import { nameKey } from '../../../src/areas/accounts/accounts/rules.ts'
 import { derivedId } from '../../documents/derived-id.ts'
 import type { Finding } from '../../documents/document.ts'
 import { finding } from '../findings.ts'

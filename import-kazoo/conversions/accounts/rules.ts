@@ -1,4 +1,4 @@
-import { accountReadOnly } from '../../../src/areas/accounts/schema.ts'
+import { accountReadOnly } from '../../../src/areas/accounts/accounts/schema.ts'
 import { isObject, isTrue, type Json, present } from '../../../src/lib/json.ts'
 import { accountDatabase } from '../../documents/database-names.ts'
 import type { Converted, Finding, KazooDocument } from '../../documents/document.ts'

@@ -1,7 +1,7 @@
 // Alerts of the database `alerts`: of those that are still to be seen.
 
-import { keysOf } from '../../../src/areas/alerts/rules.ts'
-import { alertKeys } from '../../../src/areas/alerts/schema.ts'
+import { keysOf } from '../../../src/areas/events/alerts/rules.ts'
+import { alertKeys } from '../../../src/areas/events/alerts/schema.ts'
 import type { Json } from '../../../src/lib/json.ts'
 import { memberOf } from '../../../src/lib/member.ts'
 import type { Converted, KazooDocument } from '../../documents/document.ts'

@@ -1,4 +1,4 @@
-import { earlierOf, type Interaction, interactionKeyOf } from '../../../src/areas/cdrs/intake/rules.ts'
+import { earlierOf, type Interaction, interactionKeyOf } from '../../../src/areas/calls/cdrs/intake/rules.ts'
 
 /** A leg that may be one of several of an interaction that no record names. */
 export interface LooseLeg {

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { CdrRow } from '../../../src/areas/cdrs/columns.ts'
-import type { LegAdoption } from '../../../src/areas/cdrs/intake/adoption.ts'
+import type { CdrRow } from '../../../src/areas/calls/cdrs/columns.ts'
+import type { LegAdoption } from '../../../src/areas/calls/cdrs/intake/adoption.ts'
 import { type Author, ChangeSet } from '../../../src/storage/change-set.ts'
 import { readingAgain } from '../../../src/storage/monthly.ts'
 import { isConflict, retrying } from '../../../src/storage/store.ts'

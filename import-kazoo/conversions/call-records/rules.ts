@@ -7,8 +7,8 @@ import {
   Rejection,
   startOf,
   storedCallId,
-} from '../../../src/areas/cdrs/intake/rules.ts'
-import type { Cdr } from '../../../src/areas/cdrs/schema.ts'
+} from '../../../src/areas/calls/cdrs/intake/rules.ts'
+import type { Cdr } from '../../../src/areas/calls/cdrs/schema.ts'
 import { gregorianOfUnix } from '../../../src/lib/gregorian.ts'
 import { isObject, isTrue, type Json } from '../../../src/lib/json.ts'
 import type { Finding, KazooDocument } from '../../documents/document.ts'

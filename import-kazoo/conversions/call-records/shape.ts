@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox'
-import { isKept, withStoredCallIds } from '../../../src/areas/cdrs/intake/rules.ts'
-import { Cdr } from '../../../src/areas/cdrs/schema.ts'
+import { isKept, withStoredCallIds } from '../../../src/areas/calls/cdrs/intake/rules.ts'
+import { Cdr } from '../../../src/areas/calls/cdrs/schema.ts'
 import { storable, withoutControlCharacters } from '../../../src/lib/control-characters.ts'
 import { isObject, type Json, maxDepth } from '../../../src/lib/json.ts'
 import { dropNulls } from '../../../src/lib/json-merge.ts'

@@ -1,12 +1,12 @@
 // What happens to calls, and who takes them outside: callflows, groups, resources and trunks of an account. What our
 // records can hold becomes one; anything else is kept as it is.
 
-import { flowProblems, patternProblems, tidyNumbers } from '../../../src/areas/callflows/rules.ts'
-import { callflowReadOnly } from '../../../src/areas/callflows/schema.ts'
-import { storedHalf } from '../../../src/areas/connectivity/rules.ts'
-import { connectivityReadOnly } from '../../../src/areas/connectivity/schema.ts'
-import { groupReadOnly } from '../../../src/areas/groups/schema.ts'
-import { resourceReadOnly } from '../../../src/areas/resources/schema.ts'
+import { flowProblems, patternProblems, tidyNumbers } from '../../../src/areas/voice/callflows/rules.ts'
+import { callflowReadOnly } from '../../../src/areas/voice/callflows/schema.ts'
+import { storedHalf } from '../../../src/areas/voice/connectivity/rules.ts'
+import { connectivityReadOnly } from '../../../src/areas/voice/connectivity/schema.ts'
+import { groupReadOnly } from '../../../src/areas/voice/groups/schema.ts'
+import { resourceReadOnly } from '../../../src/areas/voice/resources/schema.ts'
 import { isE164, normalizeNumber } from '../../../src/lib/e164.ts'
 import { hasProblems } from '../../../src/lib/failure.ts'
 import { isObject, type Json } from '../../../src/lib/json.ts'

@@ -1,5 +1,5 @@
-import { olderService, rolloverId, rolloverService } from '../../../src/areas/ledgers/rules.ts'
-import { monthPeriod } from '../../../src/areas/payments/invoices/rules.ts'
+import { olderService, rolloverId, rolloverService } from '../../../src/areas/billing/ledgers/rules.ts'
+import { monthPeriod } from '../../../src/areas/billing/payments/invoices/rules.ts'
 import type { Json } from '../../../src/lib/json.ts'
 import { present } from '../../../src/lib/json.ts'
 import { dollarsOfUnits } from '../../../src/lib/money.ts'

@@ -1,7 +1,7 @@
 // How documents of numbers were written by the generations of Kazoo, brought into one form.
 
-import { isLocal, type NumberState } from '../../../src/areas/phone-numbers/rules.ts'
-import { numberStates } from '../../../src/areas/phone-numbers/schema.ts'
+import { isLocal, type NumberState } from '../../../src/areas/numbers/phone-numbers/rules.ts'
+import { numberStates } from '../../../src/areas/numbers/phone-numbers/schema.ts'
 import { isObject, isTrue, type Json } from '../../../src/lib/json.ts'
 import { memberOf } from '../../../src/lib/member.ts'
 import { publicPart, textIn } from '../../documents/fields.ts'

@@ -1,7 +1,7 @@
 // Documents of number databases -> numbers as they stand here. A number stands in the database of its first five
 // characters, which is the truth; accounts have copies.
 
-import type { NumberState } from '../../../src/areas/phone-numbers/rules.ts'
+import type { NumberState } from '../../../src/areas/numbers/phone-numbers/rules.ts'
 import { isE164, normalizeNumber } from '../../../src/lib/e164.ts'
 import type { Json } from '../../../src/lib/json.ts'
 import { present } from '../../../src/lib/json.ts'

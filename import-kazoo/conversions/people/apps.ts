@@ -1,4 +1,4 @@
-import { appIdForm, mostBlacklisted, mostUsers } from '../../../src/areas/apps-store/rules.ts'
+import { appIdForm, mostBlacklisted, mostUsers } from '../../../src/areas/brand/apps-store/rules.ts'
 import { isId } from '../../../src/lib/ids.ts'
 import { isObject, type Json } from '../../../src/lib/json.ts'
 import type { Converted, KazooDocument } from '../../documents/document.ts'

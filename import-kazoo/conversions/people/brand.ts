@@ -1,4 +1,4 @@
-import { whitelabelProblems } from '../../../src/areas/whitelabel/rules.ts'
+import { whitelabelProblems } from '../../../src/areas/brand/whitelabel/rules.ts'
 import type { Json } from '../../../src/lib/json.ts'
 import { present } from '../../../src/lib/json.ts'
 import { placeOf } from '../../../src/lib/property-path.ts'

@@ -1,5 +1,5 @@
-import { sipAddressOf, sipIdentityOf, tidy } from '../../../src/areas/devices/rules.ts'
-import { deviceReadOnly } from '../../../src/areas/devices/schema.ts'
+import { sipAddressOf, sipIdentityOf, tidy } from '../../../src/areas/voice/devices/rules.ts'
+import { deviceReadOnly } from '../../../src/areas/voice/devices/schema.ts'
 import { isObject, type Json } from '../../../src/lib/json.ts'
 import type { Converted, KazooDocument } from '../../documents/document.ts'
 import { publicPart, textIn } from '../../documents/fields.ts'

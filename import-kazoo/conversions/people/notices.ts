@@ -1,4 +1,4 @@
-import { recipientProblems, subjectProblems } from '../../../src/areas/notifications/rules.ts'
+import { recipientProblems, subjectProblems } from '../../../src/areas/brand/notifications/rules.ts'
 import { isObject, isTrue, type Json, present } from '../../../src/lib/json.ts'
 import { attachmentsOf, fileAs } from '../../documents/attachments.ts'
 import type { AttachedFile, Converted, KazooDocument } from '../../documents/document.ts'

@@ -1,5 +1,5 @@
-import { sipAddressOf, sipIdentityOf } from '../../../src/areas/devices/rules.ts'
-import { domainOf } from '../../../src/areas/whitelabel/rules.ts'
+import { domainOf } from '../../../src/areas/brand/whitelabel/rules.ts'
+import { sipAddressOf, sipIdentityOf } from '../../../src/areas/voice/devices/rules.ts'
 import type { Json } from '../../../src/lib/json.ts'
 import type { KazooDocument } from '../../documents/document.ts'
 import { textIn, timesOf } from '../../documents/fields.ts'

@@ -1,5 +1,5 @@
-import type { UserFacts } from '../../../src/areas/users/adoption.ts'
-import { userReadOnly } from '../../../src/areas/users/schema.ts'
+import type { UserFacts } from '../../../src/areas/accounts/users/adoption.ts'
+import { userReadOnly } from '../../../src/areas/accounts/users/schema.ts'
 import { isDigest } from '../../../src/auth/credentials.ts'
 import { isObject, isTrue, type Json } from '../../../src/lib/json.ts'
 import { attachmentsOf, fileAs } from '../../documents/attachments.ts'

@@ -1,7 +1,7 @@
 // The history of tasks. No task starts because of an import or an export.
 
-import type { TaskStatus } from '../../../src/areas/tasks/rules.ts'
-import { taskStatuses } from '../../../src/areas/tasks/schema.ts'
+import type { TaskStatus } from '../../../src/areas/work/tasks/rules.ts'
+import { taskStatuses } from '../../../src/areas/work/tasks/schema.ts'
 import type { Json } from '../../../src/lib/json.ts'
 import { attachmentsOf, fileAs } from '../../documents/attachments.ts'
 import type { AttachedFile, Converted, KazooDocument } from '../../documents/document.ts'

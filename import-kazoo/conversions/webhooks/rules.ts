@@ -1,6 +1,6 @@
 // Webhooks come switched off: else both systems would call.
 
-import { webhookKinds } from '../../../src/areas/webhooks/rules.ts'
+import { webhookKinds } from '../../../src/areas/events/webhooks/rules.ts'
 import { isTypeName } from '../../../src/events/events.ts'
 import { isTrue } from '../../../src/lib/json.ts'
 import type { Converted, KazooDocument } from '../../documents/document.ts'

@@ -1,5 +1,5 @@
-import type { AdoptedLeg } from '../../../src/areas/cdrs/intake/adoption.ts'
-import { costsOf, interactionOf } from '../../../src/areas/cdrs/intake/rules.ts'
+import type { AdoptedLeg } from '../../../src/areas/calls/cdrs/intake/adoption.ts'
+import { costsOf, interactionOf } from '../../../src/areas/calls/cdrs/intake/rules.ts'
 import type { Fault } from '../../../src/lib/check.ts'
 import { ChangeSet } from '../../../src/storage/change-set.ts'
 import type { ConvertedLeg } from '../../conversions/call-records/rules.ts'

@@ -1,4 +1,4 @@
-import { recordsNamedIn } from '../../../src/areas/callflows/rules.ts'
+import { recordsNamedIn } from '../../../src/areas/voice/callflows/rules.ts'
 import { isObject, type Json } from '../../../src/lib/json.ts'
 import type { StoredRecord } from '../../../src/storage/records.ts'
 import { accountDatabase } from '../../documents/database-names.ts'

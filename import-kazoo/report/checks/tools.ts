@@ -1,5 +1,5 @@
 import type { Adoption } from '../../../src/areas/adoption.ts'
-import type { LegAdoption } from '../../../src/areas/cdrs/intake/adoption.ts'
+import type { LegAdoption } from '../../../src/areas/calls/cdrs/intake/adoption.ts'
 import type { Fault } from '../../../src/lib/check.ts'
 import type { Author } from '../../../src/storage/change-set.ts'
 import type { Store } from '../../../src/storage/store.ts'

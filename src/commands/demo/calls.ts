@@ -1,4 +1,4 @@
-import type { Cdr } from '../../areas/cdrs/schema.ts'
+import type { Cdr } from '../../areas/calls/cdrs/schema.ts'
 import { gregorianOfUnix } from '../../lib/gregorian.ts'
 import { type Chance, createChance, splitBy } from './chance.ts'
 import { strangerName, type Tongue } from './people.ts'

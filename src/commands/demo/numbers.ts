@@ -1,5 +1,5 @@
-import { createLocalities } from '../../areas/phone-numbers/localities/operations.ts'
-import type { Locality } from '../../areas/phone-numbers/localities/rules.ts'
+import { createLocalities } from '../../areas/numbers/phone-numbers/localities/operations.ts'
+import type { Locality } from '../../areas/numbers/phone-numbers/localities/rules.ts'
 import type { Company } from './companies.ts'
 import { textIn } from './desk.ts'
 import { numberOf, numbersInStock, type Place, places } from './places.ts'

@@ -1,4 +1,4 @@
-import type { Entry } from '../../areas/cdrs/intake/operations.ts'
+import type { Entry } from '../../areas/calls/cdrs/intake/operations.ts'
 import { dayMs } from '../../lib/gregorian.ts'
 import { putBrands } from './brands.ts'
 import { legsByHour, legsOf } from './calls.ts'

@@ -1,7 +1,7 @@
 // The old store of a move: it takes no writes from the beginning on.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../../config/config.ts'
-import { createOrder } from '../../events/order/store.ts'
+import { createOrder } from '../../events/order.sql.ts'
 import { createLeases, type Leases } from '../../jobs/leases.ts'
 import { systemClock } from '../../lib/clock.ts'
 import type { Database } from '../../storage/db.ts'

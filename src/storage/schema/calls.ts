@@ -13,7 +13,7 @@ export const callsSchema = ({ key, compact, monthly }: Dialect): string[] => [
     )`,
   // Contains no rows: it is the parent of the partitions in PostgreSQL, and the pattern that the month
   // tables `cdrs_YYYYMM` are copied from in SQLite. An upgrade that changes it must change the month
-  // tables of SQLite as well. The columns are explained in areas/cdrs/columns.ts.
+  // tables of SQLite as well. The columns are explained in areas/calls/cdrs/columns.ts.
   `CREATE TABLE cdrs (
       account_id ${key} NOT NULL,
       id ${key} NOT NULL,
@@ -61,7 +61,7 @@ export const callsSchema = ({ key, compact, monthly }: Dialect): string[] => [
   'CREATE INDEX cdrs_owned ON cdrs (account_id, owner_id, created, id) WHERE owner_id IS NOT NULL',
   'CREATE INDEX cdrs_owned_interactions ON cdrs (account_id, owner_id, interaction_time, interaction_key) WHERE owner_id IS NOT NULL',
   // The interaction of a leg, for switches that do not send it: the leg that arrives first decides for
-  // those it is joined to (areas/cdrs/intake). Rows are removed some days after the call.
+  // those it is joined to (areas/calls/cdrs/intake). Rows are removed some days after the call.
   `CREATE TABLE cdr_interactions (
       account_id ${key} NOT NULL,
       call_id ${key} NOT NULL,

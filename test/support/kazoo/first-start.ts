@@ -1,6 +1,6 @@
 // A store after the first start of a server.
-import { type Engine, makePlace, type Place } from '../databases.ts'
-import { copyFirstStart, startServerProcess } from '../server-process.ts'
+import { type Engine, makePlace, type Place } from '../servers/databases.ts'
+import { copyFirstStart, startServerProcess } from '../servers/server-process.ts'
 
 /** What a server of the place and the commands there are started with. */
 export const environmentOf = ({ dataDir, databaseUrl }: Place): Record<string, string> => ({

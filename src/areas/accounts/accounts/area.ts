@@ -1,0 +1,23 @@
+import { area } from '../../area.ts'
+import { newAccountNotice } from './notices.ts'
+import { createAccounts } from './operations.ts'
+import { accountRoutes } from './routes.ts'
+import { Account } from './schema.ts'
+import { accountsSettings } from './settings.ts'
+
+/** Tenants, and the tree they form. */
+export const accountsArea = area({
+  name: 'accounts',
+  describes: { accounts: 'Tenants, and the tree they form.' },
+  settings: [accountsSettings],
+  notices: [newAccountNotice],
+  create(tools) {
+    const accounts = createAccounts(tools)
+    return {
+      offers: accounts,
+      routes: accountRoutes(accounts),
+      counts: [accounts.counted],
+      schemas: { accounts: Account },
+    }
+  },
+})

@@ -1,0 +1,17 @@
+import { body, macro, notice } from '../../../mail/notices.ts'
+
+export const newAccountNotice = notice('new_account', {
+  friendlyName: 'New account',
+  category: 'account',
+  to: 'admins',
+  macros: {
+    'new_account.id': macro('New account id', 'Of the account made', '0b1d3c5a7e909a3c1f0e5b7d4c2a8e6f'),
+    'new_account.name': macro('New account name', 'Of the account made', 'Acme Branch'),
+    'new_account.realm': macro('New account realm', 'Of the account made', 'branch.acme.example'),
+  },
+  subject: 'New account {{new_account.name}}',
+  ...body(
+    'The account {{new_account.name}} was made below {{account.name}}.',
+    'Realm: {{new_account.realm}}\nId: {{new_account.id}}',
+  ),
+})

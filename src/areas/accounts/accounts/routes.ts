@@ -1,0 +1,397 @@
+import {
+  type AccountRecord,
+  type Actor,
+  accountKind,
+  isLimited,
+  isSuperduper,
+  privLevelOf,
+  speaksForAccount,
+} from '../../../auth/identity.ts'
+import {
+  accountAdmin,
+  accountAdminPerson,
+  accountMember,
+  ancestorOnly,
+  anyAdmin,
+  superduper,
+} from '../../../auth/policies.ts'
+import { proxyProblems } from '../../../auth/proxies.ts'
+import { type Answer, ListAnswer, made, one, oneRemembered, removed } from '../../../http/answer/answers.ts'
+import { type Listing, shortListing } from '../../../http/answer/listing.ts'
+import { type Call, del, get, patch, post, put, type Route } from '../../../http/route.ts'
+import {
+  badIdentifier,
+  failure,
+  forbidden,
+  invalidCredentials,
+  invalidMethod,
+  joinProblems,
+  validationError,
+} from '../../../lib/failure.ts'
+import { isId } from '../../../lib/ids.ts'
+import { isObject, isTrue, type Json } from '../../../lib/json.ts'
+import { closed, must, open, text } from '../../../lib/schema.ts'
+import { creationNotice, creationWishes } from '../../../mail/creation-notice.ts'
+import type { CommittedChange } from '../../../storage/idempotency.ts'
+import { accountHasDescendants } from './failures.ts'
+import type { Accounts, Privileged } from './operations.ts'
+import { completeCallerId, realmPowerProblems, restrictionProblems } from './rules.ts'
+import { Account, AccountRecord as AccountAnswer, AccountRow } from './schema.ts'
+import { accountsBelow, type ShownAccount } from './store.ts'
+import {
+  accountJson,
+  accountReadOnlyValues,
+  childRow,
+  descendantRow,
+  type ReadOnlyValues,
+  shownOf,
+} from './views.ts'
+
+const anAccount = '/v2/accounts/{account_id}'
+const ApiKey = closed({ api_key: must(text(64, 64)) })
+const Move = open({ to: must(text(32, 32)) })
+
+const sentKeys = ({ sent }: { sent: unknown }): Json => (isObject(sent) ? sent : {})
+
+/** An empty realm is none that was given: one is made, or the account keeps what it has. */
+const prepare = (data: Json): Json => {
+  if (typeof data.realm !== 'string') return data
+  const { realm, ...rest } = data
+  const tidied = realm.replaceAll(' ', '')
+  return tidied === '' ? rest : { ...rest, realm: tidied }
+}
+
+/** By which names records and clients know whether numbers may be added. */
+const namesOfAdditions = ['wnm_allow_additions', 'knm_allow_additions', 'pvt_wnm_allow_additions']
+
+/** The first of them that says something else than what holds: who sends back what was read has them all. */
+const additionsIn = (
+  { hidden: { allowsNumberAdditions: had } }: AccountRecord,
+  sent: Json,
+): Pick<Privileged, 'allowsNumberAdditions'> => {
+  const isSaid = namesOfAdditions.some((name) => typeof sent[name] === 'boolean' && sent[name] !== had)
+  return isSaid ? { allowsNumberAdditions: !had } : {}
+}
+
+export const accountRoutes = (accounts: Accounts): Route[] => {
+  /** Read-only values in both places, and an ETag that changes with everything shown. */
+  const shownAs = (
+    account: AccountRecord,
+    values: ReadOnlyValues,
+    { trial = {}, unsaid }: { trial?: Json; unsaid: Json },
+  ) => ({
+    readOnly: {
+      ...values,
+      ...unsaid,
+      ...trial,
+      knm_allow_additions: values.wnm_allow_additions,
+      descendants_count: account.tally,
+      ...('available_apps' in account.doc ? {} : { available_apps: [] }),
+      ...('blacklists' in account.doc ? {} : { blacklists: [] }),
+      ...('caller_id' in account.doc ? {} : { caller_id: completeCallerId(undefined) }),
+    },
+    metadata: { ...values },
+    etag: [
+      account.revision,
+      account.tally,
+      values.reseller_id.slice(-8),
+      values.billing_mode,
+      ...Object.values(unsaid),
+      ...Object.values(trial),
+    ].join('-'),
+  })
+
+  const shown = async (account: AccountRecord, actor: Actor) => {
+    const values = accountReadOnlyValues(account, await accounts.resellerOf(account), actor)
+    return shownAs(account, values, {
+      trial: accounts.trialOf(account),
+      unsaid: await accounts.unsaid(account),
+    })
+  }
+
+  const view = async (account: AccountRecord, actor: Actor): Promise<Answer> => {
+    if (account.hidden.trialExpires !== undefined) return one(account, await shown(account, actor))
+    const resellerId = await accounts.resellerOf(account)
+    const unsaid = await accounts.unsaid(account)
+    const values = accountReadOnlyValues(account, resellerId, actor)
+    const key = `${resellerId}/${values.billing_mode}/${Object.values(unsaid).join('/')}`
+    return oneRemembered(account, key, () => shownAs(account, values, { unsaid }))
+  }
+
+  const viewWithKey = async (account: AccountRecord, actor: Actor) => {
+    const { etag, ...extras } = await shown(account, actor)
+    const metadata = { ...extras.metadata, api_key: accounts.apiKeyOf(account) }
+    return one(account, { ...extras, metadata, etag: `${etag}-key` })
+  }
+
+  const subject = ({ account }: { account: AccountRecord }) =>
+    Promise.resolve({
+      revision: account.revision,
+      doc: {
+        ...account.doc,
+        enabled: account.hidden.enabled,
+        ...(account.hidden.trialExpires === undefined ? {} : { trial_expires: account.hidden.trialExpires }),
+      },
+    })
+
+  /** Who sells gives trials: an admin of a reseller, or of the operator, for what is below. */
+  const givesTrials = (actor: Actor) =>
+    speaksForAccount(actor) && (actor.account.hidden.isReseller || isSuperduper(actor))
+
+  const trialIn = ({
+    sent,
+    data,
+  }: Pick<Call<string, Json>, 'sent' | 'data'>): Pick<Privileged, 'trialExpires'> => {
+    if (!('trial_expires' in sentKeys({ sent }))) return {}
+    return { trialExpires: typeof data.trial_expires === 'number' ? data.trial_expires : undefined }
+  }
+
+  /** `enabled` is an ancestor's to change, so nobody's for the master account; the operator's flags only the operator's, with PATCH. */
+  const privilegesIn = (call: Call<string, Json>): Privileged => {
+    const { account, actor, data } = call
+    const sent = sentKeys(call)
+    const above = account.id !== actor.accountId && account.hidden.tree.length > 0
+    const operator = call.request.method === 'PATCH' && accounts.isOperator(actor)
+    return {
+      ...(above && 'enabled' in sent ? { enabled: data.enabled === true } : {}),
+      ...(above && givesTrials(actor) ? trialIn(call) : {}),
+      ...(operator && typeof sent.superduper_admin === 'boolean'
+        ? { isSuperduper: sent.superduper_admin }
+        : {}),
+      ...(operator ? additionsIn(account, sent) : {}),
+    }
+  }
+
+  /** Who borrows the bookkeepers of an account is said by admins: others leave it as it is. */
+  const lendingIn = ({ account, actor, data }: Call<string, Json>): Json => {
+    const { lends_bookkeepers_to: had } = account.doc
+    const { lends_bookkeepers_to: wanted = had, ...rest } = data
+    if (privLevelOf(actor) === 'admin') return data
+    if (JSON.stringify(wanted) !== JSON.stringify(had)) {
+      throw failure(forbidden, { cause: 'lends_bookkeepers_to is changed by admins' })
+    }
+    return had === undefined ? rest : { ...rest, lends_bookkeepers_to: had }
+  }
+
+  const change = async (call: Call<string, Json>) => {
+    const { author, account, actor } = call
+    return view(await accounts.replace(author, account, lendingIn(call), privilegesIn(call)), actor)
+  }
+
+  const create = async (call: Call<string, Json>, parent: AccountRecord) => {
+    const { id } = sentKeys(call)
+    // An id in the body never selects a record: naming somebody's account is an attempt on it.
+    if (typeof id === 'string' && isId(id) && (await accounts.find(id))) throw failure(invalidCredentials, {})
+    const account = await accounts.create(call.author, parent, call.data, {
+      notice: creationNotice(call.request),
+      ...(givesTrials(call.actor) ? trialIn(call) : {}),
+    })
+    return made(account, await shown(account, call.actor))
+  }
+
+  const createdAgain = async ({ actor }: Pick<Call, 'actor'>, changes: readonly CommittedChange[]) => {
+    const { id = '' } = changes.find(({ kind, action }) => kind === accountKind && action === 'created') ?? {}
+    const account = await accounts.get(id)
+    return made(account, await shown(account, actor))
+  }
+
+  const tree = (
+    { id: ancestorId }: AccountRecord,
+    direct: boolean,
+    row: (account: ShownAccount) => string,
+  ): Listing<ShownAccount & { account?: AccountRecord }> => ({
+    async page({ whole, ...request }) {
+      const page = { ...request, ancestorId, direct }
+      return whole ? (await accounts.page(page)).map(shownOf) : accounts.shown(page)
+    },
+    fitting: async ({ whole, ...request }, bytes) =>
+      whole ? accounts.fitting({ ...request, ancestorId, direct }, bytes) : request.limit,
+    cursor: (found) => [found.sortKey, found.id],
+    row,
+    // Only asked of what was read whole.
+    record: ({ account }) => accountJson(account as AccountRecord),
+    sources: { records: [[ancestorId, accountsBelow]], view: [] },
+  })
+
+  const ancestors = async ({ actor, account }: Call) => {
+    const above = await accounts.ancestors(actor, account)
+    return new ListAnswer(
+      shortListing(
+        above.map(({ id, doc }) => ({ id, name: doc.name, realm: doc.realm, flags: doc.flags ?? [] })),
+      ),
+    )
+  }
+
+  const judge = async (
+    { actor, data, request }: Pick<Call<string, Json>, 'actor' | 'data' | 'request'>,
+    subject: { own: AccountRecord } | { parent: AccountRecord },
+  ) => {
+    const before = 'own' in subject ? subject.own : undefined
+    return joinProblems(
+      await accounts.judge(data, subject),
+      realmPowerProblems(actor, data, before),
+      restrictionProblems(actor, data, before),
+      proxyProblems(data, { actor, before, peer: request.peerAddress }),
+    )
+  }
+
+  const writing = { body: Account, answers: AccountAnswer, prepare, fails: [validationError] as const }
+
+  return [
+    put('/v2/accounts', {
+      summary: "Create a sub-account of the caller's account",
+      allow: anyAdmin,
+      ...writing,
+      wishes: creationWishes,
+      judge: (call) => judge(call, { parent: call.actor.account }),
+      again: createdAgain,
+      run: (call) => create(call, call.actor.account),
+    }),
+    get(anAccount, {
+      summary: 'Read an account',
+      allow: accountMember,
+      query: { include_api_key: { flag: 'true adds the API key to metadata' } },
+      answers: AccountAnswer,
+      run({ account, actor, request }) {
+        const asked = String(request.value('include_api_key')) === 'true'
+        const isTold = asked && privLevelOf(actor) === 'admin' && !isLimited(actor)
+        return isTold ? viewWithKey(account, actor) : view(account, actor)
+      },
+    }),
+    put(anAccount, {
+      summary: 'Create a sub-account',
+      allow: accountAdmin,
+      ...writing,
+      wishes: creationWishes,
+      judge: (call) => judge(call, { parent: call.account }),
+      again: createdAgain,
+      run: (call) => create(call, call.account),
+    }),
+    post(anAccount, {
+      summary: 'Replace an account',
+      allow: accountMember,
+      subject,
+      ...writing,
+      judge: (call) => judge(call, { own: call.account }),
+      run: (call) => change(call),
+    }),
+    patch(anAccount, {
+      summary: 'Change fields of an account',
+      allow: accountMember,
+      subject,
+      ...writing,
+      judge: (call) => judge(call, { own: call.account }),
+      run: (call) => change(call),
+    }),
+    del(anAccount, {
+      summary: 'Delete an account that has no sub-accounts',
+      allow: accountMember,
+      subject,
+      answers: AccountAnswer,
+      fails: [accountHasDescendants, invalidMethod],
+      run: async ({ author, actor, account }) => {
+        const shape = await shown(account, actor)
+        return removed(await accounts.remove(author, actor, account), shape)
+      },
+    }),
+    get(`${anAccount}/children`, {
+      summary: 'List direct sub-accounts',
+      resource: 'accounts',
+      allow: accountMember,
+      answers: AccountRow,
+      list: true,
+      run: ({ account }) => new ListAnswer(tree(account, true, childRow)),
+    }),
+    get(`${anAccount}/descendants`, {
+      summary: 'List all accounts below',
+      resource: 'accounts',
+      allow: accountMember,
+      answers: AccountRow,
+      list: true,
+      run: ({ account }) => new ListAnswer(tree(account, false, descendantRow)),
+    }),
+    get(`${anAccount}/siblings`, {
+      summary: 'List the accounts beside an account, itself included',
+      resource: 'accounts',
+      allow: accountMember,
+      answers: AccountRow,
+      list: true,
+      run: async ({ actor, account }) => {
+        await accounts.assertSiblingsVisible(actor, account)
+        const parentId = account.hidden.tree.at(-1)
+        if (!parentId) return new ListAnswer(shortListing([]))
+        return new ListAnswer(tree(await accounts.get(parentId), true, childRow))
+      },
+    }),
+    get(`${anAccount}/parents`, {
+      summary: 'List the accounts above, top first, as far as the caller may see',
+      resource: 'accounts',
+      allow: accountMember,
+      answers: AccountRow,
+      list: true,
+      run: ancestors,
+    }),
+    get(`${anAccount}/tree`, {
+      summary: 'List the accounts above, top first, as far as the caller may see',
+      resource: 'accounts',
+      allow: accountMember,
+      answers: AccountRow,
+      list: true,
+      run: ancestors,
+    }),
+    get(`${anAccount}/api_key`, {
+      summary: 'Read the API key',
+      resource: 'accounts',
+      // Whoever holds the key acts as an admin without limits: nobody with less may learn it.
+      allow: accountAdmin,
+      namedKeys: 'unlimited',
+      answers: ApiKey,
+      run: ({ account }) => ({ api_key: accounts.apiKeyOf(account) }),
+    }),
+    put(`${anAccount}/api_key`, {
+      summary: 'Make a new API key',
+      resource: 'accounts',
+      allow: accountAdminPerson,
+      namedKeys: 'unlimited',
+      tellsOnce: true,
+      wishes: { end_sessions: { flag: 'true also ends the sessions that were opened with the old API key' } },
+      answers: ApiKey,
+      run: async ({ author, account, request }) => {
+        const endsSessions = isTrue(request.value('end_sessions'))
+        return { api_key: accounts.apiKeyOf(await accounts.resetApiKey(author, account, { endsSessions })) }
+      },
+    }),
+    post(`${anAccount}/move`, {
+      summary: 'Move an account, with all below it, under another parent',
+      resource: 'accounts',
+      allow: ancestorOnly,
+      body: Move,
+      answers: AccountAnswer,
+      fails: [badIdentifier, forbidden],
+      run: async ({ author, actor, account, data }) => {
+        const target = await accounts.find(data.to)
+        if (!target) throw failure(badIdentifier, { cause: data.to })
+        await accounts.assertMayMove(actor, account, target)
+        return view(await accounts.move(author, account, target), actor)
+      },
+    }),
+    put(`${anAccount}/reseller`, {
+      summary: 'Promote an account to reseller',
+      resource: 'accounts',
+      allow: superduper,
+      answers: AccountAnswer,
+      fails: [accountHasDescendants],
+      run: async ({ author, actor, account }) =>
+        view(await accounts.setReseller(author, account, true), actor),
+    }),
+    del(`${anAccount}/reseller`, {
+      summary: 'Demote a reseller',
+      resource: 'accounts',
+      allow: superduper,
+      answers: AccountAnswer,
+      fails: [accountHasDescendants],
+      run: async ({ author, actor, account }) =>
+        view(await accounts.setReseller(author, account, false), actor),
+    }),
+  ]
+}

@@ -1,0 +1,109 @@
+import { isDeepStrictEqual } from 'node:util'
+import { adminCallFields, adminFieldProblems, reachFields } from '../../../auth/admin-fields.ts'
+import { type AccountDoc, type AccountRecord, type Actor, speaksForAccount } from '../../../auth/identity.ts'
+import { accessListProblems } from '../../../lib/access-list.ts'
+import type { Problems } from '../../../lib/failure.ts'
+import { isObject, type Json } from '../../../lib/json.ts'
+import { accountLimitProblems } from '../../../lib/packet-limits.ts'
+import { storedPart } from '../../../lib/record-shape.ts'
+import { accountReadOnly } from './schema.ts'
+
+type EdgeParts = Pick<AccountDoc, 'access_lists' | 'rate_limits'>
+
+/** What of the lists and limits that edges follow the schema cannot say. */
+export const edgeProblems = (
+  { access_lists: lists, rate_limits: limits }: EdgeParts,
+  before: EdgeParts | undefined,
+): Problems => ({
+  ...(lists && accessListProblems(lists, 'access_lists.')),
+  // What has stood there for long keeps nobody from changing something else.
+  ...(limits &&
+    !isDeepStrictEqual(limits, before?.rate_limits) &&
+    accountLimitProblems(limits, 'rate_limits.')),
+})
+
+/** Phones and other servers reach the account at its realm, so ordinary users leave it as it is. */
+export const realmPowerProblems = (
+  actor: Pick<Actor, 'user'>,
+  // Without a realm in the request the account keeps the one that it has.
+  { realm }: Json,
+  before: AccountRecord | undefined,
+): Problems =>
+  speaksForAccount(actor) || realm === undefined || realm === before?.doc.realm
+    ? {}
+    : { realm: { forbidden: { message: 'Only an admin may change this', cause: 'realm' } } }
+
+const adminFields = [
+  ...adminCallFields,
+  ...reachFields,
+  'access_lists',
+  'blacklists',
+  'preflow',
+  'rate_limits',
+]
+
+/** Restrictions of all calls of the account, where its calls go, and who may register. */
+export const restrictionProblems = (actor: Actor, data: Json, before: AccountRecord | undefined): Problems =>
+  before ? adminFieldProblems(actor, adminFields, data, before.doc) : {}
+
+/**
+ * Account names are compared by their letters, combining marks and digits, lower-cased and in NFC: "My Co." and "myco"
+ * are one name, राम and रमा are two. Stored as a claim: another rule needs an upgrade of the store.
+ */
+export const nameKey = (name: string) =>
+  name
+    .normalize('NFC')
+    .toLowerCase()
+    .normalize('NFC')
+    .replace(/[^\p{L}\p{M}\p{N}]/gu, '')
+
+/** Without a letter or digit nothing of a name can be compared. */
+export const isName = (name: string) => /[\p{L}\p{N}]/u.test(name)
+
+/** What of an account is stored as its public half: read-only values are the server's. */
+export const publicHalf = (data: Json) =>
+  storedPart<AccountDoc>(data, { computed: [...accountReadOnly, 'enabled', 'trial_expires'] })
+
+const callers = ['internal', 'external', 'emergency'] as const
+
+/** Who a call says it is from, with each of the three that there are; who has no name says so. */
+export const completeCallerId = (given: unknown): Json => {
+  const known = isObject(given) ? given : {}
+  const named = callers.map((caller) => {
+    const own = known[caller]
+    return [caller, { name: '', ...(isObject(own) ? own : {}) }]
+  })
+  return { ...known, ...Object.fromEntries(named) }
+}
+
+/** What of a trial is told; of an account that is none, nothing. */
+export const trialValues = (expires: number | undefined, now: number): Json =>
+  expires === undefined
+    ? {}
+    : { is_trial_account: true, trial_expires: expires, trial_time_left: Math.max(0, expires - now) }
+
+const billingModes = ['limits_only', 'normal', 'manual'] as const
+type BillingMode = (typeof billingModes)[number]
+
+/** How the caller sees the account billed. */
+export const billingMode = (resellerId: string, callerId: string, masterId: string): BillingMode => {
+  if (resellerId === callerId) return 'limits_only'
+  return resellerId === masterId ? 'normal' : 'manual'
+}
+
+/** The ids of the accounts above, as far up as the caller may see: from the caller's own account downwards. */
+export const visibleAncestors = (tree: readonly string[], callerId: string, seesAll: boolean) => {
+  if (seesAll) return tree
+  const own = tree.indexOf(callerId)
+  return own < 0 ? [] : tree.slice(own)
+}
+
+/** Whether `target` lies within the subtree of `account`. */
+export const isInSubtree = (account: AccountRecord, target: AccountRecord) =>
+  target.id === account.id || target.hidden.tree.includes(account.id)
+
+/** The tree of a descendant after its ancestor `moved` has come to stand below `newParent`. */
+export const treeAfterMove = (tree: readonly string[], moved: string, newTree: readonly string[]) => [
+  ...newTree,
+  ...tree.slice(tree.indexOf(moved)),
+]

@@ -1,0 +1,13 @@
+import type { AccountRecord } from '../../../auth/identity.ts'
+import { signal } from '../../../storage/signal.ts'
+
+/** An account begins, or its document or what is kept apart changes. Moves in the tree are none. */
+export const accountChanged = signal<{ before: AccountRecord | undefined; after: AccountRecord }>(
+  'account changed',
+)
+
+/** An account gets another parent. `before` says what stood above it until now. */
+export const accountMoved = signal<{ before: AccountRecord; after: AccountRecord }>('account moved')
+
+/** An account is removed. Nothing stands below it any more. */
+export const accountLeaving = signal<AccountRecord>('account leaving')

@@ -1,0 +1,289 @@
+import {
+  type AccountDoc,
+  type AccountHidden,
+  type AccountRecord,
+  accountKind,
+} from '../../../auth/identity.ts'
+import { hostNameOf } from '../../../lib/host-name.ts'
+import { searchKey } from '../../../lib/search-key.ts'
+import { fingerprint } from '../../../lib/secrets.ts'
+import { accountsOfTreeSql } from '../../../storage/account-tree.ts'
+import { type ChangeSet, conflict, systemScope } from '../../../storage/change-set.ts'
+import { createCollection, type HeldClaim } from '../../../storage/collection.ts'
+import type { Row, Statement } from '../../../storage/db.ts'
+import { deleteRecord, fittingIn, recordColumns, sortKeyOf, weightColumn } from '../../../storage/records.ts'
+import type { Store } from '../../../storage/store.ts'
+import { integer, keyset, type RowOf, shape, text } from '../../../storage/table.ts'
+import { hostNameClaim } from './host-names/rules.ts'
+import { Account } from './schema.ts'
+import { accountMoved } from './signals.ts'
+
+export const nameTaken = (name: unknown) => ({
+  name: { unique: { message: 'Account name already in use', cause: name } },
+})
+
+export const nameWithoutLetters = (name: unknown) => ({
+  name: { invalid: { message: 'A name needs at least one letter or digit', cause: name } },
+})
+
+export const realmTaken = (realm: unknown) => ({
+  realm: { unique: { message: 'Account realm already in use', cause: realm } },
+})
+
+export const nameClaim = (value: string) => ({ scope: systemScope, name: 'account_name', value })
+export const realmClaim = (realm: string) => ({
+  scope: systemScope,
+  name: 'realm',
+  value: realm.toLowerCase(),
+})
+export const apiKeyClaim = (hash: string) => ({ scope: systemScope, name: 'api_key', value: hash })
+
+// Who comes second is judged again: a name is then refused, or held with the id behind it; a generated realm is drawn anew.
+const claims = ({ id, doc, hidden }: AccountRecord): HeldClaim[] => {
+  const host = hostNameOf(doc.realm)
+  return [
+    { ...nameClaim(hidden.nameClaim), orElse: conflict },
+    { ...realmClaim(doc.realm), orElse: conflict },
+    { ...apiKeyClaim(hidden.apiKeyHash), orElse: conflict },
+    ...(host === undefined
+      ? []
+      : [{ scope: systemScope, ...hostNameClaim(host, id, 'realm'), orElse: conflict }]),
+  ]
+}
+
+export interface TreePage {
+  /** The account whose sub-accounts are listed. */
+  ancestorId: string
+  /** Direct sub-accounts only. */
+  direct: boolean
+  after?: readonly [string, string]
+  limit: number
+  descending: boolean
+  long?: boolean
+}
+
+/**
+ * Where a page begins and ends. Sub-accounts stand at distance 1, which is said as the range that begins behind `after`
+ * and is ordered by: of an equality PostgreSQL may expect that it holds for nearly every account below, and then walks
+ * through all of them for the few for which it does.
+ */
+const walkOf = ({ direct, after, descending }: TreePage) => {
+  const keys = [...(direct ? ['t.distance'] : []), 't.sort_key', 't.account_id']
+  const begin = after ? [keyset(keys, descending).behind(3)] : []
+  const bounds = after ? [descending ? 't.distance >= 1' : 't.distance <= 1'] : ['t.distance BETWEEN 1 AND 1']
+  return { keys, conditions: ['t.ancestor_id = $1', ...begin, ...(direct ? bounds : [])] }
+}
+
+const treeSql = (page: TreePage, selected: string) => {
+  const { keys, conditions } = walkOf(page)
+  const where = conditions.join(' AND ')
+  return accountsOfTreeSql(selected, { where, keys, descending: page.descending, limit: '$2' })
+}
+
+const ofRecord = { id: text(), sortKey: text(), rowText: text('row_json'), tally: integer() }
+const recordShape = shape(ofRecord)
+const shownShape = shape({ ...ofRecord, treeText: text() })
+
+/** What a list shows of an account. */
+export type ShownAccount = RowOf<typeof shownShape>
+
+/** What the tree orders accounts by, and what search finds them by. */
+const treeKeys = ({ sortKey, doc }: AccountRecord) => [sortKey, searchKey(doc.name), searchKey(doc.realm)]
+
+/** Under this name commits tell that the lists of the accounts below an account are others from then on. */
+export const accountsBelow = 'accounts_below'
+
+const moveTally =
+  "UPDATE records SET tally = tally + $2 WHERE account_id = $1 AND kind = 'account' AND id = $1"
+
+/** Accounts, and the tree they stand in: one row of `account_tree` for each pair of an account and an ancestor. */
+export const createAccountStore = (store: Store) => {
+  const collection = createCollection<AccountDoc, AccountHidden>(store, {
+    kind: accountKind,
+    secrets: () => Account,
+    sortKey: (doc) => sortKeyOf(doc.name),
+    row: (doc) => ({ name: doc.name, realm: doc.realm, flags: doc.flags ?? [] }),
+    claims,
+    counts: () => [['accounts', 'account']],
+    audited: (hidden) => ({
+      tree: hidden.tree,
+      enabled: hidden.enabled,
+      ...(hidden.trialExpires === undefined ? {} : { trial_expires: hidden.trialExpires }),
+      is_reseller: hidden.isReseller,
+      superduper_admin: hidden.isSuperduper,
+      wnm_allow_additions: hidden.allowsNumberAdditions,
+      api_key: fingerprint(hidden.apiKeyHash),
+      signature_secret: fingerprint(hidden.signatureSecret),
+    }),
+  })
+
+  const outdateLists = (set: ChangeSet, ids: readonly string[]) => {
+    // Names of what is stale go to every process, as long as they fit: there is no id to tell.
+    for (const id of ids) set.outdate(id, accountsBelow, '')
+  }
+
+  /** Moves the count of sub-accounts of every account in `tree`: their lists, and those of whoever is above, show it. */
+  const count = (set: ChangeSet, tree: readonly string[], by: number, expect?: Statement['expect']) => {
+    for (const id of tree) set.run(moveTally, [id, by], expect).outdate(id, accountKind, id)
+    outdateLists(set, tree)
+  }
+
+  const all = { rows: 1, orElse: conflict }
+
+  /** Writes anew where an account, and those below it, stand. `below` pairs what is stored with what shall be. */
+  const transplant = (set: ChangeSet, after: AccountRecord, below: [AccountRecord, AccountRecord][]) => {
+    for (const [old, moved] of below) {
+      set.run(
+        "UPDATE records SET hidden = $3, revision = $4 WHERE account_id = $1 AND kind = 'account' AND id = $1 AND revision = $2",
+        [old.id, old.revision, moved.hiddenText, moved.revision],
+        { rows: 1, orElse: conflict },
+      )
+      set.outdate(old.id, accountKind, old.id)
+    }
+    // What is listed below any of them tells who is above.
+    outdateLists(set, [after.id, ...below.map(([{ id }]) => id)])
+    for (const account of [after, ...below.map(([, moved]) => moved)]) {
+      uproot(set, account)
+      plant(set, account)
+    }
+  }
+
+  const plant = (set: ChangeSet, account: AccountRecord) => {
+    for (const [index, ancestor] of account.hidden.tree.entries()) {
+      set.run(
+        `INSERT INTO account_tree (account_id, ancestor_id, distance, sort_key, name_key, realm_key)
+          VALUES ($1, $2, $3, $4, $5, $6)`,
+        [account.id, ancestor, account.hidden.tree.length - index, ...treeKeys(account)],
+      )
+    }
+  }
+
+  const uproot = (set: ChangeSet, account: AccountRecord) =>
+    set.run('DELETE FROM account_tree WHERE account_id = $1', [account.id])
+
+  /** Fails the change set unless the account is still as it was read. */
+  const hold = (set: ChangeSet, { id, revision }: AccountRecord) =>
+    set.run(
+      "UPDATE records SET revision = revision WHERE account_id = $1 AND kind = 'account' AND id = $1 AND revision = $2",
+      [id, revision],
+      { rows: 1, orElse: conflict },
+    )
+
+  const readTree = (page: TreePage, selected: string): Promise<Row[]> => {
+    const begin = page.after && [...(page.direct ? [1] : []), ...page.after]
+    const params = [page.ancestorId, page.limit, ...(begin ?? [])]
+    const sql = treeSql(page, selected)
+    return page.long ? store.scan(sql, params) : store.all(sql, params)
+  }
+
+  const treePage = async (page: TreePage) =>
+    store.records.of(accountKind, await readTree(page, recordColumns('r')))
+
+  return {
+    ...collection,
+    page: treePage,
+
+    /** The same page without the accounts' documents. */
+    async shown(page: TreePage): Promise<ShownAccount[]> {
+      // Only lists of all accounts below tell what is above each.
+      const tree = page.direct ? "''" : store.words.textAt('r.hidden', 'tree')
+      return shownShape.list(await readTree(page, `${recordShape.columnsOf('r')}, ${tree} AS "treeText"`))
+    },
+
+    /** How many accounts of a page come to no more than so many bytes. */
+    fitting: async (page: TreePage, bytes: number) =>
+      fittingIn(await readTree(page, weightColumn('r')), page.limit, bytes),
+
+    /** Every account below, in batches. */
+    async *descendants(ancestorId: string, batch = 500): AsyncGenerator<AccountRecord[]> {
+      let after: readonly [string, string] | undefined
+      for (;;) {
+        const page = { ancestorId, direct: false, limit: batch, descending: false, long: true }
+        const accounts = await treePage(after ? { ...page, after } : page)
+        if (accounts.length > 0) yield accounts
+        const last = accounts.at(-1)
+        if (!last || accounts.length < batch) return
+        after = [last.sortKey, last.id]
+      }
+    },
+
+    /** A new account below `parent`, which must not have moved or gone meanwhile. */
+    insert(set: ChangeSet, account: AccountRecord, parent: AccountRecord | undefined) {
+      collection.insert(set, account)
+      set.newcomers.set(account.id, { name: account.doc.name, tree: account.hidden.tree })
+      if (parent) hold(set, parent)
+      plant(set, account)
+      count(set, account.hidden.tree, 1, all)
+    },
+
+    replace(set: ChangeSet, before: AccountRecord, after: AccountRecord) {
+      collection.replace(set, before, after)
+      if (before.rowText !== after.rowText) outdateLists(set, after.hidden.tree)
+      if (treeKeys(before).join('\n') === treeKeys(after).join('\n')) return
+      set.run('UPDATE account_tree SET sort_key = $2, name_key = $3, realm_key = $4 WHERE account_id = $1', [
+        after.id,
+        ...treeKeys(after),
+      ])
+    },
+
+    /** Removes an account that has no sub-accounts, with everything it holds: each record leaves an audit entry. */
+    async remove(set: ChangeSet, account: AccountRecord) {
+      set.run(
+        "UPDATE records SET tally = tally WHERE account_id = $1 AND kind = 'account' AND id = $1 AND tally = 0",
+        [account.id],
+        {
+          rows: 1,
+          orElse: conflict,
+        },
+      )
+      for await (const held of store.records.everything(account.id)) {
+        for (const record of held)
+          if (record.id !== account.id || record.kind !== accountKind) deleteRecord(set, record)
+      }
+      collection.remove(set, account)
+      set.run('DELETE FROM records WHERE account_id = $1', [account.id], { rows: 0, orElse: conflict })
+      set.run('DELETE FROM claims WHERE holder_account_id = $1', [account.id])
+      set.transfers.push({ accountId: account.id, from: account.hidden.tree, to: undefined })
+      uproot(set, account)
+      count(set, account.hidden.tree, -1, all)
+    },
+
+    /** Puts an account and all below it in another place. `descendants` pairs what is stored with what shall be. */
+    move(
+      set: ChangeSet,
+      before: AccountRecord,
+      after: AccountRecord,
+      newParent: AccountRecord,
+      descendants: [AccountRecord, AccountRecord][],
+    ) {
+      const moving = before.tally + 1
+      if (newParent.id !== before.id) hold(set, newParent)
+      collection.replace(set, before, after)
+      if (before.hidden.tree.at(-1) !== newParent.id) {
+        set.transfers.push({ accountId: before.id, from: before.hidden.tree, to: after.hidden.tree })
+        set.tell(accountMoved, { before, after })
+      }
+      transplant(set, after, descendants)
+      count(set, before.hidden.tree, -moving, all)
+      count(set, after.hidden.tree, moving, all)
+    },
+
+    /**
+     * The same for an account that arrives anew, and whose former ancestors may be gone. Those below it may arrive with
+     * it, and be told apart by their revisions: these stay.
+     */
+    transplant(
+      set: ChangeSet,
+      before: AccountRecord,
+      after: AccountRecord,
+      below: [AccountRecord, AccountRecord][],
+    ) {
+      collection.replace(set, before, after)
+      transplant(set, after, below)
+      for (const [, moved] of below) set.keep(moved, { isNew: false })
+      // Some of those may be gone.
+      count(set, before.hidden.tree, -below.length - 1)
+      count(set, after.hidden.tree, below.length + 1, all)
+    },
+  }
+}

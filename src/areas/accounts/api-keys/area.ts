@@ -1,0 +1,25 @@
+import { on } from '../../../storage/signal.ts'
+import { area } from '../../area.ts'
+import { accountLeaving } from '../accounts/signals.ts'
+import { securityArea } from '../security/area.ts'
+import { createApiKeys } from './operations.ts'
+import { apiKeyRoutes } from './routes.ts'
+import { ApiKey } from './schema.ts'
+import { apiKeySettings } from './settings.ts'
+
+/** API keys with a name and limits, as many as an account likes. */
+export const apiKeysArea = area({
+  name: 'apiKeys',
+  describes: { api_keys: 'Keys of programs: the one of an account, and named ones with limits.' },
+  needs: { security: securityArea },
+  settings: [apiKeySettings],
+  create(tools, { security: { security } }) {
+    const keys = createApiKeys({ ...tools, security })
+    return {
+      offers: keys,
+      routes: apiKeyRoutes(keys),
+      hears: [on(accountLeaving, keys.removeWith)],
+      schemas: { api_keys: ApiKey },
+    }
+  },
+})

@@ -1,0 +1,200 @@
+import { timingSafeEqual } from 'node:crypto'
+import {
+  type ApiKeyDoc,
+  type ApiKeyRecord,
+  isFromAllowedNetwork,
+  isKeyAlive,
+} from '../../../auth/api-keys.ts'
+import { type AccountRecord, type Actor, accountKind } from '../../../auth/identity.ts'
+import { sha256Hex } from '../../../auth/keyring.ts'
+import { assertInService } from '../../../auth/standing.ts'
+import type { Afterwards } from '../../../jobs/afterwards.ts'
+import {
+  failure,
+  forbidden,
+  hasProblems,
+  invalid,
+  invalidCredentials,
+  joinProblems,
+  type Problems,
+  SignInRefusal,
+} from '../../../lib/failure.ts'
+import { forgetOldest } from '../../../lib/forget-oldest.ts'
+import { gregorianNow } from '../../../lib/gregorian.ts'
+import { newId, randomKey } from '../../../lib/ids.ts'
+import type { Settings } from '../../../settings/settings.ts'
+import { type Author, ChangeSet } from '../../../storage/change-set.ts'
+import { readsOf } from '../../../storage/collection.ts'
+import type { Store } from '../../../storage/store.ts'
+import type { Security } from '../security/operations.ts'
+import {
+  beyondKey,
+  beyondScopes,
+  excessProblems,
+  idInKey,
+  keyProblems,
+  keyText,
+  secretBytes,
+} from './rules.ts'
+import type { ApiKey } from './schema.ts'
+import { apiKeySettings } from './settings.ts'
+import { createApiKeyStore, idClaim } from './store.ts'
+
+interface Tools {
+  store: Store
+  settings: Settings
+  afterwards: Afterwards
+  security: Security
+}
+
+/** Whom a key stood for when no record was newer than `era`. */
+interface Known {
+  era: number
+  actor: Actor & { key: ApiKeyRecord }
+  /** Gregorian seconds: a trial ends then. */
+  inServiceUntil: number
+}
+
+const mostKnown = 5_000
+
+const isHashOf = (text: string, hash: string) =>
+  timingSafeEqual(Buffer.from(sha256Hex(text)), Buffer.from(hash))
+
+/** The reason is for the log alone. */
+const refused = (reason: string, accountId?: string) =>
+  failure(invalidCredentials, {}, new SignInRefusal(reason, accountId))
+
+export type ApiKeys = ReturnType<typeof createApiKeys>
+
+/** Named API keys of accounts: beside the one that every account has, with limits. */
+export const createApiKeys = ({ store, settings, afterwards, security }: Tools) => {
+  const keys = createApiKeyStore(store)
+  const { records, clock } = store
+  const known = new Map<string, Known>()
+  /** Unix milliseconds by key: until then a use is not written down again. */
+  const noted = new Map<string, number>()
+
+  const isAlive = (key: ApiKeyRecord) => isKeyAlive(key, clock.now())
+
+  /** The key's record, whatever its limits. */
+  const find = async (text: string): Promise<ApiKeyRecord | undefined> => {
+    const id = idInKey(text)
+    const key = id === undefined ? undefined : await keys.holder(idClaim(id))
+    return key && isHashOf(text, key.hidden.hash) ? key : undefined
+  }
+
+  const judge = async (text: string): Promise<Omit<Known, 'era'>> => {
+    const key = await find(text)
+    const account = key && (await records.find(key.accountId, accountKind, key.accountId))
+    if (!account) throw refused('unknown API key')
+    if (!isAlive(key)) throw refused('the API key has ended', account.id)
+    const { enabled, scopes } = await security.policyOf(account, 'cb_api_auth')
+    if (!enabled) throw refused('this way to sign in is disabled', account.id)
+    const inServiceUntil = await assertInService(store, account)
+    const unsigned = { user: undefined, claims: undefined, token: undefined }
+    const bound = scopes ? { scopes } : {}
+    const actor = {
+      accountId: account.id,
+      account,
+      key,
+      method: 'cb_api_auth' as const,
+      ...bound,
+      ...unsigned,
+    }
+    return { actor, inServiceUntil }
+  }
+
+  const write = async (key: ApiKeyRecord) => keys.noteUse(key, gregorianNow(clock))
+
+  /** Who is limited has no hand in keys that may do more. */
+  const assertWithin = ({ key: own, scopes, hasReplacedKey }: Actor, doc: Readonly<ApiKeyDoc>) => {
+    if (hasReplacedKey)
+      throw failure(forbidden, { cause: 'the API key that opened this session was replaced' })
+    const problems = joinProblems(
+      scopes ? excessProblems(doc, { scopes }, beyondScopes) : {},
+      own ? excessProblems(doc, own.doc, beyondKey) : {},
+    )
+    if (hasProblems(problems)) throw invalid(problems)
+  }
+
+  const save = async (set: ChangeSet, key: ApiKeyRecord) => {
+    await store.commit(set)
+    return key
+  }
+
+  return {
+    ...readsOf(keys),
+    usesOf: keys.usesOf,
+
+    /** Whether a text has the form of a named key. */
+    isKey: (text: string) => idInKey(text) !== undefined,
+
+    /** The actor behind a key that is sent with a request, or 401. Where from is asked for each request. */
+    async actorOf(text: string): Promise<Actor> {
+      const one = known.get(text)
+      const era = records.era()
+      const isGood = one?.era === era && isAlive(one.actor.key) && one.inServiceUntil > gregorianNow(clock)
+      if (isGood) return one.actor
+      const judged = await judge(text)
+      known.set(text, { era, ...judged })
+      forgetOldest(known, mostKnown)
+      return judged.actor
+    },
+
+    /** The key that opens a session: undefined when there is no such key, 401 when it may not. */
+    async opening(text: string, clientAddress: string): Promise<ApiKeyRecord | undefined> {
+      const key = await find(text)
+      if (key && !isAlive(key)) throw refused('the API key has ended', key.accountId)
+      if (key && !isFromAllowedNetwork(key, clientAddress))
+        throw refused('the API key is not for this network', key.accountId)
+      return key
+    },
+
+    /** Notes that a key was used, after the answer and not more often than the settings say. */
+    noteUse(key: ApiKeyRecord) {
+      const now = clock.now()
+      if ((noted.get(key.id) ?? 0) > now) return
+      // Until the settings are read nobody else begins.
+      noted.set(key.id, now + 1000)
+      forgetOldest(noted, mostKnown)
+      afterwards.run('noting the use of an API key', async () => {
+        const { last_used_every_s: pause } = await settings.of(apiKeySettings)
+        noted.set(key.id, now + pause * 1000)
+        await write(key)
+      })
+    },
+
+    judge: (data: Partial<ApiKey>, before?: ApiKeyRecord): Problems =>
+      keyProblems(data, { now: gregorianNow(clock), before: before?.doc }),
+
+    /** A new key. Its text is told here and nowhere else. */
+    async create(author: Author, actor: Actor, account: AccountRecord, doc: ApiKey) {
+      assertWithin(actor, doc)
+      const id = newId(clock.now())
+      const text = keyText(id, randomKey(secretBytes))
+      const key = keys.draft(account.id, { doc, hidden: { hash: sha256Hex(text) } }, id)
+      const set = new ChangeSet(author)
+      keys.insert(set, key)
+      return { key: await save(set, key), text }
+    },
+
+    async replace(author: Author, actor: Actor, before: ApiKeyRecord, doc: ApiKey) {
+      assertWithin(actor, before.doc)
+      assertWithin(actor, doc)
+      const after = keys.revise(before, { doc })
+      const set = new ChangeSet(author)
+      keys.replace(set, before, after)
+      return save(set, after)
+    },
+
+    /** Ends a key, and every session that it opened. */
+    async remove(author: Author, actor: Actor, key: ApiKeyRecord) {
+      assertWithin(actor, key.doc)
+      const set = new ChangeSet(author)
+      keys.remove(set, key)
+      return save(set, key)
+    },
+
+    removeWith: async (set: ChangeSet, account: AccountRecord) => void keys.removeUses(set, account.id),
+  }
+}

@@ -1,0 +1,95 @@
+import type { ApiKeyRecord } from '../../../auth/api-keys.ts'
+import { accountAdmin } from '../../../auth/policies.ts'
+import { Answer, ListAnswer, made, one, removed } from '../../../http/answer/answers.ts'
+import { collectionListing, type Listing } from '../../../http/answer/listing.ts'
+import { del, get, patch, put, type Route } from '../../../http/route.ts'
+import type { ListRow } from '../../../storage/records.ts'
+import type { ApiKeys } from './operations.ts'
+import { ApiKey, ApiKeyRecord as ApiKeyAnswer, ApiKeyRow } from './schema.ts'
+
+const onAccount = '/v2/accounts/{account_id}/api_keys'
+const oneKey = `${onAccount}/{api_key_id}` as const
+
+interface UsedRow {
+  row: ListRow
+  lastUsed: number | undefined
+}
+
+const used = (lastUsed: number | undefined) => (lastUsed === undefined ? {} : { last_used: lastUsed })
+
+export const apiKeyRoutes = (keys: ApiKeys): Route[] => {
+  const subject = ({ path }: { path: { account_id: string; api_key_id: string } }) =>
+    keys.get(path.account_id, path.api_key_id)
+
+  const extrasOf = async ({ accountId, id, revision }: ApiKeyRecord) => {
+    const lastUsed = (await keys.usesOf(accountId, [id])).get(id)
+    return { readOnly: used(lastUsed), etag: `${revision}-${lastUsed ?? 0}` }
+  }
+
+  const view = async (key: ApiKeyRecord) => one(key, await extrasOf(key))
+
+  const listing = (accountId: string): Listing<UsedRow> => {
+    const plain = collectionListing(keys, accountId)
+    return {
+      async page(request) {
+        const rows = await plain.page(request)
+        const uses = await keys.usesOf(
+          accountId,
+          rows.map(({ id }) => id),
+        )
+        return rows.map((row) => ({ row, lastUsed: uses.get(row.id) }))
+      },
+      cursor: ({ row }) => plain.cursor(row),
+      row: ({ row, lastUsed }) => JSON.stringify({ ...JSON.parse(plain.row(row)), ...used(lastUsed) }),
+      record: ({ row, lastUsed }) => ({ ...plain.record(row), ...used(lastUsed) }),
+    }
+  }
+
+  return [
+    get(onAccount, {
+      summary: 'List the named API keys of an account',
+      allow: accountAdmin,
+      answers: ApiKeyRow,
+      list: true,
+      run: ({ path }) => new ListAnswer(listing(path.account_id)),
+    }),
+    put(onAccount, {
+      summary: 'Make a named API key; the answer tells it, and nothing else ever does',
+      allow: accountAdmin,
+      body: ApiKey,
+      tellsOnce: true,
+      answers: ApiKeyAnswer,
+      judge: async ({ data }) => keys.judge(data),
+      run: async ({ author, actor, account, data }) => {
+        const { key, text } = await keys.create(author, actor, account, data)
+        const { fields } = made(key, { readOnly: { key: text } })
+        return new Answer({ ...fields, headers: { 'cache-control': 'no-store' } })
+      },
+    }),
+    get(oneKey, {
+      summary: 'Read what a named API key may do',
+      record: { kind: 'api_key' },
+      allow: accountAdmin,
+      subject,
+      answers: ApiKeyAnswer,
+      run: ({ subject: key }) => view(key),
+    }),
+    patch(oneKey, {
+      summary: 'Change what a named API key may do, at once and for its sessions too',
+      allow: accountAdmin,
+      subject,
+      body: ApiKey,
+      answers: ApiKeyAnswer,
+      judge: async ({ data, subject: key }) => keys.judge(data, key),
+      run: async ({ author, actor, subject: key, data }) =>
+        view(await keys.replace(author, actor, key, data)),
+    }),
+    del(oneKey, {
+      summary: 'Revoke a named API key, and end its sessions',
+      allow: accountAdmin,
+      subject,
+      answers: ApiKeyAnswer,
+      run: async ({ author, actor, subject: key }) => removed(await keys.remove(author, actor, key)),
+    }),
+  ]
+}

@@ -1,0 +1,55 @@
+import { type ApiKeyDoc, excessOver, type KeyLimits } from '../../../auth/api-keys.ts'
+import { parseNetwork } from '../../../lib/cidr.ts'
+import type { Problems } from '../../../lib/failure.ts'
+
+// A key names its record, so that it is found without being stored: `cpk_`, the record's id, and 168 bits of chance.
+// Searches for leaked secrets know it by how it begins.
+const prefix = 'cpk_'
+const form = /^cpk_([0-9a-f]{32})[A-Za-z0-9_-]{28}$/
+
+/** Base64url of these many bytes has no bits to spare: each has one spelling. */
+export const secretBytes = 21
+
+export const keyText = (id: string, secret: Uint8Array) =>
+  `${prefix}${id}${Buffer.from(secret).toString('base64url')}`
+
+/** The record that a text names, if it has the form of a key. */
+export const idInKey = (text: string): string | undefined => form.exec(text)?.[1]
+
+const networkProblems = (networks: readonly string[]): Problems => {
+  const problems: Problems = {}
+  for (const [index, value] of networks.entries()) {
+    if (parseNetwork(value)) continue
+    const message = 'Must be an address or a CIDR, for example 192.0.2.0/24'
+    problems[`networks.${index}`] = { wrong_format: { message, format: 'cidr', value } }
+  }
+  return problems
+}
+
+const expiryProblems = (expires: number, now: number): Problems =>
+  expires > now
+    ? {}
+    : { expires: { minimum: { message: 'Must lie in the future', target: now, value: expires } } }
+
+/** What a schema cannot say. An end that stays as it was may have passed. */
+export const keyProblems = (
+  { networks, expires }: Partial<ApiKeyDoc>,
+  { now, before }: { now: number; before: ApiKeyDoc | undefined },
+): Problems => ({
+  ...(networks ? networkProblems(networks) : {}),
+  ...(expires !== undefined && expires !== before?.expires ? expiryProblems(expires, now) : {}),
+})
+
+export const beyondKey = 'An API key cannot make or change one that may do more than itself'
+export const beyondScopes = 'Whoever has scopes cannot make or change a key that may do more'
+
+/** Nobody gives what they have not. */
+export const excessProblems = (doc: KeyLimits, of: KeyLimits, message: string): Problems => {
+  const excess = excessOver(doc, of)
+  const refused = (cause: unknown) => ({ forbidden: { message, cause } })
+  return {
+    ...(excess.scopes.length > 0 ? { scopes: refused(excess.scopes) } : {}),
+    ...(excess.expires ? { expires: refused(doc.expires) } : {}),
+    ...(excess.networks ? { networks: refused(doc.networks) } : {}),
+  }
+}

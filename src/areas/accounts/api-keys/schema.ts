@@ -1,0 +1,44 @@
+import type { Static } from 'typebox'
+import { anyText, gregorian, id, list, must, open, text, uniqueList } from '../../../lib/schema.ts'
+import { scope } from '../../../lib/scopes.ts'
+
+const fields = {
+  name: must(text(1, 128)),
+  scopes: must(
+    uniqueList(scope, { minItems: 1, maxItems: 200, description: 'What the key may be used for' }),
+  ),
+  expires: gregorian('When the key ends; absent: never'),
+  networks: uniqueList(text(1, 64), {
+    minItems: 1,
+    maxItems: 200,
+    description: 'Addresses and CIDRs that the key may be used from; absent: any',
+  }),
+}
+
+/** An API key beside the account's one, with a name and limits. */
+export const ApiKey = open(fields, { title: 'Named API key' })
+export type ApiKey = Static<typeof ApiKey>
+
+const lastUsed = gregorian('When the key was last used, to within some minutes')
+
+export const ApiKeyRecord = open(
+  {
+    id: must(id()),
+    ...fields,
+    last_used: lastUsed,
+    key: anyText({ description: 'The key itself: told once, when it is made' }),
+  },
+  { title: 'Named API key record' },
+)
+
+export const ApiKeyRow = open(
+  {
+    id: must(id()),
+    name: must(anyText()),
+    scopes: must(list(anyText())),
+    expires: gregorian('When the key ends'),
+    networks: list(anyText()),
+    last_used: lastUsed,
+  },
+  { title: 'Named API key row' },
+)

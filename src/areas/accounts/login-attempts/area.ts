@@ -1,0 +1,13 @@
+import { area } from '../../area.ts'
+import { createLoginAttempts } from './operations.ts'
+import { loginAttemptRoutes } from './routes.ts'
+
+/** Who tried to sign in, and how that went. */
+export const loginAttemptsArea = area({
+  name: 'loginAttempts',
+  create(tools) {
+    const { settings, store } = tools
+    const attempts = createLoginAttempts(tools)
+    return { offers: attempts, routes: loginAttemptRoutes({ attempts, settings, clock: store.clock }) }
+  },
+})

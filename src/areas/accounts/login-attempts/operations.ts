@@ -1,0 +1,74 @@
+import type { AccountRecord, UserRecord } from '../../../auth/identity.ts'
+import type { Afterwards } from '../../../jobs/afterwards.ts'
+import { badIdentifier, failure } from '../../../lib/failure.ts'
+import { gregorianNow } from '../../../lib/gregorian.ts'
+import { newId } from '../../../lib/ids.ts'
+import { monthOf } from '../../../lib/time-key.ts'
+import { type Author, ChangeSet } from '../../../storage/change-set.ts'
+import { readsOf } from '../../../storage/collection.ts'
+import type { Store } from '../../../storage/store.ts'
+import { type AttemptType, createAttemptStore, secondFactors } from './store.ts'
+
+/** Who knocks: what is kept of a request that tries to sign in. */
+export interface Visit {
+  author: Author
+  clientAddress: string
+  peerAddress: string
+  headers: Record<string, string>
+}
+
+interface Attempt {
+  account: AccountRecord
+  user: UserRecord | undefined
+  type: AttemptType
+  module: string
+  succeeded: boolean
+  message: string
+}
+
+export type LoginAttempts = ReturnType<typeof createLoginAttempts>
+
+/** Who tried to sign in to an account, and what came of it. */
+export const createLoginAttempts = ({ store, afterwards }: { store: Store; afterwards: Afterwards }) => {
+  const attempts = createAttemptStore(store)
+  const { clock } = store
+
+  const write = async (visit: Visit, attempt: Attempt) => {
+    const { account, user, type, module, succeeded, message } = attempt
+    const id = `${monthOf(clock.now())}-${newId(clock.now())}`
+    const doc = {
+      auth_type: type,
+      auth_module: module,
+      status: succeeded ? ('success' as const) : ('failed' as const),
+      message,
+      client_ip: visit.clientAddress,
+      client_headers: visit.headers,
+      crossbar_request_id: visit.author.requestId,
+      timestamp: gregorianNow(clock),
+      metadata: { account_id: account.id, ...(user ? { owner_id: user.id } : {}) },
+    }
+    const set = new ChangeSet(visit.author)
+    attempts.insert(set, attempts.draft(account.id, { doc, hidden: {} }, id))
+    await store.commit(set)
+  }
+
+  return {
+    ...readsOf(attempts),
+    secondFactors,
+
+    /** Keeps an attempt before anything comes of it: for what nobody may do unseen. */
+    keep: write,
+
+    /** Keeps an attempt. It is written after the answer, which must not tell by its time that an account exists. */
+    note(visit: Visit, attempt: Attempt) {
+      afterwards.run('keeping a login attempt', () => write(visit, attempt))
+    },
+
+    /** One among second factors alone. */
+    async getSecondFactor(accountId: string, id: string) {
+      const attempt = await attempts.get(accountId, id)
+      if (attempt.doc.auth_type !== 'multi_factor') throw failure(badIdentifier, { cause: id })
+      return attempt
+    },
+  }
+}

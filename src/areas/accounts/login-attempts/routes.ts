@@ -1,0 +1,63 @@
+import { accountAdmin } from '../../../auth/policies.ts'
+import { ListAnswer, one } from '../../../http/answer/answers.ts'
+import { timeListing, timeWindow } from '../../../http/answer/time-window.ts'
+import { get, type Route } from '../../../http/route.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { gregorianNow } from '../../../lib/gregorian.ts'
+import { crossbarSettings } from '../../../settings/documents.ts'
+import type { Settings } from '../../../settings/settings.ts'
+import type { LoginAttempts } from './operations.ts'
+import { LoginAttempt } from './schema.ts'
+
+interface Tools {
+  attempts: LoginAttempts
+  settings: Settings
+  clock: Clock
+}
+
+const onSecurity = '/v2/accounts/{account_id}/security/attempts'
+const onMultiFactor = '/v2/accounts/{account_id}/multi_factor/attempts'
+const windowQuery = {
+  created_from: 'Gregorian seconds; 31 days before created_to unless given',
+  created_to: 'Gregorian seconds; now unless given',
+}
+
+export const loginAttemptRoutes = ({ attempts, settings, clock }: Tools): Route[] => {
+  const listing = async (query: URLSearchParams, place: { accountId: string; ownerId?: string }) => {
+    const { maximum_range: maximum } = await settings.of(crossbarSettings)
+    const window = timeWindow(query, gregorianNow(clock), maximum)
+    return new ListAnswer(timeListing(attempts, place, window))
+  }
+
+  return [
+    get(onSecurity, {
+      summary: 'List the attempts to sign in to an account',
+      allow: accountAdmin,
+      query: windowQuery,
+      answers: LoginAttempt,
+      list: true,
+      run: ({ path, query }) => listing(query, { accountId: path.account_id }),
+    }),
+    get(`${onSecurity}/{attempt_id}`, {
+      summary: 'Read an attempt to sign in',
+      allow: accountAdmin,
+      answers: LoginAttempt,
+      run: async ({ path }) => one(await attempts.get(path.account_id, path.attempt_id)),
+    }),
+    get(onMultiFactor, {
+      summary: 'List the attempts to pass the second factor of an account',
+      allow: accountAdmin,
+      query: windowQuery,
+      answers: LoginAttempt,
+      list: true,
+      run: ({ path, query }) =>
+        listing(query, { accountId: path.account_id, ownerId: attempts.secondFactors }),
+    }),
+    get(`${onMultiFactor}/{attempt_id}`, {
+      summary: 'Read an attempt to pass the second factor',
+      allow: accountAdmin,
+      answers: LoginAttempt,
+      run: async ({ path }) => one(await attempts.getSecondFactor(path.account_id, path.attempt_id)),
+    }),
+  ]
+}

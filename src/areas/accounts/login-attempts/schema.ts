@@ -1,0 +1,17 @@
+import { anyObject, anyText, choice, gregorian, must, open } from '../../../lib/schema.ts'
+
+export const LoginAttempt = open(
+  {
+    id: must(anyText({ description: 'Year and month, a dash, 32 hex characters' })),
+    auth_type: must(choice(['user_auth', 'api_auth', 'multi_factor', 'recovery', 'impersonation'])),
+    auth_module: must(anyText({ description: 'The way of signing in, such as cb_user_auth' })),
+    status: must(choice(['success', 'failed'])),
+    message: must(anyText()),
+    client_ip: must(anyText()),
+    client_headers: must(anyObject({ description: 'Headers of the request, without credentials' })),
+    crossbar_request_id: must(anyText()),
+    timestamp: must(gregorian('When it was tried')),
+    metadata: must(anyObject({ description: 'Whom it concerned' })),
+  },
+  { title: 'Login attempt' },
+)

@@ -1,0 +1,39 @@
+import { on } from '../../../storage/signal.ts'
+import { adoptingInto } from '../../adoption.ts'
+import { area } from '../../area.ts'
+import { usersArea } from '../users/area.ts'
+import { userBeginsAnew, userLeaving } from '../users/signals.ts'
+import { createFactors } from './factors.ts'
+import { createProviders } from './operations.ts'
+import { createPasskeys } from './passkeys/operations.ts'
+import { passkeyRoutes } from './passkeys/routes.ts'
+import { multiFactorRoutes } from './routes.ts'
+import { Provider } from './schema.ts'
+import { passkeySettings } from './settings.ts'
+import { createProviderStore, type ProviderDoc } from './store.ts'
+
+/** Second factors of users, and who provides them. */
+export const multiFactorArea = area({
+  name: 'multiFactor',
+  describes: { multi_factor: 'Second factors of users, and who provides them.' },
+  needs: { users: usersArea },
+  settings: [passkeySettings],
+  create(tools, { users }) {
+    const factors = createFactors(tools)
+    const providers = createProviders(tools)
+    const passkeys = createPasskeys(tools)
+    const adopting = adoptingInto<ProviderDoc, object>(createProviderStore(tools.store), ({ doc }) => ({
+      doc: doc as ProviderDoc & typeof doc,
+      hidden: {},
+    }))
+    return {
+      offers: { factors, providers, passkeys },
+      routes: [...multiFactorRoutes({ providers, factors, users }), ...passkeyRoutes(passkeys, users)],
+      adoptions: { multi_factor: { schema: Provider, ...adopting } },
+      hears: [userLeaving, userBeginsAnew].flatMap((signal) => [
+        on(signal, factors.removeWith),
+        on(signal, passkeys.removeWith),
+      ]),
+    }
+  },
+})

@@ -1,0 +1,84 @@
+import { userItself, userOrAdmin } from '../../../../auth/policies.ts'
+import { answer, ListAnswer, made, one, removed } from '../../../../http/answer/answers.ts'
+import { collectionListing } from '../../../../http/answer/listing.ts'
+import { del, get, patch, put, type Route } from '../../../../http/route.ts'
+import { notConfigured } from '../../../../lib/failure.ts'
+import type { Users } from '../../users/operations.ts'
+import type { Passkeys } from './operations.ts'
+import { NewPasskey, PasskeyName, PasskeyOptions, PasskeyRecord, PasskeyRow } from './schema.ts'
+
+const onUser = '/v2/accounts/{account_id}/users/{user_id}/passkeys'
+const onePasskey = `${onUser}/{passkey_id}` as const
+
+interface UserPath {
+  account_id: string
+  user_id: string
+}
+
+const noStore = { 'cache-control': 'no-store' }
+
+export const passkeyRoutes = (passkeys: Passkeys, users: Users): Route[] => {
+  const ofUser = ({ path }: { path: UserPath }) => users.get(path.account_id, path.user_id)
+
+  const subject = async ({ path }: { path: UserPath & { passkey_id: string } }) =>
+    passkeys.getOf(await ofUser({ path }), path.passkey_id)
+
+  return [
+    get(onUser, {
+      summary: "List a user's passkeys",
+      allow: userOrAdmin,
+      subject: ofUser,
+      answers: PasskeyRow,
+      list: true,
+      run: ({ path }) => new ListAnswer(collectionListing(passkeys, path.account_id, path.user_id)),
+    }),
+    put(`${onUser}/options`, {
+      summary: 'What a browser makes a new passkey with',
+      allow: userItself,
+      subject: ofUser,
+      answers: PasskeyOptions,
+      fails: [notConfigured],
+      run: async ({ account, subject: user, request }) => {
+        const data = await passkeys.registrationOptions(request.header('host'), { account, user })
+        return answer({ data, status: 200, headers: noStore })
+      },
+    }),
+    put(onUser, {
+      summary: 'Register a passkey that a browser has made',
+      allow: userItself,
+      subject: ofUser,
+      body: NewPasskey,
+      answers: PasskeyRecord,
+      fails: [notConfigured],
+      run: async ({ author, account, subject: user, data, request }) => {
+        const { name, credential } = data
+        const holder = { account, user }
+        return made(await passkeys.register(author, request.header('host'), { holder, name, credential }))
+      },
+    }),
+    get(onePasskey, {
+      summary: 'Read a passkey',
+      record: { kind: 'passkey' },
+      allow: userOrAdmin,
+      subject,
+      answers: PasskeyRecord,
+      run: ({ subject: passkey }) => one(passkey),
+    }),
+    patch(onePasskey, {
+      summary: 'Call a passkey by another name',
+      allow: userOrAdmin,
+      subject,
+      body: PasskeyName,
+      answers: PasskeyRecord,
+      run: async ({ author, subject: passkey, data }) =>
+        one(await passkeys.rename(author, passkey, data.name)),
+    }),
+    del(onePasskey, {
+      summary: 'Forget a passkey',
+      allow: userOrAdmin,
+      subject,
+      answers: PasskeyRecord,
+      run: async ({ author, subject: passkey }) => removed(await passkeys.remove(author, passkey)),
+    }),
+  ]
+}

@@ -1,0 +1,74 @@
+import type { JsonWebKey } from 'node:crypto'
+import type { UserRecord } from '../../../../auth/identity.ts'
+import type { Failure } from '../../../../lib/failure.ts'
+import { invalid } from '../../../../lib/failure.ts'
+import { type ChangeSet, type Claim, conflict, systemScope } from '../../../../storage/change-set.ts'
+import { createCollection } from '../../../../storage/collection.ts'
+import { type StoredRecord, sortKeyOf } from '../../../../storage/records.ts'
+import type { Store } from '../../../../storage/store.ts'
+
+interface PasskeyDoc {
+  name: string
+  owner_id: string
+  rp_id: string
+  backed_up: boolean
+  /** Gregorian seconds. */
+  last_used?: number
+}
+
+interface PasskeyHidden {
+  /** Base64url, as the browser says it. */
+  credentialId: string
+  publicKey: JsonWebKey
+  /** How often the authenticator says that it has signed; 0 when it does not count. */
+  counter: number
+  transports?: readonly string[]
+}
+
+export type Passkey = StoredRecord<PasskeyDoc, PasskeyHidden>
+
+export const credentialClaim = (credentialId: string): Claim => ({
+  scope: systemScope,
+  name: 'passkey',
+  value: credentialId,
+})
+
+const taken = () =>
+  invalid({ credential: { unique: { message: 'This passkey is registered already', cause: 'credential' } } })
+
+export const createPasskeyStore = (store: Store) => {
+  const collection = createCollection<PasskeyDoc, PasskeyHidden>(store, {
+    kind: 'passkey',
+    sortKey: (doc) => sortKeyOf(doc.name),
+    ownerId: (doc) => doc.owner_id,
+    row: ({ name, rp_id, backed_up, last_used }) => ({ name, rp_id, backed_up, last_used }),
+    claims: ({ hidden }) => [{ ...credentialClaim(hidden.credentialId), orElse: taken }],
+  })
+
+  return {
+    ...collection,
+
+    /** Takes a challenge that no passkey has answered yet, and forgets those that are too old to be answered. */
+    takeChallenge(
+      set: ChangeSet,
+      challenge: { id: string; goodUntil: number },
+      now: number,
+      orElse: () => Failure,
+    ) {
+      set.run('DELETE FROM passkey_challenges WHERE good_until < $1', [now])
+      set.run(
+        'INSERT INTO passkey_challenges (challenge, good_until) VALUES ($1, $2) ON CONFLICT DO NOTHING',
+        [challenge.id, challenge.goodUntil],
+        { rows: 1, orElse },
+      )
+    },
+
+    /** Fails the change set if a passkey of the user is left: it came after one looked. */
+    requireNone: (set: ChangeSet, { accountId, id }: UserRecord) =>
+      set.run(
+        'DELETE FROM records WHERE account_id = $1 AND kind = $2 AND owner_id = $3',
+        [accountId, collection.kind, id],
+        { rows: 0, orElse: conflict },
+      ),
+  }
+}

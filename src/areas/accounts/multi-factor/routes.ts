@@ -1,0 +1,93 @@
+import {
+  accountAdmin,
+  accountAdminPerson,
+  accountMember,
+  anyToken,
+  type Policy,
+  superduper,
+  userOrAdmin,
+} from '../../../auth/policies.ts'
+import { FileAnswer } from '../../../http/answer/answers.ts'
+import { qrPng } from '../../../http/answer/qr-png.ts'
+import { del, get, type Route } from '../../../http/route.ts'
+import { notConfigured } from '../../../lib/failure.ts'
+import { anyObject } from '../../../lib/schema.ts'
+import { recordRoutes } from '../../record-routes.ts'
+import type { Users } from '../users/operations.ts'
+import type { Factors } from './factors.ts'
+import type { Providers as ProviderOperations } from './operations.ts'
+import { ProviderRow, Providers } from './schema.ts'
+
+interface Tools {
+  providers: ProviderOperations
+  factors: Factors
+  users: Users
+}
+
+const onSystem = '/v2/multi_factor'
+const onAccount = '/v2/accounts/{account_id}/multi_factor'
+const userQrCode = '/v2/accounts/{account_id}/users/{user_id}/qrcode'
+
+export const multiFactorRoutes = ({ providers, factors, users }: Tools): Route[] => {
+  const fails = [notConfigured] as const
+  const providing = {
+    variable: 'provider_id',
+    called: ['a second-factor provider', 'second-factor providers'],
+    row: ProviderRow,
+  } as const
+  const changes = (allow: Policy) => ({
+    create: { allow, fails, summary: 'Add a second-factor provider' },
+    read: { allow },
+    replace: { allow, fails },
+    patch: { allow, fails },
+    delete: { allow, summary: 'Remove a second-factor provider' },
+  })
+
+  const ofSystem = recordRoutes(providers.ofSystem, {
+    ...providing,
+    path: onSystem,
+    routes: {
+      list: { allow: anyToken, summary: "List the system's second-factor providers" },
+      ...changes(superduper),
+    },
+  })
+  const ofAccounts = recordRoutes(providers.ofAccounts, {
+    ...providing,
+    path: onAccount,
+    routes: changes(accountAdmin),
+  })
+
+  return [
+    ...ofSystem.routes,
+    get(onAccount, {
+      summary: 'List the second-factor providers of an account and of the system',
+      allow: accountMember,
+      answers: Providers,
+      run: ({ account }) => providers.choiceOf(account),
+    }),
+    ...ofAccounts.routes,
+    get(userQrCode, {
+      summary: "The QR code of a user's second factor, until its first code was shown",
+      resource: 'users',
+      allow: userOrAdmin,
+      subject: ({ path }) => users.get(path.account_id, path.user_id),
+      answers: anyObject(),
+      produces: ['image/png'],
+      run: async ({ author, account, subject: user }) =>
+        new FileAnswer(qrPng(await factors.enrolmentUrl(author, { account, user })), 'image/png', {
+          'cache-control': 'no-store',
+        }),
+    }),
+    del(userQrCode, {
+      summary: 'Forget the second factor of a user who lost it',
+      resource: 'users',
+      allow: accountAdminPerson,
+      subject: ({ path }) => users.get(path.account_id, path.user_id),
+      answers: anyObject(),
+      run: async ({ author, account, subject: user }) => {
+        await factors.remove(author, { account, user })
+        return {}
+      },
+    }),
+  ]
+}

@@ -1,0 +1,45 @@
+import { Type } from 'typebox'
+import { section, settingsDocument, unit } from '../../../settings/keys.ts'
+
+const passkeys = section('Passkeys', {
+  rp_id: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 253,
+      description:
+        'The domain that passkeys belong to; without it, the host of the request, if it is in hosts',
+    }),
+  ),
+  rp_name: Type.String({
+    default: 'Crosspoint',
+    minLength: 1,
+    maxLength: 64,
+    description: 'Shown by browsers',
+  }),
+  origins: Type.Array(Type.String({ minLength: 1, maxLength: 512 }), {
+    default: [],
+    maxItems: 50,
+    description:
+      'Where passkeys of rp_id are used, as browsers say it (https://console.example.com); empty: https at rp_id',
+  }),
+  hosts: Type.Array(Type.String({ minLength: 1, maxLength: 253 }), {
+    default: [],
+    maxItems: 1000,
+    description: 'Further hosts of this server, each with passkeys of its own',
+  }),
+  challenge_s: Type.Integer({
+    minimum: 30,
+    maximum: 3600,
+    default: 300,
+    description: 'Seconds within which a challenge has to be answered',
+  }),
+  most_per_user: Type.Integer({
+    minimum: 1,
+    maximum: 50,
+    default: 20,
+    ...unit('passkeys'),
+    description: 'Passkeys that a user may have',
+  }),
+})
+
+export const passkeySettings = settingsDocument('passkeys', passkeys)

@@ -1,0 +1,152 @@
+import { accountKind } from '../../../auth/identity.ts'
+import type { Refusals } from '../../../events/refusals.ts'
+import { failure, quotaExceeded, recordTooLarge } from '../../../lib/failure.ts'
+import { valuesIn } from '../../../lib/json-values.ts'
+import type { Settings } from '../../../settings/settings.ts'
+import { type Author, type ChangeSet, systemScope, type Transfer } from '../../../storage/change-set.ts'
+import type { Gate, Store } from '../../../storage/store.ts'
+import { bytesAbove, isCounted, type QuotaRules, quotasOf, valuesAbove } from './rules.ts'
+import { quotaSettings } from './settings.ts'
+import { createQuotaStore } from './store.ts'
+
+interface Tools {
+  store: Store
+  settings: Settings
+  refusals: Refusals
+}
+
+/** How much of something an account may have, which is what it has. */
+interface Full {
+  accountId: string
+  /** A kind of records, or what else is counted. */
+  what: string
+  limit: number
+}
+
+type Born = ChangeSet['born']
+
+const placeOf = ({ accountId, kind }: Born[number]) => `${accountId}/${kind}`
+
+const sumBytes = (files: readonly { bytes: number }[]) => files.reduce((sum, { bytes }) => sum + bytes, 0)
+
+/** What accounts may have, judged where it is written, whoever writes it. */
+export const createQuotas = ({ store, settings, refusals }: Tools) => {
+  const rows = createQuotaStore(store)
+  const { records } = store
+
+  const exceeded = (author: Author, { accountId, what, limit }: Full) => {
+    const after = JSON.stringify({ what, limit })
+    refusals.tell(author, { accountId, type: 'limit.reached', kind: 'limit', id: what, after })
+    return failure(quotaExceeded, { what, limit })
+  }
+
+  /** The operator's own: what holds for the whole system, and the account on top of all. */
+  const isOperators = async (accountId: string, newcomers: ChangeSet['newcomers']) => {
+    if (accountId === systemScope) return true
+    const tree =
+      newcomers.get(accountId)?.tree ?? (await records.find(accountId, accountKind, accountId))?.hidden.tree
+    return tree?.length === 0
+  }
+
+  const judgeSizes = ({ kept }: ChangeSet, { record_bytes: limit }: QuotaRules) => {
+    for (const record of kept) {
+      const bytes = bytesAbove(record, limit)
+      if (bytes === undefined) continue
+      const what = 'bytes of JSON text'
+      throw failure(recordTooLarge, { kind: record.kind, what, count: bytes, limit })
+    }
+  }
+
+  /** What was larger before the limit came may become smaller, and stay as it is. */
+  const judgeValues = ({ changes }: ChangeSet, { record_values: limit }: QuotaRules) => {
+    for (const { kind, before = '', after = '' } of changes) {
+      const values = valuesAbove(after, limit)
+      if (values === undefined || values <= valuesIn(before)) continue
+      throw failure(recordTooLarge, { kind, what: 'values', count: values, limit })
+    }
+  }
+
+  const countUpTo = (accountId: string, kind: string) => (atMost: number) =>
+    rows.count(accountId, kind, atMost)
+
+  const judgeBirths = async ({ author, newcomers }: ChangeSet, born: Born, rules: QuotaRules) => {
+    for (const ofKind of Map.groupBy(born, placeOf).values()) {
+      const [first] = ofKind
+      if (!first || !isCounted(first.kind)) continue
+      const { accountId, kind } = first
+      const limit = quotasOf(rules, accountId).records(kind)
+      const count = newcomers.has(accountId) ? async () => 0 : countUpTo(accountId, kind)
+      if (await records.counts.allows(first, ofKind.length, limit, count)) continue
+      if (await isOperators(accountId, newcomers)) continue
+      throw exceeded(author, { accountId, what: kind, limit })
+    }
+  }
+
+  const requireRoomBelow = async (
+    author: Author,
+    ids: readonly string[],
+    coming: number,
+    rules: QuotaRules,
+  ) => {
+    for (const id of ids) {
+      const limit = quotasOf(rules, id).subAccounts
+      const above = await records.find(id, accountKind, id)
+      if (above && above.tally + coming > limit)
+        throw exceeded(author, { accountId: id, what: accountKind, limit })
+    }
+  }
+
+  /** Whoever stands on top of all is not asked. */
+  const judgeAccount = (author: Author, tree: readonly string[], rules: QuotaRules) =>
+    requireRoomBelow(author, tree.slice(1), 1, rules)
+
+  /** An account that moves comes with all below it, to those who did not stand above it before. */
+  const judgeTransfer = async (author: Author, { accountId, from, to = [] }: Transfer, rules: QuotaRules) => {
+    const below = (await records.find(accountId, accountKind, accountId))?.tally ?? 0
+    const others = to.slice(1).filter((id) => !from.includes(id))
+    await requireRoomBelow(author, others, 1 + below, rules)
+  }
+
+  const judgeFiles = async ({ author, filed }: ChangeSet, rules: QuotaRules) => {
+    for (const [accountId, files] of Map.groupBy(filed, (file) => file.accountId)) {
+      const { fileBytes: limit } = quotasOf(rules, accountId)
+      const added = sumBytes(files)
+      if (added <= 0 || (await rows.fileBytes(accountId)) + added <= limit) continue
+      throw exceeded(author, { accountId, what: 'file_bytes', limit })
+    }
+  }
+
+  const judge = async (sets: readonly ChangeSet[]) => {
+    const rules = await settings.of(quotaSettings)
+    for (const set of sets) {
+      judgeSizes(set, rules)
+      judgeValues(set, rules)
+    }
+    for (const set of sets) {
+      const { author, born, newcomers, filed, transfers } = set
+      // The place of an account is below others: what it has itself is no account.
+      const others = newcomers.size === 0 ? born : born.filter(({ kind }) => kind !== accountKind)
+      if (others.length > 0) await judgeBirths(set, others, rules)
+      for (const { tree } of newcomers.values()) await judgeAccount(author, tree, rules)
+      for (const transfer of transfers) await judgeTransfer(author, transfer, rules)
+      if (filed.length > 0) await judgeFiles(set, rules)
+    }
+  }
+
+  const gate: Gate = async (sets, write) => {
+    if (sets.some(({ kept }) => kept.length > 0)) await judge(sets)
+    return write(sets)
+  }
+
+  return {
+    gate,
+
+    /** Fails when the inputs of an account's tasks would have more bytes than they may. */
+    async requireRoomForInput(author: Author, accountId: string, bytes: number) {
+      const { taskInputBytes: limit } = quotasOf(await settings.of(quotaSettings), accountId)
+      if (bytes > limit) throw exceeded(author, { accountId, what: 'task_input_bytes', limit })
+    },
+  }
+}
+
+export type Quotas = ReturnType<typeof createQuotas>

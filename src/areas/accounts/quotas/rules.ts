@@ -1,0 +1,58 @@
+import { isFileKind } from '../../../lib/file-kinds.ts'
+import { valuesIn } from '../../../lib/json-values.ts'
+import type { SettingsOf } from '../../../settings/keys.ts'
+import type { quotaSettings } from './settings.ts'
+
+export type QuotaRules = SettingsOf<typeof quotaSettings>
+
+/** What holds for one account. */
+interface AccountQuotas {
+  records(kind: string): number
+  subAccounts: number
+  fileBytes: number
+  taskInputBytes: number
+}
+
+// What the server keeps of its own accord goes after a time by itself: nobody is refused because of it.
+const passing = new Set(['login_attempt', 'revoked_token'])
+
+/** Whether records of a kind are counted. */
+export const isCounted = (kind: string) => !passing.has(kind)
+
+export const quotasOf = (rules: QuotaRules, accountId: string): AccountQuotas => {
+  const own = Object.hasOwn(rules.accounts, accountId) ? rules.accounts[accountId] : undefined
+  return {
+    records: (kind) =>
+      own?.records_of_kind?.[kind] ?? own?.records ?? rules.records_of_kind[kind] ?? rules.records,
+    subAccounts: own?.sub_accounts ?? rules.sub_accounts,
+    fileBytes: own?.file_bytes ?? rules.file_bytes,
+    taskInputBytes: own?.task_input_bytes ?? rules.task_input_bytes,
+  }
+}
+
+// A character of JavaScript is at most three bytes of UTF-8: most texts need not be looked at.
+const mostBytesOfCharacter = 3
+
+interface Texts {
+  kind: string
+  docText: string
+  hiddenText: string
+}
+
+/** The bytes of a record that has more than `limit`; else undefined. Files are bounded by whoever takes them in. */
+export const bytesAbove = ({ kind, docText, hiddenText }: Texts, limit: number): number | undefined => {
+  const hidden = isFileKind(kind) ? '' : hiddenText
+  if ((docText.length + hidden.length) * mostBytesOfCharacter <= limit) return undefined
+  const bytes = Buffer.byteLength(docText) + Buffer.byteLength(hidden)
+  return bytes > limit ? bytes : undefined
+}
+
+// Each needs a comma or a bracket beside itself.
+const leastBytesOfValue = 2
+
+/** The values of a JSON text that has more than `limit`; else undefined. */
+export const valuesAbove = (text: string, limit: number): number | undefined => {
+  if (text.length <= leastBytesOfValue * limit) return undefined
+  const values = valuesIn(text)
+  return values > limit ? values : undefined
+}

@@ -1,0 +1,56 @@
+import { Type } from 'typebox'
+import { section, settingsDocument, unit } from '../../../settings/keys.ts'
+
+const count = (what: string, description: string) => Type.Integer({ minimum: 0, ...unit(what), description })
+const bytes = (description: string) => Type.Integer({ minimum: 0, ...unit('bytes'), description })
+
+const counts = (description: string) =>
+  Type.Record(Type.String({ maxLength: 64 }), count('records', 'Records of this kind'), { description })
+
+/** What an account may have. */
+const keys = {
+  records: count('records', 'Records of one kind that an account may have'),
+  records_of_kind: counts('The same for one kind: device, user, alert, number, task and the like'),
+  sub_accounts: count('accounts', 'Accounts below one, at whatever depth'),
+  file_bytes: bytes('Of logos, icons, texts and photos together'),
+  task_input_bytes: bytes('Of the inputs of all tasks that an account keeps'),
+}
+
+const quotas = section('What accounts may have; whatever would pass one is refused', {
+  record_bytes: Type.Integer({
+    minimum: 1000,
+    maximum: 16_000_000,
+    default: 1_000_000,
+    ...unit('bytes'),
+    description: 'JSON text of a record, of whatever kind and whoever writes it',
+  }),
+  record_values: Type.Integer({
+    minimum: 100,
+    maximum: 1_000_000,
+    default: 20_000,
+    ...unit('values'),
+    description:
+      'Values of a record, of whatever kind and whoever writes it; an object or array among others counts twice',
+  }),
+  records: { ...keys.records, default: 100_000 },
+  records_of_kind: { ...keys.records_of_kind, default: { webhook: 100, resource: 200, connectivity: 200 } },
+  sub_accounts: { ...keys.sub_accounts, default: 1_000_000 },
+  file_bytes: { ...keys.file_bytes, default: 1_000_000_000 },
+  task_input_bytes: { ...keys.task_input_bytes, default: 20_000_000_000 },
+  accounts: Type.Record(
+    Type.String({ maxLength: 32 }),
+    Type.Object(
+      {
+        records: Type.Optional(keys.records),
+        records_of_kind: Type.Optional(keys.records_of_kind),
+        sub_accounts: Type.Optional(keys.sub_accounts),
+        file_bytes: Type.Optional(keys.file_bytes),
+        task_input_bytes: Type.Optional(keys.task_input_bytes),
+      },
+      { additionalProperties: true },
+    ),
+    { default: {}, description: 'Account id -> what holds for this account instead' },
+  ),
+})
+
+export const quotaSettings = settingsDocument('quotas', quotas)

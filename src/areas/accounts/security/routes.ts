@@ -1,0 +1,96 @@
+import type { AccountRecord } from '../../../auth/identity.ts'
+import { accountAdmin, accountMember, anyToken, ownReseller } from '../../../auth/policies.ts'
+import { answer, one, removed } from '../../../http/answer/answers.ts'
+import { type Call, del, get, patch, post, type Route } from '../../../http/route.ts'
+import type { Json } from '../../../lib/json.ts'
+import { authModuleNames } from '../../../settings/auth-modules.ts'
+import type { LoginLock } from './login-lock.ts'
+import type { Security } from './operations.ts'
+import {
+  AvailableMethods,
+  LockStatus,
+  SecuritySettings,
+  SecuritySettingsRecord,
+  SecurityView,
+} from './schema.ts'
+import type { SecurityRecord } from './store.ts'
+
+const onAccount = '/v2/accounts/{account_id}/security'
+const loginLock = `${onAccount}/login_lock` as const
+
+/** The record if there is one: the first POST or PATCH makes it. */
+interface SecuritySubject {
+  record: SecurityRecord | undefined
+  doc: object
+  revision?: string
+}
+
+export const securityRoutes = (security: Security, lock: LoginLock): Route[] => {
+  const subject = async ({ account }: { account: AccountRecord }): Promise<SecuritySubject> => {
+    const record = await security.find(account.id)
+    return { record, doc: record?.doc ?? {}, ...(record ? { revision: record.revision } : {}) }
+  }
+
+  const change = async ({
+    author,
+    account,
+    subject: { record },
+    data,
+  }: Call<string, Json, SecuritySubject>) => one(await security.replace(author, account, record, data))
+
+  // It sets the scopes of those who sign in: who has less may not choose them.
+  const unlimited = { allow: accountAdmin, namedKeys: 'unlimited' } as const
+  const writing = { ...unlimited, subject, body: SecuritySettings, answers: SecuritySettingsRecord }
+
+  return [
+    get('/v2/security', {
+      summary: 'List the ways to sign in that have settings',
+      allow: anyToken,
+      answers: AvailableMethods,
+      run: () => ({ available_auth_methods: authModuleNames }),
+    }),
+    get(onAccount, {
+      summary: 'Read how one may sign in to an account',
+      allow: accountMember,
+      answers: SecurityView,
+      run: async ({ account }) => answer(await security.view(account)),
+    }),
+    post(onAccount, {
+      summary: 'Replace how one may sign in to an account',
+      ...writing,
+      judge: ({ account, data }) => security.judge(account, data.auth_modules),
+      run: (call) => change(call),
+    }),
+    patch(onAccount, {
+      summary: 'Change how one may sign in to an account',
+      ...writing,
+      judge: ({ account, data }) => security.judge(account, data.auth_modules),
+      run: (call) => change(call),
+    }),
+    del(onAccount, {
+      summary: 'Inherit how one may sign in to an account',
+      ...unlimited,
+      subject: ({ account }) => security.get(account),
+      answers: SecuritySettingsRecord,
+      run: async ({ author, subject: record }) => removed(await security.remove(author, record)),
+    }),
+    get(loginLock, {
+      summary: 'Whether failed sign-ins locked an account',
+      allow: ownReseller,
+      answers: LockStatus,
+      run: async ({ account }) => ({
+        status: (await lock.isLocked(account)) ? 'account is locked' : 'account is not locked',
+      }),
+    }),
+    del(loginLock, {
+      summary: 'Unlock an account',
+      allow: ownReseller,
+      answers: LockStatus,
+      run: async ({ author, account }) => {
+        const wasLocked = await lock.isLocked(account)
+        await lock.unlock(author, account)
+        return { status: wasLocked ? 'account is unlocked' : 'account was not locked' }
+      },
+    }),
+  ]
+}

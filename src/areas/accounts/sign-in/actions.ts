@@ -1,0 +1,10 @@
+import type { Call } from '../../../http/route.ts'
+import { actionRequired, failure, invalidAction } from '../../../lib/failure.ts'
+
+/** Some paths change by an `action` beside the data. */
+export const assertAction = (call: Pick<Call, 'request'>, ...actions: string[]) => {
+  const action = call.request.value('action')
+  if (action === undefined) throw failure(actionRequired, {})
+  if (!actions.includes(String(action))) throw failure(invalidAction, {})
+  return String(action)
+}

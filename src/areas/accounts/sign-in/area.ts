@@ -1,0 +1,82 @@
+import type { UserRecord } from '../../../auth/identity.ts'
+import type { ChangeSet } from '../../../storage/change-set.ts'
+import { on } from '../../../storage/signal.ts'
+import { area } from '../../area.ts'
+import { whitelabelArea } from '../../brand/whitelabel/area.ts'
+import { phoneNumbersArea } from '../../numbers/phone-numbers/area.ts'
+import { accountsArea } from '../accounts/area.ts'
+import { apiKeysArea } from '../api-keys/area.ts'
+import { loginAttemptsArea } from '../login-attempts/area.ts'
+import { multiFactorArea } from '../multi-factor/area.ts'
+import { securityArea } from '../security/area.ts'
+import { usersArea } from '../users/area.ts'
+import { userBeginsAnew, userLeaving, userToWelcome } from '../users/signals.ts'
+import { createImpersonation } from './impersonation.ts'
+import { createLogin } from './login.ts'
+import { createKnownNetworks } from './networks.ts'
+import { newUserNotice, passwordRecoveryNotice } from './notices.ts'
+import { createSignIn } from './operations.ts'
+import { createRecovery } from './recovery/operations.ts'
+import { createResets } from './recovery/resets.ts'
+import { recoveryRoutes } from './recovery/routes.ts'
+import { firstLink } from './recovery/rules.ts'
+import { signInRoutes } from './routes.ts'
+import { ApiAuth, UserAuth } from './schema.ts'
+import { createWelcome } from './welcome/operations.ts'
+
+/** How people and programs get their tokens. */
+export const signInArea = area({
+  name: 'signIn',
+  describes: {
+    api_auth: 'Signing in with an API key.',
+    auth: 'Tokens: renewing and inspecting them, ending sessions, the keys they are signed with.',
+    token_auth: 'The token of the request.',
+    user_auth: 'Signing in with a password, and getting a new one.',
+  },
+  needs: {
+    accounts: accountsArea,
+    phoneNumbers: phoneNumbersArea,
+    users: usersArea,
+    multiFactor: multiFactorArea,
+    security: securityArea,
+    apiKeys: apiKeysArea,
+    attempts: loginAttemptsArea,
+    brands: whitelabelArea,
+  },
+  notices: [newUserNotice, passwordRecoveryNotice],
+  create(
+    tools,
+    { accounts, phoneNumbers, users, multiFactor, security: { security, lock }, apiKeys, attempts, brands },
+  ) {
+    const { tokens } = tools
+    const { accountOf: accountOfNumber } = phoneNumbers.identity
+    const resets = createResets(tools)
+    const signIn = createSignIn({ ...tools, accounts, security, apiKeys, accountOfNumber })
+    const networks = createKnownNetworks(tools)
+    const login = createLogin({ ...tools, ...multiFactor, users, signIn, security, lock, attempts, networks })
+    const impersonation = createImpersonation({ ...tools, signIn, attempts })
+    const recovery = createRecovery({ ...tools, resets, users, signIn, security, attempts, brands })
+    const welcome = createWelcome({ ...tools, resets, users, brands })
+    return {
+      offers: {
+        ...signIn,
+        admitsPassword: login.admitsPassword,
+
+        /** Adds a reset id for the very first user, who is told it on the terminal. Part of somebody's change set. */
+        addFirstLink: (set: ChangeSet, user: UserRecord) => resets.addTo(set, user, firstLink),
+      },
+      routes: [
+        ...signInRoutes({ signIn, login, impersonation, tokens, accounts, users }),
+        ...recoveryRoutes(recovery),
+      ],
+      jobs: [recovery.job, welcome.job],
+      hears: [
+        on(userLeaving, resets.removeWith),
+        on(userLeaving, networks.removeWith),
+        on(userBeginsAnew, resets.removeWith),
+        on(userToWelcome, welcome.addTo),
+      ],
+      schemas: { api_auth: ApiAuth, user_auth: UserAuth },
+    }
+  },
+})

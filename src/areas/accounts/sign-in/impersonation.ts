@@ -1,0 +1,45 @@
+import type { AccountRecord, Actor, UserRecord } from '../../../auth/identity.ts'
+import { assertInService } from '../../../auth/standing.ts'
+import type { Tokens } from '../../../auth/tokens.ts'
+import { invalid } from '../../../lib/failure.ts'
+import type { Store } from '../../../storage/store.ts'
+import type { LoginAttempts, Visit } from '../login-attempts/operations.ts'
+import type { Session, SignIn } from './operations.ts'
+
+interface Tools {
+  store: Store
+  signIn: SignIn
+  tokens: Pick<Tokens, 'originsOf'>
+  attempts: LoginAttempts
+}
+
+/** Who acts: of somebody who acts as another already, the first in the chain. */
+const originalOf = ({ accountId, user, claims }: Actor) => {
+  const userId = claims?.original_account_id ? claims.original_owner_id : user?.id
+  return { accountId: claims?.original_account_id ?? accountId, ...(userId ? { userId } : {}) }
+}
+
+export type Impersonation = ReturnType<typeof createImpersonation>
+
+/** Acting as another user, in that user's name and with that user's rights. */
+export const createImpersonation = ({ store, signIn, tokens, attempts }: Tools) => ({
+  /** No second factor is asked for. It is kept who did it before they can: a session without a trace is never told. */
+  async begin(visit: Visit, actor: Actor, account: AccountRecord, user: UserRecord): Promise<Session> {
+    await assertInService(store, account)
+    if (user.doc.enabled === false) {
+      throw invalid({ user: { disabled: { message: 'user disabled', cause: user.id } } })
+    }
+    const original = originalOf(actor)
+    const session = await signIn.openSession(account, user, { origins: await tokens.originsOf(actor) })
+    const by = original.userId ? `user ${original.userId}` : 'an API key'
+    await attempts.keep(visit, {
+      account,
+      user,
+      type: 'impersonation',
+      module: 'cb_user_auth',
+      succeeded: true,
+      message: `impersonated by ${by} of account ${original.accountId}`,
+    })
+    return session
+  },
+})

@@ -1,0 +1,54 @@
+import type { AccountRecord, UserRecord } from '../../../auth/identity.ts'
+import type { Afterwards } from '../../../jobs/afterwards.ts'
+import { networkOf } from '../../../lib/network.ts'
+import { createAttachment } from '../../../storage/attachment.ts'
+import { ChangeSet } from '../../../storage/change-set.ts'
+import { holderOf } from '../../../storage/records.ts'
+import { retrying, type Store } from '../../../storage/store.ts'
+import type { Visit } from '../login-attempts/operations.ts'
+
+interface Networks {
+  /** The latest one last. */
+  networks: readonly string[]
+}
+
+interface Tools {
+  store: Store
+  afterwards: Afterwards
+}
+
+// Whoever is always on the road is told of an old place again some day.
+const mostKept = 100
+
+/** From where users have signed in. */
+export const createKnownNetworks = ({ store, afterwards }: Tools) => {
+  const known = createAttachment<Networks>(store, 'sign_in_networks')
+  const { records } = store
+
+  const keep = async ({ author, clientAddress }: Visit, account: AccountRecord, { kind, id }: UserRecord) => {
+    // Another process may just have noted it.
+    await store.fence()
+    const user = await records.find(account.id, kind, id)
+    if (!user) return
+    const before = await known.find(user)
+    const network = networkOf(clientAddress)
+    const networks = before?.doc.networks ?? []
+    if (networks.includes(network)) return
+    const set = new ChangeSet({ ...author, authAccountId: account.id, authUserId: id })
+    known.put(set, holderOf(user), before, { networks: [...networks, network].slice(-mostKept) })
+    const after = JSON.stringify({ client_address: clientAddress, network, is_first: networks.length === 0 })
+    set.happened({ accountId: account.id, type: 'sign_in.new_address', kind: 'user', id, after })
+    await store.commit(set)
+  }
+
+  return {
+    removeWith: known.removeWith,
+
+    /** Keeps from where a user has signed in, after the answer, and tells of it when nobody knew that network. */
+    note(visit: Visit, account: AccountRecord, user: UserRecord) {
+      afterwards.run('noting from where a user signs in', () => retrying(() => keep(visit, account, user)))
+    },
+  }
+}
+
+export type KnownNetworks = ReturnType<typeof createKnownNetworks>

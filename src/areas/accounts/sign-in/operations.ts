@@ -1,0 +1,185 @@
+import type { AccountRecord, Actor, AuthMethod, UserRecord } from '../../../auth/identity.ts'
+import { bothAllow, type Scopes, settingScopes } from '../../../auth/scopes.ts'
+import { assertInService } from '../../../auth/standing.ts'
+import type { TokenSubject, Tokens } from '../../../auth/tokens.ts'
+import {
+  badIdentifierList,
+  failure,
+  invalidCredentials,
+  missingParameter,
+  preconditionFailed,
+  SignInRefusal,
+} from '../../../lib/failure.ts'
+import { isId } from '../../../lib/ids.ts'
+import type { Json } from '../../../lib/json.ts'
+import { authSettings, crossbarSettings } from '../../../settings/documents.ts'
+import type { Settings } from '../../../settings/settings.ts'
+import type { Store } from '../../../storage/store.ts'
+import type { Accounts } from '../accounts/operations.ts'
+import type { ApiKeys } from '../api-keys/operations.ts'
+import type { Security } from '../security/operations.ts'
+import { notRenewable } from './failures.ts'
+
+interface Tools {
+  store: Store
+  settings: Settings
+  tokens: Tokens
+  accounts: Accounts
+  security: Security
+  apiKeys: ApiKeys
+  /** The account that has a phone number. */
+  accountOfNumber(number: string): Promise<AccountRecord | undefined>
+}
+
+/** The ways to name an account at sign-in. */
+export interface AccountNames {
+  phone_number?: string
+  account_realm?: string
+  realm?: string
+  account_name?: string
+  account_id?: string
+}
+
+export interface Session {
+  token: string
+  result: Json
+}
+
+/** What a session says about how it came to be. */
+type Proof = Pick<TokenSubject, 'origins' | 'multiFactor' | 'purpose' | 'lifetimeSeconds'>
+
+/** What a web client offers: of an app that this server does not know the name is all that there is to tell. */
+const appsOf = ({ doc: { available_apps: names } }: AccountRecord) =>
+  Array.isArray(names) ? names.map((name) => ({ id: name, name, label: name })) : []
+
+export type SignIn = ReturnType<typeof createSignIn>
+
+export const createSignIn = (tools: Tools) => {
+  const { store, settings, tokens, accounts, security, apiKeys, accountOfNumber } = tools
+  /** Phone number, realm, name, id: the first that finds an account decides; what finds nothing falls through. */
+  const candidates = async (names: AccountNames): Promise<AccountRecord[]> => {
+    const realm = names.account_realm ?? names.realm
+    const byPhone = names.phone_number && (await accountOfNumber(names.phone_number))
+    if (byPhone) return [byPhone]
+    const byRealm = realm && (await accounts.byRealm(realm))
+    if (byRealm) return [byRealm]
+    const byName = names.account_name ? await accounts.byName(names.account_name) : []
+    if (byName.length > 0) return byName
+    const byId =
+      names.account_id && isId(names.account_id) ? await accounts.find(names.account_id) : undefined
+    return byId ? [byId] : []
+  }
+
+  /** What a login answers besides the token. */
+  const loginResult = async (
+    account: AccountRecord,
+    user: UserRecord | undefined,
+    scopes: Scopes | undefined,
+  ): Promise<Json> => {
+    const { default_language: language } = await settings.of(crossbarSettings)
+    const { first_name, last_name, email, username, priv_level } = user?.doc ?? {}
+    return {
+      account_id: account.id,
+      account_name: account.doc.name,
+      reseller_id: await accounts.resellerOf(account),
+      is_reseller: account.hidden.isReseller,
+      is_master_account: account.hidden.tree.length === 0,
+      language: user?.doc.language ?? account.doc.language ?? language,
+      apps: appsOf(account),
+      capabilities: {},
+      ui_config: {},
+      ...(scopes ? { scope: scopes.join(' ') } : {}),
+      ...(user
+        ? {
+            owner_id: user.id,
+            user_info: {
+              first_name,
+              last_name,
+              full_name: `${first_name} ${last_name}`,
+              email,
+              username,
+              priv_level,
+              has_avatar: user.hidden.hasAvatar ?? false,
+            },
+          }
+        : {}),
+    }
+  }
+
+  /** What holds for a token that is made this way. Basic credentials are the user's password. */
+  const termsOf = async (account: AccountRecord, user: UserRecord | undefined, method: AuthMethod) => {
+    const way = method === 'cb_basic_auth' ? 'cb_user_auth' : method
+    const { token_auth_expiry_s: lifetimeSeconds, scopes } = await security.policyOf(account, way)
+    return { lifetimeSeconds, scopes: bothAllow(scopes, settingScopes(user?.doc.scope_restrictions)) }
+  }
+
+  return {
+    candidates,
+    account: (id: string) => accounts.get(id),
+    accountOf: (user: UserRecord) => accounts.get(user.accountId),
+
+    /** What a user who brings a password may do; undefined: everything. */
+    scopesOf: async (account: AccountRecord, user: UserRecord) =>
+      (await termsOf(account, user, 'cb_user_auth')).scopes,
+
+    /** A token for a user who has proved to be that user, or whom the caller may act for. */
+    async openSession(account: AccountRecord, user: UserRecord, proof: Proof = {}): Promise<Session> {
+      const terms = await termsOf(account, user, 'cb_user_auth')
+      const token = await tokens.issue({ account, user, method: 'cb_user_auth', ...terms, ...proof })
+      return { token, result: await loginResult(account, user, terms.scopes) }
+    },
+
+    /** An API key's session: the account's rights, nobody's name. */
+    async byApiKey(key: string, clientAddress: string): Promise<Session & { account: AccountRecord }> {
+      const named = await apiKeys.opening(key, clientAddress)
+      const account = named ? await accounts.find(named.accountId) : await accounts.byApiKey(key)
+      if (!account) throw failure(badIdentifierList, { values: [key] }, new SignInRefusal('unknown API key'))
+      const { enabled } = await security.policyOf(account, 'cb_api_auth')
+      if (!enabled) {
+        const refusal = new SignInRefusal('this way to sign in is disabled', account.id)
+        throw failure(invalidCredentials, {}, refusal)
+      }
+      await assertInService(store, account)
+      const terms = await termsOf(account, undefined, 'cb_api_auth')
+      const subject = { account, user: undefined, method: 'cb_api_auth' as const, ...terms }
+      const token = await tokens.issue(named ? { ...subject, key: named } : subject)
+      return { account, token, result: await loginResult(account, undefined, terms.scopes) }
+    },
+
+    /** A fresh token for whoever holds a good one. */
+    async renew({ account, user, method, claims }: Actor): Promise<Session> {
+      if (!claims) throw failure(preconditionFailed, { message: 'invalid token for renew' })
+      const { renew: allowed } = await settings.of(authSettings)
+      if (!allowed) throw failure(notRenewable, { method })
+      const terms = await termsOf(account, user, method)
+      const token = await tokens.issue({
+        account,
+        user,
+        method,
+        ...terms,
+        origins: claims.origins,
+        ...(claims.mfa_resp ? { multiFactor: true } : {}),
+      })
+      return { token, result: await loginResult(account, user, terms.scopes) }
+    },
+
+    /** What a token says, with the login result of its owner. Its proofs stay inside. */
+    async tokenInfo(actor: Actor): Promise<Json> {
+      const { exp, identity_sig, iss, method, iat, jti, scope, origins, api_key_mark, ...claims } =
+        actor.claims ?? ({} as never)
+      return {
+        ...claims,
+        account_realm: actor.account.doc.realm,
+        ...(await loginResult(actor.account, actor.user, actor.scopes)),
+      }
+    },
+
+    /** The actor behind a token that was handed in as data. */
+    async inspect(token: unknown, place: 'params' | 'request'): Promise<Json> {
+      if (typeof token !== 'string' || token === '') {
+        throw failure(missingParameter, { message: `missing token in ${place}` })
+      }
+      return this.tokenInfo(await tokens.verify(token))
+    },
+  }
+}

@@ -1,0 +1,207 @@
+import type { AccountRecord, UserRecord } from '../../../../auth/identity.ts'
+import { assertInService, isInService } from '../../../../auth/standing.ts'
+import type { Afterwards } from '../../../../jobs/afterwards.ts'
+import type { Errand, ErrandKind } from '../../../../jobs/queue.ts'
+import type { Rounds } from '../../../../jobs/rounds.ts'
+import {
+  failure,
+  forbidden,
+  invalidCredentials,
+  SignInRefusal,
+  validationError,
+} from '../../../../lib/failure.ts'
+import { newId, randomKey } from '../../../../lib/ids.ts'
+import type { Log } from '../../../../lib/log.ts'
+import { addressOf, type Mail } from '../../../../mail/mail.ts'
+import { crossbarSettings } from '../../../../settings/documents.ts'
+import type { Settings } from '../../../../settings/settings.ts'
+import { type Author, ChangeSet, systemScope } from '../../../../storage/change-set.ts'
+import { errandStatement } from '../../../../storage/errand.ts'
+import type { Store } from '../../../../storage/store.ts'
+import type { LoginAttempts, Visit } from '../../login-attempts/operations.ts'
+import type { Security } from '../../security/operations.ts'
+import type { Users } from '../../users/operations.ts'
+import { passwordRecoveryNotice } from '../notices.ts'
+import type { AccountNames, Session, SignIn } from '../operations.ts'
+import type { Resets } from './resets.ts'
+import { accountKeys, isLinkedTo, linkHost, recoveryLink, recoveryProblems, recoveryValues } from './rules.ts'
+
+interface Tools {
+  store: Store
+  settings: Settings
+  mail: Mail
+  afterwards: Afterwards
+  rounds: Pick<Rounds, 'nudge'>
+  resets: Resets
+  users: Users
+  signIn: SignIn
+  security: Security
+  attempts: LoginAttempts
+  log: Log
+  brands: {
+    /** The brand that a host belongs to. */
+    brandAt(host: string): Promise<{ accountId: string; doc: { domain?: string } } | undefined>
+    /** Whether the host is set up as the operator said that it has to be, for a brand's domain. */
+    isSetUp(domain: string, host: string): Promise<boolean>
+  }
+}
+
+interface Request extends AccountNames {
+  username: string
+  ui_url: string
+}
+
+const unknownReset = (cause: string) =>
+  failure(
+    validationError,
+    { problems: { user: { not_found: { message: 'The reset id is not known', cause } } } },
+    new SignInRefusal('unknown reset id'),
+  )
+
+/** What the schema names of a request, and nothing else: anybody may ask, and it is kept for a while. */
+const namedIn = ({ username, ui_url, ...given }: Request): Request => {
+  const names: AccountNames = {}
+  for (const key of accountKeys) {
+    const value = given[key]
+    if (value !== undefined) names[key] = value
+  }
+  return { username, ui_url, ...names }
+}
+
+/** A request that nobody has looked at yet, and who made it. */
+interface Asked {
+  request: Request
+  author: Author
+}
+
+/** Whose mails may link to where the request says. */
+type LinkVerdict = { for: 'everybody' } | { for: 'nobody' } | { for: 'below'; accountId: string }
+
+const isFor = (verdict: LinkVerdict, { id, hidden }: AccountRecord) =>
+  verdict.for === 'everybody' ||
+  (verdict.for === 'below' && (verdict.accountId === id || hidden.tree.includes(verdict.accountId)))
+
+// The session of a mailed link is for one thing that is done at once.
+const sessionSeconds = 900
+
+const kindName = 'password_recovery'
+const pauseMs = 10_000
+
+export type Recovery = ReturnType<typeof createRecovery>
+
+/** A way back in for who forgot the password: an id by mail, good once and for a while. */
+export const createRecovery = (tools: Tools) => {
+  const { store, settings, mail, afterwards, rounds, resets, users, signIn, security, attempts, brands } =
+    tools
+
+  /** Mails link where the operator allows it, and to a brand's own host those of the accounts that it is the brand of. */
+  const judgeLink = async (uiUrl: string): Promise<LinkVerdict> => {
+    const { recovery_ui_hosts: hosts } = await settings.of(crossbarSettings)
+    const host = linkHost(uiUrl)
+    if (host === undefined) return { for: 'nobody' }
+    if (isLinkedTo(host, hosts)) return { for: 'everybody' }
+    const brand = await brands.brandAt(host)
+    const isGood = brand?.doc.domain !== undefined && (await brands.isSetUp(brand.doc.domain, host))
+    if (brand && isGood) return { for: 'below', accountId: brand.accountId }
+    tools.log.write('warn', 'no recovery mail was sent: its link leads to a host that is not set up', {
+      host,
+    })
+    return { for: 'nobody' }
+  }
+
+  /** Adds a reset id and the letter that tells it, when the user may be sent one. */
+  const invite = async (set: ChangeSet, account: AccountRecord, user: UserRecord, uiUrl: string) => {
+    const address = addressOf(user.doc)
+    if (!address || user.doc.enabled === false) return
+    if (!(await isInService(store, account))) return
+    const reset = await resets.addTo(set, user)
+    if (!reset) return
+    const { resetId, lifetime } = reset
+    await mail.notify(set, {
+      notice: passwordRecoveryNotice,
+      account,
+      to: [address],
+      values: recoveryValues(user, recoveryLink(uiUrl, resetId), lifetime),
+      goodForSeconds: lifetime,
+    })
+  }
+
+  /** Accounts that share a name are all meant: nobody is shut out by a namesake. */
+  const answer = async ({ payload }: Errand<Asked>, verdict: LinkVerdict) => {
+    const { username, ui_url: uiUrl, ...names } = payload.request
+    const set = new ChangeSet(payload.author)
+    for (const account of await signIn.candidates(names)) {
+      const user = await users.byUsername(account.id, username)
+      if (user && isFor(verdict, account)) await invite(set, account, user, uiUrl)
+    }
+    return set
+  }
+
+  const kind: ErrandKind<Asked, LinkVerdict> = {
+    kind: kindName,
+    everySeconds: 10,
+    atOnce: 1,
+    mostAttempts: 5,
+    pauseMs: () => pauseMs,
+    ask: ({ payload }) => judgeLink(payload.request.ui_url),
+    async conclude(errand, verdict) {
+      const set = await answer(errand, verdict)
+      return { state: 'forgotten', sets: set.changes.length === 0 ? [] : [set] }
+    },
+  }
+
+  return {
+    /** Problems of the request that say nothing about who exists. */
+    async judge(data: Record<string, unknown>) {
+      const { recovery_ui_hosts: hosts } = await settings.of(crossbarSettings)
+      const host = linkHost(data.ui_url)
+      const isAllowed =
+        host !== undefined && (isLinkedTo(host, hosts) || (await brands.brandAt(host)) !== undefined)
+      return recoveryProblems(data, isAllowed)
+    },
+
+    /**
+     * Notes the request, alike for everybody, before it is answered. Who it is about is looked up afterwards, at a time
+     * that tells nothing: how long the answer takes does not depend on who exists, and a crash loses no mail.
+     */
+    async request(author: Author, request: Request) {
+      const now = store.clock.now()
+      const payload: Asked = { request: namedIn(request), author }
+      // Of no account before somebody looked. Nobody is told of it: the pause is part of the answer.
+      const errand = { kind: kindName, id: newId(now), accountId: systemScope, payload }
+      await store.writeUnrecorded([errandStatement(errand, now)])
+      const millisecondsMore = randomKey(1).readUInt8() * 2
+      afterwards.run('a password recovery', async () => rounds.nudge(kindName), millisecondsMore)
+    },
+
+    job: kind,
+
+    /**
+     * A session for the reset id of a mail: good for a new password and nothing else, so that a second factor is asked for
+     * at the next sign-in. Every other reset id ends with this.
+     */
+    async redeem(visit: Visit, resetId: string): Promise<Session> {
+      const found = await resets.find(resetId)
+      const user = found && (await users.find(found.record.accountId, found.record.id))
+      if (!user || user.doc.enabled === false) throw unknownReset(resetId)
+      if (found.isExpired) {
+        const details = { reason: 'reset id expired', cause: String(found.expires) }
+        throw failure(forbidden, details, new SignInRefusal('the reset id has expired', user.accountId))
+      }
+      const account = await signIn.accountOf(user)
+      await assertInService(store, account)
+      const { enabled } = await security.policyOf(account, 'cb_user_auth')
+      if (!enabled) {
+        const refusal = new SignInRefusal('this way to sign in is disabled', account.id)
+        throw failure(invalidCredentials, {}, refusal)
+      }
+      const set = new ChangeSet(visit.author)
+      resets.remove(set, found.record)
+      const after = users.requirePasswordUpdate(set, user)
+      await store.commit(set)
+      const facts = { account, user, type: 'recovery', module: 'cb_user_auth' } as const
+      attempts.note(visit, { ...facts, succeeded: true, message: 'signed in with a mailed reset id' })
+      return signIn.openSession(account, after, { purpose: 'own_password', lifetimeSeconds: sessionSeconds })
+    },
+  }
+}

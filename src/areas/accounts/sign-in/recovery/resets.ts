@@ -1,0 +1,64 @@
+import type { UserRecord } from '../../../../auth/identity.ts'
+import { sha256Hex } from '../../../../auth/keyring.ts'
+import { gregorianNow } from '../../../../lib/gregorian.ts'
+import { randomHex } from '../../../../lib/ids.ts'
+import { crossbarSettings } from '../../../../settings/documents.ts'
+import type { Settings } from '../../../../settings/settings.ts'
+import { removalWithOwner } from '../../../../storage/attachment.ts'
+import type { ChangeSet } from '../../../../storage/change-set.ts'
+import { putDocument } from '../../../../storage/collection.ts'
+import { holderOf, requireRecord } from '../../../../storage/records.ts'
+import type { Store } from '../../../../storage/store.ts'
+import { mostResets } from './rules.ts'
+import { createResetStore, type ResetRecord, resetClaim } from './store.ts'
+
+interface Tools {
+  store: Store
+  settings: Settings
+}
+
+interface ResetFacts {
+  lifetimeSeconds?: number
+  /** Hexadecimal digits. */
+  size?: number
+}
+
+export type Resets = ReturnType<typeof createResets>
+
+/** The reset ids that were mailed to users. */
+export const createResets = ({ store, settings }: Tools) => {
+  const resets = createResetStore(store)
+  const isGood = (reset: { expires: number }) => reset.expires > gregorianNow(store.clock)
+
+  return {
+    /**
+     * Adds a new reset id to a change set and tells it; undefined when the user has enough that are good. What is not
+     * said of it is as the settings say.
+     */
+    async addTo(set: ChangeSet, user: UserRecord, said: ResetFacts = {}) {
+      const { reset_id_size: usualSize, reset_id_expiry_s: usual } = await settings.of(crossbarSettings)
+      const { lifetimeSeconds: lifetime = usual, size = usualSize } = said
+      const before = await resets.find(user.accountId, user.id)
+      const good = before?.hidden.resets.filter(isGood) ?? []
+      if (good.length >= mostResets) return undefined
+      const resetId = randomHex(Math.ceil(size / 2)).slice(0, size)
+      const reset = { hash: sha256Hex(resetId), expires: gregorianNow(store.clock) + lifetime }
+      requireRecord(set, holderOf(user))
+      putDocument(set, resets, user, { before, doc: {}, hidden: { resets: [...good, reset] } })
+      return { resetId, lifetime }
+    },
+
+    /** Whose reset id it is: the record has the user's id. */
+    async find(resetId: string) {
+      const hash = sha256Hex(resetId.toLowerCase())
+      const record = await resets.holder(resetClaim(hash))
+      const reset = record?.hidden.resets.find((candidate) => candidate.hash === hash)
+      return record && reset ? { record, expires: reset.expires, isExpired: !isGood(reset) } : undefined
+    },
+
+    /** Ends all reset ids of a user. */
+    remove: (set: ChangeSet, record: ResetRecord) => resets.remove(set, record),
+
+    removeWith: removalWithOwner(resets),
+  }
+}

@@ -1,0 +1,233 @@
+import {
+  accountAdminPerson,
+  anyone,
+  anyToken,
+  impersonator,
+  superduper,
+  userOrAdmin,
+} from '../../../auth/policies.ts'
+import type { Tokens } from '../../../auth/tokens.ts'
+import { answer, FileAnswer } from '../../../http/answer/answers.ts'
+import { qrPng } from '../../../http/answer/qr-png.ts'
+import { type Call, del, get, post, put, type Route } from '../../../http/route.ts'
+import {
+  actionRequired,
+  badIdentifier,
+  badIdentifierList,
+  failure,
+  forbidden,
+  invalidAction,
+  invalidCredentials,
+  missingParameter,
+  notConfigured,
+  preconditionFailed,
+  validationError,
+} from '../../../lib/failure.ts'
+import { anyObject } from '../../../lib/schema.ts'
+import type { Accounts } from '../accounts/operations.ts'
+import { PasskeyOptions, PasskeySignIn } from '../multi-factor/passkeys/schema.ts'
+import { accountIsLocked } from '../security/failures.ts'
+import type { Users } from '../users/operations.ts'
+import { assertAction } from './actions.ts'
+import { notRenewable } from './failures.ts'
+import type { Impersonation } from './impersonation.ts'
+import { keyRoutes } from './keys.ts'
+import type { Credentials, Login } from './login.ts'
+import type { Session, SignIn } from './operations.ts'
+import { methodMeant, methodProblems } from './rules.ts'
+import { ApiAuth, Enrolment, LoginResult, TokenInfo, UserAuth } from './schema.ts'
+import { visitOf } from './visit.ts'
+
+interface Tools {
+  signIn: SignIn
+  login: Login
+  impersonation: Impersonation
+  tokens: Tokens
+  accounts: Accounts
+  users: Users
+}
+
+/** The answer to a sign-in: never to be kept by anybody on the way. */
+const opened = ({ token, result }: Session) =>
+  answer({ data: result, status: 201, authToken: token, headers: { 'cache-control': 'no-store' } })
+
+/** `method` stands in the data, beside them or in the query. */
+const methodIn = ({ request }: Pick<Call, 'request'>) => request.value('method')
+
+const credentialsIn = (call: Pick<Call<string, UserAuth>, 'data' | 'request'>): Credentials => ({
+  ...call.data,
+  host: call.request.header('host'),
+  method: methodMeant(methodIn(call)),
+})
+
+const byDigest = {
+  body: UserAuth,
+  query: { method: 'md5 or sha: what the digest was made by; md5 unless given' },
+  judge: async (call: Pick<Call, 'request'>) => methodProblems(methodIn(call)),
+} as const
+
+const qrCode = (url: string, type: string) =>
+  type === 'image/png'
+    ? new FileAnswer(qrPng(url), type, { 'cache-control': 'no-store' })
+    : answer({ data: [{ qr_url: url }], headers: { 'cache-control': 'no-store' } })
+
+export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, users }: Tools): Route[] => [
+  put('/v2/user_auth', {
+    summary: 'Sign in with the digest of a user name and password',
+    allow: anyone,
+    price: { is: 'signIn', setting: 'user_auth_tokens' },
+    ...byDigest,
+    tellsOnce: true,
+    answers: LoginResult,
+    fails: [invalidCredentials, forbidden, validationError, accountIsLocked, notConfigured],
+    run: async (call) => opened(await login.logIn(visitOf(call), credentialsIn(call))),
+  }),
+  put('/v2/multi_factor/qrcode', {
+    summary: 'Enrol an authenticator app: its QR code, and with the first code a session and recovery codes',
+    allow: anyone,
+    price: { is: 'signIn', setting: 'user_auth_tokens' },
+    ...byDigest,
+    tellsOnce: true,
+    answers: Enrolment,
+    produces: ['image/png'],
+    fails: [invalidCredentials, forbidden, validationError, accountIsLocked, notConfigured],
+    run: async (call) => {
+      const enrolment = await login.enrol(visitOf(call), credentialsIn(call))
+      return 'url' in enrolment ? qrCode(enrolment.url, call.request.accepts) : opened(enrolment)
+    },
+  }),
+  put('/v2/multi_factor/passkeys/options', {
+    summary: 'What a browser asks for a passkey with, whosever it is',
+    allow: anyone,
+    answers: PasskeyOptions,
+    fails: [notConfigured],
+    run: async ({ request }) =>
+      answer({
+        data: await login.passkeyOptions(request.header('host')),
+        status: 200,
+        headers: { 'cache-control': 'no-store' },
+      }),
+  }),
+  put('/v2/multi_factor/passkeys', {
+    summary: 'Sign in with a passkey alone',
+    allow: anyone,
+    price: { is: 'signIn', setting: 'user_auth_tokens' },
+    body: PasskeySignIn,
+    tellsOnce: true,
+    answers: LoginResult,
+    fails: [invalidCredentials, forbidden, validationError, accountIsLocked, notConfigured],
+    run: async (call) =>
+      opened(await login.byPasskey(visitOf(call), call.request.header('host'), call.data.credential)),
+  }),
+  put('/v2/accounts/{account_id}/users/{user_id}/user_auth', {
+    summary: 'Act as a user',
+    allow: impersonator,
+    namedKeys: 'none',
+    subject: ({ path }) => users.get(path.account_id, path.user_id),
+    tellsOnce: true,
+    answers: LoginResult,
+    fails: [actionRequired, invalidAction, badIdentifier, validationError],
+    run: async (call) => {
+      assertAction(call, 'impersonate_user')
+      return opened(await impersonation.begin(visitOf(call), call.actor, call.account, call.subject))
+    },
+  }),
+  get('/v2/user_auth/{auth_token}', {
+    summary: 'Read the token of this request',
+    allow: anyToken,
+    namedKeys: 'any',
+    answers: LoginResult,
+    run: ({ actor, path }) => {
+      if (path.auth_token !== actor.token) throw failure(invalidCredentials, {})
+      return signIn.tokenInfo(actor)
+    },
+  }),
+  put('/v2/api_auth', {
+    summary: 'Sign in with an API key',
+    allow: anyone,
+    price: { is: 'signIn', setting: 'api_auth_tokens' },
+    body: ApiAuth,
+    tellsOnce: true,
+    answers: LoginResult,
+    fails: [badIdentifierList, invalidCredentials, forbidden, validationError],
+    run: async (call) => opened(await login.byApiKey(visitOf(call), call.data.api_key)),
+  }),
+  get('/v2/token_auth', {
+    summary: 'Read the token of this request',
+    allow: anyToken,
+    namedKeys: 'any',
+    answers: LoginResult,
+    run: ({ actor }) => signIn.tokenInfo(actor),
+  }),
+  del('/v2/token_auth', {
+    summary: 'Log out: the token of this request ends',
+    allow: anyToken,
+    namedKeys: 'any',
+    answers: anyObject(),
+    run: async ({ author, actor }) => {
+      await tokens.revoke(author, actor)
+      return {}
+    },
+  }),
+  get('/v2/auth/tokeninfo', {
+    summary: 'Inspect a token',
+    allow: anyone,
+    query: { token: 'The token' },
+    answers: LoginResult,
+    fails: [missingParameter, invalidCredentials],
+    run: async ({ query }) =>
+      answer({
+        data: await signIn.inspect(query.get('token'), 'params'),
+        headers: { 'cache-control': 'private, no-store' },
+      }),
+  }),
+  post('/v2/auth/tokeninfo', {
+    summary: 'Inspect a token',
+    allow: anyone,
+    body: TokenInfo,
+    answers: LoginResult,
+    fails: [missingParameter, invalidCredentials],
+    run: ({ data }) => signIn.inspect(data.token, 'request'),
+  }),
+  ...keyRoutes(tokens),
+  put('/v2/auth', {
+    summary: 'Renew the token of this request, or end all sessions of the system',
+    allow: anyToken,
+    namedKeys: 'none',
+    tellsOnce: true,
+    answers: anyObject(),
+    fails: [actionRequired, invalidAction, forbidden, notRenewable, preconditionFailed],
+    run: async (call) => {
+      const action = assertAction(call, 'reset_signature_secret', 'refresh_token')
+      if (action === 'refresh_token') return opened(await signIn.renew(call.actor))
+      if (!superduper.allows(call.actor, undefined, {})) {
+        throw failure(forbidden, { cause: `may be called by: ${superduper.name}` })
+      }
+      await tokens.resetSystemSecret(call.author)
+      return {}
+    },
+  }),
+  put('/v2/accounts/{account_id}/auth', {
+    summary: 'End all sessions of an account',
+    allow: accountAdminPerson,
+    answers: anyObject(),
+    fails: [actionRequired, invalidAction],
+    run: async (call) => {
+      assertAction(call, 'reset_signature_secret')
+      await accounts.resetSignatureSecret(call.author, call.account)
+      return {}
+    },
+  }),
+  put('/v2/accounts/{account_id}/users/{user_id}/auth', {
+    summary: 'End all sessions of a user',
+    allow: userOrAdmin,
+    subject: ({ path }) => users.get(path.account_id, path.user_id),
+    answers: anyObject(),
+    fails: [actionRequired, invalidAction, badIdentifier],
+    run: async (call) => {
+      assertAction(call, 'reset_signature_secret')
+      await users.resetSignatureSecret(call.author, call.subject)
+      return {}
+    },
+  }),
+]

@@ -1,0 +1,74 @@
+import type { Static } from 'typebox'
+import {
+  anyObject,
+  anyText,
+  choice,
+  closed,
+  either,
+  flag,
+  list,
+  must,
+  open,
+  text,
+} from '../../../lib/schema.ts'
+
+/** What digests of a user name and password are made by. */
+export const digestMethods = ['md5', 'sha'] as const
+
+/** What a person signs in with; the account is found by phone number, realm, name or id. */
+export const UserAuth = open(
+  {
+    credentials: must(
+      text(1, 64, { description: 'Hex digest of `username:password`, the user name lower-cased' }),
+    ),
+    method: choice(digestMethods, {
+      default: 'md5',
+      description: 'May also stand beside `data`, or in the query',
+    }),
+    account_name: text(1, 128),
+    account_realm: text(4, 253, { pattern: '^[.\\w_-]+$' }),
+    realm: text(4, 253, { pattern: '^[.\\w_-]+$', description: 'Another name of account_realm' }),
+    phone_number: text(1, 64),
+    account_id: text(32, 32),
+    multi_factor_response: anyText({
+      description: 'The code of the second factor, a recovery code, or what a passkey answered, as JSON text',
+    }),
+  },
+  { title: 'User sign-in' },
+)
+export type UserAuth = Static<typeof UserAuth>
+
+export const ApiAuth = closed({ api_key: must(text(64, 64)) }, { title: 'API key sign-in' })
+
+/** What a sign-in tells besides the token, which is the envelope's `auth_token`. */
+export const LoginResult = open(
+  {
+    account_id: must(anyText()),
+    owner_id: anyText(),
+    account_name: anyText(),
+    reseller_id: anyText(),
+    is_reseller: flag(),
+    is_master_account: flag(),
+    language: anyText(),
+    apps: list(anyObject()),
+    capabilities: anyObject(),
+    cluster_id: anyText(),
+    ui_config: anyObject(),
+    user_info: anyObject(),
+    scope: anyText({
+      description: 'The scopes that the token is bound to, with spaces between; absent: none',
+    }),
+    recovery_codes: list(anyText(), {
+      description: 'Beside the first code of a second factor: each is good once in its place',
+    }),
+  },
+  { title: 'Login result' },
+)
+
+/** The QR code's address, or what a sign-in answers once the first code is right. */
+export const Enrolment = either([
+  list(open({ qr_url: must(anyText({ description: 'An otpauth:// address' })) })),
+  LoginResult,
+])
+
+export const TokenInfo = open({ token: anyText() }, { title: 'A token to inspect' })

@@ -1,0 +1,88 @@
+import { type AccountRecord, accountKind, type UserRecord } from '../../../../auth/identity.ts'
+import type { Errand, ErrandKind } from '../../../../jobs/queue.ts'
+import { newId } from '../../../../lib/ids.ts'
+import { addressOf, type Mail } from '../../../../mail/mail.ts'
+import { crossbarSettings } from '../../../../settings/documents.ts'
+import type { Settings } from '../../../../settings/settings.ts'
+import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
+import type { Store } from '../../../../storage/store.ts'
+import type { Users } from '../../users/operations.ts'
+import { newUserNotice } from '../notices.ts'
+import type { Resets } from '../recovery/resets.ts'
+import { recoveryLink } from '../recovery/rules.ts'
+import { linkSeconds, namedHost, welcomeValues } from './rules.ts'
+
+interface Tools {
+  store: Store
+  settings: Settings
+  mail: Mail
+  resets: Resets
+  users: Pick<Users, 'find'>
+  brands: {
+    /** The host of the nearest brand of an account at which its users sign in, once its DNS is set up. */
+    portalOf(account: AccountRecord): Promise<string | undefined>
+  }
+}
+
+/** Somebody who is to be welcomed, and who made them. */
+interface Newcomer {
+  userId: string
+  author: Author
+}
+
+const kindName = 'new_user'
+
+/** A mail to each new user, with a link to a password of their own: nobody has to tell them one. */
+export const createWelcome = ({ store, settings, mail, resets, users, brands }: Tools) => {
+  const hostFor = async (accountId: string) => {
+    const account = await store.records.find(accountId, accountKind, accountId)
+    const { recovery_ui_hosts: hosts } = await settings.of(crossbarSettings)
+    return account && ((await brands.portalOf(account)) ?? namedHost(hosts))
+  }
+
+  const linkFor = async (set: ChangeSet, user: UserRecord, host: string | undefined) => {
+    if (host === undefined || user.doc.enabled === false) return undefined
+    const reset = await resets.addTo(set, user, { lifetimeSeconds: linkSeconds })
+    return reset && recoveryLink(`https://${host}/`, reset.resetId)
+  }
+
+  const letter = async ({ accountId, payload }: Errand<Newcomer>, host: string | undefined) => {
+    const set = new ChangeSet(payload.author)
+    const account = await store.records.find(accountId, accountKind, accountId)
+    const user = await users.find(accountId, payload.userId)
+    const address = user && addressOf(user.doc)
+    if (!account || !address || !(await mail.templates.of(account, 'new_user')).isEnabled) return set
+    const link = await linkFor(set, user, host)
+    await mail.notify(set, {
+      notice: newUserNotice,
+      account,
+      to: [address],
+      values: welcomeValues(user.doc, address, link),
+      ...(link === undefined ? {} : { goodForSeconds: linkSeconds }),
+    })
+    return set
+  }
+
+  const kind: ErrandKind<Newcomer, string | undefined> = {
+    kind: kindName,
+    ask: ({ accountId }) => hostFor(accountId),
+    async conclude(errand, host) {
+      const set = await letter(errand, host)
+      // A letter without a link changes nobody's records.
+      return set.changes.length > 0
+        ? { state: 'forgotten', sets: [set] }
+        : { state: 'forgotten', errands: set.errands }
+    },
+  }
+
+  return {
+    /** Has somebody welcomed who has a mail address: part of the change set that makes the user. */
+    addTo(set: ChangeSet, { accountId, id, doc }: UserRecord) {
+      if (!addressOf(doc)) return
+      const payload: Newcomer = { userId: id, author: set.author }
+      set.errand({ kind: kindName, id: newId(store.clock.now()), accountId, payload })
+    },
+
+    job: kind,
+  }
+}

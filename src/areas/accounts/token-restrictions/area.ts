@@ -1,0 +1,21 @@
+import { area } from '../../area.ts'
+import { createTokenRestrictions } from './operations.ts'
+import { tokenRestrictionRoutes } from './routes.ts'
+import { TokenRestrictions } from './schema.ts'
+import { tokenRestrictionSettings } from './settings.ts'
+
+/** What tokens may be used for. */
+export const tokenRestrictionsArea = area({
+  name: 'tokenRestrictions',
+  describes: { token_restrictions: 'What tokens may be used for.' },
+  settings: [tokenRestrictionSettings],
+  create(tools) {
+    const restrictions = createTokenRestrictions(tools)
+    return {
+      offers: restrictions,
+      routes: tokenRestrictionRoutes(restrictions),
+      schemas: { token_restrictions: TokenRestrictions },
+      adoptions: { token_restrictions: restrictions.adoption },
+    }
+  },
+})

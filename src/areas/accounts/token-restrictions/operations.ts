@@ -1,0 +1,104 @@
+import {
+  type AccountRecord,
+  type Actor,
+  type AuthMethod,
+  isSuperduper,
+  privLevelOf,
+} from '../../../auth/identity.ts'
+import { memberOf } from '../../../lib/member.ts'
+import type { Settings } from '../../../settings/settings.ts'
+import { type AttachmentRecord, createAttachment } from '../../../storage/attachment.ts'
+import { type Author, ChangeSet } from '../../../storage/change-set.ts'
+import { holderOf } from '../../../storage/records.ts'
+import type { Store } from '../../../storage/store.ts'
+import { type Adoption, adoptingInto } from '../../adoption.ts'
+import { isAllowedByRestrictions } from './rules.ts'
+import { TokenRestrictions as RestrictionDoc } from './schema.ts'
+import { tokenRestrictionSettings } from './settings.ts'
+
+export type RestrictionRecord = AttachmentRecord<RestrictionDoc>
+
+/** What a request is judged by. */
+interface Question {
+  actor: Actor
+  /** The account in the path. */
+  account: AccountRecord | undefined
+  endpoint: string
+  endpointArguments: readonly string[]
+  method: string
+}
+
+/**
+ * The ways to sign in whose rules hold. Basic credentials are the user's password: what binds the user's tokens binds
+ * them too, and rules of their own only narrow that.
+ */
+const boundAs = (method: AuthMethod, restrictions: unknown): readonly AuthMethod[] => {
+  if (method !== 'cb_basic_auth') return [method]
+  const ownRules = memberOf(restrictions, method)
+  return ownRules === undefined ? ['cb_user_auth'] : ['cb_user_auth', method]
+}
+
+export type TokenRestrictions = ReturnType<typeof createTokenRestrictions>
+
+/** What tokens of an account may be used for, by way of signing in and privilege level. */
+export const createTokenRestrictions = ({ store, settings }: { store: Store; settings: Settings }) => {
+  const restrictions = createAttachment<RestrictionDoc>(store, 'token_restrictions')
+  const { collection } = restrictions
+
+  /** The account's own rules replace the system's, which may stand under `restrictions` or by themselves. */
+  const restrictionsOf = async (accountId: string): Promise<unknown> => {
+    const own = await collection.find(accountId, accountId)
+    if (own) return own.doc.restrictions
+    const system = await settings.of(tokenRestrictionSettings)
+    return memberOf(system, 'restrictions') ?? system
+  }
+
+  return {
+    adoption: {
+      schema: RestrictionDoc,
+      ...adoptingInto(collection, ({ doc }) => ({ doc: doc as RestrictionDoc, hidden: {} })),
+    } satisfies Adoption,
+
+    find: (accountId: string) => collection.find(accountId, accountId),
+    get: (accountId: string) => collection.get(accountId, accountId),
+
+    /** Asked for each request: it reads cached records only. */
+    async isUnrestricted({ actor, account, endpoint, endpointArguments, method }: Question) {
+      if (isSuperduper(actor)) return true
+      const restrictions = await restrictionsOf(actor.accountId)
+      const request = {
+        restrictions,
+        privLevel: privLevelOf(actor),
+        endpoint,
+        endpointArguments,
+        method,
+        accountId: account?.id,
+        authAccountId: actor.accountId,
+        isDescendant: account?.hidden.tree.includes(actor.accountId) ?? false,
+      }
+      return boundAs(actor.method, restrictions).every((authMethod) =>
+        isAllowedByRestrictions({ ...request, authMethod }),
+      )
+    },
+
+    async replace(
+      author: Author,
+      account: AccountRecord,
+      before: RestrictionRecord | undefined,
+      data: RestrictionDoc & { id?: unknown },
+    ) {
+      const { id, ...doc } = data
+      const set = new ChangeSet(author)
+      const after = restrictions.put(set, holderOf(account), before, doc)
+      await store.commit(set)
+      return after
+    },
+
+    async remove(author: Author, record: RestrictionRecord) {
+      const set = new ChangeSet(author)
+      restrictions.remove(set, record)
+      await store.commit(set)
+      return record
+    },
+  }
+}

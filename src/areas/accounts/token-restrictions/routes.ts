@@ -1,0 +1,49 @@
+import { accountAdmin, accountMember } from '../../../auth/policies.ts'
+import { one, removed } from '../../../http/answer/answers.ts'
+import { del, get, post, type Route } from '../../../http/route.ts'
+import type { TokenRestrictions as RestrictionOperations, RestrictionRecord } from './operations.ts'
+import { TokenRestrictions } from './schema.ts'
+
+const onAccount = '/v2/accounts/{account_id}/token_restrictions'
+
+/** The document if there is one: the first POST makes it. */
+interface RestrictionsSubject {
+  record: RestrictionRecord | undefined
+  revision?: string
+}
+
+export const tokenRestrictionRoutes = (restrictions: RestrictionOperations): Route[] => {
+  const found = async ({ path }: { path: { account_id: string } }): Promise<RestrictionsSubject> => {
+    const record = await restrictions.find(path.account_id)
+    return { record, ...(record ? { revision: record.revision } : {}) }
+  }
+  // Who has less than the whole account may not choose what others have.
+  const unlimited = { allow: accountAdmin, namedKeys: 'unlimited' } as const
+  const existing = ({ path }: { path: { account_id: string } }) => restrictions.get(path.account_id)
+
+  return [
+    get(onAccount, {
+      summary: 'Read what tokens of an account may be used for',
+      allow: accountMember,
+      subject: existing,
+      answers: TokenRestrictions,
+      run: ({ subject: record }) => one(record),
+    }),
+    post(onAccount, {
+      summary: 'Restrict what tokens of an account may be used for',
+      ...unlimited,
+      subject: found,
+      body: TokenRestrictions,
+      answers: TokenRestrictions,
+      run: async ({ author, account, subject: { record }, data }) =>
+        one(await restrictions.replace(author, account, record, data)),
+    }),
+    del(onAccount, {
+      summary: 'Lift the restrictions of an account',
+      ...unlimited,
+      subject: existing,
+      answers: TokenRestrictions,
+      run: async ({ author, subject: record }) => removed(await restrictions.remove(author, record)),
+    }),
+  ]
+}

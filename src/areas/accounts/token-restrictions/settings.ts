@@ -1,0 +1,19 @@
+import { Type } from 'typebox'
+import { anyObject } from '../../../lib/schema.ts'
+import { dataByName, section, settingsDocument } from '../../../settings/keys.ts'
+
+const tokenRestrictions = section(
+  'What tokens of accounts without restrictions of their own may be used for',
+  {
+    // An object with a list of properties, even an empty one, would be there by default and hide what stands beside it.
+    restrictions: Type.Optional(
+      anyObject({
+        description:
+          'By way of signing in, privilege level and endpoint; `_` stands for any other. It may also stand in the section itself, without this key',
+      }),
+    ),
+  },
+  dataByName,
+)
+
+export const tokenRestrictionSettings = settingsDocument('crossbar.token_restrictions', tokenRestrictions)

@@ -1,0 +1,203 @@
+import { createHmac } from 'node:crypto'
+import { type DigestMethod, isEmptyPassword, layerOf } from '../../../auth/credentials.ts'
+import type { Deriver } from '../../../auth/deriving/deriver.ts'
+import {
+  type AccountRecord,
+  accountKind,
+  type UserDoc,
+  type UserHidden,
+  type UserRecord,
+  userKind,
+  userPhotoKind,
+} from '../../../auth/identity.ts'
+import { forgetOldest } from '../../../lib/forget-oldest.ts'
+import { randomHex, randomKey } from '../../../lib/ids.ts'
+import { imageTypeOf } from '../../../lib/image-type.ts'
+import type { ChangeSet } from '../../../storage/change-set.ts'
+import { createFiles } from '../../../storage/files.ts'
+import type { Store } from '../../../storage/store.ts'
+import { type Adoption, type Arrival, adoptingInto } from '../../adoption.ts'
+import { largestPhoto } from './rules.ts'
+import { User } from './schema.ts'
+import { createUserStore, usernameClaim } from './store.ts'
+
+/** What is known of a user who arrives beside the document. */
+export type UserFacts = {
+  /** What the user's clients send to sign in, by how it is digested. */
+  digests?: Partial<Record<DigestMethod, string>>
+  /** Gregorian seconds of the last password change. */
+  passwordChanged?: number
+}
+
+interface Tools {
+  store: Store
+  deriver: Deriver
+}
+
+const mostRemembered = 100_000
+const longestName = 200
+
+const factsOf = ({ facts }: Arrival) => facts as UserFacts
+
+/**
+ * Which digests users came with last: in the memory of this process, under a key that nobody else ever has. Stored, even
+ * a few bits of them would spare whoever tries passwords out most of the work.
+ */
+const createDigestMemory = () => {
+  const key = randomKey(32)
+  const marks = new Map<string, string>()
+  const placeOf = ({ accountId, id }: Arrival) => `${accountId} ${id}`
+  const markOf = (arrival: Arrival) =>
+    createHmac('sha256', key)
+      .update(JSON.stringify([placeOf(arrival), factsOf(arrival).digests]))
+      .digest('base64url')
+  return {
+    isSame: (arrival: Arrival) => marks.get(placeOf(arrival)) === markOf(arrival),
+    remember(arrival: Arrival) {
+      marks.delete(placeOf(arrival))
+      marks.set(placeOf(arrival), markOf(arrival))
+      forgetOldest(marks, mostRemembered)
+    },
+  }
+}
+
+/** How users of another system are taken in: they sign in as they did there. */
+export const createUserAdoption = ({ store, deriver }: Tools) => {
+  const { records } = store
+  const users = createUserStore(store)
+  const photos = createFiles(store, userPhotoKind)
+  const memory = createDigestMemory()
+  const derived = new WeakMap<Arrival, readonly string[]>()
+
+  const saltOf = async (accountId: string) => {
+    const account = await records.find(accountId, accountKind, accountId)
+    if (!account) throw new Error(`users arrive before their account ${accountId}`)
+    return account.hidden.signInSalt
+  }
+
+  const deriveKeys = async (arrival: Arrival, before: UserRecord | undefined): Promise<readonly string[]> => {
+    const { username } = arrival.doc
+    const name = typeof username === 'string' ? username : undefined
+    const all = Object.entries(factsOf(arrival).digests ?? {}) as [DigestMethod, string][]
+    const digests = all.filter(([method, digest]) => !isEmptyPassword(method, digest, name))
+    if (digests.length === 0) return []
+    const had = before?.hidden.signInKeys ?? []
+    if (had.length === digests.length && memory.isSame(arrival)) return had
+    const salt = await saltOf(arrival.accountId)
+    // Keys that have been strengthened meanwhile stay as strong.
+    const toLayer = Math.max(1, ...had.map(layerOf))
+    const keys = await Promise.all(
+      digests.map(([method, digest]) =>
+        deriver.arrivingKey(arrival.accountId, { salt, method, digest, toLayer }),
+      ),
+    )
+    memory.remember(arrival)
+    return keys
+  }
+
+  const hiddenOf = async (arrival: Arrival, before: UserRecord | undefined): Promise<UserHidden> => {
+    const signInKeys = derived.get(arrival) ?? (await deriveKeys(arrival, before))
+    const isSame = before?.hidden.signInKeys.join() === signInKeys.join()
+    const { passwordChanged } = factsOf(arrival)
+    return {
+      // Whoever has another password than before has no session any more.
+      signatureSecret: before && isSame ? before.hidden.signatureSecret : randomHex(32),
+      signInKeys,
+      ...(passwordChanged === undefined ? {} : { passwordChanged }),
+      ...(photoOf(arrival) ? { hasAvatar: true } : {}),
+    }
+  }
+
+  const photoOf = ({ files }: Arrival) =>
+    files.flatMap(({ bytes }) => {
+      const contentType = imageTypeOf(bytes)
+      return contentType === undefined || bytes.length > largestPhoto ? [] : [{ contentType, bytes }]
+    })[0]
+
+  const keepPhoto = async (set: ChangeSet, arrival: Arrival) => {
+    const photo = photoOf(arrival)
+    if (photo) return void (await photos.put(set, arrival, photo, arrival))
+    const before = await photos.find(arrival.accountId, arrival.id)
+    if (before) photos.remove(set, before)
+  }
+
+  /**
+   * Whoever has the user name already is called otherwise from now on, and signs in as before: by what their clients
+   * send, in which the old name is digested.
+   */
+  const makeRoom = async (set: ChangeSet, { accountId, id, doc: { username } }: Arrival) => {
+    if (typeof username !== 'string') return
+    const holder = await records.claimant(usernameClaim(accountId, username))
+    if (!holder || holder.id === id) return
+    const stored = await users.find(accountId, holder.id)
+    const other = stored && users.leftBy([set], stored)
+    if (other?.doc.username !== username) return
+    const name = `${username.slice(0, longestName)}.${other.id.slice(-8)}`
+    const content = { doc: { ...other.doc, username: name }, hidden: other.hidden }
+    users.arrivals.replace(set, other, users.arriving(other, content))
+  }
+
+  const adopting = adoptingInto<UserDoc, UserHidden>(users.arrivals, async (arrival, before) => ({
+    doc: arrival.doc as UserDoc,
+    hidden: await hiddenOf(arrival, before),
+  }))
+
+  const adoption: Adoption = {
+    ...adopting,
+    schema: User,
+
+    fileProblem({ bytes }) {
+      if (bytes.length > largestPhoto) return `it is larger than ${largestPhoto} bytes`
+      return imageTypeOf(bytes) ? undefined : 'it is no image of a known kind'
+    },
+
+    /** Derives what is to be derived, for all of them at once. */
+    async prepare(arrivals) {
+      await Promise.all(
+        arrivals.map(async (arrival) => {
+          const before = await users.find(arrival.accountId, arrival.id)
+          if (before?.revision === arrival.revision) return
+          derived.set(arrival, await deriveKeys(arrival, before))
+        }),
+      )
+    },
+
+    async put(set, arrival) {
+      const before = await users.find(arrival.accountId, arrival.id)
+      if (before?.revision === arrival.revision) return false
+      await makeRoom(set, arrival)
+      if (!(await adopting.put(set, arrival))) return false
+      await keepPhoto(set, arrival)
+      return true
+    },
+
+    async files({ accountId, id }) {
+      const photo = await photos.find(accountId, id)
+      return new Map(photo ? [['photo', photos.contentOf(photo).bytes]] : [])
+    },
+
+    async remove(set, place) {
+      if (!(await adopting.remove(set, place))) return false
+      const photo = await photos.find(place.accountId, place.id)
+      if (photo) photos.remove(set, photo)
+      return true
+    },
+  }
+
+  return {
+    adoption,
+
+    /** Adds the users of an account that goes to the one that comes in its place, whose salt is the same. */
+    async moveIn(set: ChangeSet, from: AccountRecord, to: AccountRecord) {
+      for await (const held of records.everything(from.id)) {
+        for (const user of held) {
+          if (user.kind !== userKind) continue
+          const { id, created, modified, revision } = user
+          const place = { accountId: to.id, id, created, modified, revision }
+          const hidden = { ...(user.hidden as unknown as UserHidden), hasAvatar: false }
+          users.arrivals.insert(set, users.arriving(place, { doc: user.doc as UserDoc, hidden }))
+        }
+      }
+    },
+  }
+}

@@ -1,0 +1,44 @@
+import { weakKeyMarks } from '../../../auth/credentials.ts'
+import type { Deriver } from '../../../auth/deriving/deriver.ts'
+import type { AccountRecord, UserRecord } from '../../../auth/identity.ts'
+import type { StepwiseWork } from '../../../jobs/steps.ts'
+import { type Author, ChangeSet } from '../../../storage/change-set.ts'
+import type { Store } from '../../../storage/store.ts'
+import { createUserStore } from './store.ts'
+
+// Each has up to two keys, and each key takes some 60 ms for every layer it lacks.
+const usersPerStep = 10
+
+/** Puts the missing layers on the stored sign-in keys of an account's users: nobody has to know a password for it. */
+export const createKeyRenewal = (store: Store, deriver: Deriver): StepwiseWork => {
+  const users = createUserStore(store)
+
+  // Found by the keys themselves: whoever comes, goes or is renamed meanwhile, in the end no weak key is left.
+  const weakHolders = async (accountId: string) => {
+    const ids = new Set<string>()
+    for (const mark of weakKeyMarks)
+      for (const { id } of await store.records.claimants(accountId, 'sign_in', mark, 2 * usersPerStep))
+        ids.add(id)
+    return [...ids]
+  }
+
+  const renew = async (author: Author, { id, hidden }: AccountRecord, user: UserRecord) => {
+    const signInKeys: string[] = []
+    for (const key of user.hidden.signInKeys)
+      signInKeys.push(await deriver.strongestKey(id, hidden.signInSalt, key))
+    const set = new ChangeSet(author)
+    users.replace(set, user, users.revise(user, { hidden: { ...user.hidden, signInKeys } }))
+    return set
+  }
+
+  return async (author, account) => {
+    const ids = await weakHolders(account.id)
+    const sets: ChangeSet[] = []
+    for (const id of ids.slice(0, usersPerStep)) {
+      const user = await users.find(account.id, id)
+      if (user) sets.push(await renew(author, account, user))
+    }
+    const isLast = sets.length === 0 || ids.length <= usersPerStep
+    return { sets, changed: sets.length, ...(isLast ? {} : { next: 'more' }) }
+  }
+}

@@ -1,0 +1,340 @@
+import { digestWanted, isDigest, isEmptyPassword } from '../../../auth/credentials.ts'
+import type { Asker, Deriver } from '../../../auth/deriving/deriver.ts'
+import {
+  type AccountRecord,
+  type Actor,
+  accountKind,
+  type UserDoc,
+  type UserHidden,
+  type UserRecord,
+} from '../../../auth/identity.ts'
+import { Failure, hasProblems, invalid, isOutage, joinProblems, type Problems } from '../../../lib/failure.ts'
+import { gregorianNow } from '../../../lib/gregorian.ts'
+import { randomHex } from '../../../lib/ids.ts'
+import type { Json } from '../../../lib/json.ts'
+import type { CreationNotice } from '../../../mail/creation-notice.ts'
+import { authSettings, crossbarSettings } from '../../../settings/documents.ts'
+import type { Settings } from '../../../settings/settings.ts'
+import { type Author, ChangeSet, type Claim } from '../../../storage/change-set.ts'
+import { readsOf } from '../../../storage/collection.ts'
+import type { Store } from '../../../storage/store.ts'
+import type { AccountConfigs } from '../../system/configs/operations.ts'
+import { createUserAdoption } from './adoption.ts'
+import {
+  deletionProblems,
+  insecure,
+  type ObjectType,
+  passwordProblems,
+  powerProblems,
+  privilegeProblems,
+  type Secrets,
+  scopeProblems,
+  separate,
+  strengthProblems,
+} from './rules.ts'
+import { userBeginsAnew, userLeaving, userToWelcome } from './signals.ts'
+import {
+  createUserStore,
+  hotdeskClaim,
+  hotdeskIdOf,
+  hotdeskTaken,
+  usernameClaim,
+  usernameTaken,
+} from './store.ts'
+
+/** What users own of one type, kept by another area. */
+interface OwnedObjects {
+  /** Adds the removal of all that a user owns to a change set. Returns their ids. */
+  removeOwned(set: ChangeSet, account: AccountRecord, ownerId: string): Promise<readonly string[]>
+}
+
+/** One thing that went with its owner. */
+interface RemovedObject {
+  type: ObjectType
+  id: string
+  status: 'success'
+}
+
+/** A user who is to be removed. */
+interface Leaving {
+  account: AccountRecord
+  user: UserRecord
+  objectTypes: readonly ObjectType[]
+}
+
+interface Tools {
+  store: Store
+  deriver: Deriver
+  settings: Settings
+  /** A type that stands not here is one of which nobody owns anything. */
+  owned: Partial<Record<ObjectType, OwnedObjects>>
+  configs: Pick<AccountConfigs, 'read' | 'subject'>
+}
+
+export type Users = ReturnType<typeof createUsers>
+
+export const createUsers = ({ store, deriver, settings, owned, configs }: Tools) => {
+  const users = createUserStore(store)
+  const { adoption, moveIn } = createUserAdoption({ store, deriver })
+  const { records, clock } = store
+
+  /** What the account, its reseller or the system asks of passwords. */
+  const passwordRules = async (account: AccountRecord) =>
+    configs.read(await configs.subject(account, 'auth.password'))
+
+  const isTaken = async (claim: Claim, own: UserRecord | undefined) => {
+    const holder = await records.claimant(claim)
+    return holder !== undefined && holder.id !== own?.id
+  }
+
+  const uniqueProblems = async (
+    accountId: string,
+    data: Json,
+    own: UserRecord | undefined,
+  ): Promise<Problems> => {
+    const { username } = data
+    const hotdesk = hotdeskIdOf(data)
+    return {
+      ...(typeof username === 'string' && (await isTaken(usernameClaim(accountId, username), own))
+        ? usernameTaken(username)
+        : {}),
+      ...(hotdesk && (await isTaken(hotdeskClaim(accountId, hotdesk), own)) ? hotdeskTaken(hotdesk) : {}),
+    }
+  }
+
+  const digestProblems = ({ credentials }: Secrets, username: string | undefined): Problems => {
+    if (credentials === undefined) return {}
+    if (isEmptyPassword('md5', credentials, username)) return insecure('credentials', ['a password'])
+    if (isDigest('md5', credentials)) return {}
+    const message = `Must be ${digestWanted('md5')}; send a password that is not digested as password`
+    return { credentials: { wrong_format: { message } } }
+  }
+
+  const strengthProblemsIn = async (accountId: string, secrets: Secrets): Promise<Problems> => {
+    if (secrets.password === undefined && secrets.credentials === undefined) return {}
+    const account = await records.find(accountId, accountKind, accountId)
+    const { should_enforce_strength: isEnforced } = account ? await passwordRules(account) : {}
+    return isEnforced === true ? strengthProblems(secrets) : {}
+  }
+
+  const otherProblems = async (
+    accountId: string,
+    data: Json,
+    own: UserRecord | undefined,
+    actor: Actor | undefined,
+  ): Promise<Problems> => {
+    const separated = separate(data)
+    const { secrets } = separated
+    return joinProblems(
+      passwordProblems(data.username, secrets, own?.doc),
+      digestProblems(secrets, separated.doc.username ?? own?.doc.username),
+      await strengthProblemsIn(accountId, secrets),
+      actor ? privilegeProblems(actor, data.priv_level, own) : {},
+      actor && own ? powerProblems(actor, separated, own) : {},
+      actor ? scopeProblems(actor, separated, own) : {},
+    )
+  }
+
+  /** Whatever a new user was refused for: names that others hold are told first, and all of them. */
+  const refusalOf = async (error: unknown, accountId: string, data: Json) => {
+    if (!(error instanceof Failure) || isOutage(error)) return error
+    const problems = await uniqueProblems(accountId, data, undefined)
+    return hasProblems(problems) ? invalid(problems) : error
+  }
+
+  const assertNotReused = async (account: AccountRecord, keys: readonly string[], before: UserRecord) => {
+    const { should_prevent_reuse: isRefused } = await passwordRules(account)
+    if (isRefused === true && keys.some((key) => before.hidden.signInKeys.includes(key))) {
+      throw invalid(insecure('password', ['reused']))
+    }
+  }
+
+  const madeUpUsername = async (doc: UserDoc, secrets: Secrets): Promise<string | undefined> => {
+    if (doc.username !== undefined || secrets.password === undefined) return doc.username
+    const { generate_username_if_empty: allowed } = await settings.of(authSettings)
+    if (allowed) return `user_${randomHex(8)}`
+    throw invalid({ username: { required: { message: 'Field is required but missing', value: 'username' } } })
+  }
+
+  const deriveKeys = async (
+    asker: Asker,
+    { hidden: { signInSalt } }: AccountRecord,
+    username: string | undefined,
+    { password, credentials }: Secrets,
+  ) => {
+    if (password !== undefined && username) return deriver.signInKeysOf(asker, signInSalt, username, password)
+    if (credentials) return [await deriver.signInKeys(asker, signInSalt, 'md5', credentials)]
+    return undefined
+  }
+
+  /** What is stored for a request: its secrets derived, the old sessions ended when the password is new. */
+  const compose = async (
+    author: Author,
+    account: AccountRecord,
+    data: Json,
+    before: UserRecord | undefined,
+  ) => {
+    const { doc, secrets } = separate(data)
+    const username = await madeUpUsername(doc, secrets)
+    const full: UserDoc = username === undefined ? doc : { ...doc, username }
+    const layers = await deriveKeys(deriver.member(author, account.id), account, username, secrets)
+    // What is stored may be of any layer.
+    if (layers && before) await assertNotReused(account, layers.flat(), before)
+    const keys = layers?.flatMap((ofDigest) => ofDigest.slice(-1))
+    const { reset_identity_secret_on_rehash: endsSessions } = await settings.of(authSettings)
+    const hidden: UserHidden = {
+      signatureSecret: randomHex(32),
+      signInKeys: [],
+      ...before?.hidden,
+      ...(username === undefined ? { signInKeys: [] } : {}),
+      ...(keys ? { signInKeys: keys, passwordChanged: gregorianNow(clock) } : {}),
+      ...(keys && endsSessions ? { signatureSecret: randomHex(32) } : {}),
+    }
+    return { doc: full, hidden }
+  }
+
+  const save = async (author: Author, before: UserRecord, after: UserRecord) => {
+    const set = new ChangeSet(author)
+    users.replace(set, before, after)
+    await store.commit(set)
+    return after
+  }
+
+  const passwordExpiry = async ({ hidden: { passwordChanged, signInKeys } }: UserRecord) => {
+    const { password_expiry_s: seconds } = await settings.of(crossbarSettings)
+    if (seconds === undefined || passwordChanged === undefined || signInKeys.length === 0) return undefined
+    return passwordChanged + seconds
+  }
+
+  return {
+    ...readsOf(users),
+
+    /** How users of another system are taken in, and how those of an account come with it. */
+    adoption,
+    moveIn,
+
+    /** What the schema cannot know: names that others hold, missing passwords, privileges the actor has not. */
+    async judge(accountId: string, data: Json, own?: UserRecord, actor?: Actor): Promise<Problems> {
+      return joinProblems(
+        await uniqueProblems(accountId, data, own),
+        await otherProblems(accountId, data, own, actor),
+      )
+    },
+
+    /**
+     * The same of a new user, but for the names where `create` finds out itself whether others hold them: where nothing
+     * dear is done before it is known.
+     */
+    async judgeNew(accountId: string, data: Json, actor: Actor): Promise<Problems> {
+      const { secrets } = separate(data)
+      const isDear = secrets.password !== undefined || secrets.credentials !== undefined
+      return isDear
+        ? this.judge(accountId, data, undefined, actor)
+        : otherProblems(accountId, data, undefined, actor)
+    },
+
+    /** Adds a user to somebody's change set. */
+    async addTo(set: ChangeSet, account: AccountRecord, data: Json): Promise<UserRecord> {
+      const user = users.draft(account.id, await compose(set.author, account, data, undefined))
+      users.insert(set, user)
+      return user
+    },
+
+    /** A new user; one who is to be welcomed, and has an address, gets a mail. */
+    async create(
+      author: Author,
+      account: AccountRecord,
+      data: Json,
+      notice: CreationNotice,
+    ): Promise<UserRecord> {
+      const set = new ChangeSet(author)
+      const user = await this.addTo(set, account, data)
+      if (notice === 'mail') set.tell(userToWelcome, user)
+      try {
+        await store.commit(set)
+      } catch (error) {
+        throw await refusalOf(error, account.id, data)
+      }
+      return user
+    },
+
+    async replace(author: Author, account: AccountRecord, user: UserRecord, data: Json): Promise<UserRecord> {
+      return save(author, user, users.revise(user, await compose(author, account, data, user)))
+    },
+
+    /** Removes a user, and all they own of these types, at once. What they own besides stays, and keeps its owner. */
+    async remove(
+      author: Author,
+      actor: Actor,
+      { account, user, objectTypes }: Leaving,
+    ): Promise<RemovedObject[]> {
+      const problems = deletionProblems(actor, user, objectTypes)
+      if (hasProblems(problems)) throw invalid(problems)
+      const set = new ChangeSet(author)
+      users.remove(set, user)
+      set.tell(userLeaving, user)
+      const removed: RemovedObject[] = []
+      for (const type of objectTypes) {
+        const ids = (await owned[type]?.removeOwned(set, account, user.id)) ?? []
+        removed.push(...ids.map((id) => ({ type, id, status: 'success' as const })))
+      }
+      await store.commit(set)
+      return removed
+    },
+
+    /** Ends every session of the user. */
+    async resetSignatureSecret(author: Author, user: UserRecord) {
+      return save(
+        author,
+        user,
+        users.revise(user, { hidden: { ...user.hidden, signatureSecret: randomHex(32) } }),
+      )
+    },
+
+    /** When the password has to be replaced (Gregorian seconds); undefined while passwords do not expire. */
+    passwordExpiry,
+
+    async isPasswordExpired(user: UserRecord) {
+      const expiry = await passwordExpiry(user)
+      return expiry !== undefined && expiry <= gregorianNow(clock)
+    },
+
+    async byUsername(accountId: string, username: string): Promise<UserRecord | undefined> {
+      const holder = await records.claimant(usernameClaim(accountId, username))
+      return holder && users.find(accountId, holder.id)
+    },
+
+    /** Enables a user. Part of somebody's change set. */
+    enable(set: ChangeSet, user: UserRecord): UserRecord {
+      const after = users.revise(user, { doc: { ...user.doc, enabled: true } })
+      users.replace(set, user, after)
+      return after
+    },
+
+    /**
+     * A new password for an enabled user, whose sessions, second factors and mailed links all end. Part of somebody's
+     * change set.
+     */
+    async beginAnew(set: ChangeSet, account: AccountRecord, user: UserRecord, password: string) {
+      const { doc, hidden } = await compose(
+        set.author,
+        account,
+        { ...user.doc, enabled: true, password },
+        user,
+      )
+      users.replace(
+        set,
+        user,
+        users.revise(user, { doc, hidden: { ...hidden, signatureSecret: randomHex(32) } }),
+      )
+      set.tell(userBeginsAnew, user)
+    },
+
+    /** After a recovery the user has to choose a new password. Part of somebody's change set. */
+    requirePasswordUpdate(set: ChangeSet, user: UserRecord): UserRecord {
+      const after = users.revise(user, { doc: { ...user.doc, require_password_update: true } })
+      users.replace(set, user, after)
+      return after
+    },
+  }
+}

@@ -1,0 +1,268 @@
+import {
+  adminCallFields,
+  adminFieldProblems,
+  isFieldChanged,
+  reachFields,
+} from '../../../auth/admin-fields.ts'
+import {
+  type Actor,
+  isLimited,
+  speaksForAccount,
+  type UserDoc,
+  type UserRecord,
+} from '../../../auth/identity.ts'
+import { areScopesWithin, bothAllow, settingScopes } from '../../../auth/scopes.ts'
+import { failure, forbidden, invalid, type Problems } from '../../../lib/failure.ts'
+import { isObject, type Json } from '../../../lib/json.ts'
+import { memberOf } from '../../../lib/member.ts'
+import { storedPart } from '../../../lib/record-shape.ts'
+import { hasCallForward, hasExternalNumber, hasMusicOnHold, isEnabled } from '../../voice/devices/rules.ts'
+import { userReadOnly } from './schema.ts'
+
+// A portrait: larger ones belong on a file server.
+export const largestPhoto = 2_000_000
+
+/** The secrets in a request: they are derived and forgotten. */
+export interface Secrets {
+  password?: string
+  /** A ready md5 digest of `username:password`. */
+  credentials?: string
+}
+
+const notStored = [...userReadOnly, 'password', 'credentials', 'sync']
+
+interface Separated {
+  doc: UserDoc
+  secrets: Secrets
+  /** Whether the devices of the user load their settings again. */
+  sync: unknown
+}
+
+/** Splits a request into what is stored and what is only used. */
+export const separate = (data: Json): Separated => {
+  const doc = storedPart<Json>(data, { computed: notStored })
+  if (typeof doc.username === 'string') doc.username = doc.username.toLowerCase()
+  const { password, credentials, sync } = data
+  return {
+    sync,
+    doc: doc as UserDoc,
+    secrets: {
+      // Forms send fields that are not filled in as empty texts.
+      ...(typeof password === 'string' && password !== '' ? { password } : {}),
+      ...(typeof credentials === 'string' && credentials !== ''
+        ? { credentials: credentials.toLowerCase() }
+        : {}),
+    },
+  }
+}
+
+/**
+ * A digest holds the user name: with a new name, the old one is worth nothing, and only the password gives a new one.
+ */
+export const passwordProblems = (
+  username: unknown,
+  secrets: Secrets,
+  before: UserDoc | undefined,
+): Problems => {
+  const isNew =
+    typeof username === 'string' && before !== undefined && username.toLowerCase() !== before.username
+  if (!isNew || secrets.password !== undefined || secrets.credentials !== undefined) return {}
+  return {
+    password: {
+      required: { message: 'The password must be provided when updating the user name', cause: username },
+    },
+  }
+}
+
+/** An ordinary user must not make an admin of anybody, nor change one; and neither somebody with limits, but for themselves. */
+export const privilegeProblems = (
+  actor: Actor,
+  privLevel: unknown,
+  before: UserRecord | undefined,
+): Problems => {
+  if (!isLimited(actor) && speaksForAccount(actor)) return {}
+  const levelBefore = before?.doc.priv_level
+  if (privLevel !== 'admin' && levelBefore !== 'admin') return {}
+  if (actor.user !== undefined && actor.user.id === before?.id && privLevel === levelBefore) return {}
+  return {
+    priv_level: { forbidden: { message: 'Only an admin may create or change an admin', cause: privLevel } },
+  }
+}
+
+// What lets a user in, and as whom: with a mail address of one's own choice a password is recovered.
+const fieldsOfPower = [...adminCallFields, 'enabled', 'feature_level', 'scope_restrictions']
+const fieldsOfIdentity = ['username', 'email', 'require_password_update']
+
+const secretNames = ({ password, credentials }: Secrets) => [
+  ...(password === undefined ? [] : ['password']),
+  ...(credentials === undefined ? [] : ['credentials']),
+]
+
+/** An ordinary user changes its own password, names and call forwarding. Restrictions and who may sign in are up to admins. */
+export const powerProblems = (
+  actor: Actor,
+  { doc, secrets, sync }: Separated,
+  before: UserRecord,
+): Problems => {
+  // Of admins an ordinary user changes nothing at all.
+  if (speaksForAccount(actor) || before.doc.priv_level === 'admin') return {}
+  const isOwn = actor.user?.id === before.id && actor.accountId === before.accountId
+  if (isOwn) return adminFieldProblems(actor, fieldsOfPower, doc, before.doc)
+  const fields = [
+    ...fieldsOfPower,
+    ...fieldsOfIdentity,
+    ...reachFields,
+    'hotdesk',
+    ...secretNames(secrets),
+    'sync',
+  ]
+  return adminFieldProblems(actor, fields, { ...doc, ...secrets, sync }, before.doc)
+}
+
+/**
+ * An ordinary user deletes only itself, and only without restrictions: its devices stay, and calls from them would no longer have the
+ * restrictions of the user.
+ */
+export const deletionProblems = (
+  actor: Actor,
+  user: UserRecord,
+  objectTypes: readonly ObjectType[],
+): Problems => {
+  if (user.doc.priv_level === 'admin') return privilegeProblems(actor, 'admin', user)
+  if (speaksForAccount(actor)) return {}
+  if (actor.user?.id === user.id) {
+    const message = 'Only an admin may delete what a user owns'
+    return {
+      ...adminFieldProblems(
+        actor,
+        fieldsOfPower,
+        {},
+        user.doc,
+        'Only an admin may delete a user with restrictions',
+      ),
+      ...(objectTypes.length > 0 && { object_types: { forbidden: { message, cause: objectTypes } } }),
+    }
+  }
+  return { user: { forbidden: { message: 'Only an admin may delete another user', cause: user.id } } }
+}
+
+/** The scopes of the caller; undefined: everything. A session of a replaced API key can give nothing: a user would outlive it. */
+const limitsOf = ({ scopes, key, hasReplacedKey }: Actor) =>
+  hasReplacedKey ? [] : bothAllow(scopes, key?.doc.scopes)
+
+/** A caller cannot let a user do, or become a user who may do, more than its own scopes allow. */
+export const scopeProblems = (
+  actor: Actor,
+  { doc, secrets }: { doc: UserDoc; secrets: Secrets },
+  before: UserRecord | undefined,
+): Problems => {
+  const limits = limitsOf(actor)
+  const opens = secretNames(secrets).length > 0
+  const takesPlace = () => {
+    // A user with a password or an email address can sign in, by password or by a mailed link.
+    if (before === undefined) return opens || doc.email !== undefined
+    if (actor.user?.id === before.id) return false
+    return opens || fieldsOfIdentity.some((field) => isFieldChanged(field, doc, before.doc))
+  }
+  const isWider = before !== undefined && isFieldChanged('scope_restrictions', doc, before.doc)
+  if (limits === undefined || (!isWider && !takesPlace())) return {}
+  if (areScopesWithin(settingScopes(doc.scope_restrictions), limits)) return {}
+  const message = 'The caller cannot grant a user more than it may do'
+  return { scope_restrictions: { forbidden: { message, target: limits } } }
+}
+
+/** Whether a user is an admin whom somebody can sign in as. */
+export const isActingAdmin = ({ priv_level, enabled, username }: UserDoc) =>
+  priv_level === 'admin' && enabled !== false && username !== undefined
+
+/** What a change takes from an acting admin: the field that the refusal names. */
+export const lostPower = ({ priv_level, enabled }: UserDoc) => {
+  if (priv_level !== 'admin') return 'priv_level'
+  return enabled === false ? 'enabled' : 'username'
+}
+
+const forOwnPassword: readonly string[] = ['password', 'credentials', 'require_password_update']
+
+/** With the token of a mailed link its user sets a new password, says that it is set, and nothing else. */
+export const assertServesPurpose = ({ claims, user }: Actor, subject: UserRecord, sent: unknown) => {
+  if (claims?.purpose === undefined) return
+  const keys = isObject(sent) ? Object.keys(sent) : []
+  const isPassword = keys.includes('password') || keys.includes('credentials')
+  const isAll = keys.every((key) => forOwnPassword.includes(key))
+  if (user?.id === subject.id && isPassword && isAll) return
+  throw failure(forbidden, { cause: 'the token is good for a new password and nothing else' })
+}
+
+/** The features that a console keeps under `smartpbx` of users and groups and that are enabled. */
+export const smartPbxFeatures = (doc: object) => {
+  const features = memberOf(doc, 'smartpbx')
+  return isObject(features) ? Object.keys(features).filter((name) => isEnabled(features[name])) : []
+}
+
+/** What is switched on for a user, by the names that list rows carry. */
+export const featuresOf = (doc: UserDoc): string[] => {
+  const features: [string, boolean][] = [
+    ['hotdesk', isEnabled(doc.hotdesk)],
+    ['call_forward', hasCallForward(doc)],
+    ['call_forward_failover', isEnabled(doc.call_failover)],
+    ['caller_id', hasExternalNumber(doc)],
+    ['vm_to_email', doc.vm_to_email_enabled === true],
+    ['music_on_hold', hasMusicOnHold(doc)],
+    ['do_not_disturb', isEnabled(doc.do_not_disturb)],
+  ]
+  return [...features.filter(([, on]) => on).map(([name]) => name), ...smartPbxFeatures(doc)]
+}
+
+/** What users own, by the names that `object_types` takes. */
+const objectTypes = ['phone_numbers', 'callflow', 'vmbox', 'device', 'conference', 'faxbox', 'media'] as const
+export type ObjectType = (typeof objectTypes)[number]
+
+const isObjectType = (value: unknown): value is ObjectType => objectTypes.some((type) => type === value)
+
+/** A query holds a list as JSON text. */
+const listIn = (value: unknown): unknown => {
+  if (typeof value !== 'string' || !value.startsWith('[')) return value
+  try {
+    return JSON.parse(value)
+  } catch {
+    return value
+  }
+}
+
+/** The types that are to go with a user, each once; undefined when the request does not speak of it. */
+export const objectTypesIn = (sent: unknown): readonly ObjectType[] | undefined => {
+  if (sent === undefined) return undefined
+  if (sent === 'all') return objectTypes
+  const value = listIn(sent)
+  if (!Array.isArray(value)) {
+    const message = 'Value must be `all` or a list of types'
+    throw invalid({ object_types: { type: { message, target: 'array', value: sent } } })
+  }
+  const unknown = value.findIndex((type) => !isObjectType(type))
+  if (unknown < 0) return objectTypes.filter((type) => value.includes(type))
+  const message = 'Value not found in enumerated list of values'
+  const problem = { message, target: objectTypes, value: value[unknown] }
+  throw invalid({ [`object_types.${unknown}`]: { enum: problem } })
+}
+
+/** The 400 for a password that is too weak; it never repeats the password. */
+export const insecure = (field: 'password' | 'credentials', details: string[]): Problems => ({
+  [field]: { insecure: { message: 'The password is not secure enough', cause: details[0], details } },
+})
+
+const strengths: readonly (readonly [string, RegExp])[] = [
+  ['at least 10 characters', /^.{10,}$/su],
+  ['a digit', /\p{Nd}/u],
+  ['a lower-case letter', /\p{Ll}/u],
+  ['an upper-case letter', /\p{Lu}/u],
+  ['a special character', /[^\p{L}\p{N}]/u],
+]
+
+/** What a password lacks. A ready digest shows nothing of it, so it will not do where strength is asked for. */
+export const strengthProblems = ({ password, credentials }: Secrets): Problems => {
+  if (password === undefined) {
+    return credentials === undefined ? {} : insecure('credentials', ['a password that can be judged'])
+  }
+  const missing = strengths.filter(([, pattern]) => !pattern.test(password)).map(([name]) => name)
+  return missing.length > 0 ? insecure('password', missing) : {}
+}

@@ -1,0 +1,12 @@
+import { flag, section, settingsDocument } from '../../../settings/keys.ts'
+
+const passwords = section('What new passwords have to be; accounts may ask more or less of their own users', {
+  should_enforce_strength: flag(
+    false,
+    'New passwords have ten characters at least, among them a digit, a lower and an upper case letter and another one',
+  ),
+  should_prevent_reuse: flag(false, 'A new password is another one than the last'),
+})
+
+/** What the system asks of passwords; resellers and accounts may ask more or less of their own users. */
+export const passwordSettings = settingsDocument('auth.password', passwords)

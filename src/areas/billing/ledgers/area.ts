@@ -1,0 +1,36 @@
+import { on } from '../../../storage/signal.ts'
+import { accountsArea } from '../../accounts/accounts/area.ts'
+import { area } from '../../area.ts'
+import { numberOrderRefused } from '../../numbers/phone-numbers/signals.ts'
+import { limitsArea } from '../limits/area.ts'
+import { servicesArea } from '../services/area.ts'
+import { chargesAgreed } from '../services/signals.ts'
+import { postingOf } from './charges.ts'
+import { createLedgers } from './operations.ts'
+import { ledgerRoutes } from './routes.ts'
+
+/** The money of accounts. */
+export const ledgersArea = area({
+  name: 'ledgers',
+  describes: { ledgers: 'The money of accounts, entry by entry.' },
+  needs: { accounts: accountsArea, services: servicesArea, limits: limitsArea },
+  create({ store, settings }, { accounts, services: { audit, charged }, limits: { limits } }) {
+    const ledgers = createLedgers({ store, accounts, audit, charged, overdraft: limits.chargeOverdraft })
+    return {
+      offers: ledgers,
+      routes: ledgerRoutes({ ledgers, accounts, settings, clock: store.clock }),
+      jobs: [ledgers.round],
+      adoptions: { ledger: ledgers.arrivals },
+      hears: [
+        on(chargesAgreed, (set, { account, due }) => {
+          const postings = due.map((line) => postingOf(line, set.author, store.clock.now()))
+          return ledgers.charge(set, account, postings)
+        }),
+        on(numberOrderRefused, async (set, { accountId, author, act }) => {
+          const account = await accounts.find(accountId)
+          if (account) await ledgers.giveBack(set, account, { requestId: author.requestId, act })
+        }),
+      ],
+    }
+  },
+})

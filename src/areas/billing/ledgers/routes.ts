@@ -1,0 +1,210 @@
+import type { AccountRecord } from '../../../auth/identity.ts'
+import { accountMember, ownReseller } from '../../../auth/policies.ts'
+import { answer, ListAnswer } from '../../../http/answer/answers.ts'
+import type { Listing } from '../../../http/answer/listing.ts'
+import { openTimeWindow } from '../../../http/answer/time-window.ts'
+import { type Call, get, put, type Route } from '../../../http/route.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { notEnoughCredit, type Problems } from '../../../lib/failure.ts'
+import { gregorianNow } from '../../../lib/gregorian.ts'
+import { decimalsOf, dollarsOfUnits } from '../../../lib/money.ts'
+import { anyObject, list as listOf } from '../../../lib/schema.ts'
+import { timeKey } from '../../../lib/time-key.ts'
+import { crossbarSettings } from '../../../settings/documents.ts'
+import type { Settings } from '../../../settings/settings.ts'
+import type { CommittedChange } from '../../../storage/idempotency.ts'
+import type { Accounts } from '../../accounts/accounts/operations.ts'
+import { servicesSettings } from '../services/settings.ts'
+import { bookedAlready } from './failures.ts'
+import type { Ledgers } from './operations.ts'
+import { csvRow, type Entry, entryJson, rolloverService } from './rules.ts'
+import { Amount, LedgerEntry, LedgerKind, LedgerRequest } from './schema.ts'
+
+const base = '/v2/accounts/{account_id}/ledgers'
+
+const availableLedgers = [
+  { name: 'per-minute-voip', friendly_name: 'Per Minute VoIP', markup_type: ['percentage'] },
+  { name: 'services', friendly_name: 'Services', markup_type: [] },
+  { name: 'prorations', friendly_name: 'Prorations', markup_type: [] },
+  { name: 'taxes', friendly_name: 'Taxes', markup_type: [] },
+  { name: 'payments', friendly_name: 'Payments', markup_type: [] },
+  { name: 'rollovers', friendly_name: 'Rollovers', markup_type: [] },
+]
+
+const windowQuery = {
+  created_from: 'Gregorian seconds, however long ago; the usual range before created_to unless given',
+  created_to: 'Gregorian seconds; now unless given',
+}
+
+interface RouteTools {
+  ledgers: Ledgers
+  accounts: Accounts
+  settings: Settings
+  clock: Clock
+}
+
+const amountProblems = (amount: unknown): Problems => {
+  if (typeof amount !== 'number' || (decimalsOf(amount) ?? 0) <= 4) return {}
+  return { amount: { decimals: { message: 'Money has at most 4 decimals', target: 4, value: amount } } }
+}
+
+/** What is carried over is booked by the months alone: it moves no money. */
+const sourceProblems = (service: unknown): Problems => {
+  if (service !== rolloverService) return {}
+  const message = `Balances are carried over by themselves: ${rolloverService} cannot be booked`
+  return { 'source.service': { forbidden: { message, value: service } } }
+}
+
+/** An entry moves the balance, or it is none: what may come is a quote. */
+const draftProblems = (draft: unknown): Problems =>
+  draft === true
+    ? { draft: { forbidden: { message: 'Entries are booked at once: there are no drafts' } } }
+    : {}
+
+interface Requested {
+  amount?: unknown
+  source?: { service?: unknown }
+  draft?: unknown
+}
+
+const requestProblems = async ({ data }: { data: Requested }) => ({
+  ...draftProblems(data.draft),
+  ...amountProblems(data.amount),
+  ...sourceProblems(data.source?.service),
+})
+
+export const ledgerRoutes = ({ ledgers, accounts, settings, clock }: RouteTools): Route[] => {
+  const windowOf = async ({ query }: Pick<Call, 'query'>) => {
+    const { maximum_range: range } = await settings.of(crossbarSettings)
+    return openTimeWindow(query, gregorianNow(clock), range)
+  }
+
+  const entriesOf = async (
+    account: AccountRecord,
+    service: string,
+    call: Pick<Call, 'query'>,
+  ): Promise<Listing<Entry>> => {
+    const window = await windowOf(call)
+    return {
+      page: ({ after, limit, descending, long }) =>
+        ledgers.page({
+          accountId: account.id,
+          service,
+          ...window,
+          ...(after ? { after } : {}),
+          limit,
+          descending,
+          long,
+        }),
+      cursor: ({ created, ordinal }) => [timeKey(created), String(ordinal)],
+      row: (entry) => JSON.stringify(entryJson(entry)),
+      flat: csvRow,
+      record: entryJson,
+    }
+  }
+
+  /** The account whose ledger moves too, when the request says so. */
+  const impactedBy = async ({ account, envelope }: Pick<Call, 'account' | 'envelope'>) => {
+    if (envelope.impact_reseller !== true && envelope.impact_reseller !== 'true') return undefined
+    return accounts.get(await accounts.resellerOf(account))
+  }
+
+  type Booked = { account: AccountRecord; entry: Entry }
+
+  const impactJson = async ({ account, entry }: Booked) => ({
+    ledger: entryJson(entry),
+    available_dollars: dollarsOfUnits(await ledgers.balance(account.id)),
+    is_reseller: account.hidden.isReseller,
+  })
+
+  /** One entry, or that of each account whose ledger moved. */
+  const bookedAnswer = async (booked: readonly Booked[]) => {
+    const [own] = booked
+    if (booked.length === 1 && own) return answer({ data: entryJson(own.entry), created: own.entry.id })
+    const rows = await Promise.all(booked.map(async (one) => [one.account.id, await impactJson(one)]))
+    return Object.fromEntries(rows)
+  }
+
+  const book = (sign: 1 | -1) => async (call: Call<typeof base, LedgerRequest>) => {
+    const { author, account, data } = call
+    return bookedAnswer(await ledgers.book(author, account, data, sign, await impactedBy(call)))
+  }
+
+  const bookAgain = async (_: unknown, changes: readonly CommittedChange[]) =>
+    bookedAnswer(
+      await Promise.all(
+        changes
+          .filter(({ kind }) => kind === 'ledger')
+          .map(async ({ account_id: accountId, id }) => ({
+            account: await accounts.get(accountId),
+            entry: await ledgers.get(accountId, id),
+          })),
+      ),
+    )
+
+  const booking = {
+    allow: ownReseller,
+    body: LedgerRequest,
+    judge: requestProblems,
+    answers: anyObject(),
+    fails: [bookedAlready, notEnoughCredit] as const,
+    again: bookAgain,
+  }
+
+  return [
+    get(base, {
+      summary: 'Read what each ledger of an account comes to in some time',
+      isLong: true,
+      allow: accountMember,
+      query: windowQuery,
+      answers: anyObject(),
+      run: async (call) => {
+        const { from, to } = await windowOf(call)
+        return ledgers.sums(call.account.id, from, to)
+      },
+    }),
+    get(`${base}/available`, {
+      summary: 'List the ledgers there are',
+      allow: accountMember,
+      answers: listOf(LedgerKind),
+      run: () => availableLedgers,
+    }),
+    get(`${base}/total`, {
+      summary: 'Read what an account has; metadata.currency is that of all money',
+      allow: accountMember,
+      answers: Amount,
+      run: async ({ account }) => {
+        const { currency } = await settings.of(servicesSettings)
+        return answer({
+          data: { amount: dollarsOfUnits(await ledgers.balance(account.id)) },
+          metadata: { currency },
+        })
+      },
+    }),
+    get(`${base}/summary/{month}`, {
+      summary: 'Read the book of a month (YYYYMM), and the same by account',
+      isLong: true,
+      allow: accountMember,
+      answers: anyObject(),
+      run: ({ account, path }) => ledgers.summary(account.id, path.month),
+    }),
+    get(`${base}/{source}`, {
+      summary: 'List the entries of a ledger',
+      allow: accountMember,
+      query: windowQuery,
+      answers: LedgerEntry,
+      list: true,
+      run: async (call) => new ListAnswer(await entriesOf(call.account, call.path.source, call)),
+    }),
+    get(`${base}/{source}/{entry_id}`, {
+      summary: 'Read an entry of a ledger',
+      record: { kind: 'ledger' },
+      allow: accountMember,
+      answers: LedgerEntry,
+      run: async ({ account, path }) =>
+        answer({ data: entryJson(await ledgers.get(account.id, path.entry_id, path.source)) }),
+    }),
+    put(`${base}/credit`, { summary: 'Give money to an account', ...booking, run: book(1) }),
+    put(`${base}/debit`, { summary: 'Take money from an account', ...booking, run: book(-1) }),
+  ]
+}

@@ -1,0 +1,10 @@
+import { signal } from '../../../storage/signal.ts'
+
+/** Whose money moves. */
+export interface Booked {
+  id: string
+  doc: { name: string; topup?: unknown; notifications?: unknown }
+}
+
+/** Something is booked for or against an account. `isSpent`: its money becomes less. */
+export const balanceMoved = signal<{ account: Booked; isSpent: boolean }>('balance moved')

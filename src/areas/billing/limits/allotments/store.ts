@@ -1,0 +1,44 @@
+import type { ChangeSet } from '../../../../storage/change-set.ts'
+import type { Store } from '../../../../storage/store.ts'
+import { integer, type RowOf, table, text } from '../../../../storage/table.ts'
+import type { Stretch } from './rules.ts'
+
+const uses = table('allotment_uses', {
+  accountId: text(),
+  allotment: text(),
+  /** Gregorian second with which the minute begins. */
+  minute: integer(),
+  seconds: integer(),
+})
+
+/** Some seconds of an allotment that were used in one minute. */
+export type Use = RowOf<typeof uses>
+
+const insert = uses.insert(
+  'ON CONFLICT (account_id, allotment, minute) DO UPDATE SET seconds = allotment_uses.seconds + excluded.seconds',
+)
+const replace = uses.upsert('accountId', 'allotment', 'minute')
+const summed = uses.pick('seconds')
+
+export const createAllotmentStore = ({ all }: Store) => ({
+  add: (set: ChangeSet, use: Use) => set.add(insert(use)),
+
+  /** In the place of what was noted of that minute. */
+  put: (set: ChangeSet, use: Use) => set.add(replace(use)),
+
+  remove: (set: ChangeSet, { accountId, allotment, minute }: Omit<Use, 'seconds'>) =>
+    set.run('DELETE FROM allotment_uses WHERE account_id = $1 AND allotment = $2 AND minute = $3', [
+      accountId,
+      allotment,
+      minute,
+    ]),
+
+  async used(accountId: string, allotment: string, { from, to }: Stretch): Promise<number> {
+    const rows = await all(
+      `SELECT CAST(COALESCE(sum(seconds), 0) AS BIGINT) AS seconds FROM allotment_uses
+        WHERE account_id = $1 AND allotment = $2 AND minute >= $3 AND minute < $4`,
+      [accountId, allotment, from, to],
+    )
+    return summed.first(rows)?.seconds ?? 0
+  },
+})

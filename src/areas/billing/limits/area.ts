@@ -1,0 +1,35 @@
+import { Allotments, OperatorLimits } from '../../../lib/limit-shapes.ts'
+import { accountsArea } from '../../accounts/accounts/area.ts'
+import { area } from '../../area.ts'
+import { phoneNumbersArea } from '../../numbers/phone-numbers/area.ts'
+import { servicesArea } from '../services/area.ts'
+import { createUseArrivals } from './allotments/arriving.ts'
+import { createAllotments } from './allotments/operations.ts'
+import { allotmentRoutes } from './allotments/routes.ts'
+import { createLimits } from './operations.ts'
+import { limitRoutes } from './routes.ts'
+import { Limits } from './schema.ts'
+
+/** How many calls accounts may have, how far they may overdraw, and which calls are included. */
+export const limitsArea = area({
+  name: 'limits',
+  describes: {
+    allotments: 'Which calls are included for an account.',
+    limits: 'How many calls accounts may have, and how far they may overdraw.',
+  },
+  needs: { accounts: accountsArea, phoneNumbers: phoneNumbersArea, services: servicesArea },
+  create(tools, { accounts, phoneNumbers, services: { services, quantities } }) {
+    const { store } = tools
+    const { classOf } = phoneNumbers.planning
+    const limits = createLimits({ store, accounts, quantities, services })
+    const allotments = createAllotments({ store, accounts, limits, classOf })
+    return {
+      offers: { limits, allotments },
+      routes: [...limitRoutes(limits), ...allotmentRoutes({ allotments, limits })],
+      jobs: [allotments.tidying],
+      counts: [limits.counted],
+      adoptions: { ...limits.adoptions, allotment_use: createUseArrivals(store) },
+      schemas: { allotments: Allotments, limits: Limits, operator_limits: OperatorLimits },
+    }
+  },
+})

@@ -1,0 +1,108 @@
+import { accountAdmin, accountMember, ownReseller } from '../../../auth/policies.ts'
+import { answer, RawJson } from '../../../http/answer/answers.ts'
+import { type Call, get, patch, post, type Route } from '../../../http/route.ts'
+import { failure, forbidden } from '../../../lib/failure.ts'
+import { OperatorLimits } from '../../../lib/limit-shapes.ts'
+import type { LimitBook, LimitsStored, OperatorLimitsStored } from './operations.ts'
+import { amountProblems, restrictionWarnings, withDefaults, withoutOperatorKeys } from './rules.ts'
+import { Limits, LimitsRecord } from './schema.ts'
+
+const onAccount = '/v2/accounts/{account_id}/limits'
+const ofOperator = `${onAccount}/operator` as const
+
+interface LimitsSubject<R> {
+  record: R | undefined
+  /** What If-Match is held against. */
+  revision?: string
+  doc: object
+}
+
+const placeOf = <R extends LimitsStored | OperatorLimitsStored>(record: R | undefined): LimitsSubject<R> =>
+  record ? { record, revision: record.revision, doc: record.doc } : { record, doc: {} }
+
+type Change<Data, R> = Pick<Call<string, Data, LimitsSubject<R>>, 'author' | 'account' | 'data' | 'subject'>
+
+const refusal = 'Please contact your phone provider to add limits.'
+
+export const limitRoutes = (limits: LimitBook): Route[] => {
+  const place = async ({ account }: Pick<Call, 'account'>) => placeOf(await limits.of(account))
+
+  const placeToChange = async ({ actor, account }: Pick<Call, 'actor' | 'account'>) => {
+    if (!(await limits.mayChange(actor, account))) throw failure(forbidden, { message: refusal })
+    return place({ account })
+  }
+
+  const operatorPlace = async ({ account }: Pick<Call, 'account'>) =>
+    placeOf(await limits.operatorRecord(account))
+
+  const shown = async ({ account }: Pick<Call, 'account'>, record: LimitsStored | undefined) => {
+    const effective = await limits.inForce(account)
+    const { allow_postpay, max_postpay_amount } = effective
+    return answer({
+      data: { id: 'limits', ...withDefaults(record?.doc) },
+      metadata: {
+        id: 'limits',
+        ...(record ? { created: record.created, modified: record.modified } : {}),
+        allow_postpay,
+        max_postpay_amount,
+        effective,
+      },
+      ...(record ? { revision: record.revision } : {}),
+    })
+  }
+
+  const shownOperator = (record: OperatorLimitsStored) =>
+    answer({
+      data: new RawJson(record.docText),
+      metadata: { created: record.created, modified: record.modified },
+      revision: record.revision,
+    })
+
+  const replaceOperator = async (call: Change<OperatorLimits, OperatorLimitsStored>) => {
+    const { author, account, subject, data } = call
+    return shownOperator(await limits.replaceOperator(author, account, subject.record, data))
+  }
+
+  const judge = async ({ data }: { data: OperatorLimits }) => amountProblems(data)
+  const operating = { allow: ownReseller, subject: operatorPlace, answers: OperatorLimits }
+
+  return [
+    get(onAccount, {
+      summary: 'Read the limits of an account; what holds after all stands in the metadata',
+      allow: accountMember,
+      subject: place,
+      answers: LimitsRecord,
+      run: (call) => shown(call, call.subject.record),
+    }),
+    post(onAccount, {
+      summary: 'Replace the limits of an account',
+      allow: accountAdmin,
+      subject: placeToChange,
+      body: Limits,
+      prepare: withoutOperatorKeys,
+      warns: ({ data }) => restrictionWarnings(data),
+      answers: LimitsRecord,
+      run: async (call) =>
+        shown(call, await limits.replace(call.author, call.account, call.subject.record, call.data)),
+    }),
+    get(ofOperator, {
+      summary: 'Read what the operator allows this account, beside what its plans say',
+      ...operating,
+      run: ({ subject: { record } }) => (record ? shownOperator(record) : {}),
+    }),
+    post(ofOperator, {
+      summary: 'Replace what the operator allows this account',
+      ...operating,
+      body: OperatorLimits,
+      judge,
+      run: replaceOperator,
+    }),
+    patch(ofOperator, {
+      summary: 'Change some of what the operator allows this account; null takes away',
+      ...operating,
+      body: OperatorLimits,
+      judge,
+      run: replaceOperator,
+    }),
+  ]
+}

@@ -1,0 +1,135 @@
+import type { AccountRecord } from '../../../auth/identity.ts'
+import { on } from '../../../storage/signal.ts'
+import { accountsArea } from '../../accounts/accounts/area.ts'
+import { accountChanged } from '../../accounts/accounts/signals.ts'
+import { area } from '../../area.ts'
+import { whitelabelArea } from '../../brand/whitelabel/area.ts'
+import { ledgersArea } from '../ledgers/area.ts'
+import { balanceMoved } from '../ledgers/signals.ts'
+import { servicesArea } from '../services/area.ts'
+import { createBillingGate } from './billing/gate.ts'
+import { createBilling } from './billing/operations.ts'
+import { createGatewayEvents } from './gateway-events/operations.ts'
+import { stripePage } from './gateway-events/routes.ts'
+import { createComposing } from './invoices/composing.ts'
+import { createDunning } from './invoices/dunning.ts'
+import { createInvoiceIssuing } from './invoices/issuing.ts'
+import { createInvoiceMailing } from './invoices/mailing.ts'
+import { createInvoices } from './invoices/operations.ts'
+import { createInvoicePrinting } from './invoices/printing.ts'
+import { createInvoiceProgress } from './invoices/progress.ts'
+import { invoiceRoutes } from './invoices/routes.ts'
+import { createInvoiceStore } from './invoices/store.ts'
+import {
+  accountDelinquentNotice,
+  invoiceNotice,
+  paymentDisputeNotice,
+  paymentGraceNotice,
+  paymentRetryNotice,
+  transactionFailedNotice,
+  transactionNotice,
+} from './notices.ts'
+import { dunningSettings, invoiceSettings, topupSettings } from './settings.ts'
+import { createTopups } from './topup/operations.ts'
+import { topupRoutes } from './topup/routes.ts'
+import { lowBalanceThreshold } from './topup/rules.ts'
+import { createTransactionArrivals } from './transactions/arriving.ts'
+import { createManualTransactions } from './transactions/manual.ts'
+import { createTransactions } from './transactions/operations.ts'
+import { transactionRoutes } from './transactions/routes.ts'
+
+/** How money comes in: by hand, by itself, and every month. */
+export const paymentsArea = area({
+  name: 'payments',
+  describes: {
+    invoices: 'What accounts owe for a month, and what was given back of it.',
+    transactions: 'Money that moves at bookkeepers.',
+  },
+  needs: { accounts: accountsArea, services: servicesArea, ledgers: ledgersArea, whitelabel: whitelabelArea },
+  settings: [invoiceSettings, dunningSettings, topupSettings],
+  notices: [
+    transactionNotice,
+    transactionFailedNotice,
+    invoiceNotice,
+    paymentRetryNotice,
+    paymentGraceNotice,
+    accountDelinquentNotice,
+    paymentDisputeNotice,
+  ],
+  create(tools, { accounts, services: sold, ledgers, whitelabel }) {
+    const { settings, store } = tools
+    const { services, bookkeepers } = sold
+    const money = { ...tools, ...sold, ledgers }
+    const rows = createInvoiceStore(store)
+    const progress = createInvoiceProgress({ ...money, rows })
+    const transactions = createTransactions({ ...money, ended: progress.ended })
+    const manual = createManualTransactions({ transactions, bookkeepers })
+    const topups = createTopups({ ...money, transactions })
+    const composing = createComposing({
+      ...money,
+      rows,
+      resellerOf: accounts.resellerOf,
+      companyNameOf: whitelabel.companyNameOf,
+    })
+    const issuing = createInvoiceIssuing({ store, settings, rows, composing })
+    const billing = createBilling({ ...money, transactions, invoices: issuing })
+    const invoicing = { ...money, rows, composing, issuing, progress, transactions }
+    const invoices = createInvoices(invoicing)
+    const events = createGatewayEvents({ ...money, transactions, invoices: rows })
+    const printing = createInvoicePrinting({ settings, rows, brandOf: whitelabel.brandOf })
+    return {
+      offers: {
+        topups,
+
+        /** Bills an account for the month that has begun, if that is still to be done. */
+        bill: billing.catchUp,
+
+        /** Everything up to now was billed by another system. */
+        takeOver: billing.takeOver,
+
+        /** The document that a letter names. */
+        documentOf: printing.documentOf,
+
+        /** The payment method that is charged, with its expiration. */
+        defaultToken: async (account: AccountRecord) =>
+          bookkeepers.token(account.id, await bookkeepers.of(account)),
+
+        /** Units below which the account says that its balance is low. */
+        threshold: ({ doc: { notifications, topup } }: AccountRecord) =>
+          lowBalanceThreshold({ notifications, topup }),
+      },
+      routes: [
+        ...transactionRoutes({
+          transactions,
+          manual,
+          billing,
+          ledgers,
+          services,
+          settings,
+          clock: store.clock,
+        }),
+        ...topupRoutes(topups, services.sellerOf),
+        ...invoiceRoutes({ invoices, printing }),
+      ],
+      adoptions: { transaction: createTransactionArrivals(tools) },
+      posted: [stripePage(events)],
+      gates: [createBillingGate(billing)],
+      jobs: [
+        transactions.job,
+        topups.job,
+        billing.round,
+        events.tidying,
+        createDunning(invoicing),
+        createInvoiceMailing({ ...money, rows }),
+        events.kind,
+      ],
+      hears: [
+        on(balanceMoved, (set, { account, isSpent }) => {
+          if (isSpent) topups.spent(set, account)
+          else progress.hurry(set, account.id)
+        }),
+        on(accountChanged, (set, { before, after }) => topups.changed(set, before, after)),
+      ],
+    }
+  },
+})

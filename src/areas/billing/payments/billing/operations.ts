@@ -1,0 +1,259 @@
+import type { AccountRecord } from '../../../../auth/identity.ts'
+import type { Round } from '../../../../jobs/rounds.ts'
+import { isFailure, isOutage } from '../../../../lib/failure.ts'
+import { gregorianNow } from '../../../../lib/gregorian.ts'
+import { describeError, type Log } from '../../../../lib/log.ts'
+import { monthOf } from '../../../../lib/time-key.ts'
+import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
+import type { Statement } from '../../../../storage/db.ts'
+import type { Store } from '../../../../storage/store.ts'
+import { bookedAlready } from '../../ledgers/failures.ts'
+import type { Ledgers } from '../../ledgers/operations.ts'
+import { dueMonthly, invoiceJson } from '../../services/area.ts'
+import type { Bookkeepers } from '../../services/bookkeepers.ts'
+import type { Books } from '../../services/books.ts'
+import type { Charged } from '../../services/charged.ts'
+import type { Invoice } from '../../services/pricing/invoices.ts'
+import { bookkeeperKey } from '../../services/synchronization/rules.ts'
+import type { Composed, Sheet } from '../invoices/composing.ts'
+import type { InvoiceIssuing } from '../invoices/issuing.ts'
+import { monthPeriod } from '../invoices/rules.ts'
+import { pauseMs } from '../topup/rules.ts'
+import type { Transactions } from '../transactions/operations.ts'
+import { raisedToCoin } from '../transactions/rules.ts'
+import { type Bill, type BillDoc, createBillStore, type Progress } from './store.ts'
+
+interface Tools {
+  store: Store
+  books: Books
+  bookkeepers: Bookkeepers
+  charged: Charged
+  ledgers: Ledgers
+  transactions: Transactions
+  invoices: InvoiceIssuing
+  log: Log
+}
+
+const author: Author = { requestId: 'monthly bills' }
+const perPage = 100
+const atOnce = 10
+const behindAllIds = '~'
+
+/** Of two who bill the same month the second one has nothing to do. */
+const unlessBilled = async (write: () => Promise<void>) => {
+  try {
+    await write()
+  } catch (error) {
+    if (!isFailure(error, bookedAlready)) throw error
+  }
+}
+
+export type Billing = ReturnType<typeof createBilling>
+
+/** On the first of each month every account is billed for what its plans come to: once, whatever happens meanwhile. */
+export const createBilling = (tools: Tools) => {
+  const { store, books, bookkeepers, charged, ledgers, transactions, invoices, log } = tools
+  const rows = createBillStore(store)
+  const { clock } = store
+
+  const currentMonth = () => Number(monthOf(clock.now()))
+
+  /** The entries that the month's price is, in the ledger. Answers with their ids. */
+  const debit = (set: ChangeSet, account: AccountRecord, invoice: Invoice, month: number): string[] => {
+    const { from, to } = monthPeriod(month)
+    const key = bookkeeperKey(invoice.bookkeeper)
+    return dueMonthly(invoice, month).map((line) =>
+      ledgers.post(set, account, {
+        source: { service: line.service, id: `${month}/${invoice.bookkeeper.id}` },
+        usage: line.usage,
+        amount: -line.amount,
+        identity: ['recurring', account.id, month, key, ...(line.key === 'month' ? [] : [line.key])],
+        details: {
+          description: line.description,
+          period: { start: from, end: to + 1 },
+          executor: { trigger: 'recurring', module: 'services' },
+          ...(line.metadata ? { metadata: line.metadata } : {}),
+        },
+      }),
+    )
+  }
+
+  /** A bookkeeper that charges is asked for what is due, raised to its smallest coin. */
+  const charge = async (set: ChangeSet, account: AccountRecord, { id, doc }: Composed) => {
+    const smallest = bookkeepers.gateway(doc.bookkeeper)?.smallestUnits(doc.currency) ?? 1
+    const wanted = {
+      type: 'sale',
+      amount: raisedToCoin(doc.amountDue, smallest),
+      description: 'Recurring preemptive top-up',
+      trigger: 'recurring',
+      module: 'services',
+      bookkeeper: doc.bookkeeper,
+      invoiceId: id,
+    } as const
+    return transactions.open(set, account, wanted)
+  }
+
+  const chargeIfDue = async (set: ChangeSet, account: AccountRecord, composed: Composed) => {
+    const { collection, amountDue } = composed.doc
+    return collection === 'charge' && amountDue > 0 ? (await charge(set, account, composed)).id : undefined
+  }
+
+  const billOf = (account: AccountRecord, invoice: Invoice, month: number, doc: BillDoc): Bill => ({
+    accountId: account.id,
+    month,
+    bookkeeper: bookkeeperKey(invoice.bookkeeper),
+    created: gregorianNow(clock),
+    amount: invoice.total,
+    doc,
+  })
+
+  /** The entries of the ledger, the document, the charge and what follows from them: in one piece. */
+  const bill = async (account: AccountRecord, sheet: Sheet, month: number) => {
+    const set = new ChangeSet(author)
+    const composed = await invoices.compose(account, sheet, month)
+    const { priced } = sheet
+    const entryIds = priced ? debit(set, account, priced, month) : []
+    const attempt = await chargeIfDue(set, account, composed)
+    await invoices.issue(set, { composed, sheet, month, entryIds, attempt: attempt ?? '' })
+    if (priced) {
+      charged.billed(set, account.id, { month, invoice: priced })
+      rows.add(
+        set,
+        billOf(account, priced, month, {
+          ledger_id: entryIds[0] ?? '',
+          ...(attempt === undefined ? {} : { transaction_id: attempt }),
+          invoice: invoiceJson(priced),
+        }),
+      )
+    }
+    await unlessBilled(() => store.commit(set))
+  }
+
+  /**
+   * A month that costs nothing as it begins is billed as well, and nobody is told: what comes later pays for its days
+   * by itself, and is not to be found by bills that are still being made.
+   */
+  const noteNothing = async (account: AccountRecord, month: number, billed: ReadonlySet<string>) => {
+    for (const priced of await books.invoices(account)) {
+      if (priced.total > 0 || billed.has(bookkeeperKey(priced.bookkeeper))) continue
+      const set = new ChangeSet(author)
+      charged.billed(set, account.id, { month, invoice: priced })
+      rows.add(set, billOf(account, priced, month, { ledger_id: '', invoice: {} }))
+      await unlessBilled(() => store.writeUnrecorded(set.statements))
+    }
+  }
+
+  /** Whether all went well. What is wrong with one account must not keep the others from being billed. */
+  const billAccount = async (accountId: string, month: number): Promise<boolean> => {
+    try {
+      const account = await books.account(accountId)
+      if (!account) return true
+      const billed = await rows.billed(accountId, month)
+      for (const sheet of await invoices.sheets(account, month, billed)) await bill(account, sheet, month)
+      await noteNothing(account, month, billed)
+      return true
+    } catch (error) {
+      if (isOutage(error)) throw error
+      log.write('error', 'an account could not be billed', {
+        account_id: accountId,
+        error: describeError(error),
+      })
+      return false
+    }
+  }
+
+  const start = async (): Promise<Progress> => {
+    const month = currentMonth()
+    const known = await rows.progress()
+    // In the month in which a store begins to bill, nothing is owed for the time before.
+    if (!known) return { month, afterAccount: '', isDone: true }
+    return known.month === month ? known : { month, afterAccount: '', isDone: false }
+  }
+
+  const billAll = async (from: Progress, signal: AbortSignal, guard: Statement) => {
+    let { afterAccount } = from
+    let isGood = true
+    while (!signal.aborted) {
+      const page = await rows.accountsAfter(afterAccount, perPage)
+      for (let at = 0; at < page.length; at += atOnce) {
+        if (signal.aborted) return
+        const some = page.slice(at, at + atOnce)
+        const results = await Promise.all(some.map((accountId) => billAccount(accountId, from.month)))
+        isGood &&= results.every(Boolean)
+      }
+      afterAccount = page.at(-1) ?? afterAccount
+      const isLast = page.length < perPage
+      if (isLast && !isGood) afterAccount = ''
+      await rows.note({ month: from.month, afterAccount, isDone: isLast && isGood }, guard)
+      if (isLast) return
+    }
+  }
+
+  const round: Round = {
+    name: 'monthly_bills',
+    everySeconds: 60,
+    async due() {
+      const known = await rows.progress()
+      return known?.month !== currentMonth() || !known.isDone
+    },
+    async run(signal, guard) {
+      const progress = await start()
+      if (progress.isDone) await rows.note(progress, guard)
+      else await billAll(progress, signal, guard)
+    },
+  }
+
+  let doneMonth = 0
+
+  return {
+    round,
+    of: rows.of,
+
+    /**
+     * Adds to a change set that everything up to now was billed by another system: nothing that it has booked stands on
+     * an invoice of ours, the month is not billed again, and nobody is topped up twice in a day. The next month is billed
+     * here. Whoever commits it says so in the change set; what is done before that may be done again.
+     */
+    async takeOver(set: ChangeSet): Promise<void> {
+      await ledgers.arrivals.settle()
+      const topupsSince = clock.now() - pauseMs
+      let after = ''
+      for (;;) {
+        const last = (await rows.accountsAfter(after, perPage)).at(-1)
+        await rows.coverWithin({ after, last: last ?? behindAllIds, topupsSince })
+        if (last === undefined) break
+        after = last
+      }
+      rows.noteDone(set, currentMonth())
+    },
+
+    /** Whether everybody was billed for the month that has begun. */
+    async isDone(): Promise<boolean> {
+      const month = currentMonth()
+      if (doneMonth === month) return true
+      const known = await rows.progress()
+      const isDone = !known || (known.month === month && known.isDone)
+      if (isDone && known) doneMonth = month
+      return isDone
+    },
+
+    /** Accounts, and those above them: what is counted of one may be billed to any of these. */
+    async withThoseAbove(accountIds: readonly string[]): Promise<Set<string>> {
+      const trees = await Promise.all(
+        [...new Set(accountIds)].map(async (id) => [id, ...((await books.account(id))?.hidden.tree ?? [])]),
+      )
+      return new Set(trees.flat())
+    },
+
+    /** Has an account billed for the month that has begun, if that is still to be done. Without plans there is nothing. */
+    async catchUp(accountId: string): Promise<void> {
+      const month = currentMonth()
+      const account = await books.account(accountId)
+      const { lists } = account ? await books.terms(account) : { lists: [] }
+      if (lists.length === 0) return
+      const billed = await rows.billed(accountId, month)
+      if (lists.every(({ bookkeeper }) => billed.has(bookkeeperKey(bookkeeper)))) return
+      await billAccount(accountId, month)
+    },
+  }
+}

@@ -1,0 +1,158 @@
+import { failure } from '../../../../lib/failure.ts'
+import type { ChangeSet } from '../../../../storage/change-set.ts'
+import type { Statement } from '../../../../storage/db.ts'
+import type { Store } from '../../../../storage/store.ts'
+import { bookedAlready } from '../../ledgers/failures.ts'
+import { olderService } from '../../ledgers/rules.ts'
+import { itemisedSources, usageSource } from '../invoices/rules.ts'
+
+/** A bill that was made. */
+export interface Bill {
+  accountId: string
+  month: number
+  bookkeeper: string
+  /** Gregorian seconds. */
+  created: number
+  /** Units. */
+  amount: number
+  doc: BillDoc
+}
+
+export interface BillDoc {
+  ledger_id: string
+  /** What was charged for it, where the bookkeeper charges. */
+  transaction_id?: string
+  /** As it stood. */
+  invoice: object
+}
+
+/** How far the bills of a month are. */
+export interface Progress {
+  month: number
+  afterAccount: string
+  isDone: boolean
+}
+
+const name = 'monthly'
+
+const itemised = itemisedSources.map((source) => `'${source}'`).join(', ')
+
+const coverEntries = `INSERT INTO invoice_entries (account_id, entry_id, document_id)
+  SELECT account_id, id, '' FROM ledger_entries
+    WHERE account_id > $1 AND account_id <= $2 AND source_service IN (${itemised})
+  ON CONFLICT DO NOTHING`
+
+const coverUsage = `INSERT INTO invoice_usage
+    (account_id, month, source_service, for_account_id, document_id, amount, quantity)
+  SELECT m.account_id, m.month, m.source_service, m.for_account_id, '',
+      m.amount - CAST(coalesce(sum(u.amount), 0) AS BIGINT),
+      m.usage_quantity - CAST(coalesce(sum(u.quantity), 0) AS BIGINT)
+    FROM ledger_months m LEFT JOIN invoice_usage u ON u.account_id = m.account_id AND u.month = m.month
+      AND u.source_service = m.source_service AND u.for_account_id = m.for_account_id AND u.document_id <> ''
+    WHERE m.account_id > $1 AND m.account_id <= $2 AND m.source_service = '${usageSource}'
+    GROUP BY m.account_id, m.month, m.source_service, m.for_account_id, m.amount, m.usage_quantity
+  ON CONFLICT (account_id, month, source_service, for_account_id, document_id)
+    DO UPDATE SET amount = excluded.amount, quantity = excluded.quantity`
+
+const noteTopups = `INSERT INTO topups (account_id, last_at)
+  SELECT account_id, max(made_at) FROM (
+      SELECT account_id, made_at FROM ledger_entries
+        WHERE account_id > $1 AND account_id <= $2 AND source_service IN ('payments', '${olderService}')
+          AND amount > 0 AND made_at > $3
+      UNION ALL
+      SELECT account_id, made_at FROM transactions
+        WHERE account_id > $1 AND account_id <= $2 AND type = 'sale' AND status = 'completed' AND made_at > $3
+    ) AS paid WHERE true GROUP BY account_id
+  ON CONFLICT (account_id) DO UPDATE SET
+    last_at = CASE WHEN topups.last_at > excluded.last_at THEN topups.last_at ELSE excluded.last_at END`
+
+const noteProgress = `INSERT INTO billing_progress (name, month, after_account, is_done) VALUES ($1, $2, $3, $4)
+  ON CONFLICT (name) DO UPDATE SET
+    month = excluded.month, after_account = excluded.after_account, is_done = excluded.is_done`
+
+export const createBillStore = ({ all, scan, writeUnrecorded }: Store) => ({
+  /** Of one account, month and bookkeeper there is one bill. */
+  add(set: ChangeSet, { accountId, month, bookkeeper, created, amount, doc }: Bill) {
+    set.run(
+      `INSERT INTO service_bills (account_id, month, bookkeeper, created, amount, doc)
+        VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
+      [accountId, month, bookkeeper, created, amount, JSON.stringify(doc)],
+      { rows: 1, orElse: () => failure(bookedAlready, {}) },
+    )
+  },
+
+  /** The bookkeepers whose bills of a month were made, those that came to nothing included. */
+  async billed(accountId: string, month: number): Promise<Set<string>> {
+    const rows = await all('SELECT bookkeeper FROM service_bills WHERE account_id = $1 AND month = $2', [
+      accountId,
+      month,
+    ])
+    return new Set(rows.map((row) => row.bookkeeper as string))
+  },
+
+  /** Bills of an account made from one time to another, the newest first. Those that came to nothing are none. */
+  async of(accountId: string, from: number, to: number): Promise<Bill[]> {
+    const rows = await all(
+      `SELECT month, bookkeeper, created, amount, doc FROM service_bills
+        WHERE account_id = $1 AND created BETWEEN $2 AND $3 AND amount > 0 ORDER BY month DESC, bookkeeper LIMIT 1000`,
+      [accountId, from, to],
+    )
+    return rows.map((row) => ({
+      accountId,
+      month: row.month as number,
+      bookkeeper: row.bookkeeper as string,
+      created: row.created as number,
+      amount: row.amount as number,
+      doc: JSON.parse(row.doc as string) as BillDoc,
+    }))
+  },
+
+  /** Accounts that ever had anything to do with services or money, in the order of their ids. */
+  async accountsAfter(accountId: string, limit: number): Promise<string[]> {
+    const rows = await scan(
+      `SELECT account_id FROM (
+          SELECT account_id FROM records WHERE kind = 'services' AND account_id > $1
+          UNION SELECT account_id FROM ledger_balances WHERE account_id > $1) AS payers
+        ORDER BY account_id LIMIT $2`,
+      [accountId, limit],
+    )
+    return rows.map((row) => row.account_id as string)
+  },
+
+  async progress(): Promise<Progress | undefined> {
+    const [row] = await all('SELECT month, after_account, is_done FROM billing_progress WHERE name = $1', [
+      name,
+    ])
+    return (
+      row && {
+        month: row.month as number,
+        afterAccount: row.after_account as string,
+        isDone: row.is_done === 1,
+      }
+    )
+  },
+
+  /**
+   * What accounts (those behind one, up to another) have booked by now is in documents of another system, which topped
+   * them up as well since a time (Unix milliseconds).
+   */
+  coverWithin: ({ after, last, topupsSince }: { after: string; last: string; topupsSince: number }) =>
+    writeUnrecorded([
+      { sql: coverEntries, params: [after, last] },
+      { sql: coverUsage, params: [after, last] },
+      { sql: noteTopups, params: [after, last, topupsSince] },
+    ]),
+
+  /** The bills of a month are made. */
+  noteDone: (set: ChangeSet, month: number) => set.run(noteProgress, [name, month, '', 1]),
+
+  /** `guard` lets it fail when another process does the bills now. */
+  note: ({ month, afterAccount, isDone }: Progress, guard: Statement) =>
+    writeUnrecorded([
+      guard,
+      {
+        sql: noteProgress,
+        params: [name, month, afterAccount, isDone ? 1 : 0],
+      },
+    ]),
+})

@@ -1,0 +1,253 @@
+import type { Conclusion, Errand, ErrandKind } from '../../../../jobs/queue.ts'
+import { forgetOldRows } from '../../../../jobs/retention/old-rows.ts'
+import { isFailure } from '../../../../lib/failure.ts'
+import { dayMs, gregorianNow } from '../../../../lib/gregorian.ts'
+import { isId } from '../../../../lib/ids.ts'
+import { dollarsOfUnits } from '../../../../lib/money.ts'
+import type { Mail } from '../../../../mail/mail.ts'
+import type { GatewayEvent, GatewayEvents, OutsideRefund } from '../../../../payment/gateway.ts'
+import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
+import type { Store } from '../../../../storage/store.ts'
+import { bookedAlready } from '../../ledgers/failures.ts'
+import type { Ledgers } from '../../ledgers/operations.ts'
+import type { Bookkeepers } from '../../services/bookkeepers.ts'
+import type { Books } from '../../services/books.ts'
+import type { PaymentTokenBook } from '../../services/payment-tokens/operations.ts'
+import type { InvoiceStore } from '../invoices/store.ts'
+import { paymentDisputeNotice } from '../notices.ts'
+import type { Transactions } from '../transactions/operations.ts'
+import { type Transaction, wasGivenUp } from '../transactions/rules.ts'
+import { balanceStep, disputeStateOf, isDecided } from './rules.ts'
+import { createGatewayEventStore } from './store.ts'
+
+interface Tools {
+  store: Store
+  books: Books
+  bookkeepers: Bookkeepers
+  ledgers: Ledgers
+  transactions: Transactions
+  invoices: Pick<InvoiceStore, 'tell'>
+  paymentTokens: PaymentTokenBook
+  mail: Mail
+}
+
+/** Which event an errand is about. */
+interface AboutEvent {
+  type: string
+  vendorId: string
+  event: GatewayEvent
+}
+
+/** What the gateway says of it. */
+interface Facts {
+  /** The sale that it is about, if it is one of ours. */
+  sale?: Transaction
+  refunds?: readonly OutsideRefund[]
+  /** Whose payment method it is. */
+  accountId?: string
+}
+
+const kindName = 'payment_events'
+const author: Author = { requestId: 'payment events' }
+// Gateways repeat an event for some days.
+const keptDays = 40
+
+const done = (outcome: string): Conclusion<AboutEvent> => ({ state: 'done', outcome })
+
+const subjectOf = (vendorId: string, event: GatewayEvent) =>
+  `payment/${vendorId}/${event.kind === 'means' ? event.customer : event.chargeId}`
+
+/** What gateways tell by themselves: taken in once, and answered at once; what follows is an errand. */
+export const createGatewayEvents = (tools: Tools) => {
+  const { store, books, bookkeepers, ledgers, transactions, invoices, paymentTokens, mail } = tools
+  const rows = createGatewayEventStore(store)
+  const { clock } = store
+
+  const eventsOf = (type: string, vendorId: string): GatewayEvents | undefined =>
+    bookkeepers.gateway({ id: '', type, vendor_id: vendorId })?.events
+
+  /** The sale with this key, if the vendor's bookkeeper has made it: others may write into metadata what they like. */
+  const saleOf = async (key: string | undefined, { type, vendorId, event }: AboutEvent) => {
+    const [accountId = '', id = ''] = (key ?? '').split('/')
+    const sale = isId(accountId) ? await transactions.find(accountId, id) : undefined
+    const { bookkeeper, result } = sale?.doc ?? {}
+    const isOurs = sale?.type === 'sale' && bookkeeper?.type === type && bookkeeper.vendor_id === vendorId
+    const isThis = result?.id === undefined || event.kind === 'means' || result.id === event.chargeId
+    return isOurs && isThis ? sale : undefined
+  }
+
+  const ownRefund = async (key: string | undefined, { accountId }: Transaction) => {
+    const [, id = ''] = (key ?? '').split('/')
+    const known = key === undefined ? undefined : await transactions.find(accountId, id)
+    if (!known) return undefined
+    const cleared = await transactions.cleared(accountId, known.id)
+    return wasGivenUp(cleared) ? undefined : cleared
+  }
+
+  const ask = async ({ payload }: Errand<AboutEvent>): Promise<Facts> => {
+    const { type, vendorId, event } = payload
+    const events = eventsOf(type, vendorId)
+    if (!events) return {}
+    if (event.kind === 'means') {
+      const accountId = await events.accountOf(event.customer, vendorId)
+      return accountId === undefined ? {} : { accountId }
+    }
+    const sale = await saleOf(await events.keyOf(event.chargeId, vendorId), payload)
+    if (!sale) return {}
+    if (event.kind === 'dispute') return { sale }
+    const cleared = await transactions.cleared(sale.accountId, sale.id)
+    if (event.kind === 'movement') return { sale: cleared }
+    const refunds: OutsideRefund[] = []
+    for (const refund of await events.refundsOf(event.chargeId, vendorId))
+      if (!(await ownRefund(refund.key, cleared))) refunds.push(refund)
+    return { sale: cleared, refunds }
+  }
+
+  const adoptRefunds = async (sale: Transaction, refunds: readonly OutsideRefund[]) => {
+    const account = await books.account(sale.accountId)
+    const refund = refunds.find(({ isDone }) => isDone)
+    if (!account || !refund) return done('nothing was given back')
+    const sets: ChangeSet[] = []
+    let left = sale
+    for (const one of refunds.filter(({ isDone }) => isDone)) {
+      const set = new ChangeSet(author)
+      const id = await transactions.adopt(set, account, left, one)
+      if (id === undefined) continue
+      left = { ...left, refunded: left.refunded + one.amount }
+      sets.push(set)
+    }
+    return { ...done(`${sets.length} refunds are booked`), sets }
+  }
+
+  type Dispute = Extract<GatewayEvent, { kind: 'dispute' }>
+
+  const bookDispute = (set: ChangeSet, sale: Transaction, dispute: Dispute, step: -1 | 1) => {
+    const payer = { id: sale.accountId, doc: { name: sale.doc.account.name } }
+    ledgers.post(set, payer, {
+      source: { service: 'payments', id: dispute.disputeId },
+      usage: { type: 'dispute', quantity: 1, unit: 'payment' },
+      amount: step * dispute.amount,
+      identity: ['dispute', sale.accountId, dispute.disputeId, step],
+      details: {
+        description: step < 0 ? 'Disputed payment' : 'Dispute was won',
+        period: { start: gregorianNow(clock) },
+        executor: { trigger: 'outside', module: 'gateway' },
+        metadata: { transaction_id: sale.id },
+      },
+    })
+  }
+
+  const tellVendor = async (set: ChangeSet, vendorId: string, sale: Transaction, dispute: Dispute) => {
+    const vendor = await books.account(vendorId)
+    if (!vendor) return
+    await mail.notify(set, {
+      notice: paymentDisputeNotice,
+      account: vendor,
+      to: [],
+      values: {
+        'transaction.id': sale.id,
+        'transaction.type': sale.type,
+        'transaction.amount': `${dollarsOfUnits(sale.amount)} ${sale.doc.currency}`,
+        'transaction.description': sale.doc.description,
+        'payer.id': sale.accountId,
+        'payer.name': sale.doc.account.name,
+        'dispute.id': dispute.disputeId,
+        'dispute.amount': `${dollarsOfUnits(dispute.amount)} ${dispute.currency}`,
+        'dispute.status': dispute.status,
+        'dispute.reason': dispute.reason,
+      },
+    })
+  }
+
+  const dispute = async (vendorId: string, sale: Transaction, event: Dispute) => {
+    const known = await rows.dispute(vendorId, event.disputeId)
+    const state = disputeStateOf(event.status)
+    if (isDecided(known?.state) || known?.state === state) return done(`it is ${known?.state} already`)
+    const set = new ChangeSet(author)
+    const { accountId } = sale
+    rows.moveDispute(set, known?.state, { vendorId, id: event.disputeId, accountId, state })
+    const step = balanceStep(known?.state, state)
+    if (step !== 0) bookDispute(set, sale, event, step)
+    const { invoice_id: invoiceId } = sale.doc
+    if (invoiceId !== undefined)
+      invoices.tell(set, { accountId, id: invoiceId }, 'payment_disputed', {
+        dispute_id: event.disputeId,
+        state,
+      })
+    await tellVendor(set, vendorId, sale, event)
+    return { ...done(`the dispute is ${state}`), sets: [set] }
+  }
+
+  const refresh = async ({ type, vendorId, event }: AboutEvent, accountId: string | undefined) => {
+    if (event.kind !== 'means' || accountId === undefined) return done('nobody here has it')
+    const set = new ChangeSet(author)
+    const bookkeeper = { type, vendor_id: vendorId }
+    const isKnown = await paymentTokens.refresh(set, accountId, { ...event, bookkeeper })
+    return isKnown ? { ...done('the payment method is up to date'), sets: [set] } : done('nobody here has it')
+  }
+
+  const conclude = async ({ payload }: Errand<AboutEvent>, facts: Facts): Promise<Conclusion<AboutEvent>> => {
+    const { vendorId, event } = payload
+    if (event.kind === 'means') return refresh(payload, facts.accountId)
+    if (!facts.sale) return done('it is about no sale of ours')
+    // As it is now: of a race the loser sees what the winner did.
+    const sale = await transactions.get(facts.sale.accountId, facts.sale.id)
+    if (event.kind === 'refunds') return adoptRefunds(sale, facts.refunds ?? [])
+    return event.kind === 'dispute'
+      ? dispute(vendorId, sale, event)
+      : done(`the transaction is ${sale.status}`)
+  }
+
+  const kind: ErrandKind<AboutEvent, Facts> = { kind: kindName, ask, conclude }
+
+  const tidying = forgetOldRows(store, {
+    name: 'payment event ids',
+    everySeconds: 24 * 3600,
+    table: 'payment_events',
+    key: ['vendor_id', 'id'],
+    where: 'at < $1',
+    before: () => clock.now() - keptDays * dayMs,
+  })
+
+  return {
+    kind,
+    tidying,
+
+    isAwaited: async (type: string, vendorId: string) =>
+      isId(vendorId) && (await eventsOf(type, vendorId)?.isAwaited(vendorId)) === true,
+
+    /** Takes an event in. It was so before when it comes again. */
+    async take(
+      by: Author,
+      {
+        type,
+        vendorId,
+        bytes,
+        signature,
+      }: { type: string; vendorId: string; bytes: Buffer; signature: string },
+    ): Promise<'accepted' | 'duplicate' | 'ignored' | 'not genuine'> {
+      const read = await eventsOf(type, vendorId)?.read(vendorId, bytes, signature)
+      if (!read) return 'not genuine'
+      const { id, event } = read
+      if (!event) return 'ignored'
+      const set = new ChangeSet(by)
+      rows.take(set, vendorId, id, clock.now())
+      set.errand<AboutEvent>({
+        kind: kindName,
+        id: `${vendorId}/${id}`,
+        accountId: vendorId,
+        subject: subjectOf(vendorId, event),
+        payload: { type, vendorId, event },
+      })
+      try {
+        await store.commit(set)
+        return 'accepted'
+      } catch (error) {
+        if (isFailure(error, bookedAlready)) return 'duplicate'
+        throw error
+      }
+    },
+  }
+}
+
+export type GatewayEventIntake = ReturnType<typeof createGatewayEvents>

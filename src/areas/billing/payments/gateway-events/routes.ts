@@ -1,0 +1,22 @@
+import type { PostedPage } from '../../../../http/wire/posted-page.ts'
+import type { GatewayEventIntake } from './operations.ts'
+
+/**
+ * POST /ingest/stripe/{account id of the vendor}. Stripe takes any 2xx for good and repeats the rest for three days. What
+ * opens the address is no secret: the signature is judged, over the bytes as they came.
+ */
+export const stripePage = ({ isAwaited, take }: GatewayEventIntake): PostedPage => ({
+  below: '/ingest/stripe/',
+  expects: 'POST an event of Stripe',
+  authMethod: 'stripe',
+  largestBytes: 1_000_000,
+  isSecret: (vendorId) => isAwaited('stripe', vendorId),
+  take: async (author, bytes, { opener, header }) => {
+    const posted = { type: 'stripe', vendorId: opener, bytes, signature: header('stripe-signature') }
+    const verdict = await take(author, posted)
+    return verdict === 'not genuine'
+      ? { status: 400, content: { status: 'rejected', reason: 'the signature does not match' } }
+      : { status: 200, content: { status: verdict } }
+  },
+  fault: 'an event of Stripe could not be taken',
+})

@@ -1,0 +1,209 @@
+import type { AccountRecord } from '../../../../auth/identity.ts'
+import type { Conclusion, Errand, ErrandKind } from '../../../../jobs/queue.ts'
+import { dayMs, gregorianOfUnix, unixOfGregorian } from '../../../../lib/gregorian.ts'
+import { dollarsOfUnits } from '../../../../lib/money.ts'
+import type { Mail } from '../../../../mail/mail.ts'
+import type { SettingsOf } from '../../../../settings/keys.ts'
+import type { Settings } from '../../../../settings/settings.ts'
+import { ChangeSet } from '../../../../storage/change-set.ts'
+import type { Store } from '../../../../storage/store.ts'
+import type { Bookkeepers } from '../../services/bookkeepers.ts'
+import type { Books } from '../../services/books.ts'
+import { accountDelinquentNotice, paymentGraceNotice, paymentRetryNotice } from '../notices.ts'
+import { dunningSettings } from '../settings.ts'
+import type { Transactions } from '../transactions/operations.ts'
+import { isOpen, raisedToCoin, type Transaction } from '../transactions/rules.ts'
+import type { AboutInvoice } from './issuing.ts'
+import { dunningKind, type InvoiceProgress, isIssued } from './progress.ts'
+import { type Invoice, invoiceRow, mayBecome, numberText, toPay } from './rules.ts'
+import type { InvoiceStore } from './store.ts'
+
+/** How far it has come. Times in Unix milliseconds. */
+interface Dunning extends AboutInvoice {
+  stage?: 'trying' | 'grace' | 'delinquent'
+  /** When it was refused first, or should have been paid from a balance. */
+  since?: number
+  /** How often it was tried again. */
+  tried?: number
+  /** The transaction of the last try; what became of others changes nothing here. */
+  asked?: string
+  /** When the next step is. */
+  nextAt?: number
+}
+
+interface Tools {
+  store: Store
+  settings: Settings
+  books: Books
+  bookkeepers: Bookkeepers
+  transactions: Transactions
+  progress: InvoiceProgress
+  rows: InvoiceStore
+  mail: Mail
+}
+
+/** All that a step has to know. */
+interface Case {
+  account: AccountRecord
+  invoice: Invoice
+  dunning: Dunning
+  rules: SettingsOf<typeof dunningSettings>
+  set: ChangeSet
+  attempt: Transaction | undefined
+}
+
+type Step = Conclusion<Dunning>
+
+const lookMs = 3_600_000
+
+const done = (outcome: string): Step => ({ state: 'done', outcome })
+
+/** What is told to people in a mail. */
+export const invoiceValues = ({ id, number, doc, ...invoice }: Invoice) => ({
+  'invoice.id': id,
+  'invoice.number': number ? numberText(number) : '',
+  'invoice.total': `${dollarsOfUnits(doc.total)} ${doc.currency}`,
+  'invoice.to_pay': `${dollarsOfUnits(toPay({ doc, ...invoice }))} ${doc.currency}`,
+  'invoice.due': dayText(unixOfGregorian(doc.due) * 1000),
+})
+
+const dayText = (unixMs: number) => new Date(unixMs).toISOString().slice(0, 10)
+
+/**
+ * Sees to it that an invoice is paid: what a bookkeeper refused is tried again on some days, then there is time to pay
+ * by hand, then the account is delinquent. Each step is one commit, with its mail and what the change feed tells; money
+ * that comes in between ends it.
+ */
+export const createDunning = (tools: Tools): ErrandKind<Dunning> => {
+  const { store, settings, books, bookkeepers, transactions, progress, rows, mail } = tools
+  const { clock } = store
+
+  const wait = ({ set, dunning }: Case, outcome: string, next: Partial<Dunning>, dueAt: number): Step => ({
+    state: 'waiting',
+    sets: set.changes.length === 0 ? [] : [set],
+    outcome,
+    payload: { ...dunning, ...next },
+    dueAt,
+  })
+
+  /** A step that is told: by mail, by an event, and beside the invoice. */
+  const tell = async (
+    { set, account, invoice, attempt, dunning }: Case,
+    notice: typeof paymentRetryNotice,
+    nextAt: number,
+  ) => {
+    const { reason = 'declined', message = reason } = attempt?.doc.result ?? {}
+    const values = {
+      ...invoiceValues(invoice),
+      'payment.reason': attempt ? message : 'the balance does not cover it',
+      'payment.next': dayText(nextAt),
+    }
+    await mail.notify(set, { notice, account, to: [], senderName: invoice.doc.issuer.name, values })
+    rows.tell(set, invoice, notice.id, { next: gregorianOfUnix(nextAt / 1000) })
+    // The first of these steps is taken because it was not paid when it should have been.
+    const told = dunning.stage === undefined ? ({ event: 'invoice.overdue' } as const) : {}
+    const after = JSON.stringify(invoiceRow(invoice))
+    set.record({ accountId: account.id, kind: 'invoice', id: invoice.id, action: 'edited', after, ...told })
+  }
+
+  const paidByBalance = async ({ set, account, invoice }: Case): Promise<Step> => {
+    progress.settle(set, invoice, { by: 'balance' })
+    await progress.restore(set, account.id, invoice.id)
+    return { state: 'done', sets: [set], outcome: 'covered by the balance' }
+  }
+
+  /** What follows from the last refusal. */
+  const refused = async (one: Case, since: number, tried: number): Promise<Step> => {
+    const { attempt_days: days, grace_days: grace } = one.rules
+    const day = days[tried]
+    const isOver = day === undefined
+    const nextAt = isOver ? clock.now() + grace * dayMs : since + day * dayMs
+    await tell(one, isOver ? paymentGraceNotice : paymentRetryNotice, nextAt)
+    const outcome = isOver
+      ? 'not paid: days of grace'
+      : `not paid: try ${tried + 1} of ${days.length} follows`
+    return wait(one, outcome, { stage: isOver ? 'grace' : 'trying', since, tried, nextAt }, nextAt)
+  }
+
+  const tryAgain = async (one: Case): Promise<Step> => {
+    const { set, account, invoice, dunning } = one
+    const { since = clock.now(), tried = 0 } = dunning
+    if (invoice.doc.collection === 'balance') return refused(one, since, tried + 1)
+    const { bookkeeper, currency } = invoice.doc
+    const smallest = bookkeepers.gateway(bookkeeper)?.smallestUnits(currency) ?? 1
+    const wanted = {
+      type: 'sale',
+      amount: raisedToCoin(toPay(invoice), smallest),
+      description: `Invoice ${invoice.number ? numberText(invoice.number) : invoice.id}`,
+      trigger: 'recurring',
+      module: 'dunning',
+      bookkeeper,
+      invoiceId: invoice.id,
+    } as const
+    const { id } = await transactions.open(set, account, wanted)
+    rows.move(set, invoice, { status: 'open', attempt: id })
+    rows.tell(set, invoice, 'payment_attempt', { transaction_id: id, attempt: tried + 1 })
+    return wait(one, `try ${tried + 1}`, { since, tried: tried + 1, asked: id }, clock.now() + lookMs)
+  }
+
+  const begin = (one: Case): Step | Promise<Step> => {
+    const { doc } = one.invoice
+    if (doc.collection === 'charge') return refused(one, clock.now(), 0)
+    if (!one.rules.of_balances) return wait(one, 'waits for the balance', {}, clock.now() + dayMs)
+    const dueAt = unixOfGregorian(doc.due) * 1000
+    return clock.now() < dueAt ? wait(one, 'is not due', {}, dueAt) : refused(one, dueAt, 0)
+  }
+
+  const holdDelinquent = async (one: Case): Promise<Step> => {
+    const { set, account, rules } = one
+    const nextAt = clock.now() + rules.uncollectible_days * dayMs
+    await bookkeepers.note(set, account.id, 'payment_declined', false)
+    await tell(one, accountDelinquentNotice, nextAt)
+    return wait(one, 'the account is delinquent', { stage: 'delinquent', nextAt }, nextAt)
+  }
+
+  const writeOff = ({ set, invoice, rules, ...one }: Case): Step => {
+    if (rules.uncollectible_days === 0)
+      return wait({ set, invoice, rules, ...one }, 'waits for money', {}, clock.now() + dayMs)
+    rows.move(set, invoice, { status: 'uncollectible' })
+    rows.tell(set, invoice, 'uncollectible')
+    return { state: 'done', sets: [set], outcome: 'uncollectible' }
+  }
+
+  const onward = { trying: tryAgain, grace: holdDelinquent, delinquent: writeOff }
+
+  const step = (one: Case): Step | Promise<Step> => {
+    const { dunning, attempt, invoice } = one
+    const { stage, nextAt = 0, since = 0, tried = 0, asked } = dunning
+    if (stage === undefined) return begin(one)
+    // Of a try that was made since: it was refused.
+    if (stage === 'trying' && asked !== undefined && attempt && asked === invoice.attempt)
+      return refused({ ...one, dunning: withoutAsked(dunning) }, since, tried)
+    if (clock.now() < nextAt) return wait(one, 'waits', {}, nextAt)
+    return onward[stage](one)
+  }
+
+  return {
+    kind: dunningKind,
+    async conclude({ payload }: Errand<Dunning>): Promise<Step> {
+      const { accountId, invoiceId } = payload
+      const account = await books.account(accountId)
+      const invoice = await rows.find(accountId, invoiceId)
+      if (!account || !invoice) return done('the account is gone')
+      const set = new ChangeSet({ requestId: 'dunning', acceptsCharges: true })
+      if (!isIssued(invoice) || !mayBecome(invoice.status, 'write_off')) {
+        // Of two that were settled at once each may have found the other one open.
+        await progress.restore(set, accountId)
+        const sets = set.changes.length === 0 ? [] : [set]
+        return { state: 'done', sets, outcome: `it is ${invoice.status}` }
+      }
+      const attempt = invoice.attempt === '' ? undefined : await transactions.get(accountId, invoice.attempt)
+      const rules = await settings.of(dunningSettings)
+      const one: Case = { account, invoice, dunning: payload, rules, set, attempt }
+      if (attempt && isOpen(attempt)) return wait(one, 'a payment is under way', {}, clock.now() + lookMs)
+      return (await progress.missingFor(invoice)) === 0 ? paidByBalance(one) : step(one)
+    },
+  }
+}
+
+const withoutAsked = ({ asked: _, ...dunning }: Dunning): Dunning => dunning

@@ -1,0 +1,309 @@
+import type { AccountRecord } from '../../../../auth/identity.ts'
+import {
+  badIdentifier,
+  datastoreConflict,
+  failure,
+  invalid,
+  notEnoughCredit,
+} from '../../../../lib/failure.ts'
+import { gregorianNow, monthAfter } from '../../../../lib/gregorian.ts'
+import { newId } from '../../../../lib/ids.ts'
+import { dollarsOfUnits } from '../../../../lib/money.ts'
+import { monthOf } from '../../../../lib/time-key.ts'
+import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
+import type { Store } from '../../../../storage/store.ts'
+import type { Ledgers } from '../../ledgers/operations.ts'
+import type { Bookkeepers } from '../../services/bookkeepers.ts'
+import type { Charged } from '../../services/charged.ts'
+import type { Transactions, Wanted } from '../transactions/operations.ts'
+import { isOpen, raisedToCoin, type Transaction } from '../transactions/rules.ts'
+import type { Composing } from './composing.ts'
+import type { InvoiceIssuing } from './issuing.ts'
+import type { InvoiceProgress } from './progress.ts'
+import {
+  bySource,
+  type CreditNote,
+  creditedItems,
+  type Invoice,
+  type InvoiceStep,
+  type IssuedStatus,
+  leftOf,
+  mayBecome,
+  numberText,
+  partyOf,
+  taxOn,
+  taxShare,
+  toPay,
+  type UsageSum,
+  usageSource,
+} from './rules.ts'
+import type { InvoicePage, InvoiceStore } from './store.ts'
+
+interface Tools {
+  store: Store
+  rows: InvoiceStore
+  composing: Composing
+  issuing: InvoiceIssuing
+  progress: InvoiceProgress
+  bookkeepers: Bookkeepers
+  charged: Charged
+  ledgers: Ledgers
+  transactions: Transactions
+}
+
+/** What is given back of an invoice. */
+interface CreditOrder {
+  /** Units; all that is left when absent. */
+  amount?: number
+  reason?: string
+}
+
+/** An invoice after somebody wanted to pay it, and the transaction that was to. */
+export interface Paying {
+  invoice: Invoice
+  transaction?: Transaction
+}
+
+type Issued = Invoice & { status: IssuedStatus }
+
+export type Invoices = ReturnType<typeof createInvoices>
+
+/** What accounts were billed, as documents. */
+export const createInvoices = (tools: Tools) => {
+  const { store, rows, composing, issuing, progress, bookkeepers, charged, ledgers, transactions } = tools
+  const { clock } = store
+
+  const currentMonth = () => Number(monthOf(clock.now()))
+
+  /** What would be issued on the first of the next month, as things are. */
+  const drafts = async (account: AccountRecord): Promise<Invoice[]> => {
+    const month = monthAfter(currentMonth())
+    const sheets = await composing.sheets(account, month)
+    return Promise.all(
+      sheets.map(async (sheet) => {
+        const { id, issuerId, doc } = await composing.compose(account, sheet, month)
+        const base = { accountId: account.id, id, month, issuerId, issued: gregorianNow(clock), doc }
+        return { ...base, status: 'draft', credited: 0, attempt: '' } as const
+      }),
+    )
+  }
+
+  const find = async (account: AccountRecord, id: string): Promise<Invoice> => {
+    const issued = await rows.find(account.id, id)
+    const found = issued ?? (await drafts(account)).find((draft) => draft.id === id)
+    if (!found) throw failure(badIdentifier, { cause: id })
+    return found
+  }
+
+  /** The invoice, if it may take this step. */
+  const forStep = async (account: AccountRecord, id: string, step: InvoiceStep): Promise<Issued> => {
+    const { status, ...invoice } = await find(account, id)
+    if (status !== 'draft' && mayBecome(status, step)) return { ...invoice, status }
+    const message = `That cannot be done to an invoice whose status is ${status}`
+    throw invalid({ status: { state: { message, value: status } } })
+  }
+
+  const attemptOf = async ({ accountId, attempt }: Invoice) =>
+    attempt === '' ? undefined : transactions.get(accountId, attempt)
+
+  const assertNobodyPays = async (invoice: Invoice) => {
+    const attempt = await attemptOf(invoice)
+    if (attempt && isOpen(attempt))
+      throw failure(datastoreConflict, { message: 'a payment of this invoice is under way' })
+  }
+
+  /** What a document gives back is in it, like what an invoice takes. Answers with the ids of the ledger's entries. */
+  const giveBack = (
+    set: ChangeSet,
+    account: AccountRecord,
+    {
+      invoice,
+      documentId,
+      parts,
+    }: { invoice: Invoice; documentId: string; parts: readonly (readonly [string, number])[] },
+  ): string[] => {
+    const month = currentMonth()
+    const number = invoice.number ? numberText(invoice.number) : invoice.id
+    const usage: UsageSum[] = []
+    const entryIds: string[] = []
+    for (const [service, amount] of parts) {
+      const id = ledgers.post(set, account, {
+        source: { service, id: documentId },
+        usage: { type: 'credit_note', quantity: 0, unit: service },
+        amount,
+        identity: ['credit', documentId, service],
+        details: {
+          description: `Credit for invoice ${number}`,
+          period: { start: gregorianNow(clock) },
+          executor: { trigger: 'manual', module: 'invoices' },
+          metadata: { invoice_id: invoice.id },
+        },
+      })
+      if (service === usageSource)
+        usage.push({ month, forAccountId: account.id, amount, quantity: 0, unit: service })
+      else entryIds.push(id)
+    }
+    rows.cover(set, { accountId: account.id, documentId, entryIds, usage })
+    return entryIds
+  }
+
+  const shares = (amount: number, invoice: Invoice) => {
+    const taxes = taxShare(amount, invoice.doc)
+    const parts = [['services', amount - taxes] as const, ['taxes', taxes] as const]
+    return { taxes, parts: parts.filter(([, part]) => part !== 0) }
+  }
+
+  /** What was given back of the invoice before all of it is, with its taxes: the next document has it. Units. */
+  const takeReturned = (set: ChangeSet, account: AccountRecord, invoice: Invoice, returned: number) => {
+    const number = invoice.number ? numberText(invoice.number) : invoice.id
+    const parts = [['services', returned] as const, ['taxes', taxOn(returned, invoice.doc)] as const]
+    for (const [service, amount] of parts.filter(([, part]) => part !== 0))
+      ledgers.post(set, account, {
+        source: { service, id: `${invoice.id}/void` },
+        usage: { type: 'void', quantity: 0, unit: service },
+        amount: -amount,
+        identity: ['void', invoice.id, service],
+        details: {
+          description: `Given back before invoice ${number} was taken back`,
+          period: { start: gregorianNow(clock) },
+          executor: { trigger: 'manual', module: 'invoices' },
+          metadata: { invoice_id: invoice.id },
+        },
+      })
+  }
+
+  const assertLeft = (invoice: Invoice, amount: number) => {
+    const left = leftOf(invoice)
+    if (amount > 0 && amount <= left) return
+    const message = 'No more can be given back than is left of the invoice'
+    throw invalid({
+      amount: { maximum: { message, target: dollarsOfUnits(left), value: dollarsOfUnits(amount) } },
+    })
+  }
+
+  const wantedFor = ({ id, doc, ...invoice }: Invoice): Wanted => {
+    const smallest = bookkeepers.gateway(doc.bookkeeper)?.smallestUnits(doc.currency) ?? 1
+    return {
+      type: 'sale',
+      amount: raisedToCoin(toPay({ doc, ...invoice }), smallest),
+      description: `Invoice ${invoice.number ? numberText(invoice.number) : id}`,
+      trigger: 'manual',
+      module: 'invoices',
+      bookkeeper: doc.bookkeeper,
+      invoiceId: id,
+    }
+  }
+
+  const canCharge = async (account: AccountRecord, { doc: { bookkeeper } }: Invoice) => {
+    const gateway = bookkeepers.gateway(bookkeeper)
+    return gateway?.capabilities.charges === true && bookkeepers.isReady(account, gateway, bookkeeper)
+  }
+
+  const payFromBalance = async (author: Author, account: AccountRecord, invoice: Issued): Promise<Paying> => {
+    const missing = await progress.missingFor(invoice)
+    if (missing > 0)
+      throw failure(notEnoughCredit, { accountId: account.id, missing: dollarsOfUnits(missing) })
+    const set = new ChangeSet(author)
+    progress.settle(set, invoice, { by: 'balance' })
+    await progress.restore(set, account.id, invoice.id)
+    await store.commit(set)
+    return { invoice: await rows.get(account.id, invoice.id) }
+  }
+
+  return {
+    drafts,
+    find,
+    page: (page: InvoicePage) => rows.page(page),
+    eventsOf: rows.eventsOf,
+    notesOf: rows.notesOf,
+
+    async note(accountId: string, invoiceId: string, id: string): Promise<CreditNote> {
+      const found = (await rows.notesOf(accountId, invoiceId)).find((note) => note.id === id)
+      if (!found) throw failure(badIdentifier, { cause: id })
+      return found
+    },
+
+    /** Takes an invoice back as a whole, as long as nobody has paid it. */
+    async cancel(author: Author, account: AccountRecord, id: string): Promise<Invoice> {
+      const invoice = await forStep(account, id, 'void')
+      await assertNobodyPays(invoice)
+      const set = new ChangeSet(author)
+      const parts = invoice.credited === 0 ? bySource(invoice.doc) : shares(leftOf(invoice), invoice).parts
+      giveBack(set, account, { invoice, documentId: `${id}/void`, parts })
+      const items = creditedItems(leftOf(invoice), invoice.doc)
+      const returned = await charged.cancelled(set, account.id, { month: invoice.month, items })
+      takeReturned(set, account, invoice, returned)
+      rows.move(set, invoice, { status: 'void' })
+      rows.tell(set, invoice, 'void', { amount: dollarsOfUnits(leftOf(invoice)) })
+      await progress.restore(set, account.id, id)
+      await store.commit(set)
+      return rows.get(account.id, id)
+    },
+
+    /** Gives part of an invoice back, or all that is left, by a document of its own. */
+    async credit(
+      author: Author,
+      account: AccountRecord,
+      id: string,
+      order: CreditOrder,
+    ): Promise<CreditNote> {
+      const invoice = await forStep(account, id, 'credit')
+      await assertNobodyPays(invoice)
+      const { amount = leftOf(invoice), reason } = order
+      assertLeft(invoice, amount)
+      const set = new ChangeSet(author)
+      const noteId = newId(clock.now())
+      const { taxes, parts } = shares(amount, invoice)
+      const ledger_ids = giveBack(set, account, { invoice, documentId: noteId, parts })
+      charged.credited(set, account.id, { month: invoice.month, items: creditedItems(amount, invoice.doc) })
+      const doc = {
+        account: partyOf(account),
+        issuer: invoice.doc.issuer,
+        currency: invoice.doc.currency,
+        ...(reason === undefined ? {} : { reason }),
+        total: amount,
+        taxes,
+        ledger_ids,
+      }
+      const document = { accountId: account.id, id: noteId, issuerId: invoice.issuerId, doc }
+      rows.issueNote(set, id, await issuing.frame('credit_note', document))
+      const after = { ...invoice, credited: invoice.credited + amount }
+      const isPaid = invoice.status !== 'paid' && toPay(after) === 0
+      rows.move(set, invoice, { status: isPaid ? 'paid' : invoice.status, credited: after.credited })
+      rows.tell(set, invoice, 'credited', { credit_note_id: noteId, amount: dollarsOfUnits(amount) })
+      if (isPaid) {
+        rows.tell(set, invoice, 'paid', { by: 'credit_note' })
+        await progress.restore(set, account.id, id)
+      }
+      await store.commit(set)
+      return this.note(account.id, id, noteId)
+    },
+
+    /** Pays at once what is still to be paid: charged where the bookkeeper charges, else from the balance. */
+    async pay(author: Author, account: AccountRecord, id: string): Promise<Paying> {
+      const invoice = await forStep(account, id, 'pay')
+      const attempt = await attemptOf(invoice)
+      if (attempt && isOpen(attempt)) {
+        const transaction = await transactions.cleared(account.id, attempt.id)
+        if (transaction.status !== 'failed') return { invoice: await rows.get(account.id, id), transaction }
+        return this.pay(author, account, id)
+      }
+      if (!(await canCharge(account, invoice))) return payFromBalance(author, account, invoice)
+      const transaction = await transactions.carryOut(
+        author,
+        account,
+        wantedFor(invoice),
+        (set, { id: made }) => rows.move(set, invoice, { status: invoice.status, attempt: made }),
+      )
+      return { invoice: await rows.get(account.id, id), transaction }
+    },
+
+    /** What a payment has come to that was begun before its answer was lost. */
+    async paidAgain(accountId: string, id: string, transactionId: string | undefined): Promise<Paying> {
+      const transaction =
+        transactionId === undefined ? undefined : await transactions.cleared(accountId, transactionId)
+      const invoice = await rows.get(accountId, id)
+      return transaction ? { invoice, transaction } : { invoice }
+    },
+  }
+}

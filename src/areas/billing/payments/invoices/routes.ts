@@ -1,0 +1,153 @@
+import { accountAdmin, accountMember, ownReseller } from '../../../../auth/policies.ts'
+import { answer, FileAnswer, ListAnswer } from '../../../../http/answer/answers.ts'
+import { type Listing, shortListing } from '../../../../http/answer/listing.ts'
+import { attachment } from '../../../../http/file-names.ts'
+import { type Call, get, post, put, type Route } from '../../../../http/route.ts'
+import { columnsOf, csvLine, flattenRow } from '../../../../lib/csv.ts'
+import { notEnoughCredit } from '../../../../lib/failure.ts'
+import { decimalsOf, unitsOfDollars } from '../../../../lib/money.ts'
+import { list } from '../../../../lib/schema.ts'
+import { timeKey } from '../../../../lib/time-key.ts'
+import type { CommittedChange } from '../../../../storage/idempotency.ts'
+import { assertMoved, moneyFailures, underWay } from '../transactions/answers.ts'
+import { isOpen } from '../transactions/rules.ts'
+import type { Invoices, Paying } from './operations.ts'
+import type { InvoicePrinting } from './printing.ts'
+import { creditNoteJson, csvRows, type Invoice, invoiceJson, invoiceRow, numberText } from './rules.ts'
+import { CreditNoteAnswer, CreditRequest, InvoiceAnswer, InvoiceRow } from './schema.ts'
+
+const all = '/v2/accounts/{account_id}/invoices'
+const one = `${all}/{invoice_id}` as const
+const notes = `${one}/credit_notes` as const
+
+interface RouteTools {
+  invoices: Invoices
+  printing: InvoicePrinting
+}
+
+const nameOf = ({ number, id }: Invoice) => `invoice-${number ? numberText(number).replaceAll('/', '-') : id}`
+
+const csvOf = (invoice: Invoice) => {
+  const rows = csvRows(invoice).map(flattenRow)
+  const columns = columnsOf(rows)
+  const lines = [columns, ...rows.map((row) => columns.map((column) => row.get(column)))]
+  return new FileAnswer(
+    Buffer.from(lines.map(csvLine).join('')),
+    'text/csv',
+    attachment(`${nameOf(invoice)}.csv`),
+  )
+}
+
+const amountProblems = async ({ data: { amount } }: { data: { amount?: unknown } }) => {
+  if (typeof amount !== 'number' || (decimalsOf(amount) ?? 0) <= 4) return {}
+  return { amount: { decimals: { message: 'Money has at most 4 decimals', target: 4, value: amount } } }
+}
+
+export const invoiceRoutes = ({ invoices, printing }: RouteTools): Route[] => {
+  const listing = (accountId: string, status: string | undefined): Listing<Invoice> => ({
+    page: ({ after, limit, descending }) =>
+      invoices.page({ accountId, status, ...(after ? { after } : {}), limit, descending }),
+    cursor: ({ issued, id }) => [timeKey(issued), id],
+    row: (invoice) => JSON.stringify(invoiceRow(invoice)),
+    record: (invoice) => invoiceRow(invoice),
+  })
+
+  const whole = async (invoice: Invoice) => {
+    const { accountId, id } = invoice
+    return invoiceJson(invoice, await invoices.notesOf(accountId, id), await invoices.eventsOf(accountId, id))
+  }
+
+  const paid = async ({ invoice, transaction }: Paying) => {
+    if (transaction) assertMoved(transaction)
+    const data = await whole(invoice)
+    return transaction && isOpen(transaction)
+      ? answer({ data, status: 202, message: underWay })
+      : answer({ data })
+  }
+
+  return [
+    get(all, {
+      summary: 'List the invoices of an account, the newest first',
+      allow: accountMember,
+      query: { status: 'open, paid, void or uncollectible; draft: what the running month would become' },
+      answers: InvoiceRow,
+      list: true,
+      run: async ({ account, query }) => {
+        const status = query.get('status') ?? undefined
+        if (status === 'draft')
+          return new ListAnswer(shortListing((await invoices.drafts(account)).map(invoiceRow)))
+        return new ListAnswer(listing(account.id, status))
+      },
+    }),
+    get(one, {
+      summary: 'Read an invoice, or print it',
+      record: { kind: 'invoice' },
+      isLong: true,
+      allow: accountMember,
+      produces: ['application/pdf', 'text/csv'],
+      answers: InvoiceAnswer,
+      run: async ({ account, path, request }) => {
+        const invoice = await invoices.find(account, path.invoice_id)
+        if (request.accepts === 'text/csv') return csvOf(invoice)
+        if (request.accepts !== 'application/pdf') return whole(invoice)
+        const bytes = await printing.invoice(invoice)
+        return new FileAnswer(bytes, 'application/pdf', attachment(`${nameOf(invoice)}.pdf`))
+      },
+    }),
+    post(`${one}/void`, {
+      summary: 'Take back an invoice that was not paid',
+      allow: ownReseller,
+      answers: InvoiceAnswer,
+      run: async ({ author, account, path }) =>
+        whole(await invoices.cancel(author, account, path.invoice_id)),
+    }),
+    post(`${one}/pay`, {
+      summary: 'Pay an invoice at once: charged where its bookkeeper charges, else from the balance',
+      allow: accountAdmin,
+      answers: InvoiceAnswer,
+      fails: [...moneyFailures, notEnoughCredit],
+      run: async ({ author, account, path }) => paid(await invoices.pay(author, account, path.invoice_id)),
+      again: async ({ path }, changes: readonly CommittedChange[]) => {
+        const made = changes.find(({ kind }) => kind === 'transaction')
+        return paid(await invoices.paidAgain(path.account_id, path.invoice_id, made?.id))
+      },
+    }),
+    get(notes, {
+      summary: 'List the credit notes of an invoice',
+      allow: accountMember,
+      answers: list(CreditNoteAnswer),
+      run: async ({ account, path }) => {
+        const { id } = await invoices.find(account, path.invoice_id)
+        return (await invoices.notesOf(account.id, id)).map(creditNoteJson)
+      },
+    }),
+    put(notes, {
+      summary: 'Give back part of an invoice, or all that is left of it',
+      allow: ownReseller,
+      body: CreditRequest,
+      judge: amountProblems,
+      answers: CreditNoteAnswer,
+      run: async ({ author, account, path, data }: Call<typeof notes, CreditRequest>) => {
+        const { amount, reason } = data
+        const note = await invoices.credit(author, account, path.invoice_id, {
+          ...(amount === undefined ? {} : { amount: unitsOfDollars(amount) }),
+          ...(reason === undefined ? {} : { reason }),
+        })
+        return answer({ data: creditNoteJson(note), created: note.id })
+      },
+    }),
+    get(`${notes}/{credit_note_id}`, {
+      summary: 'Read a credit note, or print it',
+      record: { kind: 'credit_note' },
+      allow: accountMember,
+      produces: ['application/pdf'],
+      answers: CreditNoteAnswer,
+      run: async ({ account, path, request }) => {
+        const note = await invoices.note(account.id, path.invoice_id, path.credit_note_id)
+        if (request.accepts !== 'application/pdf') return creditNoteJson(note)
+        const name = `credit-note-${numberText(note.number).replaceAll('/', '-')}.pdf`
+        return new FileAnswer(await printing.note(note), 'application/pdf', attachment(name))
+      },
+    }),
+  ]
+}

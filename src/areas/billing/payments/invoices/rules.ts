@@ -1,0 +1,483 @@
+import { gregorianOfUnix } from '../../../../lib/gregorian.ts'
+import { isObject, type Json, present } from '../../../../lib/json.ts'
+import { divideRounded, dollarsOfUnits, unitsOfDollars } from '../../../../lib/money.ts'
+import type { Entry } from '../../ledgers/rules.ts'
+import { nameOf, taxLineJson } from '../../services/area.ts'
+import type { Invoice as PricedInvoice } from '../../services/pricing/invoices.ts'
+import type { PricedItem } from '../../services/pricing/items.ts'
+import type { Bookkeeper } from '../../services/pricing/plan.ts'
+
+// What stands on invoices and credit notes, and what may become of them.
+
+export const invoiceStatuses = ['draft', 'open', 'paid', 'void', 'uncollectible'] as const
+type InvoiceStatus = (typeof invoiceStatuses)[number]
+
+/** `draft` is never stored: it is the document that the running month would become. */
+export type IssuedStatus = Exclude<InvoiceStatus, 'draft'>
+
+/** What may become of an invoice. */
+export type InvoiceStep = 'void' | 'pay' | 'credit' | 'write_off'
+
+const steps: Readonly<Record<IssuedStatus, readonly InvoiceStep[]>> = {
+  open: ['void', 'pay', 'credit', 'write_off'],
+  // It may be paid all the same, some day.
+  uncollectible: ['pay', 'credit'],
+  paid: ['credit'],
+  void: [],
+}
+
+export const mayBecome = (status: IssuedStatus, step: InvoiceStep) => steps[status].includes(step)
+
+/** Ledgers whose entries stand on invoices one by one, and the one of which they hold sums. */
+export const itemisedSources = ['services', 'prorations', 'taxes'] as const
+export const usageSource = 'per-minute-voip'
+
+/** Gregorian seconds; `to` is the last one. */
+export interface Period {
+  from: number
+  to: number
+}
+
+/** A line of an invoice. Money in units, taxes that are added not included; what is given back is negative. */
+export interface InvoiceLine {
+  source: 'services' | 'prorations' | 'usage'
+  description: string
+  category?: string
+  item?: string
+  /** How the plan calls the item, of what is paid for the month. Shown to nobody. */
+  key?: string
+  quantity?: number
+  unit?: string
+  /** Of one. */
+  rate?: number
+  discount?: number
+  amount: number
+  /** Where it is not that of the invoice. */
+  period?: Period
+  /** The entry of the ledger that booked it. */
+  ledger_id?: string
+}
+
+/** What one tax comes to. */
+export interface InvoiceTax {
+  name: string
+  tax_id?: string
+  jurisdiction?: string
+  rate?: number
+  /** In the amounts of the lines already. */
+  inclusive: boolean
+  base?: number
+  amount: number
+}
+
+/** Somebody on a document, as it was when it was issued. */
+export interface Party {
+  id: string
+  name: string
+  /** Lines of an address. */
+  address?: readonly string[]
+}
+
+/** How an invoice is to be paid: from what the account has here, or by a gateway that charges for it. */
+type Collection = 'balance' | 'charge'
+
+/** What was issued. It never changes. */
+export interface InvoiceDoc {
+  account: Party
+  issuer: Party
+  bookkeeper: Bookkeeper
+  collection: Collection
+  currency: string
+  period: Period
+  /** Gregorian seconds. */
+  due: number
+  items: InvoiceLine[]
+  taxes: InvoiceTax[]
+  /** Units. */
+  total: number
+  /** Units of the total that what the account had did not cover. */
+  amountDue: number
+}
+
+interface DocumentNumber {
+  prefix: string
+  value: number
+}
+
+/** An invoice, and how it stands. */
+export interface Invoice {
+  accountId: string
+  id: string
+  month: number
+  issuerId: string
+  /** A draft has none. */
+  number?: DocumentNumber
+  /** Gregorian seconds. */
+  issued: number
+  doc: InvoiceDoc
+  status: InvoiceStatus
+  /** Units of it that credit notes have given back. */
+  credited: number
+  /** The transaction that is to pay it, or did; empty when there was none. */
+  attempt: string
+}
+
+export interface CreditNoteDoc {
+  account: Party
+  issuer: Party
+  currency: string
+  reason?: string
+  /** Units, taxes included. */
+  total: number
+  /** Units of the total. */
+  taxes: number
+  ledger_ids: readonly string[]
+}
+
+export interface CreditNote {
+  accountId: string
+  invoiceId: string
+  id: string
+  number: DocumentNumber
+  issued: number
+  doc: CreditNoteDoc
+}
+
+/** Something that happened to an invoice. */
+export interface InvoiceEvent {
+  /** Gregorian seconds. */
+  at: number
+  event: string
+  doc: Json
+}
+
+/** The month (202611) in Gregorian seconds. */
+export const monthPeriod = (month: number): Period => {
+  const [year, index] = [Math.floor(month / 100), (month % 100) - 1]
+  const first = (at: number) => gregorianOfUnix(Date.UTC(year, at, 1) / 1000)
+  return { from: first(index), to: first(index + 1) - 1 }
+}
+
+interface AddressDoc {
+  name?: unknown
+  house_number?: unknown
+  street?: unknown
+  locality?: unknown
+  region?: unknown
+  postal_code?: unknown
+  country?: unknown
+}
+
+const joined = (...parts: unknown[]) =>
+  parts.filter((part) => (typeof part === 'string' || typeof part === 'number') && part !== '').join(' ')
+
+const addressLines = ({ name, house_number, street, locality, region, postal_code, country }: AddressDoc) =>
+  [name, joined(house_number, street), joined(postal_code, locality, region), country]
+    .map((line) => joined(line))
+    .filter((line) => line !== '')
+
+/** An account as documents name it: by its legal name, and its address where it has told one. */
+export const partyOf = ({
+  id,
+  doc,
+}: {
+  id: string
+  doc: { name: string; org?: unknown; addresses?: unknown }
+}): Party => {
+  const addresses: Json = isObject(doc.addresses) ? doc.addresses : {}
+  const told = addresses.billing ?? addresses.emergency
+  const address = isObject(told) ? addressLines(told) : []
+  const name = typeof doc.org === 'string' && doc.org !== '' ? doc.org : doc.name
+  return { id, name, ...(address.length === 0 ? {} : { address }) }
+}
+
+const digits = 6
+
+/** `2026-000123`, behind the issuer's own prefix. */
+export const numberText = ({ prefix, value }: DocumentNumber) =>
+  `${prefix}${String(value).padStart(digits, '0')}`
+
+/** The numbers of an issuer begin anew each year. `at`: Unix milliseconds. */
+export const seriesOf = (kind: 'invoice' | 'credit_note', at: number) =>
+  `${kind}/${new Date(at).getUTCFullYear()}`
+
+export const numberPrefix = (ownPrefix: string, at: number) => `${ownPrefix}${new Date(at).getUTCFullYear()}-`
+
+const recurringLine = (priced: PricedItem): InvoiceLine => {
+  const { category, item, plan, billable, rate, discount, total } = priced
+  return {
+    source: 'services',
+    description: nameOf(priced),
+    category,
+    item: plan.as ?? item,
+    key: item,
+    quantity: billable,
+    rate,
+    ...(discount === 0 ? {} : { discount }),
+    amount: total,
+  }
+}
+
+/** What is paid for the month, line by line. */
+export const recurringLines = ({ items }: PricedInvoice): InvoiceLine[] =>
+  items.filter(({ billable, total }) => billable > 0 || total !== 0).map(recurringLine)
+
+const inUnits = ({ base, amount, ...tax }: ReturnType<typeof taxLineJson>): InvoiceTax => ({
+  ...tax,
+  base: unitsOfDollars(base),
+  amount: unitsOfDollars(amount),
+})
+
+export const recurringTaxes = ({ taxes }: PricedInvoice): InvoiceTax[] =>
+  taxes.map((line) => inUnits(taxLineJson(line)))
+
+/** An entry of the ledger that no document has yet. */
+export const entryLine = (entry: Entry, source: 'services' | 'prorations'): InvoiceLine => {
+  const { id, usage, amount, details, created } = entry
+  const { start = created, end } = details.period ?? {}
+  return {
+    source,
+    description: details.description ?? `${usage.type}/${usage.unit}`,
+    category: usage.type,
+    item: usage.unit,
+    quantity: usage.quantity,
+    amount: -amount,
+    period: { from: start, to: end ?? start },
+    ledger_id: id,
+  }
+}
+
+const numberIn = (doc: Json, key: string) => (typeof doc[key] === 'number' ? doc[key] : undefined)
+const textIn = (doc: Json, key: string) => (typeof doc[key] === 'string' ? doc[key] : undefined)
+
+/** An entry of the ledger of taxes: what tax it is stands in its metadata, unless somebody booked it by hand. */
+export const entryTax = ({ amount, details, usage }: Entry): InvoiceTax => {
+  const told: Json = isObject(details.metadata) ? details.metadata : {}
+  const base = numberIn(told, 'base')
+  const rate = numberIn(told, 'rate')
+  const id = textIn(told, 'tax_id')
+  const jurisdiction = textIn(told, 'jurisdiction')
+  return {
+    name: textIn(told, 'name') ?? details.description ?? usage.unit,
+    ...(id === undefined ? {} : { tax_id: id }),
+    ...(jurisdiction === undefined ? {} : { jurisdiction }),
+    ...(rate === undefined ? {} : { rate }),
+    inclusive: false,
+    ...(base === undefined ? {} : { base: unitsOfDollars(base) }),
+    amount: -amount,
+  }
+}
+
+const kindOfTax = ({ name, tax_id, jurisdiction, rate, inclusive }: InvoiceTax) =>
+  JSON.stringify([tax_id ?? name, jurisdiction ?? '', rate ?? '', inclusive])
+
+const sumTax = (same: readonly [InvoiceTax, ...InvoiceTax[]]): InvoiceTax => {
+  const [{ base: _, ...first }] = same
+  const bases = same.flatMap(({ base }) => (base === undefined ? [] : [base]))
+  const sum = (amounts: readonly number[]) => amounts.reduce((total, amount) => total + amount, 0)
+  return {
+    ...first,
+    ...(bases.length === 0 ? {} : { base: sum(bases) }),
+    amount: sum(same.map(({ amount }) => amount)),
+  }
+}
+
+/** One line for each tax. */
+export const taxesTogether = (taxes: readonly InvoiceTax[]): InvoiceTax[] =>
+  [...Map.groupBy(taxes, kindOfTax).values()].map((same) => sumTax(same as [InvoiceTax, ...InvoiceTax[]]))
+
+/** Calls of a month, or those of them that came in too late for its invoice. */
+export interface UsageSum {
+  month: number
+  forAccountId: string
+  /** As the ledger has it: debits are negative. */
+  amount: number
+  quantity: number
+  unit: string
+}
+
+export const usageLine = (
+  sum: UsageSum,
+  { period, about }: { period: Period; about?: string },
+): InvoiceLine => ({
+  source: 'usage',
+  description: about === undefined ? 'Calls' : `Calls of ${about}`,
+  category: usageSource,
+  quantity: sum.quantity,
+  unit: sum.unit,
+  amount: -sum.amount,
+  period,
+})
+
+/** Units that items and the taxes that are added to them come to. */
+export const totalOf = (items: readonly InvoiceLine[], taxes: readonly InvoiceTax[]) =>
+  items.reduce((sum, { amount }) => sum + amount, 0) +
+  taxes.reduce((sum, { inclusive, amount }) => (inclusive ? sum : sum + amount), 0)
+
+interface Purse {
+  total: number
+  /** Units that are booked together with the invoice. */
+  fresh: number
+  /** Units that the account had before. */
+  balance: number
+  collection: Collection
+}
+
+/**
+ * Units of an invoice that are still to be paid when it is issued. What was charged at consent, or used, was taken from
+ * the balance already; a gateway that charges is asked for all that is new, and for what the balance lacks beside.
+ */
+export const amountDue = ({ total, fresh, balance, collection }: Purse) => {
+  const lacking = collection === 'charge' ? fresh + Math.max(0, -balance) : fresh - balance
+  return Math.max(0, Math.min(total, lacking))
+}
+
+type Taxed = Pick<InvoiceDoc, 'total' | 'taxes'>
+
+const addedTaxes = ({ taxes }: Taxed) =>
+  taxes.reduce((sum, tax) => (tax.inclusive ? sum : sum + tax.amount), 0)
+
+/** Units of `amount` in the proportion of two others. */
+const inProportion = (amount: number, part: number, whole: number) =>
+  whole === 0 ? 0 : Number(divideRounded(BigInt(amount) * BigInt(part), BigInt(whole)))
+
+/** Units of a credit note that are taxes: in the share that they have of the invoice. */
+export const taxShare = (amount: number, doc: Taxed) => inProportion(amount, addedTaxes(doc), doc.total)
+
+/** Units of taxes that were added to so much of an invoice's lines. */
+export const taxOn = (amount: number, doc: Taxed) => {
+  const added = addedTaxes(doc)
+  return inProportion(amount, added, doc.total - added)
+}
+
+/** Units that a credit note gives back of each item that was paid for the month, in the share that it has. */
+export const creditedItems = (amount: number, { items, total }: Pick<InvoiceDoc, 'items' | 'total'>) =>
+  items.flatMap(({ category = '', key, amount: paid }) =>
+    key === undefined ? [] : [{ category, key, total: inProportion(paid, amount, total) }],
+  )
+
+/** Units that may still be given back. */
+export const leftOf = ({ doc, credited }: Pick<Invoice, 'doc' | 'credited'>) =>
+  Math.max(0, doc.total - credited)
+
+/** Units that are still to be paid, when it is. */
+export const toPay = ({ doc, credited }: Pick<Invoice, 'doc' | 'credited'>) =>
+  Math.max(0, Math.min(doc.amountDue, doc.total - credited))
+
+/** Whether an invoice that is not paid should be. A gateway charges at once. */
+export const isOverdue = ({ status, doc }: Pick<Invoice, 'status' | 'doc'>, gregorianSeconds: number) =>
+  status === 'uncollectible' || doc.collection === 'charge' || doc.due <= gregorianSeconds
+
+/** Source -> units: what an invoice took from each ledger. */
+export const bySource = ({ items, taxes }: Pick<InvoiceDoc, 'items' | 'taxes'>) => {
+  const ledgerOf = { services: 'services', prorations: 'prorations', usage: usageSource } as const
+  const sums = new Map<string, number>()
+  const add = (service: string, amount: number) => sums.set(service, (sums.get(service) ?? 0) + amount)
+  for (const { source, amount } of items) add(ledgerOf[source], amount)
+  for (const { inclusive, amount } of taxes) if (!inclusive) add('taxes', amount)
+  return [...sums].filter(([, amount]) => amount !== 0)
+}
+
+const dollars = (units: number | undefined) => (units === undefined ? undefined : dollarsOfUnits(units))
+
+const lineJson = ({ key: _, ...line }: InvoiceLine) =>
+  present({
+    ...line,
+    rate: dollars(line.rate),
+    discount: dollars(line.discount),
+    amount: dollarsOfUnits(line.amount),
+  })
+
+const taxJson = (tax: InvoiceTax) => present({ ...tax, base: dollars(tax.base), amount: dollars(tax.amount) })
+
+/** The row of a list. */
+export const invoiceRow = (invoice: Invoice) => {
+  const { id, number, issued, status, doc, credited } = invoice
+  return {
+    id,
+    ...(number ? { number: numberText(number) } : {}),
+    status,
+    period: doc.period,
+    total: dollarsOfUnits(doc.total),
+    currency: doc.currency,
+    ...(number ? { issued } : {}),
+    due: doc.due,
+    ...(credited > 0 ? { credited: dollarsOfUnits(credited) } : {}),
+  }
+}
+
+/** The document as clients read it. */
+export const invoiceJson = (
+  invoice: Invoice,
+  notes: readonly CreditNote[] = [],
+  events: readonly InvoiceEvent[] = [],
+) => {
+  const { doc, attempt } = invoice
+  const { account, issuer, bookkeeper, items, taxes } = doc
+  return {
+    ...invoiceRow(invoice),
+    account,
+    issuer,
+    bookkeeper,
+    items: items.map(lineJson),
+    taxes: taxes.map(taxJson),
+    amount_due: invoice.status === 'paid' || invoice.status === 'void' ? 0 : dollarsOfUnits(toPay(invoice)),
+    ...(attempt === '' ? {} : { transaction_id: attempt }),
+    ...(notes.length === 0 ? {} : { credit_notes: notes.map(creditNoteJson) }),
+    ...(events.length === 0 ? {} : { events: events.map(eventJson) }),
+  }
+}
+
+const eventJson = ({ at, event, doc }: InvoiceEvent) => ({ at, event, ...doc })
+
+export const creditNoteJson = ({ id, invoiceId, number, issued, doc }: CreditNote) => {
+  const { account, issuer, currency, reason, total, taxes, ledger_ids } = doc
+  return {
+    id,
+    number: numberText(number),
+    invoice_id: invoiceId,
+    issued,
+    account,
+    issuer,
+    ...(reason === undefined ? {} : { reason }),
+    total: dollarsOfUnits(total),
+    taxes: dollarsOfUnits(taxes),
+    currency,
+    ledger_ids,
+  }
+}
+
+/** The lines of an invoice for a spreadsheet: its taxes are lines too. What contains taxes says which. */
+export const csvRows = (invoice: Invoice): Json[] => {
+  const { number, doc, status } = invoice
+  const head = { number: number ? numberText(number) : '', status }
+  const items = doc.items.map(({ period = doc.period, ...line }) => ({
+    ...head,
+    kind: line.source,
+    description: line.description,
+    category: line.category,
+    item: line.item,
+    quantity: line.quantity,
+    unit: line.unit,
+    rate: dollars(line.rate),
+    amount: dollarsOfUnits(line.amount),
+    currency: doc.currency,
+    from: period.from,
+    to: period.to,
+  }))
+  const taxes = doc.taxes.map(({ name, jurisdiction, rate, inclusive, amount }) => ({
+    ...head,
+    kind: inclusive ? 'tax_included' : 'tax',
+    description: name,
+    category: 'taxes',
+    item: jurisdiction,
+    quantity: undefined,
+    unit: '%',
+    rate,
+    amount: dollarsOfUnits(amount),
+    currency: doc.currency,
+    from: doc.period.from,
+    to: doc.period.to,
+  }))
+  return [...items, ...taxes]
+}

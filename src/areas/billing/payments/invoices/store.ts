@@ -1,0 +1,367 @@
+import { badIdentifier, failure } from '../../../../lib/failure.ts'
+import { gregorianOfUnix } from '../../../../lib/gregorian.ts'
+import { newId } from '../../../../lib/ids.ts'
+import type { Json } from '../../../../lib/json.ts'
+import { dollarsOfUnits } from '../../../../lib/money.ts'
+import { timedPlace } from '../../../../lib/time-key.ts'
+import { type ChangeSet, conflict } from '../../../../storage/change-set.ts'
+import type { Statement } from '../../../../storage/db.ts'
+import type { Store } from '../../../../storage/store.ts'
+import { integer, json, oneOf, shape, table, text } from '../../../../storage/table.ts'
+import { bookedAlready } from '../../ledgers/failures.ts'
+import { type Entry, type EntryDetails, rolloverService } from '../../ledgers/rules.ts'
+import {
+  type CreditNote,
+  type CreditNoteDoc,
+  type Invoice,
+  type InvoiceDoc,
+  type InvoiceEvent,
+  type IssuedStatus,
+  invoiceRow,
+  itemisedSources,
+  type UsageSum,
+  usageSource,
+} from './rules.ts'
+
+const invoiceRows = shape({
+  accountId: text(),
+  id: text(),
+  month: integer(),
+  issuerId: text(),
+  numberPrefix: text(),
+  numberValue: integer(),
+  issued: integer(),
+  doc: json<InvoiceDoc>(),
+})
+
+const stateRows = shape({
+  status: oneOf(['open', 'paid', 'void', 'uncollectible'] as const satisfies readonly IssuedStatus[]),
+  credited: integer(),
+  attempt: text(),
+})
+
+const selectInvoices = `SELECT ${invoiceRows.columnsOf('i')}, ${stateRows.columnsOf('s')}
+  FROM invoices i JOIN invoice_states s ON s.account_id = i.account_id AND s.id = i.id`
+
+type Rows = Parameters<typeof invoiceRows.list>[0]
+
+const toInvoices = (rows: Rows): Invoice[] => {
+  const states = stateRows.list(rows)
+  return invoiceRows.list(rows).map(({ numberPrefix: prefix, numberValue: value, ...invoice }, index) => {
+    const { status, credited, attempt } = states[index] as (typeof states)[number]
+    return { ...invoice, number: { prefix, value }, status, credited, attempt }
+  })
+}
+
+const noteRows = shape({
+  accountId: text(),
+  invoiceId: text(),
+  id: text(),
+  numberPrefix: text(),
+  numberValue: integer(),
+  issued: integer(),
+  doc: json<CreditNoteDoc>(),
+})
+
+const toNote = ({
+  numberPrefix: prefix,
+  numberValue: value,
+  ...note
+}: ReturnType<typeof noteRows.read>): CreditNote => ({
+  ...note,
+  number: { prefix, value },
+})
+
+const events = table('invoice_events', {
+  accountId: text(),
+  invoiceId: text(),
+  id: text(),
+  at: integer(),
+  event: text(),
+  doc: json<Json>(),
+})
+const addEvent = events.insert()
+
+const entryRows = shape({
+  id: text(),
+  created: integer(),
+  madeAt: integer(),
+  ordinal: integer(),
+  service: text('source_service'),
+  sourceId: text('source_id'),
+  amount: integer(),
+  usageType: text(),
+  usageQuantity: integer(),
+  usageUnit: text(),
+  availableBefore: integer(),
+  details: json<EntryDetails>('doc'),
+})
+
+const toEntry = (row: ReturnType<typeof entryRows.read>): Entry => {
+  const { service, sourceId, usageType: type, usageQuantity: quantity, usageUnit: unit, ...rest } = row
+  return { ...rest, source: { service, id: sourceId }, usage: { type, quantity, unit } }
+}
+
+const usageRows = shape({
+  month: integer(),
+  forAccountId: text(),
+  amount: integer(),
+  quantity: integer(),
+  unit: text(),
+})
+
+const itemised = itemisedSources.map((source) => `'${source}'`).join(', ')
+
+const selectEntries = `SELECT ${entryRows.columnsOf('e')} FROM ledger_entries e
+  WHERE e.account_id = $1 AND e.source_service IN (${itemised}) AND e.month < $2
+    AND NOT EXISTS (SELECT 1 FROM invoice_entries d WHERE d.account_id = e.account_id AND d.entry_id = e.id)
+  ORDER BY e.created, e.ordinal`
+
+// What months came to, less what documents have of them already.
+const selectUsage = `SELECT month, for_account_id AS "forAccountId", amount, quantity, unit FROM (
+  SELECT m.month, m.for_account_id,
+      m.amount - CAST(coalesce((SELECT sum(u.amount) FROM invoice_usage u WHERE u.account_id = m.account_id
+        AND u.month = m.month AND u.source_service = m.source_service
+        AND u.for_account_id = m.for_account_id), 0) AS BIGINT) AS amount,
+      m.usage_quantity - CAST(coalesce((SELECT sum(u.quantity) FROM invoice_usage u WHERE u.account_id = m.account_id
+        AND u.month = m.month AND u.source_service = m.source_service
+        AND u.for_account_id = m.for_account_id), 0) AS BIGINT) AS quantity,
+      m.usage_unit AS unit
+    FROM ledger_months m WHERE m.account_id = $1 AND m.source_service = '${usageSource}' AND m.month < $2) AS months
+  WHERE amount <> 0 ORDER BY month, for_account_id`
+
+const monthSums = shape({ month: integer(), amount: integer() })
+
+const selectUninvoiced = `SELECT month, CAST(sum(amount) AS BIGINT) AS amount FROM ledger_months
+  WHERE account_id = $1
+    AND source_service NOT IN (${itemised}, '${usageSource}', 'payments', '${rolloverService}')
+  GROUP BY month`
+
+const takeNumber = `INSERT INTO invoice_numbers (issuer_id, series, last) VALUES ($1, $2, 1)
+  ON CONFLICT (issuer_id, series) DO UPDATE SET last = invoice_numbers.last + 1`
+
+const insertInvoice = `INSERT INTO invoices
+    (account_id, id, month, issuer_id, series, number_prefix, number_value, issued, total, doc)
+  SELECT $1, $2, CAST($3 AS INTEGER), issuer_id, series, $4, last, CAST($5 AS BIGINT), CAST($6 AS BIGINT), $7
+    FROM invoice_numbers WHERE issuer_id = $8 AND series = $9
+  ON CONFLICT DO NOTHING`
+
+const insertNote = `INSERT INTO credit_notes
+    (account_id, invoice_id, id, issuer_id, series, number_prefix, number_value, issued, total, doc)
+  SELECT $1, $2, $3, issuer_id, series, $4, last, CAST($5 AS BIGINT), CAST($6 AS BIGINT), $7
+    FROM invoice_numbers WHERE issuer_id = $8 AND series = $9`
+
+export interface InvoicePage {
+  accountId: string
+  status: string | undefined
+  after?: readonly [string, string]
+  limit: number
+  descending: boolean
+}
+
+/** A document that is about to be issued: its number is taken when it is written. */
+export interface Issue<Doc> {
+  accountId: string
+  id: string
+  issuerId: string
+  series: string
+  prefix: string
+  /** Gregorian seconds. */
+  issued: number
+  total: number
+  doc: Doc
+}
+
+/** Ledger entries and sums of usage that are in a document from now on. */
+interface Covered {
+  accountId: string
+  documentId: string
+  entryIds: readonly string[]
+  usage: readonly UsageSum[]
+}
+
+/** What the change feed tells of a new invoice: its number follows with the write. */
+const rowText = (
+  { id, doc: { period, total, currency, due }, issued }: Issue<InvoiceDoc>,
+  status: IssuedStatus,
+) => JSON.stringify({ id, status, period, total: dollarsOfUnits(total), currency, issued, due })
+
+export type InvoiceStore = ReturnType<typeof createInvoiceStore>
+
+export const createInvoiceStore = ({ all, scan, clock, words }: Store) => {
+  const find = async (accountId: string, id: string): Promise<Invoice | undefined> =>
+    toInvoices(await all(`${selectInvoices} WHERE i.account_id = $1 AND i.id = $2`, [accountId, id]))[0]
+
+  return {
+    find,
+
+    async get(accountId: string, id: string): Promise<Invoice> {
+      const found = await find(accountId, id)
+      if (!found) throw failure(badIdentifier, { cause: id })
+      return found
+    },
+
+    async page({ accountId, status, after, limit, descending }: InvoicePage): Promise<Invoice[]> {
+      const side = descending ? '<' : '>'
+      const order = descending ? 'DESC' : 'ASC'
+      const params: (string | number)[] = [accountId, limit]
+      const terms = ['i.account_id = $1']
+      if (status !== undefined) terms.push(`s.status = $${params.push(status)}`)
+      const start = timedPlace(after)
+      if (start)
+        terms.push(`(i.issued, i.id) ${side} ($${params.push(start.time)}, $${params.push(start.mark)})`)
+      const sql = `${selectInvoices} WHERE ${terms.join(' AND ')}
+        ORDER BY i.issued ${order}, i.id ${order} LIMIT $2`
+      return toInvoices(await all(sql, params))
+    },
+
+    /** Invoices that are not paid, in the order in which money pays them: those that were given up come last. */
+    async unpaid(accountId: string): Promise<Invoice[]> {
+      const sql = `${selectInvoices} WHERE i.account_id = $1 AND s.status IN ('open', 'uncollectible')
+        ORDER BY s.status, i.issued, i.id`
+      return toInvoices(await all(sql, [accountId]))
+    },
+
+    /** The sums, in units, of ledgers whose entries are not invoiced. */
+    async uninvoiced(accountId: string) {
+      return monthSums.list(await all(selectUninvoiced, [accountId]))
+    },
+
+    /** Entries of months before one that no document has yet, the oldest first. */
+    async entriesBefore(accountId: string, month: number): Promise<Entry[]> {
+      return entryRows.list(await scan(selectEntries, [accountId, month])).map(toEntry)
+    },
+
+    async usageBefore(accountId: string, month: number): Promise<UsageSum[]> {
+      return usageRows.list(await all(selectUsage, [accountId, month]))
+    },
+
+    /** Of an account, month and bookkeeper there is one invoice. */
+    issue(
+      set: ChangeSet,
+      issue: Issue<InvoiceDoc>,
+      { month, status, attempt }: Pick<Invoice, 'month' | 'attempt'> & { status: IssuedStatus },
+    ) {
+      const { accountId, id, issuerId, series, prefix, issued, total, doc } = issue
+      const place = [accountId, id, month, prefix, issued, total, JSON.stringify(doc), issuerId, series]
+      set
+        .run(takeNumber, [issuerId, series])
+        .run(insertInvoice, place, { rows: 1, orElse: () => failure(bookedAlready, {}) })
+        .run(
+          'INSERT INTO invoice_states (account_id, id, status, credited, attempt) VALUES ($1, $2, $3, 0, $4) ON CONFLICT DO NOTHING',
+          [accountId, id, status, attempt],
+        )
+        .record({
+          accountId,
+          kind: 'invoice',
+          id,
+          action: 'created',
+          event: 'invoice.issued',
+          after: rowText(issue, status),
+        })
+      if (status === 'paid')
+        set.happened({ accountId, type: 'invoice.paid', kind: 'invoice', id, after: rowText(issue, status) })
+    },
+
+    issueNote(set: ChangeSet, invoiceId: string, issue: Issue<CreditNoteDoc>) {
+      const { accountId, id, issuerId, series, prefix, issued, total, doc } = issue
+      set
+        .run(takeNumber, [issuerId, series])
+        .run(insertNote, [
+          accountId,
+          invoiceId,
+          id,
+          prefix,
+          issued,
+          total,
+          JSON.stringify(doc),
+          issuerId,
+          series,
+        ])
+        .record({ accountId, kind: 'credit_note', id, action: 'created' })
+    },
+
+    /** Marks what stands in a document. Of two documents that want the same entry one comes too late. */
+    cover(set: ChangeSet, { accountId, documentId, entryIds, usage }: Covered) {
+      set.statements.push(
+        ...words.forEachRow({
+          shape: { entry_id: 'text' },
+          rows: entryIds.map((entry_id) => ({ entry_id })),
+          params: [accountId, documentId],
+          sql: (given) => `INSERT INTO invoice_entries (account_id, entry_id, document_id)
+            SELECT CAST($1 AS TEXT), given.entry_id, CAST($2 AS TEXT) FROM ${given} WHERE true ON CONFLICT DO NOTHING`,
+          orElse: conflict,
+        }),
+      )
+      for (const { month, forAccountId, amount, quantity } of usage)
+        set.run(
+          `INSERT INTO invoice_usage (account_id, month, source_service, for_account_id, document_id, amount, quantity)
+            VALUES ($1, $2, '${usageSource}', $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
+          [accountId, month, forAccountId, documentId, amount, quantity],
+        )
+    },
+
+    /** Moves an invoice on: fails as a lost race unless it stands as it was read. */
+    move(
+      set: ChangeSet,
+      before: Invoice,
+      after: Partial<Pick<Invoice, 'credited' | 'attempt'>> & { status: IssuedStatus },
+    ) {
+      const { accountId, id, status, credited, attempt } = before
+      const next = { credited, attempt, ...after }
+      const isPaidNow = next.status === 'paid' && status !== 'paid'
+      set
+        .run(
+          `UPDATE invoice_states SET status = $3, credited = $4, attempt = $5
+            WHERE account_id = $1 AND id = $2 AND status = $6 AND credited = $7 AND attempt = $8`,
+          [accountId, id, next.status, next.credited, next.attempt, status, credited, attempt],
+          { rows: 1, orElse: conflict },
+        )
+        .record({
+          accountId,
+          kind: 'invoice',
+          id,
+          action: 'edited',
+          ...(isPaidNow ? { event: 'invoice.paid' } : {}),
+          before: JSON.stringify(invoiceRow(before)),
+          after: JSON.stringify(invoiceRow({ ...before, ...next })),
+        })
+    },
+
+    /** Tells beside an invoice what happened to it. */
+    tell(
+      set: ChangeSet,
+      { accountId, id }: Pick<Invoice, 'accountId' | 'id'>,
+      event: string,
+      doc: Json = {},
+    ) {
+      const now = clock.now()
+      const at = gregorianOfUnix(now / 1000)
+      set.statements.push(addEvent({ accountId, invoiceId: id, id: newId(now), at, event, doc }))
+    },
+
+    async eventsOf(accountId: string, invoiceId: string): Promise<InvoiceEvent[]> {
+      const sql = `SELECT ${events.columns} FROM invoice_events WHERE account_id = $1 AND invoice_id = $2 ORDER BY at, id`
+      return events.list(await all(sql, [accountId, invoiceId]))
+    },
+
+    async notesOf(accountId: string, invoiceId: string): Promise<CreditNote[]> {
+      const sql = `SELECT ${noteRows.columns} FROM credit_notes WHERE account_id = $1 AND invoice_id = $2
+        ORDER BY issued, number_value`
+      return noteRows.list(await all(sql, [accountId, invoiceId])).map(toNote)
+    },
+
+    /** The one that a transaction was to pay. */
+    async byAttempt(accountId: string, transactionId: string): Promise<Invoice | undefined> {
+      const sql = `${selectInvoices} WHERE s.account_id = $1 AND s.attempt = $2`
+      return toInvoices(await all(sql, [accountId, transactionId]))[0]
+    },
+
+    /** Has the errands that wait for money of an account look at once, and again if one is just looking. */
+    hurry: (accountId: string, kind: string): Statement => ({
+      sql: `UPDATE work SET due_at = $3, marks = marks + 1
+        WHERE kind = $1 AND account_id = $2 AND state = 'waiting'`,
+      params: [kind, accountId, clock.now()],
+    }),
+  }
+}

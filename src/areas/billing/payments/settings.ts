@@ -1,0 +1,60 @@
+import { Type } from 'typebox'
+import { vendors } from '../../../payment/settings.ts'
+import { section, settingsDocument } from '../../../settings/keys.ts'
+
+const numberPrefix = (fallback?: string) =>
+  Type.String({
+    maxLength: 32,
+    pattern: '^[A-Za-z0-9/._-]*$',
+    ...(fallback === undefined ? {} : { default: fallback }),
+    description: 'In front of the year and the number of invoices and credit notes',
+  })
+
+/** Documents that months become. */
+const invoices = section('Invoices and credit notes', {
+  number_prefix: numberPrefix(''),
+  due_days: Type.Integer({
+    minimum: 0,
+    maximum: 365,
+    default: 14,
+    description: 'Days after its issue at which an invoice is due',
+  }),
+  font: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 4096,
+      description: 'Path of a TrueType font for PDF, in place of DejaVu Sans: for scripts that it has not',
+    }),
+  ),
+  vendors: vendors(Type.Object({ number_prefix: Type.Optional(numberPrefix()) })),
+})
+
+const dunningDays = (fallback: number, description: string) =>
+  Type.Integer({ minimum: 0, maximum: 365, default: fallback, description })
+
+/** What happens to invoices that are not paid. */
+const dunning = section('What happens to invoices that are not paid', {
+  attempt_days: Type.Array(Type.Integer({ minimum: 1, maximum: 365 }), {
+    default: [3, 7, 14],
+    maxItems: 20,
+    description: 'Days after the first refusal on which a payment is tried again, in ascending order',
+  }),
+  grace_days: dunningDays(7, 'Days after the last try until the account is delinquent'),
+  uncollectible_days: dunningDays(60, 'Days after that until the invoice is uncollectible; 0: it stays open'),
+  of_balances: Type.Boolean({
+    default: false,
+    description:
+      'The same for invoices that are paid from a balance, counted from the day on which they are due',
+  }),
+})
+
+const topup = section('Automatic top-ups', {
+  enable: Type.Boolean({
+    default: false,
+    description: 'Top accounts up by themselves, as their `topup` says',
+  }),
+})
+
+export const invoiceSettings = settingsDocument('services.invoices', invoices)
+export const dunningSettings = settingsDocument('services.dunning', dunning)
+export const topupSettings = settingsDocument('topup', topup)

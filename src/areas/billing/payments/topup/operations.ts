@@ -1,0 +1,194 @@
+import type { AccountRecord } from '../../../../auth/identity.ts'
+import type { Conclusion, ErrandKind, Queue } from '../../../../jobs/queue.ts'
+import { failure, forbidden } from '../../../../lib/failure.ts'
+import { gregorianNow } from '../../../../lib/gregorian.ts'
+import { randomHex } from '../../../../lib/ids.ts'
+import { sameJson } from '../../../../lib/json.ts'
+import type { Log } from '../../../../lib/log.ts'
+import type { Settings } from '../../../../settings/settings.ts'
+import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
+import type { Store } from '../../../../storage/store.ts'
+import type { Ledgers } from '../../ledgers/operations.ts'
+import type { Entry } from '../../ledgers/rules.ts'
+import type { Booked } from '../../ledgers/signals.ts'
+import type { Bookkeepers } from '../../services/bookkeepers.ts'
+import type { Books } from '../../services/books.ts'
+import type { Bookkeeper } from '../../services/pricing/plan.ts'
+import { servicesSettings } from '../../services/settings.ts'
+import { topupSettings } from '../settings.ts'
+import type { Transactions, Wanted } from '../transactions/operations.ts'
+import { raisedToCoin, type Transaction } from '../transactions/rules.ts'
+import { pauseMs, type TopupDoc, topupDescription, topupDue } from './rules.ts'
+import { createTopupStore } from './store.ts'
+
+interface Tools {
+  store: Store
+  settings: Settings
+  books: Books
+  bookkeepers: Bookkeepers
+  ledgers: Ledgers
+  transactions: Transactions
+  queue: Queue
+  log: Log
+}
+
+/** What a top-up has done: with the built-in bookkeeper nobody is charged, and there is a credit only. */
+export interface ToppedUp {
+  transaction?: Transaction
+  ledger?: Entry
+}
+
+type TopupTrigger = 'manual' | 'automatic'
+
+const roundAuthor: Author = { requestId: 'topup' }
+const ownCreditIsOff = {
+  message: 'no bookkeeper charges this account: only its reseller can add money to it',
+  reason: 'topup_without_gateway',
+}
+const kindName = 'topup'
+
+export type Topups = ReturnType<typeof createTopups>
+
+/** Money that is added to accounts, by hand or when there is little left. */
+export const createTopups = (tools: Tools) => {
+  const { store, settings, books, bookkeepers, ledgers, transactions, queue, log } = tools
+  const rows = createTopupStore(store)
+  const { clock } = store
+
+  const canCharge = (bookkeeper: Bookkeeper) =>
+    bookkeepers.gateway(bookkeeper)?.capabilities.charges !== false
+
+  const wantedOf = (bookkeeper: Bookkeeper, amount: number, trigger: TopupTrigger): Wanted => ({
+    type: 'sale',
+    amount,
+    description: topupDescription(trigger),
+    trigger,
+    module: 'topup',
+    bookkeeper,
+  })
+
+  /** Whether accounts may give themselves money that nobody is charged for. */
+  const isOwnCreditOn = async () => (await settings.of(servicesSettings)).own_topup_without_gateway
+
+  /** The built-in bookkeeper charges nobody: it gives credit. */
+  const credit = (set: ChangeSet, account: AccountRecord, amount: number, trigger: TopupTrigger) => {
+    const id = `topup-${randomHex(16)}`
+    const posting = {
+      source: { service: 'payments', id },
+      usage: { type: 'topup', quantity: 1, unit: 'payment' },
+      amount,
+      identity: ['topup', account.id, id],
+      details: {
+        description: topupDescription(trigger),
+        period: { start: gregorianNow(clock) },
+        executor: { trigger, module: 'topup' },
+      },
+    }
+    return ledgers.post(set, account, posting, { amount: 'amount', quantity: 'amount' })
+  }
+
+  const entryOf = async (transaction: Transaction): Promise<ToppedUp> => {
+    const { accountId, doc } = transaction
+    if (doc.ledger_id === undefined) return { transaction }
+    return { transaction, ledger: await ledgers.get(accountId, doc.ledger_id) }
+  }
+
+  /** Everything that an automatic top-up is goes into one set: the claim, and the credit or the open transaction. */
+  const topUp = async (
+    account: AccountRecord,
+    amount: number,
+    lastAt: number,
+  ): Promise<Conclusion<object>> => {
+    const now = clock.now()
+    const tomorrow = { state: 'waiting', dueAt: now + pauseMs } as const
+    const bookkeeper = await bookkeepers.of(account)
+    const gateway = bookkeepers.gateway(bookkeeper)
+    const isCreditOff = gateway?.capabilities.charges === false && !(await isOwnCreditOn())
+    if (!gateway || isCreditOff || !(await bookkeepers.isReady(account, gateway, bookkeeper))) {
+      log.write('warn', 'an account cannot be topped up', { account_id: account.id, type: bookkeeper.type })
+      return { ...tomorrow, outcome: `the bookkeeper ${bookkeeper.type} is not set up` }
+    }
+    const set = new ChangeSet(roundAuthor)
+    rows.claim(set, account.id, lastAt, now)
+    if (gateway.capabilities.charges) {
+      const { currency } = await settings.of(servicesSettings)
+      const coins = raisedToCoin(amount, gateway.smallestUnits(currency))
+      await transactions.open(set, account, wantedOf(bookkeeper, coins, 'automatic'))
+    } else credit(set, account, amount, 'automatic')
+    return { ...tomorrow, outcome: 'topped up', sets: [set] }
+  }
+
+  const decide = async (account: AccountRecord | undefined, balance: number, lastAt: number) => {
+    const { enable: isEnabled } = await settings.of(topupSettings)
+    const topup = account?.doc.topup as TopupDoc | undefined
+    return topupDue({ isEnabled, topup, balance, lastAt, now: clock.now() })
+  }
+
+  const isOn = async () => (await settings.of(topupSettings)).enable
+
+  const kind: ErrandKind<object> = {
+    kind: kindName,
+    atOnce: 1,
+    // While it is switched off, accounts wait: at most once each.
+    isOn,
+    async conclude({ accountId }) {
+      const account = await books.account(accountId)
+      const lastAt = await rows.lastAt(accountId)
+      const decision = await decide(account, await ledgers.balance(accountId), lastAt)
+      if (typeof decision === 'number' && account) return topUp(account, decision, lastAt)
+      const outcome = String(decision)
+      log.write('debug', 'an account is not topped up', { account_id: accountId, reason: outcome })
+      return decision === 'topup_daily_limit'
+        ? { state: 'waiting', dueAt: lastAt + pauseMs, outcome }
+        : { state: 'done', outcome }
+    },
+  }
+
+  /** Not told of: balances move with every call. */
+  const look = (set: ChangeSet, accountId: string) =>
+    set.errand({ kind: kindName, id: accountId, accountId, dueAt: clock.now(), payload: {} })
+
+  return {
+    job: kind,
+
+    /** Whether an account's balance is still to be looked at: it may be topped up any moment. */
+    async awaits(accountId: string) {
+      const check = await queue.find(kindName, accountId)
+      return check?.state === 'waiting' && check.dueAt <= clock.now() && (await isOn())
+    },
+
+    /** Has the balance looked at, because it became less in this change set. Accounts that want no top-up cost nothing. */
+    spent(set: ChangeSet, { id, doc }: Booked) {
+      if (doc.topup !== undefined) look(set, id)
+    },
+
+    /** The same because the account was told something else about top-ups. */
+    changed(set: ChangeSet, before: AccountRecord | undefined, after: AccountRecord) {
+      if (!sameJson(before?.doc.topup, after.doc.topup)) look(set, after.id)
+    },
+
+    /** By hand. Units. Where nobody is charged it is whoever sells to the account that says what it has. */
+    async byHand(
+      author: Author,
+      account: AccountRecord,
+      amount: number,
+      maySell: () => Promise<boolean>,
+    ): Promise<ToppedUp> {
+      const bookkeeper = await bookkeepers.of(account)
+      if (canCharge(bookkeeper))
+        return entryOf(await transactions.carryOut(author, account, wantedOf(bookkeeper, amount, 'manual')))
+      if (!((await isOwnCreditOn()) || (await maySell()))) throw failure(forbidden, ownCreditIsOff)
+      const set = new ChangeSet(author)
+      const id = credit(set, account, amount, 'manual')
+      await store.commit(set)
+      return { ledger: await ledgers.get(account.id, id) }
+    },
+
+    /** What a top-up has come to that was begun before its answer was lost. */
+    async again(accountId: string, kind: string, id: string): Promise<ToppedUp> {
+      return kind === 'transaction'
+        ? entryOf(await transactions.cleared(accountId, id))
+        : { ledger: await ledgers.get(accountId, id) }
+    },
+  }
+}

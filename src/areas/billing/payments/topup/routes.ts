@@ -1,0 +1,49 @@
+import { accountAdmin, ownReseller, type ResellerOf } from '../../../../auth/policies.ts'
+import { answer } from '../../../../http/answer/answers.ts'
+import { type Call, post, type Route } from '../../../../http/route.ts'
+import { unitsOfDollars } from '../../../../lib/money.ts'
+import type { CommittedChange } from '../../../../storage/idempotency.ts'
+import { entryJson } from '../../ledgers/rules.ts'
+import { assertMoved, moneyFailures, underWay } from '../transactions/answers.ts'
+import { amountProblems, isOpen, transactionJson } from '../transactions/rules.ts'
+import type { ToppedUp as Done, Topups } from './operations.ts'
+import { ToppedUp, TopupRequest } from './schema.ts'
+
+const base = '/v2/accounts/{account_id}/services/topup'
+
+const toppedUp = ({ transaction, ledger }: Done) => {
+  if (transaction) assertMoved(transaction)
+  const data = {
+    ...(transaction ? { transaction: transactionJson(transaction) } : {}),
+    ...(ledger ? { ledger: entryJson(ledger) } : {}),
+  }
+  return transaction && isOpen(transaction)
+    ? answer({ data, status: 202, message: underWay })
+    : answer({ data })
+}
+
+const booked = new Set(['transaction', 'ledger'])
+
+export const topupRoutes = (topups: Topups, resellerOf: ResellerOf): Route[] => [
+  post(base, {
+    summary:
+      'Add money to an account: charged where its bookkeeper charges, else as a credit of its reseller',
+    allow: accountAdmin,
+    body: TopupRequest,
+    judge: async ({ data }: { data: { amount?: unknown } }) =>
+      amountProblems(data.amount, {
+        required: 'Field is required but missing',
+        minimum: 'Amount must be greater than 0',
+      }),
+    answers: ToppedUp,
+    fails: moneyFailures,
+    run: async ({ author, actor, account, path, data }: Call<typeof base, TopupRequest>) => {
+      const maySell = async () => ownReseller.allows(actor, account, path, resellerOf)
+      return toppedUp(await topups.byHand(author, account, unitsOfDollars(data.amount as number), maySell))
+    },
+    again: async ({ path }: Pick<Call<typeof base>, 'path'>, changes: readonly CommittedChange[]) => {
+      const { kind = '', id = '' } = changes.find((change) => booked.has(change.kind)) ?? {}
+      return toppedUp(await topups.again(path.account_id, kind, id))
+    },
+  }),
+]

@@ -1,0 +1,312 @@
+import { hash } from 'node:crypto'
+import { type AccountRecord, accountKind } from '../../../../auth/identity.ts'
+import type { ErrandKind, Queue } from '../../../../jobs/queue.ts'
+import { badIdentifier, failure, hasProblems, invalid } from '../../../../lib/failure.ts'
+import { gregorianOfUnix } from '../../../../lib/gregorian.ts'
+import { newId, randomHex } from '../../../../lib/ids.ts'
+import { describeError, type Log } from '../../../../lib/log.ts'
+import { monthOf } from '../../../../lib/time-key.ts'
+import type { Mail } from '../../../../mail/mail.ts'
+import { invalidBookkeeper, noPaymentToken } from '../../../../payment/failures.ts'
+import {
+  type Absent,
+  declined,
+  type Gateway,
+  type Outcome,
+  type OutsideRefund,
+  unknown,
+} from '../../../../payment/gateway.ts'
+import type { Settings } from '../../../../settings/settings.ts'
+import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
+import type { Store } from '../../../../storage/store.ts'
+import type { Ledgers } from '../../ledgers/operations.ts'
+import type { ServiceAudit } from '../../services/audit/operations.ts'
+import type { Bookkeepers } from '../../services/bookkeepers.ts'
+import type { Books } from '../../services/books.ts'
+import type { Bookkeeper } from '../../services/pricing/plan.ts'
+import { servicesSettings } from '../../services/settings.ts'
+import {
+  coinProblems,
+  isOpen,
+  maySend,
+  neverArrived,
+  orderOf,
+  resultOf,
+  statusAfter,
+  type Transaction,
+  type TransactionDoc,
+  type TransactionStatus,
+  type TransactionType,
+  type Trigger,
+  wasGivenUp,
+} from './rules.ts'
+import { createSettlement } from './settlement.ts'
+import { createTransactionStore, type TransactionPage } from './store.ts'
+
+/** Money that is to move. */
+export interface Wanted {
+  type: TransactionType
+  /** Units. */
+  amount: number
+  description: string
+  trigger: Trigger
+  module: string
+  bookkeeper: Bookkeeper
+  metadata?: Record<string, unknown>
+  order_id?: string
+  /** What it is to pay. */
+  invoiceId?: string
+  sale?: Transaction
+}
+
+interface Tools {
+  store: Store
+  settings: Settings
+  books: Books
+  bookkeepers: Bookkeepers
+  ledgers: Ledgers
+  audit: ServiceAudit
+  mail: Mail
+  queue: Queue
+  log: Log
+  /** Called with the change set in which it is booked how a transaction ended. */
+  ended(set: ChangeSet, transaction: Transaction, status: TransactionStatus): Promise<void>
+}
+
+const roundAuthor: Author = { requestId: 'transactions' }
+
+const transactionId = /^\d{6}-[0-9a-f]+$/
+
+const kindName = 'transactions'
+// Beyond what a gateway may take, before another process has a look.
+const graceMs = 1000
+
+export type Transactions = ReturnType<typeof createTransactions>
+
+/**
+ * Money that moves at bookkeepers. What is wanted is on disk before a gateway is asked, and how it ended is booked in
+ * one piece: so whatever dies, or gets lost, in between is found out by asking again under the same key.
+ */
+export const createTransactions = (tools: Tools) => {
+  const { store, settings, bookkeepers, ledgers, audit, queue, log } = tools
+  const rows = createTransactionStore(store)
+  const settlement = createSettlement({ ...tools, rows })
+  const { clock } = store
+
+  /** The gateway of a bookkeeper that can move money. */
+  const gatewayOf = async (bookkeeper: Bookkeeper): Promise<Gateway> => {
+    const gateway = bookkeepers.gateway(bookkeeper)
+    if (!gateway?.capabilities.charges || !(await gateway.isReady(bookkeeper.vendor_id)))
+      throw failure(invalidBookkeeper, {})
+    return gateway
+  }
+
+  /** Money goes back in the currency in which it came. */
+  const currencyOf = async ({ sale }: Pick<Wanted, 'sale'>) =>
+    sale?.doc.currency ?? (await settings.of(servicesSettings)).currency
+
+  const docOf = async (author: Author, account: AccountRecord, wanted: Wanted): Promise<TransactionDoc> => {
+    const { description, trigger, module, bookkeeper, metadata, order_id, invoiceId, sale, type } = wanted
+    const means = type === 'sale' ? await bookkeepers.means(account.id, bookkeeper) : undefined
+    return {
+      account: { id: account.id, name: account.doc.name },
+      description,
+      executor: { trigger, module },
+      bookkeeper,
+      currency: await currencyOf(wanted),
+      audit: await audit.who(author),
+      ...(metadata ? { metadata } : {}),
+      ...(order_id === undefined ? {} : { order_id }),
+      ...(invoiceId === undefined ? {} : { invoice_id: invoiceId }),
+      ...(means ? { means } : {}),
+      ...(sale ? { sale: { id: sale.id, charge_id: sale.doc.result?.id ?? '' } } : {}),
+    }
+  }
+
+  /** Adds a transaction to the change set of what wants it. It is carried out at once, unless somebody else will until `dueAt`. */
+  const open = async (set: ChangeSet, account: AccountRecord, wanted: Wanted, dueAt?: number) => {
+    const now = clock.now()
+    const transaction: Transaction = {
+      accountId: account.id,
+      id: `${monthOf(now)}-${randomHex(16)}`,
+      created: gregorianOfUnix(now / 1000),
+      place: newId(now),
+      madeAt: now,
+      type: wanted.type,
+      status: 'pending',
+      amount: wanted.amount,
+      refunded: 0,
+      doc: await docOf(set.author, account, wanted),
+    }
+    if (wanted.sale) rows.reserve(set, wanted.sale, wanted.amount)
+    rows.insert(set, transaction)
+    if (wanted.type === 'sale') ledgers.requireRoomForSale(set, account.id)
+    const { accountId, id } = transaction
+    set.errand({ kind: kindName, id, accountId, payload: {}, ...(dueAt === undefined ? {} : { dueAt }) })
+    return transaction
+  }
+
+  const safely = async <T extends Outcome | Absent>(call: () => Promise<T>): Promise<T | Outcome> => {
+    try {
+      return await call()
+    } catch (error) {
+      log.write('error', 'a payment gateway failed', { error: describeError(error) })
+      return unknown('gateway failed')
+    }
+  }
+
+  const mayCharge = async ({ accountId, doc }: Transaction) => {
+    const account = await store.records.find(accountId, accountKind, accountId)
+    return account !== undefined && (await bookkeepers.mayCharge(account, doc.bookkeeper))
+  }
+
+  const send = async (gateway: Gateway, transaction: Transaction): Promise<Outcome> => {
+    const order = orderOf(transaction)
+    if (order.kind === 'refund') return safely(() => gateway.refund(order))
+    if (gateway.capabilities.tokens && !order.means)
+      return declined('no_payment_token', 'no payment method available')
+    if (!(await mayCharge(transaction)))
+      return declined('invalid_bookkeeper', 'the bookkeeper is not lent to whoever sells to the account')
+    return safely(() => gateway.charge(order))
+  }
+
+  const findOut = async (gateway: Gateway, transaction: Transaction): Promise<Outcome> => {
+    const found = await safely(() => gateway.lookup(orderOf(transaction)))
+    if (found.status !== 'absent') return found
+    return maySend(transaction, clock.now())
+      ? send(gateway, transaction)
+      : declined(neverArrived, 'the bookkeeper never heard of it')
+  }
+
+  /** Transactions that requests of this process wait for: no gateway was asked for them before. */
+  const begun = new Map<string, Author>()
+
+  const ends = { completed: 'done', failed: 'failed', pending: 'waiting', unknown: 'waiting' } as const
+
+  const kind: ErrandKind<object, Outcome> = {
+    kind: kindName,
+    everySeconds: 1,
+    atOnce: 5,
+
+    async ask({ accountId, id }) {
+      const transaction = await rows.get(accountId, id)
+      const gateway = bookkeepers.gateway(transaction.doc.bookkeeper)
+      if (!gateway) return unknown('there is no such bookkeeper')
+      return begun.has(id) ? send(gateway, transaction) : findOut(gateway, transaction)
+    },
+
+    async conclude({ accountId, id }, answer) {
+      const transaction = await rows.get(accountId, id)
+      if (!isOpen(transaction)) return { state: 'done' }
+      const { status, reason = '', message = '' } = resultOf(answer)
+      const set = await settlement.settle(begun.get(id) ?? roundAuthor, transaction, answer)
+      return { state: ends[statusAfter(answer)], outcome: `${status} ${reason} ${message}`, sets: [set] }
+    },
+  }
+
+  /** `alongside` adds what is to be written together with the wish. */
+  const carryOut = async (
+    author: Author,
+    account: AccountRecord,
+    wanted: Wanted,
+    alongside?: (set: ChangeSet, transaction: Transaction) => void,
+  ): Promise<Transaction> => {
+    const gateway = await gatewayOf(wanted.bookkeeper)
+    // Money goes back the way it came, whoever sells to the account by now.
+    if (wanted.type === 'sale' && !(await bookkeepers.mayCharge(account, wanted.bookkeeper)))
+      throw failure(invalidBookkeeper, {})
+    const { capabilities, smallestUnits } = gateway
+    const problems = coinProblems(wanted.amount, smallestUnits(await currencyOf(wanted)))
+    if (hasProblems(problems)) throw invalid(problems)
+    const needsMeans = capabilities.tokens && wanted.type === 'sale'
+    if (needsMeans && !(await bookkeepers.means(account.id, wanted.bookkeeper)))
+      throw failure(noPaymentToken, {})
+    const set = new ChangeSet(author)
+    const patience = (await gateway.patienceMs(wanted.bookkeeper.vendor_id)) + graceMs
+    const transaction = await open(set, account, wanted, clock.now() + patience)
+    alongside?.(set, transaction)
+    await store.commit(set)
+    // From here on the request is no part of it: nothing may be carried out once more for its key.
+    const { idempotency: _, ...plainAuthor } = author
+    begun.set(transaction.id, plainAuthor)
+    try {
+      await queue.now(kindName, transaction.id)
+    } finally {
+      begun.delete(transaction.id)
+    }
+    return rows.get(account.id, transaction.id)
+  }
+
+  /**
+   * Adds a refund that somebody made at the gateway itself, as it is booked when it is asked for here. It happens once:
+   * its id follows from the gateway's.
+   */
+  const adopt = async (set: ChangeSet, account: AccountRecord, sale: Transaction, refund: OutsideRefund) => {
+    const id = `${monthOf(refund.createdUnix * 1000)}-${hash('md5', `refund/${refund.id}`, 'hex')}`
+    const left = sale.amount - sale.refunded
+    if ((await rows.find(sale.accountId, id)) || left < refund.amount) return undefined
+    const now = clock.now()
+    const wanted: Wanted = {
+      type: 'refund',
+      amount: refund.amount,
+      description: 'Refund by the payment processor',
+      trigger: 'outside',
+      module: 'gateway',
+      bookkeeper: sale.doc.bookkeeper,
+      sale,
+    }
+    const transaction: Transaction = {
+      accountId: sale.accountId,
+      id,
+      created: gregorianOfUnix(now / 1000),
+      place: newId(now),
+      madeAt: now,
+      type: 'refund',
+      status: 'completed',
+      amount: refund.amount,
+      refunded: 0,
+      doc: await docOf(set.author, account, wanted),
+    }
+    rows.reserve(set, sale, refund.amount)
+    const ledger_id = settlement.book(set, transaction)
+    const doc = { ...transaction.doc, ledger_id, result: { status: 'succeeded', id: refund.id } as const }
+    rows.insert(set, { ...transaction, doc })
+    await settlement.tell(set, transaction, doc)
+    return id
+  }
+
+  /** Books a sale that was given up and has arrived after all. A refund that does so is adopted. */
+  const lookAgain = async (transaction: Transaction) => {
+    const gateway = bookkeepers.gateway(transaction.doc.bookkeeper)
+    if (!gateway || transaction.type !== 'sale') return
+    const found = await safely(() => gateway.lookup(orderOf(transaction)))
+    if (found.status === 'succeeded')
+      await store.commit(await settlement.settle(roundAuthor, transaction, found))
+  }
+
+  return {
+    open,
+    adopt,
+    job: kind,
+    carryOut,
+
+    find: rows.find,
+
+    async get(accountId: string, id: string): Promise<Transaction> {
+      if (!transactionId.test(id)) throw failure(badIdentifier, { cause: id })
+      return rows.get(accountId, id)
+    },
+
+    /** The same after a look at how it ended: for whoever asks again because an answer was lost. */
+    async cleared(accountId: string, id: string): Promise<Transaction> {
+      const transaction = await rows.get(accountId, id)
+      if (isOpen(transaction)) await queue.now(kindName, id)
+      else if (wasGivenUp(transaction)) await lookAgain(transaction)
+      return rows.get(accountId, id)
+    },
+
+    page: (page: TransactionPage) => rows.page(page),
+    refundable: rows.refundable,
+    gatewayOf,
+  }
+}

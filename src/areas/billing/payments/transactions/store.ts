@@ -1,0 +1,158 @@
+import { badIdentifier, failure } from '../../../../lib/failure.ts'
+import { timedPlace } from '../../../../lib/time-key.ts'
+import { type ChangeSet, conflict } from '../../../../storage/change-set.ts'
+import type { Row } from '../../../../storage/db.ts'
+import type { Store } from '../../../../storage/store.ts'
+import type { Transaction, TransactionDoc, TransactionStatus, TransactionType } from './rules.ts'
+
+export interface TransactionPage {
+  accountId: string
+  /** Gregorian seconds, both inclusive. */
+  from: number
+  to: number
+  after?: readonly [string, string]
+  limit: number
+  descending: boolean
+  long: boolean
+}
+
+/** A transaction as it is to be after a gateway was asked. */
+interface Settlement {
+  status: TransactionStatus
+  doc: TransactionDoc
+}
+
+const columns = 'account_id, id, created, place, made_at, type, status, amount, refunded, doc'
+
+const toTransaction = (row: Row): Transaction => ({
+  accountId: row.account_id as string,
+  id: row.id as string,
+  created: row.created as number,
+  place: row.place as string,
+  madeAt: row.made_at as number,
+  type: row.type as TransactionType,
+  status: row.status as TransactionStatus,
+  amount: row.amount as number,
+  refunded: row.refunded as number,
+  doc: JSON.parse(row.doc as string) as TransactionDoc,
+})
+
+export type TransactionStore = ReturnType<typeof createTransactionStore>
+
+export const createTransactionStore = ({ all, scan }: Store) => ({
+  insert(set: ChangeSet, transaction: Transaction) {
+    const { accountId, id, created, place, madeAt, type, status, amount, doc } = transaction
+    const text = JSON.stringify(doc)
+    set
+      .keepText('transaction', text)
+      .run(
+        `INSERT INTO transactions (account_id, id, created, place, made_at, type, status, amount, refunded,
+            bookkeeper_type, doc)
+          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10)`,
+        [...[accountId, id, created, place, madeAt, type, status, amount], ...[doc.bookkeeper.type, text]],
+      )
+      .record({ accountId, kind: 'transaction', id, action: 'created' })
+  },
+
+  /**
+   * To stand before everything that follows from how it ended: of two who know that, one books it. What was given up
+   * may still end otherwise, once.
+   */
+  takeTurn: (set: ChangeSet, { accountId, id, status }: Transaction) =>
+    set.run(
+      `UPDATE transactions SET status = status
+        WHERE account_id = $1 AND id = $2 AND status IN ('pending', 'unknown', $3)`,
+      [accountId, id, status === 'failed' ? 'failed' : 'pending'],
+      { rows: 1, orElse: conflict },
+    ),
+
+  settle: (set: ChangeSet, { accountId, id }: Transaction, { status, doc }: Settlement) =>
+    set
+      .run('UPDATE transactions SET status = $3, doc = $4 WHERE account_id = $1 AND id = $2', [
+        accountId,
+        id,
+        status,
+        JSON.stringify(doc),
+      ])
+      .record({ accountId, kind: 'transaction', id, action: 'edited' }),
+
+  /** Sets part of a sale aside for a refund: never more than was taken. */
+  reserve: (set: ChangeSet, { accountId, id }: Transaction, amount: number) =>
+    set.run(
+      `UPDATE transactions SET refunded = refunded + $3
+        WHERE account_id = $1 AND id = $2 AND status = 'completed' AND refunded + $3 <= amount`,
+      [accountId, id, amount],
+      { rows: 1, orElse: conflict },
+    ),
+
+  /** A refund that came to nothing leaves the sale as it was. */
+  unreserve: (set: ChangeSet, accountId: string, saleId: string, amount: number) =>
+    set.run('UPDATE transactions SET refunded = refunded - $3 WHERE account_id = $1 AND id = $2', [
+      accountId,
+      saleId,
+      amount,
+    ]),
+
+  /** Puts what another system has done in the place of what was there: nothing follows from it. */
+  adopt(set: ChangeSet, { accountId, id, type, status, amount, doc, ...transaction }: Transaction) {
+    const { created, place, madeAt } = transaction
+    set
+      .run(
+        `INSERT INTO transactions (account_id, id, created, place, made_at, type, status, amount, refunded,
+            bookkeeper_type, doc)
+          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10)
+          ON CONFLICT (account_id, id) DO UPDATE SET created = excluded.created, place = excluded.place,
+            made_at = excluded.made_at, type = excluded.type, status = excluded.status, amount = excluded.amount,
+            bookkeeper_type = excluded.bookkeeper_type, doc = excluded.doc`,
+        [
+          ...[accountId, id, created, place, madeAt, type, status, amount],
+          ...[doc.bookkeeper.type, JSON.stringify(doc)],
+        ],
+      )
+      .record({ accountId, kind: 'transaction', id, action: 'created' })
+  },
+
+  remove: (set: ChangeSet, accountId: string, id: string) =>
+    set
+      .run('DELETE FROM transactions WHERE account_id = $1 AND id = $2', [accountId, id])
+      .record({ accountId, kind: 'transaction', id, action: 'deleted' }),
+
+  async find(accountId: string, id: string): Promise<Transaction | undefined> {
+    const [row] = await all(`SELECT ${columns} FROM transactions WHERE account_id = $1 AND id = $2`, [
+      accountId,
+      id,
+    ])
+    return row && toTransaction(row)
+  },
+
+  async get(accountId: string, id: string): Promise<Transaction> {
+    const found = await this.find(accountId, id)
+    if (!found) throw failure(badIdentifier, { cause: id })
+    return found
+  },
+
+  /** The newest sale at a type of bookkeeper of which so much is left. */
+  async refundable(accountId: string, bookkeeperType: string, amount: number) {
+    const [row] = await scan(
+      `SELECT ${columns} FROM transactions
+        WHERE account_id = $1 AND type = 'sale' AND status = 'completed' AND bookkeeper_type = $2
+          AND amount - refunded >= $3
+        ORDER BY created DESC, place DESC LIMIT 1`,
+      [accountId, bookkeeperType, amount],
+    )
+    return row && toTransaction(row)
+  },
+
+  async page(page: TransactionPage): Promise<Transaction[]> {
+    const { accountId, from, to, after, limit, descending, long } = page
+    const side = descending ? '<' : '>'
+    const order = descending ? 'DESC' : 'ASC'
+    const start = timedPlace(after)
+    const keyset = start ? `AND (created, place) ${side} ($5, $6)` : ''
+    const sql = `SELECT ${columns} FROM transactions
+      WHERE account_id = $1 AND created BETWEEN $2 AND $3 ${keyset}
+      ORDER BY created ${order}, place ${order} LIMIT $4`
+    const params = [accountId, from, to, limit, ...(start ? [start.time, start.mark] : [])]
+    return (await (long ? scan(sql, params) : all(sql, params))).map(toTransaction)
+  },
+})

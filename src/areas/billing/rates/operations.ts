@@ -1,0 +1,192 @@
+import { createHash } from 'node:crypto'
+import type { AccountRecord } from '../../../auth/identity.ts'
+import { normalizeNumber } from '../../../lib/e164.ts'
+import { badIdentifier, datastoreConflict, failure, invalid } from '../../../lib/failure.ts'
+import type { Settings } from '../../../settings/settings.ts'
+import { type Author, ChangeSet, systemScope } from '../../../storage/change-set.ts'
+import type { Store } from '../../../storage/store.ts'
+import type { Accounts } from '../../accounts/accounts/operations.ts'
+import { identityOf, mergedRate, newRate, type RateFields } from './columns.ts'
+import { noRate } from './failures.ts'
+import {
+  chooseRate,
+  digitsOf,
+  isRateable,
+  leadingParts,
+  numberRate,
+  type RateQuestion,
+  rateProblems,
+  withRoutes,
+} from './rules.ts'
+import type { NewRate, NumberRate, Rate } from './schema.ts'
+import { rateSettings } from './settings.ts'
+import { createRateStore, type RateStored } from './store.ts'
+
+interface Tools {
+  store: Store
+  settings: Settings
+  accounts: Pick<Accounts, 'find' | 'resellerOf'>
+  /** The deck that an account's services name; undefined: the standard one. */
+  ratedeckOf(account: AccountRecord): Promise<string | undefined>
+}
+
+export type { RateStored }
+
+/** Which price is asked for. */
+interface RateRequest extends Omit<RateQuestion, 'resellerId'> {
+  /** The deck that the account's service plan names, or that a caller without an account chose; else the default one. */
+  ratedeckId?: string | undefined
+}
+
+/** One of many calls that are to be priced. The number is as it was dialled. */
+export type CallQuestion = RateRequest & Pick<RateQuestion, 'resellerId'>
+
+export type Rates = ReturnType<typeof createRates>
+
+const idOf = (fields: RateFields) =>
+  createHash('sha256').update(identityOf(fields)).digest('hex').slice(0, 32)
+
+const unusable = () => invalid({ 'number format': { error: { message: 'Number is un-rateable' } } })
+
+export const createRates = ({ store, settings, accounts, ratedeckOf }: Tools) => {
+  const rates = createRateStore(store)
+
+  const deckOr = async (ratedeckId: string | undefined) =>
+    ratedeckId || (await settings.of(rateSettings)).default_ratedeck
+
+  /** Reads the rates of all these prefixes; gives a function that tells those of one of them. */
+  const ofPrefixes = async (wanted: readonly Partial<Rate>[]) => {
+    const found = new Map<string, RateStored[]>()
+    const decks = Map.groupBy(wanted, ({ ratedeck_id: deck = '' }) => deck)
+    for (const [deck, ofDeck] of decks) {
+      const prefixes = [...new Set(ofDeck.map(({ prefix }) => `${prefix}`))]
+      const ofAll = await rates.withPrefixes(deck, prefixes)
+      for (const [prefix, some] of Map.groupBy(ofAll, ({ doc }) => doc.prefix))
+        found.set(`${deck}/${prefix}`, some)
+    }
+    return ({ ratedeck_id: deck = '', prefix }: Partial<Rate>) => found.get(`${deck}/${prefix}`) ?? []
+  }
+
+  const save = async (author: Author, change: (set: ChangeSet) => void) => {
+    const set = new ChangeSet(author)
+    change(set)
+    await store.commit(set)
+  }
+
+  return {
+    page: rates.page,
+    rows: rates.rows,
+    fitting: rates.fitting,
+    deckOr,
+    judge: rateProblems,
+
+    ofPrefixes,
+
+    /** The stored rates that are for the same as these, and the ids that new ones are to get. */
+    async byIdentity(wanted: readonly RateFields[]) {
+      const stored = await ofPrefixes(wanted)
+      const taken = await rates.several(wanted.map(idOf))
+      const known = new Map<string, RateStored>()
+      for (const rate of wanted.flatMap(stored)) known.set(identityOf(rate.doc), rate)
+      return {
+        get: (fields: RateFields) => known.get(identityOf(fields)),
+        put: (fields: RateFields, rate: RateStored) => void known.set(identityOf(fields), rate),
+        /** Two imports at once give one id, so that one rate comes of it. Undefined: a rate that has changed bears it. */
+        freeId: (fields: RateFields) => (taken.has(idOf(fields)) ? undefined : idOf(fields)),
+      }
+    },
+
+    /** The rate, or 404: also when it belongs to another deck than the one that was named. */
+    async get(id: string, ratedeckId?: string): Promise<RateStored> {
+      const rate = await rates.find(systemScope, id)
+      if (!rate || (ratedeckId && rate.ownerId !== ratedeckId)) throw failure(badIdentifier, { cause: id })
+      return rate
+    },
+
+    /** The rates of every leading part of a number, the shortest first. */
+    leadingTo: async (prefix: string, ratedeckId: string | undefined) =>
+      rates.leadingTo(await deckOr(ratedeckId), digitsOf(prefix)),
+
+    async decks() {
+      const { default_ratedeck: standard } = await settings.of(rateSettings)
+      return { default_ratedeck: standard, ratedecks: await rates.decks() }
+    },
+
+    /** A new rate. The id of one that was deleted may be given again. */
+    async create(
+      author: Author,
+      { id, ...data }: NewRate,
+      ratedeckId: string | undefined,
+    ): Promise<RateStored> {
+      if (id !== undefined && (await rates.find(systemScope, id))) throw failure(datastoreConflict, {})
+      const doc = withRoutes({ ...data, ratedeck_id: await deckOr(data.ratedeck_id ?? ratedeckId) })
+      const rate = rates.draft(systemScope, { doc, hidden: {} }, id)
+      await save(author, (set) => rates.insert(set, rate))
+      return rate
+    },
+
+    /** Another content. A rate stays in its deck unless another one is named. */
+    async replace(author: Author, before: RateStored, data: Rate): Promise<RateStored> {
+      const doc = withRoutes({ ...data, ratedeck_id: data.ratedeck_id ?? before.ownerId }, before.doc)
+      const after = rates.revise(before, { doc })
+      await save(author, (set) => rates.replace(set, before, after))
+      return after
+    },
+
+    /** Adds a new rate to what is to be written. */
+    addWith(set: ChangeSet, fields: RateFields, id: string | undefined): RateStored {
+      const rate = rates.draft(systemScope, { doc: newRate(fields), hidden: {} }, id)
+      rates.insert(set, rate)
+      return rate
+    },
+
+    /** Adds to what is to be written what these fields change in a rate; gives the rate itself when that is nothing. */
+    mergeWith(set: ChangeSet, before: RateStored, fields: RateFields): RateStored {
+      const rate = rates.revise(before, { doc: mergedRate(before.doc, fields) })
+      if (rate.docText === before.docText) return before
+      rates.replace(set, before, rate)
+      return rate
+    },
+
+    removeWith: rates.remove,
+
+    remove: (author: Author, rate: RateStored) => save(author, (set) => rates.remove(set, rate)),
+
+    ratedeckOf,
+
+    /** The decks that price the calls of an account, and of those above it, nearest first. */
+    async decksUpFrom(account: AccountRecord): Promise<string[]> {
+      const above = await Promise.all(account.hidden.tree.toReversed().map((id) => accounts.find(id)))
+      const all = [account, ...above.filter((one) => one !== undefined)]
+      return Promise.all(all.map(async (one) => deckOr(await ratedeckOf(one))))
+    },
+
+    /** The rate of each of these calls, undefined where there is none: one read of the store for all of them. */
+    async lookUpMany(calls: readonly CallQuestion[]): Promise<(RateStored | undefined)[]> {
+      const manner = await settings.of(rateSettings)
+      const asked = calls.map((call) => {
+        const { ratedeckId: deck = manner.default_ratedeck } = call
+        const number = normalizeNumber(call.number)
+        return { ...call, deck, number, parts: isRateable(number) ? leadingParts(digitsOf(number)) : [] }
+      })
+      const wanted = asked.flatMap(({ deck, parts }) => parts.map((prefix) => [deck, prefix] as const))
+      const found = await rates.ofPairs(wanted)
+      return asked.map((call) => {
+        const candidates = call.parts.flatMap((prefix) => found(call.deck, prefix))
+        return chooseRate(candidates, call, manner)
+      })
+    },
+
+    /** What calls of an account to a number cost. */
+    async lookUp(account: AccountRecord, request: RateRequest): Promise<NumberRate> {
+      const number = normalizeNumber(request.number)
+      if (!isRateable(number)) throw unusable()
+      const manner = await settings.of(rateSettings)
+      const deck = request.ratedeckId ?? manner.default_ratedeck
+      const question = { ...request, number, resellerId: await accounts.resellerOf(account) }
+      const found = chooseRate(await rates.leadingTo(deck, digitsOf(number)), question, manner)
+      if (!found) throw failure(noRate, {})
+      return numberRate(number, deck, found)
+    },
+  }
+}

@@ -1,0 +1,136 @@
+import { type AccountRecord, isSuperduper } from '../../../auth/identity.ts'
+import { accountMember, anyToken, superduper } from '../../../auth/policies.ts'
+import { ListAnswer, made, one, removed } from '../../../http/answer/answers.ts'
+import { collectionListing, shortListing } from '../../../http/answer/listing.ts'
+import { type Call, del, get, patch, post, put, type Route } from '../../../http/route.ts'
+import { failure, forbidden } from '../../../lib/failure.ts'
+import type { Json } from '../../../lib/json.ts'
+import { systemScope } from '../../../storage/change-set.ts'
+import { noRate } from './failures.ts'
+import type { RateStored, Rates } from './operations.ts'
+import { NewRate, NumberRate, Rate, Ratedecks, RateRecord, RateRow } from './schema.ts'
+
+const all = '/v2/rates'
+const oneRate = `${all}/{rate_id}` as const
+const ofNumber = 'rates/number/{number}'
+
+const deckQuery = { ratedeck_id: 'The ratedeck; without it the default one' }
+const placeQuery = { ratedeck_id: 'The ratedeck that the rate has to belong to' }
+const questionQuery = {
+  direction: 'inbound or outbound',
+  caller_id_number: 'Who calls',
+  options: 'What the rate has to offer, separated by commas',
+}
+
+const textIn = (query: URLSearchParams, name: string) => query.get(name) || undefined
+
+const wholeRow = ({ id, doc }: RateStored): Json => ({ id, ...doc })
+
+const questionOf = ({ path, query }: Pick<Call<typeof ofNumber>, 'path' | 'query'>) => ({
+  number: path.number,
+  direction: textIn(query, 'direction'),
+  callerIdNumber: textIn(query, 'caller_id_number'),
+  options: textIn(query, 'options')?.split(',') ?? [],
+})
+
+export const rateRoutes = (rates: Rates): Route[] => {
+  const subject = ({ path, query }: Pick<Call<typeof oneRate>, 'path' | 'query'>) =>
+    rates.get(path.rate_id, textIn(query, 'ratedeck_id'))
+
+  const listed = async (query: URLSearchParams) => {
+    const deck = textIn(query, 'ratedeck_id')
+    const prefix = textIn(query, 'prefix')
+    if (prefix !== undefined) {
+      return new ListAnswer(shortListing((await rates.leadingTo(prefix, deck)).map(wholeRow)))
+    }
+    return new ListAnswer(collectionListing(rates, systemScope, await rates.deckOr(deck)))
+  }
+
+  const change = async ({ author, subject: rate, data }: Call<typeof oneRate, Rate, RateStored>) =>
+    one(await rates.replace(author, rate, data))
+
+  const lookUp = (
+    account: AccountRecord,
+    call: Pick<Call<typeof ofNumber>, 'path' | 'query'>,
+    deck?: string,
+  ) => rates.lookUp(account, { ...questionOf(call), ratedeckId: deck })
+
+  /** The deck that a caller names, else its own; not one that says what calls cost those above it. */
+  const deckFor = async ({ actor, query }: Pick<Call, 'actor' | 'query'>) => {
+    const asked = textIn(query, 'ratedeck_id')
+    if (isSuperduper(actor)) return asked
+    const [own, ...above] = await rates.decksUpFrom(actor.account)
+    if (asked !== undefined && asked !== own && above.includes(asked)) {
+      throw failure(forbidden, { cause: 'this ratedeck is for accounts above' })
+    }
+    return asked ?? own
+  }
+
+  const admin = { allow: superduper }
+  const judge = ({ data }: { data: Partial<Rate> }) => Promise.resolve(rates.judge(data))
+  const writing = { ...admin, subject, body: Rate, answers: RateRecord, query: placeQuery, judge }
+  const asking = { answers: NumberRate, fails: [noRate] as const }
+
+  return [
+    get(all, {
+      summary: 'List the rates of a ratedeck',
+      ...admin,
+      query: { ...deckQuery, prefix: 'Whole rates of every leading part of these digits' },
+      answers: RateRow,
+      list: true,
+      run: ({ query }) => listed(query),
+    }),
+    put(all, {
+      summary: 'Create a rate',
+      ...admin,
+      query: deckQuery,
+      body: NewRate,
+      answers: RateRecord,
+      judge,
+      run: async ({ author, data, query }) =>
+        made(await rates.create(author, data, textIn(query, 'ratedeck_id'))),
+    }),
+    get(`${all}/ratedecks`, {
+      summary: 'Name the ratedecks',
+      ...admin,
+      answers: Ratedecks,
+      run: () => rates.decks(),
+    }),
+    get(`/v2/${ofNumber}`, {
+      summary: 'Tell what calls to a number cost',
+      allow: anyToken,
+      query: { ...deckQuery, ...questionQuery },
+      ...asking,
+      run: async (call) => lookUp(call.actor.account, call, await deckFor(call)),
+    }),
+    get(`/v2/accounts/{account_id}/${ofNumber}`, {
+      summary: 'Tell what calls of an account to a number cost',
+      allow: accountMember,
+      query: questionQuery,
+      ...asking,
+      run: async (call) => lookUp(call.account, call, await rates.ratedeckOf(call.account)),
+    }),
+    get(oneRate, {
+      summary: 'Read a rate',
+      record: { kind: 'rate' },
+      ...admin,
+      subject,
+      query: placeQuery,
+      answers: RateRecord,
+      run: ({ subject: rate }) => one(rate),
+    }),
+    post(oneRate, { summary: 'Replace a rate', ...writing, run: change }),
+    patch(oneRate, { summary: 'Change fields of a rate', ...writing, run: change }),
+    del(oneRate, {
+      summary: 'Delete a rate',
+      ...admin,
+      subject,
+      query: placeQuery,
+      answers: RateRecord,
+      run: async ({ author, subject: rate }) => {
+        await rates.remove(author, rate)
+        return removed(rate)
+      },
+    }),
+  ]
+}

@@ -1,0 +1,127 @@
+import type { Static } from 'typebox'
+import {
+  anyText,
+  choice,
+  integer,
+  list,
+  multiline,
+  must,
+  number,
+  open,
+  text,
+  uniqueList,
+} from '../../../lib/schema.ts'
+
+// Amounts stay within 15 significant digits, so that the number in JSON is exactly the decimal it was written as.
+const mostDollars = 1_000_000
+const dollars = (description: string, more: object = {}) =>
+  number({ minimum: 0, maximum: mostDollars, description: `${description}; up to eight decimals`, ...more })
+
+const seconds = (minimum: number, fallback: number, description: string) =>
+  integer({ minimum, maximum: 86_400, default: fallback, description })
+
+/** The name of a ratedeck. */
+const RatedeckId = text(1, 64, {
+  pattern: '^[A-Za-z0-9_.-]*$',
+  description: 'The ratedeck that the rate belongs to; without it the default one',
+})
+
+const fields = {
+  prefix: must(
+    integer({
+      minimum: 1,
+      maximum: 999_999_999_999_999,
+      description: 'Beginning of the numbers it is for: E.164 without the plus',
+    }),
+  ),
+  rate_cost: must(dollars('Dollars per minute that the customer pays')),
+  rate_increment: seconds(1, 60, 'Seconds in which time is counted beyond the minimum'),
+  rate_minimum: seconds(1, 60, 'Seconds that every call pays'),
+  rate_surcharge: dollars('Dollars per call', { default: 0 }),
+  rate_nocharge_time: seconds(0, 0, 'Calls of up to this many seconds cost nothing'),
+  internal_rate_cost: dollars('Dollars per minute that the carrier asks'),
+  weight: integer({
+    minimum: 1,
+    maximum: 100,
+    description: 'Of rates of one prefix the lowest counts; 1 is best',
+  }),
+  direction: uniqueList(choice(['inbound', 'outbound']), { description: 'Without it both' }),
+  routes: list(text(1, 256), {
+    maxItems: 100,
+    description: 'Regular expressions, one of which the number fits',
+  }),
+  options: list(text(1, 128), {
+    maxItems: 100,
+    description: 'What it offers: a call that asks for more is not for it',
+  }),
+  caller_id_numbers: text(0, 4096, {
+    pattern: '^[0-9+:]*$',
+    description: 'Beginnings of the caller numbers it is for, joined by colons',
+  }),
+  account_id: anyText({ description: 'The reseller for whose customers alone it is' }),
+  carrier: text(0, 256),
+  description: text(0, 4096, multiline),
+  iso_country_code: text(0, 16),
+  rate_name: text(0, 256),
+  rate_suffix: text(0, 256),
+  rate_version: text(0, 256),
+  ratedeck_id: RatedeckId,
+}
+
+/** An id that a client chose, or that was drawn. */
+const RateId = text(1, 64, { pattern: '^(?!ratedecks$)[A-Za-z0-9_-]*$' })
+
+/** What a client writes. */
+export const Rate = open(fields, {
+  title: 'Rate',
+  description: 'The price of calls to numbers that begin with a prefix. Other fields are kept',
+})
+export type Rate = Static<typeof Rate>
+
+/** A new rate may bring its id. */
+export const NewRate = open({ id: RateId, ...fields }, { title: 'New rate' })
+export type NewRate = Static<typeof NewRate>
+
+/** What a client reads. */
+export const RateRecord = open({ id: must(anyText()), ...fields }, { title: 'Rate record' })
+
+/** A row of the list; with `prefix` the rows are whole rates. */
+export const RateRow = open(
+  {
+    id: must(anyText()),
+    name: anyText({ description: 'rate_name' }),
+    prefix: must(integer()),
+    carrier: anyText(),
+    cost: number({ description: 'rate_cost' }),
+    description: anyText(),
+    surcharge: number({ description: 'rate_surcharge' }),
+  },
+  { title: 'Rate row' },
+)
+
+export const Ratedecks = open(
+  { default_ratedeck: must(anyText()), ratedecks: must(list(anyText())) },
+  { title: 'Ratedecks' },
+)
+
+/** The price of calls to one number. */
+export const NumberRate = open(
+  {
+    'Base-Cost': must(number({ description: 'Dollars that a call needs to begin' })),
+    'E164-Number': must(anyText()),
+    Prefix: must(anyText()),
+    Rate: must(anyText({ description: 'Units per minute; 10,000 units are a dollar' })),
+    'Rate-Description': anyText(),
+    'Rate-ID': must(anyText()),
+    'Rate-Increment': must(anyText({ description: 'Seconds' })),
+    'Rate-Minimum': must(anyText({ description: 'Seconds' })),
+    'Rate-Name': anyText(),
+    'Ratedeck-ID': must(anyText()),
+    Surcharge: must(anyText({ description: 'Units' })),
+  },
+  { title: 'Rate of a number' },
+)
+export type NumberRate = Static<typeof NumberRate>
+
+/** Every field of a rate, sorted: the columns of an export. */
+export const rateColumns: readonly string[] = Object.keys(fields).sort()

@@ -1,0 +1,118 @@
+import { createGateways } from '../../../payment/gateways.ts'
+import { httpSyncSettings, stripeSettings } from '../../../payment/settings.ts'
+import { on } from '../../../storage/signal.ts'
+import { accountsArea } from '../../accounts/accounts/area.ts'
+import { accountLeaving, accountMoved } from '../../accounts/accounts/signals.ts'
+import { area } from '../../area.ts'
+import { createAuditArrivals, createDayArrivals } from './audit/arriving.ts'
+import { createServiceAudit } from './audit/operations.ts'
+import { serviceAuditRoutes } from './audit/routes.ts'
+import { createBookkeepers } from './bookkeepers.ts'
+import { createBooks } from './books.ts'
+import { createCharged } from './charged.ts'
+import { createConsent } from './consent.ts'
+import { createForesight } from './foresight.ts'
+import { createServices } from './operations.ts'
+import { createPaymentTokens } from './payment-tokens/operations.ts'
+import { paymentTokenRoutes } from './payment-tokens/routes.ts'
+import { createPlans } from './plans/operations.ts'
+import { createRepricing } from './plans/repricing.ts'
+import { planRoutes } from './plans/routes.ts'
+import { createPriceBook } from './price-book.ts'
+import { createQuantityBook } from './quantities/operations.ts'
+import { createQuotes } from './quotes.ts'
+import { servicesRoutes } from './routes.ts'
+import { ArrivingServices } from './schema.ts'
+import { servicesSettings } from './settings.ts'
+import { createStandings } from './standing.ts'
+import { createServicesStore } from './store.ts'
+import { createSynchronization, createTelling } from './synchronization/operations.ts'
+import { synchronizationRoutes } from './synchronization/routes.ts'
+import { createServiceTasks } from './tasks.ts'
+import { createVendors } from './vendors.ts'
+
+export { dueMonthly } from './pricing/due.ts'
+export { invoiceJson } from './pricing/invoices.ts'
+export { itemJson, nameOf } from './pricing/items.ts'
+export { taxLineJson } from './pricing/taxes.ts'
+
+/** What accounts are sold, what they have of it, what that costs, and who is told of it. */
+export const servicesArea = area({
+  name: 'services',
+  describes: {
+    service_plans: 'What resellers sell by.',
+    services: 'What accounts are sold, what they have of it, what that costs, and who is told of it.',
+  },
+  needs: { accounts: accountsArea },
+  settings: [servicesSettings, httpSyncSettings, stripeSettings],
+  create(tools, { accounts }) {
+    const { store, settings } = tools
+    const quantities = createQuantityBook(tools)
+    const vendors = createVendors({ store, accounts, services: createServicesStore(store) })
+    const plans = createPlans({ store, vendors })
+    const planning = planRoutes(plans)
+    const priceBook = createPriceBook({ plans, accounts, settings })
+    const books = createBooks({ store, priceBook, quantities })
+    const gateways = createGateways({ ...tools, clock: store.clock })
+    const bookkeepers = createBookkeepers({ store, books, priceBook, gateways, vendors })
+    const standings = createStandings({ books, settings, bookkeepers })
+    const charged = createCharged(store)
+    const quotes = createQuotes(store)
+    const foresight = createForesight({ store, books, quantities, charged })
+    const tell = createTelling(tools)
+    const audit = createServiceAudit({ ...tools, quantities, tell })
+    const synchronization = createSynchronization({ ...tools, tell, books, bookkeepers })
+    const repricing = createRepricing({ store, books, priceBook, audit })
+    const services = createServices({
+      store,
+      accounts,
+      plans,
+      vendors,
+      books,
+      priceBook,
+      quantities,
+      standings,
+      audit,
+      isDirty: synchronization.isDirty,
+    })
+    const paymentTokens = createPaymentTokens({ store, books, bookkeepers })
+    return {
+      offers: {
+        services,
+        quantities,
+        books,
+        bookkeepers,
+        standings,
+        audit,
+        charged,
+        foresight,
+        paymentTokens,
+        settle: synchronization.settle,
+      },
+      routes: [
+        ...serviceAuditRoutes({ audit, settings, clock: store.clock }),
+        ...servicesRoutes(services),
+        ...planning.routes,
+        ...paymentTokenRoutes(paymentTokens),
+        ...synchronizationRoutes(synchronization),
+      ],
+      schemas: planning.schemas,
+      adoptions: {
+        // What accounts have is counted above them, wherever they arrive.
+        account: accounts.adoption(quantities),
+        ...planning.adoptions,
+        services: { schema: ArrivingServices, ...createServicesStore(store).adopting },
+        service_audit: createAuditArrivals(store),
+        service_day: createDayArrivals(store),
+      },
+      jobs: [quantities.round, synchronization.job, quotes.round, repricing],
+      hears: [
+        on(accountMoved, quantities.moveWith),
+        on(accountLeaving, quantities.removeWith),
+        on(accountLeaving, synchronization.leaving.removeWith),
+      ],
+      gates: [createConsent({ store, books, quantities, standings, audit, charged, quotes })],
+      taskActions: createServiceTasks(accounts, quantities),
+    }
+  },
+})

@@ -1,0 +1,154 @@
+import { type AccountRecord, accountKind, userKind } from '../../../../auth/identity.ts'
+import { badIdentifier, failure } from '../../../../lib/failure.ts'
+import { gregorianOfUnix } from '../../../../lib/gregorian.ts'
+import { newId, randomHex } from '../../../../lib/ids.ts'
+import { monthOf } from '../../../../lib/time-key.ts'
+import type { Settings } from '../../../../settings/settings.ts'
+import type { Author, ChangeSet } from '../../../../storage/change-set.ts'
+import type { Store } from '../../../../storage/store.ts'
+import { type ComparedInvoice, isChanged } from '../pricing/invoices.ts'
+import type { QuantityBook } from '../quantities/operations.ts'
+import { itemCount, type Quantities, type Totals } from '../quantities/rules.ts'
+import { servicesSettings } from '../settings.ts'
+import { createServicesStore } from '../store.ts'
+import type { TellBookkeepers } from '../synchronization/operations.ts'
+import {
+  type AuditReason,
+  auditDoc,
+  auditSummary,
+  daysNewestFirst,
+  manualChanges,
+  summaryOfOne,
+  together,
+} from './rules.ts'
+import { type AuditPage, createAuditStore } from './store.ts'
+
+/** Unix seconds, both days included. */
+interface Days {
+  from: number
+  to: number
+}
+
+const dayOf = (unixSeconds: number) =>
+  Number(new Date(unixSeconds * 1000).toISOString().slice(0, 10).replaceAll('-', ''))
+
+const auditId = /^\d{6}-[0-9a-f]+$/
+
+/** What changed on an account's invoices because of what somebody did to it or below it. */
+interface AuditedChange {
+  account: AccountRecord
+  compared: readonly ComparedInvoice[]
+  /** The account at which the change happened. */
+  changed: { id: string; name: string }
+  types: readonly AuditReason[]
+}
+
+export type ServiceAudit = ReturnType<typeof createServiceAudit>
+
+/** Why each invoice is what it is, as long as anybody wants to know. */
+export const createServiceAudit = (tools: {
+  store: Store
+  settings: Settings
+  quantities: QuantityBook
+  tell: TellBookkeepers
+}) => {
+  const { store, settings, quantities, tell } = tools
+  const { records, clock } = store
+  const entries = createAuditStore(store)
+  const services = createServicesStore(store)
+
+  const accountName = async (id: string) => (await records.find(id, accountKind, id))?.doc.name ?? id
+
+  const authentication = async ({ authAccountId, authMethod = '' }: Author) =>
+    authAccountId === undefined
+      ? undefined
+      : { type: authMethod, account_id: authAccountId, account_name: await accountName(authAccountId) }
+
+  const agent = async ({ authAccountId, authUserId }: Author) => {
+    if (authAccountId === undefined || authUserId === undefined) return undefined
+    const user = await records.find(authAccountId, userKind, authUserId)
+    return {
+      type: 'user' as const,
+      type_id: authUserId,
+      account_id: authAccountId,
+      first_name: user?.doc.first_name ?? '',
+      last_name: user?.doc.last_name ?? '',
+    }
+  }
+
+  const requestOf = ({ requestId, clientAddress = '', request }: Author) =>
+    request && { id: requestId, client_ip: clientAddress, ...request }
+
+  /** Who did something, in the words of audit entries. */
+  const who = async (author: Author) => ({
+    authentication: await authentication(author),
+    agent: await agent(author),
+    request: requestOf(author),
+  })
+
+  const isKept = async ({ hidden }: AccountRecord) =>
+    hidden.tree.length > 0 || (await settings.of(servicesSettings)).should_save_master_audit_logs
+
+  const daysIn = (accountId: string, { from, to }: Days) => entries.days(accountId, dayOf(from), dayOf(to))
+
+  const countsNow = async (accountId: string) =>
+    together(await quantities.of(accountId), (await services.find(accountId))?.doc.manual ?? {})
+
+  const entryId = () => `${monthOf(clock.now())}-${randomHex(13)}`
+
+  return {
+    who,
+
+    /** Adds an entry for each invoice that changed to a change set, whose author is who did it. */
+    async add(set: ChangeSet, { account, compared, changed, types }: AuditedChange) {
+      const changes = compared.filter(isChanged)
+      if (changes.length === 0) return
+      const bookkeepers = changes.map(({ after }) => after.bookkeeper)
+      await tell(set, account, bookkeepers)
+      if (!(await isKept(account))) return
+      const facts = await who(set.author)
+      for (const invoice of changes) {
+        const named = { id: account.id, name: account.doc.name }
+        const doc = auditDoc(invoice, { account: named, changed, types, ...facts })
+        const now = clock.now()
+        const times = { created: gregorianOfUnix(now / 1000), madeAt: now, place: newId(now) }
+        entries.add(set, account.id, { id: entryId(), ...times, doc })
+      }
+    },
+
+    page: (page: AuditPage) => entries.page(page),
+
+    async get(accountId: string, id: string) {
+      const entry = auditId.test(id) ? await entries.find(accountId, id) : undefined
+      if (!entry) throw failure(badIdentifier, { cause: id })
+      return entry
+    },
+
+    /** Adds to a change set what counts that are set by hand mean for the day. */
+    setManual(set: ChangeSet, accountId: string, before: Quantities, after: Quantities, counts: Totals) {
+      const lastAt = clock.now()
+      for (const { category, item, manual, own, delta } of manualChanges(before, after, counts.account))
+        entries.setByHand(set, accountId, {
+          category,
+          item,
+          day: dayOf(lastAt / 1000),
+          addition: Math.max(0, delta),
+          removal: Math.max(0, -delta),
+          own,
+          below: itemCount(counts.cascade, category, item) ?? 0,
+          manual,
+          lastAt,
+        })
+    },
+
+    /** What moved on the days of some time, by category. */
+    async summary(accountId: string, window: Days) {
+      return auditSummary(await daysIn(accountId, window), await countsNow(accountId))
+    },
+
+    /** The same of a category or an item. */
+    async summaryOfOne(accountId: string, window: Days, name: string) {
+      return daysNewestFirst(summaryOfOne(await daysIn(accountId, window), await countsNow(accountId), name))
+    },
+  }
+}

@@ -1,0 +1,132 @@
+import { accountMember } from '../../../../auth/policies.ts'
+import { answer, ListAnswer } from '../../../../http/answer/answers.ts'
+import type { Listing } from '../../../../http/answer/listing.ts'
+import { movingBounds, openTimeWindow } from '../../../../http/answer/time-window.ts'
+import { type Call, get, type Route } from '../../../../http/route.ts'
+import type { Clock } from '../../../../lib/clock.ts'
+import { gregorianMilliseconds, gregorianNow, unixOfGregorian } from '../../../../lib/gregorian.ts'
+import { anyObject, anyText, list, must, open } from '../../../../lib/schema.ts'
+import type { TimeWindow } from '../../../../lib/time-bounds.ts'
+import { timeKey } from '../../../../lib/time-key.ts'
+import { crossbarSettings } from '../../../../settings/documents.ts'
+import type { Settings } from '../../../../settings/settings.ts'
+import type { ServiceAudit } from './operations.ts'
+import type { AuditEntry } from './rules.ts'
+
+const base = '/v2/accounts/{account_id}/services'
+
+const AuditRow = open({
+  id: must(anyText()),
+  status: must(anyText()),
+  reason: anyText({ description: 'Of a status other than completed' }),
+  message: anyText({ description: 'The same in words' }),
+  type: must(list(anyText())),
+  summary: must(anyObject()),
+})
+const AuditAnswer = open({ id: must(anyText()), status: must(anyText()), invoice: must(anyObject()) })
+
+// A year at most.
+const boundSummarySeconds = 366 * 86_400
+const usualSummarySeconds = 31 * 86_400
+
+interface RouteTools {
+  audit: ServiceAudit
+  settings: Settings
+  clock: Clock
+}
+
+const timesOf = ({ created, madeAt }: Pick<AuditEntry, 'created' | 'madeAt'>) => ({
+  created,
+  created_ms: gregorianMilliseconds(madeAt),
+})
+
+const whole = (entry: AuditEntry) => ({ id: entry.id, ...timesOf(entry), ...entry.doc })
+
+const rowOf = ({ id, doc, ...times }: AuditEntry) => ({
+  id,
+  status: doc.status,
+  reason: doc.reason,
+  message: doc.message,
+  type: doc.audit.changes.type,
+  summary: doc.invoice.summary,
+  ...timesOf(times),
+})
+
+const auditListing = (audit: ServiceAudit, accountId: string, window: TimeWindow): Listing<AuditEntry> => ({
+  page: ({ after, limit, descending }) =>
+    audit.page({ accountId, ...window, ...(after ? { after } : {}), limit, descending }),
+  cursor: ({ place, created }) => [timeKey(created), place],
+  row: (entry) => JSON.stringify(rowOf(entry)),
+  record: whole,
+})
+
+export const serviceAuditRoutes = ({ audit, settings, clock }: RouteTools): Route[] => {
+  /** `created_to` alone reaches back a year; without any bound the last 31 days count. */
+  const daysOf = ({ query }: Pick<Call, 'query'>) => {
+    const reach = movingBounds(query).end ? usualSummarySeconds : boundSummarySeconds
+    const { from, to } = openTimeWindow(query, gregorianNow(clock), reach)
+    return { from: unixOfGregorian(from), to: unixOfGregorian(to) }
+  }
+
+  const summaries = async (call: Pick<Call, 'account' | 'query'>) => {
+    const summary = await audit.summary(call.account.id, daysOf(call))
+    return Object.keys(summary).length === 0 ? [] : [summary]
+  }
+
+  const summaryOfOne = async (
+    call: Pick<Call<`${string}/{service_category}`>, 'account' | 'query' | 'path'>,
+  ) => audit.summaryOfOne(call.account.id, daysOf(call), call.path.service_category)
+
+  const windowQuery = {
+    created_from: 'Gregorian seconds, as long before created_to as you like',
+    created_to: 'Gregorian seconds; now unless given',
+  }
+  const daysQuery = {
+    created_from: `${windowQuery.created_from}. The whole UTC day counts in which it lies`,
+    created_to: `${windowQuery.created_to}. The whole UTC day counts in which it lies`,
+  }
+  const summing = {
+    allow: accountMember,
+    query: daysQuery,
+    answers: list(anyObject()),
+    isLong: true,
+    run: summaries,
+  } as const
+  const summingOne = {
+    allow: accountMember,
+    query: daysQuery,
+    answers: list(anyObject()),
+    isLong: true,
+    run: summaryOfOne,
+  } as const
+
+  return [
+    get(`${base}/audit`, {
+      summary: 'List what changed on the invoices of an account',
+      allow: accountMember,
+      query: windowQuery,
+      answers: AuditRow,
+      list: true,
+      run: async ({ account, query }) => {
+        const { maximum_range: range } = await settings.of(crossbarSettings)
+        return new ListAnswer(
+          auditListing(audit, account.id, openTimeWindow(query, gregorianNow(clock), range)),
+        )
+      },
+    }),
+    get(`${base}/audit/{audit_id}`, {
+      summary: 'Read what changed on an invoice, by whom and why',
+      record: { kind: 'service_audit' },
+      allow: accountMember,
+      answers: AuditAnswer,
+      run: async ({ path }) => answer({ data: whole(await audit.get(path.account_id, path.audit_id)) }),
+    }),
+    get(`${base}/audit/summary`, { summary: 'Read what moved, by category and day', ...summing }),
+    get(`${base}/audit/summary/{service_category}`, {
+      summary: 'Read what moved in a category or of an item, the newest day first',
+      ...summingOne,
+    }),
+    get(`${base}/audit_summary`, { summary: 'The same as audit/summary', ...summing }),
+    get(`${base}/audit_summary/{service_category}`, { summary: 'The same as audit/summary', ...summingOne }),
+  ]
+}

@@ -1,0 +1,182 @@
+import { timedPlace } from '../../../../lib/time-key.ts'
+import type { ChangeSet } from '../../../../storage/change-set.ts'
+import type { Store } from '../../../../storage/store.ts'
+import { integer, json, oneOf, optional, type RowOf, shape, table, text } from '../../../../storage/table.ts'
+import { bookkeeperKey } from '../synchronization/rules.ts'
+import { type AuditDoc, type AuditEntry, auditStatuses, type QuantityDay } from './rules.ts'
+
+/** Gregorian seconds, both inclusive. */
+export interface AuditPage {
+  accountId: string
+  from: number
+  to: number
+  after?: readonly [string, string]
+  limit: number
+  descending: boolean
+}
+
+/** What the bookkeeper answered, if it had to be told. */
+interface Told {
+  reason?: string
+  message?: string
+  results?: readonly object[]
+}
+
+const entries = table('service_audit', {
+  accountId: text(),
+  id: text(),
+  created: integer(),
+  status: oneOf(auditStatuses),
+  bookkeeper: text(),
+  doc: json<AuditDoc>(),
+  place: text(),
+  madeAt: integer(),
+  outcome: optional(json<Told>()),
+})
+
+const told = entries.pick('id', 'created', 'place', 'madeAt', 'status', 'outcome', 'doc')
+
+const insert = entries
+  .pick('accountId', 'id', 'created', 'status', 'bookkeeper', 'doc', 'place', 'madeAt')
+  .insert()
+
+const dayColumns = shape({
+  category: text(),
+  item: text(),
+  day: integer(),
+  addition: integer(),
+  removal: integer(),
+  own: integer(),
+  below: integer(),
+  manual: optional(integer()),
+  lastAt: integer(),
+})
+
+const toEntry = ({ status, outcome = {}, doc, ...entry }: RowOf<typeof told>): AuditEntry => {
+  const { results = [], ...answer } = outcome
+  return { ...entry, doc: { ...doc, status, ...answer, bookkeeper: { ...doc.bookkeeper, results } } }
+}
+
+/** The row of a day, by account, category, item and day. */
+const days = table('quantity_days', {
+  accountId: text(),
+  category: text(),
+  item: text(),
+  day: integer(),
+  addition: integer(),
+  removal: integer(),
+  own: integer(),
+  below: integer(),
+  manual: optional(integer()),
+  lastAt: integer(),
+})
+const putDay = days.upsert('accountId', 'category', 'item', 'day')
+
+const setByHand = `INSERT INTO quantity_days
+    (account_id, category, item, day, addition, removal, own, below, manual, last_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+  ON CONFLICT (account_id, category, item, day) DO UPDATE SET
+    addition = quantity_days.addition + excluded.addition,
+    removal = quantity_days.removal + excluded.removal,
+    manual = excluded.manual,
+    last_at = excluded.last_at`
+
+export const createAuditStore = ({ all }: Store) => ({
+  /** Adds an entry to a change set. */
+  add(set: ChangeSet, accountId: string, { id, created, place, madeAt, doc }: AuditEntry) {
+    set
+      .add(
+        insert({
+          accountId,
+          id,
+          created,
+          status: doc.status,
+          bookkeeper: bookkeeperKey(doc.bookkeeper),
+          doc,
+          place,
+          madeAt,
+        }),
+      )
+      .record({ accountId, kind: 'service_audit', id, action: 'created' })
+  },
+
+  /** Puts what another system noted in the place of what was there. */
+  adopt(set: ChangeSet, accountId: string, { id, created, place, madeAt, doc }: AuditEntry) {
+    const { status, bookkeeper } = doc
+    this.remove(set, accountId, id)
+    const row = { accountId, id, created, status, bookkeeper: bookkeeperKey(bookkeeper), doc, place, madeAt }
+    set.add(insert(row)).record({ accountId, kind: 'service_audit', id, action: 'created' })
+  },
+
+  remove: (set: ChangeSet, accountId: string, id: string) =>
+    set
+      .run('DELETE FROM service_audit WHERE account_id = $1 AND id = $2', [accountId, id])
+      .record({ accountId, kind: 'service_audit', id, action: 'deleted' }),
+
+  async find(accountId: string, id: string): Promise<AuditEntry | undefined> {
+    const entry = told.first(
+      await all(`SELECT ${told.columns} FROM service_audit WHERE account_id = $1 AND id = $2`, [
+        accountId,
+        id,
+      ]),
+    )
+    return entry && toEntry(entry)
+  },
+
+  async page({ accountId, from, to, after, limit, descending }: AuditPage): Promise<AuditEntry[]> {
+    const side = descending ? '<' : '>'
+    const order = descending ? 'DESC' : 'ASC'
+    const start = timedPlace(after)
+    const keyset = start ? `AND (created, place) ${side} ($5, $6)` : ''
+    const rows = await all(
+      `SELECT ${told.columns} FROM service_audit
+        WHERE account_id = $1 AND created BETWEEN $2 AND $3 ${keyset}
+        ORDER BY created ${order}, place ${order} LIMIT $4`,
+      [accountId, from, to, limit, ...(start ? [start.time, start.mark] : [])],
+    )
+    return told.list(rows).map(toEntry)
+  },
+
+  putDay(set: ChangeSet, accountId: string, day: QuantityDay) {
+    const id = `${day.day}/${day.category}/${day.item}`
+    set.add(putDay({ accountId, ...day })).record({ accountId, kind: 'service_audit', id, action: 'created' })
+  },
+
+  /** Adds to a day that a count was set by hand. */
+  setByHand(set: ChangeSet, accountId: string, day: QuantityDay) {
+    const { category, item, day: number, addition, removal, own, below, manual, lastAt } = day
+    const counts = [addition, removal, own, below, manual ?? null]
+    set.run(setByHand, [accountId, category, item, number, ...counts, lastAt])
+  },
+
+  removeDay(set: ChangeSet, accountId: string, { category, item, day }: QuantityDay) {
+    const id = `${day}/${category}/${item}`
+    set
+      .run('DELETE FROM quantity_days WHERE account_id = $1 AND category = $2 AND item = $3 AND day = $4', [
+        accountId,
+        category,
+        item,
+        day,
+      ])
+      .record({ accountId, kind: 'service_audit', id, action: 'deleted' })
+  },
+
+  async day(accountId: string, { category, item, day }: Pick<QuantityDay, 'category' | 'item' | 'day'>) {
+    const rows = await all(
+      `SELECT ${dayColumns.columns} FROM quantity_days
+        WHERE account_id = $1 AND category = $2 AND item = $3 AND day = $4`,
+      [accountId, category, item, day],
+    )
+    return dayColumns.first(rows)
+  },
+
+  /** The days from one to another (numbers like 20261121) on which counts of an account moved, oldest first. */
+  async days(accountId: string, from: number, to: number): Promise<QuantityDay[]> {
+    const rows = await all(
+      `SELECT ${dayColumns.columns} FROM quantity_days
+        WHERE account_id = $1 AND day BETWEEN $2 AND $3 ORDER BY day, category, item`,
+      [accountId, from, to],
+    )
+    return dayColumns.list(rows)
+  },
+})

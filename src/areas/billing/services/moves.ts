@@ -1,0 +1,129 @@
+import type { Author, ChangeSet, Transfer } from '../../../storage/change-set.ts'
+import type { Quantities } from './quantities/rules.ts'
+
+/** How a count moves, and for whom. */
+export interface CountMove {
+  accountId: string
+  /** Of an account that begins: nobody can look it up yet. */
+  name?: string
+  category: string
+  item: string
+  own: number
+  below: number
+  /** Whose count it is: the account, if it stays where it is, and those above it, nearest first. */
+  chain: readonly string[]
+}
+
+/** What one request moves, in the change set in which it does. */
+export interface Request {
+  set: ChangeSet
+  author: Author
+  moves: CountMove[]
+  isCorrection: boolean
+}
+
+interface Lookups {
+  treeOf(accountId: string): Promise<readonly string[]>
+  quantitiesOf(accountId: string): Promise<{ account: Quantities; cascade: Quantities }>
+}
+
+const nearestFirst = (tree: readonly string[]) => [...tree].reverse()
+
+const countMoves = async (
+  { counts, newcomers, transfers }: ChangeSet,
+  { treeOf }: Lookups,
+): Promise<CountMove[]> => {
+  // What is removed, or goes elsewhere, is counted as a whole.
+  const leaving = new Set(transfers.flatMap(({ accountId, to }) => (to ? [] : [accountId])))
+  const staying = counts.filter(({ accountId }) => !leaving.has(accountId))
+  return Promise.all(
+    staying.map(async ({ accountId, category, item, delta }) => {
+      const newcomer = newcomers.get(accountId)
+      const tree = newcomer?.tree ?? (await treeOf(accountId))
+      const named = newcomer ? { name: newcomer.name } : {}
+      return {
+        accountId,
+        ...named,
+        category,
+        item,
+        own: delta,
+        below: 0,
+        chain: [accountId, ...nearestFirst(tree)],
+      }
+    }),
+  )
+}
+
+const both = function* ({ account, cascade }: { account: Quantities; cascade: Quantities }) {
+  for (const quantities of [account, cascade])
+    for (const [category, items] of Object.entries(quantities))
+      for (const [item, count] of Object.entries(items)) yield { category, item, count }
+}
+
+/** What an account and those below it have, for those who stood above it and do no more, or stand there now. */
+const transferMoves = async ({ accountId, from, to = [] }: Transfer, { quantitiesOf }: Lookups) => {
+  const losing = from.filter((id) => !to.includes(id))
+  const gaining = to.filter((id) => !from.includes(id))
+  const moves: CountMove[] = []
+  const counts = [...both(await quantitiesOf(accountId))]
+  for (const { chain, sign } of [
+    { chain: nearestFirst(losing), sign: -1 },
+    { chain: nearestFirst(gaining), sign: 1 },
+  ])
+    if (chain.length > 0)
+      for (const { category, item, count } of counts)
+        moves.push({ accountId, category, item, own: sign * count, below: 0, chain })
+  return moves
+}
+
+const requestOf = async (set: ChangeSet, lookups: Lookups): Promise<Request> => {
+  const transferred = await Promise.all(set.transfers.map((transfer) => transferMoves(transfer, lookups)))
+  // An account that moves brings what it has along: nobody buys it anew.
+  const isCorrection = set.isCorrection || set.transfers.some(({ to }) => to !== undefined)
+  return {
+    set,
+    author: set.author,
+    moves: [...(await countMoves(set, lookups)), ...transferred.flat()],
+    isCorrection,
+  }
+}
+
+/** Every account that change sets move something for: whose it is, and those above it. */
+export const concernedBy = async (
+  sets: readonly ChangeSet[],
+  treeOf: Lookups['treeOf'],
+): Promise<ReadonlySet<string>> => {
+  const concerned = new Set<string>()
+  for (const { counts, newcomers, transfers } of sets) {
+    for (const { accountId } of counts) {
+      // Whoever is known has been seen with all above it.
+      if (concerned.has(accountId)) continue
+      concerned.add(accountId)
+      for (const id of newcomers.get(accountId)?.tree ?? (await treeOf(accountId))) concerned.add(id)
+    }
+    for (const { from, to = [] } of transfers) for (const id of [...from, ...to]) concerned.add(id)
+  }
+  return concerned
+}
+
+/** Whether a count falls for any account. */
+export const removes = ({ counts, transfers }: ChangeSet) =>
+  transfers.length > 0 || counts.some(({ delta }) => delta < 0)
+
+export const isMoving = ({ counts, transfers }: ChangeSet) => counts.length + transfers.length > 0
+
+/** What change sets move, one entry for each request, in their order. */
+export const movesOfSets = async (sets: readonly ChangeSet[], lookups: Lookups): Promise<Request[]> => {
+  const moving = sets.filter(isMoving)
+  const requests: Request[] = []
+  for (const set of moving) {
+    const request = await requestOf(set, lookups)
+    const known = requests.find(
+      ({ author, isCorrection }) =>
+        author.requestId === set.author.requestId && isCorrection === request.isCorrection,
+    )
+    if (known) known.moves.push(...request.moves)
+    else requests.push(request)
+  }
+  return requests
+}

@@ -1,0 +1,342 @@
+import type { AccountRecord } from '../../../auth/identity.ts'
+import { badIdentifier, failure, hasProblems, invalid } from '../../../lib/failure.ts'
+import { gregorianOfUnix } from '../../../lib/gregorian.ts'
+import { mergePatch } from '../../../lib/json-merge.ts'
+import { type Author, ChangeSet } from '../../../storage/change-set.ts'
+import type { Store } from '../../../storage/store.ts'
+import type { Accounts } from '../../accounts/accounts/operations.ts'
+import type { ServiceAudit } from './audit/operations.ts'
+import type { AuditReason } from './audit/rules.ts'
+import type { Books } from './books.ts'
+import { invalidBillingId, planIsNotAssigned } from './failures.ts'
+import type { Plans } from './plans/operations.ts'
+import type { PlanRecord } from './plans/store.ts'
+import type { PriceBook } from './price-book.ts'
+import { compareInvoices, type Invoice, invoiceJson, priceAccount } from './pricing/invoices.ts'
+import { mergeRest } from './pricing/merge.ts'
+import type { PlanDoc } from './pricing/plan.ts'
+import type { QuantityBook } from './quantities/operations.ts'
+import type { Quantities } from './quantities/rules.ts'
+import {
+  type Assignment,
+  billingCycle,
+  flatItems,
+  mayBeBilledBy,
+  offeredApplications,
+  pricedMessages,
+  type ServicesDoc,
+  sizeProblems,
+  standingJson,
+} from './rules.ts'
+import type { PlanAssignment, ServicesChange, StandingChange } from './schema.ts'
+import type { Standings } from './standing.ts'
+import type { ServicesRecord } from './store.ts'
+import type { Vendors } from './vendors.ts'
+
+/** How overrides or counts given in a request meet those that are there. */
+export type Manner = 'replace' | 'merge'
+
+interface Tools {
+  store: Store
+  accounts: Accounts
+  plans: Plans
+  vendors: Vendors
+  books: Books
+  priceBook: PriceBook
+  quantities: QuantityBook
+  standings: Standings
+  audit: ServiceAudit
+  /** Whether a bookkeeper outside does not know yet how things are. */
+  isDirty(accountId: string): Promise<boolean>
+}
+
+/** What an account and those below it have. */
+type Counts = Awaited<ReturnType<QuantityBook['of']>>
+
+const masterOf = ({ id, hidden: { tree } }: AccountRecord) => tree[0] ?? id
+
+const combined = <T extends object>(before: T | undefined, given: T, manner: Manner): T =>
+  (manner === 'merge' ? mergePatch(before ?? {}, given) : given) as T
+
+const requireSize = (before: readonly Invoice[], after: readonly Invoice[], prefix: '' | 'plan.') => {
+  const problems = sizeProblems(before, after, (category, item) => `${prefix}${category}.${item}`)
+  if (hasProblems(problems)) throw invalid(problems)
+}
+
+/** What a change was merged into: whoever has changed it since is not written over. */
+interface Read {
+  before: ServicesRecord | undefined
+}
+
+export type Services = ReturnType<typeof createServices>
+
+/** What accounts are sold, what they have of it, and what it costs them. */
+export const createServices = (tools: Tools) => {
+  const { store, accounts, plans, vendors, books, priceBook, quantities, standings, audit, isDirty } = tools
+  const { services } = books
+
+  const docOf = async (account: AccountRecord): Promise<ServicesDoc> =>
+    (await services.find(account.id))?.doc ?? {}
+
+  const sellerOf = (account: AccountRecord) => accounts.resellerOf(account)
+
+  /** A plan that the account's reseller sells. */
+  const planFor = async (account: AccountRecord, planId: string, vendorId: string | undefined) => {
+    const seller = await sellerOf(account)
+    const isSold = vendorId === undefined || vendorId === seller
+    const plan = isSold ? await plans.find(seller, planId) : undefined
+    if (!plan) throw failure(badIdentifier, { cause: planId })
+    return plan
+  }
+
+  /**
+   * Stores services and tells on the account's invoices what that changed. `held` are plans that must still be there
+   * when it happens.
+   */
+  const save = async (
+    author: Author,
+    account: AccountRecord,
+    before: ServicesRecord | undefined,
+    doc: ServicesDoc,
+    { held = [], type = 'account' }: { held?: readonly PlanRecord[]; type?: AuditReason } = {},
+  ): Promise<ServicesDoc> => {
+    const set = new ChangeSet(author)
+    services.put(set, account.id, before, doc)
+    for (const plan of held) plans.hold(set, plan)
+    const counts = await quantities.of(account.id)
+    const priced = async (of: ServicesDoc) =>
+      priceAccount((await priceBook.draft(account, of)).lists, { ...counts, manual: of.manual ?? {} })
+    const [had, has] = [await priced(before?.doc ?? {}), await priced(doc)]
+    requireSize(had, has, type === 'manual' ? '' : 'plan.')
+    const compared = compareInvoices(had, has, store.clock.now())
+    const changed = { id: account.id, name: account.doc.name }
+    await audit.add(set, { account, compared, changed, types: [type] })
+    if (type === 'manual')
+      audit.setManual(set, account.id, before?.doc.manual ?? {}, doc.manual ?? {}, counts)
+    await store.commit(set)
+    return doc
+  }
+
+  const assignmentOf = (plan: PlanRecord, { overrides }: PlanAssignment): Assignment => ({
+    vendor_id: plan.accountId,
+    overrides: overrides ?? {},
+  })
+
+  /** What the plans of an account would be after a change, and the plans that are new among them. */
+  const changedPlans = async (account: AccountRecord, doc: ServicesDoc, change: ServicesChange) => {
+    const after = { ...doc.plans }
+    for (const id of change.delete ?? []) {
+      if (!after[id]) throw failure(planIsNotAssigned, { cause: id })
+      delete after[id]
+    }
+    const held: PlanRecord[] = []
+    for (const added of [...(change.add ?? []), ...(change.plans ?? [])]) {
+      const assignment = typeof added === 'string' ? { id: added } : added
+      const plan = await planFor(account, assignment.id, assignment.vendor_id)
+      after[plan.id] = assignmentOf(plan, assignment)
+      await vendors.assertMaySell(account, plan.doc, assignment.overrides)
+      held.push(plan)
+    }
+    return { plans: after, held }
+  }
+
+  const view = async (account: AccountRecord, doc: ServicesDoc) => {
+    const counts = await quantities.of(account.id)
+    const { lists } = await priceBook.draft(account, doc)
+    const manual = doc.manual ?? {}
+    return {
+      account_quantities: counts.account,
+      cascade_quantities: counts.cascade,
+      plans: doc.plans ?? {},
+      overrides: doc.overrides ?? {},
+      quantities: { account: counts.account, cascade: counts.cascade, manual },
+      billing_id: doc.billing_id ?? account.id,
+      reseller: account.hidden.isReseller,
+      reseller_id: await sellerOf(account),
+      bookkeeper: await priceBook.bookkeeperOf(account, doc),
+      ...(doc.ratedeck ? { ratedeck: doc.ratedeck } : {}),
+      ...(doc.tax ? { tax: doc.tax } : {}),
+      dirty: await isDirty(account.id),
+      status: doc.status ?? 'good_standing',
+      ...standingJson(doc),
+      items: flatItems(priceAccount(lists, { ...counts, manual })),
+    }
+  }
+
+  const summaryOf = async (account: AccountRecord, doc: ServicesDoc, counts: Counts) => {
+    const terms = await priceBook.draft(account, doc)
+    const manual = doc.manual ?? {}
+    const invoices = priceAccount(terms.lists, { ...counts, manual })
+    const { ratedeck, applications, limits, im } = mergeRest(terms.plans, doc.overrides ?? {})
+    return {
+      plans: doc.plans ?? {},
+      overrides: doc.overrides ?? {},
+      invoices: invoices.map(invoiceJson),
+      quantities: { account: counts.account, cascade: counts.cascade, manual },
+      reseller: { id: await sellerOf(account), is_reseller: account.hidden.isReseller },
+      ratedeck: doc.ratedeck ?? ratedeck ?? {},
+      applications: offeredApplications(applications ?? {}, masterOf(account)),
+      limits: limits ?? {},
+      im: pricedMessages(im ?? {}),
+      payment_tokens: doc.payment_tokens ?? {},
+      billing_cycle: billingCycle(store.clock.now(), gregorianOfUnix),
+      status: await standings.of(account, 1),
+    }
+  }
+
+  const assertBillable = (account: AccountRecord, billingId: string) => {
+    const parentId = account.hidden.tree.at(-1)
+    if (mayBeBilledBy(billingId, { id: account.id, parentId })) return
+    throw failure(invalidBillingId, {})
+  }
+
+  const without = (doc: ServicesDoc, ...keys: (keyof ServicesDoc)[]): ServicesDoc =>
+    Object.fromEntries(Object.entries(doc).filter(([key]) => !keys.some((one) => one === key)))
+
+  /** The ratedeck that an account is given by name, by itself or by its plans. */
+  const ratedeckNamed = async (account: AccountRecord) =>
+    (await docOf(account)).ratedeck?.id ?? (await books.rest(account)).ratedeck?.id
+
+  const quoted = async (account: AccountRecord, doc: ServicesDoc, counts: Counts, change: ServicesChange) => {
+    const { plans: proposed } = await changedPlans(account, { ...doc, plans: {} }, { ...change, delete: [] })
+    const removed = new Set(change.delete ?? [])
+    const plansLeft = Object.fromEntries(Object.entries(proposed).filter(([id]) => !removed.has(id)))
+    const overrides = change.overrides ?? doc.overrides ?? {}
+    const tax = change.tax ?? doc.tax ?? {}
+    const priced = { ...doc, plans: plansLeft, overrides, tax }
+    const { lists } = await priceBook.draft(account, priced)
+    requireSize([], priceAccount(lists, { ...counts, manual: doc.manual ?? {} }), 'plan.')
+    return summaryOf(account, priced, counts)
+  }
+
+  return {
+    find: (account: AccountRecord) => services.find(account.id),
+    sellerOf,
+
+    hasPlans: async (account: AccountRecord) => Object.keys((await docOf(account)).plans ?? {}).length > 0,
+
+    rest: books.rest,
+
+    /** The ratedeck that prices an account's calls: its own, else its reseller's; undefined: the standard one. */
+    async ratedeckOf(account: AccountRecord): Promise<string | undefined> {
+      const own = await ratedeckNamed(account)
+      if (own !== undefined) return own
+      const reseller = await books.account(await sellerOf(account))
+      return reseller && reseller.id !== account.id ? ratedeckNamed(reseller) : undefined
+    },
+
+    /** The record as clients read it. */
+    read: async (account: AccountRecord) => view(account, await docOf(account)),
+
+    /** Plans in and out, overrides, who pays: all of it or nothing. */
+    async change(author: Author, account: AccountRecord, change: ServicesChange, manner: Manner) {
+      const before = await services.find(account.id)
+      const doc = before?.doc ?? {}
+      if (change.billing_id !== undefined) assertBillable(account, change.billing_id)
+      await vendors.assertMaySell(account, change, change.overrides)
+      const { plans: assigned, held } = await changedPlans(account, doc, change)
+      const after: ServicesDoc = { ...doc, plans: assigned }
+      if (change.overrides) after.overrides = combined(doc.overrides, change.overrides, manner)
+      if (change.bookkeeper) after.bookkeeper = change.bookkeeper
+      if (change.ratedeck) after.ratedeck = change.ratedeck
+      if (change.tax) after.tax = combined(doc.tax, change.tax, manner)
+      if (change.billing_id !== undefined) after.billing_id = change.billing_id
+      return view(account, await save(author, account, before, after, { held }))
+    },
+
+    /** Assigns a plan, or changes what holds for it on this account. */
+    async assign(
+      author: Author,
+      account: AccountRecord,
+      planId: string,
+      data: PlanAssignment,
+      manner: Manner,
+    ) {
+      const before = await services.find(account.id)
+      const plan = await planFor(account, planId, data.vendor_id)
+      await vendors.assertMaySell(account, plan.doc, data.overrides)
+      const assignment = assignmentOf(plan, data)
+      const known = before?.doc.plans?.[planId]
+      if (known) assignment.overrides = combined(known.overrides, assignment.overrides, manner)
+      const after = { ...before?.doc, plans: { ...before?.doc.plans, [planId]: assignment } }
+      return view(account, await save(author, account, before, after, { held: [plan] }))
+    },
+
+    /** Takes a plan away. It must be one of the reseller's; an account that does not have it stays as it is. */
+    async unassign(author: Author, account: AccountRecord, planId: string) {
+      const before = await services.find(account.id)
+      if (!before?.doc.plans?.[planId]) {
+        await planFor(account, planId, undefined)
+        return view(account, before?.doc ?? {})
+      }
+      const { [planId]: _, ...rest } = before.doc.plans
+      return view(account, await save(author, account, before, { ...before.doc, plans: rest }))
+    },
+
+    /** Counts set by hand in place of the account's own. */
+    async setManual(author: Author, account: AccountRecord, manual: Quantities, manner: Manner, read?: Read) {
+      const { before } = read ?? { before: await services.find(account.id) }
+      const after = { ...before?.doc, manual: combined(before?.doc.manual, manual, manner) }
+      return (await save(author, account, before, after, { type: 'manual' })).manual
+    },
+
+    async setOverrides(
+      author: Author,
+      account: AccountRecord,
+      overrides: PlanDoc,
+      manner: Manner,
+      read?: Read,
+    ) {
+      await vendors.assertMaySell(account, overrides)
+      const { before } = read ?? { before: await services.find(account.id) }
+      const after = { ...before?.doc, overrides: combined(before?.doc.overrides, overrides, manner) }
+      return (await save(author, account, before, after)).overrides
+    },
+
+    /** By hand of the operator: whether the account may be charged more. */
+    async setStanding(author: Author, account: AccountRecord, change: StandingChange) {
+      const before = await services.find(account.id)
+      const { in_good_standing: isGood, reason, reason_code: code } = change
+      const after: ServicesDoc = {
+        ...without(before?.doc ?? {}, 'reason', 'reason_code'),
+        status: isGood ? 'good_standing' : 'delinquent',
+        ...(reason === undefined ? {} : { reason }),
+        ...(code === undefined ? {} : { reason_code: code }),
+      }
+      return standingJson(await save(author, account, before, after))
+    },
+
+    /** Whether the account has a good name, by hand of the operator and by the word of its bookkeepers. */
+    async isGood(account: AccountRecord): Promise<boolean> {
+      const payer = await standings.payerOf(account)
+      const { in_good_standing: isGood } = standingJson(await docOf(payer))
+      return isGood && (await standings.of(account, 1)).acceptable
+    },
+
+    async standing(account: AccountRecord) {
+      const payer = await standings.payerOf(account)
+      return standingJson(await docOf(payer))
+    },
+
+    summary: async (account: AccountRecord) =>
+      summaryOf(account, await docOf(account), await quantities.of(account.id)),
+
+    /** What exactly these plans would come to. Nothing is saved. */
+    quote: async (account: AccountRecord, change: ServicesChange) =>
+      quoted(account, await docOf(account), await quantities.of(account.id), change),
+
+    /** What plans of the operator would come to for an account that has nothing yet. */
+    async quoteForNobody(by: AccountRecord, change: ServicesChange) {
+      const master = await books.account(masterOf(by))
+      return quoted(master ?? by, {}, { account: {}, cascade: {} }, change)
+    },
+
+    /** The plans that an account could have: those of its reseller. */
+    sold: async (account: AccountRecord) => ({
+      seller: await sellerOf(account),
+      plans,
+    }),
+
+    invoices: (account: AccountRecord): Promise<Invoice[]> => books.invoices(account),
+  }
+}

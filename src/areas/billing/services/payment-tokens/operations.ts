@@ -1,0 +1,148 @@
+import type { AccountRecord } from '../../../../auth/identity.ts'
+import { badIdentifier, failure, invalid, notConfigured } from '../../../../lib/failure.ts'
+import { gregorianNow } from '../../../../lib/gregorian.ts'
+import type { KeptMeans, Vault } from '../../../../payment/gateway.ts'
+import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
+import type { Store } from '../../../../storage/store.ts'
+import type { Bookkeepers } from '../bookkeepers.ts'
+import type { Books } from '../books.ts'
+import type { Bookkeeper } from '../pricing/plan.ts'
+import type { ServicesDoc } from '../rules.ts'
+import { type PaymentToken, type PaymentTokens, withDefault, withoutToken, withToken } from './rules.ts'
+
+interface Tools {
+  store: Store
+  books: Books
+  bookkeepers: Bookkeepers
+}
+
+const mostTokens = 20
+
+const customerKey = ({ type, vendor_id }: PaymentToken['bookkeeper']) => `${type}/${vendor_id}`
+
+export type PaymentTokenBook = ReturnType<typeof createPaymentTokens>
+
+/** What accounts pay with. The secrets of a payment method never come here: the gateway gets them from the browser. */
+export const createPaymentTokens = ({ store, books, bookkeepers }: Tools) => {
+  const { clock } = store
+
+  const tokensOf = async (accountId: string): Promise<PaymentTokens> =>
+    (await books.services.find(accountId))?.doc.payment_tokens ?? {}
+
+  const vaultOf = (bookkeeper: PaymentToken['bookkeeper']): Vault => {
+    const vault = bookkeepers.gateway({ id: '', ...bookkeeper })?.vault
+    if (!vault)
+      throw failure(notConfigured, { message: `bookkeeper ${bookkeeper.type} keeps no payment methods` })
+    return vault
+  }
+
+  const placeFor = async (account: AccountRecord): Promise<Bookkeeper> => {
+    const bookkeeper = await bookkeepers.of(account)
+    vaultOf(bookkeeper)
+    const gateway = bookkeepers.gateway(bookkeeper)
+    if (!gateway || !(await bookkeepers.isReady(account, gateway, bookkeeper)))
+      throw failure(notConfigured, { message: `bookkeeper ${bookkeeper.type} is not set up` })
+    return bookkeeper
+  }
+
+  const customerAt = async (account: AccountRecord, bookkeeper: Bookkeeper): Promise<string> => {
+    const services = await books.services.find(account.id)
+    const known = services?.doc.customers?.[customerKey(bookkeeper)]
+    const named = { id: account.id, name: account.doc.name }
+    return known ?? vaultOf(bookkeeper).customerFor(named, bookkeeper.vendor_id)
+  }
+
+  const save = async (
+    author: Author,
+    account: AccountRecord,
+    change: (doc: ServicesDoc) => Partial<ServicesDoc>,
+  ): Promise<PaymentTokens> => {
+    const before = await books.services.find(account.id)
+    const doc = { ...before?.doc, ...change(before?.doc ?? {}) }
+    const set = new ChangeSet(author)
+    books.services.put(set, account.id, before, doc)
+    await store.commit(set)
+    return doc.payment_tokens ?? {}
+  }
+
+  const tokenIn = (tokens: PaymentTokens, id: string): PaymentToken => {
+    const token = Object.hasOwn(tokens, id) ? tokens[id] : undefined
+    if (!token) throw failure(badIdentifier, { cause: id })
+    return token
+  }
+
+  const get = async (accountId: string, id: string) => tokenIn(await tokensOf(accountId), id)
+
+  return {
+    get,
+
+    list: async (accountId: string): Promise<PaymentToken[]> => Object.values(await tokensOf(accountId)),
+
+    /** What a browser needs to hand a payment method to the gateway. */
+    async begin(account: AccountRecord) {
+      const bookkeeper = await placeFor(account)
+      const customer = await customerAt(account, bookkeeper)
+      return vaultOf(bookkeeper).begin(customer, bookkeeper.vendor_id)
+    },
+
+    /** Keeps a payment method that the gateway has. Done twice, it is the same one. */
+    async keep(author: Author, account: AccountRecord, method: string, isDefault: boolean) {
+      const bookkeeper = await placeFor(account)
+      if (Object.keys(await tokensOf(account.id)).length >= mostTokens) {
+        const message = `An account has at most ${mostTokens} payment methods`
+        throw invalid({ payment_method: { maxItems: { message, target: mostTokens } } })
+      }
+      const customer = await customerAt(account, bookkeeper)
+      const kept = await vaultOf(bookkeeper).keep({ token: method, customer }, bookkeeper.vendor_id)
+      const now = gregorianNow(clock)
+      const saved = await save(author, account, (doc) => {
+        const tokens = withToken(doc.payment_tokens ?? {}, bookkeeper, kept, now)
+        return {
+          customers: { ...doc.customers, [customerKey(bookkeeper)]: customer },
+          payment_tokens: isDefault ? withDefault(tokens, kept.token, now) : tokens,
+        }
+      })
+      return tokenIn(saved, kept.token)
+    },
+
+    /** Adds to a change set what a gateway says of a payment method that it keeps. False when the account has it not. */
+    async refresh(
+      set: ChangeSet,
+      accountId: string,
+      {
+        bookkeeper,
+        customer,
+        means,
+      }: { bookkeeper: PaymentToken['bookkeeper']; customer: string; means: KeptMeans },
+    ): Promise<boolean> {
+      const before = await books.services.find(accountId)
+      const { payment_tokens: tokens = {}, customers = {} } = before?.doc ?? {}
+      const isKnown = Object.hasOwn(tokens, means.token) && customers[customerKey(bookkeeper)] === customer
+      if (!before || !isKnown) return false
+      const payment_tokens = withToken(tokens, bookkeeper, means, gregorianNow(clock))
+      books.services.put(set, accountId, before, { ...before.doc, payment_tokens })
+      return true
+    },
+
+    /** Lets this one be charged from now on. */
+    async prefer(author: Author, account: AccountRecord, id: string) {
+      await get(account.id, id)
+      const now = gregorianNow(clock)
+      const saved = await save(author, account, ({ payment_tokens = {} }) => ({
+        payment_tokens: withDefault(payment_tokens, id, now),
+      }))
+      return tokenIn(saved, id)
+    },
+
+    async remove(author: Author, account: AccountRecord, id: string) {
+      const token = await get(account.id, id)
+      const services = await books.services.find(account.id)
+      const customer = services?.doc.customers?.[customerKey(token.bookkeeper)] ?? ''
+      await vaultOf(token.bookkeeper).forget({ token: id, customer }, token.bookkeeper.vendor_id)
+      await save(author, account, ({ payment_tokens = {} }) => ({
+        payment_tokens: withoutToken(payment_tokens, id, gregorianNow(clock)),
+      }))
+      return token
+    },
+  }
+}

@@ -1,0 +1,60 @@
+import { accountAdmin } from '../../../../auth/policies.ts'
+import { answer } from '../../../../http/answer/answers.ts'
+import { del, get, post, put, type Route } from '../../../../http/route.ts'
+import { notConfigured } from '../../../../lib/failure.ts'
+import { closed, flag, list, must } from '../../../../lib/schema.ts'
+import { processorError, processorUnreachable } from '../../../../payment/failures.ts'
+import type { PaymentTokenBook } from './operations.ts'
+import { NewPaymentToken, PaymentSetup, PaymentToken } from './schema.ts'
+
+const base = '/v2/accounts/{account_id}/services/payment_tokens'
+
+const fails = [notConfigured, processorError, processorUnreachable]
+
+export const paymentTokenRoutes = (tokens: PaymentTokenBook): Route[] => {
+  const common = { allow: accountAdmin, answers: PaymentToken }
+  return [
+    get(base, {
+      summary: 'List what an account pays with',
+      allow: accountAdmin,
+      answers: list(PaymentToken),
+      run: ({ account }) => tokens.list(account.id),
+    }),
+    put(base, {
+      summary: 'Keep a payment method that a browser has handed to the gateway',
+      ...common,
+      body: NewPaymentToken,
+      fails,
+      run: async ({ author, account, data }) => {
+        const token = await tokens.keep(author, account, data.payment_method, data.default === true)
+        return answer({ data: token, created: token.id })
+      },
+    }),
+    put(`${base}/setup`, {
+      summary: 'Get what a browser needs to hand a payment method to the gateway',
+      allow: accountAdmin,
+      answers: PaymentSetup,
+      fails,
+      run: ({ account }) => tokens.begin(account),
+    }),
+    get(`${base}/{token_id}`, {
+      summary: 'Read a payment method',
+      ...common,
+      run: async ({ path }) => answer({ data: await tokens.get(path.account_id, path.token_id) }),
+    }),
+    post(`${base}/{token_id}`, {
+      summary: 'Charge this payment method from now on',
+      ...common,
+      body: closed({ default: must(flag({ enum: [true] })) }),
+      run: async ({ author, account, path }) =>
+        answer({ data: await tokens.prefer(author, account, path.token_id) }),
+    }),
+    del(`${base}/{token_id}`, {
+      summary: 'Forget a payment method, here and at the gateway',
+      ...common,
+      fails,
+      run: async ({ author, account, path }) =>
+        answer({ data: await tokens.remove(author, account, path.token_id), metadata: { deleted: true } }),
+    }),
+  ]
+}

@@ -1,0 +1,70 @@
+import { datastoreConflict, failure, forbidden } from '../../../../lib/failure.ts'
+import { newId } from '../../../../lib/ids.ts'
+import type { Author } from '../../../../storage/change-set.ts'
+import type { Errand } from '../../../../storage/errand.ts'
+import type { Store } from '../../../../storage/store.ts'
+import { records } from '../../../records.ts'
+import type { PlanDoc } from '../pricing/plan.ts'
+import type { Vendors } from '../vendors.ts'
+import { itemProblems } from './rules.ts'
+import { ServicePlan } from './schema.ts'
+import { createPlanStore, type PlanRecord, type Told } from './store.ts'
+
+/** An edit of a plan, of which accounts are still to be told. */
+export interface Repricing extends Told {
+  author: Author
+  before: PlanDoc
+  after: PlanDoc
+}
+
+export const repricingKind = 'repricing'
+
+/** To be committed with the edit. Edits of one plan are told in their order. */
+const repricingOf = (
+  author: Author,
+  before: PlanRecord,
+  after: PlanRecord,
+  at: number,
+): Errand<Repricing> => ({
+  kind: repricingKind,
+  id: newId(at),
+  accountId: after.accountId,
+  subject: `service_plan/${after.id}`,
+  payload: {
+    author,
+    vendorId: after.accountId,
+    planId: after.id,
+    before: before.doc,
+    after: after.doc,
+    told: '',
+  },
+})
+
+export type Plans = ReturnType<typeof createPlans>
+
+/** The price lists that resellers sell by. */
+export const createPlans = ({ store, vendors }: { store: Store; vendors: Vendors }) => {
+  const plans = createPlanStore(store)
+  const kept = records(store, {
+    collection: plans,
+    shape: { body: ServicePlan, record: ServicePlan, computed: [] },
+    problems: async ({ data }) => itemProblems(data.plan),
+    async beforeWrite(set, { account, before, after }) {
+      if (!before && !account.hidden.isReseller)
+        throw failure(forbidden, { message: 'only resellers have service plans of their own' })
+      await vendors.assertMayUse(account, after.doc)
+      if (before) set.errand(repricingOf(set.author, before, after, store.clock.now()))
+    },
+    async beforeDelete(set, plan) {
+      const holder = await plans.anyHolder(plan)
+      if (holder) {
+        const message = `the plan is assigned to account ${holder.accountId}`
+        throw failure(datastoreConflict, { message })
+      }
+      plans.requireUnassigned(set, plan)
+    },
+  })
+
+  /** `hold`: fails the change set unless the plan is still there. */
+  return { ...kept, hold: plans.hold }
+}

@@ -1,0 +1,64 @@
+import type { AccountRecord } from '../../../../auth/identity.ts'
+import type { ErrandKind } from '../../../../jobs/queue.ts'
+import { ChangeSet } from '../../../../storage/change-set.ts'
+import type { Store } from '../../../../storage/store.ts'
+import type { ServiceAudit } from '../audit/operations.ts'
+import type { Books } from '../books.ts'
+import type { PriceBook } from '../price-book.ts'
+import { compareInvoices, priceAccount, withoutDues } from '../pricing/invoices.ts'
+import type { PlanDoc } from '../pricing/plan.ts'
+import { type Repricing, repricingKind } from './operations.ts'
+import { createPlanStore } from './store.ts'
+
+// An edited plan may belong to very many accounts: what it means for each is told a page at a time, each page in one
+// commit with how far it is.
+
+interface Tools {
+  store: Store
+  books: Books
+  priceBook: PriceBook
+  audit: ServiceAudit
+}
+
+const accountsAtOnce = 50
+
+/** Leaves an audit entry for each account of whose invoice an edited plan changes something, and has bookkeepers told. */
+export const createRepricing = ({ store, books, priceBook, audit }: Tools): ErrandKind<Repricing> => {
+  const plans = createPlanStore(store)
+
+  const compare = async (account: AccountRecord, { planId: id, before, after }: Repricing) => {
+    const services = await books.services.find(account.id)
+    if (!services?.doc.plans?.[id]) return []
+    const pricedBy = async (doc: PlanDoc) => {
+      const { lists } = await priceBook.draft(account, services.doc, { id, doc })
+      return priceAccount(lists, await books.counted(account.id, lists))
+    }
+    const compared = compareInvoices(await pricedBy(before), await pricedBy(after), store.clock.now())
+    // New prices hold from the next bill.
+    return compared.map(withoutDues)
+  }
+
+  const tell = async (accountId: string, payload: Repricing): Promise<ChangeSet[]> => {
+    const account = await books.account(accountId)
+    if (!account) return []
+    const set = new ChangeSet(payload.author)
+    const { vendorId } = payload
+    const changed = { id: vendorId, name: (await books.account(vendorId))?.doc.name ?? vendorId }
+    await audit.add(set, { account, compared: await compare(account, payload), changed, types: ['plan'] })
+    return set.changes.length > 0 ? [set] : []
+  }
+
+  return {
+    kind: repricingKind,
+    atOnce: 1,
+    async conclude({ payload, dueAt }) {
+      const holders = await plans.holdersAfter(payload, accountsAtOnce)
+      const sets: ChangeSet[] = []
+      for (const accountId of holders) sets.push(...(await tell(accountId, payload)))
+      const last = holders.at(-1)
+      return last === undefined
+        ? { state: 'done' }
+        : { state: 'waiting', dueAt, payload: { ...payload, told: last }, sets }
+    },
+  }
+}

@@ -1,0 +1,131 @@
+import { OperatorLimits } from '../../../../lib/limit-shapes.ts'
+import { mostDollars } from '../../../../lib/money.ts'
+import {
+  anyObject,
+  anyText,
+  choice,
+  closed,
+  flag,
+  integer,
+  keyed,
+  keyedBy,
+  list,
+  multiline,
+  must,
+  number,
+  open,
+  text,
+} from '../../../../lib/schema.ts'
+
+import { messagePrices } from '../pricing/plan.ts'
+
+// The plan document. Keys it does not name are kept.
+
+const dollars = (description: string) => number({ minimum: 0, maximum: mostDollars, description })
+const count = (description: string, minimum = 0) => integer({ minimum, maximum: 1_000_000_000, description })
+const tiers = (description: string) =>
+  keyedBy('^\\d{1,9}$', dollars('Dollars'), { description: `${description}; keys are quantities` })
+
+const Discounts = open({
+  single: open({ rate: dollars('Taken off once'), minimum: count('Billable units from which it holds', 1) }),
+  cumulative: open({
+    rate: dollars('Taken off for each discounted unit'),
+    rates: tiers('The same by number of discounted units'),
+    minimum: count('Billable units from which it holds', 1),
+    maximum: count('Units that are discounted at most'),
+  }),
+})
+
+/** A country of ISO 3166-1, or a part of one of ISO 3166-2. */
+export const jurisdiction = (description: string) =>
+  text(2, 6, { pattern: '^[A-Z]{2}(-[A-Z0-9]{1,3})?$', description })
+
+const Tax = closed(
+  {
+    name: must(text(1, 128)),
+    rate: must(number({ minimum: 0, maximum: 100, description: 'Percent, at most four decimals' })),
+    tax_id: text(1, 128, { description: 'Tells the tax from others; its name when absent' }),
+    jurisdiction: jurisdiction(
+      'Where it holds, like US or US-CA, with all that lies there; everywhere when absent',
+    ),
+    inclusive: flag({ description: 'The price contains it; others are added to the price' }),
+  },
+  { title: 'Tax' },
+)
+
+const ItemPlan = open({
+  name: text(1, 128),
+  as: text(1, 128, { description: 'What the bookkeeper calls the item' }),
+  rate: dollars('For each billable unit when no tier matches'),
+  rates: tiers('For each billable unit: the smallest tier that is not exceeded holds for all of them'),
+  flat_rate: dollars('For all units together'),
+  flat_rates: tiers('For all units together'),
+  minimum: count('Units that are billed at least'),
+  maximum: count('Units that are billed at most'),
+  step: count('Units are billed in whole steps', 1),
+  activation_charge: dollars('Once for each billable unit that is added'),
+  cascade: flag({ description: 'Count what all accounts below have as well' }),
+  exceptions: list(text(1, 128), { maxItems: 1000, description: 'Items that _all leaves out' }),
+  discounts: Discounts,
+  prorate: open({
+    additions: flag({ description: 'What is added is charged at once for the days left of the month' }),
+    removals: flag({ description: 'What is removed is given back alike; holds with additions only' }),
+  }),
+  taxes: list(Tax, { maxItems: 20 }),
+  quantity: open({ category: text(1, 128), name: text(1, 128) }, { description: 'Counts this item instead' }),
+})
+
+export const Application = open({
+  name: anyText(),
+  vendor_id: anyText({ description: 'Whose application it is; the master account without it' }),
+  enabled: flag({ description: 'true without it' }),
+})
+
+const messages = (kind: string, fallback: number) =>
+  open(
+    {
+      enabled: flag({ description: `Whether numbers may have the feature ${kind}; true without it` }),
+      rate: open({
+        inbound: dollars(`For each that comes in; ${fallback} without it`),
+        outbound: dollars(`For each that goes out; ${fallback} without it`),
+      }),
+    },
+    { description: 'What each costs is told in the summary; messages are not sent, hence not charged, here' },
+  )
+
+export const MessagePrices = open({
+  sms: messages('sms', messagePrices.sms),
+  mms: messages('mms', messagePrices.mms),
+})
+
+const Items = keyed(keyed(ItemPlan), { description: 'Category -> item (or _all) -> how it is priced' })
+
+const parts = {
+  description: text(0, 1024, multiline),
+  category: text(1, 128),
+  merge: open({
+    strategy: choice(['simple', 'recursive', 'cumulative']),
+    priority: integer({ minimum: -1_000_000, maximum: 1_000_000 }),
+  }),
+  bookkeeper: open({ id: text(1, 128), type: text(1, 64), vendor_id: text(32, 32) }),
+  ratedeck: open({ id: text(1, 128), name: text(1, 128) }),
+  applications: keyed(Application, { description: 'What accounts with the plan are offered, by id' }),
+  limits: OperatorLimits,
+  im: MessagePrices,
+  asr: anyObject(),
+}
+
+export const ServicePlan = open(
+  { name: must(text(1, 128)), plan: must(Items), ...parts },
+  { title: 'Service plan' },
+)
+
+/** Part of a plan: what holds for one account in place of what the plan says. */
+export const PlanOverrides = open({ name: text(1, 128), plan: Items, ...parts }, { title: 'Plan overrides' })
+
+export const PlanRow = open({
+  id: must(text(32, 32)),
+  name: anyText(),
+  description: anyText(),
+  category: anyText(),
+})

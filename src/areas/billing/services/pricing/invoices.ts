@@ -1,0 +1,332 @@
+import { zip } from '../../../../lib/list.ts'
+import { dollarsOfUnits, unitsOfDollars } from '../../../../lib/money.ts'
+import {
+  type Counted,
+  type ItemJson,
+  itemJson,
+  nameOf,
+  type PricedItem,
+  priceItem,
+  proratesOf,
+  quantityOf,
+  taxesJson,
+} from './items.ts'
+import type { PriceList } from './merge.ts'
+import type { Bookkeeper, ItemPlan, ItemPlans } from './plan.ts'
+import { type ChargedItem, type Proration, prorationJson, prorationOf } from './proration.ts'
+import { addedBy, type TaxLine, taxed, taxJson, taxKey, taxLineJson, taxTotals } from './taxes.ts'
+
+// One function prices an account: quote, 402 preview, summary, audit and the monthly bill all come from it.
+
+/** What one bookkeeper is asked to collect. Money is in units. */
+export interface Invoice {
+  bookkeeper: Bookkeeper
+  plan: ItemPlans
+  items: PricedItem[]
+  /** The sum of the items: each month, without the taxes that are added. */
+  recurring: number
+  /** What each tax comes to on the items. */
+  taxes: TaxLine[]
+  /** What is paid each month: `recurring` and the taxes that are added. */
+  total: number
+}
+
+const sumOf = (lines: readonly { total: number }[]) => lines.reduce((sum, { total }) => sum + total, 0)
+
+const invoiceOf = ({ bookkeeper, plan }: PriceList, items: PricedItem[]): Invoice => {
+  const recurring = sumOf(items)
+  const taxes = taxTotals(items.flatMap((item) => item.taxes))
+  return { bookkeeper, plan, items, recurring, taxes, total: recurring + addedBy(taxes) }
+}
+
+const priceList = (list: PriceList, counted: Counted): Invoice => {
+  const items = Object.entries(list.plan).flatMap(([category, itemPlans]) =>
+    Object.entries(itemPlans).map(([item, plan]) =>
+      priceItem({ category, item, plan, quantity: quantityOf(counted, category, item, plan) }, list.tax),
+    ),
+  )
+  return invoiceOf(list, items)
+}
+
+/** What an account pays for what it has, an invoice for each bookkeeper. */
+export const priceAccount = (lists: readonly PriceList[], counted: Counted): Invoice[] =>
+  lists.map((list) => priceList(list, counted))
+
+/** A one-time charge for what is added. Money is in units. */
+interface Activation {
+  category: string
+  /** As the plan calls it: with the category it stands once in an invoice. */
+  key: string
+  /** As the bookkeeper calls it. */
+  item: string
+  name: string
+  billable: number
+  rate: number
+  total: number
+  taxes: TaxLine[]
+}
+
+/** How an invoice differs from the one before. */
+export interface ComparedInvoice {
+  before: Invoice | undefined
+  after: Invoice
+  activations: Activation[]
+  /** For the rest of the month, as of the moment of the comparison. */
+  prorations: Proration[]
+  /** What each tax comes to on activations and prorations. */
+  taxesToday: TaxLine[]
+  /** Units to be paid at once: activations, prorations and the taxes added to them. Negative: to be given back. */
+  today: number
+}
+
+const sameItem = (a: PricedItem) => (b: PricedItem) => a.category === b.category && a.item === b.item
+
+// A line that was not priced before activates nothing: what it counts was there already.
+const activationOf = (before: PricedItem | undefined, after: PricedItem): Activation | undefined => {
+  const rate = unitsOfDollars(after.plan.activation_charge ?? 0)
+  const billable = before ? after.billable - before.billable : 0
+  if (rate === 0 || billable <= 0) return undefined
+  const { category, plan, item: key, held } = after
+  const total = billable * rate
+  const { taxes } = taxed(total, held)
+  return { category, key, item: plan.as ?? key, name: nameOf(after), billable, rate, total, taxes }
+}
+
+const keyOf = ({ id, type, vendor_id }: Bookkeeper) => JSON.stringify([id, type, vendor_id])
+
+/** What was charged for an item this month. */
+type ChargedFor = (item: { category: string; key: string }) => ChargedItem
+
+const unknown: ChargedFor = () => ({ amount: Number.POSITIVE_INFINITY })
+
+const compareInvoice = (
+  before: Invoice | undefined,
+  after: Invoice,
+  { moment, chargedFor }: { moment: number; chargedFor: ChargedFor },
+): ComparedInvoice => {
+  const pairs = after.items.map((item) => [before?.items.find(sameItem(item)), item] as const)
+  const activations = pairs.flatMap((pair) => activationOf(...pair) ?? [])
+  const prorations = pairs.flatMap((pair) => prorationOf(...pair, { moment, chargedFor }) ?? [])
+  const taxesToday = taxTotals([...activations, ...prorations].flatMap(({ taxes }) => taxes))
+  const today = sumOf(activations) + sumOf(prorations) + addedBy(taxesToday)
+  return { before, after, activations, prorations, taxesToday, today }
+}
+
+/**
+ * Pairs invoices by bookkeeper; one that is not there any more is paired with an empty one. `moment` (Unix
+ * milliseconds) is that of the change: prorations are for the days that are left of its month, so whoever shows
+ * somebody what is due and charges it later hands in the same moment or keeps what was shown. `chargedFor` bounds what
+ * removals give back.
+ */
+export const compareInvoices = (
+  before: readonly Invoice[],
+  after: readonly Invoice[],
+  moment: number,
+  chargedFor = unknown,
+): ComparedInvoice[] => {
+  const terms = { moment, chargedFor }
+  const earlier = new Map(before.map((invoice) => [keyOf(invoice.bookkeeper), invoice]))
+  const kept = after.map((invoice) => compareInvoice(earlier.get(keyOf(invoice.bookkeeper)), invoice, terms))
+  const present = new Set(after.map(({ bookkeeper }) => keyOf(bookkeeper)))
+  const ended = before
+    .filter(({ bookkeeper }) => !present.has(keyOf(bookkeeper)))
+    .map((invoice) =>
+      compareInvoice(invoice, invoiceOf({ bookkeeper: invoice.bookkeeper, plan: {} }, []), terms),
+    )
+  return [...kept, ...ended]
+}
+
+/** The same where nothing is due at once. */
+export const withoutDues = (compared: ComparedInvoice): ComparedInvoice => ({
+  ...compared,
+  activations: [],
+  prorations: [],
+  taxesToday: [],
+  today: 0,
+})
+
+/** Whether a line may depend on what was charged this month: of what is added by the day, and of what is removed. */
+export const isProrated = (compared: readonly ComparedInvoice[]) =>
+  compared.some(({ before, after }) =>
+    after.items.some((item) => {
+      const { quantity } = before?.items.find(sameItem(item)) ?? item
+      return item.quantity < quantity || (item.quantity > quantity && proratesOf(item.plan).additions)
+    }),
+  )
+
+/** Units by which the monthly bill rises, added taxes included; negative when it falls. */
+export const riseOf = ({ before, after }: ComparedInvoice) => after.total - (before?.total ?? 0)
+
+/** Whether somebody has to agree first: something is to be paid at once, or more every month. */
+export const raisesCharge = (compared: ComparedInvoice) => compared.today > 0 || riseOf(compared) > 0
+
+type Difference = Record<string, unknown>
+
+type Figures = Pick<PricedItem, 'plan' | 'quantity' | 'billable' | 'rate' | 'single' | 'cumulative'>
+
+const numbersOf = ({ plan, quantity, billable, rate, single, cumulative }: Figures) => ({
+  quantity,
+  billable,
+  rate: dollarsOfUnits(rate),
+  minimum: plan.minimum ?? 0,
+  activation_charge: plan.activation_charge ?? 0,
+  single_discount_rate: dollarsOfUnits(single),
+  cumulative_discount: cumulative.quantity,
+  cumulative_discount_rate: dollarsOfUnits(cumulative.rate),
+})
+
+const none = numbersOf({
+  plan: {},
+  quantity: 0,
+  billable: 0,
+  rate: 0,
+  single: 0,
+  cumulative: { rate: 0, quantity: 0 },
+})
+
+const less = (a: number, b: number) => dollarsOfUnits(unitsOfDollars(a) - unitsOfDollars(b))
+
+const exceptionsBetween = (before: ItemPlan | undefined, after: ItemPlan | undefined): Difference => {
+  const had = before?.exceptions ?? []
+  const has = after?.exceptions ?? []
+  const additions = has.filter((item) => !had.includes(item))
+  const removals = had.filter((item) => !has.includes(item))
+  return additions.length + removals.length === 0 ? {} : { exceptions: { additions, removals } }
+}
+
+const taxesBetween = (before: PricedItem | undefined, after: PricedItem | undefined): Difference => {
+  const had = before?.held ?? []
+  const has = after?.held ?? []
+  const missingFrom = (others: typeof has) => {
+    const keys = new Set(others.map(taxKey))
+    return (tax: (typeof has)[number]) => !keys.has(taxKey(tax))
+  }
+  const additions = has.filter(missingFrom(had)).map(taxJson)
+  const removals = had.filter(missingFrom(has)).map(taxJson)
+  return additions.length + removals.length === 0 ? {} : { taxes: { additions, removals } }
+}
+
+/** New minus old where they differ; of a text that differs the new one. */
+const differenceOf = (before: PricedItem | undefined, after: PricedItem | undefined): Difference => {
+  const had = before ? numbersOf(before) : none
+  const has = after ? numbersOf(after) : none
+  const difference: Difference = {}
+  for (const [[key, was], is] of zip(Object.entries(had), Object.values(has)))
+    if (was !== is) difference[key] = less(is, was)
+  if (before && after && nameOf(before) !== nameOf(after)) difference.name = nameOf(after)
+  return { ...difference, ...exceptionsBetween(before?.plan, after?.plan), ...taxesBetween(before, after) }
+}
+
+interface Changes {
+  type: 'created' | 'modified' | 'removed'
+  reason?: string
+  difference: Difference
+}
+
+const changesOf = (before: PricedItem | undefined, after: PricedItem | undefined): Changes | undefined => {
+  const difference = differenceOf(before, after)
+  if (!before) return { type: 'created', difference }
+  if (!after) return { type: 'removed', difference }
+  return Object.keys(difference).length === 0 ? undefined : { type: 'modified', difference }
+}
+
+const activationJson = ({ category, item, name, billable, rate, total, taxes }: Activation) => ({
+  category,
+  item,
+  name,
+  quantity: billable,
+  billable,
+  rate: dollarsOfUnits(rate),
+  ...taxesJson(taxes),
+  total: dollarsOfUnits(total),
+})
+
+/** Each tax once: what it comes to each month and, where something is due at once, on that. */
+const taxRows = (monthly: readonly TaxLine[], today: readonly TaxLine[]) => {
+  const due = new Map(today.map((line) => [taxKey(line.tax), line]))
+  const named = today.map((line) => ({ ...line, base: 0, amount: 0 }))
+  return taxTotals([...monthly, ...named]).map((line) => {
+    const now = due.get(taxKey(line.tax))
+    if (!now) return taxLineJson(line)
+    return {
+      ...taxLineJson(line),
+      today: { base: dollarsOfUnits(now.base), amount: dollarsOfUnits(now.amount) },
+    }
+  })
+}
+
+/** `total` and `taxes` stand where a tax is added: without one, `recurring` is what is paid each month. */
+const summaryJson = ({ recurring, taxes, total }: Invoice, today: number) => ({
+  today: dollarsOfUnits(today),
+  recurring: dollarsOfUnits(recurring),
+  ...(taxes.some(({ tax }) => !tax.inclusive)
+    ? { taxes: dollarsOfUnits(total - recurring), total: dollarsOfUnits(total) }
+    : {}),
+})
+
+type DueToday = Pick<ComparedInvoice, 'activations' | 'prorations' | 'taxesToday' | 'today'>
+
+const nothingToday: DueToday = { activations: [], prorations: [], taxesToday: [], today: 0 }
+
+const frameOf = (invoice: Invoice, { activations, prorations, taxesToday, today }: DueToday) => ({
+  activation_charges: activations.map(activationJson),
+  prorations: prorations.map(prorationJson),
+  taxes: taxRows(invoice.taxes, taxesToday),
+  summary: summaryJson(invoice, today),
+  plan: invoice.plan,
+  bookkeeper: invoice.bookkeeper,
+})
+
+/** An invoice as it stands. */
+export const invoiceJson = (invoice: Invoice) => ({
+  items: invoice.items.map(itemJson),
+  ...frameOf(invoice, nothingToday),
+})
+
+type AnnotatedItem = ItemJson & { changes?: Changes }
+
+const annotated = (before: PricedItem | undefined, after: PricedItem): AnnotatedItem => {
+  const changes = changesOf(before, after)
+  return changes ? { ...itemJson(after), changes } : itemJson(after)
+}
+
+const gone = (before: PricedItem): AnnotatedItem => {
+  const nothing = {
+    quantity: 0,
+    billable: 0,
+    single: 0,
+    cumulative: { rate: 0, quantity: 0 },
+    discount: 0,
+    total: 0,
+    taxes: [],
+  }
+  const changes = changesOf(before, undefined)
+  const changed = changes ? { changes } : {}
+  return { ...itemJson({ ...before, ...nothing }), ...changed }
+}
+
+const comparison = (compared: ComparedInvoice) => {
+  const { before, after } = compared
+  const removed = (before?.items ?? []).filter((item) => !after.items.some(sameItem(item)))
+  return {
+    items: [
+      ...after.items.map((item) => annotated(before?.items.find(sameItem(item)), item)),
+      ...removed.map(gone),
+    ],
+    ...frameOf(after, compared),
+  }
+}
+
+// Asked for by whoever consents, by the audit and by the answer: worked out once.
+const comparisons = new WeakMap<ComparedInvoice, ReturnType<typeof comparison>>()
+
+/** An invoice with what changed on each line, lines that are gone included. Not to be changed. */
+export const comparedJson = (compared: ComparedInvoice) => {
+  const known = comparisons.get(compared) ?? comparison(compared)
+  comparisons.set(compared, known)
+  return known
+}
+
+/** Whether anything on the invoice changed. */
+export const isChanged = (compared: ComparedInvoice) =>
+  comparedJson(compared).items.some(({ changes }) => changes !== undefined)

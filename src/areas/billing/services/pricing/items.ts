@@ -1,0 +1,156 @@
+import { dollarsOfUnits, unitsOfDollars } from '../../../../lib/money.ts'
+import { itemsIn, noItems, type Quantities } from '../quantities/rules.ts'
+import { allItems, type ItemPlan, type Tiers } from './plan.ts'
+import { holdsFor, type Tax, type TaxLine, type TaxStanding, taxed, taxLineJson } from './taxes.ts'
+
+/** What an account has: counted itself, counted below it, and set by hand in place of its own counts. */
+export interface Counted {
+  account: Quantities
+  cascade: Quantities
+  manual: Quantities
+}
+
+/** A line of an invoice. Money is in units. */
+export interface PricedItem {
+  category: string
+  item: string
+  plan: ItemPlan
+  quantity: number
+  billable: number
+  rate: number
+  single: number
+  cumulative: { rate: number; quantity: number }
+  discount: number
+  /** What the item costs each month, with the taxes that its price contains and without those that are added. */
+  total: number
+  /** The taxes of the plan that the account bears. */
+  held: readonly Tax[]
+  /** What they come to on the total. */
+  taxes: TaxLine[]
+}
+
+const units = (dollars: number | undefined) => unitsOfDollars(dollars ?? 0)
+
+const sumBut = (items: Readonly<Record<string, number>>, exceptions: readonly string[]) =>
+  Object.entries(items).reduce((sum, [item, count]) => (exceptions.includes(item) ? sum : sum + count), 0)
+
+const countIn = (items: Readonly<Record<string, number>>, name: string) =>
+  Object.hasOwn(items, name) ? (items[name] ?? 0) : 0
+
+/** How many there are of what an item plan counts. */
+export const quantityOf = (counted: Counted, category: string, item: string, plan: ItemPlan): number => {
+  const from = plan.quantity?.category ?? category
+  const name = plan.quantity?.name ?? item
+  const own = { ...itemsIn(counted.account, from), ...itemsIn(counted.manual, from) }
+  const below = plan.cascade ? itemsIn(counted.cascade, from) : noItems()
+  if (name !== allItems) return countIn(own, name) + countIn(below, name)
+  const exceptions = plan.exceptions ?? []
+  return sumBut(own, exceptions) + sumBut(below, exceptions)
+}
+
+const roundedUp = (count: number, step: number) => Math.ceil(count / step) * step
+
+/** The quantity in whole steps, between the minimum and the maximum, which are whole steps too. */
+const billableOf = (quantity: number, { step = 1, minimum = 0, maximum }: ItemPlan) => {
+  const raised = Math.max(roundedUp(quantity, step), roundedUp(minimum, step))
+  return maximum === undefined ? raised : Math.min(raised, roundedUp(maximum, step))
+}
+
+const tierOf = (tiers: Tiers | undefined, quantity: number): number | undefined => {
+  const reached = Object.keys(tiers ?? {})
+    .map(Number)
+    .filter((tier) => tier >= quantity)
+  return reached.length === 0 ? undefined : units(tiers?.[String(Math.min(...reached))])
+}
+
+/** The first price that is given, in this order; a flat one is for all there is together. */
+const priceOf = (plan: ItemPlan, billable: number): { billable: number; rate: number } => {
+  const flatTier = tierOf(plan.flat_rates, billable)
+  if (flatTier !== undefined) return { billable: 1, rate: flatTier }
+  if (units(plan.flat_rate) > 0) return { billable: 1, rate: units(plan.flat_rate) }
+  return { billable, rate: tierOf(plan.rates, billable) ?? units(plan.rate) }
+}
+
+// Discounts are on the base rate: an item that is priced by tiers alone has none.
+const applies = (plan: ItemPlan, minimum: number | undefined, billable: number) =>
+  units(plan.rate) > 0 && billable >= (minimum ?? 1)
+
+const singleDiscount = (plan: ItemPlan, billable: number): number => {
+  const single = plan.discounts?.single
+  return single && applies(plan, single.minimum, billable) ? units(single.rate ?? plan.rate) : 0
+}
+
+const cumulativeDiscount = (plan: ItemPlan, billable: number): PricedItem['cumulative'] => {
+  const cumulative = plan.discounts?.cumulative
+  if (!cumulative || !applies(plan, cumulative.minimum, billable)) return { rate: 0, quantity: 0 }
+  const quantity = Math.min(billable, cumulative.maximum ?? 0)
+  return { quantity, rate: tierOf(cumulative.rates, quantity) ?? units(cumulative.rate ?? plan.rate) }
+}
+
+/** An item of a plan, and how many there are of it. */
+interface CountedItem {
+  category: string
+  item: string
+  plan: ItemPlan
+  quantity: number
+}
+
+/** Prices one item. Whole units times whole numbers: nothing but taxes is ever rounded. */
+export const priceItem = (counted: CountedItem, standing: TaxStanding = {}): PricedItem => {
+  const { category, item, plan, quantity } = counted
+  const { billable, rate } = priceOf(plan, billableOf(quantity, plan))
+  const single = singleDiscount(plan, billable)
+  const cumulative = cumulativeDiscount(plan, billable)
+  const price = billable * rate
+  // A discount above the price makes the item free: no item takes anything off others.
+  const total = Math.max(0, price - single - cumulative.rate * cumulative.quantity)
+  const discount = price - total
+  const held = (plan.taxes ?? []).filter((tax) => holdsFor(tax, standing))
+  const { taxes } = taxed(total, held)
+  return { category, item, plan, quantity, billable, rate, single, cumulative, discount, total, held, taxes }
+}
+
+const discountsJson = ({ single, cumulative, discount }: PricedItem) => ({
+  total: dollarsOfUnits(discount),
+  ...(single === 0 ? {} : { single: { rate: dollarsOfUnits(single) } }),
+  ...(cumulative.quantity === 0
+    ? {}
+    : { cumulative: { rate: dollarsOfUnits(cumulative.rate), quantity: cumulative.quantity } }),
+})
+
+export const nameOf = ({ category, item, plan }: PricedItem) =>
+  plan.name ?? (item === allItems ? category : `${category}/${item}`)
+
+/**
+ * What of an item is settled by the day. A removal only gives back what an addition is charged: else whoever adds and
+ * removes the same thing all day would be given money.
+ */
+export const proratesOf = ({ prorate }: ItemPlan) => {
+  const additions = prorate?.additions === true
+  return { additions, removals: additions && prorate?.removals === true }
+}
+
+/** Lines of taxes for rows that have none as a rule. */
+export const taxesJson = (taxes: readonly TaxLine[]) =>
+  taxes.length === 0 ? {} : { taxes: taxes.map(taxLineJson) }
+
+/** The line as the API prints it. */
+export const itemJson = (priced: PricedItem) => {
+  const { category, item, plan, quantity, billable, rate, discount, total } = priced
+  return {
+    category,
+    item: plan.as ?? item,
+    name: nameOf(priced),
+    quantity,
+    billable,
+    rate: dollarsOfUnits(rate),
+    ...(discount === 0 ? {} : { discounts: discountsJson(priced), discount: dollarsOfUnits(discount) }),
+    ...(plan.minimum ? { minimum: plan.minimum } : {}),
+    ...(plan.maximum === undefined ? {} : { maximum: plan.maximum }),
+    prorate: proratesOf(plan),
+    taxes: priced.taxes.map(taxLineJson),
+    total: dollarsOfUnits(total),
+  }
+}
+
+export type ItemJson = ReturnType<typeof itemJson>

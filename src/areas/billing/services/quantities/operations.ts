@@ -1,0 +1,87 @@
+import { type AccountRecord, accountKind } from '../../../../auth/identity.ts'
+import type { Round } from '../../../../jobs/rounds.ts'
+import { elementAt } from '../../../../lib/list.ts'
+import { monthOf } from '../../../../lib/time-key.ts'
+import type { ChangeSet } from '../../../../storage/change-set.ts'
+import type { Statement } from '../../../../storage/db.ts'
+import { retrying, type Store } from '../../../../storage/store.ts'
+import { type MonthCount, monthCounts, quantitiesBy, sumsOf } from './rules.ts'
+import { createQuantityStore } from './store.ts'
+
+// A fold holds up other writers of the embedded store for some ten milliseconds.
+const movesPerFold = 2000
+
+export type QuantityBook = ReturnType<typeof createQuantityBook>
+
+/** How many items of each category accounts have: exact at every moment, whatever is still to be folded. */
+export const createQuantityBook = ({ store }: { store: Store }) => {
+  const rows = createQuantityStore(store)
+
+  /** Who stands above each of some accounts; nobody above those that are gone. */
+  const treesOf = async (accountIds: readonly string[]) => {
+    const accounts = await Promise.all(accountIds.map((id) => store.records.find(id, accountKind, id)))
+    return new Map(accounts.flatMap((account) => (account ? [[account.id, account.hidden.tree]] : [])))
+  }
+
+  /** The master account has nobody above it: it never moves. */
+  const parentOf = ({ hidden: { tree } }: AccountRecord) => elementAt(tree, -1)
+
+  const foldOnce = async (guard: Statement) => {
+    const terms = { guard, treeVersion: await rows.treeVersion() }
+    const moves = await rows.waiting(movesPerFold)
+    if (moves.length === 0) return false
+    // Behind the moves: an account that came with one of them, and was looked for before, counts for nobody above if it is missed.
+    await store.fence()
+    const trees = await treesOf([...new Set(moves.map(({ accountId }) => accountId))])
+    const sums = sumsOf(moves, (accountId) => trees.get(accountId) ?? [])
+    await rows.fold(moves, sums, terms)
+    return moves.length === movesPerFold
+  }
+
+  const round: Round = {
+    name: 'quantities',
+    everySeconds: 2,
+    due: async () => (await rows.waiting(1)).length > 0,
+    async run(signal, guard) {
+      // An account that moves or goes at the same moment makes a fold look again.
+      while ((await retrying(() => foldOnce(guard))) && !signal.aborted);
+    },
+  }
+
+  return {
+    /** The account's own counts, and those of all accounts below it. */
+    async of(accountId: string) {
+      const counted = await rows.of(accountId)
+      return {
+        account: quantitiesBy(counted, ({ own }) => own),
+        cascade: quantitiesBy(counted, ({ below }) => below),
+      }
+    },
+
+    /** The account's own counts alone. */
+    async own(accountId: string) {
+      return quantitiesBy(await rows.own(accountId), ({ own }) => own)
+    },
+
+    /** How many items of a category the account and all below it have. */
+    async cascade(accountId: string, category: string): Promise<number> {
+      const counted = await rows.of(accountId)
+      return counted
+        .filter((row) => row.category === category)
+        .reduce((sum, { own, below }) => sum + own + below, 0)
+    },
+
+    /** What the account had itself at the beginning and the end of each month. */
+    async months(accountId: string): Promise<MonthCount[]> {
+      return monthCounts(await rows.days(accountId), Number(monthOf(store.clock.now())))
+    },
+
+    moveWith: (set: ChangeSet, { before, after }: { before: AccountRecord; after: AccountRecord }) =>
+      rows.move(set, before.id, { from: parentOf(before), to: parentOf(after) }),
+
+    removeWith: (set: ChangeSet, { id, hidden }: AccountRecord) => rows.remove(set, id, hidden.tree.at(-1)),
+
+    /** Adds what has moved to the totals of the accounts above. */
+    round,
+  }
+}

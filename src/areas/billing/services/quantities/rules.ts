@@ -1,0 +1,192 @@
+import { monthAfter } from '../../../../lib/gregorian.ts'
+/** One change of a count: what an account got or lost itself, and below it. */
+export interface Move {
+  accountId: string
+  id: string
+  /** Unix milliseconds. */
+  at: number
+  category: string
+  item: string
+  own: number
+  below: number
+}
+
+/** What several moves of one count come to on one day. */
+export interface Sum extends Omit<Move, 'id' | 'at'> {
+  /** As a number like 20261121, of the UTC day. */
+  day: number
+  addition: number
+  removal: number
+  /** Unix milliseconds. */
+  lastAt: number
+}
+
+const dayOf = (at: number) => Number(new Date(at).toISOString().slice(0, 10).replaceAll('-', ''))
+
+const keyOf = ({ accountId, category, item, day }: Sum) => JSON.stringify([accountId, category, item, day])
+
+const sumOf = ({ accountId, category, item, own, below, at }: Move): Sum => {
+  const delta = own + below
+  const addition = Math.max(delta, 0)
+  const removal = Math.max(-delta, 0)
+  return { accountId, category, item, own, below, day: dayOf(at), addition, removal, lastAt: at }
+}
+
+/** The same for an account above, for which all of it is below. */
+const seenFrom = (sum: Sum, accountId: string): Sum => ({
+  ...sum,
+  accountId,
+  own: 0,
+  below: sum.own + sum.below,
+})
+
+const add = (a: Sum, b: Sum): Sum => ({
+  ...a,
+  own: a.own + b.own,
+  below: a.below + b.below,
+  addition: a.addition + b.addition,
+  removal: a.removal + b.removal,
+  lastAt: Math.max(a.lastAt, b.lastAt),
+})
+
+const addUp = (sums: readonly Sum[]) =>
+  [...Map.groupBy(sums, keyOf).values()].map((group) => group.reduce(add))
+
+/**
+ * What moves come to for their accounts and all accounts above, one sum for each account, item and day; earlier days
+ * first, so that the later one's totals stand. `above` says who stands above an account.
+ */
+export const sumsOf = (moves: readonly Move[], above: (accountId: string) => readonly string[]): Sum[] => {
+  const own = addUp(moves.map(sumOf))
+  const all = own.flatMap((sum) => [sum, ...above(sum.accountId).map((id) => seenFrom(sum, id))])
+  return addUp(all).sort((a, b) => a.day - b.day)
+}
+
+/** Category -> item -> count; zeros are left out. */
+export type Quantities = Record<string, Record<string, number>>
+
+/** Items may be named by customers, as types of devices are: `constructor` and `__proto__` are names like others. */
+export const noItems = (): Record<string, number> => Object.create(null)
+
+/** The counts of a category. Categories are names like items: `toString` may be one. */
+export const itemsIn = (quantities: Quantities, category: string): Record<string, number> =>
+  (Object.hasOwn(quantities, category) ? quantities[category] : undefined) ?? noItems()
+
+/** The count of an item, if there is one. */
+export const itemCount = (quantities: Quantities, category: string, item: string): number | undefined => {
+  const items = itemsIn(quantities, category)
+  return Object.hasOwn(items, item) ? items[item] : undefined
+}
+
+export const quantitiesBy = <Row extends { category: string; item: string }>(
+  rows: readonly Row[],
+  pick: (row: Row) => number,
+): Quantities => {
+  const quantities: Quantities = {}
+  for (const row of rows) {
+    const count = pick(row)
+    if (count === 0) continue
+    const items = itemsIn(quantities, row.category)
+    items[row.item] = count
+    quantities[row.category] = items
+  }
+  return quantities
+}
+
+/** What an account has itself, and what those below it have. */
+export interface Totals {
+  account: Quantities
+  cascade: Quantities
+}
+
+const addTo = (quantities: Quantities, category: string, item: string, delta: number) => {
+  if (delta === 0) return
+  const count = itemCount(quantities, category, item) ?? 0
+  quantities[category] = { ...itemsIn(quantities, category), [item]: count + delta }
+}
+
+/** What an account has after some moves: its own ones, and those of accounts below it, which all go to its cascade. */
+export const moved = <T extends Totals>(
+  totals: T,
+  accountId: string,
+  moves: readonly Pick<Move, 'accountId' | 'category' | 'item' | 'own' | 'below'>[],
+): T => {
+  const account = { ...totals.account }
+  const cascade = { ...totals.cascade }
+  for (const { accountId: mover, category, item, own, below } of moves) {
+    if (mover === accountId) {
+      addTo(account, category, item, own)
+      addTo(cascade, category, item, below)
+    } else addTo(cascade, category, item, own + below)
+  }
+  return { ...totals, account, cascade }
+}
+
+const sumsOfItems = (counts: Quantities, more: Quantities): Quantities => {
+  const sums = { ...counts }
+  for (const [category, items] of Object.entries(more))
+    for (const [item, delta] of Object.entries(items)) addTo(sums, category, item, delta)
+  return sums
+}
+
+/** What an account has after it got some more of its own, and below it. */
+export const withMore = <T extends Totals>(totals: T, { account, cascade }: Totals): T => ({
+  ...totals,
+  account: sumsOfItems(totals.account, account),
+  cascade: sumsOfItems(totals.cascade, cascade),
+})
+
+/** What has to be added to some counts so that they become others. */
+export const differencesBetween = (
+  from: Quantities,
+  to: Quantities,
+): { category: string; item: string; delta: number }[] => {
+  const categories = new Set([...Object.keys(from), ...Object.keys(to)])
+  return [...categories].flatMap((category) => {
+    const items = new Set([from, to].flatMap((counts) => Object.keys(itemsIn(counts, category))))
+    const countIn = (counts: Quantities, item: string) => itemCount(counts, category, item) ?? 0
+    return [...items]
+      .map((item) => ({ category, item, delta: countIn(to, item) - countIn(from, item) }))
+      .filter(({ delta }) => delta !== 0)
+  })
+}
+
+/** An account's own count at the end of a day on which it moved. */
+export interface DayCount {
+  category: string
+  item: string
+  /** A number like 20261121. */
+  day: number
+  own: number
+}
+
+/** What there was of an item when a month began and when it ended; undefined before there ever was any. */
+export interface MonthCount {
+  /** A number like 202611. */
+  month: number
+  category: string
+  item: string
+  atBeginning: number | undefined
+  /** Undefined while the month lasts. */
+  atEnd: number | undefined
+}
+
+const monthsOfItem = (days: readonly DayCount[], current: number): MonthCount[] => {
+  const [first] = days
+  if (!first) return []
+  const { category, item } = first
+  const months: MonthCount[] = []
+  let before: number | undefined
+  for (let month = Math.floor(first.day / 100); month <= current; month = monthAfter(month)) {
+    const last = days.findLast(({ day }) => Math.floor(day / 100) === month)?.own ?? before
+    months.push({ month, category, item, atBeginning: before, atEnd: month < current ? last : undefined })
+    before = last
+  }
+  return months.filter(({ atBeginning, atEnd }) => atBeginning !== undefined || atEnd !== undefined)
+}
+
+/** The months of each item up to the current one, the earliest first. Days come in their order. */
+export const monthCounts = (days: readonly DayCount[], currentMonth: number): MonthCount[] =>
+  [...Map.groupBy(days, ({ category, item }) => JSON.stringify([category, item])).values()]
+    .flatMap((ofItem) => monthsOfItem(ofItem, currentMonth))
+    .sort((a, b) => a.month - b.month)

@@ -1,0 +1,93 @@
+import { hash } from 'node:crypto'
+import { forgetOldRows } from '../../../jobs/retention/old-rows.ts'
+import { chargesNotAccepted, isFailure, type Quote } from '../../../lib/failure.ts'
+import type { Author } from '../../../storage/change-set.ts'
+import type { Store } from '../../../storage/store.ts'
+import type { CountMove } from './moves.ts'
+import { type ComparedInvoice, comparedJson, riseOf } from './pricing/invoices.ts'
+import { createQuoteStore } from './store.ts'
+
+const validMs = 10 * 60_000
+const keptMs = 24 * 3_600_000
+
+const digestOf = (value: unknown) => hash('sha256', JSON.stringify(value), 'hex').slice(0, 32)
+
+/**
+ * The counts that a request moves: the same however the request is written, in whatever order it names things, and
+ * whatever they cost. The id of a new account is different in each attempt.
+ */
+const purchaseOf = (moves: readonly CountMove[]) =>
+  digestOf(
+    moves
+      .map(({ accountId, name, category, item, own, below }) =>
+        JSON.stringify([name === undefined ? accountId : '', category, item, own, below]),
+      )
+      .sort(),
+  )
+
+export const quoteOf = (compared: readonly ComparedInvoice[], moves: readonly CountMove[]): Quote => {
+  const sum = (of: (invoice: ComparedInvoice) => number) =>
+    compared.reduce((total, invoice) => total + of(invoice), 0)
+  return {
+    quoteId: digestOf(compared.map(comparedJson)),
+    purchase: purchaseOf(moves),
+    today: sum(({ today }) => today),
+    monthly: sum(riseOf),
+  }
+}
+
+export const covers = (known: Pick<Quote, 'today' | 'monthly'>, { today, monthly }: Quote) =>
+  today <= known.today && monthly <= known.monthly
+
+/** The key of a stored quote: the account that pays, the caller that was asked for consent, and what it buys. */
+const placeOf = ({ authAccountId, consent }: Author, { purchase }: Pick<Quote, 'purchase'>) =>
+  authAccountId === undefined || consent?.caller === undefined
+    ? undefined
+    : { accountId: authAccountId, caller: consent.caller, request: purchase }
+
+/** The key under which a quote is also stored: its id instead of the caller. */
+const placeOfId = ({ accountId, request }: { accountId: string; request: string }, quoteId: string) => ({
+  accountId,
+  caller: `quote/${quoteId}`,
+  request,
+})
+
+export type Quotes = ReturnType<typeof createQuotes>
+
+/** The prices that callers have been shown: consent is for these, or for less. */
+export const createQuotes = (store: Store) => {
+  const { clock } = store
+  const rows = createQuoteStore(store)
+  return {
+    /** Whether a request that accepts charges accepts this quote. */
+    async isAccepted(author: Author, quote: Quote): Promise<boolean> {
+      const place = placeOf(author, quote)
+      const named = author.consent?.quoteId
+      if (!place || named === quote.quoteId) return true
+      if (named !== undefined) {
+        const known = await rows.find(placeOfId(place, named))
+        return known !== undefined && covers(known, quote)
+      }
+      const known = await rows.find(place)
+      return !known || (clock.now() - known.at <= validMs && covers(known, quote))
+    },
+
+    /** Stores the quote that a refused request gets: for its caller, and for all of the account that send its id. */
+    async remember(author: Author, error: unknown): Promise<void> {
+      if (!isFailure(error, chargesNotAccepted)) return
+      const { quoteId, today, monthly } = error.details
+      const place = placeOf(author, error.details)
+      if (!place) return
+      const row = { ...place, quoteId, today, monthly, at: clock.now() }
+      await rows.put(row, { ...row, ...placeOfId(place, quoteId) })
+    },
+
+    round: forgetOldRows(store, {
+      name: 'charge_quotes',
+      table: 'charge_quotes',
+      key: ['account_id', 'caller', 'request'],
+      where: 'at < $1',
+      before: () => clock.now() - keptMs,
+    }),
+  }
+}

@@ -1,0 +1,76 @@
+import type { AccountRecord } from '../../../../auth/identity.ts'
+import type { Step } from '../../../../jobs/steps.ts'
+import { type Author, ChangeSet, conflict } from '../../../../storage/change-set.ts'
+import type { Store } from '../../../../storage/store.ts'
+import type { QuantityBook } from '../quantities/operations.ts'
+import { differencesBetween, itemsIn, type Quantities } from '../quantities/rules.ts'
+
+/** Reads anew what the records of one area count as, in batches: [category, item], and how many where it is not one. */
+export type CountSource = (
+  accountId: string,
+) => AsyncIterable<readonly (readonly [category: string, item: string, count?: number])[]>
+
+// An account that changes all the time while it is counted is left for another time.
+const attempts = 5
+
+interface Tools {
+  store: Store
+  quantities: QuantityBook
+  sources: readonly CountSource[]
+}
+
+export type Reconciliation = ReturnType<typeof createReconciliation>
+
+/** Counts an account's records anew and puts its quantities right, should they ever differ. */
+export const createReconciliation = ({ store, quantities, sources }: Tools) => {
+  const recount = async (accountId: string): Promise<Quantities> => {
+    const counted: Quantities = {}
+    for (const source of sources)
+      for await (const counts of source(accountId))
+        for (const [category, item, count = 1] of counts) {
+          const items = itemsIn(counted, category)
+          counted[category] = items
+          items[item] = (items[item] ?? 0) + count
+        }
+    return counted
+  }
+
+  /** What is wrong, seen while nothing moved: what moves afterwards moves both alike. */
+  const findWrong = async (
+    accountId: string,
+    attempt = 1,
+  ): Promise<ReturnType<typeof differencesBetween>> => {
+    const before = await quantities.own(accountId)
+    const counted = await recount(accountId)
+    const after = await quantities.own(accountId)
+    if (differencesBetween(before, after).length === 0) return differencesBetween(before, counted)
+    if (attempt === attempts) throw conflict()
+    return findWrong(accountId, attempt + 1)
+  }
+
+  /** What puts the counts right. Nobody is asked for consent, nor charged: what is there is there. */
+  const plan = async (author: Author, account: AccountRecord): Promise<Step> => {
+    const wrong = await findWrong(account.id)
+    if (wrong.length === 0) return { sets: [], changed: 0 }
+    const set = new ChangeSet(author)
+    set.isCorrection = true
+    for (const { category, item, delta } of wrong) set.count(account.id, category, item, delta)
+    set.record({ accountId: account.id, kind: 'quantities', id: account.id, action: 'edited' })
+    return { sets: [set], changed: wrong.length }
+  }
+
+  return {
+    recount,
+    plan,
+
+    /** Which counts of an account are not those of its records. */
+    differences: (accountId: string) => findWrong(accountId),
+
+    /** Answers with how many counts were wrong. */
+    async reconcile(author: Author, account: AccountRecord): Promise<number> {
+      const { sets, changed } = await plan(author, account)
+      if (changed > 0) await store.commit(...sets)
+      return changed
+    },
+  }
+}

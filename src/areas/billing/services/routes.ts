@@ -1,0 +1,286 @@
+import {
+  accountAdmin,
+  accountMember,
+  anyToken,
+  ownReseller,
+  type ResellerOf,
+  superduper,
+} from '../../../auth/policies.ts'
+import { FileAnswer, ListAnswer } from '../../../http/answer/answers.ts'
+import { collectionListing, type Listing } from '../../../http/answer/listing.ts'
+import { attachment } from '../../../http/file-names.ts'
+import { type Call, del, get, patch, post, type Route } from '../../../http/route.ts'
+import { columnsOf, csvLine, flattenRow } from '../../../lib/csv.ts'
+import {
+  failure,
+  forbidden,
+  hasProblems,
+  invalid,
+  joinProblems,
+  type Problems,
+} from '../../../lib/failure.ts'
+import { isTrue, type Json } from '../../../lib/json.ts'
+import { anyObject } from '../../../lib/schema.ts'
+import { invalidBillingId, planIsNotAssigned } from './failures.ts'
+import type { Manner, Services } from './operations.ts'
+import { itemWarnings, overridesProblems } from './plans/rules.ts'
+import { PlanOverrides, PlanRow } from './plans/schema.ts'
+import { countedCategories, editable } from './rules.ts'
+import {
+  PlanAssignment,
+  Quantities,
+  ServicesAnswer,
+  ServicesChange,
+  Standing,
+  StandingChange,
+  Summary,
+} from './schema.ts'
+
+const base = '/v2/accounts/{account_id}/services'
+const plansBase = '/v2/accounts/{account_id}/service_plans'
+
+type Asked = Pick<Call, 'envelope' | 'request'>
+
+const mannerOf = ({ envelope, request }: Asked): Manner =>
+  request.method === 'PATCH' || isTrue(envelope.merge) ? 'merge' : 'replace'
+
+/** Who pays is the account's own affair; what it is sold is the reseller's. */
+const assertMaySell = async (
+  { actor, account, data }: Call<string, ServicesChange>,
+  resellerOf: ResellerOf,
+) => {
+  const keys = ['add', 'plans', 'delete', 'overrides', 'bookkeeper', 'ratedeck', 'tax'] as const
+  const isSold = keys.some((key) => key in data)
+  if (isSold && !(await ownReseller.allows(actor, account, {}, resellerOf))) {
+    throw failure(forbidden, { cause: 'what an account is sold is changed by its reseller' })
+  }
+}
+
+const csvOf = (items: readonly object[]) => {
+  const rows = items.map((item) => flattenRow({ ...item }))
+  const columns = columnsOf(rows)
+  const lines = [columns, ...rows.map((row) => columns.map((column) => row.get(column)))]
+  return new FileAnswer(Buffer.from(lines.map(csvLine).join('')), 'text/csv', {
+    ...attachment('services_summary.csv'),
+  })
+}
+
+interface Given {
+  overrides?: Json | undefined
+  contract?: object | undefined
+}
+
+/** A plan is assigned for as long as nobody takes it away, at the prices of plan and overrides: nothing reads a contract. */
+const contractProblems = (contract: object | undefined, path: string): Problems => {
+  if (Object.keys(contract ?? {}).length === 0) return {}
+  const message = 'Plans are assigned without contracts: overrides say what holds for an account'
+  return { [path]: { forbidden: { message } } }
+}
+
+const givenProblems = ({ overrides, contract }: Given, prefix = ''): Problems => ({
+  ...overridesProblems(overrides, `${prefix}overrides.`),
+  ...contractProblems(contract, `${prefix}contract`),
+})
+
+const judgeAssignment = async ({ data }: { data: Given }) => givenProblems(data)
+
+const judgeChange = async ({ data }: { data: ServicesChange }) => {
+  const added = (['add', 'plans'] as const).flatMap((key) =>
+    (data[key] ?? []).map((one, index) =>
+      typeof one === 'string' ? {} : givenProblems(one, `${key}.${index}.`),
+    ),
+  )
+  return joinProblems(givenProblems({ overrides: data.overrides }), ...added)
+}
+
+const overridesWarnings = (overrides: { plan?: unknown } | undefined, path = '') =>
+  itemWarnings(overrides?.plan, countedCategories, `${path}plan`)
+
+const assertSound = (overrides: Json) => {
+  const problems = overridesProblems(overrides)
+  if (hasProblems(problems)) throw invalid(problems)
+}
+
+export const servicesRoutes = (services: Services): Route[] => {
+  const plansFor = async ({ account, request }: Pick<Call, 'account' | 'request'>) => {
+    const { seller, plans } = await services.sold(account)
+    const listing = collectionListing(plans, seller)
+    if (!isTrue(request.value('details'))) return new ListAnswer(listing)
+    const whole: Listing<never> = {
+      ...(listing as Listing<never>),
+      page: (page) => listing.page({ ...page, whole: true }) as Promise<never[]>,
+      row: (item) => JSON.stringify(listing.record(item)),
+    }
+    return new ListAnswer(whole)
+  }
+
+  const selling = { allow: ownReseller, answers: ServicesAnswer }
+
+  const current = {
+    isLong: true as const,
+    allow: accountMember,
+    answers: ServicesAnswer,
+    run: ({ account }: Pick<Call, 'account'>) => services.read(account),
+  }
+
+  const available = {
+    allow: accountMember,
+    query: { details: { flag: 'Whole plans instead of their names' } },
+    answers: PlanRow,
+    list: true as const,
+    run: plansFor,
+  }
+
+  return [
+    get(base, {
+      summary: 'Read the services of an account: what it has, by which plans, at what price',
+      ...current,
+    }),
+    // Paths of version 4 of Kazoo.
+    get(`${plansBase}/current`, { summary: 'Read the services of an account, as at `services`', ...current }),
+    get(`${plansBase}/available`, {
+      summary: 'List the plans that the reseller of an account sells, as at `services/available`',
+      ...available,
+    }),
+    post(base, {
+      summary: 'Assign and take away plans, set overrides, or say which account pays',
+      allow: accountAdmin,
+      body: ServicesChange,
+      judge: judgeChange,
+      warns: ({ data }) => overridesWarnings(data.overrides, 'overrides.'),
+      answers: ServicesAnswer,
+      fails: [invalidBillingId, planIsNotAssigned],
+      run: async (call) => {
+        await assertMaySell(call, services.sellerOf)
+        return services.change(call.author, call.account, call.data, mannerOf(call))
+      },
+    }),
+    get(`${base}/status`, {
+      summary: 'Read whether an account is in good standing',
+      allow: accountMember,
+      answers: Standing,
+      run: ({ account }) => services.standing(account),
+    }),
+    post(`${base}/status`, {
+      summary: 'Set whether an account is in good standing',
+      allow: superduper,
+      body: StandingChange,
+      answers: Standing,
+      run: ({ author, account, data }) => services.setStanding(author, account, data),
+    }),
+    get(`${base}/summary`, {
+      summary: 'Read the invoices of an account as they stand',
+      isLong: true,
+      allow: accountMember,
+      produces: ['text/csv'],
+      answers: Summary,
+      run: async ({ account, request }) => {
+        const summary = await services.summary(account)
+        return request.accepts === 'text/csv'
+          ? csvOf(summary.invoices.flatMap(({ items }) => items))
+          : summary
+      },
+    }),
+    get(`${base}/available`, {
+      summary: 'List the plans that the reseller of an account sells',
+      ...available,
+    }),
+    get(`${base}/editable`, {
+      summary: 'Read what plans can price',
+      allow: accountMember,
+      answers: anyObject(),
+      run: editable,
+    }),
+    get('/v2/services/editable', {
+      summary: 'Read what plans can price',
+      allow: anyToken,
+      answers: anyObject(),
+      run: editable,
+    }),
+    post(`${base}/quote`, {
+      summary: 'Price an account as if exactly these plans were assigned; nothing is saved',
+      allow: accountMember,
+      body: ServicesChange,
+      judge: judgeChange,
+      answers: Summary,
+      run: ({ account, data }) => services.quote(account, data),
+    }),
+    post('/v2/services/quote', {
+      summary: 'Price plans of the master account for somebody who has nothing yet; nothing is saved',
+      allow: superduper,
+      body: ServicesChange,
+      judge: judgeChange,
+      answers: Summary,
+      run: ({ actor, data }) => services.quoteForNobody(actor.account, data),
+    }),
+    get(`${base}/manual`, {
+      summary: 'Read the counts that are set by hand',
+      allow: ownReseller,
+      answers: Quantities,
+      run: async ({ account }) => (await services.find(account))?.doc.manual ?? {},
+    }),
+    post(`${base}/manual`, {
+      summary: 'Set counts by hand in place of the own ones',
+      allow: ownReseller,
+      body: Quantities,
+      answers: Quantities,
+      run: (call) => services.setManual(call.author, call.account, call.data, mannerOf(call)),
+    }),
+    patch(`${base}/manual`, {
+      summary: 'Set some counts by hand; null takes one away',
+      allow: ownReseller,
+      subject: async ({ account }) => {
+        const before = await services.find(account)
+        return { doc: before?.doc.manual ?? {}, before }
+      },
+      body: Quantities,
+      answers: Quantities,
+      run: (call) => services.setManual(call.author, call.account, call.data, 'replace', call.subject),
+    }),
+    get(`${base}/overrides`, {
+      summary: 'Read what holds for this account in place of what its plans say',
+      allow: accountMember,
+      answers: PlanOverrides,
+      run: async ({ account }) => (await services.find(account))?.doc.overrides ?? {},
+    }),
+    post(`${base}/overrides`, {
+      summary: 'Set what holds for this account in place of what its plans say',
+      allow: ownReseller,
+      body: PlanOverrides,
+      warns: ({ data }) => overridesWarnings(data),
+      answers: PlanOverrides,
+      run: (call) => {
+        assertSound(call.data)
+        return services.setOverrides(call.author, call.account, call.data, mannerOf(call))
+      },
+    }),
+    patch(`${base}/overrides`, {
+      summary: 'Change some of what holds for this account; null takes away',
+      allow: ownReseller,
+      subject: async ({ account }) => {
+        const before = await services.find(account)
+        return { doc: before?.doc.overrides ?? {}, before }
+      },
+      body: PlanOverrides,
+      warns: ({ data }) => overridesWarnings(data),
+      answers: PlanOverrides,
+      run: (call) => {
+        assertSound(call.data)
+        return services.setOverrides(call.author, call.account, call.data, 'replace', call.subject)
+      },
+    }),
+    post(`${base}/{plan_id}`, {
+      summary: 'Assign a plan, or change what holds for it on this account',
+      ...selling,
+      body: PlanAssignment,
+      judge: judgeAssignment,
+      warns: ({ data }) => overridesWarnings(data.overrides, 'overrides.'),
+      run: (call) => services.assign(call.author, call.account, call.path.plan_id, call.data, mannerOf(call)),
+    }),
+    del(`${base}/{plan_id}`, {
+      summary: 'Take a plan away',
+      ...selling,
+      run: ({ author, account, path }) => services.unassign(author, account, path.plan_id),
+    }),
+  ]
+}

@@ -1,0 +1,225 @@
+import type { Problems } from '../../../lib/failure.ts'
+import { dollarsOfUnits, mostUnits, unitsOfDollars } from '../../../lib/money.ts'
+import type { PaymentTokens } from './payment-tokens/rules.ts'
+import type { Invoice } from './pricing/invoices.ts'
+import type { PricedItem } from './pricing/items.ts'
+import {
+  type Application,
+  type Bookkeeper,
+  type MessagePrices,
+  messagePrices,
+  type PlanDoc,
+} from './pricing/plan.ts'
+import type { TaxStanding } from './pricing/taxes.ts'
+import type { Quantities } from './quantities/rules.ts'
+
+/** A plan that an account has. */
+export interface Assignment {
+  vendor_id: string
+  overrides: PlanDoc
+}
+
+/** What is kept of an account's services. An account that never had any has none of it. */
+export interface ServicesDoc {
+  plans?: Record<string, Assignment>
+  overrides?: PlanDoc
+  manual?: Quantities
+  bookkeeper?: Partial<Bookkeeper>
+  ratedeck?: { id?: string; name?: string }
+  tax?: TaxStanding
+  billing_id?: string
+  payment_tokens?: PaymentTokens
+  /** Who the account is to gateways that keep payment methods: `type/vendor` -> the gateway's id. */
+  customers?: Record<string, string>
+  status?: 'good_standing' | 'delinquent'
+  reason?: string
+  reason_code?: number
+}
+
+export const defaultBookkeeper = { id: 'default_bookkeeper', type: 'default' }
+
+/** Whether an account may be billed through another: only itself and its parent may stand for it. */
+export const mayBeBilledBy = (billingId: string, account: { id: string; parentId: string | undefined }) =>
+  billingId === account.id || billingId === account.parentId
+
+/** How a standing looks to clients. */
+export const standingJson = ({ status, reason, reason_code: code }: ServicesDoc) =>
+  status === 'delinquent'
+    ? {
+        in_good_standing: false,
+        ...(reason === undefined ? {} : { reason }),
+        ...(code === undefined ? {} : { reason_code: code }),
+      }
+    : { in_good_standing: true }
+
+/** Why a bookkeeper holds an account for delinquent: its word ends what its word began, and nothing else. */
+export type DelinquencyReason = 'bookkeeper_rejection' | 'payment_declined'
+
+const paymentRequired = 402
+
+/** The services after a bookkeeper's word; the same object when it changes nothing. */
+export const standingAfter = (doc: ServicesDoc, reason: DelinquencyReason, isGood: boolean): ServicesDoc => {
+  const isDelinquent = doc.status === 'delinquent'
+  if (!isGood)
+    return isDelinquent ? doc : { ...doc, status: 'delinquent', reason, reason_code: paymentRequired }
+  if (!isDelinquent || doc.reason !== reason) return doc
+  const { reason: _, reason_code: __, ...rest } = doc
+  return { ...rest, status: 'good_standing' }
+}
+
+/** A line as older clients read it: flat. */
+const flatItem = (priced: PricedItem) => {
+  const { category, item, plan, quantity, rate, single, cumulative } = priced
+  return {
+    category,
+    item: plan.as ?? item,
+    quantity,
+    rate: dollarsOfUnits(rate),
+    single_discount: single > 0,
+    single_discount_rate: dollarsOfUnits(single),
+    cumulative_discount: cumulative.quantity,
+    cumulative_discount_rate: dollarsOfUnits(cumulative.rate),
+    activation_charge: plan.activation_charge ?? 0,
+    minimum: plan.minimum ?? 0,
+    exceptions: plan.exceptions ?? [],
+  }
+}
+
+/** Category -> item -> flat line, of all invoices. */
+export const flatItems = (invoices: readonly Invoice[]) => {
+  const items: Record<string, Record<string, ReturnType<typeof flatItem>>> = {}
+  for (const priced of invoices.flatMap((invoice) => invoice.items)) {
+    const { category, item } = priced
+    items[category] = { ...items[category], [item]: flatItem(priced) }
+  }
+  return items
+}
+
+/** What a line comes to at most: each month, and at once if all of it were new. Units. */
+const sizeOf = ({ billable, rate, total, plan }: PricedItem) =>
+  Math.max(Math.abs(total), billable * rate, billable * unitsOfDollars(plan.activation_charge ?? 0))
+
+/** Invoices that come to more than can be shown and booked exactly, by their lines. What was so before may stay. */
+export const sizeProblems = (
+  before: readonly Invoice[],
+  after: readonly Invoice[],
+  pathOf: (category: string, item: string) => string,
+): Problems => {
+  const problems: Problems = {}
+  const target = dollarsOfUnits(mostUnits)
+  const message = `An invoice stays within ${target} dollars`
+  const linesBefore = before.flatMap(({ items }) => items)
+  for (const { items } of after) {
+    let sum = 0
+    for (const line of items) {
+      const { category, item } = line
+      const known = linesBefore.find((one) => one.category === category && one.item === item)
+      sum += sizeOf(line)
+      if (sum > mostUnits && sizeOf(line) > (known ? sizeOf(known) : 0))
+        problems[pathOf(category, item)] = { maximum: { message, target } }
+    }
+  }
+  return problems
+}
+
+/** What plans offer, with what they leave out. */
+export const offeredApplications = (
+  applications: Readonly<Record<string, Application>>,
+  masterId: string,
+): Record<string, Application> =>
+  Object.fromEntries(
+    Object.entries(applications).map(([id, one]) => [id, { vendor_id: masterId, enabled: true, ...one }]),
+  )
+
+const messageKinds = ['sms', 'mms'] as const
+
+/** The kinds of messages that plans name, with the prices that they leave out. */
+export const pricedMessages = (im: MessagePrices): MessagePrices =>
+  Object.fromEntries(
+    messageKinds.flatMap((kind) => {
+      const said = im[kind]
+      if (!said) return []
+      const price = messagePrices[kind]
+      return [[kind, { enabled: true, ...said, rate: { inbound: price, outbound: price, ...said.rate } }]]
+    }),
+  )
+
+const firstOfNextMonth = (unixMilliseconds: number) => {
+  const day = new Date(unixMilliseconds)
+  return Date.UTC(day.getUTCFullYear(), day.getUTCMonth() + 1, 1) / 1000
+}
+
+/** Bills are made on the first of the month, 00:00 UTC. */
+export const billingCycle = (unixMilliseconds: number, toGregorian: (unixSeconds: number) => number) => ({
+  next: toGregorian(firstOfNextMonth(unixMilliseconds)),
+  period: 1,
+  unit: 'month',
+})
+
+const itemSchema = {
+  rate: { type: 'number', minimum: 0 },
+  rates: { type: 'object', additionalProperties: { type: 'number' } },
+  flat_rate: { type: 'number', minimum: 0 },
+  flat_rates: { type: 'object', additionalProperties: { type: 'number' } },
+  minimum: { type: 'integer', minimum: 0 },
+  maximum: { type: 'integer', minimum: 0 },
+  step: { type: 'integer', minimum: 1 },
+  activation_charge: { type: 'number', minimum: 0 },
+  cascade: { type: 'boolean' },
+  discounts: { type: 'object' },
+  prorate: {
+    type: 'object',
+    properties: { additions: { type: 'boolean' }, removals: { type: 'boolean' } },
+  },
+  taxes: { type: 'array' },
+  name: { type: 'string' },
+}
+
+const editableItems: Record<string, readonly string[]> = {
+  users: ['admin', 'user'],
+  devices: [
+    'application',
+    'ata',
+    'cellphone',
+    'ctu',
+    'fax',
+    'landline',
+    'mobile',
+    'sip_device',
+    'sip_uri',
+    'smartphone',
+    'softphone',
+  ],
+  limits: ['inbound_trunks', 'outbound_trunks', 'twoway_trunks'],
+  branding: ['whitelabel'],
+  phone_numbers: ['caribbean', 'did_us', 'emergency', 'international', 'toll_us', 'tollfree_us', 'unknown'],
+  number_services: [
+    'carrier_name',
+    'cnam',
+    'e911',
+    'failover',
+    'inbound_cnam',
+    'local',
+    'outbound_cnam',
+    'port',
+  ],
+  number_carriers: ['knm_inventory', 'knm_local', 'knm_managed', 'knm_mdn', 'knm_other'],
+  accounts: ['account'],
+}
+
+/** The categories that the server counts items of. */
+export const countedCategories: ReadonlySet<string> = new Set(Object.keys(editableItems))
+
+/** Everything that a plan can price, with the keys an item may have: what a form for plans is made of. */
+export const editable = () => {
+  const forItem = Object.fromEntries(
+    Object.entries(editableItems).map(([category, items]) => [
+      category,
+      {
+        _all: { ...itemSchema, as: { type: 'string' }, exceptions: { type: 'array' } },
+        ...Object.fromEntries(items.map((item) => [item, itemSchema])),
+      },
+    ]),
+  )
+  return forItem
+}

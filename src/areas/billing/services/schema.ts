@@ -1,0 +1,192 @@
+import type { Static } from 'typebox'
+import {
+  anyObject,
+  anyText,
+  choice,
+  closed,
+  either,
+  flag,
+  integer,
+  keyed,
+  list,
+  must,
+  number,
+  open,
+  text,
+} from '../../../lib/schema.ts'
+import { Application, jurisdiction, MessagePrices, PlanOverrides } from './plans/schema.ts'
+
+// Whether there is such a plan is found by looking: an id of any form that is none is 404.
+const planId = anyText()
+
+const Assignment = open({
+  id: must(planId),
+  vendor_id: anyText({ description: 'The account that owns the plan: the reseller' }),
+  overrides: PlanOverrides,
+  contract: anyObject(),
+})
+
+const Assignments = list(either([planId, Assignment]), { maxItems: 100 })
+
+const bookkeeper = open({ id: text(1, 128), type: text(1, 64), vendor_id: text(32, 32) })
+const ratedeck = open({ id: text(1, 128), name: text(1, 128) })
+
+const TaxStanding = closed(
+  {
+    jurisdiction: jurisdiction('Where the account is, like US or US-CA: taxes of there hold for it'),
+    exempt: either([flag(), list(text(1, 128), { maxItems: 100 })], {
+      description: 'From all taxes, or from those with these ids',
+    }),
+    exemption_number: text(1, 128, { description: 'What the account proves its exemption with' }),
+  },
+  { title: 'Tax standing', description: 'How the account stands to taxes' },
+)
+
+/** What may be changed at once. `plans` says the same as `add`. */
+export const ServicesChange = open({
+  add: Assignments,
+  plans: Assignments,
+  delete: list(planId, { maxItems: 100, description: 'Plans to be taken away' }),
+  overrides: PlanOverrides,
+  bookkeeper,
+  ratedeck,
+  tax: TaxStanding,
+  billing_id: text(1, 64, { description: 'The account whose standing counts: this one or its parent' }),
+})
+export type ServicesChange = Static<typeof ServicesChange>
+
+export const PlanAssignment = open({
+  vendor_id: anyText(),
+  overrides: PlanOverrides,
+  contract: anyObject(),
+})
+export type PlanAssignment = Static<typeof PlanAssignment>
+
+export const Quantities = keyed(keyed(integer({ minimum: 0, maximum: 1_000_000_000 })), {
+  description: 'Category -> item -> count',
+})
+
+/** What an account is sold, as it comes from another system. */
+export const ArrivingServices = open({
+  plans: keyed(open({ vendor_id: must(text(32, 32)), overrides: must(PlanOverrides) })),
+  overrides: PlanOverrides,
+  manual: Quantities,
+  bookkeeper,
+  ratedeck,
+  billing_id: text(32, 32),
+  status: choice(['good_standing', 'delinquent']),
+  reason: text(0, 128),
+  reason_code: integer(),
+})
+
+export const StandingChange = open({
+  in_good_standing: must(flag()),
+  reason: text(0, 128),
+  reason_code: integer(),
+})
+export type StandingChange = Static<typeof StandingChange>
+
+export const Standing = open({ in_good_standing: must(flag()), reason: anyText(), reason_code: integer() })
+
+const counted = keyed(keyed(integer()))
+
+export const ServicesAnswer = open({
+  account_quantities: must(counted),
+  cascade_quantities: must(counted),
+  plans: must(anyObject()),
+  overrides: must(anyObject()),
+  quantities: must(anyObject()),
+  bookkeeper: must(
+    open(
+      { id: must(anyText()), type: must(anyText()), vendor_id: must(anyText()) },
+      { description: 'Who keeps the books of plans that name nobody' },
+    ),
+  ),
+  ratedeck,
+  tax: TaxStanding,
+  billing_id: must(anyText()),
+  reseller: must(flag()),
+  reseller_id: must(anyText()),
+  dirty: must(flag()),
+  in_good_standing: must(flag()),
+  status: must(anyText()),
+  reason: anyText(),
+  reason_code: integer(),
+  items: must(anyObject()),
+})
+
+const dollars = (description: string) => number({ description: `Dollars: ${description}` })
+
+const taxFields = {
+  name: must(anyText()),
+  tax_id: must(anyText()),
+  jurisdiction: anyText(),
+  rate: must(number({ description: 'Percent' })),
+  inclusive: must(flag({ description: 'Whether prices contain it' })),
+  base: must(dollars('what the items come to without taxes')),
+  amount: must(dollars('the tax, each month')),
+}
+
+const InvoiceTaxRow = open(
+  {
+    ...taxFields,
+    today: open(
+      { base: must(dollars('what is due at once, without taxes')), amount: must(dollars('the tax on it')) },
+      { description: 'On activations and prorations' },
+    ),
+  },
+  { title: 'Tax of an invoice' },
+)
+
+const ProrationRow = open(
+  {
+    category: must(anyText()),
+    item: must(anyText()),
+    name: must(anyText()),
+    quantity: must(integer({ description: 'How many came; negative: went' })),
+    billable: must(integer()),
+    rate: must(dollars('the price of one')),
+    recurring: must(dollars('by how much a whole month rises')),
+    days: must(integer({ description: 'Days left of the month, the day itself counted' })),
+    days_in_month: must(integer()),
+    taxes: list(open(taxFields, { title: 'Tax line' })),
+    total: must(dollars('due now; negative: given back')),
+  },
+  { title: 'Proration' },
+)
+
+const Invoice = open({
+  items: must(list(anyObject())),
+  activation_charges: must(list(anyObject())),
+  prorations: must(list(ProrationRow)),
+  taxes: must(list(InvoiceTaxRow)),
+  summary: must(
+    open(
+      {
+        today: must(dollars('activations, prorations and the taxes added to them')),
+        recurring: must(dollars('each month, without the taxes that are added')),
+        taxes: dollars('the taxes that are added each month, where there are any'),
+        total: dollars('recurring and taxes, where there are any'),
+      },
+      { title: 'Invoice summary' },
+    ),
+  ),
+  bookkeeper: must(anyObject()),
+})
+
+export const Summary = open(
+  {
+    plans: must(anyObject()),
+    overrides: must(anyObject()),
+    invoices: must(list(Invoice)),
+    quantities: must(anyObject()),
+    reseller: must(anyObject()),
+    ratedeck: must(anyObject()),
+    applications: must(keyed(Application)),
+    limits: must(anyObject()),
+    im: must(MessagePrices),
+    billing_cycle: must(anyObject()),
+    status: must(anyObject()),
+  },
+  { title: 'Services summary' },
+)

@@ -1,0 +1,152 @@
+import type { Failure } from '../../../lib/failure.ts'
+import { type ChangeSet, conflict } from '../../../storage/change-set.ts'
+import { createCollection, putDocument } from '../../../storage/collection.ts'
+import { requireRecord, type StoredRecord } from '../../../storage/records.ts'
+import type { Store } from '../../../storage/store.ts'
+import { integer, type RowOf, table, text } from '../../../storage/table.ts'
+import { adoptingInto } from '../../adoption.ts'
+import { assignmentClaim } from './plans/store.ts'
+import type { ChargedItem, PriceSpan } from './pricing/proration.ts'
+import type { ServicesDoc } from './rules.ts'
+
+export type ServicesRecord = StoredRecord<ServicesDoc, object>
+
+const servicesKind = 'services'
+
+/** One record for each account that has plans or anything else to do with services; it bears the account's id. */
+export const createServicesStore = (store: Store) => {
+  const collection = createCollection<ServicesDoc, object>(store, {
+    kind: servicesKind,
+    sortKey: () => '',
+    row: () => ({}),
+    claims: ({ accountId, doc }) =>
+      Object.entries(doc.plans ?? {}).map(([planId, { vendor_id: vendorId }]) => ({
+        ...assignmentClaim(vendorId, planId, accountId),
+        orElse: conflict,
+      })),
+  })
+
+  return {
+    /** Takes in what another system has sold; what accounts have agreed on with gateways here stays. */
+    adopting: adoptingInto(collection, ({ doc }, before) => {
+      const { payment_tokens, customers } = before?.doc ?? {}
+      return {
+        doc: { ...doc, ...(payment_tokens ? { payment_tokens } : {}), ...(customers ? { customers } : {}) },
+        hidden: {},
+      }
+    }),
+
+    find: (accountId: string): Promise<ServicesRecord | undefined> => collection.find(accountId, accountId),
+
+    /** Puts `doc` in the place of what was there before, if anything. */
+    put(
+      set: ChangeSet,
+      accountId: string,
+      before: ServicesRecord | undefined,
+      doc: ServicesDoc,
+    ): ServicesRecord {
+      if (!before) requireRecord(set, { accountId, kind: 'account', id: accountId })
+      return putDocument(set, collection, { accountId, id: accountId }, { before, doc, hidden: {} })
+    },
+  }
+}
+
+/** A turn as it was when an account was priced. */
+interface SeenTurn {
+  accountId: string
+  turn: number
+}
+
+const takeTurn = `INSERT INTO payer_turns (account_id, turn) VALUES ($1, 1)
+  ON CONFLICT (account_id) DO UPDATE SET turn = payer_turns.turn + 1 WHERE payer_turns.turn = $2`
+
+const passTurn = `INSERT INTO payer_turns (account_id, turn) VALUES ($1, 1)
+  ON CONFLICT (account_id) DO UPDATE SET turn = payer_turns.turn + 1`
+
+/** Whoever prices what an account has, and writes because of it, takes a turn: nobody has changed it in between. */
+export const createTurnStore = ({ all }: Store) => ({
+  async of(accountId: string): Promise<number> {
+    const [row] = await all<{ turn: number }>('SELECT turn FROM payer_turns WHERE account_id = $1', [
+      accountId,
+    ])
+    return row?.turn ?? 0
+  },
+
+  /** Has everybody who has priced the account do it anew. */
+  pass: (set: ChangeSet, accountId: string) => set.run(passTurn, [accountId]),
+
+  /** The statements that take turns, always in the same order, and whether a failure means that one was gone. */
+  take(seen: readonly SeenTurn[]) {
+    let lost: Failure | undefined
+    const orElse = () => {
+      lost = conflict()
+      return lost
+    }
+    const ordered = [...seen].sort((a, b) => (a.accountId < b.accountId ? -1 : 1))
+    return {
+      statements: ordered.map(({ accountId, turn }) => ({
+        sql: takeTurn,
+        params: [accountId, turn],
+        expect: { rows: 1, orElse },
+      })),
+      isLost: (error: unknown) => error !== undefined && error === lost,
+    }
+  },
+})
+
+const quotes = table('charge_quotes', {
+  accountId: text(),
+  caller: text(),
+  request: text(),
+  quoteId: text(),
+  today: integer(),
+  monthly: integer(),
+  at: integer(),
+})
+const putQuote = quotes.upsert('accountId', 'caller', 'request')
+
+type QuoteRow = RowOf<typeof quotes>
+
+/** Quotes of a day: the last one of each caller and purchase, and each under its id. */
+export const createQuoteStore = ({ all, writeUnrecorded }: Store) => ({
+  async find({ accountId, caller, request }: Pick<QuoteRow, 'accountId' | 'caller' | 'request'>) {
+    const sql = `SELECT ${quotes.columns} FROM charge_quotes WHERE account_id = $1 AND caller = $2 AND request = $3`
+    return quotes.first(await all(sql, [accountId, caller, request]))
+  },
+
+  put: (...rows: readonly QuoteRow[]) => writeUnrecorded(rows.map((row) => putQuote(row))),
+})
+
+interface ChargedRow {
+  accountId: string
+  month: number
+  item: string
+  /** Units that are added. */
+  amount: number
+  /** Absent: they stay. */
+  prices?: readonly PriceSpan[]
+}
+
+/** What accounts were charged in a month, and at what prices, by what it was for. */
+export const createChargedStore = ({ all }: Store) => ({
+  async of(accountId: string, month: number): Promise<Map<string, ChargedItem>> {
+    const rows = await all<{ item: string; amount: number; prices: string | null }>(
+      'SELECT item, amount, prices FROM charged_items WHERE account_id = $1 AND month = $2',
+      [accountId, month],
+    )
+    return new Map(
+      rows.map(({ item, amount, prices }) => [
+        item,
+        { amount, ...(prices ? { prices: JSON.parse(prices) } : {}) },
+      ]),
+    )
+  },
+
+  add: (set: ChangeSet, { accountId, month, item, amount, prices }: ChargedRow) =>
+    set.run(
+      `INSERT INTO charged_items (account_id, month, item, amount, prices) VALUES ($1, $2, $3, $4, $5)
+        ON CONFLICT (account_id, month, item) DO UPDATE SET amount = charged_items.amount + excluded.amount,
+          prices = COALESCE(excluded.prices, charged_items.prices)`,
+      [accountId, month, item, amount, prices ? JSON.stringify(prices) : null],
+    ),
+})

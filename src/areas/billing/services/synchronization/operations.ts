@@ -1,0 +1,194 @@
+import type { AccountRecord } from '../../../../auth/identity.ts'
+import type { Errand as Carried, Conclusion, ErrandKind, Queue } from '../../../../jobs/queue.ts'
+import { randomHex } from '../../../../lib/ids.ts'
+import type { SyncOutcome } from '../../../../payment/gateway.ts'
+import type { Settings } from '../../../../settings/settings.ts'
+import type { Attached } from '../../../../storage/attachment.ts'
+import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
+import { type Errand, errandStatement } from '../../../../storage/errand.ts'
+import type { Store } from '../../../../storage/store.ts'
+import type { Bookkeepers } from '../bookkeepers.ts'
+import type { Books } from '../books.ts'
+import type { Bookkeeper } from '../pricing/plan.ts'
+import { flatItems } from '../rules.ts'
+import { servicesSettings } from '../settings.ts'
+import { bookkeeperKey, bookkeeperOfKey, hasToBeTold, longestWaitMs, pauseAfter } from './rules.ts'
+import { createSyncStore, type SyncNote, type Told } from './store.ts'
+
+/** Adds to a change set that the bookkeepers of changed invoices have to be told. */
+export type TellBookkeepers = (
+  set: ChangeSet,
+  account: Pick<AccountRecord, 'id'>,
+  bookkeepers: readonly Bookkeeper[],
+) => Promise<void>
+
+/** Which bookkeeper is to be told. */
+interface Payload {
+  bookkeeper: string
+}
+
+const kindName = 'synchronization'
+
+/** The first change sets the time: those that follow are gathered. */
+const errandOf = (accountId: string, bookkeeper: Bookkeeper, dueAt: number): Errand<Payload> => {
+  const key = bookkeeperKey(bookkeeper)
+  const payload = { bookkeeper: key }
+  return { kind: kindName, id: `${accountId}/${key}`, accountId, dueAt, payload, again: 'keep' }
+}
+
+/** The first half: what changes invoices comes before bookkeepers are known. */
+export const createTelling = ({ store, settings }: { store: Store; settings: Settings }): TellBookkeepers => {
+  return async (set, { id }, bookkeepers) => {
+    const { sync_buffer_period: seconds } = await settings.of(servicesSettings)
+    const dueAt = store.clock.now() + seconds * 1000
+    for (const bookkeeper of bookkeepers.filter(hasToBeTold))
+      set
+        .errand(errandOf(id, bookkeeper, dueAt))
+        .record({ accountId: id, kind: 'service_sync', id, action: 'edited' })
+  }
+}
+
+interface Tools {
+  store: Store
+  tell: TellBookkeepers
+  books: Books
+  bookkeepers: Bookkeepers
+  queue: Queue
+}
+
+/** What a bookkeeper said, and under which id it was asked. */
+interface Answer {
+  syncId: string
+  outcome: SyncOutcome
+}
+
+const author: Author = { requestId: 'synchronization' }
+// Beyond what telling a bookkeeper may take, before another process has a look.
+const graceMs = 60_000
+
+export type Synchronization = ReturnType<typeof createSynchronization>
+
+/** Tells bookkeepers outside what is on the invoices of accounts, until they have taken it. */
+export const createSynchronization = ({ store, tell: tellLater, books, bookkeepers, queue }: Tools) => {
+  const rows = createSyncStore(store)
+  const { clock } = store
+
+  /** What is on the invoice now; nothing when there is none any more. */
+  const itemsOf = async ({ accountId, bookkeeper }: Told) => {
+    const account = await books.account(accountId)
+    const invoices = account ? await books.invoices(account) : []
+    return flatItems(invoices.filter((invoice) => bookkeeperKey(invoice.bookkeeper) === bookkeeper))
+  }
+
+  const tell = async (waiting: Told, syncId: string): Promise<SyncOutcome> => {
+    const bookkeeper = bookkeeperOfKey(waiting.bookkeeper)
+    const gateway = bookkeepers.gateway(bookkeeper)
+    if (!gateway) {
+      const message = `there is no bookkeeper of type ${bookkeeper.type}`
+      return { status: 'failed', reason: 'bookkeeper_fault', message }
+    }
+    const { accountId } = waiting
+    const account = await books.account(accountId)
+    if (account && !(await bookkeepers.mayCharge(account, bookkeeper))) {
+      const message = 'the bookkeeper is not lent to whoever sells to the account'
+      return { status: 'failed', reason: 'bookkeeper_fault', message }
+    }
+    const items = await itemsOf(waiting)
+    return gateway.syncInvoice({ accountId, vendorId: bookkeeper.vendor_id, syncId, items })
+  }
+
+  const noteOf = (outcome: SyncOutcome, syncId: string): SyncNote => {
+    const result = { ...outcome, sync_id: syncId }
+    if (outcome.status === 'synced') return { status: 'completed', outcome: { results: [result] } }
+    if (outcome.status === 'delinquent')
+      return { status: 'completed', outcome: { reason: 'bookkeeper_rejection', results: [result] } }
+    return {
+      status: 'failed',
+      outcome: { reason: 'timeout', message: outcome.message, results: [result] },
+    }
+  }
+
+  const taken = async (told: Told, { syncId, outcome }: Answer): Promise<Conclusion<Payload>> => {
+    const { accountId } = told
+    const set = new ChangeSet(author)
+    set.statements.push(rows.noteEntries(told, syncId, noteOf(outcome, syncId)))
+    set.record({ accountId, kind: 'service_sync', id: syncId, action: 'created' })
+    await bookkeepers.note(set, accountId, 'bookkeeper_rejection', outcome.status === 'synced')
+    return { state: 'done', outcome: outcome.status, sets: [set] }
+  }
+
+  const notTaken = (
+    told: Told,
+    { syncId, outcome }: Answer,
+    { since }: Carried<Payload>,
+  ): Conclusion<Payload> => {
+    const isTooLate = clock.now() - since > longestWaitMs
+    const statements = isTooLate ? [rows.noteEntries(told, syncId, noteOf(outcome, syncId))] : []
+    return { state: 'waiting', outcome: outcome.status === 'failed' ? outcome.message : '', statements }
+  }
+
+  const toldOf = ({ accountId, payload }: Carried<Payload>): Told => ({ accountId, ...payload })
+
+  const kind: ErrandKind<Payload, Answer> = {
+    kind: kindName,
+    everySeconds: 2,
+    pauseMs: (attempts) => pauseAfter(attempts - 1),
+
+    async ask(errand) {
+      const told = toldOf(errand)
+      const syncId = randomHex(16)
+      await rows.claimEntries(told, syncId)
+      return { syncId, outcome: await tell(told, syncId) }
+    },
+
+    async conclude(errand, answer) {
+      const told = toldOf(errand)
+      return answer.outcome.status === 'failed' ? notTaken(told, answer, errand) : taken(told, answer)
+    },
+  }
+
+  /** An account that goes leaves nothing to be billed: those who billed it are told so. */
+  const leaving: Attached = {
+    async removeWith(set, { id }) {
+      const account = await books.account(id)
+      if (!account) return
+      const { lists } = await books.terms(account)
+      await tellLater(
+        set,
+        account,
+        lists.map(({ bookkeeper }) => bookkeeper),
+      )
+    },
+  }
+
+  return {
+    job: kind,
+    leaving,
+
+    /** Whether a bookkeeper does not know yet how things are. */
+    isDirty: async (accountId: string) => (await queue.waiting(kindName, accountId)).length > 0,
+
+    /**
+     * Tells bookkeepers now what is waiting to be told of some accounts, instead of gathering changes for a while:
+     * resolves when each has been asked once.
+     */
+    async settle(accountIds: readonly string[]): Promise<void> {
+      const waiting = await Promise.all(accountIds.map((id) => queue.waiting(kindName, id)))
+      await Promise.all(waiting.flat().map(({ id }) => queue.now(kindName, id)))
+    },
+
+    /** Tells every bookkeeper of an account now. One that does not listen is told again later. */
+    async now(account: AccountRecord) {
+      const { lists } = await books.terms(account)
+      const named = lists.map(({ bookkeeper }) => bookkeeper).filter(hasToBeTold)
+      const dueAt = clock.now() + graceMs
+      await store.writeUnrecorded(
+        named.map((bookkeeper) =>
+          errandStatement({ ...errandOf(account.id, bookkeeper, dueAt), again: 'move' }, clock.now()),
+        ),
+      )
+      const waiting = await queue.waiting(kindName, account.id)
+      await Promise.all(waiting.map(({ id }) => queue.now(kindName, id)))
+    },
+  }
+}

@@ -1,0 +1,62 @@
+import { accountAdmin } from '../../../auth/policies.ts'
+import type { Accounts } from '../../accounts/accounts/operations.ts'
+import type { OutputAction, OutputPart, TaskAction } from '../../work/tasks/operations.ts'
+import type { QuantityBook } from './quantities/operations.ts'
+import type { MonthCount } from './quantities/rules.ts'
+
+const accountsAtOnce = 50
+
+const columns = ['account_id', 'year', 'month', 'category', 'item', 'quantity_bom', 'quantity_eom']
+
+const rowOf = (accountId: string, { month, category, item, atBeginning, atEnd }: MonthCount) => ({
+  account_id: accountId,
+  year: String(Math.floor(month / 100)),
+  month: String(month % 100).padStart(2, '0'),
+  category,
+  item,
+  quantity_bom: atBeginning,
+  quantity_eom: atEnd,
+})
+
+const placeOf = (position: string | undefined): { after?: readonly [string, string] } =>
+  position === undefined ? {} : { after: JSON.parse(position) }
+
+/** The actions over services that tasks can do. */
+export const createServiceTasks = (accounts: Accounts, quantities: QuantityBook): TaskAction[] => {
+  async function* parts({ account }: { account: { id: string } }, position: string | undefined) {
+    let place = placeOf(position)
+    for (;;) {
+      const below = await accounts.page({
+        ancestorId: account.id,
+        direct: false,
+        limit: accountsAtOnce,
+        descending: false,
+        long: true,
+        ...place,
+      })
+      const last = below.at(-1)
+      if (!last) return
+      const rows = []
+      for (const { id } of below) for (const count of await quantities.months(id)) rows.push(rowOf(id, count))
+      const after = [last.sortKey, last.id] as const
+      yield { rows, position: JSON.stringify(after) } satisfies OutputPart
+      place = { after }
+    }
+  }
+
+  const descendantQuantities: OutputAction = {
+    category: 'services',
+    action: 'descendant_quantities',
+    input: 'none',
+    description: 'List per-month descendant account quantities',
+    doc: [
+      'What each account below had of each item when a month began and when it ended.',
+      'Nothing stands where there was nothing yet, or where the month still lasts.',
+    ].join('\n'),
+    allow: accountAdmin,
+    columns,
+    parts,
+  }
+
+  return [descendantQuantities]
+}

@@ -1,0 +1,79 @@
+import { type AccountRecord, accountKind } from '../../../auth/identity.ts'
+import { invalid } from '../../../lib/failure.ts'
+import type { Store } from '../../../storage/store.ts'
+import type { Accounts } from '../../accounts/accounts/operations.ts'
+import type { Bookkeeper, PlanDoc } from './pricing/plan.ts'
+import type { ServicesDoc } from './rules.ts'
+import type { createServicesStore } from './store.ts'
+
+interface Tools {
+  store: Pick<Store, 'records'>
+  accounts: Pick<Accounts, 'resellerOf'>
+  services: Pick<ReturnType<typeof createServicesStore>, 'find'>
+}
+
+/** What may name the vendor of a bookkeeper: plans, and what holds for an account in place of them. */
+type Naming = Pick<PlanDoc, 'bookkeeper'> | undefined
+
+const forbidden = (value: string) =>
+  invalid({
+    'bookkeeper.vendor_id': {
+      forbidden: {
+        message:
+          'The vendor is the account that sells, or one above it that names it in lends_bookkeepers_to',
+        value,
+      },
+    },
+  })
+
+export type Vendors = ReturnType<typeof createVendors>
+
+/** Whose bookkeepers, and with them whose credentials, take the money that accounts owe. */
+export const createVendors = ({ store, accounts, services }: Tools) => {
+  const find = (id: string) => store.records.find(id, accountKind, id)
+
+  /** A seller uses its own bookkeepers, and those of accounts above that lend it theirs. */
+  const mayUse = async (seller: AccountRecord, vendorId: string): Promise<boolean> => {
+    if (vendorId === seller.id) return true
+    if (!seller.hidden.tree.includes(vendorId)) return false
+    const borrowers = (await find(vendorId))?.doc.lends_bookkeepers_to
+    return Array.isArray(borrowers) && borrowers.includes(seller.id)
+  }
+
+  /** Who sells to an account: its reseller, and the owners of the plans that it has. */
+  const sellersTo = async (account: AccountRecord): Promise<Set<string>> => {
+    const doc: ServicesDoc = (await services.find(account.id))?.doc ?? {}
+    const owners = Object.values(doc.plans ?? {}).map(({ vendor_id: vendorId }) => vendorId)
+    return new Set([await accounts.resellerOf(account), ...owners])
+  }
+
+  const assertMayUse = async (seller: AccountRecord, ...named: readonly Naming[]) => {
+    for (const one of named) {
+      const vendorId = one?.bookkeeper?.vendor_id
+      if (vendorId !== undefined && !(await mayUse(seller, vendorId))) throw forbidden(vendorId)
+    }
+  }
+
+  return {
+    /** Refuses documents of a seller that name the bookkeeper of somebody else. */
+    assertMayUse,
+
+    /** The same for what an account's reseller says for it. */
+    async assertMaySell(account: AccountRecord, ...named: readonly Naming[]) {
+      if (named.every((one) => one?.bookkeeper?.vendor_id === undefined)) return
+      const seller = await find(await accounts.resellerOf(account))
+      if (seller) await assertMayUse(seller, ...named)
+    },
+
+    /** Whether a bookkeeper may be asked to charge an account. What a plan says may have been permitted once. */
+    async mayCharge(account: AccountRecord, { vendor_id: vendorId }: Pick<Bookkeeper, 'vendor_id'>) {
+      const sellers = await sellersTo(account)
+      if (sellers.has(vendorId)) return true
+      for (const id of sellers) {
+        const seller = await find(id)
+        if (seller && (await mayUse(seller, vendorId))) return true
+      }
+      return false
+    },
+  }
+}

@@ -1,0 +1,26 @@
+import { on } from '../../../storage/signal.ts'
+import { userLeaving } from '../../accounts/users/signals.ts'
+import { area } from '../../area.ts'
+import { servicesArea } from '../../billing/services/area.ts'
+import { createAppsStore } from './operations.ts'
+import { appsStoreRoutes } from './routes.ts'
+import { Blacklist, Installation } from './schema.ts'
+import { appsStoreSettings } from './settings.ts'
+
+/** The apps of web clients. */
+export const appsStoreArea = area({
+  name: 'appsStore',
+  describes: { apps_store: 'Apps of web clients: which there are, and who has them.' },
+  needs: { services: servicesArea },
+  settings: [appsStoreSettings],
+  create(tools, { services: { services } }) {
+    const apps = createAppsStore({ ...tools, services })
+    return {
+      offers: apps,
+      routes: appsStoreRoutes(apps),
+      hears: [on(userLeaving, apps.forget)],
+      adoptions: { apps_store: apps.adoption },
+      schemas: { app: Installation, 'apps_store.blacklist': Blacklist },
+    }
+  },
+})

@@ -1,0 +1,169 @@
+import type { UserRecord } from '../../../auth/identity.ts'
+import { type AccountRecord, type Actor, isAbove, isSuperduper, privLevelOf } from '../../../auth/identity.ts'
+import { badIdentifier, failure, forbidden } from '../../../lib/failure.ts'
+import { pictureIn } from '../../../lib/picture.ts'
+import type { Settings } from '../../../settings/settings.ts'
+import { type AttachmentRecord, createAttachment } from '../../../storage/attachment.ts'
+import { type Author, ChangeSet } from '../../../storage/change-set.ts'
+import { holderOf } from '../../../storage/records.ts'
+import type { Store } from '../../../storage/store.ts'
+import { adoptingInto } from '../../adoption.ts'
+import type { Services } from '../../billing/services/operations.ts'
+import { appInstalled, appNotInstalled } from './failures.ts'
+import {
+  type AccountApp,
+  type AppsStoreDoc,
+  appsFor,
+  type Installed,
+  liftedFrom,
+  noApps,
+  offeredBy,
+  withInstalled,
+  withoutInstalled,
+  withoutUser,
+} from './rules.ts'
+import { appsStoreSettings } from './settings.ts'
+
+interface Tools {
+  store: Store
+  settings: Settings
+  services: Pick<Services, 'rest'>
+}
+
+export type AppsStoreRecord = AttachmentRecord<AppsStoreDoc>
+
+/** An app of an account, beside what the account says of all. */
+export interface AppSubject {
+  app: AccountApp
+  record: AppsStoreRecord | undefined
+  revision?: string
+}
+
+/** What an account says of apps, if anything: the first change makes it. */
+export interface AppsSubject {
+  record: AppsStoreRecord | undefined
+  revision?: string
+}
+
+/** A picture of an app: an address, or the bytes themselves. */
+export type Picture = { address: string } | { bytes: Buffer; contentType: string }
+
+interface Change {
+  author: Author
+  account: AccountRecord
+  subject: AppSubject
+}
+
+export type AppsStore = ReturnType<typeof createAppsStore>
+
+/** The apps of web clients: which there are, which accounts have, and who sees them. */
+export const createAppsStore = ({ store, settings, services }: Tools) => {
+  const documents = createAttachment<AppsStoreDoc>(store, 'apps_store')
+
+  const find = (accountId: string) => documents.find({ accountId, id: accountId })
+
+  const subjectOf = (record: AppsStoreRecord | undefined): AppsSubject => ({
+    record,
+    ...(record ? { revision: record.revision } : {}),
+  })
+
+  const save = async (
+    author: Author,
+    account: AccountRecord,
+    before: AppsStoreRecord | undefined,
+    doc: AppsStoreDoc,
+  ) => {
+    const set = new ChangeSet(author)
+    const after = documents.put(set, holderOf(account), before, doc)
+    await store.commit(set)
+    return after
+  }
+
+  const list = async (actor: Actor, account: AccountRecord): Promise<AccountApp[]> => {
+    const { apps } = await settings.of(appsStoreSettings)
+    const { applications } = await services.rest(account)
+    const [own, ...above] = await Promise.all([account.id, ...account.hidden.tree].map(find))
+    const viewer = { isAdmin: privLevelOf(actor) === 'admin', userId: actor.user?.id }
+    const said = above.flatMap((record) => (record ? [record.doc] : []))
+    return appsFor(viewer, offeredBy(applications, apps), own?.doc ?? noApps, said)
+  }
+
+  const get = async (actor: Actor, account: AccountRecord, id: string): Promise<AccountApp> => {
+    const app = (await list(actor, account)).find((one) => one.id === id)
+    if (!app) throw failure(badIdentifier, { cause: id })
+    return app
+  }
+
+  const install = async (
+    { author, account, subject: { app, record } }: Change,
+    installed: Partial<Installed>,
+  ) => {
+    const after = await save(author, account, record, withInstalled(record?.doc ?? noApps, app.id, installed))
+    return { app: { ...app, installed: after.doc.apps[app.id] }, revision: after.revision }
+  }
+
+  return {
+    /** What accounts of another system had installed. */
+    adoption: adoptingInto(documents.collection, ({ doc }) => ({ doc: { ...noApps, ...doc }, hidden: {} })),
+
+    find,
+    list,
+    get,
+
+    /** Everything that a change of one app is judged by. */
+    async subject(actor: Actor, account: AccountRecord, id: string): Promise<AppSubject> {
+      const [app, record] = await Promise.all([get(actor, account, id), find(account.id)])
+      return { ...subjectOf(record), app }
+    },
+
+    /** The same for what is about no one app. */
+    said: async (account: AccountRecord): Promise<AppsSubject> => subjectOf(await find(account.id)),
+
+    async install(change: Change, installed: Partial<Installed>) {
+      const { app } = change.subject
+      if (app.installed) throw failure(appInstalled, { id: app.id })
+      return install(change, installed)
+    },
+
+    /** Other people have an app that is installed. */
+    async allow(change: Change, installed: Partial<Installed>) {
+      const { app } = change.subject
+      if (!app.installed) throw failure(appNotInstalled, { id: app.id })
+      return install(change, installed)
+    },
+
+    async uninstall({ author, account, subject: { app, record } }: Change) {
+      if (!app.installed) throw failure(appNotInstalled, { id: app.id })
+      return save(author, account, record, withoutInstalled(record?.doc ?? noApps, app.id))
+    },
+
+    /** What accounts above put on the blacklist of an account stays there until one of them takes it away. */
+    async hide(
+      { author, actor, account, record }: Pick<Change, 'author' | 'account'> & { actor: Actor } & AppsSubject,
+      blacklist: readonly string[],
+    ) {
+      const before = record?.doc ?? noApps
+      const isFromAbove = isSuperduper(actor) || isAbove(actor, account)
+      const lifted = isFromAbove ? [] : liftedFrom(before, blacklist)
+      if (lifted.length > 0) {
+        const cause = `put on the blacklist by an account above: ${lifted.join(', ')}`
+        throw failure(forbidden, { cause })
+      }
+      const imposed = isFromAbove ? blacklist : before.imposed
+      return save(author, account, record, { ...before, blacklist, imposed })
+    },
+
+    /** The picture that stands at a path; undefined when there is none. */
+    pictureOf(image: string | undefined): Picture | undefined {
+      if (image === undefined) return undefined
+      return pictureIn(image) ?? { address: image }
+    },
+
+    /** Who has left has no app any more. Part of somebody's change set. */
+    async forget(set: ChangeSet, user: UserRecord) {
+      const record = await find(user.accountId)
+      const doc = record && withoutUser(record.doc, user.id)
+      if (record && doc) documents.put(set, record, record, doc)
+    },
+  }
+}

@@ -1,0 +1,132 @@
+import type { Actor } from '../../../auth/identity.ts'
+import { accountAdmin, accountMember } from '../../../auth/policies.ts'
+import { answer, FileAnswer, ListAnswer } from '../../../http/answer/answers.ts'
+import { shortListing } from '../../../http/answer/listing.ts'
+import { harmless, publicly } from '../../../http/answer/visitors.ts'
+import { type Call, del, get, post, put, type Route } from '../../../http/route.ts'
+import { badIdentifier, failure } from '../../../lib/failure.ts'
+import { iconTypes, imageTypes } from '../../../lib/image-type.ts'
+import { anyText } from '../../../lib/schema.ts'
+import { appInstalled, appNotInstalled } from './failures.ts'
+import type { AppSubject, AppsStore, AppsStoreRecord, AppsSubject, Picture } from './operations.ts'
+import { type AccountApp, recordOf, rowOf } from './rules.ts'
+import { App, AppRow, Blacklist, Installation } from './schema.ts'
+
+const onAccount = '/v2/accounts/{account_id}/apps_store'
+const blacklist = `${onAccount}/blacklist` as const
+const oneApp = `${onAccount}/{app_id}` as const
+
+const blacklistOf = (record: AppsStoreRecord | undefined) =>
+  answer({
+    data: { blacklist: record?.doc.blacklist ?? [] },
+    ...(record ? { revision: record.revision } : {}),
+  })
+
+/** Pictures elsewhere are where they are: the client goes there. */
+const pictureAnswer = (picture: Picture | undefined, visitor: Actor | undefined, cause: string) => {
+  if (!picture) throw failure(badIdentifier, { cause })
+  if ('address' in picture)
+    return answer({ data: picture.address, status: 302, headers: { location: picture.address } })
+  return new FileAnswer(picture.bytes, picture.contentType, { ...harmless, ...publicly(visitor) })
+}
+
+export const appsStoreRoutes = (apps: AppsStore): Route[] => {
+  const subject = ({ actor, account, path }: Pick<Call<typeof oneApp>, 'actor' | 'account' | 'path'>) =>
+    apps.subject(actor, account, path.app_id)
+
+  const said = ({ account }: Pick<Call, 'account'>) => apps.said(account)
+
+  const isKept = ({ app }: AppSubject) => app.installed !== undefined
+
+  const shown = (
+    { account }: Pick<Call, 'account'>,
+    { app, revision }: { app: AccountApp; revision: string },
+  ) => answer({ data: recordOf(account.id, app), revision })
+
+  const pictures = { allow: accountMember, answers: anyText(), produces: [...imageTypes, ...iconTypes] }
+
+  return [
+    get(onAccount, {
+      summary: 'List the apps that the caller sees of an account: all of them for admins',
+      allow: accountMember,
+      answers: AppRow,
+      list: true,
+      run: async ({ actor, account }) =>
+        new ListAnswer(shortListing((await apps.list(actor, account)).map(rowOf))),
+    }),
+    get(blacklist, {
+      summary: 'Read which apps an account and all below it do not see',
+      allow: accountAdmin,
+      answers: Blacklist,
+      run: async ({ account }) => blacklistOf(await apps.find(account.id)),
+    }),
+    post(blacklist, {
+      summary: 'Say which apps an account and all below it do not see',
+      allow: accountAdmin,
+      subject: said,
+      isKept: ({ record }: AppsSubject) => (record?.doc.blacklist.length ?? 0) > 0,
+      body: Blacklist,
+      answers: Blacklist,
+      run: async ({ author, actor, account, subject: { record }, data }) =>
+        blacklistOf(await apps.hide({ author, actor, account, record }, data.blacklist)),
+    }),
+    get(oneApp, {
+      summary: 'Read an app',
+      allow: accountMember,
+      answers: App,
+      run: async ({ actor, account, path }) =>
+        answer({ data: recordOf(account.id, await apps.get(actor, account, path.app_id)) }),
+    }),
+    put(oneApp, {
+      summary: 'Install an app',
+      allow: accountAdmin,
+      subject,
+      body: Installation,
+      answers: App,
+      fails: [appInstalled],
+      run: async (call) => shown(call, await apps.install(call, call.data)),
+    }),
+    post(oneApp, {
+      summary: 'Say who has an app that is installed',
+      allow: accountAdmin,
+      subject,
+      isKept,
+      body: Installation,
+      answers: App,
+      fails: [appNotInstalled],
+      run: async (call) => shown(call, await apps.allow(call, call.data)),
+    }),
+    del(oneApp, {
+      summary: 'Uninstall an app',
+      allow: accountAdmin,
+      subject,
+      isKept,
+      answers: App,
+      fails: [appNotInstalled],
+      run: async (call) => {
+        await apps.uninstall(call)
+        const data = recordOf(call.account.id, call.subject.app)
+        return answer({ data, metadata: { deleted: true } })
+      },
+    }),
+    get(`${oneApp}/icon`, {
+      summary: 'The icon of an app',
+      resource: 'apps_store',
+      ...pictures,
+      run: async ({ actor, account, path, visitor }) => {
+        const { described } = await apps.get(actor, account, path.app_id)
+        return pictureAnswer(apps.pictureOf(described.icon), visitor, 'icon')
+      },
+    }),
+    get(`${oneApp}/screenshot/{index}`, {
+      summary: 'A screenshot of an app, the first is 0',
+      resource: 'apps_store',
+      ...pictures,
+      run: async ({ actor, account, path, visitor }) => {
+        const { described } = await apps.get(actor, account, path.app_id)
+        const image = /^\d{1,3}$/.test(path.index) ? described.screenshots?.[Number(path.index)] : undefined
+        return pictureAnswer(apps.pictureOf(image), visitor, path.index)
+      },
+    }),
+  ]
+}

@@ -1,0 +1,212 @@
+// Which apps an account has and who sees them, and what the pictures of an app are.
+
+import { type Json, present } from '../../../lib/json.ts'
+import { pictureIn } from '../../../lib/picture.ts'
+
+/** Ids of apps. `blacklist` stands in paths where they do. */
+export const appIdForm = '^(?!blacklist$)[A-Za-z0-9_-]{1,64}$'
+
+/** Characters of an address or of a data URL. */
+export const longestImage = 200_000
+export const imageForm = '^(?:https?://|data:image/[a-z.+-]+;base64,)'
+export const mostUsers = 1000
+export const mostBlacklisted = 200
+
+interface Words {
+  label?: string
+  description?: string
+  extended_description?: string
+  features?: readonly string[]
+}
+
+/** An app as the operator has described it. */
+interface Described {
+  name?: string
+  i18n?: Readonly<Record<string, Words>>
+  tags?: readonly string[]
+  icon?: string
+  screenshots?: readonly string[]
+  api_url?: string
+  source_url?: string
+  masqueradable?: boolean
+  published?: boolean
+  allowed_users?: 'all' | 'admins'
+  author?: string
+  license?: string
+  version?: string
+  price?: number
+  urls?: { documentation?: string; howto?: string }
+  phase?: string
+}
+
+/** Who has an app of an account. */
+export interface Installed {
+  allowed_users: 'all' | 'admins' | 'specific'
+  users: readonly { id: string }[]
+}
+
+/** What an account says of apps. */
+export interface AppsStoreDoc {
+  /** Those it has installed, by id. */
+  apps: Readonly<Record<string, Installed>>
+  /** Those it took away although the operator gives them to everybody. */
+  uninstalled: readonly string[]
+  /** Those that it and all below it do not see. */
+  blacklist: readonly string[]
+  /** Those on the blacklist that an account above put there. */
+  imposed: readonly string[]
+}
+
+export const noApps: AppsStoreDoc = { apps: {}, uninstalled: [], blacklist: [], imposed: [] }
+
+/** Who looks at the apps of an account: an admin of it or above, or an ordinary user of it. */
+interface Viewer {
+  isAdmin: boolean
+  userId: string | undefined
+}
+
+/** An app of an account. */
+export interface AccountApp {
+  id: string
+  described: Described
+  installed: Installed | undefined
+}
+
+const nameOf = ({ id, described: { name } }: AccountApp) => name || id
+
+const installedIn = ({ apps, uninstalled }: AppsStoreDoc, id: string, { allowed_users }: Described) => {
+  if (Object.hasOwn(apps, id)) return apps[id]
+  if (allowed_users === undefined || uninstalled.includes(id)) return undefined
+  return { allowed_users, users: [] }
+}
+
+/** Whether somebody who looks sees the app. Admins see what there is to install, too. */
+const isShownTo = ({ isAdmin, userId }: Viewer, { installed }: AccountApp) => {
+  if (isAdmin) return true
+  if (installed?.allowed_users === 'specific') return installed.users.some(({ id }) => id === userId)
+  return installed?.allowed_users === 'all'
+}
+
+/** The apps that the plans of an account offer: those that they list, or all if they list none. */
+export const offeredBy = (
+  listed: Readonly<Record<string, { enabled?: boolean }>> = {},
+  described: Readonly<Record<string, Described>>,
+): Readonly<Record<string, Described>> => {
+  if (Object.keys(listed).length === 0) return described
+  return Object.fromEntries(
+    Object.entries(described).filter(([id]) => Object.hasOwn(listed, id) && listed[id]?.enabled !== false),
+  )
+}
+
+/** The apps that somebody sees of an account: none that it, or an account above it, does not want to be seen. */
+export const appsFor = (
+  viewer: Viewer,
+  described: Readonly<Record<string, Described>>,
+  own: AppsStoreDoc,
+  above: readonly AppsStoreDoc[],
+): AccountApp[] => {
+  const hidden = new Set([own, ...above].flatMap(({ blacklist }) => blacklist))
+  return Object.entries(described)
+    .filter(([id, { published }]) => published !== false && !hidden.has(id))
+    .map(([id, app]) => ({ id, described: app, installed: installedIn(own, id, app) }))
+    .filter((app) => isShownTo(viewer, app))
+    .sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
+}
+
+/** The document with an app installed, or with other users of it. */
+export const withInstalled = (
+  doc: AppsStoreDoc,
+  id: string,
+  { allowed_users = 'all', users = [] }: Partial<Installed>,
+): AppsStoreDoc => {
+  const ids = new Set(users.map((user) => user.id))
+  const installed = { allowed_users, users: [...ids].map((userId) => ({ id: userId })) }
+  return {
+    ...doc,
+    apps: { ...doc.apps, [id]: installed },
+    uninstalled: doc.uninstalled.filter((other) => other !== id),
+  }
+}
+
+export const withoutInstalled = (doc: AppsStoreDoc, id: string): AppsStoreDoc => {
+  const { [id]: _gone, ...apps } = doc.apps
+  return { ...doc, apps, uninstalled: [...doc.uninstalled.filter((other) => other !== id), id] }
+}
+
+/** The document when a user has left the account; undefined when it does not name that user. */
+export const withoutUser = (doc: AppsStoreDoc, userId: string): AppsStoreDoc | undefined => {
+  const isNamed = Object.values(doc.apps).some(({ users }) => users.some(({ id }) => id === userId))
+  if (!isNamed) return undefined
+  const apps = Object.entries(doc.apps).map(([id, app]) => {
+    const users = app.users.filter((user) => user.id !== userId)
+    return [id, { ...app, users }] as const
+  })
+  return { ...doc, apps: Object.fromEntries(apps) }
+}
+
+/** What accounts above put on the blacklist and the account itself would take away. */
+export const liftedFrom = ({ imposed }: AppsStoreDoc, blacklist: readonly string[]) =>
+  imposed.filter((id) => !blacklist.includes(id))
+
+/** The words of an app by language. Clients fall back to `en-US`, and call an app by its label. */
+const wordsOf = (app: AccountApp, told: (words: Words) => Words): Json => {
+  const { i18n = {} } = app.described
+  const [first = {}] = Object.values(i18n)
+  const languages = Object.entries({ ...i18n, 'en-US': i18n['en-US'] ?? first })
+  return Object.fromEntries(
+    languages.map(([language, words]) => [language, { label: nameOf(app), ...told(words) }]),
+  )
+}
+
+const inShort = ({ label, description }: Words) => present({ label, description })
+
+const atLength = ({ extended_description, features, ...words }: Words) =>
+  present({ ...inShort(words), extended_description, features })
+
+const extensions: Readonly<Record<string, string>> = {
+  'image/png': 'png',
+  'image/jpeg': 'jpg',
+  'image/gif': 'gif',
+  'image/webp': 'webp',
+  'image/x-icon': 'ico',
+}
+
+/** What answers tell of a picture: its address, or what it is called at its path. */
+const toldAs = (image: string, name: string) => {
+  const picture = pictureIn(image)
+  return picture ? `${name}.${extensions[picture.contentType]}` : image
+}
+
+/** The row of an app. */
+export const rowOf = (app: AccountApp): Json => {
+  const { id, described, installed } = app
+  const { tags = [], icon, api_url, source_url, masqueradable = true, phase } = described
+  return present({
+    id,
+    name: nameOf(app),
+    i18n: wordsOf(app, inShort),
+    tags,
+    icon: icon && toldAs(icon, 'icon'),
+    api_url,
+    source_url,
+    masqueradable,
+    phase,
+    ...installed,
+  })
+}
+
+/** All that is told of an app. */
+export const recordOf = (accountId: string, app: AccountApp): Json => {
+  const { author, license, version, price, urls, screenshots = [] } = app.described
+  return present({
+    ...rowOf(app),
+    i18n: wordsOf(app, atLength),
+    account_id: accountId,
+    author,
+    license,
+    version,
+    price,
+    urls: urls && present({ documentation: urls.documentation, howto: urls.howto }),
+    screenshots: screenshots.map((image, index) => toldAs(image, `screenshot-${index}`)),
+  })
+}

@@ -1,0 +1,78 @@
+import type { Static } from 'typebox'
+import {
+  anyObject,
+  anyText,
+  choice,
+  flag,
+  id,
+  keyed,
+  list,
+  must,
+  number,
+  open,
+  text,
+  uniqueList,
+} from '../../../lib/schema.ts'
+import { appIdForm, mostBlacklisted, mostUsers } from './rules.ts'
+
+const AllowedUsers = choice(['all', 'admins', 'specific'], {
+  default: 'all',
+  description: '`specific`: those under users',
+})
+const Users = list(open({ id: must(id()) }), { maxItems: mostUsers, default: [] })
+
+/** Who has an app of an account. */
+export const Installation = open(
+  { allowed_users: AllowedUsers, users: Users },
+  { title: 'Installation of an app' },
+)
+export type Installation = Static<typeof Installation>
+
+const appFields = {
+  id: must(anyText()),
+  name: must(anyText()),
+  i18n: must(keyed(anyObject(), { description: 'Language -> words; `en-US` is among them' })),
+  tags: must(list(anyText())),
+  icon: anyText({ description: 'An address, or the name of the picture at `icon` below' }),
+  api_url: anyText({ description: 'Absent: the API that answers this' }),
+  source_url: anyText(),
+  masqueradable: must(flag()),
+  allowed_users: choice(['all', 'admins', 'specific'], {
+    description: 'Who has it; absent: it is not installed',
+  }),
+  users: list(open({ id: must(id()) }), { description: 'Beside allowed_users' }),
+  phase: anyText(),
+}
+
+/** A row of the apps of an account. */
+export const AppRow = open(appFields, { title: 'App row' })
+
+/** An app as an account sees it. */
+export const App = open(
+  {
+    ...appFields,
+    account_id: must(id()),
+    author: anyText(),
+    license: anyText(),
+    version: anyText(),
+    price: number(),
+    urls: anyObject(),
+    screenshots: must(
+      list(anyText(), { description: 'Addresses, or names of the pictures at `screenshot/0` and so on' }),
+    ),
+  },
+  { title: 'App' },
+)
+
+/** The apps that an account, and all below it, do not see. */
+export const Blacklist = open(
+  {
+    blacklist: must(
+      uniqueList(text(1, 64, { pattern: appIdForm, description: 'Id of an app' }), {
+        maxItems: mostBlacklisted,
+      }),
+    ),
+  },
+  { title: 'Blacklist of apps' },
+)
+export type Blacklist = Static<typeof Blacklist>

@@ -1,0 +1,22 @@
+import { area } from '../../area.ts'
+import { whitelabelArea } from '../whitelabel/area.ts'
+import { createNoticeAdoption } from './adoption.ts'
+import { createNotifications } from './operations.ts'
+import { notificationRoutes } from './routes.ts'
+import { Notification } from './schema.ts'
+
+/** The templates of what is mailed, and what was. */
+export const notificationsArea = area({
+  name: 'notifications',
+  describes: { notifications: 'What is mailed, in which words, and how its delivery went.' },
+  needs: { whitelabel: whitelabelArea },
+  create(tools, { whitelabel: { senders } }) {
+    const { settings, store } = tools
+    const notifications = createNotifications({ ...tools, senders })
+    return {
+      routes: notificationRoutes({ notifications, settings, clock: store.clock }),
+      schemas: { notifications: Notification },
+      adoptions: { notification: createNoticeAdoption(tools.mail) },
+    }
+  },
+})

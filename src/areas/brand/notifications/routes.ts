@@ -1,0 +1,184 @@
+import { accountAdmin, resellerAdmin, superduper } from '../../../auth/policies.ts'
+import { Answer, FileAnswer, ListAnswer } from '../../../http/answer/answers.ts'
+import { shortListing } from '../../../http/answer/listing.ts'
+import { timeWindow } from '../../../http/answer/time-window.ts'
+import { attachment } from '../../../http/file-names.ts'
+import { type Call, del, get, post, put, type Route } from '../../../http/route.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { badIdentifier, datastoreConflict, failure } from '../../../lib/failure.ts'
+import { gregorianNow } from '../../../lib/gregorian.ts'
+import { addressOf } from '../../../mail/mail.ts'
+import { crossbarSettings } from '../../../settings/documents.ts'
+import type { Settings } from '../../../settings/settings.ts'
+import type { BodyType, Level, NoticeSubject, Notifications } from './operations.ts'
+import {
+  Attempt,
+  AttemptRow,
+  NewNotification,
+  Notification,
+  NotificationRecord,
+  NotificationRow,
+  Preview,
+  Removed,
+  Rendered,
+} from './schema.ts'
+import { attemptData, attemptListing, notificationData, notificationRow } from './views.ts'
+
+interface Tools {
+  notifications: Notifications
+  settings: Settings
+  clock: Clock
+}
+
+const bodyTypes = ['text/html', 'text/plain'] as const
+
+const isBodyType = (type: string): type is BodyType => bodyTypes.some((known) => known === type)
+
+// Were a browser to show foreign HTML, it would run nothing of it.
+const harmless = { 'content-security-policy': "default-src 'none'; sandbox" }
+
+const windowQuery = {
+  created_from: 'Gregorian seconds; 31 days before created_to unless given',
+  created_to: 'Gregorian seconds; now unless given',
+}
+
+/** The routes of one level. `levelOf` tells whose versions a call means. */
+const levelRoutes = (
+  { notifications, settings, clock }: Tools,
+  place: '/v2' | '/v2/accounts/{account_id}',
+): Route[] => {
+  const isAccount = place !== '/v2'
+  const reads = isAccount ? accountAdmin : superduper
+  const writes = isAccount ? resellerAdmin : superduper
+  const all = `${place}/notifications`
+  const one = `${all}/{notification_id}` as '/v2/notifications/{notification_id}'
+  const log = `${all}/smtplog` as const
+  const anAttempt = `${log}/{smtplog_id}` as '/v2/notifications/smtplog/{smtplog_id}'
+
+  const levelOf = ({ account }: Pick<Call, 'account'>): Level => (isAccount ? account : undefined)
+  const subject = (call: Pick<Call<typeof one>, 'account' | 'path'>) =>
+    notifications.subject(levelOf(call), call.path.notification_id)
+
+  /** The system's own letters are those of the account that asks. */
+  const homeOf = ({ account, actor }: Pick<Call, 'account' | 'actor'>) =>
+    isAccount ? account : actor.account
+
+  const view = (found: NoticeSubject, more: { status?: number; created?: string } = {}) =>
+    new Answer({
+      data: notificationData(found),
+      ...(found.revision ? { revision: found.revision } : {}),
+      ...more,
+    })
+
+  const bodyFile = ({ notice, template }: NoticeSubject, type: BodyType) => {
+    const body = type === 'text/html' ? template.bodies.html : template.bodies.text
+    if (body === undefined) throw failure(badIdentifier, { cause: type })
+    const name = `${notice.id}.${type === 'text/html' ? 'html' : 'txt'}`
+    return new FileAnswer(Buffer.from(body), `${type}; charset=utf-8`, {
+      ...harmless,
+      ...attachment(name),
+    })
+  }
+
+  return [
+    get(all, {
+      summary: 'List the notices that are sent',
+      allow: reads,
+      answers: NotificationRow,
+      list: true,
+      run: async (call) => {
+        const found = await notifications.all(levelOf(call))
+        return new ListAnswer(shortListing(found.map(notificationRow)))
+      },
+    }),
+    put(all, {
+      summary: 'Give a notice a version of its own',
+      allow: writes,
+      body: NewNotification,
+      answers: NotificationRecord,
+      fails: [badIdentifier, datastoreConflict],
+      judge: (call) => notifications.judge(levelOf(call), call.data.id ?? '', call.data),
+      run: async (call) => {
+        const { id, ...data } = call.data
+        return view(await notifications.create(call.author, levelOf(call), id, data), { created: id })
+      },
+    }),
+    del(all, {
+      summary: 'Remove every version of its own: all notices are again as they are above',
+      allow: writes,
+      answers: Removed,
+      run: (call) => notifications.removeAll(call.author, levelOf(call)),
+    }),
+    get(log, {
+      summary: 'List the attempts to deliver mails',
+      allow: reads,
+      query: windowQuery,
+      answers: AttemptRow,
+      list: true,
+      run: async (call) => {
+        const { maximum_range: maximum } = await settings.of(crossbarSettings)
+        const window = timeWindow(call.query, gregorianNow(clock), maximum)
+        return new ListAnswer(attemptListing(notifications, homeOf(call).id, window))
+      },
+    }),
+    get(anAttempt, {
+      summary: 'Read an attempt to deliver a mail',
+      allow: reads,
+      answers: Attempt,
+      run: async (call) => attemptData(await notifications.attempt(homeOf(call).id, call.path.smtplog_id)),
+    }),
+    get(one, {
+      summary: 'Read a notice: its settings, or one of its bodies',
+      record: { kind: 'notification' },
+      allow: reads,
+      subject,
+      answers: NotificationRecord,
+      produces: bodyTypes,
+      run: ({ subject: found, request }) =>
+        isBodyType(request.accepts) ? bodyFile(found, request.accepts) : view(found),
+    }),
+    post(one, {
+      summary: 'Change how a notice is sent, or one of its bodies',
+      allow: writes,
+      subject,
+      body: Notification,
+      uploads: bodyTypes,
+      answers: NotificationRecord,
+      judge: (call) => notifications.judge(levelOf(call), call.path.notification_id, call.data),
+      run: async ({ author, subject: found, data, upload }) => {
+        if (!upload) return view(await notifications.replace(author, found, data))
+        const type = isBodyType(upload.contentType) ? upload.contentType : 'text/plain'
+        return view(await notifications.putBody(author, found, type, upload))
+      },
+    }),
+    del(one, {
+      summary: 'Remove the version of its own: the notice is again as it is above',
+      allow: writes,
+      subject,
+      answers: NotificationRecord,
+      run: async ({ author, subject: found }) => {
+        await notifications.remove(author, found)
+        return new Answer({ data: notificationData(found), metadata: { deleted: true } })
+      },
+    }),
+    post(`${one}/preview`, {
+      summary: 'Send a notice, or a draft of it, to a few people',
+      resource: 'notifications',
+      allow: writes,
+      subject,
+      body: Preview,
+      answers: Rendered,
+      status: 202,
+      run: async (call) => {
+        const caller = call.actor.user && addressOf(call.actor.user.doc)
+        const sample = await notifications.preview(call.subject, homeOf(call), call.data, caller)
+        return new Answer({ data: sample, status: 202, message: 'Notification processing' })
+      },
+    }),
+  ]
+}
+
+export const notificationRoutes = (tools: Tools): Route[] => [
+  ...levelRoutes(tools, '/v2'),
+  ...levelRoutes(tools, '/v2/accounts/{account_id}'),
+]

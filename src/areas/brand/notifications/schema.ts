@@ -1,0 +1,134 @@
+import type { Static } from 'typebox'
+import {
+  anyObject,
+  anyText,
+  choice,
+  flag,
+  gregorian,
+  integer,
+  keyed,
+  list,
+  multiline,
+  must,
+  open,
+  text,
+} from '../../../lib/schema.ts'
+
+const address = (description?: string) =>
+  text(3, 254, { format: 'email', ...(description ? { description } : {}) })
+
+const Recipients = open(
+  {
+    type: choice(['original', 'admins', 'specified'], {
+      description:
+        'original: whom it is about. admins: the admins of the account. specified: email_addresses',
+    }),
+    email_addresses: list(address(), { maxItems: 20 }),
+  },
+  { description: 'Who gets it' },
+)
+
+const settings = {
+  enabled: flag({ description: 'false: it is not sent' }),
+  subject: text(1, 200),
+  to: Recipients,
+  from: address('A verified sender address of the account, or of one above it'),
+  reply_to: address('Where answers go'),
+}
+
+/** What a client writes. What is absent is taken from the account above, the last from the system. */
+export const Notification = open(settings, {
+  title: 'Notification',
+  description: 'How a notice is sent. Its bodies are written as text/html and text/plain',
+})
+export type Notification = Static<typeof Notification>
+
+export const NewNotification = open(
+  { id: must(text(1, 64, { description: 'One of those that the list names' })), ...settings },
+  { title: 'New notification' },
+)
+
+/** A draft that is shown without being stored. */
+export const Preview = open(
+  {
+    ...settings,
+    html: text(0, 400_000, { ...multiline, description: 'The HTML body, as it is or in base64' }),
+    plain: text(0, 200_000, multiline),
+    macros: anyObject({ description: 'Values by name; others are examples' }),
+  },
+  { title: 'Notification draft' },
+)
+export type Preview = Static<typeof Preview>
+
+const Macro = open(
+  {
+    friendly_name: must(anyText()),
+    i18n_label: must(anyText()),
+    description: must(anyText()),
+    example: must(anyText()),
+  },
+  { title: 'Macro' },
+)
+
+const head = {
+  id: must(anyText()),
+  friendly_name: must(anyText()),
+  category: must(choice(['account', 'billing', 'system', 'user'])),
+  enabled: must(flag()),
+  macros: must(keyed(Macro, { description: 'What may stand in double braces' })),
+  account_overridden: flag({ description: 'Present when the account has a version of its own' }),
+}
+
+export const NotificationRow = open(head, { title: 'Notification row' })
+
+export const NotificationRecord = open(
+  {
+    ...head,
+    subject: must(anyText()),
+    to: must(Recipients),
+    from: anyText(),
+    reply_to: anyText(),
+    template_charset: must(anyText()),
+    templates: must(
+      keyed(open({ length: must(integer({ description: 'Bytes' })) }), {
+        description: 'The bodies that there are, by content type',
+      }),
+    ),
+  },
+  { title: 'Notification record' },
+)
+
+export const Removed = list(anyText(), { description: 'The ids of the versions that are gone' })
+
+export const Rendered = open(
+  {
+    to: must(list(anyText())),
+    subject: must(anyText()),
+    plain: anyText(),
+    html: anyText(),
+  },
+  { title: 'A notice as it was sent' },
+)
+
+const attempt = {
+  id: must(anyText()),
+  template_id: must(anyText({ description: 'The notice' })),
+  to: must(anyText()),
+  from: must(anyText()),
+  subject: must(anyText()),
+  outcome: must(choice(['delivered', 'deferred', 'given_up'])),
+  attempt: must(integer({ description: '1 for the first' })),
+  created: must(gregorian('When it was tried')),
+}
+
+export const AttemptRow = open(attempt, { title: 'Delivery attempt row' })
+
+export const Attempt = open(
+  {
+    ...attempt,
+    message_id: must(anyText()),
+    reply: must(anyText({ description: 'What the mail server said, or why it said nothing' })),
+    signed_by: anyText({ description: 'Where the key of the signature is published' }),
+  },
+  { title: 'Delivery attempt' },
+)

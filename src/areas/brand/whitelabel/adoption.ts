@@ -1,0 +1,54 @@
+import type { Json } from '../../../lib/json.ts'
+import { holderOf } from '../../../storage/records.ts'
+import type { Store } from '../../../storage/store.ts'
+import { type Adoption, adoptingInto } from '../../adoption.ts'
+import { SenderEmail } from './emails/schema.ts'
+import { createSenderStore, type SenderHidden } from './emails/store.ts'
+import type { BrandFiles } from './files/operations.ts'
+import { counted } from './operations.ts'
+import { hostsOf } from './rules.ts'
+import { Whitelabel } from './schema.ts'
+import { createWhitelabelStore, type WhitelabelHidden, whitelabelId } from './store.ts'
+
+/** How brands of another system are taken in, each with its files. */
+export const createBrandAdoption = (store: Store, files: BrandFiles): Adoption => {
+  const whitelabels = createWhitelabelStore(store)
+  const adopting = adoptingInto<Whitelabel, WhitelabelHidden>(whitelabels, ({ doc }) => ({
+    doc,
+    // The operator has served this brand before.
+    hidden: { confirmedHosts: hostsOf(doc) },
+  }))
+  return {
+    ...adopting,
+    schema: Whitelabel,
+    fileProblem: files.problemOf,
+    files: ({ accountId }) => files.all(accountId),
+
+    async put(set, arrival) {
+      const { accountId } = arrival
+      const isKnown = (await whitelabels.find(accountId, whitelabelId)) !== undefined
+      if (!(await adopting.put(set, arrival))) return false
+      await files.putAll(set, arrival)
+      if (!isKnown) set.count(accountId, ...counted, 1)
+      return true
+    },
+
+    async remove(set, { accountId }) {
+      const record = await whitelabels.find(accountId, whitelabelId)
+      if (!record) return false
+      whitelabels.remove(set, record)
+      await files.removeWith(set, holderOf(record))
+      set.count(accountId, ...counted, -1)
+      return true
+    },
+  }
+}
+
+/** How addresses that mail comes from are taken in: whoever has one has to confirm it, unless that was done here before. */
+export const createSenderAdoption = (store: Store): Adoption => ({
+  schema: SenderEmail,
+  ...adoptingInto<SenderEmail, SenderHidden>(createSenderStore(store), ({ doc }, before) => ({
+    doc: doc as SenderEmail & Json,
+    hidden: before && before.doc.email === doc.email ? before.hidden : { isVerified: false },
+  })),
+})

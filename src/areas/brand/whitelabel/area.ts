@@ -1,0 +1,84 @@
+import { accountsArea } from '../../accounts/accounts/area.ts'
+import { area } from '../../area.ts'
+import { systemConfigsArea } from '../../system/system-configs/area.ts'
+import { createBrandAdoption, createSenderAdoption } from './adoption.ts'
+import { createBrands } from './brands.ts'
+import { createWhitelabelDomains } from './domains/operations.ts'
+import { whitelabelDomainRoutes } from './domains/routes.ts'
+import { WhitelabelDomains } from './domains/schema.ts'
+import { createDomainTemplate } from './domains/template.ts'
+import { createDomainStandings } from './domains/watch.ts'
+import { createSenderEmails } from './emails/operations.ts'
+import { senderEmailRoutes } from './emails/routes.ts'
+import { SenderEmail } from './emails/schema.ts'
+import { createBrandSenders } from './emails/senders.ts'
+import { createBrandFiles } from './files/operations.ts'
+import { brandFileRoutes } from './files/routes.ts'
+import { emailVerificationNotice } from './notices.ts'
+import { createWhitelabels } from './operations.ts'
+import { createPortals } from './portals.ts'
+import { whitelabelRoutes } from './routes.ts'
+import { Whitelabel } from './schema.ts'
+import { whitelabelSettings } from './settings.ts'
+import { createBrandVisibility } from './visibility.ts'
+
+/** The brands of resellers: what they look like, and in whose name they write. */
+export const whitelabelArea = area({
+  name: 'whitelabel',
+  describes: { whitelabel: 'The brands of resellers: what they look like, and in whose name they write.' },
+  needs: { accounts: accountsArea, systemConfigs: systemConfigsArea },
+  settings: [whitelabelSettings],
+  notices: [emailVerificationNotice],
+  create(tools, { accounts, systemConfigs }) {
+    const { store } = tools
+    const files = createBrandFiles(store)
+    const emails = createSenderEmails(tools)
+    const standings = createDomainStandings(store)
+    const template = createDomainTemplate(tools.settings)
+    const whitelabels = createWhitelabels({
+      store,
+      attached: [files, emails, standings],
+      hostNames: accounts.hostNames,
+      derivedHostsOf: template.hostsOf,
+    })
+    const senders = createBrandSenders({ store, whitelabels, emails })
+    const domains = createWhitelabelDomains({
+      ...tools,
+      systemConfigs,
+      whitelabels,
+      standings,
+      template,
+      senders,
+    })
+    const visibility = createBrandVisibility({ clock: store.clock, accounts, whitelabels, domains })
+    return {
+      offers: {
+        senders,
+        conflicts: whitelabels.conflicts,
+        find: whitelabels.find,
+        companyNameOf: async (accountId: string) => (await whitelabels.find(accountId))?.doc.company_name,
+        brandOf: createBrands({ store, whitelabels, files }),
+        brandAt: whitelabels.ofHost,
+        isSetUp: domains.isSetUp,
+        portalOf: createPortals({ whitelabels, domains }),
+      },
+      routes: [
+        ...whitelabelRoutes(whitelabels, visibility),
+        ...whitelabelDomainRoutes(domains),
+        ...brandFileRoutes({ whitelabels, files, visibility, accounts }),
+        ...senderEmailRoutes(emails),
+      ],
+      jobs: [domains.watch.round],
+      counts: [whitelabels.counted],
+      adoptions: {
+        whitelabel: createBrandAdoption(store, files),
+        whitelabel_email: createSenderAdoption(store),
+      },
+      schemas: {
+        whitelabel: Whitelabel,
+        whitelabel_domains: WhitelabelDomains,
+        whitelabel_emails: SenderEmail,
+      },
+    }
+  },
+})

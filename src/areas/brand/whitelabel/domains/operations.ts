@@ -1,0 +1,245 @@
+import type { Dns } from '../../../../dns/dns.ts'
+import { DnsFault } from '../../../../dns/exchange.ts'
+import type { LookUp, Manner } from '../../../../dns/resolver.ts'
+import type { Afterwards } from '../../../../jobs/afterwards.ts'
+import { failure, invalid, invalidData, tooManyRequests } from '../../../../lib/failure.ts'
+import { hostNameOf } from '../../../../lib/host-name.ts'
+import { zip } from '../../../../lib/list.ts'
+import type { Settings } from '../../../../settings/settings.ts'
+import type { Author } from '../../../../storage/change-set.ts'
+import type { Store } from '../../../../storage/store.ts'
+import type { SystemConfigs } from '../../../system/system-configs/operations.ts'
+import type { SenderAddress } from '../emails/senders.ts'
+import type { Whitelabels } from '../operations.ts'
+import { whitelabelSettings } from '../settings.ts'
+import {
+  type Entry,
+  entriesOf,
+  expand,
+  holdsKey,
+  holdsMechanisms,
+  matches,
+  spfRecordsIn,
+  type Template,
+  testableType,
+} from './rules.ts'
+import type { DomainCheck, DomainChecks, SenderCheck } from './schema.ts'
+import type { DomainTemplate } from './template.ts'
+import { createDomainWatch, type DomainStandings } from './watch.ts'
+
+interface Tools {
+  store: Store
+  afterwards: Afterwards
+  settings: Settings
+  systemConfigs: SystemConfigs
+  dns: Dns
+  whitelabels: Whitelabels
+  standings: DomainStandings
+  template: DomainTemplate
+  /** The sender addresses of an account. */
+  senders: { addressesOf(accountId: string): Promise<SenderAddress[]> }
+}
+
+// A web page waits for the answer.
+const checkMs = 5000
+const authorityMs = 1500
+
+// A check of dead name servers takes all of its time, and look-ups of all accounts share what the process can do at once.
+const mostChecks = 3
+
+/** How a check looks names up. */
+interface Inquiry {
+  domain: string
+  manner: Manner
+}
+
+const wrongDomain = (value: string) =>
+  invalid({
+    domain: {
+      wrong_format: { message: 'Must be a host name', format: 'hostname', value: value.slice(0, 256) },
+    },
+  })
+
+const isPortal = ({ name }: Entry) => /^web (?:gui|interface|portal)$/i.test(name.trim())
+
+export type WhitelabelDomainChecks = ReturnType<typeof createWhitelabelDomains>
+
+/** The DNS records that resellers have to set up, and whether they have. */
+export const createWhitelabelDomains = (tools: Tools) => {
+  const { settings, systemConfigs, dns, whitelabels, senders, template } = tools
+
+  /** What was asked for, else what the account has set; the 400 when there is neither. */
+  const domainFor = async (asked: unknown, accountId: string | undefined): Promise<string> => {
+    const record = accountId === undefined ? undefined : await whitelabels.find(accountId)
+    const text = asked === undefined || asked === '' ? record?.doc.domain : asked
+    if (!text) {
+      throw invalid({ domain: { required: { message: 'Field is required but missing', value: 'domain' } } })
+    }
+    const domain = hostNameOf(String(text))
+    if (domain === undefined) throw wrongDomain(String(text))
+    return domain
+  }
+
+  const lookUp = async (question: LookUp, { domain, manner }: Inquiry) => {
+    const { authorities, ...plain } = manner
+    const isOwn = question.name === domain || question.name.endsWith(`.${domain}`)
+    try {
+      const actual = await dns.lookUp(question, isOwn && authorities ? { ...plain, authorities } : plain)
+      return { actual }
+    } catch (error) {
+      if (error instanceof DnsFault) return { actual: [], error: error.message }
+      throw error
+    }
+  }
+
+  const checkEntry = async (
+    { type, host, expected, name, zone }: Entry,
+    inquiry: Inquiry,
+  ): Promise<DomainCheck> => {
+    const shown = { expected: [...expected], name, ...(zone === undefined ? {} : { zone }) }
+    const asked = testableType(type)
+    if (!asked) {
+      return { ...shown, actual: [], matches: false, error: `records of type ${type} are not looked up` }
+    }
+    const found = await lookUp({ name: host.toLowerCase(), type: asked }, inquiry)
+    return { ...shown, ...found, matches: !found.error && matches(asked, expected, found.actual) }
+  }
+
+  const checkKey = async ({ dkim }: SenderAddress, inquiry: Inquiry): Promise<Pick<SenderCheck, 'dkim'>> => {
+    if (!dkim) return {}
+    const name = `${dkim.selector}._domainkey.${dkim.domain ?? inquiry.domain}`
+    const found = await lookUp({ name, type: 'TXT' }, inquiry)
+    const isThere = found.actual.some((text) => holdsKey(text, dkim))
+    return { dkim: { name, expected: dkim.record, ...found, matches: isThere } }
+  }
+
+  const checkPolicy = async ({ email }: SenderAddress, inquiry: Inquiry): Promise<SenderCheck['spf']> => {
+    const name = hostNameOf(email.slice(email.lastIndexOf('@') + 1)) ?? ''
+    const { actual: texts, ...rest } = await lookUp({ name, type: 'TXT' }, inquiry)
+    const actual = spfRecordsIn(texts)
+    const [record = ''] = actual
+    const { spf_mechanisms: mechanisms } = await settings.of(whitelabelSettings)
+    const valid = actual.length === 1
+    return {
+      name,
+      actual,
+      valid,
+      ...(mechanisms.length > 0 ? { permits: valid && holdsMechanisms(record, mechanisms) } : {}),
+      ...rest,
+    }
+  }
+
+  const checkSender = async (sender: SenderAddress, inquiry: Inquiry): Promise<SenderCheck> => {
+    const { id, email, verified } = sender
+    const [key, spf] = await Promise.all([checkKey(sender, inquiry), checkPolicy(sender, inquiry)])
+    return { id, email, verified, ...key, spf }
+  }
+
+  const begin = async (domain: string, tcp: boolean): Promise<Inquiry> => {
+    const signal = AbortSignal.timeout(checkMs)
+    const early = AbortSignal.any([signal, AbortSignal.timeout(authorityMs)])
+    const authorities = await dns.authoritiesOf(domain, { tcp: false, signal: early })
+    return { domain, manner: { tcp, signal, authorities } }
+  }
+
+  const checks = new Map<string, number>()
+
+  /** Lets an account have a few checks under way. */
+  const inTurn = async <T>(accountId: string, work: () => Promise<T>): Promise<T> => {
+    const running = checks.get(accountId) ?? 0
+    if (running >= mostChecks) throw failure(tooManyRequests, { retryAfterSeconds: checkMs / 1000 })
+    checks.set(accountId, running + 1)
+    try {
+      return await work()
+    } finally {
+      const left = (checks.get(accountId) ?? 1) - 1
+      if (left > 0) checks.set(accountId, left)
+      else checks.delete(accountId)
+    }
+  }
+
+  const lookUpAll = async (
+    domain: string,
+    domains: Template,
+    own: readonly SenderAddress[],
+    tcp: boolean,
+  ) => {
+    const entries = entriesOf(domains)
+    const inquiry = await begin(domain, tcp)
+    const [found, senderChecks] = await Promise.all([
+      Promise.all(entries.map((entry) => checkEntry(entry, inquiry))),
+      Promise.all(own.map((sender) => checkSender(sender, inquiry))),
+    ])
+    const byType: DomainChecks = Object.fromEntries(Object.keys(domains).map((type) => [type, {}]))
+    for (const [{ type, host }, check] of zip(entries, found)) {
+      byType[type] = { ...byType[type], [host]: check }
+    }
+    return { checks: byType, senders: senderChecks }
+  }
+
+  /**
+   * Whether DNS matches the operator's template at this host of a brand, or at one of its hosts. Undefined: DNS does not
+   * answer.
+   */
+  const matchesTemplate = async (brand: string, host?: string): Promise<boolean | undefined> => {
+    const domain = hostNameOf(brand)
+    if (domain === undefined) return false
+    const isMeant = (entry: Entry) => host === undefined || entry.host.toLowerCase() === host
+    const entries = (await template.addressesOf(domain)).filter(isMeant)
+    if (entries.length === 0) return false
+    const inquiry = await begin(domain, false)
+    const found = await Promise.all(entries.map((entry) => checkEntry(entry, inquiry)))
+    if (found.some(({ matches: isThere }) => isThere)) return true
+    return found.some(({ error }) => error !== undefined) ? undefined : false
+  }
+
+  const watch = createDomainWatch({
+    ...tools,
+    look: async (domain) =>
+      (await lookUpAll(domain, expand(await template.whole(), domain), [], false)).checks,
+  })
+
+  return {
+    watch,
+
+    /** The template for a domain: of a request, else of an account. */
+    async expanded(asked: unknown, accountId: string | undefined): Promise<Template> {
+      return expand(await template.whole(), await domainFor(asked, accountId))
+    },
+
+    /** Replaces the template of the system. */
+    async replaceTemplate(author: Author, domains: Template): Promise<Template> {
+      if (Object.keys(domains).length === 0) {
+        const message = 'The domains schema is missing, unable to validate request'
+        throw failure(invalidData, { data: { domains: { required: { message } } } })
+      }
+      const subject = await systemConfigs.subject('whitelabel')
+      const values = { ...subject.sections.default, domains }
+      await systemConfigs.replaceSection(author, subject, 'default', { values, sent: 'changed' })
+      return domains
+    },
+
+    /** The hosts at which a brand may have its web interface: the domain itself, and what the template calls a web GUI. */
+    async portalsOf(domain: string): Promise<string[]> {
+      const isMeant = (entry: Entry) => entry.host === domain || isPortal(entry)
+      const entries = (await template.addressesOf(domain)).filter(isMeant)
+      return [...new Set(entries.map(({ host }) => host.toLowerCase()))]
+    },
+
+    matchesTemplate,
+
+    /** Whether DNS matches the operator's template at this host, for this brand. False also if DNS does not answer. */
+    isSetUp: async (brand: string, host: string): Promise<boolean> =>
+      (await matchesTemplate(brand, host)) === true,
+
+    /** Looks up every record of an account's domain, all at once, and what its sender addresses need. */
+    async check(author: Author, asked: unknown, accountId: string, tcp: boolean) {
+      const domain = await domainFor(asked, accountId)
+      const domains = expand(await template.whole(), domain)
+      const own = await senders.addressesOf(accountId)
+      const found = await inTurn(accountId, () => lookUpAll(domain, domains, own, tcp))
+      watch.note(author, { accountId, domain, checks: found.checks })
+      return found
+    },
+  }
+}

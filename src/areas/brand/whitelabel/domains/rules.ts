@@ -1,0 +1,139 @@
+import { formatAddress, parseAddress } from '../../../../lib/cidr.ts'
+import type { DomainCheck, DomainChecks } from './schema.ts'
+
+/** Hosts by record type, and what each is to hold. What an administrator wrote into the settings may lack parts. */
+export type Template = Record<string, Record<string, { mapping?: string[]; name?: string; zone?: string }>>
+
+export interface Entry {
+  /** As the template names it, upper case. */
+  type: string
+  host: string
+  expected: readonly string[]
+  name: string
+  zone?: string
+}
+
+/** What the domain replaces in a template. */
+export const placeholder = '{{domain}}'
+
+/** The text of a template for one domain. */
+export const inPlace = (text: string, domain: string) => text.replaceAll(placeholder, domain)
+
+/** The template for one domain. What else an entry holds stays as it is. */
+export const expand = (template: Template, domain: string): Template =>
+  Object.fromEntries(
+    Object.entries(template).map(([type, hosts]) => [
+      type,
+      Object.fromEntries(
+        Object.entries(hosts).map(([host, entry]) => [
+          inPlace(host, domain),
+          { ...entry, mapping: (entry.mapping ?? []).map((text) => inPlace(text, domain)) },
+        ]),
+      ),
+    ]),
+  )
+
+export const entriesOf = (domains: Template): Entry[] =>
+  Object.entries(domains).flatMap(([type, hosts]) =>
+    Object.entries(hosts).map(([host, { mapping = [], name = '', zone }]) => ({
+      type,
+      host,
+      expected: mapping,
+      name,
+      ...(zone === undefined ? {} : { zone }),
+    })),
+  )
+
+const testable = ['A', 'AAAA', 'CNAME', 'MX', 'NAPTR', 'SRV', 'TXT'] as const
+type TestableType = (typeof testable)[number]
+
+/** What to ask DNS for. It has no type CNAM: templates mean CNAME by it. */
+export const testableType = (type: string): TestableType | undefined =>
+  type === 'CNAM' ? 'CNAME' : testable.find((known) => known === type)
+
+const plainAddress = (text: string) => {
+  const address = parseAddress(text.trim())
+  return address ? formatAddress(address) : text.trim().toLowerCase()
+}
+
+/** Spacing, case and a dot at the end mean nothing in these. */
+const plainLine = (text: string) => text.trim().replace(/\s+/g, ' ').replace(/\.$/, '').toLowerCase()
+
+/** The preference that people write before the host of an MX record does not count: only the host is looked up. */
+const plainExchange = (text: string) => plainLine(text).replace(/^\d+ /, '')
+
+const plainForms: Readonly<Record<TestableType, (text: string) => string>> = {
+  A: plainAddress,
+  AAAA: plainAddress,
+  CNAME: plainLine,
+  MX: plainExchange,
+  NAPTR: plainLine,
+  SRV: plainLine,
+  // A key or a token is exact.
+  TXT: (text) => text,
+}
+
+/**
+ * Whether DNS holds what it should, in whatever order. Other texts may stand beside an expected TXT record. Where nothing
+ * is expected, nothing was set up.
+ */
+export const matches = (type: TestableType, expected: readonly string[], actual: readonly string[]) => {
+  const plain = plainForms[type]
+  const wanted = new Set(expected.map(plain))
+  const found = new Set(actual.map(plain))
+  const isThere = wanted.size > 0 && [...wanted].every((text) => found.has(text))
+  return isThere && (type === 'TXT' || [...found].every((text) => wanted.has(text)))
+}
+
+interface Tags {
+  [tag: string]: string
+}
+
+const tagsIn = (text: string): Tags =>
+  Object.fromEntries(
+    text.split(';').flatMap((part) => {
+      const mark = part.indexOf('=')
+      const tag = part.slice(0, Math.max(0, mark)).trim()
+      return /^[a-z][a-z0-9_]*$/i.test(tag) ? [[tag.toLowerCase(), part.slice(mark + 1).trim()]] : []
+    }),
+  )
+
+/** Whether a DKIM record gives receivers this key: the algorithm defaults to RSA, spaces in the key do not count. */
+export const holdsKey = (text: string, key: { type: string; publicKey: string }) => {
+  const { v = 'DKIM1', k = 'rsa', p = '' } = tagsIn(text)
+  return v === 'DKIM1' && k.toLowerCase() === key.type && p.replace(/\s/g, '') === key.publicKey
+}
+
+export const spfRecordsIn = (texts: readonly string[]) => texts.filter((text) => /^v=spf1(?: |$)/i.test(text))
+
+const plainTerm = (term: string) => term.toLowerCase().replace(/^\+/, '')
+
+/** Whether an SPF record holds every one of these mechanisms. Includes of includes are not followed. */
+export const holdsMechanisms = (record: string, mechanisms: readonly string[]) => {
+  const terms = new Set(record.split(/\s+/).map(plainTerm))
+  return mechanisms.every((mechanism) => terms.has(plainTerm(mechanism)))
+}
+
+interface Checked extends DomainCheck {
+  type: string
+  host: string
+}
+
+const checkedIn = (checks: DomainChecks): Checked[] =>
+  Object.entries(checks).flatMap(([type, hosts]) =>
+    Object.entries(hosts).map(([host, check]) => ({ ...check, type, host })),
+  )
+
+const placeOf = ({ type, host }: Checked) => `${type} ${host}`
+
+/** What is as it should be. What DNS said nothing about stays as it was. */
+export const greenIn = (checks: DomainChecks, before: readonly string[]): string[] =>
+  checkedIn(checks)
+    .filter((check) => check.matches || (check.error !== undefined && before.includes(placeOf(check))))
+    .map(placeOf)
+
+/** What was as it should be, and is so no more. */
+export const redIn = (checks: DomainChecks, before: readonly string[]) =>
+  checkedIn(checks)
+    .filter((check) => !check.matches && check.error === undefined && before.includes(placeOf(check)))
+    .map(({ type, host, expected, actual }) => ({ type, host, expected, actual }))

@@ -1,0 +1,112 @@
+import type { Static } from 'typebox'
+import { anyText, closed, flag, keyed, keyedBy, list, must, open } from '../../../../lib/schema.ts'
+
+// A check looks every one of them up: nobody sets up hundreds of records.
+const mostHosts = 100
+const mostTypes = 16
+
+const mapping = list(anyText({ maxLength: 1024 }), {
+  minItems: 1,
+  maxItems: 50,
+  description: 'Addresses, host names, or lines of NAPTR and SRV records; may hold {{domain}}',
+})
+const name = anyText({ maxLength: 256, description: 'Friendly name' })
+const zone = anyText({ maxLength: 256, description: 'For people only' })
+
+const Entry = open({
+  mapping: list(anyText({ maxLength: 1024 }), { maxItems: 50 }),
+  name,
+  zone,
+})
+
+const Alias = closed({ mapping: must(mapping), name: must(name), zone })
+
+const Hosts = keyed(Entry, { maxProperties: mostHosts })
+
+/** Types that are shown to resellers, and not looked up. */
+const otherTypes = {
+  LOC: Hosts,
+  CAA: Hosts,
+  DNAME: Hosts,
+  DNSKEY: Hosts,
+  DS: Hosts,
+  HTTPS: Hosts,
+  NS: Hosts,
+  PTR: Hosts,
+  SPF: Hosts,
+  SSHFP: Hosts,
+  SVCB: Hosts,
+  TLSA: Hosts,
+  URI: Hosts,
+}
+
+/** DNS records that a reseller has to set up: by type, then by host. `{{domain}}` stands for the reseller's domain. */
+export const WhitelabelDomains = closed(
+  {
+    A: Hosts,
+    AAAA: Hosts,
+    CNAM: Hosts,
+    CNAME: keyedBy('\\{\\{domain\\}\\}', Alias, { maxProperties: mostHosts }),
+    MX: Hosts,
+    NAPTR: Hosts,
+    SRV: Hosts,
+    TXT: Hosts,
+    ...otherTypes,
+  },
+  { title: 'Whitelabel domains', maxProperties: mostTypes },
+)
+export type WhitelabelDomains = Static<typeof WhitelabelDomains>
+
+/** The template with a domain in its place. */
+export const ExpandedDomains = keyed(
+  keyed(open({ mapping: must(list(anyText())), name: anyText(), zone: anyText() })),
+  { title: 'Expanded whitelabel domains', description: 'By record type, then by host' },
+)
+
+const error = anyText({ description: 'Why nothing could be looked up; absent when DNS has answered' })
+
+/** What DNS holds for one host, beside what it should hold. */
+const DomainCheck = open({
+  expected: must(list(anyText())),
+  actual: must(list(anyText(), { description: 'Found in DNS' })),
+  name: must(anyText({ description: 'Friendly name' })),
+  matches: must(flag({ description: 'Whether DNS holds what it should' })),
+  error,
+  zone: anyText(),
+})
+export type DomainCheck = Static<typeof DomainCheck>
+
+export const DomainChecks = keyed(keyed(DomainCheck), {
+  title: 'Domain checks',
+  description: 'By record type, then by host',
+})
+export type DomainChecks = Static<typeof DomainChecks>
+
+/** What DNS says for one sender address. Stands in the metadata of a check. */
+export const SenderCheck = open({
+  id: must(anyText()),
+  email: must(anyText()),
+  verified: must(flag()),
+  dkim: open(
+    {
+      name: must(anyText()),
+      expected: must(anyText()),
+      actual: must(list(anyText())),
+      matches: must(flag({ description: 'Whether receivers will find the public half of the key' })),
+      error,
+    },
+    { description: 'Absent without a selector and a key' },
+  ),
+  spf: must(
+    open({
+      name: must(anyText()),
+      actual: must(list(anyText(), { description: 'SPF records' })),
+      valid: must(flag({ description: 'Whether there is exactly one' })),
+      permits: flag({
+        description: 'Whether it holds what the setting `whitelabel.spf_mechanisms` asks for; absent without',
+      }),
+      error,
+    }),
+  ),
+})
+export type SenderCheck = Static<typeof SenderCheck>

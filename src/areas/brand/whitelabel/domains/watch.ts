@@ -1,0 +1,129 @@
+import { hash } from 'node:crypto'
+import type { Afterwards } from '../../../../jobs/afterwards.ts'
+import type { Round } from '../../../../jobs/rounds.ts'
+import type { Settings } from '../../../../settings/settings.ts'
+import { createAttachment } from '../../../../storage/attachment.ts'
+import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
+import { holderOf } from '../../../../storage/records.ts'
+import { retrying, type Store } from '../../../../storage/store.ts'
+import type { Whitelabels } from '../operations.ts'
+import { domainOf } from '../rules.ts'
+import { whitelabelSettings } from '../settings.ts'
+import { domainClaim, type WhitelabelStored, whitelabelId } from '../store.ts'
+import { greenIn, redIn } from './rules.ts'
+import type { DomainChecks } from './schema.ts'
+
+/** What was found to be as it should. */
+interface Standing {
+  domain: string
+  green: readonly string[]
+}
+
+/** How the DNS records of a brand stood when they were looked up last. Goes with the brand. */
+export const createDomainStandings = (store: Store) => createAttachment<Standing>(store, 'domain_checks')
+
+export type DomainStandings = ReturnType<typeof createDomainStandings>
+
+/** A domain, and what DNS has just said of it. */
+interface Found {
+  accountId: string
+  domain: string
+  checks: DomainChecks
+}
+
+interface Tools {
+  store: Store
+  settings: Settings
+  afterwards: Afterwards
+  whitelabels: Pick<Whitelabels, 'find'>
+  standings: DomainStandings
+  /** Looks up everything that the domain needs. */
+  look(domain: string): Promise<DomainChecks>
+}
+
+const hourMs = 3_600_000
+const hourSeconds = 3600
+const domainsAtOnce = 4
+const perPage = 100
+
+/** The hour of a round of so many in which a domain has its turn: so that they do not all have the same. */
+const turnOf = (domain: string, hours: number) =>
+  Number.parseInt(hash('sha256', domain).slice(0, 8), 16) % hours
+
+/** Remembers how the DNS records of brands stand, and tells when one that was right is so no more. */
+export const createDomainWatch = ({ store, settings, afterwards, whitelabels, standings, look }: Tools) => {
+  const { clock, records } = store
+
+  const keep = async (author: Author, { accountId, domain, checks }: Found) => {
+    const brand = await whitelabels.find(accountId)
+    if (!brand || domainOf(brand.doc) !== domain) return
+    const before = await standings.find(brand)
+    const wasGreen = before?.doc.domain === domain ? before.doc.green : []
+    const failed = redIn(checks, wasGreen)
+    const green = greenIn(checks, wasGreen)
+    if (failed.length === 0 && green.length === wasGreen.length) return
+    const set = new ChangeSet(author)
+    standings.put(set, holderOf(brand), before, { domain, green })
+    const after = JSON.stringify({ domain, failed })
+    if (failed.length > 0)
+      set.happened({ accountId, type: 'domain.failed', kind: 'whitelabel', id: whitelabelId, after })
+    await store.commit(set)
+  }
+
+  const note = (author: Author, found: Found) => retrying(() => keep(author, found))
+
+  const watch = async ({ accountId, doc }: WhitelabelStored) => {
+    const domain = domainOf(doc)
+    if (domain !== undefined)
+      await note({ requestId: 'domain_checks' }, { accountId, domain, checks: await look(domain) })
+  }
+
+  /** Those of a page of brands whose turn it is, and where the next page begins. */
+  const pageOf = async (after: string, hours: number) => {
+    const { scope, name } = domainClaim('')
+    const holders = await records.claimants(scope, name, '', perPage, after)
+    const found = await Promise.all(holders.map(({ accountId }) => whitelabels.find(accountId)))
+    const brands = found.filter((brand) => brand !== undefined)
+    const last = brands.at(-1)
+    const hour = Math.floor(clock.now() / hourMs)
+    const isTurn = ({ doc }: WhitelabelStored) => turnOf(domainOf(doc) ?? '', hours) === hour % hours
+    return {
+      brands: brands.filter(isTurn),
+      next: last && holders.length === perPage ? domainOf(last.doc) : undefined,
+    }
+  }
+
+  const watchAll = async (brands: readonly WhitelabelStored[], signal: AbortSignal) => {
+    const waiting = brands.values()
+    const work = async () => {
+      for (const brand of waiting) {
+        if (signal.aborted) return
+        await watch(brand)
+      }
+    }
+    await Promise.all(Array.from({ length: domainsAtOnce }, work))
+  }
+
+  const round: Round = {
+    name: 'whitelabel domains',
+    everySeconds: hourSeconds,
+    async run(signal) {
+      const { check_domains_hours: hours } = await settings.of(whitelabelSettings)
+      if (hours === 0) return
+      for (let after: string | undefined = ''; after !== undefined && !signal.aborted; ) {
+        const page: Awaited<ReturnType<typeof pageOf>> = await pageOf(after, hours)
+        await watchAll(page.brands, signal)
+        after = page.next
+      }
+    },
+  }
+
+  return {
+    round,
+
+    /** Takes what somebody had looked up for the account's own domain as it is. */
+    note(author: Author, found: Found) {
+      afterwards.run('noting how a domain stands', () => note(author, found))
+    },
+  }
+}

@@ -1,0 +1,196 @@
+import { timingSafeEqual } from 'node:crypto'
+import { type AccountRecord, accountKind } from '../../../../auth/identity.ts'
+import { type Keyring, sha256Hex } from '../../../../auth/keyring.ts'
+import { failure, invalid, type Problems, tooManyRequests } from '../../../../lib/failure.ts'
+import { randomKey } from '../../../../lib/ids.ts'
+import type { Mail } from '../../../../mail/mail.ts'
+import type { Attached } from '../../../../storage/attachment.ts'
+import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
+import { readsOf } from '../../../../storage/collection.ts'
+import { requireRecord } from '../../../../storage/records.ts'
+import type { Store } from '../../../../storage/store.ts'
+import { emailVerificationNotice } from '../notices.ts'
+import { assertOneFile } from '../rules.ts'
+import { readDkimKey } from './dkim-key.ts'
+import { codeFrom, codeSeconds, mostAddresses, sameAddress } from './rules.ts'
+import type { SenderEmail, SenderEmailChange } from './schema.ts'
+import {
+  addressClaim,
+  addressTaken,
+  createCodeBooks,
+  createSenderStore,
+  type SenderHidden,
+  type SenderRecord,
+} from './store.ts'
+
+interface Tools {
+  store: Store
+  keyring: Keyring
+  mail: Mail
+}
+
+interface Upload {
+  bytes: Buffer
+  files: number
+}
+
+/** Whose address it is, and who changes it. */
+interface Hand {
+  author: Author
+  account: AccountRecord
+}
+
+const keyPlace = ({ accountId, id }: SenderRecord) => `dkim_key/${accountId}/${id}`
+const codePlace = ({ accountId, id }: SenderRecord) => `email_code/${accountId}/${id}`
+
+const sameText = (a: string, b: string) =>
+  timingSafeEqual(Buffer.from(sha256Hex(a)), Buffer.from(sha256Hex(b)))
+
+/** The public side of the private half. */
+export const metadataOf = ({ id, created, modified, hidden }: SenderRecord) => ({
+  id,
+  created,
+  modified,
+  verified: hidden.isVerified,
+})
+
+const tooMany = (): Problems => ({
+  email: {
+    maxItems: { message: `An account has at most ${mostAddresses} sender addresses`, target: mostAddresses },
+  },
+})
+
+export type SenderEmails = ReturnType<typeof createSenderEmails>
+
+/** Addresses that mail of an account comes from: each is good once its owner has sent a mailed code back. */
+export const createSenderEmails = ({ store, keyring, mail }: Tools) => {
+  const emails = createSenderStore(store)
+  const books = createCodeBooks(store)
+  const { clock, records } = store
+
+  /** A new code for the record, and the letter that carries it; or the seconds until there may be one. */
+  const mailCode = async (set: ChangeSet, account: AccountRecord, record: SenderRecord, email: string) => {
+    const wait = await books.spend(set, account.id, email)
+    if (wait > 0) return { wait }
+    const code = codeFrom(randomKey(4))
+    await mail.notify(set, {
+      notice: emailVerificationNotice,
+      account,
+      to: [email],
+      values: { email, code, 'code.minutes': String(codeSeconds / 60) },
+      goodForSeconds: codeSeconds,
+    })
+    const expires = clock.now() + codeSeconds * 1000
+    return { wait: 0, code: { sealed: keyring.seal(code, codePlace(record)), expires } }
+  }
+
+  const unverified = ({ key }: SenderHidden, code: SenderHidden['code']): SenderHidden => ({
+    isVerified: false,
+    ...(code ? { code } : {}),
+    ...(key ? { key } : {}),
+  })
+
+  const save = async (set: ChangeSet, before: SenderRecord, after: SenderRecord) => {
+    emails.replace(set, before, after)
+    await store.commit(set)
+    return after
+  }
+
+  const isRight = (record: SenderRecord, sent: string) => {
+    const { code } = record.hidden
+    if (!code || code.expires <= clock.now()) return false
+    return sameText(keyring.open(code.sealed, codePlace(record)), sent)
+  }
+
+  /** A wrong guess spends the code: the next one has to be read in the mailbox. */
+  const refuseCode = async ({ author, account }: Hand, record: SenderRecord): Promise<never> => {
+    const set = new ChangeSet(author)
+    const { wait, code } = await mailCode(set, account, record, record.doc.email)
+    const isSame = wait > 0 && record.hidden.code === undefined
+    const after = isSame
+      ? record
+      : await save(set, record, emails.revise(record, { hidden: unverified(record.hidden, code) }))
+    if (wait > 0) throw failure(tooManyRequests, { retryAfterSeconds: wait })
+    const message = 'Invalid verification code: a new code was sent'
+    throw invalid({ code: { invalid: { message } } }, metadataOf(after))
+  }
+
+  return {
+    ...readsOf(emails),
+
+    async judge(accountId: string, { email }: SenderEmailChange, own?: SenderRecord): Promise<Problems> {
+      if (email === undefined) return {}
+      const holder = await records.claimant(addressClaim(accountId, email))
+      if (holder && holder.id !== own?.id) return addressTaken(email)
+      if (own) return {}
+      const query = { accountId, limit: mostAddresses, descending: false }
+      return (await emails.rows(query)).length < mostAddresses ? {} : tooMany()
+    },
+
+    async create({ author, account }: Hand, doc: SenderEmail): Promise<SenderRecord> {
+      const set = new ChangeSet(author)
+      requireRecord(set, { accountId: account.id, kind: accountKind, id: account.id })
+      const draft = emails.draft(account.id, { doc, hidden: { isVerified: false } })
+      const { wait, code } = await mailCode(set, account, draft, doc.email)
+      if (wait > 0) throw failure(tooManyRequests, { retryAfterSeconds: wait })
+      const record = emails.draft(account.id, { doc, hidden: unverified(draft.hidden, code) }, draft.id)
+      emails.insert(set, record)
+      await store.commit(set)
+      return record
+    },
+
+    /** Changes what is named. Another address has to be verified like a new one. */
+    async change({ author, account }: Hand, record: SenderRecord, change: SenderEmailChange) {
+      const set = new ChangeSet(author)
+      const doc = { ...record.doc, ...change }
+      if (sameAddress(doc.email, record.doc.email)) return save(set, record, emails.revise(record, { doc }))
+      const { wait, code } = await mailCode(set, account, record, doc.email)
+      if (wait > 0) throw failure(tooManyRequests, { retryAfterSeconds: wait })
+      return save(set, record, emails.revise(record, { doc, hidden: unverified(record.hidden, code) }))
+    },
+
+    /** Verifies the address with the code that was mailed. Once it is verified, nothing changes any more. */
+    async verify(hand: Hand, record: SenderRecord, sent: string): Promise<SenderRecord> {
+      if (record.hidden.isVerified) return record
+      if (!isRight(record, sent)) return refuseCode(hand, record)
+      const set = new ChangeSet(hand.author)
+      await books.forget(set, record.doc.email)
+      const hidden = { ...unverified(record.hidden, undefined), isVerified: true }
+      return save(set, record, emails.revise(record, { hidden }))
+    },
+
+    /** Puts a signing key in the place of the one before. */
+    async putKey(author: Author, record: SenderRecord, upload: Upload | undefined) {
+      const { privateKey, ...key } = readDkimKey(assertOneFile(upload).bytes)
+      const sealed = keyring.seal(privateKey, keyPlace(record))
+      const hidden = { ...record.hidden, key: { ...key, sealed } }
+      return save(new ChangeSet(author), record, emails.revise(record, { hidden }))
+    },
+
+    async remove(author: Author, record: SenderRecord) {
+      const set = new ChangeSet(author)
+      emails.remove(set, record)
+      await store.commit(set)
+      return record
+    },
+
+    /** All of an account, the oldest first. */
+    async all(accountId: string): Promise<SenderRecord[]> {
+      const found = await emails.page({ accountId, limit: mostAddresses, descending: false })
+      return found.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    },
+
+    byAddress: (accountId: string, address: string): Promise<SenderRecord | undefined> =>
+      emails.holder(addressClaim(accountId, address)),
+
+    privateKeyOf(record: SenderRecord): string | undefined {
+      const { key } = record.hidden
+      return key && keyring.open(key.sealed, keyPlace(record))
+    },
+
+    removeWith: (async (set, { accountId }) => {
+      const found = await emails.page({ accountId, limit: mostAddresses, descending: false })
+      for (const record of found) emails.remove(set, record)
+    }) satisfies Attached['removeWith'],
+  }
+}

@@ -1,0 +1,47 @@
+import type { Static } from 'typebox'
+import { anyText, flag, must, open, text, typed } from '../../../../lib/schema.ts'
+
+const email = text(0, 254, { format: 'email', description: 'Sender address' })
+
+const selector = text(0, 63, {
+  pattern: '^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?$',
+  description: 'The DKIM record stands at SELECTOR._domainkey.DOMAIN',
+})
+
+/** What a client writes. Read-only fields are not named here, so that an echoed record never fails. */
+export const SenderEmail = open(
+  { email: must(email), dkim_selector: selector },
+  { title: 'Whitelabel email', description: 'An address that mail of the account comes from' },
+)
+export type SenderEmail = Static<typeof SenderEmail>
+
+/** What it changes: what is not named stays. */
+export const SenderEmailChange = open(
+  { email, dkim_selector: selector },
+  { title: 'Whitelabel email change' },
+)
+export type SenderEmailChange = Static<typeof SenderEmailChange>
+
+/** What only the server says of an address; in requests it is ignored. */
+export const senderReadOnly: readonly string[] = ['id', 'created', 'modified', 'verified', 'deleted']
+
+/** What a client reads. */
+export const SenderEmailRecord = open(
+  { id: must(anyText({ readOnly: true })), email: must(anyText()), dkim_selector: anyText() },
+  { title: 'Whitelabel email record' },
+)
+
+export const SenderEmailRow = open(
+  {
+    id: must(anyText()),
+    email: must(anyText()),
+    verified: must(flag({ description: 'Whether its owner has sent the code back' })),
+  },
+  { title: 'Whitelabel email row' },
+)
+
+export const VerificationCode = open({
+  code: must(
+    typed(['string', 'integer'], { maxLength: 32, description: 'The four digits that were mailed' }),
+  ),
+})

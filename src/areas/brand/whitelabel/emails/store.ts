@@ -1,0 +1,103 @@
+import { sha256Hex } from '../../../../auth/keyring.ts'
+import { invalid } from '../../../../lib/failure.ts'
+import { fingerprint } from '../../../../lib/secrets.ts'
+import { type ChangeSet, type Claim, systemScope } from '../../../../storage/change-set.ts'
+import { createCollection, putDocument } from '../../../../storage/collection.ts'
+import type { StoredRecord } from '../../../../storage/records.ts'
+import type { Store } from '../../../../storage/store.ts'
+import type { DkimKey } from './dkim-key.ts'
+import { codesOfAccount, codesToAddress, type Limit, recent, secondsToWait } from './rules.ts'
+import type { SenderEmail } from './schema.ts'
+
+/** A key at rest: its private half encrypted with the server's key. */
+interface KeptKey extends Omit<DkimKey, 'privateKey'> {
+  sealed: string
+}
+
+export interface SenderHidden {
+  isVerified: boolean
+  /** What was mailed; absent when it was used or guessed wrong. */
+  code?: {
+    sealed: string
+    /** Unix milliseconds. */
+    expires: number
+  }
+  key?: KeptKey
+}
+
+export type SenderRecord = StoredRecord<SenderEmail, SenderHidden>
+
+export const addressTaken = (email: unknown) => ({
+  email: { unique: { message: 'Whitelabel email address is already in use', cause: email } },
+})
+
+export const addressClaim = (accountId: string, email: string): Claim => ({
+  scope: accountId,
+  name: 'whitelabel_email',
+  value: email.toLowerCase(),
+})
+
+export const createSenderStore = (store: Store) =>
+  createCollection<SenderEmail, SenderHidden>(store, {
+    kind: 'whitelabel_email',
+    sortKey: (doc) => doc.email.toLowerCase(),
+    row: (doc, { isVerified }) => ({ email: doc.email, verified: isVerified }),
+    claims: ({ accountId, doc }) => [
+      { ...addressClaim(accountId, doc.email), orElse: () => invalid(addressTaken(doc.email)) },
+    ],
+    audited: ({ isVerified, key }) => ({
+      verified: isVerified,
+      ...(key ? { dkim_key_fingerprint: fingerprint(key.publicKey) } : {}),
+    }),
+  })
+
+interface Book {
+  /** Unix seconds, ascending. */
+  sent: number[]
+}
+
+/** When codes were mailed: to an address, whoever asked, and by an account, to whomever. */
+export const createCodeBooks = (store: Store) => {
+  const books = createCollection<Book, object>(store, {
+    kind: 'verification_mails',
+    sortKey: () => '',
+    row: () => ({}),
+  })
+
+  const ofAddress = (email: string) => ({
+    accountId: systemScope,
+    id: sha256Hex(email.toLowerCase()).slice(0, 32),
+  })
+
+  const bookOf = async (place: { accountId: string; id: string }, limits: readonly Limit[]) => ({
+    place,
+    limits,
+    record: await books.find(place.accountId, place.id),
+  })
+
+  return {
+    /** Notes one more mail. Answers with the seconds to wait when it is one too many: nothing is noted then. */
+    async spend(set: ChangeSet, accountId: string, email: string): Promise<number> {
+      const now = Math.floor(store.clock.now() / 1000)
+      const opened = await Promise.all([
+        bookOf({ accountId, id: 'all' }, codesOfAccount),
+        bookOf(ofAddress(email), codesToAddress),
+      ])
+      const waits = opened.map(({ record, limits }) => secondsToWait(record?.doc.sent ?? [], now, limits))
+      const wait = Math.max(...waits)
+      if (wait > 0) return wait
+      for (const { place, limits, record } of opened) {
+        const doc = { sent: [...recent(record?.doc.sent ?? [], now, limits), now] }
+        putDocument(set, books, place, { before: record, doc, hidden: {} })
+      }
+      return 0
+    },
+
+    /** The owner has answered: nothing has to be counted against the address any more. */
+    async forget(set: ChangeSet, email: string) {
+      const { accountId, id } = ofAddress(email)
+      const record = await books.find(accountId, id)
+      if (record) books.remove(set, record)
+    },
+  }
+}

@@ -1,0 +1,89 @@
+import { badIdentifier, failure } from '../../../../lib/failure.ts'
+import type { Attached } from '../../../../storage/attachment.ts'
+import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
+import { createFiles, type FileContent } from '../../../../storage/files.ts'
+import { holderOf, requireNoRecord, requireRecord, type StoredRecord } from '../../../../storage/records.ts'
+import type { Store } from '../../../../storage/store.ts'
+import type { Arrival, ArrivingFile } from '../../../adoption.ts'
+import { assertOneFile } from '../rules.ts'
+import { arrivingType, type FileKind, fileKinds, isFileKind, nameToKeep, typeToKeep } from './rules.ts'
+
+interface Upload {
+  contentType: string
+  charset?: string
+  bytes: Buffer
+  fileName: string
+  files: number
+}
+
+/** A file as visitors get it. */
+export interface BrandFile extends FileContent {
+  revision: string
+}
+
+export type BrandFiles = ReturnType<typeof createBrandFiles>
+
+/** Logo, icon and welcome page of a brand: one each, under its kind, as long as the account has whitelabel settings. */
+export const createBrandFiles = (store: Store) => {
+  const files = createFiles(store, 'whitelabel_file')
+
+  const removeWith: Attached['removeWith'] = async (set, { accountId }) => {
+    for (const id of fileKinds) {
+      const file = await files.find(accountId, id)
+      if (file) files.remove(set, file)
+      else requireNoRecord(set, { accountId, kind: files.kind, id })
+    }
+  }
+
+  return {
+    removeWith,
+
+    /** What keeps a file of another system from being a brand's. */
+    problemOf: ({ role, bytes }: ArrivingFile): string | undefined =>
+      isFileKind(role) && arrivingType(role, bytes)
+        ? undefined
+        : 'it is too large, or not of a kind that is shown',
+
+    /** The files of a brand as they are from now on. */
+    async putAll(set: ChangeSet, arrival: Arrival) {
+      const { accountId } = arrival
+      for (const id of fileKinds) {
+        const file = arrival.files.find(({ role }) => role === id)
+        const contentType = file && arrivingType(id, file.bytes)
+        const before = await files.find(accountId, id)
+        if (file && contentType !== undefined) {
+          const name = nameToKeep(id, file.name ?? '', contentType)
+          await files.put(set, { accountId, id }, { contentType, bytes: file.bytes, name }, arrival)
+        } else if (before) files.remove(set, before)
+      }
+    },
+
+    /** The files that a brand has, by their kind. */
+    async all(accountId: string): Promise<ReadonlyMap<string, Buffer>> {
+      const found = await Promise.all(fileKinds.map((kind) => files.find(accountId, kind)))
+      return new Map(found.flatMap((file) => (file ? [[file.id, files.contentOf(file).bytes]] : [])))
+    },
+
+    async get(accountId: string, kind: FileKind): Promise<BrandFile> {
+      const file = await files.find(accountId, kind)
+      if (!file) throw failure(badIdentifier, { cause: kind })
+      return { ...files.contentOf(file), revision: file.revision }
+    },
+
+    /** Puts a file in the place of the one before. */
+    async put(
+      author: Author,
+      whitelabel: StoredRecord<object, object>,
+      kind: FileKind,
+      upload: Upload | undefined,
+    ) {
+      const { bytes, fileName, ...sent } = assertOneFile(upload)
+      const contentType = typeToKeep(kind, { ...sent, bytes })
+      const name = nameToKeep(kind, fileName, contentType)
+      const set = new ChangeSet(author)
+      requireRecord(set, holderOf(whitelabel))
+      await files.put(set, { accountId: whitelabel.accountId, id: kind }, { contentType, bytes, name })
+      await store.commit(set)
+    },
+  }
+}

@@ -1,0 +1,95 @@
+import { failure, invalid, tooLarge, unsupportedMediaType } from '../../../../lib/failure.ts'
+import { bareFileName } from '../../../../lib/file-name.ts'
+import { imageTypeOf, isIcon } from '../../../../lib/image-type.ts'
+
+/** What a brand has to show besides its settings. */
+export const fileKinds = ['logo', 'icon', 'welcome'] as const
+export type FileKind = (typeof fileKinds)[number]
+
+const images = ['image/png', 'image/jpeg', 'image/jpg', 'image/gif']
+const encoded = ['application/base64', 'application/x-base64']
+const icons = ['image/x-icon', 'image/vnd.microsoft.icon', 'image/ico', 'image/icon']
+
+/** What may be uploaded as each kind. */
+export const uploadTypes: Readonly<Record<FileKind, readonly string[]>> = {
+  logo: [...images, ...encoded],
+  icon: [...images, ...encoded, ...icons],
+  welcome: ['text/html'],
+}
+
+/** The types in which files of each kind are kept and sent. */
+export const servedTypes: Readonly<Record<FileKind, readonly string[]>> = {
+  logo: ['image/png', 'image/jpeg', 'image/gif'],
+  icon: ['image/png', 'image/jpeg', 'image/gif', 'image/x-icon', 'image/vnd.microsoft.icon'],
+  welcome: ['text/html'],
+}
+
+// A file is read and written as one, and anybody may ask for it.
+const largestFile = 8_000_000
+
+const sameTypes: Readonly<Record<string, string>> = {
+  'image/jpg': 'image/jpeg',
+  'image/ico': 'image/x-icon',
+  'image/icon': 'image/x-icon',
+  'image/vnd.microsoft.icon': 'image/x-icon',
+}
+
+const plain = (type: string) => sameTypes[type] ?? type
+
+interface Sent {
+  contentType: string
+  charset?: string
+  bytes: Buffer
+}
+
+const notTheImage = (contentType: string) =>
+  invalid({
+    file: { invalid: { message: 'The file is not the image it is said to be', cause: contentType } },
+  })
+
+const imageType = (kind: FileKind, { contentType, bytes }: Sent) => {
+  const found = imageTypeOf(bytes) ?? (isIcon(bytes) ? 'image/x-icon' : undefined)
+  const says = contentType.startsWith('image/')
+  if (!found || (says && plain(contentType) !== found)) throw notTheImage(contentType)
+  if (!servedTypes[kind].includes(found)) {
+    throw failure(unsupportedMediaType, { accepted: uploadTypes[kind] })
+  }
+  return contentType === 'image/vnd.microsoft.icon' ? contentType : found
+}
+
+/** Whoever reads a page has to know its characters as its author does. */
+const pageType = ({ charset }: Sent) =>
+  charset === undefined ? 'text/html' : `text/html; charset=${charset}`
+
+/** The type to keep a file under: images must be what they are said to be. */
+export const typeToKeep = (kind: FileKind, sent: Sent): string => {
+  if (sent.bytes.length > largestFile) throw failure(tooLarge, { limit: largestFile })
+  return kind === 'welcome' ? pageType(sent) : imageType(kind, sent)
+}
+
+/** What a file that comes with a brand is kept as; undefined: it is none of this kind. */
+export const arrivingType = (kind: FileKind, bytes: Buffer): string | undefined => {
+  if (bytes.length > largestFile) return undefined
+  if (kind === 'welcome') return 'text/html'
+  const found = imageTypeOf(bytes) ?? (isIcon(bytes) ? 'image/x-icon' : undefined)
+  return found !== undefined && servedTypes[kind].includes(found) ? found : undefined
+}
+
+export const isFileKind = (text: string): text is FileKind => fileKinds.some((kind) => kind === text)
+
+const extensions: Readonly<Record<string, string>> = {
+  'image/png': 'png',
+  'image/jpeg': 'jpg',
+  'image/gif': 'gif',
+  'image/x-icon': 'ico',
+  'image/vnd.microsoft.icon': 'ico',
+  'text/html': 'html',
+}
+
+/** `logo-NAME.png`: what is left of the name that was given holds nothing a header or a file system could trip over. */
+export const nameToKeep = (kind: FileKind, given: string, contentType: string) => {
+  const base = bareFileName(given).replace(/\.[A-Za-z0-9]{1,5}$/, '')
+  const safe = base.replace(/[. ]/g, '_').slice(0, 100).toWellFormed()
+  const [bareType = ''] = contentType.split(';', 1)
+  return `${kind}-${safe || 'file'}.${extensions[bareType] ?? 'bin'}`
+}

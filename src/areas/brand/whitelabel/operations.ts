@@ -1,0 +1,193 @@
+import { type AccountRecord, type Actor, accountKind, isSuperduper } from '../../../auth/identity.ts'
+import { badIdentifier, datastoreConflict, failure, type Problems } from '../../../lib/failure.ts'
+import { hostNameOf } from '../../../lib/host-name.ts'
+import { isId } from '../../../lib/ids.ts'
+import type { Warning } from '../../../settings/unknown-keys.ts'
+import type { Attached } from '../../../storage/attachment.ts'
+import { type Author, ChangeSet, systemScope } from '../../../storage/change-set.ts'
+import { holderOf, requireRecord } from '../../../storage/records.ts'
+import type { Store } from '../../../storage/store.ts'
+import type { DerivedHostsOf, HostNames } from '../../accounts/accounts/host-names/operations.ts'
+import { claimantOf, type WantedHostName } from '../../accounts/accounts/host-names/rules.ts'
+import { domainOf, domainPowerProblems, hostsOf, newHostNames, whitelabelProblems } from './rules.ts'
+import type { Whitelabel } from './schema.ts'
+import {
+  conferenceClaimName,
+  createWhitelabelStore,
+  domainClaim,
+  domainTaken,
+  type WhitelabelHidden,
+  type WhitelabelStored,
+  whitelabelId,
+} from './store.ts'
+
+interface Tools {
+  store: Store
+  /** What goes with the settings. */
+  attached: readonly Attached[]
+  hostNames: HostNames
+  derivedHostsOf: DerivedHostsOf
+}
+
+// A host may stand a few names below its brand's domain.
+const mostLabels = 8
+
+/** Who writes settings. */
+interface Writer {
+  author: Author
+  actor: Actor
+  /** Whether the operator confirms the hosts in them. Undefined: those that the operator adds. */
+  confirms: boolean | undefined
+}
+
+/** What services count of an account that has a brand. */
+export const counted = ['branding', 'whitelabel'] as const
+
+export type Whitelabels = ReturnType<typeof createWhitelabels>
+
+/** How accounts present themselves: at most one record each, found by its domain. */
+export const createWhitelabels = ({ store, attached, hostNames, derivedHostsOf }: Tools) => {
+  const whitelabels = createWhitelabelStore(store)
+  const { records } = store
+
+  const find = (accountId: string) => whitelabels.find(accountId, whitelabelId)
+
+  const hostProblems = (account: AccountRecord, wanted: readonly WantedHostName[]) =>
+    hostNames.problems(claimantOf(account), wanted, derivedHostsOf)
+
+  const uniqueProblems = async (accountId: string, data: Partial<Whitelabel>): Promise<Problems> => {
+    const domain = domainOf(data)
+    const holder = domain === undefined ? undefined : await records.claimant(domainClaim(domain))
+    return holder && holder.accountId !== accountId ? domainTaken(data.domain) : {}
+  }
+
+  /** A host that the operator writes or confirms stays confirmed while the settings contain it. */
+  const hiddenOf = (
+    { actor, confirms }: Writer,
+    doc: Whitelabel,
+    before: WhitelabelStored | undefined,
+  ): WhitelabelHidden => {
+    const wereThere = before ? hostsOf(before.doc) : []
+    const wereConfirmed = before?.hidden.confirmedHosts ?? []
+    const isOperator = isSuperduper(actor)
+    const isConfirmed = (host: string) =>
+      wereConfirmed.includes(host) || (isOperator && !wereThere.includes(host))
+    const confirmedHosts = hostsOf(doc).filter((host) =>
+      isOperator && confirms !== undefined ? confirms : isConfirmed(host),
+    )
+    return confirmedHosts.length > 0 ? { confirmedHosts } : {}
+  }
+
+  /** Of several accounts that share a conference host, the oldest. */
+  const byConferenceDomain = async (host: string) => {
+    const [holder] = await records.claimants(systemScope, conferenceClaimName, `${host}/`, 1)
+    return holder && find(holder.accountId)
+  }
+
+  return {
+    find,
+
+    /** What the account's brand counts as, read anew. */
+    async *counted(accountId: string): AsyncGenerator<readonly (readonly [string, string])[]> {
+      if (await find(accountId)) yield [counted]
+    },
+
+    /** The settings of an account, or the 404 that says that there are none. */
+    get: (accountId: string) => whitelabels.get(accountId, whitelabelId),
+
+    /** The settings that a visitor of this host meets. */
+    async byDomain(domain: string): Promise<WhitelabelStored> {
+      const host = hostNameOf(domain)
+      const found =
+        host === undefined
+          ? undefined
+          : ((await whitelabels.holder(domainClaim(host))) ?? (await byConferenceDomain(host)))
+      if (!found) throw failure(badIdentifier, { cause: domain.slice(0, 256) })
+      return found
+    },
+
+    /** The brand that a host belongs to: its own, or that of a domain above it. */
+    async ofHost(host: string): Promise<WhitelabelStored | undefined> {
+      const labels = hostNameOf(host)?.split('.').slice(-mostLabels) ?? []
+      for (const at of labels.keys()) {
+        const found = await whitelabels.holder(domainClaim(labels.slice(at).join('.')))
+        if (found) return found
+      }
+      return undefined
+    },
+
+    /** Why hosts that an account has belong to another account or to the operator. */
+    async conflicts(account: AccountRecord): Promise<Problems> {
+      const brand = await find(account.id)
+      const confirmed = brand?.hidden.confirmedHosts ?? []
+      if (!brand) return {}
+      const wanted = newHostNames(brand.doc, undefined, confirmed)
+      return hostProblems(
+        account,
+        wanted.map((one) => ({ ...one, mayBeAbove: one.isConfirmed === true })),
+      )
+    },
+
+    async judge(
+      { actor, confirms }: Pick<Writer, 'actor' | 'confirms'>,
+      account: AccountRecord,
+      data: Partial<Whitelabel>,
+      before?: WhitelabelStored,
+    ): Promise<Problems> {
+      const isOperator = isSuperduper(actor)
+      const isConfirmedNow = isOperator && confirms !== false
+      const confirmed = isConfirmedNow ? hostsOf(data) : (before?.hidden.confirmedHosts ?? [])
+      const wanted = newHostNames(data, before?.doc, confirmed)
+      const mayBeAbove = isOperator && confirms === true
+      return {
+        ...(await hostProblems(
+          account,
+          wanted.map((one) => ({ ...one, mayBeAbove })),
+        )),
+        ...(await uniqueProblems(account.id, data)),
+        ...whitelabelProblems(data),
+        ...domainPowerProblems(actor, data, before?.doc),
+      }
+    },
+
+    /** Other accounts cannot administer port requests of this one; whether they exist is not disclosed. */
+    async warnings(account: AccountRecord, { port }: Whitelabel): Promise<Warning[]> {
+      const id = port?.authority
+      if (!id || id === account.id || account.hidden.tree.includes(id)) return []
+      const named = isId(id) ? await store.records.find(id, accountKind, id) : undefined
+      if (named?.hidden.tree.includes(account.id)) return []
+      const message = 'This is not the id of this account, nor of an account above or below it'
+      return [{ path: 'port.authority', message }]
+    },
+
+    async create(writer: Writer, accountId: string, doc: Whitelabel): Promise<WhitelabelStored> {
+      if (await find(accountId)) throw failure(datastoreConflict, {})
+      const hidden = hiddenOf(writer, doc, undefined)
+      const record = whitelabels.draft(accountId, { doc, hidden }, whitelabelId)
+      const set = new ChangeSet(writer.author)
+      requireRecord(set, { accountId, kind: accountKind, id: accountId })
+      whitelabels.insert(set, record)
+      set.count(accountId, ...counted, 1)
+      await store.commit(set)
+      return record
+    },
+
+    async replace(writer: Writer, before: WhitelabelStored, doc: Whitelabel): Promise<WhitelabelStored> {
+      const after = whitelabels.revise(before, { doc, hidden: hiddenOf(writer, doc, before) })
+      const set = new ChangeSet(writer.author)
+      whitelabels.replace(set, before, after)
+      await store.commit(set)
+      return after
+    },
+
+    /** Removes the settings with all that belongs to the brand. */
+    async remove(author: Author, record: WhitelabelStored): Promise<WhitelabelStored> {
+      const set = new ChangeSet(author)
+      whitelabels.remove(set, record)
+      for (const { removeWith } of attached) await removeWith(set, holderOf(record))
+      set.count(record.accountId, ...counted, -1)
+      await store.commit(set)
+      return record
+    },
+  }
+}

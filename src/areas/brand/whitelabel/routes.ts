@@ -1,0 +1,85 @@
+import { accountAdmin, accountMember, anyone } from '../../../auth/policies.ts'
+import { Answer, one, removed } from '../../../http/answer/answers.ts'
+import { publicly } from '../../../http/answer/visitors.ts'
+import { type Call, del, get, post, put, type Route } from '../../../http/route.ts'
+import { isTrue, type Json } from '../../../lib/json.ts'
+import type { Whitelabels } from './operations.ts'
+import { Whitelabel, WhitelabelRecord } from './schema.ts'
+import type { WhitelabelStored } from './store.ts'
+import type { BrandVisibility } from './visibility.ts'
+
+const onAccount = '/v2/accounts/{account_id}/whitelabel'
+const onDomain = '/v2/whitelabel/{domain}'
+
+/** Clients send back what they have read. */
+const prepare = ({ id: _id, ...settings }: Json): Json => settings
+
+export const whitelabelRoutes = (whitelabels: Whitelabels, visibility: BrandVisibility): Route[] => {
+  const subject = ({ path }: { path: { account_id: string } }) => whitelabels.get(path.account_id)
+
+  const writing = {
+    allow: accountMember,
+    prepare,
+    body: Whitelabel,
+    warns: ({ account, data }: Pick<Call<string, Whitelabel>, 'account' | 'data'>) =>
+      whitelabels.warnings(account, data),
+    wishes: {
+      confirm_domain: {
+        flag: 'true: the operator confirms the hosts. Visitors see the brand without a DNS check, and other accounts may have names below the hosts. false: the operator confirms none of them. Without it the operator confirms those that it adds',
+      },
+    },
+    answers: WhitelabelRecord,
+  }
+
+  const confirmationOf = ({ actor, request }: Pick<Call, 'actor' | 'request'>) => {
+    const wish = request.value('confirm_domain')
+    return { actor, confirms: isTrue(wish) || (String(wish) === 'false' ? false : undefined) }
+  }
+
+  const writerOf = (call: Pick<Call, 'author' | 'actor' | 'request'>) => ({
+    author: call.author,
+    ...confirmationOf(call),
+  })
+
+  const shownTo = ({ visitor }: Pick<Call, 'visitor'>, record: WhitelabelStored) => {
+    const { fields } = one(record)
+    return new Answer({ ...fields, headers: publicly(visitor) })
+  }
+
+  return [
+    get(onAccount, {
+      summary: 'Read the whitelabel settings of an account',
+      allow: accountMember,
+      subject,
+      answers: WhitelabelRecord,
+      run: ({ subject: record }) => one(record),
+    }),
+    put(onAccount, {
+      summary: 'Create the whitelabel settings of an account',
+      ...writing,
+      judge: (call) => whitelabels.judge(confirmationOf(call), call.account, call.data),
+      run: async (call) => one(await whitelabels.create(writerOf(call), call.account.id, call.data)),
+    }),
+    post(onAccount, {
+      summary: 'Replace the whitelabel settings of an account',
+      ...writing,
+      subject,
+      judge: (call) => whitelabels.judge(confirmationOf(call), call.account, call.data, call.subject),
+      run: async (call) => one(await whitelabels.replace(writerOf(call), call.subject, call.data)),
+    }),
+    del(onAccount, {
+      summary: 'Delete the whitelabel settings of an account, with its files and sender addresses',
+      // It also deletes files and senders, which only admins may write.
+      allow: accountAdmin,
+      subject,
+      answers: WhitelabelRecord,
+      run: async ({ author, subject: record }) => removed(await whitelabels.remove(author, record)),
+    }),
+    get(onDomain, {
+      summary: 'Read the whitelabel settings that hold at a host: for sign-in pages, without a token',
+      allow: anyone,
+      answers: WhitelabelRecord,
+      run: async (call) => shownTo(call, await visibility.at(call.path.domain, call.visitor)),
+    }),
+  ]
+}

@@ -1,0 +1,101 @@
+import { type Actor, speaksForAccount } from '../../../auth/identity.ts'
+import { invalid, type Problems } from '../../../lib/failure.ts'
+import { hostNameOf } from '../../../lib/host-name.ts'
+import { memberOf } from '../../../lib/member.ts'
+import type { WantedHostName } from '../../accounts/accounts/host-names/rules.ts'
+import type { Whitelabel } from './schema.ts'
+
+// A link is shown to everybody who visits the domain: none may be a script, nor look to a browser like one.
+const linkSchemes = /^(?:https?|mailto|tel):/i
+const anyScheme = /^[a-z][a-z0-9+-]*:/i
+
+/** A web address, or a host with what may stand behind it. */
+const isLink = (text: string) => !/[\s\p{C}]/u.test(text) && (linkSchemes.test(text) || !anyScheme.test(text))
+
+const isHost = (text: string) => hostNameOf(text) !== undefined
+
+const hostFields = ['domain', 'conference_public_domain'] as const
+const linkPaths = [
+  'fake_api_url',
+  ...['help', 'learn_more'].map((key) => `nav.${key}`),
+  ...['features', 'loa', 'resporg', 'terms'].map((key) => `port.${key}`),
+  ...['deb', 'mac', 'rpm', 'windows'].map((key) => `commland.downloads.${key}`),
+]
+
+const textAt = (data: unknown, path: string): string | undefined => {
+  const value = memberOf(data, ...path.split('.'))
+  return typeof value === 'string' ? value : undefined
+}
+
+const problemsAt = (data: object, paths: readonly string[], isGood: (text: string) => boolean): Problems => {
+  const problems: Problems = {}
+  for (const path of paths) {
+    const value = textAt(data, path)
+    // Web forms send what was left empty as an empty text.
+    if (!value || isGood(value)) continue
+    const message = 'Must be a web address or a host name'
+    problems[path] = { wrong_format: { message, format: 'uri', value: value.slice(0, 256) } }
+  }
+  return problems
+}
+
+/** What the schema cannot say. */
+export const whitelabelProblems = (data: Partial<Whitelabel>): Problems => ({
+  ...problemsAt(data, hostFields, isHost),
+  ...problemsAt(data, linkPaths, isLink),
+})
+
+const spelled = (text: string | undefined) => (text ? (hostNameOf(text) ?? text) : '')
+
+/** The fields whose host was changed or removed. */
+const changedHosts = (data: Partial<Whitelabel>, before: Partial<Whitelabel> | undefined) =>
+  hostFields.filter((field) => spelled(data[field]) !== spelled(before?.[field]))
+
+/** Recovery mails may link to the hosts of a brand, so only admins change or remove them. */
+export const domainPowerProblems = (
+  actor: Pick<Actor, 'user'>,
+  data: Partial<Whitelabel>,
+  before: Partial<Whitelabel> | undefined,
+): Problems =>
+  speaksForAccount(actor)
+    ? {}
+    : Object.fromEntries(
+        changedHosts(data, before).map((field) => [
+          field,
+          { forbidden: { message: 'Only an admin may change this', cause: field } },
+        ]),
+      )
+
+/** The host names that the settings add, and which of them the operator has confirmed. */
+export const newHostNames = (
+  data: Partial<Whitelabel>,
+  before: Partial<Whitelabel> | undefined,
+  confirmed: readonly string[],
+): WantedHostName[] =>
+  changedHosts(data, before).flatMap((path) => {
+    const text = data[path]
+    if (!text) return []
+    const use = path === 'domain' ? 'domain' : 'conference'
+    return [{ path, text, use, isConfirmed: confirmed.includes(spelled(text)) }]
+  })
+
+/** Every host of a brand, in its one spelling. */
+export const hostsOf = (data: Partial<Whitelabel>): string[] =>
+  [domainOf(data), conferenceDomainOf(data)].filter((host) => host !== undefined)
+
+/** The host that the brand lives at, if any. */
+export const domainOf = ({ domain }: Partial<Whitelabel>) => (domain ? hostNameOf(domain) : undefined)
+
+export const conferenceDomainOf = ({ conference_public_domain: domain }: Partial<Whitelabel>) =>
+  domain ? hostNameOf(domain) : undefined
+
+/** The upload of a request, or the 400 for one without a file or with several. */
+export const assertOneFile = <Upload extends { files: number }>(upload: Upload | undefined): Upload => {
+  if (!upload) {
+    throw invalid({ file: { required: { message: 'Please provide a file', value: 'file' } } })
+  }
+  if (upload.files === 1) return upload
+  throw invalid({
+    file: { maxItems: { message: 'Please provide a single file', target: 1, value: upload.files } },
+  })
+}

@@ -1,0 +1,69 @@
+import type { Static } from 'typebox'
+import { anyText, flag, must, open, text } from '../../../lib/schema.ts'
+
+const link = (description: string) => text(0, 2048, { description })
+const host = (description: string) => text(0, 512, { description })
+const price = (description: string) => text(0, 64, { description: `${description}, for display only` })
+
+const Nav = open({
+  help: link('Where help is found'),
+  learn_more: link('Where more is learnt'),
+})
+
+const Port = open(
+  {
+    authority: text(0, 64, { description: 'The account that administers port requests' }),
+    features: link('Features of ported numbers'),
+    loa: link('Letter of authorisation'),
+    resporg: link('Form for responsible organisations'),
+    terms: link('Terms of porting'),
+    support_email: anyText({ format: 'email', maxLength: 254, description: 'Shown to users' }),
+  },
+  { description: 'About port requests' },
+)
+
+const Commland = open({
+  downloads: open({
+    deb: link('For Debian'),
+    mac: link('For macOS'),
+    rpm: link('For Red Hat'),
+    windows: link('For Windows'),
+  }),
+})
+
+const fields = {
+  company_name: text(0, 256),
+  application_title: text(0, 128, {
+    description: 'What the web interface calls itself; without, the company name',
+  }),
+  // Web forms send what was left empty as an empty text.
+  brand_color: anyText({
+    pattern: '^(?:#[0-9A-Fa-f]{6})?$',
+    description: 'The colour of buttons and links in the web interface: #rrggbb',
+  }),
+  domain: host('The host at which users reach the web interface; one account has it'),
+  conference_public_domain: host('The host at which conferences are joined'),
+  fake_api_url: link('The address of the API as developers are shown it'),
+  hide_credits: flag({ default: false }),
+  hide_powered: flag({ default: false, description: 'Hides the notice of who made the software' }),
+  hide_registration: flag({ default: false, description: 'Hides the registration of new accounts' }),
+  inbound_trunks_price: price('Price of an inbound trunk'),
+  outbound_trunks_price: price('Price of an outbound trunk'),
+  twoway_trunks_price: price('Price of a two-way trunk'),
+  nav: Nav,
+  port: Port,
+  commland: Commland,
+}
+
+/** What a client writes. */
+export const Whitelabel = open(fields, {
+  title: 'Whitelabel settings',
+  description: 'How an account presents itself. Other fields are kept',
+})
+export type Whitelabel = Static<typeof Whitelabel>
+
+/** What a client reads. */
+export const WhitelabelRecord = open(
+  { id: must(anyText({ readOnly: true, description: 'Always `whitelabel`' })), ...fields },
+  { title: 'Whitelabel record' },
+)

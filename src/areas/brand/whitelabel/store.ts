@@ -1,0 +1,60 @@
+import { invalid } from '../../../lib/failure.ts'
+import { type Claim, conflict, systemScope } from '../../../storage/change-set.ts'
+import { createCollection, type HeldClaim } from '../../../storage/collection.ts'
+import type { StoredRecord } from '../../../storage/records.ts'
+import type { Store } from '../../../storage/store.ts'
+import { hostNameClaim } from '../../accounts/accounts/host-names/rules.ts'
+import { conferenceDomainOf, domainOf } from './rules.ts'
+import type { Whitelabel } from './schema.ts'
+
+export interface WhitelabelHidden {
+  /** Hosts that the operator has confirmed: strangers see the brand there without a DNS check. */
+  confirmedHosts?: readonly string[]
+}
+
+export type WhitelabelStored = StoredRecord<Whitelabel, WhitelabelHidden>
+
+/** The id of the one record that an account may have. */
+export const whitelabelId = 'whitelabel'
+
+export const domainTaken = (domain: unknown) => ({
+  domain: { unique: { message: 'White label domain is already in use', cause: domain } },
+})
+
+export const domainClaim = (host: string): Claim => ({
+  scope: systemScope,
+  name: 'whitelabel_domain',
+  value: host,
+})
+
+export const conferenceClaimName = 'whitelabel_conference_domain'
+
+/** Not a name that must be unique, hence the account behind it: resellers may share the conference host of their operator. */
+const conferenceClaim = (host: string, accountId: string): Claim => ({
+  scope: systemScope,
+  name: conferenceClaimName,
+  value: `${host}/${accountId}`,
+})
+
+const claims = ({ accountId, doc }: WhitelabelStored): HeldClaim[] => {
+  const domain = domainOf(doc)
+  const conference = conferenceDomainOf(doc)
+  return [
+    ...(domain ? [{ ...domainClaim(domain), orElse: () => invalid(domainTaken(doc.domain)) }] : []),
+    ...(conference ? [{ ...conferenceClaim(conference, accountId), orElse: conflict }] : []),
+    ...(domain
+      ? [{ scope: systemScope, ...hostNameClaim(domain, accountId, 'domain'), orElse: conflict }]
+      : []),
+    ...(conference
+      ? [{ scope: systemScope, ...hostNameClaim(conference, accountId, 'conference'), orElse: conflict }]
+      : []),
+  ]
+}
+
+export const createWhitelabelStore = (store: Store) =>
+  createCollection<Whitelabel, WhitelabelHidden>(store, {
+    kind: 'whitelabel',
+    sortKey: () => '',
+    row: (doc) => ({ company_name: doc.company_name, domain: doc.domain }),
+    claims,
+  })

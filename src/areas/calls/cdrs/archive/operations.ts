@@ -1,0 +1,172 @@
+import { isLeaseLost } from '../../../../jobs/leases.ts'
+import type { Round } from '../../../../jobs/rounds.ts'
+import { daySeconds } from '../../../../lib/gregorian.ts'
+import { newId } from '../../../../lib/ids.ts'
+import { describeError, type Log } from '../../../../lib/log.ts'
+import { monthOf } from '../../../../lib/time-key.ts'
+import type { ObjectStore } from '../../../../object-store/object-store.ts'
+import type { Settings } from '../../../../settings/settings.ts'
+import { type Author, ChangeSet, conflict, systemScope } from '../../../../storage/change-set.ts'
+import type { Statement } from '../../../../storage/db.ts'
+import { isMissing, MonthMoved } from '../../../../storage/monthly.ts'
+import { isConflict, type Store } from '../../../../storage/store.ts'
+import { waitingForReaders } from '../months/operations.ts'
+import { outdated } from '../months/rules.ts'
+import { createCdrMonthStore } from '../months/store.ts'
+import { callRecordSettings } from '../settings.ts'
+import type { ArchiveFiles } from './files.ts'
+import type { ArchiveMetrics } from './metrics.ts'
+import { type FileSizes, usualSizes } from './rules.ts'
+import type { ArchiveRegister, FileRow } from './store.ts'
+import { createArchiveWriter } from './writing.ts'
+
+interface Tools {
+  store: Store
+  settings: Settings
+  objects: ObjectStore
+  register: ArchiveRegister
+  files: ArchiveFiles
+  metrics: ArchiveMetrics
+  log: Log
+  sizes?: FileSizes
+}
+
+/** By whom work is done at the moment. */
+interface Turn {
+  signal: AbortSignal
+  guard: Statement
+}
+
+// Records of an old month that come in or go while it is archived: then it is done anew.
+const attempts = 3
+
+const author: Author = { requestId: 'cdr-archive' }
+
+/** Whether others were faster: with records of the month, or with the month itself. */
+const isOvertaken = (error: unknown) => error instanceof MonthMoved || isMissing(error) || isConflict(error)
+
+/** Moves months of call records to files, and takes out of these what has to go. */
+export const createCallArchive = ({
+  store,
+  settings,
+  objects,
+  register,
+  files,
+  metrics,
+  log,
+  sizes = usualSizes,
+}: Tools) => {
+  const { cdrs, clock } = store
+  const months = createCdrMonthStore(store)
+
+  const setOf = ({ guard }: Turn) => new ChangeSet(author).add(guard)
+
+  const writerOf = (month: number, turn: Turn) =>
+    createArchiveWriter({ register, objects, sizes }, { month, name: newId(clock.now()), ...turn })
+
+  const begin = (month: number, turn: Turn) =>
+    waitingForReaders(async () => {
+      const set = setOf(turn)
+      cdrs.beginArchiving(set, month)
+      await store.writeUnrecorded(set.statements)
+    })
+
+  const end = (month: number, written: Awaited<ReturnType<typeof writeMonth>>, turn: Turn) =>
+    waitingForReaders(async () => {
+      const set = setOf(turn)
+      cdrs.endArchiving(set, month, conflict)
+      for (const { path } of written) register.publish(set, path)
+      const records = written.reduce((sum, file) => sum + file.records, 0)
+      const after = JSON.stringify({ month, records, files: written.map(({ path }) => path) })
+      set.record({ accountId: systemScope, kind: 'cdrs', id: String(month), action: 'edited', after })
+      await store.commit(set)
+      return records
+    })
+
+  const writeMonth = (month: number, turn: Turn) => writerOf(month, turn).write(months.legs(month))
+
+  const tryArchive = async (month: number, turn: Turn) => {
+    await begin(month, turn)
+    const records = await end(month, await writeMonth(month, turn), turn)
+    metrics.archived(records)
+    log.write('info', 'a month of call records was archived', { month, records, place: objects.name })
+  }
+
+  /** Others may have dropped it. */
+  const isThere = async (month: number) => {
+    await store.fence()
+    return (await cdrs.months()).includes(month)
+  }
+
+  /** Moves what the store has of a month to files; also what came in after most of it was moved. */
+  const archive = async (month: number, turn: Turn) => {
+    for (let attempt = 1; await isThere(month); attempt += 1) {
+      try {
+        return await tryArchive(month, turn)
+      } catch (error) {
+        if (!isOvertaken(error) || attempt === attempts) throw error
+      }
+    }
+  }
+
+  /** Rows of a file without those of accounts that have left. */
+  async function* stayingRows(file: FileRow, staying: ReadonlySet<string>) {
+    for (const group of await files.groups(file)) {
+      const rows = await files.rows(file, group)
+      yield rows.filter((leg) => staying.has(leg.account_id))
+    }
+  }
+
+  const rewrite = async (file: FileRow, turn: Turn) => {
+    const staying = new Set(await register.accountsIn(file.path))
+    const written = await writerOf(file.month, turn).write(stayingRows(file, staying))
+    const set = setOf(turn)
+    register.retire(set, file)
+    for (const { path } of written) register.publish(set, path)
+    await store.writeUnrecorded(set.statements)
+  }
+
+  /** One that fails keeps no other from its turn. */
+  const each = async <T>(all: readonly T[], { signal }: Turn, work: (one: T) => Promise<void>) => {
+    for (const one of all) {
+      if (signal.aborted) return
+      try {
+        await work(one)
+      } catch (error) {
+        if (signal.aborted) return
+        // Whoever has taken the work over does the rest as well.
+        if (isLeaseLost(error)) throw error
+        metrics.failed()
+        log.write('error', 'call records could not be archived', {
+          place: objects.name,
+          error: describeError(error),
+        })
+      }
+    }
+  }
+
+  /** Removes what nobody reads: what a process that died has begun, and what was replaced or dropped. */
+  const tidy = async (turn: Turn) =>
+    each(await register.unread(), turn, async ({ path }) => {
+      await objects.remove(path)
+      await register.forget(turn.guard, path)
+    })
+
+  const due = async () => {
+    const { archive_after_months: kept } = await settings.of(callRecordSettings)
+    if (kept === undefined) return []
+    return outdated(await cdrs.months(), Number(monthOf(clock.now())), kept)
+  }
+
+  const run = async (signal: AbortSignal, guard: Statement) => {
+    const turn = { signal, guard }
+    await tidy(turn)
+    await each(await due(), turn, (month) => archive(month, turn))
+    await each(await register.withDeparted(), turn, (file) => rewrite(file, turn))
+    await tidy(turn)
+  }
+
+  return {
+    round: { name: 'cdr-archive', everySeconds: daySeconds, run } satisfies Round,
+  }
+}

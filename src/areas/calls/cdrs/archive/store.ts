@@ -1,0 +1,199 @@
+import { type ChangeSet, conflict } from '../../../../storage/change-set.ts'
+import type { Statement } from '../../../../storage/db.ts'
+import type { Store } from '../../../../storage/store.ts'
+import { integer, oneOf, type RowOf, shape, table, text } from '../../../../storage/table.ts'
+import type { ArchivedPart } from './rules.ts'
+
+const files = table('cdr_files', {
+  path: text(),
+  month: integer(),
+  /** Nobody reads it yet; it is read; it waits to be removed. */
+  state: oneOf(['written', 'live', 'gone']),
+  records: integer(),
+  bytes: integer(),
+  /** SHA-256 of its bytes. */
+  digest: text(),
+  /** Accounts that have left, whose records are still in it. */
+  departures: integer(),
+})
+
+const accounts = table('cdr_file_accounts', {
+  accountId: text(),
+  month: integer(),
+  path: text(),
+  records: integer(),
+  firstCreated: integer(),
+  lastCreated: integer(),
+})
+
+export type FileRow = RowOf<typeof files>
+export type AccountRow = RowOf<typeof accounts>
+
+const insertFile = files.insert()
+const insertAccount = accounts.insert()
+const months = shape({ month: integer() })
+const sums = shape({ records: integer() })
+const names = shape({ accountId: text() })
+const parts = shape({ path: text(), month: integer(), bytes: integer(), first: integer(), last: integer() })
+
+// So many go in one write.
+const accountsAtOnce = 500
+
+interface MonthRange {
+  first: number
+  last: number
+}
+
+/** Which call records lie in which files. A file counts from the commit on that makes it live. */
+export const createArchiveRegister = (store: Store) => {
+  const { cdrs } = store
+
+  const filesWhere = async (where: string, params: readonly (string | number)[]) =>
+    files.list(
+      await store.scan(`SELECT ${files.columns} FROM cdr_files WHERE ${where} ORDER BY path`, [...params]),
+    )
+
+  return {
+    /** The files of months, oldest first, that an account has records in. */
+    async partsOf(accountId: string, { first, last }: MonthRange): Promise<ArchivedPart[]> {
+      const archived = await cdrs.archivedMonths()
+      if (![...archived.keys()].some((month) => month >= first && month <= last)) return []
+      const rows = await store.all(
+        `SELECT a.path AS path, a.month AS month, f.bytes AS bytes, a.first_created AS first, a.last_created AS last
+          FROM cdr_file_accounts a JOIN cdr_files f ON f.path = a.path AND f.state = 'live'
+          WHERE a.account_id = $1 AND a.month BETWEEN $2 AND $3 ORDER BY a.month, a.path`,
+        [accountId, first, last],
+      )
+      // A file is nobody's business once its month was dropped.
+      return parts.list(rows).filter(({ month }) => archived.has(month))
+    },
+
+    async isLive(path: string): Promise<boolean> {
+      const rows = await store.all("SELECT 1 AS one FROM cdr_files WHERE path = $1 AND state = 'live'", [
+        path,
+      ])
+      return rows.length > 0
+    },
+
+    liveOf: (month: number) => filesWhere("month = $1 AND state = 'live'", [month]),
+    live: () => filesWhere("state = 'live'", []),
+    unread: () => filesWhere("state <> 'live'", []),
+    withDeparted: () => filesWhere("state = 'live' AND departures > 0", []),
+
+    /** How many records of a month lie in files. */
+    async count(month: number): Promise<number> {
+      const rows = await store.all(
+        `SELECT CAST(COALESCE(sum(records), 0) AS BIGINT) AS records FROM cdr_files WHERE month = $1 AND state = 'live'`,
+        [month],
+      )
+      return sums.first(rows)?.records ?? 0
+    },
+
+    /** The accounts whose records a file holds, without those that have left. */
+    async accountsIn(path: string): Promise<string[]> {
+      const rows = await store.scan(`SELECT ${names.columns} FROM cdr_file_accounts WHERE path = $1`, [path])
+      return names.list(rows).map(({ accountId }) => accountId)
+    },
+
+    /** How many records the accounts of a file have in it. */
+    async countIn(path: string): Promise<number> {
+      const rows = await store.all(
+        'SELECT CAST(COALESCE(sum(records), 0) AS BIGINT) AS records FROM cdr_file_accounts WHERE path = $1',
+        [path],
+      )
+      return sums.first(rows)?.records ?? 0
+    },
+
+    /** One month in which an account has records in files. */
+    async monthOf(accountId: string): Promise<number | undefined> {
+      const rows = await store.all(
+        `SELECT ${months.columns} FROM cdr_file_accounts WHERE account_id = $1 LIMIT 1`,
+        [accountId],
+      )
+      return months.first(rows)?.month
+    },
+
+    /** Names a file before anybody writes it, so that it is found whatever happens. */
+    begin: (guard: Statement, path: string, month: number) =>
+      store.writeUnrecorded([
+        guard,
+        insertFile({ path, month, state: 'written', records: 0, bytes: 0, digest: '', departures: 0 }),
+      ]),
+
+    /** Says what is in a written file; nobody reads that before it is live. */
+    async describe(
+      guard: Statement,
+      file: Omit<FileRow, 'state' | 'departures'>,
+      rows: readonly AccountRow[],
+    ) {
+      for (let at = 0; at < rows.length; at += accountsAtOnce)
+        await store.writeUnrecorded([
+          guard,
+          ...rows.slice(at, at + accountsAtOnce).map((row) => insertAccount(row)),
+        ])
+      await store.writeUnrecorded([
+        guard,
+        {
+          sql: 'UPDATE cdr_files SET records = $2, bytes = $3, digest = $4 WHERE path = $1',
+          params: [file.path, file.records, file.bytes, file.digest],
+          expect: { rows: 1, orElse: conflict },
+        },
+      ])
+    },
+
+    publish: (set: ChangeSet, path: string) =>
+      set.run("UPDATE cdr_files SET state = 'live' WHERE path = $1 AND state = 'written'", [path], {
+        rows: 1,
+        orElse: conflict,
+      }),
+
+    /** Fails the set unless so many files of a month are read. */
+    requireLive: (set: ChangeSet, month: number, count: number) =>
+      set.run("UPDATE cdr_files SET state = state WHERE month = $1 AND state = 'live'", [month], {
+        rows: count,
+        orElse: conflict,
+      }),
+
+    /** Takes a file out of all lists; it is removed later. Fails the set when further accounts have left. */
+    retire: (set: ChangeSet, { path, departures }: Pick<FileRow, 'path' | 'departures'>) =>
+      set.run(
+        "UPDATE cdr_files SET state = 'gone' WHERE path = $1 AND state = 'live' AND departures = $2",
+        [path, departures],
+        { rows: 1, orElse: conflict },
+      ),
+
+    /** Forgets a file that has been removed. */
+    async forget(guard: Statement, path: string) {
+      await store.writeUnrecorded([
+        guard,
+        { sql: 'DELETE FROM cdr_file_accounts WHERE path = $1', params: [path] },
+        { sql: "DELETE FROM cdr_files WHERE path = $1 AND state <> 'live'", params: [path] },
+      ])
+    },
+
+    /** Takes an account's records of a month out of all lists; its files are written anew later, without them. */
+    leave: (accountId: string, month: number): Statement[] => [
+      {
+        sql: `UPDATE cdr_files SET departures = departures + 1 WHERE path IN (
+          SELECT path FROM cdr_file_accounts WHERE account_id = $1 AND month = $2)`,
+        params: [accountId, month],
+      },
+      {
+        sql: 'DELETE FROM cdr_file_accounts WHERE account_id = $1 AND month = $2',
+        params: [accountId, month],
+      },
+    ],
+
+    /** How many records an account has in the files of a month. */
+    async countOf(accountId: string, month: number): Promise<number> {
+      const rows = await store.all(
+        `SELECT CAST(COALESCE(sum(a.records), 0) AS BIGINT) AS records FROM cdr_file_accounts a
+          JOIN cdr_files f ON f.path = a.path AND f.state = 'live' WHERE a.account_id = $1 AND a.month = $2`,
+        [accountId, month],
+      )
+      return sums.first(rows)?.records ?? 0
+    },
+  }
+}
+
+export type ArchiveRegister = ReturnType<typeof createArchiveRegister>

@@ -1,0 +1,37 @@
+import type { Check } from '../../../../lib/check.ts'
+import { messageOfReading } from '../../../../lib/error-facts.ts'
+import type { ObjectStore } from '../../../../object-store/object-store.ts'
+import type { Store } from '../../../../storage/store.ts'
+import { createArchiveRegister, type FileRow } from './store.ts'
+import { digestOfObject } from './writing.ts'
+
+/** Whether the files of older call records are there, and are what was written. */
+export const checkCallArchive = (store: Store, objects: ObjectStore): Check => {
+  const register = createArchiveRegister(store)
+
+  const faultOf = async ({ path, bytes, digest, records, departures }: FileRow) => {
+    try {
+      const found = await digestOfObject(objects, path, bytes)
+      if (found === undefined) return `it is not there, or has not ${bytes} bytes`
+      if (found !== digest) return 'it is not what was written'
+    } catch (error) {
+      return `it cannot be read: ${messageOfReading(error)}`
+    }
+    const counted = await register.countIn(path)
+    if (departures === 0 && counted !== records)
+      return `it holds ${records} records, those of its accounts are ${counted}`
+    return undefined
+  }
+
+  return {
+    name: 'call archive',
+    async run(tell) {
+      const files = await register.live()
+      for (const file of files) {
+        const reason = await faultOf(file)
+        if (reason !== undefined) tell({ place: `file ${file.path}`, reason })
+      }
+      return files.length
+    },
+  }
+}

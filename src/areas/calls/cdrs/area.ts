@@ -1,0 +1,100 @@
+import { on } from '../../../storage/signal.ts'
+import { accountsArea } from '../../accounts/accounts/area.ts'
+import { accountLeaving } from '../../accounts/accounts/signals.ts'
+import { area } from '../../area.ts'
+import { ledgersArea } from '../../billing/ledgers/area.ts'
+import { limitsArea } from '../../billing/limits/area.ts'
+import { ratesArea } from '../../billing/rates/area.ts'
+import { phoneNumbersArea } from '../../numbers/phone-numbers/area.ts'
+import { createArchiveFiles } from './archive/files.ts'
+import { createArchiveMetrics } from './archive/metrics.ts'
+import { createCallArchive } from './archive/operations.ts'
+import { createArchiveReading } from './archive/reading.ts'
+import { createArchiveRegister } from './archive/store.ts'
+import { createCallBilling } from './billing/operations.ts'
+import { createDepartures } from './departures/operations.ts'
+import { createFreeswitchIntake } from './freeswitch/operations.ts'
+import { freeswitchPage } from './freeswitch/routes.ts'
+import { createLegAdoption } from './intake/adoption.ts'
+import { countRepairs, countVerdicts } from './intake/metrics.ts'
+import { createIntake } from './intake/operations.ts'
+import { cdrIntakeRoutes } from './intake/routes.ts'
+import { createCdrMonths } from './months/operations.ts'
+import { createCdrs } from './operations.ts'
+import { createCdrRebuild } from './rebuild/operations.ts'
+import { cdrRoutes } from './routes.ts'
+import { callListSettings, callRecordSettings, ingestSettings } from './settings.ts'
+import { createCallStats } from './stats/operations.ts'
+import { createCdrTasks } from './tasks.ts'
+
+/** Call detail records: how they come in, what they cost, how they are read. */
+export const cdrsArea = area({
+  name: 'cdrs',
+  describes: { cdrs: 'Call detail records: how they come in, how they are read, what they add up to.' },
+  needs: {
+    accounts: accountsArea,
+    phoneNumbers: phoneNumbersArea,
+    limits: limitsArea,
+    ledgers: ledgersArea,
+    rates: ratesArea,
+  },
+  settings: [callListSettings, callRecordSettings, ingestSettings],
+  create(tools, { accounts, phoneNumbers, limits, ledgers, rates }) {
+    const { callArchive: objects, feed, log, store } = tools
+    const { resellerOf } = accounts
+    const { classOf } = phoneNumbers.planning
+    const register = createArchiveRegister(store)
+    const metrics = createArchiveMetrics(tools.metrics)
+    const files = createArchiveFiles({ objects, register, metrics, log })
+    const archive = createArchiveReading(register, files)
+    const cdrs = createCdrs({ ...tools, archive, metrics })
+    feed.unfolds('cdr.created', cdrs.texts)
+    const billing = createCallBilling({ accounts, rates, ...limits, ledgers, classOf })
+    const count = countVerdicts(tools.metrics)
+    const intake = createIntake({
+      ...tools,
+      archive,
+      billing,
+      count: count('api'),
+      countRepair: countRepairs(tools.metrics),
+    })
+    const months = createCdrMonths({
+      ...tools,
+      intake,
+      register,
+      archive,
+      hasArchive: objects !== undefined,
+    })
+    const departures = createDepartures({ ...tools, register })
+    const archiving = objects && createCallArchive({ ...tools, objects, register, files, metrics })
+    const freeswitch = createFreeswitchIntake({ ...tools, accounts, intake, count: count('freeswitch') })
+    const legAdoption = createLegAdoption({ ...tools, archive })
+    return {
+      offers: { intake, billing, months, legAdoption, legs: cdrs.legs },
+      routes: [
+        ...cdrIntakeRoutes(intake),
+        ...cdrRoutes({ cdrs, stats: createCallStats({ store, legs: cdrs.legs }), store, resellerOf }),
+      ],
+      posted: [freeswitchPage(freeswitch)],
+      prepare: freeswitch.prepare,
+      stop: files.close,
+      jobs: [
+        months.retention,
+        months.preparation,
+        ...(archiving ? [archiving.round] : []),
+        departures.kind,
+        intake.unions,
+      ],
+      hears: [on(accountLeaving, departures.begin)],
+      taskActions: createCdrTasks({ cdrs, clock: store.clock, resellerOf }),
+      migrations: {
+        rebuild_cdr_months: {
+          description:
+            'Counts the statistics and checks the costs of call detail records anew from the stored records',
+          plan: createCdrRebuild(store),
+          accountsAtOnce: 8,
+        },
+      },
+    }
+  },
+})

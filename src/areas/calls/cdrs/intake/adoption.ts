@@ -1,0 +1,83 @@
+import { gregorianNow } from '../../../../lib/gregorian.ts'
+import { newId } from '../../../../lib/ids.ts'
+import type { Settings } from '../../../../settings/settings.ts'
+import type { ChangeSet } from '../../../../storage/change-set.ts'
+import type { Store } from '../../../../storage/store.ts'
+import type { ArchiveReading } from '../archive/reading.ts'
+import type { CdrRow } from '../columns.ts'
+import { callRecordSettings } from '../settings.ts'
+import { interactionOf, isIgnored, type Leg, Rejection, rowOf } from './rules.ts'
+import { createIntakeStore, keyOf } from './store.ts'
+
+interface Tools {
+  store: Store
+  settings: Settings
+  archive?: Pick<ArchiveReading, 'find'>
+}
+
+/** A leg whose record has the shape of the schema, and texts that can be stored: nobody looks at that again. */
+export type AdoptedLeg = Pick<Leg, 'accountId' | 'record'>
+
+/** A leg as it is to be stored, or why it is not. */
+type JudgedLeg = { row: CdrRow } | { rejected: string } | 'ignored'
+
+/**
+ * The way in for call records that are history of another system: as intake stores them, without asking anything again
+ * and telling anybody, and paid for there.
+ */
+export interface LegAdoption {
+  /** What judges legs, each by itself, as the settings are now. */
+  judging(): Promise<(leg: AdoptedLeg) => JudgedLeg>
+  /**
+   * Adds rows of one account to a change set, which whoever asks for it commits with `store.adopt`, and tells what
+   * becomes of each by that. The commit fails as a conflict where a leg is there already and nobody has looked.
+   */
+  add(
+    set: ChangeSet,
+    rows: readonly CdrRow[],
+    how: { looksFirst: boolean },
+  ): Promise<('accepted' | 'duplicate')[]>
+}
+
+export const createLegAdoption = ({ store, settings, archive }: Tools): LegAdoption => {
+  const legs = createIntakeStore(store, archive)
+
+  const describe = (set: ChangeSet, added: readonly CdrRow[]) => {
+    const [first] = added
+    if (!first) return
+    const after = JSON.stringify({ records: added.length, first: first.id, last: added.at(-1)?.id })
+    const id = newId(store.clock.now())
+    set.record({ accountId: first.account_id, kind: 'cdrs', id, action: 'created', after })
+  }
+
+  return {
+    async judging() {
+      const ignored = await settings.of(callRecordSettings)
+      const now = gregorianNow(store.clock)
+      return (leg) => {
+        if (isIgnored(leg.record, ignored)) return 'ignored'
+        try {
+          return { row: rowOf(leg, interactionOf(leg.record), now) }
+        } catch (error) {
+          if (error instanceof Rejection) return { rejected: error.message }
+          throw error
+        }
+      }
+    },
+
+    async add(set, rows, { looksFirst }) {
+      // What others have archived or dropped meanwhile is part of what one looks at.
+      if (looksFirst) await store.fence()
+      const firsts = new Map<string, CdrRow>()
+      const keys = rows.map((row) => {
+        const key = keyOf(row)
+        if (firsts.has(key)) return undefined
+        firsts.set(key, row)
+        return key
+      })
+      const { added, stored } = await legs.add(set, [...firsts.values()], { looks: looksFirst })
+      describe(set, added)
+      return keys.map((key) => (key === undefined || stored.has(key) ? 'duplicate' : 'accepted'))
+    },
+  }
+}

@@ -1,0 +1,75 @@
+import { messageOf } from '../../../../lib/error-facts.ts'
+import { dropNulls } from '../../../../lib/json-merge.ts'
+import { looseUtf8Text } from '../../../../lib/utf8.ts'
+import { parseLeniently } from './lenient-json.ts'
+import type { Entry } from './operations.ts'
+
+// A leg with both session descriptions and every variable of a switch has some 20 KB.
+const longestLine = 262_144
+const newline = 0x0a
+
+const tooLong = `the line is longer than ${longestLine} bytes`
+
+const entryOf = (line: number, bytes: Buffer): Entry | undefined => {
+  if (bytes.length > longestLine) return { line, flaw: tooLong }
+  const text = looseUtf8Text(bytes).trim()
+  // A byte order mark counts as space to trim().
+  if (text === '') return undefined
+  try {
+    const parsed = parseLeniently(text)
+    const { value: record } = parsed
+    const isRepaired = parsed.isRepaired || !text.isWellFormed()
+    // Looking for the word costs a fraction of a walk through the record.
+    const kept = text.includes('null') ? dropNulls(record) : record
+    // Only an escape can stand for NUL, or for half of a surrogate pair.
+    return {
+      line,
+      bytes: bytes.length,
+      record: kept,
+      handover: isRepaired || text.includes('\\u') ? 'given' : 'given with sound texts',
+      isRepaired,
+    }
+  } catch (error) {
+    return { line, flaw: messageOf(error).slice(0, 200) }
+  }
+}
+
+/** Records one to a line, as many at a time as a piece of the stream holds. Empty lines count, and are left out. */
+export async function* entriesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Entry[]> {
+  let line = 0
+  let begun: Buffer[] = []
+  let begunBytes = 0
+
+  const keep = (bytes: Buffer) => {
+    begunBytes += bytes.length
+    // Of a line that is too long only the length counts.
+    if (begunBytes - bytes.length <= longestLine) begun.push(bytes)
+  }
+
+  const finish = (): Entry | undefined => {
+    line += 1
+    const [first] = begun
+    const entry =
+      begunBytes > longestLine
+        ? { line, flaw: tooLong }
+        : entryOf(line, first && begun.length === 1 ? first : Buffer.concat(begun))
+    begun = []
+    begunBytes = 0
+    return entry
+  }
+
+  for await (const chunk of chunks) {
+    const entries: Entry[] = []
+    let from = 0
+    for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, from)) {
+      keep(chunk.subarray(from, end))
+      const entry = finish()
+      if (entry) entries.push(entry)
+      from = end + 1
+    }
+    if (from < chunk.length) keep(chunk.subarray(from))
+    yield entries
+  }
+  const last = finish()
+  if (last) yield [last]
+}

@@ -1,0 +1,378 @@
+import { accountKind } from '../../../../auth/identity.ts'
+import { hasProblems, isOutage, type Problems } from '../../../../lib/failure.ts'
+import { gregorianNow } from '../../../../lib/gregorian.ts'
+import { isId, newId } from '../../../../lib/ids.ts'
+import { type Handover, isObject } from '../../../../lib/json.ts'
+import { zip } from '../../../../lib/list.ts'
+import type { Settings } from '../../../../settings/settings.ts'
+import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
+import { readingAgain } from '../../../../storage/monthly.ts'
+import { retrying, type Store } from '../../../../storage/store.ts'
+import type { ArchiveReading } from '../archive/reading.ts'
+import type { CallBilling } from '../billing/operations.ts'
+import { lacksRate, type NewCall, newCallOf } from '../billing/rules.ts'
+import type { CdrRow } from '../columns.ts'
+import { Cdr } from '../schema.ts'
+import { callRecordSettings } from '../settings.ts'
+import { repaired } from './repair.ts'
+import {
+  billingFlaw,
+  canJoin,
+  distinct,
+  earlierOf,
+  type IgnoreRules,
+  type Interaction,
+  interactionKeyOf,
+  interactionOf,
+  isIgnored,
+  isSameInteraction,
+  type Leg,
+  Rejection,
+  reasonOf,
+  rowOf,
+  startOf,
+  withExactPrices,
+  withFittingTimes,
+  withoutSecrets,
+} from './rules.ts'
+import type { IntakeReport } from './schema.ts'
+import { createIntakeStore, keyOf, type LegName, legKeyOf } from './store.ts'
+import { createUnions, unionOf } from './unions.ts'
+
+interface Tools {
+  store: Store
+  settings: Settings
+  /** Holds a record against its schema: texts are cast where that is allowed. */
+  validate(schema: typeof Cdr, data: unknown, handover: Handover): Promise<{ value: Cdr; problems: Problems }>
+  billing: CallBilling
+  archive?: Pick<ArchiveReading, 'find'>
+  /** Hears what became of each record that `take` is given. */
+  count(verdict: LegVerdict): void
+  /** Is called for each record that was repaired. */
+  countRepair(source: Source): void
+}
+
+/** Where calls are paid for: `here`, or they are history that was paid for before it came here. */
+type Paid = 'here' | 'elsewhere'
+
+interface TakeManner {
+  /** Hears of every batch. */
+  onProgress?(report: Readonly<IntakeReport>): void
+  paid?: Paid
+}
+
+/** What became of a record. */
+export type LegVerdict = 'accepted' | 'duplicate' | 'ignored' | { rejected: string }
+
+/** The way in. */
+export type Source = 'api' | 'freeswitch'
+
+/** A record on its way in, which is given away. */
+interface SentRecord {
+  record: unknown
+  handover?: Given
+  /** Whether the text that it was read from was repaired. */
+  isRepaired?: boolean
+}
+
+/** A record on its way in, or why it could not even be read; its bytes where no body of one piece bounds them. */
+export type Entry = { line: number; bytes?: number } & (SentRecord | { flaw: string })
+
+type Given = Exclude<Handover, 'lent'>
+
+/** The report while it grows. */
+type Tally = { -readonly [Key in keyof IntakeReport]: IntakeReport[Key] }
+
+const reportedRejections = 1000
+// One durable transaction each, which writes a page of an index once for all legs that lie in it, and a sum of the statistics.
+// Larger ones would hold up the writes of others for longer than they save.
+const legsPerBatch = 2000
+// As they came: a record may be a hundred times as long as usual.
+const bytesPerBatch = 16 << 20
+// While the store writes one, the next is put together: otherwise the two would take turns.
+const writesAtOnce = 2
+
+/** What judging asks for once of many records. */
+interface AtHand {
+  paid: Paid
+  /** Whether there are accounts of these ids. */
+  accounts: Map<string, boolean>
+  ignored: IgnoreRules
+}
+
+/** How a leg is stored and what is paid for it: its record, several times as large, is not needed any more. */
+interface ReadyLeg {
+  row: CdrRow
+  call: NewCall | undefined
+}
+
+const isReady = (leg: Leg | ReadyLeg): leg is ReadyLeg => 'row' in leg
+
+const accountIdOf = (leg: Leg | ReadyLeg) => (isReady(leg) ? leg.row.account_id : leg.accountId)
+
+/** The leg with its row. That its record cannot be taken may turn out no earlier than here. */
+const readyLeg = (
+  leg: Leg,
+  interactionFor: (leg: Leg) => Interaction,
+  at: number,
+): ReadyLeg | { rejected: string } => {
+  try {
+    const row = rowOf(leg, interactionFor(leg), at)
+    return { row, call: newCallOf(leg, row) }
+  } catch (error) {
+    if (error instanceof Rejection) return { rejected: error.message }
+    throw error
+  }
+}
+
+/** The same as soon as a leg has been judged, unless others have to be looked at first: which it joins, what it costs. */
+const readyAtOnce = (leg: Leg, at: number) =>
+  leg.joins || lacksRate(leg.record) ? leg : readyLeg(leg, ({ record }) => interactionOf(record), at)
+
+const isVerdict = (judged: Leg | ReadyLeg | LegVerdict): judged is LegVerdict =>
+  typeof judged === 'string' || 'rejected' in judged
+
+export type Intake = ReturnType<typeof createIntake>
+
+/** The way in for call detail records, wherever they come from. A record counts as accepted when it is on disk. */
+export const createIntake = (tools: Tools) => {
+  const { store, settings, validate, billing, archive, count: tally, countRepair } = tools
+  const legs = createIntakeStore(store, archive)
+  const now = () => gregorianNow(store.clock)
+
+  const isAccount = async (id: string) =>
+    isId(id) && (await store.records.find(id, accountKind, id)) !== undefined
+
+  /** A record as it will be stored, or the verdict on it. What is null has been left out already. */
+  const judgeWith =
+    (known: AtHand, source: Source) =>
+    async ({ record: given, handover = 'given', isRepaired }: SentRecord): Promise<Leg | LegVerdict> => {
+      if (!isObject(given)) return { rejected: 'a record is an object' }
+      const sent = withExactPrices(withoutSecrets(given))
+      const first = await validate(Cdr, sent, handover)
+      const isSound = !hasProblems(first.problems)
+      const { value, problems } = isSound
+        ? first
+        : await repaired(sent, (record) => validate(Cdr, record, 'lent'))
+      if (hasProblems(problems)) return { rejected: reasonOf(problems) }
+      const flaw = known.paid === 'here' ? billingFlaw(value) : undefined
+      if (flaw !== undefined) return { rejected: flaw }
+      const record = withFittingTimes(value)
+      if (isRepaired || !isSound || record !== value) countRepair(source)
+      const accountId = record.custom_channel_vars?.account_id
+      if (accountId === undefined) return { rejected: 'custom_channel_vars.account_id: is missing' }
+      if (!known.accounts.has(accountId)) known.accounts.set(accountId, await isAccount(accountId))
+      if (!known.accounts.get(accountId))
+        return { rejected: 'custom_channel_vars.account_id: there is no such account' }
+      return isIgnored(record, known.ignored) ? 'ignored' : { accountId, record }
+    }
+
+  /** What judges records of one moment, of which most belong to the same accounts. */
+  const judging = async (source: Source, paid: Paid) =>
+    judgeWith({ paid, accounts: new Map(), ignored: await settings.of(callRecordSettings) }, source)
+
+  const namesOf = ({ accountId, record, joins }: Leg): LegName[] =>
+    joins ? [joins.callId, record.call_id, ...joins.transferred].map((callId) => ({ accountId, callId })) : []
+
+  /**
+   * Gives legs of switches that know no interactions the one of the legs they name. The leg that arrives first decides;
+   * what is decided anew goes into the set, and fails it when somebody else has decided meanwhile. A leg that names
+   * legs of several interactions has found out that these are one.
+   */
+  const join = async (batch: readonly (Leg | ReadyLeg)[], set: ChangeSet) => {
+    const names = batch.flatMap((leg) => (isReady(leg) ? [] : namesOf(leg)))
+    const known = names.length > 0 ? await legs.interactionsOf(names) : new Map<string, Interaction>()
+    const unite = (accountId: string, from: Interaction, into: Interaction) => {
+      for (const [key, interaction] of known) if (isSameInteraction(interaction, from)) known.set(key, into)
+      set.statements.push(legs.renaming(accountId, from, into))
+      set.errand(unionOf(accountId, { from, into }, store.clock.now()))
+    }
+    return (leg: Leg): Interaction => {
+      if (!leg.joins) return interactionOf(leg.record)
+      const own = namesOf(leg)
+      const named = distinct(own.flatMap((name) => known.get(legKeyOf(name)) ?? []))
+      const [first, ...others] = named
+      const interaction = first
+        ? others.reduce(earlierOf, first)
+        : { time: startOf(leg.record), key: interactionKeyOf(leg.joins.callId) }
+      for (const other of named) if (canJoin(other, interaction)) unite(leg.accountId, other, interaction)
+      for (const name of own) {
+        const key = legKeyOf(name)
+        if (known.has(key)) continue
+        known.set(key, interaction)
+        legs.insertInteraction(set, name, interaction)
+      }
+      return interaction
+    }
+  }
+
+  const describe = (set: ChangeSet, added: readonly CdrRow[]) => {
+    for (const [accountId, rows] of Map.groupBy(added, ({ account_id }) => account_id)) {
+      const ids = { first: rows[0]?.id, last: rows.at(-1)?.id }
+      const after = JSON.stringify({ records: rows.length, ...ids })
+      const id = newId(store.clock.now())
+      set.record({ accountId, kind: 'cdrs', id, action: 'created', after })
+      const recordIds = rows.map((row) => row.id)
+      set.happened({ accountId, type: 'cdr.created', kind: 'cdr', id, ids: recordIds })
+    }
+  }
+
+  /** The legs of a batch by their keys, each once, and what is wrong with the others. */
+  const readyLegsOf = ({ legs: batch }: Batch, interactionFor: (leg: Leg) => Interaction) => {
+    const ready = new Map<string, ReadyLeg>()
+    const at = now()
+    const results = batch.map((leg): string | LegVerdict => {
+      const made = isReady(leg) ? leg : readyLeg(leg, interactionFor, at)
+      if ('rejected' in made) return made
+      const key = keyOf(made.row)
+      if (ready.has(key)) return 'duplicate'
+      ready.set(key, made)
+      return key
+    })
+    return { ready, results }
+  }
+
+  interface Batch {
+    author: Author
+    legs: readonly (Leg | ReadyLeg)[]
+    looks: boolean
+    paid: Paid
+  }
+
+  const attempt = async (batch: Batch): Promise<LegVerdict[]> => {
+    const { author, looks, paid } = batch
+    const set = new ChangeSet(author)
+    const { ready, results } = readyLegsOf(batch, await join(batch.legs, set))
+    const rows = Array.from(ready.values(), ({ row }) => row)
+    const { added, uncounted, stored } = await legs.add(set, rows, { looks })
+    if (added.length > 0) {
+      const calls = uncounted.flatMap((row) => ready.get(keyOf(row))?.call ?? [])
+      if (paid === 'here') await billing.book(set, calls)
+      describe(set, added)
+      await store.commit(set)
+    }
+    return results.map((result) => {
+      if (typeof result !== 'string' || result === 'duplicate') return result as LegVerdict
+      return stored.has(result) ? 'duplicate' : 'accepted'
+    })
+  }
+
+  /** The legs of a batch with the rates of those that lack one: none that is ready does. */
+  const price = async (batch: readonly (Leg | ReadyLeg)[]): Promise<readonly (Leg | ReadyLeg)[]> => {
+    const wanting = batch.filter((leg): leg is Leg => !isReady(leg))
+    if (wanting.length === 0) return batch
+    const priced = (await billing.price(wanting)).values()
+    return batch.map((leg) => (isReady(leg) ? leg : (priced.next().value as Leg)))
+  }
+
+  /**
+   * Stores legs in one durable transaction. It is taken for granted that they are new; the store tells when some are
+   * not, and then one looks first. Also right when another process stores the same legs at this moment.
+   */
+  const write = async (
+    author: Author,
+    batch: readonly (Leg | ReadyLeg)[],
+    { looksFirst = false, paid = 'here' }: { looksFirst?: boolean; paid?: Paid } = {},
+  ): Promise<LegVerdict[]> => {
+    const priced = await price(batch)
+    return retrying(async (number) => {
+      if (number > 1) await store.fence()
+      const looks = looksFirst || number > 1
+      return readingAgain(() => attempt({ author, legs: priced, looks, paid }))
+    })
+  }
+
+  return {
+    judge: async (sent: SentRecord, source: Source) => (await judging(source, 'here'))(sent),
+    write,
+    forgetInteractions: legs.forgetInteractions,
+    unions: createUnions(legs),
+
+    /** Takes records as they come, in batches. */
+    async take(
+      author: Author,
+      chunks: AsyncIterable<readonly Entry[]>,
+      { onProgress, paid = 'here' }: TakeManner = {},
+    ): Promise<IntakeReport> {
+      const report: Tally = { accepted: 0, duplicates: 0, ignored: 0, rejected: [], rejected_total: 0 }
+      let waiting: { line: number; leg: Leg | ReadyLeg }[] = []
+      let bytesWaiting = 0
+      const writing: Promise<void>[] = []
+      // Where one leg was sent before, the next ones most likely were as well.
+      let isRepeat = false
+
+      const count = (line: number, verdict: LegVerdict) => {
+        tally(verdict)
+        if (verdict === 'accepted') report.accepted += 1
+        else if (verdict === 'duplicate') report.duplicates += 1
+        else if (verdict === 'ignored') report.ignored += 1
+        else {
+          report.rejected_total += 1
+          if (report.rejected.length < reportedRejections)
+            report.rejected.push({ line, reason: verdict.rejected })
+        }
+      }
+
+      const writeTogether = async (batch: typeof waiting) => {
+        const verdicts = await write(
+          author,
+          batch.map(({ leg }) => leg),
+          { looksFirst: isRepeat, paid },
+        )
+        isRepeat = verdicts.includes('duplicate')
+        for (const [{ line }, verdict] of zip(batch, verdicts)) count(line, verdict)
+        onProgress?.(report)
+      }
+
+      /**
+       * A store may lie on several servers, of which one is gone: legs of accounts that do not lie there are stored even
+       * so, and are duplicates when all are sent again.
+       */
+      const store = async (batch: typeof waiting) => {
+        try {
+          await writeTogether(batch)
+        } catch (error) {
+          const apart = [...Map.groupBy(batch, ({ leg }) => accountIdOf(leg)).values()]
+          if (!isOutage(error) || apart.length === 1) throw error
+          const ended = await Promise.allSettled(apart.map(writeTogether))
+          for (const one of ended) if (one.status === 'rejected') throw one.reason
+        }
+      }
+
+      /** Some batches are written while the next one is being read. */
+      const flush = async () => {
+        const batch = waiting
+        waiting = []
+        bytesWaiting = 0
+        if (writing.length === writesAtOnce) await writing.shift()
+        const written = store(batch)
+        // A failure is met when the batch is waited for.
+        written.catch(() => undefined)
+        writing.push(written)
+      }
+
+      try {
+        for await (const entries of chunks) {
+          const [judge, at] = [await judging('api', paid), now()]
+          for (const entry of entries) {
+            const judged = 'flaw' in entry ? { rejected: entry.flaw } : await judge(entry)
+            const leg = isVerdict(judged) ? judged : readyAtOnce(judged, at)
+            if (isVerdict(leg)) count(entry.line, leg)
+            else {
+              waiting.push({ line: entry.line, leg })
+              bytesWaiting += entry.bytes ?? 0
+            }
+            if (waiting.length >= legsPerBatch || bytesWaiting >= bytesPerBatch) await flush()
+          }
+        }
+        if (waiting.length > 0) await flush()
+        await Promise.all(writing)
+      } finally {
+        // When one fails, the other is not left behind at work.
+        await Promise.allSettled(writing)
+      }
+      report.rejected.sort((a, b) => a.line - b.line)
+      return report
+    },
+  }
+}

@@ -1,0 +1,428 @@
+import { hash } from 'node:crypto'
+import { storable } from '../../../../lib/control-characters.ts'
+import type { Problems } from '../../../../lib/failure.ts'
+import { gregorianOfUnix, gregorianUnixOffset } from '../../../../lib/gregorian.ts'
+import { isExactNumber, isObject, type Json } from '../../../../lib/json.ts'
+import { isPrivateKey } from '../../../../lib/json-merge.ts'
+import { type MicroUnits, microUnitsOfUnits, unitsText, wholeUnitsOf } from '../../../../lib/money.ts'
+import { monthOf } from '../../../../lib/time-key.ts'
+import { type CallCost, callCost } from '../../../billing/rates/pricing.rules.ts'
+import { type CdrRow, emptyRow, fieldColumns } from '../columns.ts'
+import { cellCareOf } from '../rules.ts'
+import { type Cdr, mostCallIdCharacters } from '../schema.ts'
+
+// What becomes of a record on its way in: which are not kept, what is taken out, what is worked out.
+
+/** Why a record is not taken. */
+export class Rejection extends Error {}
+
+const reject = (reason: string): never => {
+  throw new Rejection(reason)
+}
+
+/** The first problem of a record as one line of text. */
+export const reasonOf = (problems: Problems) => {
+  const [path = '', found = {}] = Object.entries(problems)[0] ?? []
+  return `${path}: ${Object.values(found)[0]?.message ?? 'is not valid'}`
+}
+
+// Credentials, what the call cost the carrier, what the last application was told, and places inside of the platform.
+const sensitive =
+  /^(?:(?:.*_)?(?:password|passwd|secret|token|a1_hash)|cost|last_arg|current_application_data|application_data|record_path|record_url|internal_recording_url)$/
+
+const judgeKey = (key: string) => key !== '__proto__' && !isPrivateKey(key) && !sensitive.test(key)
+
+// The same few keys come again and again.
+const mostKeys = 2000
+const judgedKeys = new Map<string, boolean>()
+
+/** Whether a field of this name is kept: it is not private, and tells nothing that nobody is to read. */
+export const isKept = (key: string) => {
+  const known = judgedKeys.get(key)
+  if (known !== undefined) return known
+  const judged = judgeKey(key)
+  if (judgedKeys.size < mostKeys) judgedKeys.set(key, judged)
+  return judged
+}
+
+/** The object without private and sensitive keys; the same object when it has none. */
+const cleaned = (source: Json): Json => {
+  const keys = Object.keys(source)
+  if (keys.every(isKept)) return source
+  return Object.fromEntries(keys.filter(isKept).map((key) => [key, source[key]]))
+}
+
+const holdersOfVariables = ['custom_channel_vars', 'custom_application_vars']
+
+/** The record without what is never kept: private keys, SIP credentials and the like. */
+export const withoutSecrets = (record: Json): Json => {
+  let kept = cleaned(record)
+  for (const key of holdersOfVariables) {
+    const inner = kept[key]
+    const keptInner = isObject(inner) ? cleaned(inner) : inner
+    // Hardly any record has such keys: it is not copied for those that have.
+    if (keptInner !== inner) kept = { ...kept, [key]: keptInner }
+  }
+  return kept
+}
+
+export type PriceKey = 'rate' | 'surcharge'
+
+const isWhole = (units: string) => !units.includes('.')
+
+/** A price as records have it: in whole units, and exactly where that is something else. */
+export const pricedIn = (key: PriceKey, micro: MicroUnits): Json => {
+  const exact = unitsText(micro)
+  return { [key]: wholeUnitsOf(micro), ...(isWhole(exact) ? {} : { [`exact_${key}`]: exact }) }
+}
+
+const mostUnits = 1_000_000_000
+const decimalUnits = /^\d{1,10}\.\d{1,6}$/
+
+/** A price with decimals; a number that a switch has divided has more of them than are reckoned with. */
+const decimalIn = (sent: unknown) => {
+  if (typeof sent === 'string') return decimalUnits.test(sent) ? sent : undefined
+  const isFraction = typeof sent === 'number' && !Number.isInteger(sent) && sent >= 0 && sent < mostUnits
+  return isFraction ? sent : undefined
+}
+
+const decimalPrices = (vars: Json, key: PriceKey): Json => {
+  const sent = decimalIn(vars[key])
+  if (sent === undefined) return {}
+  const prices = pricedIn(key, microUnitsOfUnits(sent))
+  const exact = `exact_${key}`
+  // What is said to be exact is.
+  return exact in vars ? { ...prices, [exact]: vars[exact] } : prices
+}
+
+/** The record with prices that are no whole numbers, as the look-up of a number's rate says them, where records have them. */
+export const withExactPrices = (record: Json): Json => {
+  const vars = record.custom_channel_vars
+  if (!isObject(vars)) return record
+  const prices = { ...decimalPrices(vars, 'rate'), ...decimalPrices(vars, 'surcharge') }
+  if (Object.keys(prices).length === 0) return record
+  return { ...record, custom_channel_vars: { ...vars, ...prices } }
+}
+
+/** What the settings say about legs that are no calls of anybody. */
+export interface IgnoreRules {
+  ignore_apps: readonly string[]
+  ignore_loopback_bowout: boolean
+}
+
+/** Whether a leg is not worth a record: a test application, or a loopback channel that took itself out of the call. */
+export const isIgnored = (record: Cdr, rules: IgnoreRules) => {
+  const app = record.custom_channel_vars?.application_name
+  if (typeof app === 'string' && rules.ignore_apps.includes(app)) return true
+  return (
+    rules.ignore_loopback_bowout &&
+    record.channel_is_loopback === true &&
+    record.channel_loopback_bowout === true
+  )
+}
+
+const digestCharacters = 32
+
+/**
+ * The call id as it is stored. One that is too long, or contains what no store keeps, gets a digest of the id that was sent:
+ * different ids stay different, and the same id stays the same.
+ */
+export const storedCallId = (sent: string): string => {
+  const text = storable(sent)
+  const isKept =
+    text === sent && (sent.length <= mostCallIdCharacters || [...sent].length <= mostCallIdCharacters)
+  if (isKept) return sent
+  const beginning = [...text].slice(0, mostCallIdCharacters - digestCharacters - 1).join('')
+  // UTF-8 has no unpaired surrogates.
+  const digest = hash('sha256', Buffer.from(sent, 'utf16le'), 'hex').slice(0, digestCharacters)
+  return `${beginning}-${digest}`
+}
+
+// The fields that contain the id of a leg.
+const callIds = ['call_id', 'other_leg_call_id']
+const callIdVars = ['bridge_id']
+
+const withStoredIn = (holder: Json, names: readonly string[]): Json => {
+  const changed = names.flatMap((name) => {
+    const sent = holder[name]
+    const id = typeof sent === 'number' && isExactNumber(sent) ? String(sent) : sent
+    const stored = typeof id === 'string' ? storedCallId(id) : id
+    return stored === sent ? [] : [[name, stored]]
+  })
+  return changed.length === 0 ? holder : { ...holder, ...Object.fromEntries(changed) }
+}
+
+/** The record with its call ids as they are stored, so that legs which name each other still do. */
+export const withStoredCallIds = (record: Json): Json => {
+  const kept = withStoredIn(record, callIds)
+  const { custom_channel_vars: vars } = kept
+  const keptVars = isObject(vars) ? withStoredIn(vars, callIdVars) : vars
+  return keptVars === vars ? kept : { ...kept, custom_channel_vars: keptVars }
+}
+
+/** Which interaction a leg belongs to. */
+export interface Interaction {
+  time: number
+  key: string
+}
+
+// The year 2000; calls before it, and calls of next week, are mistakes of a clock or of a unit. They would make months.
+const earliest = 63_113_904_000
+const latestAheadSeconds = 2 * 86_400
+// Lists look for legs one month to either side of their range: see columns.ts.
+const farthestApartSeconds = 27 * 86_400
+
+const interactionForm = /^(\d{11})-([A-Za-z0-9_]{1,64})$/
+
+/** The Gregorian second of a channel's creation, if it is known. */
+const channelStartOf = ({ channel_created_time: microseconds }: Cdr) =>
+  microseconds ? gregorianOfUnix(microseconds / 1_000_000) : undefined
+
+/** The key of an interaction that begins with this leg: whoever knows the leg's id finds the same. */
+export const interactionKeyOf = (callId: string) => hash('sha256', callId, 'hex').slice(0, 8)
+
+/** Which of two interactions remains when they turn out to be one: the one that began first. */
+export const earlierOf = (a: Interaction, b: Interaction): Interaction => {
+  if (a.time !== b.time) return a.time < b.time ? a : b
+  return a.key <= b.key ? a : b
+}
+
+export const isSameInteraction = (a: Interaction, b: Interaction) => a.time === b.time && a.key === b.key
+
+/** Each of some interactions once. */
+export const distinct = (some: readonly Interaction[]): Interaction[] =>
+  some.filter((one, at) => some.findIndex((other) => isSameInteraction(one, other)) === at)
+
+/** Whether the legs of one may become legs of the other: their ids hold the month of their interaction. */
+export const canJoin = (from: Interaction, into: Interaction) =>
+  !isSameInteraction(from, into) && monthOfGregorian(from.time) === monthOfGregorian(into.time)
+
+const namedInteraction = (record: Cdr): Interaction | undefined => {
+  const { interaction_id: id, interaction_time: time, interaction_key: key } = record
+  if (id === undefined) return time !== undefined && key !== undefined ? { time, key } : undefined
+  const [, seconds, unique] = interactionForm.exec(id) ?? reject('interaction_id: is not <11 digits>-<key>')
+  const named = { time: Number(seconds), key: unique ?? '' }
+  if (time !== undefined && time !== named.time) reject('interaction_time: is not the one of interaction_id')
+  if (key !== undefined && key !== named.key) reject('interaction_key: is not the one of interaction_id')
+  return named
+}
+
+/** When a leg of which the record does not say it began. */
+export const startOf = (record: Cdr): number => {
+  // A longer call is listed as if it began later.
+  const duration = Math.min(record.duration_seconds ?? 0, farthestApartSeconds)
+  const ended = record.timestamp === undefined ? undefined : record.timestamp - duration
+  return (
+    channelStartOf(record) ??
+    ended ??
+    record.interaction_time ??
+    reject('timestamp: there is no time: timestamp, interaction_id or channel_created_time is needed')
+  )
+}
+
+/** The interaction that a record names, else one of its own. */
+export const interactionOf = (record: Cdr): Interaction =>
+  namedInteraction(record) ?? {
+    time: record.interaction_time ?? startOf(record),
+    key: record.interaction_key ?? interactionKeyOf(record.call_id),
+  }
+
+const interactionKeys = ['interaction_id', 'interaction_time', 'interaction_key'] as const
+
+/** Gregorian seconds. A record without `timestamp` ended its duration after the start of its channel. */
+const endOf = (record: Cdr) => {
+  const start = channelStartOf(record)
+  return record.timestamp ?? (start === undefined ? undefined : start + (record.duration_seconds ?? 0))
+}
+
+const fits = (time: number | undefined, ended: number | undefined) =>
+  time === undefined || ended === undefined || Math.abs(ended - time) <= farthestApartSeconds
+
+const namesFittingInteraction = (record: Cdr) => {
+  try {
+    const named = namedInteraction(record)
+    return fits(named?.time ?? record.interaction_time, endOf(record))
+  } catch (error) {
+    if (error instanceof Rejection) return false
+    throw error
+  }
+}
+
+/** The record without an interaction that is malformed, and without times that are too far from its end, if that is known. */
+export const withFittingTimes = (record: Cdr): Cdr => {
+  const isChannelTime = fits(channelStartOf(record), record.timestamp)
+  const isInteraction = namesFittingInteraction(record)
+  if (isChannelTime && isInteraction) return record
+  const kept = { ...record }
+  if (!isChannelTime) delete kept.channel_created_time
+  if (!isInteraction) for (const key of interactionKeys) delete kept[key]
+  return kept
+}
+
+/** The time of the record itself. */
+const timestampOf = (record: Cdr, { time }: Interaction) => endOf(record) ?? time
+
+const assertTime = (name: string, gregorian: number, now: number) => {
+  if (gregorian < earliest) reject(`${name}: lies before the year 2000 (Gregorian seconds are wanted)`)
+  if (gregorian > now + latestAheadSeconds) reject(`${name}: lies in the future`)
+}
+
+/** The month of a time, and the seconds that it begins with and ends before. */
+const calendarMonthOf = (gregorian: number) => {
+  const date = new Date((gregorian - gregorianUnixOffset) * 1000)
+  const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()]
+  const startOfMonth = (at: number) => gregorianOfUnix(Date.UTC(year, at) / 1000)
+  return { month: Number(monthOf(date.getTime())), from: startOfMonth(month), end: startOfMonth(month + 1) }
+}
+
+// Most calls lie in the month of the one before.
+let lastMonth = calendarMonthOf(gregorianUnixOffset)
+
+/** The month whose table holds the legs of an interaction that began then. */
+export const monthOfGregorian = (gregorian: number) => {
+  if (gregorian < lastMonth.from || gregorian >= lastMonth.end) lastMonth = calendarMonthOf(gregorian)
+  return lastMonth.month
+}
+
+const perMinute = 'per_minute'
+
+/** What of a record says what its call costs, and whom. */
+type BilledCall = Pick<Cdr, 'billing_seconds' | 'custom_channel_vars'>
+
+/** A record that was judged and can be stored. */
+export interface Leg {
+  accountId: string
+  record: Cdr
+  /**
+   * For legs whose record names no interaction: they share one with these legs, whichever comes first. Undefined: the
+   * interaction is as the record says, else of its own.
+   */
+  joins?: { callId: string; transferred: readonly string[] }
+}
+
+/** Who pays for a call by the minute. */
+export const payersOf = ({ custom_channel_vars: vars }: BilledCall) => ({
+  account: vars?.account_billing === perMinute,
+  reseller: vars?.reseller_billing === perMinute,
+})
+
+// What Kazoo and the routes of this server write.
+const billingKinds =
+  /^(?:|per_minute|flat_rate(?:_burst)?|allotment(?:_.+)?|limits_(?:disabled|enforced)|hard_limit|disabled|none)$/s
+const billingKindsText =
+  'per_minute, flat_rate, flat_rate_burst, allotment, allotment_{key}, limits_disabled, limits_enforced, hard_limit, disabled or none'
+
+/** Why a call cannot be charged as its record asks: without this it would be free, or cost too much. */
+export const billingFlaw = (record: Cdr): string | undefined => {
+  const { duration_seconds: duration, billing_seconds: billed, custom_channel_vars: vars = {} } = record
+  for (const name of ['account_billing', 'reseller_billing'] as const)
+    if (!billingKinds.test(vars[name] ?? ''))
+      return `custom_channel_vars.${name}: is an unknown kind of billing. Use ${billingKindsText}`
+  const payers = payersOf(record)
+  if ((payers.account || payers.reseller) && billed === undefined)
+    return 'billing_seconds: is missing. A call that is billed per_minute needs it'
+  if (duration !== undefined && billed !== undefined && billed > duration)
+    return `billing_seconds: must not be more than duration_seconds (${duration})`
+  return undefined
+}
+
+/** The price of a call, in whole units, and the seconds that are paid for. */
+export const chargeOf = ({
+  billing_seconds: billed = 0,
+  custom_channel_vars: vars = {},
+}: BilledCall): CallCost =>
+  callCost({
+    seconds: billed - (vars.billing_seconds_offset ?? 0),
+    rateUnitsPerMinute: vars.exact_rate ?? vars.rate ?? 0,
+    increment: vars.rate_increment,
+    minimum: vars.rate_minimum,
+    surcharge: vars.exact_surcharge ?? vars.surcharge,
+    noChargeTime: vars.rate_nocharge_time,
+    discountPercentage: vars.discount_percentage,
+  })
+
+/** What the call costs the account and its reseller, in units. */
+export const costsOf = (record: BilledCall) => {
+  const payers = payersOf(record)
+  if (!payers.account && !payers.reseller) return { cost: 0, reseller_cost: 0 }
+  const { cost } = chargeOf(record)
+  return { cost: payers.account ? cost : 0, reseller_cost: payers.reseller ? cost : 0 }
+}
+
+const loopbackChannel = /^loopback\/.*-([ab])$/i
+
+/** `A` or `B`, empty when the letter is not known, null for channels that are no loopback. */
+const loopbackLegOf = (record: Cdr) => {
+  const [, letter] = loopbackChannel.exec(record.channel_name ?? '') ?? []
+  const isLoopback =
+    record.channel_is_loopback === true || record.channel_name?.startsWith('loopback/') === true
+  if (!isLoopback) return null
+  const leg = (record.channel_loopback_leg ?? letter ?? '').toUpperCase()
+  return leg === 'A' || leg === 'B' ? leg : ''
+}
+
+type Column = (typeof fieldColumns)[number]
+type Fields = Record<Column['sql'], string | number | null>
+
+const columnsIn = (variables: boolean) =>
+  new Map<string, Column>(
+    fieldColumns.filter(({ inVariables }) => inVariables === variables).map((field) => [field.name, field]),
+  )
+
+const topColumns = columnsIn(false)
+const varColumns = columnsIn(true)
+
+// What other columns say already.
+const saidByKeys = new Set(['id', 'call_id', 'interaction_id', 'custom_channel_vars'])
+const saidByAccount = new Set(['account_id'])
+
+/** Moves what has a column into `fields`; answers with what is left, if anything. */
+const drain = (
+  source: Json,
+  known: ReadonlyMap<string, Column>,
+  skipped: ReadonlySet<string>,
+  fields: Fields,
+): Json | undefined => {
+  let rest: Json | undefined
+  for (const key of Object.keys(source)) {
+    if (skipped.has(key)) continue
+    const value = source[key]
+    const column = known.get(key)
+    if (!column) {
+      rest ??= {}
+      rest[key] = value
+    } else fields[column.sql] = column.type === 'json' ? JSON.stringify(value) : (value as string | number)
+  }
+  return rest
+}
+
+/** Lays the fields of a record into their columns; answers with the text of those that have none. */
+const layInto = (row: Fields, record: Cdr) => {
+  const vars = drain(record.custom_channel_vars ?? {}, varColumns, saidByAccount, row)
+  const top = drain(record, topColumns, saidByKeys, row)
+  if (!vars && !top) return null
+  return JSON.stringify(vars ? { ...top, custom_channel_vars: vars } : top)
+}
+
+/** The row of a record that belongs to an account and an interaction. Throws a Rejection. */
+export const rowOf = (
+  { accountId, record }: Pick<Leg, 'accountId' | 'record'>,
+  interaction: Interaction,
+  now: number,
+): CdrRow => {
+  const created = timestampOf(record, interaction)
+  assertTime('interaction_time', interaction.time, now)
+  assertTime('timestamp', created, now)
+  if (Math.abs(created - interaction.time) > farthestApartSeconds)
+    reject('timestamp: lies more than 27 days from interaction_time')
+  const row = { ...emptyRow }
+  row.rest = layInto(row, record)
+  row.account_id = accountId
+  row.id = `${monthOfGregorian(interaction.time)}-${record.call_id}`
+  row.created = created
+  row.interaction_time = interaction.time
+  row.interaction_key = interaction.key
+  row.loopback_leg = loopbackLegOf(record)
+  Object.assign(row, costsOf(record))
+  return Object.assign(row, cellCareOf(row))
+}

@@ -1,0 +1,154 @@
+import { type ChangeSet, conflict } from '../../../../storage/change-set.ts'
+import type { Statement } from '../../../../storage/db.ts'
+import type { ArchivedMonths } from '../../../../storage/monthly.ts'
+import type { Store } from '../../../../storage/store.ts'
+import { integer, table, text } from '../../../../storage/table.ts'
+import type { ArchiveReading } from '../archive/reading.ts'
+import { type CdrRow, monthOfId } from '../columns.ts'
+import { tallyStatements } from '../stats/store.ts'
+import { type Interaction, monthOfGregorian } from './rules.ts'
+
+/** A leg, as the text that tells it from all others. */
+export const keyOf = ({ account_id, id }: Pick<CdrRow, 'account_id' | 'id'>) => `${account_id}/${id}`
+
+/** A leg of which a switch told, by account and call id. */
+export interface LegName {
+  accountId: string
+  callId: string
+}
+
+export const legKeyOf = ({ accountId, callId }: LegName) => `${accountId}/${callId}`
+
+const interactions = table('cdr_interactions', {
+  accountId: text(),
+  callId: text(),
+  time: integer('interaction_time'),
+  key: text('interaction_key'),
+})
+const insertInteraction = interactions.insert('ON CONFLICT DO NOTHING')
+
+const legNames = interactions.pick('accountId', 'callId')
+const oldInteractions = `SELECT ${legNames.columns} FROM cdr_interactions
+  WHERE (account_id, call_id) > ($1, $2) AND interaction_time < $3 ORDER BY account_id, call_id LIMIT 500`
+
+const replacement = (table: string, accountId: string, from: Interaction, into: Interaction): Statement => ({
+  sql: `UPDATE ${table} SET interaction_time = $4, interaction_key = $5
+    WHERE account_id = $1 AND interaction_time = $2 AND interaction_key = $3`,
+  params: [accountId, from.time, from.key, into.time, into.key],
+})
+
+/** What became of rows that were to be added. */
+interface AddedRows {
+  added: readonly CdrRow[]
+  /** Those of them that statistics did not know. */
+  uncounted: readonly CdrRow[]
+  /** The keys of the rows that were there. */
+  stored: ReadonlySet<string>
+}
+
+const none: ReadonlySet<string> = new Set()
+
+const byMonth = (rows: readonly CdrRow[]) => Map.groupBy(rows, ({ id }) => monthOfId(id))
+
+export const createIntakeStore = (store: Store, archive?: Pick<ArchiveReading, 'find'>) => {
+  /** Account by account: a store that lies on several servers asks only that of the account. */
+  const storedIn = (month: number, rows: readonly CdrRow[]) =>
+    store.cdrs.read({ first: month, last: month }, async (from) => {
+      const given = store.words.pairs('$1')
+      const named = store.words.withRows({ given, from, scope: 'account_id = $2', key: 'id', is: 'pairs.a' })
+      const found: string[] = []
+      for (const [accountId, own] of Map.groupBy(rows, ({ account_id }) => account_id)) {
+        const wanted = JSON.stringify(own.map(({ id }) => [id, '']))
+        const stored = await store.scan<Pick<CdrRow, 'id'>>(`SELECT id FROM ${named}`, [wanted, accountId])
+        found.push(...stored.map(({ id }) => keyOf({ account_id: accountId, id })))
+      }
+      return found
+    })
+
+  const archivedAmong = (rows: readonly CdrRow[], archived: ArchivedMonths) =>
+    rows.filter(({ id }) => archived.has(monthOfId(id)))
+
+  /** Which of these rows are stored already, in the store or in the files of months that are archived, as keys. */
+  const stored = async (rows: readonly CdrRow[], archived: ArchivedMonths): Promise<ReadonlySet<string>> => {
+    const found: string[] = []
+    for (const [month, legs] of byMonth(rows)) found.push(...(await storedIn(month, legs)))
+    for (const row of archivedAmong(rows, archived))
+      if (await archive?.find(row.account_id, row.id)) found.push(keyOf(row))
+    return new Set(found)
+  }
+
+  /** The rows that statistics do not know yet: what is brought back from an archive was counted before. */
+  const uncountedAmong = async (rows: readonly CdrRow[]) => {
+    const dropped = await store.cdrs.droppedMonths()
+    return dropped.length === 0 ? rows : rows.filter(({ id }) => !dropped.includes(monthOfId(id)))
+  }
+
+  return {
+    /**
+     * Adds those of the rows that are new, and what statistics make of them. It is taken for granted that all are, unless
+     * one `looks`, or files may hold some; then the change set fails as a conflict where they are not, and when a month
+     * was archived after one had looked for them in those that are.
+     */
+    async add(set: ChangeSet, rows: readonly CdrRow[], { looks }: { looks: boolean }): Promise<AddedRows> {
+      const archived = await store.cdrs.archivedMonths()
+      const isUnsure = looks || archivedAmong(rows, archived).length > 0
+      const found = isUnsure ? await stored(rows, archived) : none
+      const added = found.size === 0 ? rows : rows.filter((row) => !found.has(keyOf(row)))
+      if (added.length === 0) return { added, uncounted: added, stored: found }
+      for (const [month, legs] of byMonth(added))
+        await store.cdrs.insert(set, month, legs, { isArchived: archived.has(month), orElse: conflict })
+      const uncounted = await uncountedAmong(added)
+      for (const statement of tallyStatements(store.words, uncounted)) set.add(statement)
+      return { added, uncounted, stored: found }
+    },
+
+    /** The interactions that were found for legs, by key. */
+    async interactionsOf(legs: readonly LegName[]): Promise<Map<string, Interaction>> {
+      const rows = await store.all(
+        `SELECT ${interactions.columnsOf('i')}
+          FROM ${store.words.pairs('$1')} JOIN cdr_interactions i ON i.account_id = pairs.a AND i.call_id = pairs.b`,
+        [JSON.stringify(legs.map(({ accountId, callId }) => [accountId, callId]))],
+      )
+      return new Map(interactions.list(rows).map(({ time, key, ...leg }) => [legKeyOf(leg), { time, key }]))
+    },
+
+    /** Remembers the interaction of a leg for those that will name it. A conflict when somebody else just has. */
+    insertInteraction: (set: ChangeSet, leg: LegName, { time, key }: Interaction) =>
+      set.add(
+        insertInteraction(
+          { accountId: leg.accountId, callId: leg.callId, time, key },
+          { rows: 1, orElse: conflict },
+        ),
+      ),
+
+    /** Gives legs of an interaction that are still to come another one. */
+    renaming: (accountId: string, from: Interaction, into: Interaction) =>
+      replacement('cdr_interactions', accountId, from, into),
+
+    /** The same for those that are there: of the same month. */
+    async replacing(accountId: string, from: Interaction, into: Interaction): Promise<Statement[]> {
+      const month = monthOfGregorian(from.time)
+      const isThere = (await store.cdrs.months()).includes(month)
+      if (!isThere) return []
+      return [replacement(store.cdrs.tableOf(month), accountId, from, into), store.cdrs.noteChange(month)]
+    },
+
+    /** Forgets interactions that began before a moment. */
+    async forgetInteractions(before: number, signal: AbortSignal) {
+      // Without an index, for each call would pay for it: one walk along the primary key.
+      let after: readonly [string, string] = ['', '']
+      while (!signal.aborted) {
+        const old = legNames.list(await store.scan(oldInteractions, [...after, before]))
+        const last = old.at(-1)
+        if (!last) return
+        await store.writeUnrecorded(
+          old.map(({ accountId, callId }) => ({
+            sql: 'DELETE FROM cdr_interactions WHERE account_id = $1 AND call_id = $2',
+            params: [accountId, callId],
+          })),
+        )
+        after = [last.accountId, last.callId]
+      }
+    },
+  }
+}

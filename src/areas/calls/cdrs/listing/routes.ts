@@ -1,0 +1,145 @@
+import type { Cursor, Listing, MovingWindow, Sources } from '../../../../http/answer/listing.ts'
+import type { movingBounds } from '../../../../http/answer/time-window.ts'
+import type { Question } from '../../../../lib/question.ts'
+import { timedPlace, timeKey } from '../../../../lib/time-key.ts'
+import type { ListPiece } from '../archive/rules.ts'
+import type { CdrRow } from '../columns.ts'
+import { tellsCost, tellsPrice } from '../costs.ts'
+import { askedOf, ownerAskedFor } from '../filters/rules.ts'
+import type { Cdrs } from '../operations.ts'
+import type { LineView } from '../parts.sql.ts'
+import type { Place, TimeWindow } from '../reading/rules.ts'
+import type { Reading, Scope } from '../reading/store.ts'
+import { csvHeader, csvLineOf, filterableOf, pickableOf, rowTextOf } from '../rules.ts'
+import type { RowView } from '../sheet/columns.ts'
+import { pageSources } from './stale.ts'
+
+// Legs and interactions as lists: pages, rows, filters and CSV lines for http/answer/listing.ts.
+
+type MovingBounds = ReturnType<typeof movingBounds>
+
+/** What is listed. */
+interface Source {
+  /** Of legs and interactions. */
+  name: string
+  batch(scope: Scope, reading: Reading): Promise<ListPiece>
+  /** Whether the account has some behind the window's end. */
+  hasLater?(scope: Scope): Promise<boolean>
+  lines(scope: Scope, place: Pick<Reading, 'after' | 'descending'>, view: LineView): AsyncIterable<Uint8Array>
+  placeOf(leg: CdrRow): Place
+  /** The scope after it has taken over filters, and the others. */
+  narrow(scope: Scope, questions: readonly Question[]): { scope: Scope; left: readonly Question[] }
+}
+
+const cursorOf = ({ time, mark }: Place): Cursor => [timeKey(time), mark]
+
+/** A moving window is told by what does not move of it. */
+const boundsTold = ({ from, to }: TimeWindow, { end, start }: MovingBounds) => {
+  if (start) return ['latest', to - from]
+  return end ? ['since', from] : [from, to]
+}
+
+const sourcesOf = (
+  { name, hasLater }: Source,
+  { questions, ...scope }: Scope,
+  { view, moving }: Manner,
+): { sources?: Sources } => {
+  // Filters stop when they have taken too long: the same page may end elsewhere the next time.
+  if (questions.length > 0 || (moving.end && !hasLater)) return {}
+  const { accountId, ownerId } = scope
+  const { utcOffset, forReseller, omitsEmpty } = view
+  const shown = [name, ownerId, ...boundsTold(scope, moving), utcOffset, forReseller, omitsEmpty]
+  return { sources: { records: pageSources(accountId), view: shown } }
+}
+
+const movingOf = (
+  { placeOf, hasLater }: Source,
+  scope: Scope,
+  { moving }: Manner,
+): { moving?: MovingWindow<CdrRow> } => {
+  if (!moving.end || !hasLater) return {}
+  return {
+    moving: {
+      from: scope.from,
+      timeOf: (leg) => placeOf(leg).time,
+      isAtEnd: async () => !(await hasLater(scope)),
+    },
+  }
+}
+
+const listingOf = (source: Source, scope: Scope, manner: Manner): Listing<CdrRow> => ({
+  async page({ after, limit, descending, long }) {
+    const reading = { after: timedPlace(after), limit, descending, long }
+    const { items, next } = await source.batch(scope, reading)
+    return { items, next: next && cursorOf(next) }
+  },
+  cursor: (leg) => cursorOf(source.placeOf(leg)),
+  row: (leg) => rowTextOf(leg, manner.view),
+  record: (leg) => filterableOf(leg, manner.view),
+  pickable: (leg) => pickableOf(leg, manner.view),
+  ...sourcesOf(source, scope, manner),
+  ...movingOf(source, scope, manner),
+  narrowed(questions) {
+    const { scope: narrower, left } = source.narrow(scope, askedOf(questions))
+    return { listing: listingOf(source, narrower, manner), left }
+  },
+  sheet: {
+    header: csvHeader(manner.view.forReseller),
+    line: (leg) => csvLineOf(leg, manner.view),
+    lines: ({ after, descending }) =>
+      source.lines(scope, { after: timedPlace(after), descending }, manner.view),
+  },
+})
+
+// More would keep the store's threads from others: the rest is held against each record here, a few at a time.
+const mostConditions = 20
+
+const isHiddenAtTimes = (path: string) => {
+  const key = path.slice(path.lastIndexOf('.') + 1)
+  return tellsCost(key) || tellsPrice(key)
+}
+
+/** Filters on columns are left to the store; one that names a single owner becomes a walk along the owner's index. */
+const narrowLegs = ({ legs }: Cdrs, { forReseller }: RowView): Source['narrow'] => {
+  // Of what a caller does not always see the store knows too much: such questions are asked of the document.
+  const isTaken = (question: Question) =>
+    legs.isCondition(question) && (forReseller || !isHiddenAtTimes(question.key))
+  return (scope, questions) => {
+    const taken = questions.filter(isTaken).slice(0, mostConditions)
+    const left = questions.filter((question) => !taken.includes(question))
+    const ownerId = scope.ownerId ?? ownerAskedFor(taken)
+    const narrower = { ...scope, questions: taken, ...(ownerId === undefined ? {} : { ownerId }) }
+    return { scope: narrower, left }
+  }
+}
+
+/** How rows are shown. */
+export interface Manner {
+  view: RowView
+  moving: MovingBounds
+}
+
+export const legListing = (cdrs: Cdrs, scope: Scope, manner: Manner) =>
+  listingOf(
+    {
+      ...cdrs.legs,
+      name: 'legs',
+      placeOf: (leg) => ({ time: leg.created, mark: leg.id }),
+      narrow: narrowLegs(cdrs, manner.view),
+    },
+    scope,
+    manner,
+  )
+
+/** One row for each interaction. Filters look at the leg that stands for it. */
+export const interactionListing = (cdrs: Cdrs, scope: Scope, manner: Manner) =>
+  listingOf(
+    {
+      ...cdrs.interactions,
+      name: 'interactions',
+      placeOf: (leg) => ({ time: leg.interaction_time, mark: leg.interaction_key }),
+      narrow: (same, questions) => ({ scope: same, left: questions }),
+    },
+    scope,
+    manner,
+  )

@@ -1,0 +1,181 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Round } from '../../../../jobs/rounds.ts'
+import { badIdentifier, datastoreConflict, failure } from '../../../../lib/failure.ts'
+import { daySeconds, gregorianNow } from '../../../../lib/gregorian.ts'
+import type { Json } from '../../../../lib/json.ts'
+import type { Log } from '../../../../lib/log.ts'
+import { monthOf } from '../../../../lib/time-key.ts'
+import type { Settings } from '../../../../settings/settings.ts'
+import { type Author, ChangeSet, systemScope } from '../../../../storage/change-set.ts'
+import type { Statement } from '../../../../storage/db.ts'
+import { isInUse, MonthMoved } from '../../../../storage/monthly.ts'
+import { retrying, type Store } from '../../../../storage/store.ts'
+import type { ArchiveReading } from '../archive/reading.ts'
+import type { ArchiveRegister } from '../archive/store.ts'
+import type { Intake } from '../intake/operations.ts'
+import { documentOf } from '../rules.ts'
+import { callRecordSettings } from '../settings.ts'
+import { outdated, unprepared } from './rules.ts'
+import { createCdrMonthStore } from './store.ts'
+
+interface Tools {
+  store: Store
+  settings: Settings
+  intake: Intake
+  register: ArchiveRegister
+  archive: Pick<ArchiveReading, 'month'>
+  /** Whether this process knows where files of older months go. */
+  hasArchive: boolean
+  log: Log
+}
+
+/** A record as it is read. */
+interface LegDocument {
+  accountId: string
+  /** `YYYYMM-<call id>`. */
+  id: string
+  document: Json
+}
+
+const minuteSeconds = 60
+// No call lasts longer: after this long no leg comes that belongs to a remembered one.
+const interactionSeconds = 3 * daySeconds
+
+const lockAttempts = 20
+const lockPauseMs = 1000
+
+/** Does what needs a month for itself, again and again while somebody reads it. */
+export const waitingForReaders = async <T>(work: () => Promise<T>): Promise<T> => {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isInUse(error)) throw error
+      if (attempt === lockAttempts) throw failure(datastoreConflict, { message: 'the month is being read' })
+      await sleep(lockPauseMs)
+    }
+  }
+}
+
+const roundAuthor: Author = { requestId: 'cdr-retention' }
+const preparing: Author = { requestId: 'cdr-months' }
+
+/** Call detail records by month: how long they are kept, and how they are taken out. */
+export const createCdrMonths = ({ store, settings, intake, register, archive, hasArchive, log }: Tools) => {
+  const cdrs = createCdrMonthStore(store)
+
+  const count = async (month: number) => (await cdrs.count(month)) + (await register.count(month))
+
+  const months = async () =>
+    [...new Set([...(await cdrs.months()), ...(await store.cdrs.archivedMonths()).keys()])].sort(
+      (a, b) => a - b,
+    )
+
+  const dropOnce = async (author: Author, month: number) => {
+    const records = await count(month)
+    const set = new ChangeSet(author)
+    const live = await register.liveOf(month)
+    cdrs.drop(set, month)
+    register.requireLive(set, month, live.length)
+    for (const file of live) register.retire(set, file)
+    store.cdrs.forgetArchived(set, month)
+    set.record({
+      accountId: systemScope,
+      kind: 'cdrs',
+      id: String(month),
+      action: 'deleted',
+      before: JSON.stringify({ month, records }),
+    })
+    await store.commit(set)
+    return records
+  }
+
+  const requireMonth = async (month: number) => {
+    await store.fence()
+    if (!(await months()).includes(month)) throw failure(badIdentifier, { cause: String(month) })
+  }
+
+  /** Removes a month at once; statistics of it stay. Answers with the number of records that went. */
+  const drop = async (author: Author, month: number): Promise<number> => {
+    await requireMonth(month)
+    return waitingForReaders(() => retrying(() => dropOnce(author, month)))
+  }
+
+  async function* everyLeg(month: number) {
+    // Before the files: see `sight` in ../store.ts.
+    const archived = await store.cdrs.archivedMonths()
+    yield* archive.month(month)
+    yield* cdrs.legs(month, archived)
+  }
+
+  /** Every record of a month with whose it is, in batches. */
+  async function* documents(month: number): AsyncGenerator<LegDocument[]> {
+    await requireMonth(month)
+    try {
+      for await (const rows of everyLeg(month))
+        yield rows.map((row) => ({ accountId: row.account_id, id: row.id, document: documentOf(row) }))
+    } catch (error) {
+      if (!(error instanceof MonthMoved)) throw error
+      throw failure(datastoreConflict, { message: 'the month was archived or dropped meanwhile' })
+    }
+  }
+
+  const currentMonth = () => Number(monthOf(store.clock.now()))
+
+  const monthsToPrepare = async () => unprepared(await cdrs.months(), currentMonth())
+
+  /**
+   * Makes the tables of months to come: where the store lies on several servers that takes all of them, and a call that
+   * is the first of its month would wait for one that is gone.
+   */
+  const prepare = async (signal: AbortSignal, guard: Statement) => {
+    for (const month of await monthsToPrepare()) {
+      if (signal.aborted) return
+      const set = new ChangeSet(preparing).add(guard)
+      await store.cdrs.make(set, month)
+      await store.writeAlone(set.statements, set.stale)
+    }
+  }
+
+  /** Drops what is older than the settings say. */
+  const retain = async (signal: AbortSignal) => {
+    await intake.forgetInteractions(gregorianNow(store.clock) - interactionSeconds, signal)
+    const { retention_months: kept, archive_after_months: archives } = await settings.of(callRecordSettings)
+    if (archives !== undefined && !hasArchive)
+      log.write('warn', 'archive_after_months has no effect: CROSSPOINT_CALL_ARCHIVE is not set')
+    if (kept === undefined) return
+    for (const month of outdated(await months(), currentMonth(), kept)) {
+      if (signal.aborted) return
+      const records = await drop(roundAuthor, month)
+      log.write('info', 'a month of call records was dropped', { month, records })
+    }
+  }
+
+  return {
+    drop,
+    count,
+
+    months,
+
+    documents,
+
+    /** Every record of a month as one line of JSON each, in batches. */
+    async *lines(month: number): AsyncGenerator<{ records: number; text: string }> {
+      for await (const legs of documents(month)) {
+        const text = legs.map(({ document }) => `${JSON.stringify(document)}\n`).join('')
+        yield { records: legs.length, text }
+      }
+    },
+
+    retention: { name: 'cdr-retention', everySeconds: daySeconds, run: retain } satisfies Round,
+
+    preparation: {
+      name: 'cdr-months',
+      everySeconds: minuteSeconds,
+      due: async () => (await monthsToPrepare()).length > 0,
+      run: prepare,
+    } satisfies Round,
+  }
+}
+
+export type CdrMonths = ReturnType<typeof createCdrMonths>

@@ -1,0 +1,50 @@
+import type { Value } from '../../../../storage/db.ts'
+import { type ArchivedMonths, MonthMoved, readingAgain } from '../../../../storage/monthly.ts'
+import type { Store } from '../../../../storage/store.ts'
+import { integer, shape } from '../../../../storage/table.ts'
+import { type CdrRow, storedColumns } from '../columns.ts'
+
+const counted = shape({ legs: integer() })
+const rowsPerRead = 2000
+const start: readonly [string, number, string] = ['', 0, '']
+
+export const createCdrMonthStore = (store: Store) => ({
+  months: store.cdrs.months,
+  drop: store.cdrs.drop,
+
+  /** How many legs a month has. */
+  async count(month: number): Promise<number> {
+    const rows = await readingAgain(() =>
+      store.cdrs.read({ first: month, last: month }, (from) =>
+        store.scan(`SELECT count(*) AS legs FROM ${from}`),
+      ),
+    )
+    return counted.first(rows)?.legs ?? 0
+  },
+
+  /**
+   * All legs of a month, of every account, in the order of their index. Fails with MonthMoved when the month goes
+   * meanwhile, and when it went to files after one had looked at what was `archived`.
+   */
+  async *legs(month: number, archived?: ArchivedMonths): AsyncGenerator<CdrRow[]> {
+    const range = { first: month, last: month, archived: archived ?? (await store.cdrs.archivedMonths()) }
+    let after: readonly Value[] = start
+    let wasThere = false
+    for (;;) {
+      const rows = await store.cdrs.read(range, (from, { length: present }) => {
+        // What a month that is gone does not hold any more is not its end.
+        if (wasThere && present === 0) throw new MonthMoved(month)
+        wasThere ||= present > 0
+        return store.scan<CdrRow>(
+          `SELECT ${storedColumns.join(', ')} FROM ${from} WHERE (account_id, created, id) > ($1, $2, $3)
+            ORDER BY account_id, created, id LIMIT $4`,
+          [...after, rowsPerRead],
+        )
+      })
+      if (rows.length > 0) yield rows
+      const last = rows.at(-1)
+      if (!last || rows.length < rowsPerRead) return
+      after = [last.account_id, last.created, last.id]
+    }
+  },
+})

@@ -1,0 +1,129 @@
+import { badIdentifier, failure, isFailure, missingParameter } from '../../../lib/failure.ts'
+import type { Json } from '../../../lib/json.ts'
+import type { Log } from '../../../lib/log.ts'
+import { crossbarSettings } from '../../../settings/documents.ts'
+import type { Settings } from '../../../settings/settings.ts'
+import type { Store } from '../../../storage/store.ts'
+import type { ArchiveMetrics } from './archive/metrics.ts'
+import type { ArchiveReading } from './archive/reading.ts'
+import { callArchiveUnreachable } from './failures.ts'
+import { createInteractionStore } from './interactions.sql.ts'
+import type { Place } from './reading/rules.ts'
+import type { Scope } from './reading/store.ts'
+import { byChannelTime, interactionOf, isCdrId, shownDocumentOf } from './rules.ts'
+import { callListSettings } from './settings.ts'
+import type { RowView } from './sheet/columns.ts'
+import { createCdrStore } from './store.ts'
+import { addGroup, emptySummary, type Summary } from './summary/rules.ts'
+import { createSummaryStore } from './summary/store.ts'
+
+/** Whether a caller sees what calls cost those above the account. */
+type CostView = Pick<RowView, 'forReseller'>
+
+export type Cdrs = ReturnType<typeof createCdrs>
+
+// Conferences have interactions of many legs.
+const legsAtOnce = 100
+
+const notFound = (message: string) => failure(missingParameter, { message })
+
+interface Tools {
+  store: Store
+  settings: Settings
+  archive: ArchiveReading
+  metrics: Pick<ArchiveMetrics, 'untold'>
+  log: Log
+}
+
+const isUnreachable = (error: unknown) => isFailure(error, callArchiveUnreachable)
+
+/** Call detail records, as they are looked at. Nothing here writes. */
+export const createCdrs = ({ store, settings, archive, metrics, log }: Tools) => {
+  const legs = createCdrStore(store, archive)
+  const interactions = createInteractionStore(store, archive)
+  const summaries = createSummaryStore(store, legs)
+
+  const placeNamed = async (accountId: string, id: string): Promise<Place> => {
+    if (isCdrId(id)) {
+      const leg = await legs.find(accountId, id)
+      if (!leg) throw notFound('could not find legs for supplied id')
+      return { time: leg.interaction_time, mark: leg.interaction_key }
+    }
+    const interaction = interactionOf(id)
+    if (!interaction) throw failure(badIdentifier, { cause: id })
+    return interaction
+  }
+
+  const noteUntold = (accountId: string, records: readonly string[]) => {
+    metrics.untold(records.length)
+    log.write('warn', 'events are told without their call records', { account_id: accountId, records })
+  }
+
+  return {
+    legs,
+    interactions,
+
+    /** What administrators say about lists of records. */
+    async rules() {
+      const [crossbar, own] = await Promise.all([
+        settings.of(crossbarSettings),
+        settings.of(callListSettings),
+      ])
+      return {
+        maximumRange: own.maximum_range ?? crossbar.maximum_range,
+        omitsEmpty: own.should_filter_empty_strings,
+      }
+    },
+
+    async document(accountId: string, id: string, view: CostView): Promise<Json> {
+      if (!isCdrId(id)) throw notFound('could not find cdr with supplied id')
+      const leg = await legs.find(accountId, id)
+      if (!leg) throw failure(badIdentifier, { cause: id })
+      return shownDocumentOf(leg, view)
+    },
+
+    /**
+     * What subscribers are told of legs, as their account sees them; undefined of those that are gone, and of those whose
+     * file cannot be read now: events of everybody are not to wait for that.
+     */
+    async texts(accountId: string, ids: readonly string[]): Promise<(string | undefined)[]> {
+      const untold: string[] = []
+      const textOf = async (id: string) => {
+        try {
+          const leg = await legs.find(accountId, id)
+          return leg && JSON.stringify(shownDocumentOf(leg, { forReseller: false }))
+        } catch (error) {
+          if (!isUnreachable(error)) throw error
+          untold.push(id)
+          return undefined
+        }
+      }
+      const texts = await Promise.all(ids.map(textOf))
+      if (untold.length > 0) noteUntold(accountId, untold.sort())
+      return texts
+    },
+
+    /** The documents of all legs of an interaction, which is named by its id or by one of its legs: some at a time. */
+    async *legDocuments(
+      accountId: string,
+      id: string,
+      { order, ...view }: CostView & { order: 'newest first' | 'oldest first' },
+    ): AsyncGenerator<Json[]> {
+      const place = await placeNamed(accountId, id)
+      const places = (await legs.legPlaces(accountId, place)).sort(byChannelTime)
+      const ids = (order === 'newest first' ? places.reverse() : places).map((leg) => leg.id)
+      for (let at = 0; at < ids.length; at += legsAtOnce) {
+        const some = ids.slice(at, at + legsAtOnce)
+        const found = new Map((await legs.legs(accountId, place, some)).map((leg) => [leg.id, leg]))
+        yield some.flatMap((one) => found.get(one) ?? []).map((leg) => shownDocumentOf(leg, view))
+      }
+    },
+
+    async summary(scope: Omit<Scope, 'questions'>): Promise<Summary> {
+      const summary = emptySummary()
+      for await (const groups of summaries.groups({ ...scope, questions: [] }))
+        for (const group of groups) addGroup(summary, group)
+      return summary
+    },
+  }
+}

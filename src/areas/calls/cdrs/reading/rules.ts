@@ -1,0 +1,105 @@
+import { gregorianUnixOffset, monthAfter, monthBefore } from '../../../../lib/gregorian.ts'
+import { zip } from '../../../../lib/list.ts'
+import { monthOf } from '../../../../lib/time-key.ts'
+
+// Where in the months a list is read. A leg lies in the month of its interaction and may end in the next one, so months
+// overlap a little.
+
+/** Gregorian seconds, both inclusive. */
+export interface TimeWindow {
+  from: number
+  to: number
+}
+
+/** Where a leg or an interaction stands: a time, and what tells those of one second apart. */
+export interface Place {
+  time: number
+  mark: string
+}
+
+/** The oldest and newest record of a month that a question is about. */
+export interface MonthBounds {
+  month: number
+  first: number
+  last: number
+}
+
+/** A part of the time line, and the months that have records in it. */
+export interface Stretch extends TimeWindow {
+  months: readonly number[]
+}
+
+const overlaps = ({ first, last }: MonthBounds, from: number, to: number) => first <= to && last >= from
+
+const sameMonths = (a: readonly number[], b: readonly number[]) =>
+  a.length === b.length && a.every((month, index) => month === b[index])
+
+/**
+ * The time line cut where a month begins or ends: within a stretch the same months are read side by side, which for
+ * most of the time is one.
+ */
+export const stretchesOf = (bounds: readonly MonthBounds[]): Stretch[] => {
+  const cuts = [...new Set(bounds.flatMap(({ first, last }) => [first, last + 1]))].sort((a, b) => a - b)
+  const stretches: Stretch[] = []
+  for (const [from, next] of zip(cuts.slice(0, -1), cuts.slice(1))) {
+    const to = next - 1
+    const months = bounds.filter((month) => overlaps(month, from, to)).map(({ month }) => month)
+    const before = stretches.at(-1)
+    if (before && before.to === from - 1 && sameMonths(before.months, months)) before.to = to
+    else if (months.length > 0) stretches.push({ from, to, months })
+  }
+  return stretches
+}
+
+/** The stretches that are not wholly passed at a place, in the order of reading. */
+export const stretchesBehind = (
+  stretches: readonly Stretch[],
+  after: Place | undefined,
+  descending: boolean,
+): Stretch[] => {
+  const isOpen = ({ from, to }: Stretch) => {
+    if (!after) return true
+    // No mark sorts before the empty one: see endOf.
+    return descending ? from < after.time || (from === after.time && after.mark !== '') : to >= after.time
+  }
+  const open = stretches.filter(isOpen)
+  return descending ? open.reverse() : open
+}
+
+/** The place, if it lies within; outside of it the whole window is meant. */
+export const placeWithin = ({ from, to }: TimeWindow, place: Place | undefined) =>
+  place && place.time >= from && place.time <= to ? place : undefined
+
+/** Behind the last row of a window, however it is called. */
+export const endOf = ({ from, to }: TimeWindow, descending: boolean): Place => ({
+  time: descending ? from : to + 1,
+  mark: '',
+})
+
+/** Of all times that months are told of. */
+export const lastSecond = 253_402_300_799 + gregorianUnixOffset
+
+/** The month of a time, 202611. Times before year 0 and after year 9999 count as those years. */
+export const monthAt = (gregorianSeconds: number) => {
+  const seconds = Math.min(Math.max(gregorianSeconds, 0), lastSecond)
+  return Number(monthOf((seconds - gregorianUnixOffset) * 1000))
+}
+
+/** The seconds of a month. */
+export const windowOf = (month: number): TimeWindow => {
+  const [year, at] = [Math.floor(month / 100), (month % 100) - 1]
+  const startIn = (months: number) => Date.UTC(year, at + months, 1) / 1000 + gregorianUnixOffset
+  return { from: startIn(0), to: startIn(1) - 1 }
+}
+
+/** The months whose interactions lie in a window. */
+export const monthsOfInteractions = ({ from, to }: TimeWindow) => ({
+  first: monthAt(from),
+  last: monthAt(to),
+})
+
+/** The months that may hold legs of a window: clocks differ, and calls go on past the end of a month. */
+export const monthsOfLegs = (window: TimeWindow) => {
+  const { first, last } = monthsOfInteractions(window)
+  return { first: monthBefore(first), last: monthAfter(last) }
+}

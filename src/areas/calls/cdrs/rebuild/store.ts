@@ -1,0 +1,170 @@
+import { daySeconds } from '../../../../lib/gregorian.ts'
+import { type ChangeSet, conflict } from '../../../../storage/change-set.ts'
+import type { Row, Value } from '../../../../storage/db.ts'
+import { type MonthRange, readingAgain } from '../../../../storage/monthly.ts'
+import type { Store } from '../../../../storage/store.ts'
+import { integer, optional, shape } from '../../../../storage/table.ts'
+import { type CdrRow, monthOfId, storedColumns } from '../columns.ts'
+import { changedLegs } from '../listing/stale.ts'
+import { dimensions, quarterSeconds, type Span, sumNames } from '../stats/rules.ts'
+import { tallyTurn } from '../stats/store.ts'
+import type { DaySums, Period } from './rules.ts'
+
+const rowsPerRead = 2000
+const times = shape({ time: optional(integer()) })
+
+const tallyColumns = ['account_id', 'dimension', 'seconds', 'group_value', 'start', ...sumNames].join(', ')
+
+const legSums = `count(*) AS calls, count(CASE WHEN billing_seconds > 0 THEN 1 END) AS answered,
+  CAST(sum(COALESCE(duration_seconds, 0)) AS BIGINT) AS duration_seconds,
+  CAST(sum(COALESCE(billing_seconds, 0)) AS BIGINT) AS billing_seconds, CAST(sum(cost) AS BIGINT) AS cost`
+
+const tallySums = sumNames.map((name) => `CAST(sum(${name}) AS BIGINT) AS ${name}`).join(', ')
+
+const startOf = (time: string, seconds: number) => `(${time} / ${seconds}) * ${seconds}`
+
+const inSpan = (time: string) => `account_id = $1 AND ${time} >= $2 AND ${time} < $3`
+
+/** Sums of quarter hours from the legs, of one dimension. */
+const quartersSql = (dimension: string, from: string) => {
+  const group = dimension === 'all' ? "''" : `COALESCE(${dimension}, '')`
+  return `INSERT INTO cdr_tallies (${tallyColumns})
+    SELECT account_id, '${dimension}', ${quarterSeconds}, ${group} AS group_name,
+        ${startOf('created', quarterSeconds)} AS quarter, ${legSums}
+      FROM ${from} WHERE ${inSpan('created')} GROUP BY account_id, group_name, quarter`
+}
+
+/** Sums of days from those of quarter hours. */
+const daysSql = `INSERT INTO cdr_tallies (${tallyColumns})
+  SELECT account_id, dimension, ${daySeconds}, group_value, ${startOf('start', daySeconds)} AS day, ${tallySums}
+    FROM cdr_tallies WHERE ${inSpan('start')} AND seconds = ${quarterSeconds}
+      AND dimension IN (${dimensions.map((name) => `'${name}'`).join(', ')})
+    GROUP BY account_id, dimension, group_value, day`
+
+export const createRebuildStore = (store: Store) => {
+  const spanOf = ({ tables }: Period) => ({ first: Math.min(...tables), last: Math.max(...tables) })
+
+  const inMonths = <T>(range: MonthRange, query: (from: string) => Promise<T>) =>
+    readingAgain(() => store.cdrs.read(range, query))
+
+  const first = async (rows: Promise<Row[]>) => times.first(await rows)?.time
+
+  const sumsOf = (rows: readonly Row[]): DaySums =>
+    new Map(rows.map(({ day, ...sums }) => [Number(day), sumNames.map((name) => Number(sums[name])).join()]))
+
+  return {
+    /** The first second, from one on, in which the account has a record or statistics. */
+    async nextTime(accountId: string, from: number): Promise<number | undefined> {
+      const leg = await inMonths({ first: 0, last: 999_999 }, (source) =>
+        first(
+          store.scan(
+            `SELECT created AS time, id FROM ${source} WHERE account_id = $1 AND created >= $2
+              ORDER BY created, id LIMIT 1`,
+            [accountId, from],
+          ),
+        ),
+      )
+      const tally = await first(
+        store.all(
+          `SELECT min(start) AS time FROM cdr_tallies WHERE account_id = $1 AND dimension = 'all'
+            AND seconds = ${daySeconds} AND group_value = '' AND start >= $2`,
+          [accountId, from],
+        ),
+      )
+      const found = [leg, tally].filter((time) => time !== undefined)
+      return found.length > 0 ? Math.min(...found) : undefined
+    },
+
+    /** The months of which records lie elsewhere, or nowhere. */
+    absentMonths: async () => [
+      ...(await store.cdrs.droppedMonths()),
+      ...(await store.cdrs.archivedMonths()).keys(),
+    ],
+
+    /** How many records there are in a span, as far as `most` and one more. */
+    async count(accountId: string, period: Period, span: Span, most: number): Promise<number> {
+      const [row] = await inMonths(spanOf(period), (from) =>
+        store.scan<Row>(
+          `SELECT count(*) AS legs FROM (SELECT 1 AS one FROM ${from} WHERE ${inSpan('created')} LIMIT $4) AS counted`,
+          [accountId, span.from, span.end, most + 1],
+        ),
+      )
+      return Number(row?.legs ?? 0)
+    },
+
+    /** The days of a span as the records have it. */
+    legDays: async (accountId: string, period: Period, { from, end }: Span): Promise<DaySums> =>
+      sumsOf(
+        await inMonths(spanOf(period), (source) =>
+          store.scan<Row>(
+            `SELECT ${startOf('created', daySeconds)} AS day, ${legSums} FROM ${source}
+              WHERE ${inSpan('created')} GROUP BY day`,
+            [accountId, from, end],
+          ),
+        ),
+      ),
+
+    /** The days of a span as the statistics have it. */
+    tallyDays: async (accountId: string, { from, end }: Span): Promise<DaySums> =>
+      sumsOf(
+        await store.scan<Row>(
+          `SELECT start AS day, ${tallySums} FROM cdr_tallies WHERE ${inSpan('start')} AND dimension = 'all'
+            AND seconds = ${daySeconds} AND group_value = '' GROUP BY start`,
+          [accountId, from, end],
+        ),
+      ),
+
+    /** The records of a span that cost something, or say that they should. */
+    async *billed(accountId: string, period: Period, { from, end }: Span): AsyncGenerator<CdrRow[]> {
+      let after: readonly Value[] = [from, '']
+      for (;;) {
+        const rows = await inMonths(spanOf(period), (source) =>
+          store.scan<CdrRow>(
+            `SELECT ${storedColumns.join(', ')} FROM ${source} WHERE ${inSpan('created')}
+              AND (created, id) > ($4, $5)
+              AND (cost <> 0 OR reseller_cost <> 0 OR account_billing IS NOT NULL OR reseller_billing IS NOT NULL)
+              ORDER BY created, id LIMIT $6`,
+            [accountId, from, end, ...after, rowsPerRead],
+          ),
+        )
+        if (rows.length > 0) yield rows
+        const last = rows.at(-1)
+        if (!last || rows.length < rowsPerRead) return
+        after = [last.created, last.id]
+      }
+    },
+
+    correctCost(set: ChangeSet, leg: CdrRow, costs: { cost: number; reseller_cost: number }) {
+      set.run(
+        `UPDATE ${store.cdrs.tableOf(monthOfId(leg.id))} SET cost = $3, reseller_cost = $4
+          WHERE account_id = $1 AND id = $2`,
+        [leg.account_id, leg.id, costs.cost, costs.reseller_cost],
+        { rows: 1, orElse: conflict },
+      )
+      set.add(store.cdrs.noteChange(monthOfId(leg.id)))
+      set.stale.push(changedLegs(leg.account_id))
+    },
+
+    /**
+     * The statistics of a span of whole days, anew. Records that come in meanwhile are counted once: who writes them
+     * takes the same turn after writing, so either they are seen here, or counted behind.
+     */
+    async replaceTallies(set: ChangeSet, accountId: string, period: Period, { from, end }: Span) {
+      const present = (await store.cdrs.months()).filter((month) => period.tables.includes(month))
+      const absent = period.tables.filter((month) => !present.includes(month))
+      const params = [accountId, from, end]
+      const turn = tallyTurn(store.words)
+      if (turn) set.statements.push(turn)
+      for (const dimension of dimensions)
+        for (const seconds of [quarterSeconds, daySeconds])
+          set.run(
+            `DELETE FROM cdr_tallies WHERE ${inSpan('start')} AND dimension = '${dimension}' AND seconds = ${seconds}`,
+            params,
+          )
+      for (const dimension of dimensions) set.run(quartersSql(dimension, store.cdrs.from(present)), params)
+      set.run(daysSql, params)
+      // Last: a month that is being dropped is waited for before, and known to be gone then.
+      store.cdrs.requireMonths(set, { present, absent }, conflict)
+    },
+  }
+}

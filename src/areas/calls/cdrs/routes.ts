@@ -1,0 +1,236 @@
+import { userKind } from '../../../auth/identity.ts'
+import { accountMember, type ResellerOf, seesCosts } from '../../../auth/policies.ts'
+import { ListAnswer, RowsAnswer } from '../../../http/answer/answers.ts'
+import { movingBounds, timeWindow } from '../../../http/answer/time-window.ts'
+import { type Call, get, type Route } from '../../../http/route.ts'
+import { badIdentifier, failure, faultyRequest, invalid, missingParameter } from '../../../lib/failure.ts'
+import { gregorianNow } from '../../../lib/gregorian.ts'
+import { anyObject, list, open } from '../../../lib/schema.ts'
+import type { Store } from '../../../storage/store.ts'
+import { callArchiveUnreachable } from './failures.ts'
+import { interactionListing, legListing } from './listing/routes.ts'
+import type { Cdrs } from './operations.ts'
+import { Cdr } from './schema.ts'
+import type { RowView } from './sheet/columns.ts'
+import { CdrListRow } from './sheet/schema.ts'
+import type { CallStats } from './stats/operations.ts'
+import {
+  type Chart,
+  type Grouping,
+  groupings,
+  type Interval,
+  intervals,
+  longestSpan,
+  quarterSeconds,
+  spanOf,
+} from './stats/rules.ts'
+import { CallStat } from './stats/schema.ts'
+
+const onAccount = '/v2/accounts/{account_id}/cdrs'
+const onUser = '/v2/accounts/{account_id}/users/{user_id}/cdrs'
+const onDevice = '/v2/accounts/{account_id}/devices/{device_id}/cdrs'
+
+// Of records that lie in files.
+const windowQuery = {
+  created_from: 'Gregorian seconds; the longest range before created_to unless given',
+  created_to: 'Gregorian seconds; now unless given',
+}
+const listQuery = {
+  ...windowQuery,
+  utc_offset: 'Seconds that are added to column datetime',
+  file_name: 'Name of the CSV file, when header X-File-Name gives none',
+}
+const statsQuery = {
+  created_from: 'Gregorian seconds; 31 days before created_to unless given. Counted by whole quarter hours',
+  created_to: windowQuery.created_to,
+  interval: `${intervals.join(', ')}; day unless given`,
+  group_by: groupings.join(', '),
+  utc_offset: 'Seconds from UTC to the time that hours, days and months are meant in; quarter hours',
+}
+
+const noNumber = () => failure(missingParameter, { message: 'utc_offset must be a number' })
+
+const offsetIn = (query: URLSearchParams) => {
+  const given = query.get('utc_offset')
+  if (given === null) return 0
+  // A plus sign of a query is a blank.
+  if (!/^ ?[+-]?\d{1,9}$/.test(given)) throw noNumber()
+  return Number(given)
+}
+
+const oneOf = <T extends string>(
+  query: URLSearchParams,
+  name: string,
+  values: readonly T[],
+): T | undefined => {
+  const given = query.get(name)
+  if (given === null || given === '') return undefined
+  const found = values.find((value) => value === given)
+  if (found) return found
+  throw invalid({
+    [name]: {
+      enum: { message: 'Value not found in enumerated list of values', target: values, value: given },
+    },
+  })
+}
+
+const quarterOffsetIn = (query: URLSearchParams) => {
+  const seconds = offsetIn(query)
+  if (seconds % quarterSeconds === 0 && Math.abs(seconds) <= 86_400) return seconds
+  throw invalid({
+    utc_offset: {
+      multipleOf: {
+        message: 'Value must be quarter hours, a day at most',
+        target: quarterSeconds,
+        value: seconds,
+      },
+    },
+  })
+}
+
+type Asked = Pick<Call, 'account' | 'actor' | 'query' | 'request'>
+
+interface Tools {
+  cdrs: Cdrs
+  stats: CallStats
+  store: Store
+  resellerOf: ResellerOf
+}
+
+export const cdrRoutes = ({ cdrs, stats, store, resellerOf }: Tools): Route[] => {
+  const now = () => gregorianNow(store.clock)
+
+  const owner = async ({ path }: { path: { account_id: string; user_id: string } }) => {
+    const user = await store.records.find(path.account_id, userKind, path.user_id)
+    if (!user) throw failure(badIdentifier, { cause: path.user_id })
+    return { id: user.id }
+  }
+
+  const scopeOf = async ({ account, query }: Asked, ownerId?: string) => {
+    const { maximumRange } = await cdrs.rules()
+    const window = timeWindow(query, now(), maximumRange)
+    return { accountId: account.id, ...window, questions: [], ...(ownerId === undefined ? {} : { ownerId }) }
+  }
+
+  const costViewOf = async ({ actor, account }: Pick<Call, 'actor' | 'account'>) => ({
+    forReseller: await seesCosts(actor, account, resellerOf),
+  })
+
+  const viewOf = async (call: Asked): Promise<RowView> => {
+    const { omitsEmpty } = await cdrs.rules()
+    return { utcOffset: offsetIn(call.query), ...(await costViewOf(call)), omitsEmpty }
+  }
+
+  const listed = async (listing: typeof legListing, call: Asked, ownerId?: string) => {
+    const view = await viewOf(call)
+    return new ListAnswer(
+      listing(cdrs, await scopeOf(call, ownerId), { view, moving: movingBounds(call.query) }),
+    )
+  }
+
+  const chartIn = async ({ query }: Asked): Promise<Chart> => {
+    const interval: Interval = oneOf(query, 'interval', intervals) ?? 'day'
+    const groupBy: Grouping | undefined = oneOf(query, 'group_by', groupings)
+    const { maximumRange } = await cdrs.rules()
+    const window = timeWindow(query, now(), longestSpan[interval], maximumRange)
+    return { span: spanOf(window), interval, groupBy, utcOffset: quarterOffsetIn(query) }
+  }
+
+  const isOldestFirst = ({ request }: Asked) => {
+    const is = (name: string, value: boolean) =>
+      [value, String(value)].some((one) => one === request.value(name))
+    return !is('descending', true) && (is('descending', false) || is('ascending', true))
+  }
+
+  const listing = {
+    allow: accountMember,
+    query: listQuery,
+    answers: CdrListRow,
+    list: true,
+    module: 'cb_cdrs',
+    fails: [missingParameter, callArchiveUnreachable],
+  } as const
+  const charting = {
+    allow: accountMember,
+    query: statsQuery,
+    answers: list(CallStat),
+    isLong: true,
+    fails: [missingParameter, callArchiveUnreachable],
+  } as const
+
+  return [
+    get(onAccount, {
+      summary: 'List the call detail records of an account',
+      ...listing,
+      run: (call) => listed(legListing, call),
+    }),
+    get(onUser, {
+      summary: 'List the call detail records of a user',
+      ...listing,
+      subject: owner,
+      run: (call) => listed(legListing, call, call.subject.id),
+    }),
+    get(`${onAccount}/interaction`, {
+      summary: 'List the interactions of an account, each by its first leg',
+      ...listing,
+      run: (call) => listed(interactionListing, call),
+    }),
+    get(`${onUser}/interaction`, {
+      summary: 'List the interactions of a user, each by its first leg',
+      ...listing,
+      subject: owner,
+      run: (call) => listed(interactionListing, call, call.subject.id),
+    }),
+    get(`${onAccount}/stats`, {
+      summary: 'Count and sum up the calls of an account',
+      ...charting,
+      run: async (call) => stats.chart({ accountId: call.account.id }, await chartIn(call)),
+    }),
+    get(`${onUser}/stats`, {
+      summary: 'Count and sum up the calls of a user',
+      ...charting,
+      subject: owner,
+      run: async (call) =>
+        stats.chart({ accountId: call.account.id, ownerId: call.subject.id }, await chartIn(call)),
+    }),
+    get(`${onAccount}/summary`, {
+      summary: 'Sum up the seconds of calls by direction, domain and class of number',
+      allow: accountMember,
+      query: windowQuery,
+      answers: open({ inbound: anyObject(), outbound: anyObject() }),
+      isLong: true,
+      fails: [callArchiveUnreachable],
+      run: async (call) => cdrs.summary(await scopeOf(call)),
+    }),
+    get(`${onAccount}/legs/{interaction_id}`, {
+      summary: 'Read all legs of an interaction, named by its id or by the id of a leg',
+      allow: accountMember,
+      answers: list(Cdr),
+      fails: [missingParameter, callArchiveUnreachable],
+      run: async (call) =>
+        new RowsAnswer(
+          cdrs.legDocuments(call.account.id, call.path.interaction_id, {
+            order: isOldestFirst(call) ? 'oldest first' : 'newest first',
+            ...(await costViewOf(call)),
+          }),
+        ),
+    }),
+    get(`${onAccount}/{cdr_id}`, {
+      summary: 'Read a call detail record',
+      allow: accountMember,
+      answers: Cdr,
+      fails: [missingParameter, callArchiveUnreachable],
+      run: async (call) => cdrs.document(call.account.id, call.path.cdr_id, await costViewOf(call)),
+    }),
+    get(onDevice, {
+      summary: 'Refused: a device is selected with filter_custom_channel_vars.authorizing_id',
+      allow: accountMember,
+      answers: open({}),
+      run: () => {
+        throw failure(faultyRequest, {
+          message: 'use filter_custom_channel_vars.authorizing_id on the records of the account',
+        })
+      },
+    }),
+  ]
+}

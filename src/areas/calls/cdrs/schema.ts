@@ -1,0 +1,171 @@
+import type { Static } from 'typebox'
+import { SipHeaders } from '../../../lib/call-shapes.ts'
+import {
+  anyObject,
+  anyText,
+  choice,
+  flag,
+  gregorian,
+  id,
+  integer,
+  multiline,
+  must,
+  number,
+  open,
+  text,
+  typed,
+} from '../../../lib/schema.ts'
+
+/** Longer call ids are shortened when the record comes in. */
+export const mostCallIdCharacters = 255
+
+// Three years, and a hundred thousand units a minute: room for any call, and every cost stays exact.
+const seconds = (description: string) => integer({ minimum: 0, maximum: 100_000_000, description })
+const packets = (description: string) => integer({ minimum: 0, maximum: 999_999_999, description })
+const units = (description: string) =>
+  integer({ minimum: 0, maximum: 1_000_000_000, description: `${description} (units, 10,000 to one)` })
+
+const exactUnits = (description: string) =>
+  text(1, 20, { pattern: '^\\d{1,10}(?:\\.\\d{1,6})?$', description: `${description} of units` })
+
+// The far end of a call chooses its id: it may contain anything but what no store keeps.
+const callId = (shortest: number, notes: { description?: string } = {}) =>
+  text(shortest, mostCallIdCharacters, { ...multiline, ...notes })
+
+const resourceTypes = [
+  'offnet-origination',
+  'offnet-termination',
+  'onnet-origination',
+  'onnet-termination',
+] as const
+
+const CustomChannelVars = open(
+  {
+    account_id: id(),
+    owner_id: text(0, 128, { description: 'The user whose call it is' }),
+    authorizing_id: anyText({ description: 'What was authorized to make the call: a device, most often' }),
+    application_name: anyText({ description: 'The application that took the call' }),
+    authorizing_type: anyText({ description: 'device, trunk, mobile, resource, outbound_fax' }),
+    bridge_id: callId(0),
+    resource_id: anyText({ description: 'The carrier route' }),
+    resource_type: choice(resourceTypes, { description: 'How the call reached, or left, the platform' }),
+    attestation: anyText({
+      description: 'A, B or C: what the carrier attests of the caller (STIR/SHAKEN), unverified',
+    }),
+    refusal_reason: anyText({ description: 'Why the call was refused, as `/v2/edge/route` gives it' }),
+    refusal_module: anyText({ description: 'The module of the call flow that needs a media server' }),
+    account_billing: anyText({
+      description: 'per_minute: the call has a cost. A record with a kind that is not known is rejected',
+    }),
+    e164_destination: anyText({
+      description: 'The number behind a carrier: what the call costs is looked up for it',
+    }),
+    reseller_billing: anyText(),
+    reseller_id: anyText(),
+    global_resource: flag({ description: "Whether the resource is the system's, not an account's" }),
+    rate: units('Price of a minute'),
+    rate_name: anyText(),
+    rate_id: anyText({ description: 'The rate that was found when the record came in' }),
+    rate_description: anyText(),
+    ratedeck_id: anyText(),
+    rate_increment: seconds('Seconds are charged in steps of this many; 0 counts as 60'),
+    rate_minimum: seconds('Seconds that are charged at least; absent: 60'),
+    rate_nocharge_time: seconds('A call up to this long costs nothing'),
+    surcharge: units('Price of the call as such'),
+    exact_rate: exactUnits('The price of a minute where that is no whole number'),
+    exact_surcharge: exactUnits('The price of the call as such where that is no whole number'),
+    discount_percentage: number({ minimum: 0, maximum: 100 }),
+    billing_seconds_offset: seconds('Seconds that are not charged'),
+    call_priority: anyText(),
+    media_recordings: typed(['string', 'array']),
+  },
+  { description: 'Properties of the platform, and whatever else the switch was told to keep' },
+)
+
+/** One leg of a call. What the schema does not name is kept as it is. */
+export const Cdr = open(
+  {
+    call_id: must(callId(1, { description: 'Unique id of the leg' })),
+    call_direction: choice(['inbound', 'outbound'], { description: 'As the media switch sees it' }),
+    duration_seconds: seconds('Duration of the leg'),
+    billing_seconds: seconds('Seconds since the answer'),
+    ringing_seconds: seconds('Seconds before the answer'),
+    timestamp: gregorian('When the record was made'),
+    channel_created_time: integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'Unix time in microseconds',
+    }),
+    interaction_id: anyText({ description: '<interaction_time>-<interaction_key>' }),
+    interaction_time: gregorian('When the interaction began'),
+    interaction_key: text(1, 64, { pattern: '^[A-Za-z0-9_]*$' }),
+    app_name: anyText(),
+    app_version: anyText(),
+    caller_id_name: anyText(),
+    caller_id_number: anyText(),
+    callee_id_name: anyText(),
+    callee_id_number: anyText(),
+    channel_call_state: anyText(),
+    channel_name: anyText(),
+    channel_state: anyText(),
+    channel_is_loopback: flag(),
+    channel_loopback_leg: anyText({ description: 'A or B' }),
+    channel_loopback_bowout: flag({ description: 'A loopback channel that took itself out of the call' }),
+    custom_application_vars: anyObject(),
+    custom_channel_vars: CustomChannelVars,
+    custom_sip_headers: open(
+      { in: SipHeaders, out: SipHeaders },
+      { description: 'By direction, then by name' },
+    ),
+    digits_dialed: anyText(),
+    disposition: anyText({ description: 'Who ended the call' }),
+    event_category: anyText(),
+    event_name: anyText(),
+    msg_id: anyText(),
+    fax_bad_rows: anyText(),
+    fax_ecm_used: anyText(),
+    fax_result_code: anyText(),
+    fax_result_text: anyText(),
+    fax_success: anyText(),
+    fax_t38: flag(),
+    fax_total_pages: anyText(),
+    fax_transfer_rate: anyText(),
+    fax_transferred_pages: anyText(),
+    from: anyText(),
+    from_tag: anyText(),
+    from_uri: anyText(),
+    to: anyText(),
+    to_tag: anyText(),
+    to_uri: anyText(),
+    request: anyText(),
+    hangup_cause: anyText(),
+    hangup_code: anyText({ description: 'sip:486 and the like' }),
+    local_sdp: anyText(multiline),
+    remote_sdp: anyText(multiline),
+    media_server: anyText(),
+    media_quality: open(
+      {
+        packets_sent: packets('Packets of voice that it has sent'),
+        packets_received: packets('Packets of voice that have reached it'),
+        packets_lost: packets('Packets of voice that have not'),
+        jitter_ms: packets('How unevenly they came, in milliseconds'),
+      },
+      { description: 'What the phone of this leg has said of the voice when it hung up' },
+    ),
+    recording_url: anyText(),
+    switch_hostname: anyText(),
+    switch_nodename: anyText(),
+    switch_uri: anyText(),
+    switch_url: anyText(),
+    node: anyText(),
+    other_leg_call_id: callId(0),
+    other_leg_caller_id_name: anyText(),
+    other_leg_caller_id_number: anyText(),
+    other_leg_destination_number: anyText(),
+    other_leg_direction: anyText(),
+    presence_id: anyText(),
+    user_agent: anyText(),
+  },
+  { title: 'Call detail record' },
+)
+export type Cdr = Static<typeof Cdr>

@@ -1,0 +1,61 @@
+import { Type } from 'typebox'
+import { readableSecret } from '../../../lib/secrets.ts'
+import { flag, section, settingsDocument, unit } from '../../../settings/keys.ts'
+
+const callRecords = section('Lists of call records', {
+  maximum_range: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      ...unit('seconds'),
+      description: 'The longest range of a list of call records; absent: as crossbar says',
+    }),
+  ),
+  should_filter_empty_strings: flag(false, 'Rows leave out what is empty'),
+})
+
+const cdr = section('Which call records are stored, and for how long', {
+  ignore_apps: Type.Array(Type.String(), {
+    default: ['milliwatt'],
+    description: 'Legs that these applications took are not stored',
+  }),
+  ignore_loopback_bowout: flag(true, 'Loopback legs that took themselves out of the call are not stored'),
+  departed_account_days: Type.Integer({
+    minimum: 1,
+    maximum: 36_500,
+    default: 90,
+    description:
+      'Days that the call records and call statistics of a deleted account stay, then they go for good',
+  }),
+  archive_after_months: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 1200,
+      description:
+        'Whole months that stay in the store beside the current one; older ones are moved to the archive; absent: all stay',
+    }),
+  ),
+  retention_months: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 1200,
+      description: 'Whole months that are kept beside the current one; absent: all',
+    }),
+  ),
+})
+
+const ingest = section('Where switches post call records', {
+  freeswitch_secret: Type.Optional(
+    Type.String({
+      minLength: 16,
+      maxLength: 200,
+      ...readableSecret,
+      pattern: '^[A-Za-z0-9._~-]*$',
+      description:
+        'The last part of the address that FreeSWITCH posts call records to; absent: none is taken',
+    }),
+  ),
+})
+
+export const callListSettings = settingsDocument('crossbar.cdrs', callRecords)
+export const callRecordSettings = settingsDocument('cdr', cdr)
+export const ingestSettings = settingsDocument('ingest', ingest)

@@ -1,0 +1,135 @@
+import type { Statement, Value } from '../../../../storage/db.ts'
+import type { SqlWords } from '../../../../storage/sql-words.ts'
+import type { Store } from '../../../../storage/store.ts'
+import type { CdrRow } from '../columns.ts'
+import { monthsOf } from '../parts.sql.ts'
+import { createParams, heldBy, legOrder, type Mark, rangeOf } from '../reading/store.ts'
+import type { CdrStore } from '../store.ts'
+import {
+  type Cell,
+  type CountedLeg,
+  type Dimension,
+  type Grouping,
+  mostCells,
+  type Piece,
+  type ReadSpan,
+  sumNames,
+  talliesOf,
+  tallyKeys,
+} from './rules.ts'
+
+/** Whoever changes statistics takes it: until the end of the transaction nobody else does. */
+export const tallyTurn = (words: SqlWords) => words.takeTurn('cdr tallies')
+
+/** What adds these new legs to the statistics. For the write that stores the legs, each leg once. */
+export const tallyStatements = (words: SqlWords, legs: readonly CountedLeg[]): Statement[] => {
+  const turn = tallyTurn(words)
+  const rows = talliesOf(legs)
+  const additions = words.accumulating({ table: 'cdr_tallies', keys: tallyKeys, sums: sumNames, rows })
+  return turn ? [turn, ...additions] : [...additions]
+}
+
+const totals = sumNames.map((name) => `CAST(sum(${name}) AS BIGINT) AS ${name}`).join(', ')
+
+/** The start of the bucket that a time belongs to. */
+const bucketSql = (time: string, bucket: ReadSpan['bucket'], utcOffset: number, mark: Mark) => {
+  if ('start' in bucket) return mark(bucket.start)
+  // Written out: values are bound as floating point numbers in SQLite, whose quotients are no whole numbers.
+  const [length, offset] = [Math.trunc(bucket.seconds), Math.trunc(utcOffset)]
+  return `(((${time} + (${offset})) / ${length}) * ${length} - (${offset}))`
+}
+
+/** Sums in buckets, of a whole account or of one group of a dimension. */
+export interface TallyQuestion {
+  accountId: string
+  dimension: Dimension
+  /** Undefined: every group by itself. */
+  group: string | undefined
+  bucket: ReadSpan['bucket']
+  utcOffset: number
+}
+
+// Finds the groups of a dimension one by one along the key, without reading what lies between.
+const groupNames = (where: string) => `WITH RECURSIVE found(name) AS (
+    SELECT min(group_value) FROM cdr_tallies WHERE ${where}
+    UNION ALL
+    SELECT (SELECT min(group_value) FROM cdr_tallies WHERE ${where} AND group_value > found.name)
+    FROM found WHERE found.name IS NOT NULL)`
+
+export const createStatsStore = (store: Store, legs: CdrStore) => ({
+  tallies({ accountId, dimension, group, bucket, utcOffset }: TallyQuestion, piece: Piece): Promise<Cell[]> {
+    const { params, mark } = createParams()
+    const where = `account_id = ${mark(accountId)} AND dimension = ${mark(dimension)}
+      AND seconds = ${mark(piece.seconds)}`
+    const place = bucketSql('start', bucket, utcOffset, mark)
+    const span = `start >= ${mark(piece.from)} AND start < ${mark(piece.end)}`
+    const rest = `GROUP BY 1, group_value LIMIT ${mark(mostCells + 1)}`
+    const select = `SELECT ${place} AS bucket, group_value, ${totals}`
+    const sql =
+      group === undefined
+        ? `${groupNames(where)} ${select} FROM found JOIN cdr_tallies ON ${where} AND group_value = name
+            WHERE ${span} ${rest}`
+        : `${select} FROM cdr_tallies WHERE ${where} AND group_value = ${mark(group)} AND ${span} ${rest}`
+    return readCells(store, sql, params)
+  },
+
+  /** The same sums of one user by something else, which no tally is kept of: read from the user's records. */
+  ofOwner(
+    holder: { accountId: string; ownerId: string },
+    groupBy: Grouping,
+    { from, end, bucket }: ReadSpan,
+    utcOffset: number,
+  ): AsyncGenerator<Cell[]> {
+    return legs.sums(
+      { ...holder, from, to: end - 1, questions: [] },
+      {
+        bySql(part) {
+          const { stretch, after, until } = part
+          const { params, mark } = createParams()
+          const place = bucketSql('created', bucket, utcOffset, mark)
+          const inStretch = rangeOf(stretch, legOrder, { after, until, descending: true }, mark)
+          const where = `${heldBy(holder, mark)} AND ${inStretch}`
+          const size = mark(mostCells + 1)
+          return store.cdrs.read(monthsOf(part), (source) =>
+            readCells(
+              store,
+              `SELECT ${place} AS bucket, COALESCE(${groupBy}, '') AS group_value, count(*) AS calls,
+              count(CASE WHEN billing_seconds > 0 THEN 1 END) AS answered,
+              CAST(sum(COALESCE(duration_seconds, 0)) AS BIGINT) AS duration_seconds,
+              CAST(sum(COALESCE(billing_seconds, 0)) AS BIGINT) AS billing_seconds,
+              CAST(sum(cost) AS BIGINT) AS cost
+              FROM ${source} WHERE ${where} GROUP BY 1, 2 LIMIT ${size}`,
+              params,
+            ),
+          )
+        },
+        ofLegs: (found) => found.map((leg) => cellOfLeg(leg, groupBy, bucket, utcOffset)),
+      },
+    )
+  },
+})
+
+/** A leg at hand as a cell of its own. */
+const cellOfLeg = (leg: CdrRow, groupBy: Grouping, bucket: ReadSpan['bucket'], utcOffset: number): Cell => ({
+  start: startOfBucket(leg.created, bucket, utcOffset),
+  group_value: leg[groupBy] ?? '',
+  calls: 1,
+  answered: (leg.billing_seconds ?? 0) > 0 ? 1 : 0,
+  duration_seconds: leg.duration_seconds ?? 0,
+  billing_seconds: leg.billing_seconds ?? 0,
+  cost: leg.cost,
+})
+
+const startOfBucket = (time: number, bucket: ReadSpan['bucket'], utcOffset: number) => {
+  if ('start' in bucket) return bucket.start
+  const { seconds } = bucket
+  return Math.trunc((time + utcOffset) / seconds) * seconds - utcOffset
+}
+
+type StoredCell = Omit<Cell, 'start'> & { bucket: number }
+
+// A bucket that is a value of the statement itself comes back as PostgreSQL pleases: as a text.
+const readCells = async (store: Store, sql: string, params: readonly Value[]): Promise<Cell[]> => {
+  const rows = await store.scan<StoredCell>(sql, params)
+  return rows.map(({ bucket, ...cell }) => ({ start: Number(bucket), ...cell }))
+}

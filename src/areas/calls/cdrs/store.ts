@@ -1,0 +1,237 @@
+import { type ArchivedMonths, readingAgain } from '../../../storage/monthly.ts'
+import { isStorable } from '../../../storage/records.ts'
+import type { Store } from '../../../storage/store.ts'
+import type { ArchiveReading } from './archive/reading.ts'
+import { joinPieces, type ListPiece } from './archive/rules.ts'
+import { type CdrRow, monthOfId } from './columns.ts'
+import { createConditions } from './filters/store.ts'
+import { createPartLists, type LineView, monthsOf, type Part } from './parts.sql.ts'
+import {
+  lastSecond,
+  type MonthBounds,
+  monthAt,
+  monthsOfLegs,
+  type Place,
+  type Stretch,
+  stretchesOf,
+} from './reading/rules.ts'
+import {
+  createParams,
+  heldBy,
+  legOrder,
+  orderBy,
+  type Params,
+  rangeOf,
+  type Scope,
+  selectedColumns,
+} from './reading/store.ts'
+import { sheetOf } from './sheet/store.ts'
+
+// A filter that keeps little is tried on this many records at a time: some dozen milliseconds of the store's time.
+export const usualTrial = 20_000
+
+const legPlaceColumns = [
+  'id',
+  'created',
+  'duration_seconds',
+  'channel_created_time',
+  'loopback_leg',
+] as const satisfies readonly (keyof CdrRow)[]
+
+/** What tells where a leg stands among those of its interaction. */
+type LegPlace = Pick<CdrRow, (typeof legPlaceColumns)[number]>
+
+/** Legs of the store and of files, where they may just have gone from one to the other. */
+const eachOnce = <T extends LegPlace>(stored: readonly T[], archived: readonly T[]) => [
+  ...new Map([...stored, ...archived].map((leg) => [leg.id, leg])).values(),
+]
+
+const placeOf = (leg: CdrRow): Place => ({ time: leg.created, mark: leg.id })
+
+/** Call detail records, leg by leg: those of the store, and those that lie in files. */
+export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOnce = usualTrial) => {
+  const { cdrs, words } = store
+  const conditions = createConditions(words)
+
+  const inMonth = <T>(month: number, query: (from: string) => Promise<T>) =>
+    cdrs.read({ first: month, last: month }, query)
+
+  const inPart = <T>(part: Part, query: (from: string) => Promise<T>) => cdrs.read(monthsOf(part), query)
+
+  /** The two ends of each month's part of an index: a few microseconds a month. */
+  const boundsOf = (scope: Scope, archived: ArchivedMonths): Promise<MonthBounds[]> =>
+    cdrs.read({ ...monthsOfLegs(scope), archived }, async (_from, months) => {
+      if (months.length === 0) return []
+      const { params, mark } = createParams()
+      const condition = `${heldBy(scope, mark)} AND ${rangeOf(scope, legOrder, { descending: true }, mark)}`
+      const ends = months.map((month) => {
+        const end = (name: string) =>
+          `(SELECT ${name}(created) FROM ${cdrs.from([month])} WHERE ${condition})`
+        return `SELECT ${month} AS month, ${end('min')} AS first, ${end('max')} AS last`
+      })
+      const found = await store.all<MonthBounds | { first: null }>(ends.join(' UNION ALL '), params)
+      return found.filter((bounds): bounds is MonthBounds => bounds.first !== null)
+    })
+
+  const sight = async (scope: Scope) => {
+    // Before the files: what is archived behind this is missed in the store, and all is read again.
+    const archived = await cdrs.archivedMonths()
+    const files = (await archive?.partsOf(scope.accountId, monthsOfLegs(scope))) ?? []
+    const overlaps = ({ from, to }: Pick<Stretch, 'from' | 'to'>) =>
+      files.filter(({ first, last }) => first <= to && last >= from)
+    const inFiles = overlaps(scope).map(({ month, first, last }) => ({
+      month,
+      first: Math.max(first, scope.from),
+      last: Math.min(last, scope.to),
+    }))
+    const stretches = stretchesOf([...(await boundsOf(scope, archived)), ...inFiles])
+    return { stretches, archived, filesOf: overlaps }
+  }
+
+  const placeAfter = async (
+    { until: _, ...part }: Part,
+    records: number,
+    scan: Store['scan'],
+  ): Promise<Place | undefined> => {
+    const { scope, stretch, after, descending } = part
+    const { params, mark } = createParams()
+    const rows = `${heldBy(scope, mark)} AND ${rangeOf(stretch, legOrder, { after, descending }, mark)}`
+    const order = orderBy(legOrder, descending)
+    // An offset that does not grow from page to page, counted along the index alone.
+    const [row] = await inPart(part, (from) =>
+      scan<Pick<CdrRow, 'created' | 'id'>>(
+        `SELECT created, id FROM ${from} WHERE ${rows} ${order} LIMIT 1 OFFSET ${records - 1}`,
+        params,
+      ),
+    )
+    return row && { time: row.created, mark: row.id }
+  }
+
+  /** The statement that reads a part, from FROM on. */
+  const statementOf = (part: Part, { mark }: Pick<Params, 'mark'>) => {
+    const { scope, stretch, after, until, descending } = part
+    const rows = `${heldBy(scope, mark)} AND ${rangeOf(stretch, legOrder, { after, until, descending }, mark)}`
+    const filters = scope.questions
+      .map((question) => ` AND (${conditions.conditionOf(question, mark)})`)
+      .join('')
+    return (from: string) => `FROM ${from} WHERE ${rows}${filters} ${orderBy(legOrder, descending)}`
+  }
+
+  /** With filters a piece is what one trial keeps: maybe nothing, and still not the end. */
+  const storedPiece = async (part: Part, limit: number, long: boolean): Promise<ListPiece> => {
+    const isFiltered = part.scope.questions.length > 0
+    const until = isFiltered ? await placeAfter(part, triedAtOnce, store.scan) : undefined
+    const { params, mark } = createParams()
+    const statement = statementOf({ ...part, until }, { mark })
+    const size = mark(limit)
+    const read = long || isFiltered ? store.scan : store.all
+    const items = await inPart(part, (from) =>
+      read<CdrRow>(`SELECT ${selectedColumns} ${statement(from)} LIMIT ${size}`, params),
+    )
+    const final = items.at(-1)
+    return { items, next: final && items.length === limit ? placeOf(final) : until }
+  }
+
+  const pieceOf = async (part: Part, limit: number, long: boolean): Promise<ListPiece> => {
+    const { scope, stretch, files, after, descending } = part
+    if (!archive || files.length === 0) return storedPiece(part, limit, long)
+    const { questions, ownerId } = scope
+    const isSelected = questions.length > 0 || ownerId !== undefined
+    const most = isSelected ? triedAtOnce : Number.POSITIVE_INFINITY
+    const asked = { holder: scope, window: stretch, after, descending, questions, limit, most }
+    const pieces = [storedPiece(part, limit, long), archive.legs(files, asked)]
+    return joinPieces(await Promise.all(pieces), { limit, descending, placeOf })
+  }
+
+  const linesSql = (part: Part, view: LineView) => {
+    const { params, mark } = createParams()
+    const sheet = sheetOf(words, view.forReseller, mark(view.utcOffset))
+    const statement = statementOf(part, { mark })
+    return inPart(part, (from) =>
+      store.csvLines({
+        ...sheet,
+        orderedBy: ['created', 'id'],
+        tail: statement(from),
+        params,
+        byBlock: true,
+      }),
+    )
+  }
+
+  const hasLaterInFiles = async ({ accountId, to }: Pick<Scope, 'accountId' | 'to'>) => {
+    const parts = (await archive?.partsOf(accountId, monthsOfLegs({ from: to, to: lastSecond }))) ?? []
+    return parts.some(({ last }) => last > to)
+  }
+
+  /** Whether the account has legs that end behind a window: clocks of switches may be ahead. */
+  const hasLater = async ({ accountId, to }: Pick<Scope, 'accountId' | 'to'>) => {
+    if (await hasLaterInFiles({ accountId, to })) return true
+    const rows = await cdrs.read(monthsOfLegs({ from: to, to: lastSecond }), async (from, months) =>
+      months.length === 0
+        ? []
+        : store.all(
+            `SELECT created, id FROM ${from} WHERE account_id = $1 AND created > $2 ORDER BY created, id LIMIT 1`,
+            [accountId, to],
+          ),
+    )
+    return rows.length > 0
+  }
+
+  return {
+    ...createPartLists(store, { sight, pieceOf, placeAfter, linesSql }, triedAtOnce),
+
+    /** Whether the store can apply a filter by itself. */
+    isCondition: conditions.isCondition,
+
+    async find(accountId: string, id: string): Promise<CdrRow | undefined> {
+      if (!isStorable(id)) return undefined
+      return readingAgain(async () => {
+        const [leg] = await inMonth(monthOfId(id), (from) =>
+          store.all<CdrRow>(
+            `SELECT ${selectedColumns} FROM ${from} WHERE account_id = $1 AND ${words.oneBy('id', '$2')}`,
+            [accountId, id],
+          ),
+        )
+        return leg ?? archive?.find(accountId, id)
+      })
+    },
+
+    /** What the legs of an interaction are ordered by, in no order. */
+    async legPlaces(accountId: string, { time, mark }: Place): Promise<LegPlace[]> {
+      if (!isStorable(mark)) return []
+      return readingAgain(async () => {
+        const stored = await inMonth(monthAt(time), (from) =>
+          store.scan<LegPlace>(
+            `SELECT ${legPlaceColumns.join(', ')} FROM ${from}
+              WHERE account_id = $1 AND interaction_time = $2 AND interaction_key = $3`,
+            [accountId, time, mark],
+          ),
+        )
+        return eachOnce(stored, (await archive?.legsOf(accountId, { time, mark })) ?? [])
+      })
+    },
+
+    /** Some legs of an interaction, in no order. */
+    legs: (accountId: string, { time, mark }: Place, ids: readonly string[]): Promise<CdrRow[]> =>
+      readingAgain(async () => {
+        const stored = await inMonth(monthAt(time), (from) =>
+          store.scan<CdrRow>(
+            `SELECT ${selectedColumns} FROM ${from}
+              WHERE account_id = $1 AND interaction_time = $2 AND interaction_key = $3
+                AND id IN (${ids.map((_, index) => `$${index + 4}`).join(', ')})`,
+            [accountId, time, mark, ...ids],
+          ),
+        )
+        if (stored.length === ids.length) return stored
+        const archived = (await archive?.legsOf(accountId, { time, mark })) ?? []
+        return eachOnce(
+          stored,
+          archived.filter(({ id }) => ids.includes(id)),
+        )
+      }),
+
+    hasLater: (scope: Pick<Scope, 'accountId' | 'to'>) => readingAgain(() => hasLater(scope)),
+  }
+}
+
+export type CdrStore = ReturnType<typeof createCdrStore>

@@ -1,0 +1,68 @@
+import { on } from '../../../storage/signal.ts'
+import { accountsArea } from '../../accounts/accounts/area.ts'
+import { accountChanged } from '../../accounts/accounts/signals.ts'
+import { userLeaving } from '../../accounts/users/signals.ts'
+import { area } from '../../area.ts'
+import { ledgersArea } from '../../billing/ledgers/area.ts'
+import { balanceMoved } from '../../billing/ledgers/signals.ts'
+import { limitsArea } from '../../billing/limits/area.ts'
+import { paymentsArea } from '../../billing/payments/area.ts'
+import { servicesArea } from '../../billing/services/area.ts'
+import { phoneNumbersArea } from '../../numbers/phone-numbers/area.ts'
+import { createBalanceWatch } from './balance/operations.ts'
+import { createGeneratedAlerts } from './generated/operations.ts'
+import { alertNotice, lowBalanceNotice } from './notices.ts'
+import { createAlerts } from './operations.ts'
+import { createOutages, type Watched } from './outages.ts'
+import { alertRoutes } from './routes.ts'
+import { Alert } from './schema.ts'
+import { alertCheckSettings, alertSettings } from './settings.ts'
+
+/** What people are to be told. */
+export const alertsArea = area({
+  name: 'alerts',
+  describes: { alerts: 'What people are to be told.' },
+  needs: {
+    accounts: accountsArea,
+    phoneNumbers: phoneNumbersArea,
+    services: servicesArea,
+    limits: limitsArea,
+    ledgers: ledgersArea,
+    payments: paymentsArea,
+  },
+  settings: [alertSettings, alertCheckSettings],
+  notices: [lowBalanceNotice, alertNotice],
+  create(tools, { accounts, phoneNumbers, services, limits, ledgers, payments }) {
+    const { services: sold } = services
+    const watch = createBalanceWatch({
+      ...tools,
+      accounts,
+      balance: ledgers.balance,
+      awaitsTopup: payments.topups.awaits,
+    })
+    const purse = {
+      balance: ledgers.balance,
+      threshold: payments.threshold,
+      defaultToken: payments.defaultToken,
+      isGood: sold.isGood,
+    }
+    const { porting } = phoneNumbers
+    const generated = createGeneratedAlerts({ ...tools, ...limits, services: sold, purse, porting })
+    const alerts = createAlerts({ ...tools, accounts, generated })
+    return {
+      offers: {
+        ...alerts,
+        outagesOf: (watched: Watched) => createOutages({ ...tools, alerts }, watched),
+      },
+      routes: alertRoutes(alerts),
+      jobs: [watch.job, alerts.round],
+      hears: [
+        on(userLeaving, alerts.removeWith),
+        on(balanceMoved, (set, { account }) => watch.moved(set, account)),
+        on(accountChanged, (set, { before, after }) => watch.changed(set, before, after)),
+      ],
+      schemas: { alerts: Alert },
+      adoptions: { alert: alerts.adoption },
+    }
+  },
+})

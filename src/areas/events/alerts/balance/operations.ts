@@ -1,0 +1,94 @@
+import type { AccountRecord } from '../../../../auth/identity.ts'
+import type { ErrandKind } from '../../../../jobs/queue.ts'
+import { dollarsOfUnits } from '../../../../lib/money.ts'
+import type { Mail } from '../../../../mail/mail.ts'
+import { ChangeSet } from '../../../../storage/change-set.ts'
+import type { Store } from '../../../../storage/store.ts'
+import type { Accounts } from '../../../accounts/accounts/operations.ts'
+import { lowBalanceNotice } from '../notices.ts'
+import { inDollars, type NoticedDoc, noticeThreshold, pauseMs, sameNotice, wantsMail } from './rules.ts'
+import { createWatchStore } from './store.ts'
+
+interface Tools {
+  store: Store
+  accounts: Pick<Accounts, 'find'>
+  mail: Mail
+  /** Units. */
+  balance(accountId: string): Promise<number>
+  /** Whether the account is about to be topped up by itself: then that comes first. */
+  awaitsTopup(accountId: string): Promise<boolean>
+}
+
+const kindName = 'low_balance'
+const topupPauseMs = 60_000
+
+/** A balance in units that is not over its threshold, and when (Unix milliseconds) somebody was told so last. */
+interface Low {
+  units: number
+  threshold: number
+  mailedAt: number
+}
+
+/** Whose balance may have to be looked at. */
+interface Watchable {
+  id: string
+  doc: NoticedDoc
+}
+
+/**
+ * Tells subscribers, and the admins of an account by mail, that its balance is low: once for each time it becomes so, and
+ * once a day.
+ */
+export const createBalanceWatch = ({ store, accounts, mail, balance, awaitsTopup }: Tools) => {
+  const rows = createWatchStore(store)
+  const { clock } = store
+
+  /** Tells subscribers, and by mail whoever wants that. */
+  const notice = async (account: AccountRecord, { units, threshold, mailedAt }: Low) => {
+    const set = new ChangeSet({ requestId: 'low_balance' })
+    rows.told(set, account.id, mailedAt, clock.now())
+    const values = { current_balance: inDollars(units), threshold: inDollars(threshold) }
+    if (wantsMail(account.doc)) await mail.notify(set, { notice: lowBalanceNotice, account, to: [], values })
+    const after = JSON.stringify({ balance: dollarsOfUnits(units), threshold: dollarsOfUnits(threshold) })
+    const told = { action: 'created', event: 'balance.low', after } as const
+    return set.record({ accountId: account.id, kind: 'low_balance', id: account.id, ...told })
+  }
+
+  const kind: ErrandKind<object> = {
+    kind: kindName,
+    atOnce: 1,
+    async conclude({ accountId }) {
+      const account = await accounts.find(accountId)
+      const threshold = account && noticeThreshold(account.doc)
+      const units = await balance(accountId)
+      if (!account || threshold === undefined || units > threshold)
+        return { state: 'done', outcome: 'not low', statements: [rows.forget(accountId)] }
+      const now = clock.now()
+      if (await awaitsTopup(accountId))
+        return { state: 'waiting', dueAt: now + topupPauseMs, outcome: 'about to be topped up' }
+      const mailedAt = await rows.mailedAt(accountId)
+      if (mailedAt + pauseMs > now)
+        return { state: 'waiting', dueAt: mailedAt + pauseMs, outcome: 'told today' }
+      const set = await notice(account, { units, threshold, mailedAt })
+      return { state: 'waiting', dueAt: now + pauseMs, outcome: 'told', sets: [set] }
+    },
+  }
+
+  /** Not told of: balances move with every call. */
+  const look = (set: ChangeSet, accountId: string) =>
+    set.errand({ kind: kindName, id: accountId, accountId, dueAt: clock.now(), payload: {} })
+
+  return {
+    job: kind,
+
+    /** Has the balance looked at, because it changes in this change set. Accounts that name no threshold cost nothing. */
+    moved(set: ChangeSet, { id, doc }: Watchable) {
+      if (noticeThreshold(doc) !== undefined) look(set, id)
+    },
+
+    /** Has it looked at because the account says something else about it. */
+    changed(set: ChangeSet, before: Watchable | undefined, after: Watchable) {
+      if (!sameNotice(before?.doc, after.doc)) look(set, after.id)
+    },
+  }
+}

@@ -1,0 +1,3 @@
+import { failureKind, plain } from '../../../lib/failure.ts'
+
+export const alertsDisabled = failureKind('disabled', plain(400, 'disabled', 'entity disabled'))

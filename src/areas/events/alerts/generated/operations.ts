@@ -1,0 +1,80 @@
+import type { AccountRecord } from '../../../../auth/identity.ts'
+import { gregorianNow } from '../../../../lib/gregorian.ts'
+import { unitsOfDollars } from '../../../../lib/money.ts'
+import type { SettingsOf } from '../../../../settings/keys.ts'
+import type { Settings } from '../../../../settings/settings.ts'
+import type { Store } from '../../../../storage/store.ts'
+import type { LimitBook } from '../../../billing/limits/operations.ts'
+import type { Services } from '../../../billing/services/operations.ts'
+import type { AlertRow } from '../schema.ts'
+import { alertCheckSettings } from '../settings.ts'
+import {
+  balanceRows,
+  type ChargedToken,
+  type PortingNumber,
+  portRows,
+  standingRows,
+  tokenRows,
+} from './rules.ts'
+
+/** What is asked of an account's money. */
+interface Purse {
+  /** Units. */
+  balance(accountId: string): Promise<number>
+  /** Units below which the account says that its balance is low. */
+  threshold(account: AccountRecord): number | undefined
+  /** What is charged, if anything. */
+  defaultToken(account: AccountRecord): Promise<ChargedToken | undefined>
+  isGood(account: AccountRecord): Promise<boolean>
+}
+
+interface Tools {
+  store: Store
+  settings: Settings
+  services: Pick<Services, 'hasPlans'>
+  limits: Pick<LimitBook, 'ofOperator'>
+  purse: Purse
+  porting(accountId: string): Promise<readonly PortingNumber[]>
+}
+
+type Checks = SettingsOf<typeof alertCheckSettings>
+
+export type GeneratedAlerts = ReturnType<typeof createGeneratedAlerts>
+
+/** Alerts that are read off the state of an account each time somebody looks: so they end by themselves. */
+export const createGeneratedAlerts = ({ store, settings, services, limits, purse, porting }: Tools) => {
+  const ofPorts = async ({ id }: AccountRecord, checks: Checks) => {
+    const { check_port_requests: ports, check_port_action_required: isAsked } = checks
+    return ports && isAsked ? portRows(id, await porting(id)) : []
+  }
+
+  const ofBalance = async (account: AccountRecord) => {
+    const { allow_postpay: isAllowed, max_postpay_amount: most = 0 } = await limits.ofOperator(account)
+    return balanceRows({
+      accountId: account.id,
+      balance: await purse.balance(account.id),
+      threshold: purse.threshold(account),
+      postpay: isAllowed ? unitsOfDollars(most) : undefined,
+    })
+  }
+
+  const ofToken = async (account: AccountRecord) =>
+    tokenRows(account.id, await purse.defaultToken(account), gregorianNow(store.clock))
+
+  /** Accounts that are sold nothing are told nothing about money. */
+  const ofMoney = async (account: AccountRecord, checks: Checks): Promise<AlertRow[]> => {
+    if (!checks.check_financials || !(await services.hasPlans(account))) return []
+    return [
+      ...(checks.check_low_balance ? await ofBalance(account) : []),
+      ...standingRows(account.id, await purse.isGood(account)),
+      ...(checks.check_payment_token ? await ofToken(account) : []),
+    ]
+  }
+
+  return {
+    async of(account: AccountRecord): Promise<AlertRow[]> {
+      const checks = await settings.of(alertCheckSettings)
+      return [...(await ofPorts(account, checks)), ...(await ofMoney(account, checks))]
+    },
+  }
+}

@@ -1,0 +1,110 @@
+import { dollarsOfUnits } from '../../../../lib/money.ts'
+import { rowOf } from '../rules.ts'
+import type { Alert, AlertRow } from '../schema.ts'
+
+// Rows that nobody wrote: they are there while their cause is. The same cause has the same id.
+
+const daysBefore = 60
+const secondsBefore = daysBefore * 86_400
+
+/** What is known of an account's money. Money in units. */
+interface Finances {
+  accountId: string
+  balance: number
+  /** Below it the balance is low; undefined: the account has not said. */
+  threshold: number | undefined
+  /** How far below nothing the balance may go; undefined: not at all. */
+  postpay: number | undefined
+}
+
+export interface ChargedToken {
+  id: string
+  /** Gregorian seconds. */
+  expiration?: number
+}
+
+const generated = (
+  accountId: string,
+  id: string,
+  alert: Pick<Alert, 'title' | 'message' | 'category' | 'metadata'>,
+): AlertRow =>
+  rowOf(
+    id,
+    { ...alert, from: [{ type: 'account', value: accountId }] },
+    { key: [accountId, 'users'], clearable: false },
+  )
+
+/** Units at which, or below which, the balance is low; undefined while it is not. */
+export const lowBalance = ({ balance, threshold, postpay }: Finances): number | undefined => {
+  if (threshold !== undefined) return balance < threshold ? threshold : undefined
+  const limit = postpay ?? 0
+  return balance <= limit ? limit : undefined
+}
+
+export const balanceRows = (finances: Finances): AlertRow[] => {
+  const threshold = lowBalance(finances)
+  if (threshold === undefined) return []
+  const { accountId, balance } = finances
+  return [
+    generated(accountId, accountId, {
+      title: 'Balance below threshold',
+      message: 'Please add credit to your account to avoid service interruption.',
+      category: 'low_balance',
+      metadata: { available: dollarsOfUnits(balance), threshold: dollarsOfUnits(threshold) },
+    }),
+  ]
+}
+
+export const standingRows = (accountId: string, isGood: boolean): AlertRow[] =>
+  isGood
+    ? []
+    : [
+        generated(accountId, accountId, {
+          title: 'Account not in good standing',
+          message: 'Please settle what is due to avoid service interruption.',
+          category: 'not_good_standing',
+        }),
+      ]
+
+export const tokenRows = (accountId: string, token: ChargedToken | undefined, now: number): AlertRow[] => {
+  if (!token) {
+    return [
+      generated(accountId, accountId, {
+        title: 'No payment token configured',
+        message: 'Please add a payment token to avoid service interruption.',
+        category: 'no_payment_token',
+        metadata: {},
+      }),
+    ]
+  }
+  if (token.expiration === undefined || token.expiration > now + secondsBefore) return []
+  return [
+    generated(accountId, token.id, {
+      title: 'Payment method expired or about to expire',
+      message: 'Please update your payment tokens to avoid service interruption.',
+      category: 'expired_payment_token',
+      metadata: { ...token },
+    }),
+  ]
+}
+
+/** A number on its way from or to another carrier. */
+export interface PortingNumber {
+  number: string
+  state: 'port_in' | 'port_out'
+}
+
+const portMessages = {
+  port_in: 'is not here yet: its port has to be completed, or the number released.',
+  port_out: 'is leaving: its port has to be completed, or the number put back in service.',
+} as const
+
+export const portRows = (accountId: string, numbers: readonly PortingNumber[]): AlertRow[] =>
+  numbers.map(({ number, state }) =>
+    generated(accountId, number, {
+      title: 'Port request requires action',
+      message: `The number ${number} ${portMessages[state]}`,
+      category: 'port_action_required',
+      metadata: { name: number, state },
+    }),
+  )

@@ -1,0 +1,264 @@
+import {
+  type AccountRecord,
+  type Actor,
+  isSuperduper,
+  privLevelOf,
+  userKind,
+} from '../../../auth/identity.ts'
+import type { Round } from '../../../jobs/rounds.ts'
+import { badIdentifier, failure, forbidden } from '../../../lib/failure.ts'
+import { gregorianNow } from '../../../lib/gregorian.ts'
+import type { Mail } from '../../../mail/mail.ts'
+import type { Settings } from '../../../settings/settings.ts'
+import type { Warning } from '../../../settings/unknown-keys.ts'
+import { createAttachment } from '../../../storage/attachment.ts'
+import { type Author, ChangeSet, type ClaimHolder, systemScope } from '../../../storage/change-set.ts'
+import type { Store } from '../../../storage/store.ts'
+import type { Accounts } from '../../accounts/accounts/operations.ts'
+import { type Adoption, adoptingInto } from '../../adoption.ts'
+import { alertsDisabled } from './failures.ts'
+import type { GeneratedAlerts } from './generated/operations.ts'
+import { alertNotice } from './notices.ts'
+import {
+  accountsIn,
+  isExpired,
+  isOnlyFor,
+  keyFor,
+  keysFor,
+  keysOf,
+  keyText,
+  type Reader,
+  rowOf,
+} from './rules.ts'
+import { Alert, type AlertRow } from './schema.ts'
+import { alertCheckSettings, alertSettings } from './settings.ts'
+import { type AlertStored, causeClaim, createAlertStore } from './store.ts'
+
+interface Tools {
+  store: Store
+  settings: Settings
+  accounts: Pick<Accounts, 'find'>
+  mail: Mail
+  generated: GeneratedAlerts
+}
+
+interface HiddenAlerts {
+  alerts: readonly string[]
+}
+
+const perRound = 100
+
+/** Whoever looks sees what the account's people see; admins of accounts above see what its admins see. */
+const readerOf = (actor: Actor, account: AccountRecord): Reader => ({
+  accountId: account.id,
+  above: account.hidden.tree,
+  isReseller: account.hidden.isReseller,
+  isAdmin: privLevelOf(actor) === 'admin',
+  userId: actor.user?.id,
+})
+
+export type Alerts = ReturnType<typeof createAlerts>
+
+/** What people are to be told: by somebody, or because something of their account is not as it should be. */
+export const createAlerts = ({ store, settings, accounts, mail, generated }: Tools) => {
+  const alerts = createAlertStore(store)
+  const hidden = createAttachment<HiddenAlerts>(store, 'hidden_alerts')
+  const now = () => gregorianNow(store.clock)
+
+  /** Who takes an alert out of their own sight: the user, or everybody with the API key of the account. */
+  const hiderOf = ({ accountId, user }: Actor): ClaimHolder =>
+    user ? { accountId, kind: userKind, id: user.id } : { accountId, kind: 'account', id: accountId }
+
+  const hiddenBy = async (actor: Actor): Promise<readonly string[]> =>
+    (await hidden.find(hiderOf(actor)))?.doc.alerts ?? []
+
+  const textsFor = (reader: Reader) => keysFor(reader).map(keyText)
+
+  /** Alerts of others, newest first. */
+  const stored = async (actor: Actor, account: AccountRecord): Promise<AlertRow[]> => {
+    const texts = textsFor(readerOf(actor, account))
+    const gone = new Set(await hiddenBy(actor))
+    const found = (await alerts.under(texts)).filter(({ id, doc }) => !gone.has(id) && !isExpired(doc, now()))
+    const seen = new Set(texts)
+    return found
+      .toSorted((a, b) => b.created - a.created || (a.id < b.id ? 1 : -1))
+      .flatMap(({ id, doc, created }) => {
+        const key = keyFor(doc, seen)
+        return key ? [rowOf(id, doc, { key, clearable: true, created })] : []
+      })
+  }
+
+  /** The alert, when it is for whoever asks. */
+  const visible = async (actor: Actor, account: AccountRecord, id: string) => {
+    const alert = await alerts.find(systemScope, id)
+    if (!alert || isExpired(alert.doc, now())) return undefined
+    if (isSuperduper(actor)) return alert
+    const isFor = keyFor(alert.doc, new Set(textsFor(readerOf(actor, account))))
+    return isFor && !(await hiddenBy(actor)).includes(id) ? alert : undefined
+  }
+
+  /** Admins of accounts that are named have mail as well. */
+  const tellAdmins = async (set: ChangeSet, { title, message, category = '', to }: Alert) => {
+    const named = to.flatMap(keysOf).filter(([, audience]) => audience === 'admins')
+    for (const id of new Set(named.map(([type]) => type))) {
+      const account = await accounts.find(id)
+      if (!account) continue
+      const text = typeof message === 'string' ? message : JSON.stringify(message)
+      const values = { 'alert.title': title, 'alert.message': text, 'alert.category': category }
+      await mail.notify(set, { notice: alertNotice, account, to: [], values })
+    }
+  }
+
+  /** Tells subscribers of the accounts that are named; of what is for everybody, those of the operator. */
+  const tellSubscribers = async (set: ChangeSet, { id, doc, docText }: AlertStored) => {
+    const named = await Promise.all([...new Set(doc.to.flatMap(accountsIn))].map(accounts.find))
+    const ids = named.flatMap((account) => (account ? [account.id] : []))
+    for (const accountId of ids.length > 0 ? ids : [systemScope])
+      set.happened({ accountId, type: 'alert.raised', kind: 'alert', id, after: docText })
+  }
+
+  const put = async (set: ChangeSet, alert: AlertStored) => {
+    alerts.insert(set, alert)
+    await tellSubscribers(set, alert)
+  }
+
+  const hide = async (author: Author, actor: Actor, alert: AlertStored) => {
+    const owner = hiderOf(actor)
+    const before = await hidden.find(owner)
+    const known = await Promise.all(
+      (before?.doc.alerts ?? []).map(async (id) => ((await alerts.find(systemScope, id)) ? [id] : [])),
+    )
+    const set = new ChangeSet(author)
+    hidden.put(set, owner, before, { alerts: [...known.flat(), alert.id] })
+    await store.commit(set)
+  }
+
+  const mayRemove = (actor: Actor, account: AccountRecord, alert: AlertStored) =>
+    isSuperduper(actor) || (privLevelOf(actor) === 'admin' && isOnlyFor(alert.doc, account.id))
+
+  const removeEnded = async () => {
+    const first = await alerts.firstToEnd(perRound)
+    const ended = first.filter(({ doc }) => isExpired(doc, now()))
+    const set = new ChangeSet({ requestId: 'alerts' })
+    for (const alert of ended) alerts.remove(set, alert)
+    if (ended.length > 0) await store.commit(set)
+    return ended.length === perRound
+  }
+
+  const round: Round = {
+    name: 'alerts',
+    everySeconds: 60,
+    due: async () => (await alerts.firstToEnd(1)).some(({ doc }) => isExpired(doc, now())),
+    async run(signal) {
+      while ((await removeEnded()) && !signal.aborted);
+    },
+  }
+
+  const isEnabled = async () => (await settings.of(alertSettings)).enabled
+
+  /** Adds an alert about something that the server has met, unless there is one about it already. */
+  const show = async (set: ChangeSet, cause: string, doc: Alert): Promise<boolean> => {
+    if (!(await isEnabled()) || (await alerts.holder(causeClaim(cause)))) return false
+    await put(set, alerts.draft(systemScope, { doc, hidden: { cause } }))
+    return true
+  }
+
+  return {
+    round,
+
+    /** Hidden alerts of a user go with the user. */
+    removeWith: hidden.removeWith,
+
+    /** A warning for each recipient whose account or user does not exist. Users without an account are looked up in this one. */
+    async recipientWarnings(account: AccountRecord, to: Alert['to']): Promise<Warning[]> {
+      const isUser = async (accountId: string, id: string) =>
+        (await store.records.find(accountId, userKind, id)) !== undefined
+      const isKnownRecipient = async ([type, value]: ReturnType<typeof keysOf>[number]) => {
+        if (type === 'all' || type === 'resellers') return true
+        if (type === 'user') return isUser(account.id, String(value))
+        if (type === 'descendants') return (await accounts.find(value[0] ?? '')) !== undefined
+        const isGroup = value === 'users' || value === 'admins'
+        return (await accounts.find(type)) !== undefined && (isGroup || isUser(type, String(value)))
+      }
+      const found = await Promise.all(to.map((one) => Promise.all(keysOf(one).map(isKnownRecipient))))
+      return found.flatMap((known, index) =>
+        known.includes(true)
+          ? []
+          : [{ path: `to.${index}`, message: 'No account and no user of this account has this id' }],
+      )
+    },
+
+    isPast: (time: number | undefined) => isExpired({ expiration_date: time } as Alert, now()),
+
+    async assertEnabled() {
+      if (!(await isEnabled())) throw failure(alertsDisabled, {})
+    },
+
+    async create(author: Author, doc: Alert): Promise<AlertStored> {
+      const set = new ChangeSet(author)
+      const alert = alerts.draft(systemScope, { doc, hidden: {} })
+      await put(set, alert)
+      await tellAdmins(set, doc)
+      await store.commit(set)
+      return alert
+    },
+
+    show,
+
+    /** Alerts of another system: nobody has mail of them. */
+    adoption: {
+      schema: Alert,
+      ...adoptingInto(alerts, ({ doc }) => ({
+        doc: { title: '', message: '', from: [], to: [], ...doc },
+        hidden: {},
+      })),
+    } satisfies Adoption,
+
+    /** The same, and tells admins by mail. */
+    async raise(set: ChangeSet, cause: string, doc: Alert) {
+      if (await show(set, cause, doc)) await tellAdmins(set, doc)
+    },
+
+    /** Takes the alert about something back: it is over. */
+    async withdraw(set: ChangeSet, cause: string) {
+      const alert = await alerts.holder(causeClaim(cause))
+      if (alert) alerts.remove(set, alert)
+    },
+
+    async list(actor: Actor, account: AccountRecord): Promise<AlertRow[]> {
+      const { check_system_alerts: checksStored } = await settings.of(alertCheckSettings)
+      const made = (await isEnabled()) ? await generated.of(account) : []
+      return checksStored ? [...made, ...(await stored(actor, account))] : made
+    },
+
+    async get(actor: Actor, account: AccountRecord, id: string): Promise<AlertStored> {
+      const alert = await visible(actor, account, id)
+      if (!alert) throw failure(badIdentifier, { cause: id })
+      return alert
+    },
+
+    /**
+     * Takes an alert away: for everybody when whoever asks may do that, else out of their own sight. What the server
+     * says by itself ends when its cause does.
+     */
+    async clear(author: Author, actor: Actor, account: AccountRecord, id: string): Promise<AlertStored> {
+      const alert = await visible(actor, account, id)
+      if (!alert) {
+        const isGenerated = (await generated.of(account)).some((row) => row.id === id)
+        if (isGenerated)
+          throw failure(forbidden, {
+            message: 'this alert is not clearable: it ends with its cause',
+            cause: id,
+          })
+        throw failure(badIdentifier, { cause: id })
+      }
+      if (!mayRemove(actor, account, alert)) await hide(author, actor, alert)
+      else {
+        const set = new ChangeSet(author)
+        alerts.remove(set, alert)
+        await store.commit(set)
+      }
+      return alert
+    },
+  }
+}

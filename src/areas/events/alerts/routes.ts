@@ -1,0 +1,63 @@
+import { accountMember, superduper } from '../../../auth/policies.ts'
+import { ListAnswer, made, one, removed } from '../../../http/answer/answers.ts'
+import { shortListing } from '../../../http/answer/listing.ts'
+import { del, get, put, type Route } from '../../../http/route.ts'
+import type { Problems } from '../../../lib/failure.ts'
+import type { Json } from '../../../lib/json.ts'
+import { alertsDisabled } from './failures.ts'
+import type { Alerts } from './operations.ts'
+import { recipientProblems } from './rules.ts'
+import { Alert, AlertRecord, AlertRow, alertKeys } from './schema.ts'
+
+const all = '/v2/accounts/{account_id}/alerts'
+const oneAlert = `${all}/{alert_id}` as const
+
+/** Other keys are dropped. */
+const knownKeys = (data: Json): Json =>
+  Object.fromEntries(Object.entries(data).filter(([key]) => alertKeys.includes(key)))
+
+const expired = (value: unknown): Problems => ({
+  expiration_date: {
+    minimum: { message: 'The alert would have ended already: use a time in the future', value },
+  },
+})
+
+export const alertRoutes = (alerts: Alerts): Route[] => [
+  get(all, {
+    summary: 'List what the people of an account are to be told',
+    allow: accountMember,
+    answers: AlertRow,
+    list: true,
+    run: async ({ actor, account }) =>
+      new ListAnswer(shortListing((await alerts.list(actor, account)) as unknown as Json[])),
+  }),
+  put(all, {
+    summary: 'Tell people something, of this account or of others',
+    allow: superduper,
+    subject: () => alerts.assertEnabled(),
+    body: Alert,
+    prepare: knownKeys,
+    judge: async ({ data: { to = [], expiration_date: end } }) => ({
+      ...recipientProblems(to),
+      ...(alerts.isPast(end) ? expired(end) : {}),
+    }),
+    warns: ({ account, data }) => alerts.recipientWarnings(account, data.to),
+    answers: AlertRecord,
+    fails: [alertsDisabled],
+    run: async ({ author, data }) => made(await alerts.create(author, data)),
+  }),
+  get(oneAlert, {
+    summary: 'Read an alert',
+    record: { kind: 'alert', owner: 'nobody' },
+    allow: accountMember,
+    answers: AlertRecord,
+    run: async ({ actor, account, path }) => one(await alerts.get(actor, account, path.alert_id)),
+  }),
+  del(oneAlert, {
+    summary: 'Take an alert away; who is one of many takes it out of their own sight',
+    allow: accountMember,
+    answers: AlertRecord,
+    run: async ({ author, actor, account, path }) =>
+      removed(await alerts.clear(author, actor, account, path.alert_id)),
+  }),
+]

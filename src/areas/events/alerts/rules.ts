@@ -1,0 +1,152 @@
+import type { Problems } from '../../../lib/failure.ts'
+import { present } from '../../../lib/json.ts'
+import type { Alert, AlertRow } from './schema.ts'
+
+// Who sees an alert. Recipients are written [type, value]; clients may write the pair the
+// other way round, as the specification prints it.
+
+type Audience = 'users' | 'admins'
+
+/** A recipient in one spelling. */
+type Key =
+  | readonly [type: 'all' | 'resellers', value: Audience]
+  | readonly [type: 'user', value: string]
+  | readonly [type: string, value: string]
+  | readonly [type: 'descendants', value: readonly [accountId: string, audience: Audience]]
+
+type Recipient = Alert['to'][number]
+
+const groups = ['all', 'resellers'] as const
+const audiences: Readonly<Record<string, Audience>> = {
+  all: 'users',
+  user: 'users',
+  users: 'users',
+  admins: 'admins',
+}
+const idForm = /^[0-9a-f]{32}$/
+
+const isGroup = (text: string): text is (typeof groups)[number] => text === 'all' || text === 'resellers'
+
+const keysOfPair = (type: string, value: string): Key[] => {
+  if (isGroup(type) && audiences[value]) return [[type, audiences[value]]]
+  if (idForm.test(type) && audiences[value]) return [[type, audiences[value]]]
+  if (idForm.test(type) && idForm.test(value)) return [[type, value]]
+  if (type === 'descendants' && idForm.test(value)) return [['descendants', [value, 'users']]]
+  // A reseller by its id: the users of that account.
+  if (type === 'resellers' && idForm.test(value)) return [[value, 'users']]
+  return []
+}
+
+/** The keys under which a recipient finds the alert; none: that is nobody. */
+export const keysOf = ({ type, value }: Recipient): Key[] => {
+  if (typeof value !== 'string') {
+    const [accountId = '', audience = ''] = value
+    const named = audiences[audience]
+    return type === 'descendants' && idForm.test(accountId) && named
+      ? [['descendants', [accountId, named]]]
+      : []
+  }
+  const found = keysOfPair(type, value)
+  if (found.length > 0) return found
+  const audience = type === 'all' ? undefined : audiences[type]
+  if (!audience) return []
+  // `user` with an id is either somebody, or everybody of an account: ids are never the same.
+  if (type === 'user' && idForm.test(value)) return [['user', value], ...keysOfPair(value, audience)]
+  return keysOfPair(value, audience)
+}
+
+/** The accounts that a recipient names, whoever of their people is meant. */
+export const accountsIn = (recipient: Recipient): string[] =>
+  keysOf(recipient).flatMap(([type, value]) => {
+    if (type === 'descendants') return [value[0]]
+    return idForm.test(type) ? [type] : []
+  })
+
+/** How a key is told from others in the store. */
+export const keyText = ([type, value]: Key) => [type, value].flat().join('/')
+
+const unknownRecipient =
+  'Unknown recipient. Use the type `all`, `resellers` or an account id with the value `users` or `admins`, an account id with a user id, or `descendants` with [account id, `users` or `admins`]'
+
+export const recipientProblems = (to: readonly Recipient[]): Problems =>
+  Object.fromEntries(
+    to.flatMap((recipient, index) =>
+      keysOf(recipient).length > 0
+        ? []
+        : [
+            [
+              `to.${index}`,
+              { enum: { message: unknownRecipient, value: [recipient.type, recipient.value].flat() } },
+            ],
+          ],
+    ),
+  )
+
+/** Who looks, and at whose alerts. */
+export interface Reader {
+  accountId: string
+  /** Ids of the accounts above, the top first. */
+  above: readonly string[]
+  isReseller: boolean
+  isAdmin: boolean
+  /** Undefined for an API key. */
+  userId: string | undefined
+}
+
+/** Every key under which a reader finds alerts. */
+export const keysFor = (reader: Reader): Key[] => {
+  const { accountId, above, isReseller, isAdmin, userId } = reader
+  const seen: Audience[] = isAdmin ? ['users', 'admins'] : ['users']
+  return [
+    ...(userId === undefined
+      ? []
+      : ([
+          [accountId, userId],
+          ['user', userId],
+        ] as const)),
+    ...seen.flatMap((audience): Key[] => [
+      [accountId, audience],
+      ...(isReseller ? ([['resellers', audience]] as const) : []),
+      ['all', audience],
+      ...above.map((id): Key => ['descendants', [id, audience]]),
+    ]),
+  ]
+}
+
+/** The first recipient of an alert that a reader is; undefined: it is not for them. */
+export const keyFor = (alert: Alert, texts: ReadonlySet<string>): Key | undefined =>
+  alert.to.flatMap(keysOf).find((key) => texts.has(keyText(key)))
+
+export const isExpired = ({ expiration_date: end }: Pick<Alert, 'expiration_date'>, now: number) =>
+  end !== undefined && end <= now
+
+/**
+ * Whether an alert is for one account and those below it alone: then its admins may take it away. Who is one of many
+ * hides it from themselves.
+ */
+export const isOnlyFor = (alert: Alert, accountId: string) =>
+  alert.to.flatMap(keysOf).every(([type, value]) => {
+    if (type === 'user') return value === accountId
+    return type === accountId || (type === 'descendants' && value[0] === accountId)
+  })
+
+/** A row of the list: flat, and once more under `value`. */
+export const rowOf = (
+  id: string,
+  alert: Omit<Alert, 'to'>,
+  more: { key: Key; clearable: boolean; created?: number },
+) => {
+  const { title, message, category, level, metadata, from, expiration_date } = alert
+  const flat = present({
+    id,
+    title,
+    message,
+    category,
+    level,
+    metadata,
+    from,
+    expiration_date,
+    created: more.created,
+  })
+  return { ...flat, key: more.key, value: flat, clearable: more.clearable } as unknown as AlertRow
+}

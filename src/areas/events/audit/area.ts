@@ -1,0 +1,20 @@
+import { area } from '../../area.ts'
+import { createAuditIndexing } from './indexing/operations.ts'
+import { createAudit } from './operations.ts'
+import { createAuditRetention } from './retention/operations.ts'
+import { auditOfRecords, auditRoutes } from './routes.ts'
+
+/** Who changed what. */
+export const auditArea = area({
+  name: 'audit',
+  describes: { audit: 'What was changed, by whom, and from what to what.' },
+  create(tools) {
+    const audit = createAudit(tools)
+    return {
+      offers: audit,
+      routes: auditRoutes(audit),
+      jobs: [createAuditRetention(tools, audit).round, createAuditIndexing(tools).round],
+      derives: (routes) => auditOfRecords(audit, routes),
+    }
+  },
+})

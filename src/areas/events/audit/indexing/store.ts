@@ -1,0 +1,66 @@
+import { happened } from '../../../../storage/audit-log.ts'
+import type { Statement } from '../../../../storage/db.ts'
+import type { Store } from '../../../../storage/store.ts'
+
+/** By what the index finds entries, and the column that says it. */
+export const subjects = {
+  record: { prefix: 'r/', column: 'record_id' },
+  actor: { prefix: 'a/', column: 'actor_id' },
+} as const
+
+export type Subject = keyof typeof subjects
+
+const mark = 'audit_index'
+
+const isEntry = `sequence IS NOT NULL AND digest IS NOT NULL AND action <> '${happened}'`
+
+/** The rows of the index that belong to the entries that a condition names. */
+const rowsWhere = (condition: string) =>
+  Object.values(subjects)
+    .map(
+      ({ prefix, column }) =>
+        `SELECT account_id, '${prefix}' || ${column} AS about, sequence FROM audit_log
+          WHERE ${condition} AND ${column} IS NOT NULL AND ${isEntry}`,
+    )
+    .join(' UNION ALL ')
+
+/** Takes entries out of the index, before they are taken out of the audit. */
+export const dropFromIndex = (condition: string, params: Statement['params']): Statement => ({
+  sql: `DELETE FROM audit_index WHERE (account_id, about, sequence) IN (${rowsWhere(condition)})`,
+  params,
+})
+
+export const createAuditIndexStore = ({ all, writeUnrecorded }: Store) => ({
+  /** The sequence up to which entries are in the index. */
+  async indexed(): Promise<number> {
+    const [row] = await all('SELECT sequence FROM feed_marks WHERE name = $1', [mark])
+    return Number(row?.sequence ?? 0)
+  },
+
+  /** The last of so many rows behind a sequence; undefined when there are not so many. */
+  async endOf(after: number, count: number): Promise<number | undefined> {
+    const [row] = await all(
+      `SELECT sequence FROM audit_log WHERE sequence > $1 ORDER BY sequence LIMIT 1 OFFSET ${count - 1}`,
+      [after],
+    )
+    return row && Number(row.sequence)
+  },
+
+  /** Puts what lies behind one sequence, up to another, into the index: sorted, so that pages are written once. */
+  add: (after: number, end: number, guard: Statement) =>
+    writeUnrecorded([
+      guard,
+      {
+        sql: `INSERT INTO audit_index (account_id, about, sequence)
+          SELECT account_id, about, sequence FROM (${rowsWhere('sequence > $1 AND sequence <= $2')}) AS found
+            WHERE true ORDER BY account_id, about, sequence
+          ON CONFLICT DO NOTHING`,
+        params: [after, end],
+      },
+      {
+        sql: `INSERT INTO feed_marks (name, sequence) VALUES ($1, $2)
+          ON CONFLICT (name) DO UPDATE SET sequence = excluded.sequence`,
+        params: [mark, end],
+      },
+    ]),
+})

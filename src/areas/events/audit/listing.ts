@@ -1,0 +1,70 @@
+import { sequenceOf, sequenceText } from '../../../events/events.ts'
+import { ListAnswer } from '../../../http/answer/answers.ts'
+import type { Cursor, Listing } from '../../../http/answer/listing.ts'
+import type { Test } from '../../../lib/question.ts'
+import { timeBoundsIn } from '../../../lib/time-bounds.ts'
+import type { Audit } from './operations.ts'
+import {
+  type AuditEntry,
+  csvHeader,
+  csvLineOf,
+  entryJson,
+  filterable,
+  timeBounds,
+  type Wanted,
+  weightOf,
+} from './views.ts'
+
+// Entries as a list: pages, rows, filters and CSV lines for http/answer/listing.ts.
+
+/** What every list of entries can be asked for. */
+export const auditQuery = {
+  actor_id: 'Only what that user, named key or task did; of an account’s one key the id of the account',
+  action: 'Only created, edited or deleted',
+  created_from: 'Gregorian seconds: only what was committed then or later',
+  created_to: 'Gregorian seconds: only what was committed then or before',
+}
+
+const cursorOf = ({ sequence, id }: Pick<AuditEntry, 'sequence' | 'id'>): Cursor => [
+  sequenceText(sequence),
+  id,
+]
+
+const isTime = ({ is }: Test) => is === 'notBefore' || is === 'notAfter'
+
+const listing = (audit: Audit, wanted: Wanted): Listing<AuditEntry> => ({
+  async page({ after, limit, descending, long }) {
+    const place = { after: after && sequenceOf(after[0]), limit, descending, long }
+    const { items, next } = await audit.page(wanted, place)
+    return { items, next: next === undefined ? undefined : [sequenceText(next), ''] }
+  },
+  weight: weightOf,
+  cursor: cursorOf,
+  row: (entry) => JSON.stringify(entryJson(entry)),
+  record: filterable,
+  // The store has answered these.
+  narrowed: (questions) => ({
+    listing: listing(audit, wanted),
+    left: questions.filter(({ key, test }) => key !== 'created' || !isTime(test)),
+  }),
+  sheet: { header: csvHeader, line: csvLineOf },
+})
+
+const given = (query: URLSearchParams, name: string) => query.get(name) || undefined
+
+/** The entries that a query asks for. */
+export const auditAnswer = (
+  audit: Audit,
+  query: URLSearchParams,
+  place: Pick<Wanted, 'accountId' | 'kind' | 'recordId'>,
+) =>
+  new ListAnswer(
+    listing(audit, {
+      actorId: given(query, 'actor_id'),
+      action: given(query, 'action'),
+      kind: given(query, 'kind'),
+      recordId: given(query, 'record_id'),
+      ...timeBounds(timeBoundsIn(query)),
+      ...place,
+    }),
+  )

@@ -1,0 +1,84 @@
+import { type AccountHidden, type AccountRecord, accountKind } from '../../../auth/identity.ts'
+import type { Feed } from '../../../events/feed.ts'
+import { badIdentifier, failure } from '../../../lib/failure.ts'
+import { systemScope } from '../../../storage/change-set.ts'
+import { StoredRecord } from '../../../storage/records.ts'
+import type { Store } from '../../../storage/store.ts'
+import { type AuditPlace, createAuditStore } from './store.ts'
+import { type AuditEntry, treeIn, type Wanted } from './views.ts'
+
+export type Audit = ReturnType<typeof createAudit>
+
+/** What there is left of an account that is gone: nobody signs in to it, and those above it may still ask for it. */
+const departedAccount = (id: string, name: string, tree: readonly string[]): AccountRecord => {
+  const hidden: AccountHidden = {
+    tree,
+    isReseller: false,
+    isSuperduper: false,
+    allowsNumberAdditions: false,
+    enabled: false,
+    signatureSecret: '',
+    signInSalt: '',
+    sealedApiKey: '',
+    apiKeyHash: '',
+    nameClaim: '',
+  }
+  return new StoredRecord({
+    accountId: id,
+    kind: accountKind,
+    id,
+    ownerId: '',
+    sortKey: '',
+    created: 0,
+    modified: 0,
+    revision: '',
+    docText: JSON.stringify({ name, realm: '' }),
+    hiddenText: JSON.stringify(hidden),
+    rowText: '',
+  })
+}
+
+/** Who changed what. */
+export const createAudit = ({ store, feed }: { store: Store; feed: Pick<Feed, 'settled'> }) => {
+  const rows = createAuditStore(store)
+
+  return {
+    /** Resolves when what was committed before stands in the audit. */
+    settled: feed.settled,
+
+    /** Entries of an account in the order of the chain. Whoever begins to read finds what was committed before. */
+    async page(wanted: Wanted, place: AuditPlace) {
+      if (place.after === undefined && place.descending) await feed.settled()
+      return rows.page(wanted, place)
+    },
+
+    /** The entry, or the 404 that names the missing id. */
+    async get(accountId: string, id: string): Promise<AuditEntry> {
+      await feed.settled()
+      const entry = await rows.find(accountId, id)
+      if (!entry) throw failure(badIdentifier, { cause: id })
+      return entry
+    },
+
+    /** Whether anything is told of a record. */
+    async knows(wanted: Required<Pick<Wanted, 'accountId' | 'kind' | 'recordId'>>): Promise<boolean> {
+      await feed.settled()
+      const { items } = await rows.page(wanted, { limit: 1, descending: true, long: false })
+      return items.length > 0
+    },
+
+    /** The account in whose audit stands what belongs to nobody. */
+    async sharedAccountId(): Promise<string> {
+      const standing = await store.standingOf(systemScope)
+      if (!standing) throw new Error('there is no master account')
+      return standing.accountId
+    },
+
+    /** An account that is gone, as far as its audit tells of it. */
+    async departed(accountId: string): Promise<AccountRecord | undefined> {
+      await feed.settled()
+      const left = await rows.departed(accountId)
+      return left && departedAccount(accountId, left.name, treeIn(left.tree))
+    },
+  }
+}

@@ -1,0 +1,106 @@
+import { accountAdmin, superduper } from '../../../auth/policies.ts'
+import { answer } from '../../../http/answer/answers.ts'
+import { type AuditedRecord, type Call, get, type Route } from '../../../http/route.ts'
+import { badIdentifier, Failure, type FailureKind } from '../../../lib/failure.ts'
+import { numberNotFound } from '../../numbers/phone-numbers/failures.ts'
+import { auditAnswer, auditQuery } from './listing.ts'
+import type { Audit } from './operations.ts'
+import { AuditEntry } from './schema.ts'
+import { entryJson } from './views.ts'
+
+const base = '/v2/accounts/{account_id}/audit'
+
+export const auditRoutes = (audit: Audit): Route[] => [
+  get(base, {
+    summary: 'List what was changed in an account, by whom, newest first',
+    allow: accountAdmin,
+    outlivesAccount: true,
+    query: {
+      ...auditQuery,
+      kind: 'Only of records of this kind',
+      record_id: 'Only of the record of this id',
+    },
+    answers: AuditEntry,
+    list: true,
+    run: ({ path, query }) => auditAnswer(audit, query, { accountId: path.account_id }),
+  }),
+  get(`${base}/{entry_id}`, {
+    summary: 'Read one change: who, when, from where, and what from what to what',
+    allow: accountAdmin,
+    outlivesAccount: true,
+    answers: AuditEntry,
+    run: async ({ path }) => answer({ data: entryJson(await audit.get(path.account_id, path.entry_id)) }),
+  }),
+]
+
+const lastVariable = /\{(\w+)\}$/
+
+type Variables = Readonly<Record<string, string>>
+
+const idIn = ({ path }: Route, variables: Variables) => variables[lastVariable.exec(path)?.[1] ?? ''] ?? ''
+
+const accountIn = (variables: Variables) => variables.account_id
+
+const gone = new Set<FailureKind>([badIdentifier, numberNotFound])
+
+const isGone = (error: unknown) => error instanceof Failure && gone.has(error.kind)
+
+const ownerOf = ({ owner }: AuditedRecord, { path, actor }: Call) => {
+  if (owner === 'nobody') return undefined
+  return accountIn(path) ?? (owner === 'actor' ? actor.accountId : undefined)
+}
+
+const variable = /\{\w+\}/g
+
+/** What belongs to another record is not looked for when it is gone: nothing tells any more whose it was. */
+const hasHolder = ({ path }: Route) => (path.replace('{account_id}', '').match(variable) ?? []).length > 1
+
+/** Of what is gone those may still ask who answer for the account. */
+const mayAskForGone = (route: Route, { actor, account, path }: Call) =>
+  !hasHolder(route) &&
+  (accountIn(path) === undefined ? superduper : accountAdmin).allows(actor, account, path)
+
+/** Reads the record as whoever asks: what they do not see, they do not see the audit of. */
+const assertReads = async (route: Route, call: Call) => {
+  const asking: Call = {
+    ...call,
+    query: new URLSearchParams(),
+    request: { ...call.request, accepts: 'application/json' },
+  }
+  asking.subject = await route.subject?.(asking)
+  await route.run(asking)
+}
+
+/** What stands behind the path of each record: its own part of the audit. */
+export const auditOfRecords = (audit: Audit, routes: readonly Route[]): Route[] =>
+  routes.flatMap((route) => {
+    const { spec, path, resourceAt, record } = route
+    if (!record) return []
+    const resource = path.split('/')[resourceAt + 1]
+    if (resource === undefined) throw new Error(`${path} names no resource`)
+    return get(`${path}/audit`, {
+      summary: 'List what was changed of this record, by whom, newest first',
+      // What belongs to nobody is changed by the master account, of which nobody below it sees anything.
+      allow: record.owner === 'nobody' ? superduper : spec.allow,
+      ...(spec.namedKeys ? { namedKeys: spec.namedKeys } : {}),
+      resource,
+      outlivesAccount: true,
+      fails: [...new Set<FailureKind>([badIdentifier, ...(spec.fails ?? [])])],
+      query: auditQuery,
+      answers: AuditEntry,
+      list: true,
+      async run(call) {
+        const place = {
+          accountId: ownerOf(record, call) ?? (await audit.sharedAccountId()),
+          kind: record.kind,
+          recordId: (await record.id?.(call)) ?? idIn(route, call.path),
+        }
+        try {
+          await assertReads(route, call)
+        } catch (error) {
+          if (!isGone(error) || !mayAskForGone(route, call) || !(await audit.knows(place))) throw error
+        }
+        return auditAnswer(audit, call.query, place)
+      },
+    })
+  })

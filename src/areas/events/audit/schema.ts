@@ -1,0 +1,76 @@
+import { type Static, Type } from 'typebox'
+import {
+  anyText,
+  choice,
+  closed,
+  either,
+  gregorian,
+  id,
+  integer,
+  list,
+  must,
+  open,
+  text,
+} from '../../../lib/schema.ts'
+
+const digest = (description: string) => text(64, 64, { pattern: '^[0-9a-f]*$', description })
+
+const whatever = (description: string) => Type.Unsafe<unknown>({ description })
+
+const actor = closed({
+  type: must(choice(['user', 'api_key', 'impersonator', 'task', 'system'])),
+  id: anyText({
+    description:
+      "Of the user, the task or the named key; of an account's one key the account's. The system has none",
+  }),
+  account_id: anyText({ description: 'The account that the actor is of' }),
+  as: open({ id: anyText(), account_id: anyText() }, { description: 'Whom an impersonator acted as' }),
+  client_address: anyText({ description: 'Where the request came from' }),
+})
+
+const change = closed({
+  path: must(anyText({ description: 'Dotted; members of lists by their place' })),
+  from: whatever('Absent of what was added'),
+  to: whatever('Absent of what was removed'),
+})
+
+/** One change of one record, as it was committed. */
+export const AuditEntry = closed(
+  {
+    id: must(id()),
+    account_id: must(
+      anyText({ description: 'The account whose record it was; the master account of what is nobody’s' }),
+    ),
+    at: must(gregorian('When it was committed')),
+    actor: must(actor),
+    request_id: must(
+      anyText({ description: 'Of the request, or what the server calls what it does by itself' }),
+    ),
+    action: must(choice(['created', 'edited', 'deleted'])),
+    record: must(
+      closed({
+        kind: must(anyText()),
+        id: must(anyText()),
+        name: must(anyText({ description: 'What people call it; its id where nobody calls it anything' })),
+      }),
+    ),
+    changes: must(list(change, { description: 'What differs; secrets are shown as ***' })),
+    sequence: must(anyText({ description: 'Its place in the order of everything: the id of its event' })),
+    digest: must(digest('SHA-256 over the digest before it and what the entry says')),
+    previous_digest: must(
+      either([digest('Of the entry before it in the account'), Type.Null()], {
+        description: 'null of the first entry of an account',
+      }),
+    ),
+  },
+  { title: 'Audit entry' },
+)
+
+/** How many entries retention has removed, and where the chain goes on: the text of the line that it leaves. */
+export const RemovedEntries = closed({
+  entries: must(integer({ minimum: 1 })),
+  until: must(gregorian('When the last of them was committed')),
+  sequence: must(anyText({ description: 'The place of the last of them' })),
+  digest: must(digest('Of the last of them, to which the first entry that is left refers')),
+})
+export type RemovedEntries = Static<typeof RemovedEntries>

@@ -1,0 +1,192 @@
+import { happened } from '../../../storage/audit-log.ts'
+import type { Author } from '../../../storage/change-set.ts'
+import type { Value } from '../../../storage/db.ts'
+import { fittingIn } from '../../../storage/records.ts'
+import type { Store } from '../../../storage/store.ts'
+import { integer, json, optional, shape, text } from '../../../storage/table.ts'
+import { createAuditIndexStore, type Subject, subjects } from './indexing/store.ts'
+import { removalKind } from './removal.ts'
+import type { AuditEntry, Wanted } from './views.ts'
+
+const entries = shape({
+  accountId: text(),
+  id: text(),
+  at: integer(),
+  action: text(),
+  kind: text(),
+  recordId: text(),
+  recordName: optional(text()),
+  author: json<Author>(),
+  changes: optional(text()),
+  beforeDoc: optional(text()),
+  afterDoc: optional(text()),
+  sequence: integer(),
+  digest: text(),
+  previousDigest: optional(text()),
+})
+
+const weight = ['changes', 'before_doc', 'after_doc']
+  .map((name) => `coalesce(octet_length(${name}), 0)`)
+  .join(' + ')
+
+// So much of records is read at once, and at least one entry.
+const mostBytes = 4_000_000
+
+const leavings = shape({ tree: optional(text()), recordName: optional(text()) })
+
+// What is no change, what has no place yet, and what retention has let go of is no entry of the audit.
+const isEntry = `action <> '${happened}' AND digest IS NOT NULL`
+
+// A question that finds little looks through this many entries at once, and says where to go on.
+const mostLookedThrough = 5000
+// Ids begin with the time, and may run ahead of it where very many are made at once.
+const idSlackMs = 60_000
+
+const afterAllIds = 'g'
+
+const idAt = (unixMs: number) => Math.max(0, Math.floor(unixMs)).toString(16).padStart(12, '0')
+
+/** Conditions, numbered as they come. */
+const createTerms = (params: Value[]) => {
+  const terms: string[] = []
+  return {
+    terms,
+    params,
+    add(term: (place: string) => string, value: Value | undefined) {
+      if (value === undefined) return
+      params.push(value)
+      terms.push(term(`$${params.length}`))
+    },
+  }
+}
+
+/** Where entries are looked for; `range` is a further condition on their sequences. */
+interface Source {
+  /** A query of their sequences. */
+  sequences(range: string): string
+  /** What stands behind FROM to read them. */
+  rows(range: string): string
+  params: Value[]
+}
+
+/** Entries that a condition of the table finds by itself. */
+const sourceWhere = (condition: string, params: Value[]): Source => {
+  const rows = (range: string) => `audit_log WHERE ${condition} AND sequence IS NOT NULL ${range}`
+  return { rows, sequences: (range) => `SELECT sequence FROM ${rows(range)}`, params }
+}
+
+/** Where a page of entries begins, and which way it goes. */
+export interface AuditPlace {
+  /** Entries behind that one. */
+  after?: number | undefined
+  limit: number
+  descending: boolean
+  long: boolean
+}
+
+export const createAuditStore = (store: Store) => {
+  const { all, scan } = store
+  const index = createAuditIndexStore(store)
+
+  /** Entries of a record or an actor: what the index has of them, and what lies behind that. */
+  const bySubject = async (accountId: string, subject: Subject, id: string): Promise<Source> => {
+    const { prefix, column } = subjects[subject]
+    const sequences = (range: string) => `SELECT sequence FROM audit_index
+        WHERE account_id = $1 AND about = $2 AND sequence <= $3 ${range}
+      UNION ALL SELECT sequence FROM audit_log
+        WHERE account_id = $1 AND ${column} = $4 AND sequence > $3 ${range}`
+    return {
+      sequences,
+      rows: (range) => `audit_log WHERE sequence IN (${sequences(range)})`,
+      params: [accountId, `${prefix}${id}`, await index.indexed(), id],
+    }
+  }
+
+  /** Entries of some time, where they are few: then they are found by their ids. */
+  const byTime = async ({ accountId, from, to }: Wanted): Promise<Source | undefined> => {
+    if (from === undefined && to === undefined) return undefined
+    const params = [accountId, idAt(from ?? 0), to === undefined ? afterAllIds : idAt(to + idSlackMs)]
+    const range = 'account_id = $1 AND id >= $2 AND id < $3'
+    const [row] = await scan(
+      `SELECT count(*) AS count FROM (SELECT id FROM audit_log WHERE ${range} LIMIT ${mostLookedThrough}) AS range`,
+      params,
+    )
+    return Number(row?.count) === mostLookedThrough ? undefined : sourceWhere(range, params)
+  }
+
+  const sourceOf = async (wanted: Wanted): Promise<Source> => {
+    const { accountId, recordId, actorId } = wanted
+    if (recordId !== undefined) return bySubject(accountId, 'record', recordId)
+    if (actorId !== undefined) return bySubject(accountId, 'actor', actorId)
+    return (await byTime(wanted)) ?? sourceWhere('account_id = $1', [accountId])
+  }
+
+  const restOf = ({ actorId, kind, action, from, to }: Wanted, params: Value[]) => {
+    const rest = createTerms(params)
+    rest.add((place) => `actor_id = ${place}`, actorId)
+    rest.add((place) => `kind = ${place}`, kind)
+    rest.add((place) => `action = ${place}`, action)
+    rest.add((place) => `at >= ${place}`, from)
+    rest.add((place) => `at < ${place}`, to)
+    return rest
+  }
+
+  return {
+    /**
+     * Entries of an account in the order of their places: as many as are asked for, fewer where they are large, and
+     * where to go on when it looked through many that are not.
+     */
+    async page(
+      wanted: Wanted,
+      place: AuditPlace,
+    ): Promise<{ items: AuditEntry[]; next: number | undefined }> {
+      const { after, limit, descending } = place
+      const read = place.long ? scan : all
+      const direction = descending ? 'DESC' : 'ASC'
+      const source = await sourceOf(wanted)
+      const begun = createTerms([...source.params])
+      begun.add((at) => `AND sequence ${descending ? '<' : '>'} ${at}`, after)
+      const behind = begun.terms.join(' ')
+      const [edge] = await read(
+        `SELECT ${descending ? 'min' : 'max'}(sequence) AS sequence, count(*) AS count FROM (
+          SELECT sequence FROM (${source.sequences(behind)}) AS found
+            ORDER BY sequence ${direction} LIMIT ${mostLookedThrough}) AS looked`,
+        begun.params,
+      )
+      if (edge?.sequence === null || edge?.sequence === undefined) return { items: [], next: undefined }
+      const last = Number(edge.sequence)
+      const { terms, params } = restOf(wanted, [...begun.params, last])
+      const range = `${behind} AND sequence ${descending ? '>=' : '<='} $${begun.params.length + 1}`
+      const select = (selected: string, count: number) =>
+        read(
+          `SELECT ${selected} FROM ${[source.rows(range), isEntry, ...terms].join(' AND ')}
+            ORDER BY sequence ${direction} LIMIT ${count}`,
+          params,
+        )
+      const fitting = fittingIn(await select(`${weight} AS weight`, limit), limit, mostBytes)
+      const items = entries.list(await select(entries.columns, fitting))
+      if (items.length === fitting) return { items, next: items.at(-1)?.sequence }
+      return { items, next: Number(edge.count) === mostLookedThrough ? last : undefined }
+    },
+
+    async find(accountId: string, id: string): Promise<AuditEntry | undefined> {
+      const sql = `SELECT ${entries.columns} FROM audit_log WHERE account_id = $1 AND id = $2 AND ${isEntry}
+        AND sequence IS NOT NULL`
+      return entries.first(await all(sql, [accountId, id]))
+    },
+
+    /** What the audit still tells of an account that is gone: who stood above it in the end, and its name. */
+    async departed(accountId: string): Promise<{ tree: string; name: string } | undefined> {
+      const [row] = leavings.list(
+        await all(
+          `SELECT ${leavings.columns} FROM audit_log
+            WHERE account_id = $1 AND record_id = $1 AND sequence IS NOT NULL AND kind IN ('account', '${removalKind}')
+              AND ${isEntry}
+            ORDER BY sequence DESC LIMIT 1`,
+          [accountId],
+        ),
+      )
+      return row && { tree: row.tree ?? '', name: row.recordName ?? accountId }
+    },
+  }
+}

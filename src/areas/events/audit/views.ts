@@ -1,0 +1,111 @@
+import { sequenceText } from '../../../events/events.ts'
+import { csvLine } from '../../../lib/csv.ts'
+import { type Difference, maskedDifferences } from '../../../lib/differences.ts'
+import { gregorianOfUnix, unixOfGregorian } from '../../../lib/gregorian.ts'
+import type { Json } from '../../../lib/json.ts'
+import { actorOf } from '../../../storage/actor.ts'
+import { type Author, nameOf } from '../../../storage/change-set.ts'
+
+/** An entry of the audit in its place. */
+export interface AuditEntry {
+  accountId: string
+  id: string
+  /** Unix milliseconds. */
+  at: number
+  action: string
+  kind: string
+  recordId: string
+  recordName: string | undefined
+  author: Author
+  /** JSON texts; of an edit the differences are what lasts. */
+  changes: string | undefined
+  beforeDoc: string | undefined
+  afterDoc: string | undefined
+  sequence: number
+  digest: string
+  previousDigest: string | undefined
+}
+
+const docIn = (text: string | undefined): Json => (text === undefined ? {} : JSON.parse(text))
+
+/** What differs. What was made or removed differs from nothing. */
+const changesOf = ({ changes, beforeDoc, afterDoc }: AuditEntry): readonly Difference[] =>
+  changes === undefined ? maskedDifferences(docIn(beforeDoc), docIn(afterDoc)) : JSON.parse(changes)
+
+/** Bytes of an entry's texts, about. */
+export const weightOf = ({ changes, beforeDoc, afterDoc }: AuditEntry) =>
+  [changes, beforeDoc, afterDoc].reduce((sum, doc) => sum + (doc?.length ?? 0), 0)
+
+const nameIn = ({ recordName, beforeDoc, afterDoc, recordId }: AuditEntry) =>
+  recordName ?? nameOf(docIn(afterDoc)) ?? nameOf(docIn(beforeDoc)) ?? recordId
+
+const actorIn = ({ author }: AuditEntry) => {
+  const { clientAddress } = author
+  return { ...actorOf(author), ...(clientAddress === undefined ? {} : { client_address: clientAddress }) }
+}
+
+/** An entry as clients read it. */
+export const entryJson = (entry: AuditEntry) => ({
+  id: entry.id,
+  account_id: entry.accountId,
+  at: gregorianOfUnix(entry.at / 1000),
+  actor: actorIn(entry),
+  request_id: entry.author.requestId,
+  action: entry.action,
+  record: { kind: entry.kind, id: entry.recordId, name: nameIn(entry) },
+  changes: changesOf(entry),
+  sequence: sequenceText(entry.sequence),
+  digest: entry.digest,
+  previous_digest: entry.previousDigest ?? null,
+})
+
+/** The same with the time under the name that filters of all lists know. */
+export const filterable = (entry: AuditEntry): Json => {
+  const shown = entryJson(entry)
+  return { ...shown, created: shown.at }
+}
+
+const columns = [
+  ...['id', 'at', 'actor_type', 'actor_id', 'action', 'kind', 'record_id', 'name', 'request_id'],
+  ...['account_id', 'actor_account_id', 'client_address', 'changes', 'sequence', 'digest', 'previous_digest'],
+]
+
+export const csvHeader = csvLine(columns)
+
+export const csvLineOf = (entry: AuditEntry) => {
+  const { actor, record, ...rest } = entryJson(entry)
+  const cells: Json = {
+    ...rest,
+    actor_type: actor.type,
+    actor_id: actor.id,
+    actor_account_id: actor.account_id,
+    client_address: actor.client_address,
+    kind: record.kind,
+    record_id: record.id,
+    name: record.name,
+  }
+  return csvLine(columns.map((column) => cells[column]))
+}
+
+/** Which entries of an account are asked for. */
+export interface Wanted {
+  accountId: string
+  actorId?: string | undefined
+  kind?: string | undefined
+  recordId?: string | undefined
+  action?: string | undefined
+  /** Unix milliseconds, from one, included, to the other, not included. */
+  from?: number | undefined
+  to?: number | undefined
+}
+
+const unixMs = (gregorianSeconds: number) => unixOfGregorian(gregorianSeconds) * 1000
+
+/** Whole seconds, both included, as bounds in milliseconds. */
+export const timeBounds = ({ from, to }: { from?: number | undefined; to?: number | undefined }) => ({
+  from: from === undefined ? undefined : unixMs(from),
+  to: to === undefined ? undefined : unixMs(to + 1),
+})
+
+/** Who stood above an account, as an entry of it tells, top first. */
+export const treeIn = (text: string) => (text === '' ? [] : text.split(' '))

@@ -1,0 +1,60 @@
+import { isTypeName, sequenceOf } from '../../../events/events.ts'
+import type { FeedQuestion } from '../../../events/store.ts'
+import { invalid } from '../../../lib/failure.ts'
+import { unixOfGregorian } from '../../../lib/gregorian.ts'
+import { isTrue } from '../../../lib/json.ts'
+import { timeBoundsIn } from '../../../lib/time-bounds.ts'
+
+/** What is asked of the feed, without where it goes on. */
+export type Wanted = Omit<FeedQuestion, 'after' | 'limit'>
+
+const mostTypes = 100
+
+const typesIn = (query: URLSearchParams): string[] => {
+  const types = (query.get('type') ?? '').split(',').filter((type) => type !== '')
+  const bad = types.find((type) => !isTypeName(type))
+  if (bad !== undefined)
+    throw invalid({
+      type: {
+        enum: {
+          message: 'Unknown type of events. Use one of docs/reference/events.md, or <kind>.*',
+          value: bad,
+        },
+      },
+    })
+  if (types.length > mostTypes)
+    throw invalid({
+      type: { maxItems: { message: 'Too many types', target: mostTypes, value: types.length } },
+    })
+  return types
+}
+
+const secondMs = 1000
+
+/** Reads what a feed is asked for. Bounds of time are Gregorian seconds, both included. */
+export const wantedIn = (query: URLSearchParams, accountId: string, isTop: boolean): Wanted => {
+  const { from, to } = timeBoundsIn(query)
+  return {
+    accountId,
+    isTop,
+    below: isTrue(query.get('include_subaccounts')),
+    types: typesIn(query),
+    recordId: query.get('record_id') ?? undefined,
+    actorId: query.get('actor_id') ?? undefined,
+    from: from === undefined ? undefined : unixOfGregorian(from) * secondMs,
+    to: to === undefined ? undefined : (unixOfGregorian(to) + 1) * secondMs,
+  }
+}
+
+/** The place behind which to begin: 0 is the beginning of what is kept, and `now` what comes. */
+export const placeIn = (text: string | null | undefined, name: string): number | 'now' => {
+  if (text === null || text === undefined || text === '') return 0
+  if (text === 'now') return text
+  const place = sequenceOf(text)
+  if (place !== undefined) return place
+  throw invalid({
+    [name]: {
+      pattern: { message: 'Value is no sequence of the feed', target: 'sequence or now', value: text },
+    },
+  })
+}

@@ -1,0 +1,85 @@
+import { accountAdmin } from '../../../auth/policies.ts'
+import { eventJson, type FeedEvent, sequenceOf, sequenceText, weightOf } from '../../../events/events.ts'
+import type { Feed } from '../../../events/feed.ts'
+import { ListAnswer, LiveAnswer } from '../../../http/answer/answers.ts'
+import { badStartKey, type Cursor, type Listing } from '../../../http/answer/listing.ts'
+import { type Call, get, type Route } from '../../../http/route.ts'
+import { gregorianOfUnix } from '../../../lib/gregorian.ts'
+import { isTrue } from '../../../lib/json.ts'
+import { placeIn, type Wanted, wantedIn } from './question.ts'
+import { Event } from './schema.ts'
+import type { Streams } from './streams.ts'
+
+const query = {
+  after: 'Begin behind this sequence; `now`: with what comes',
+  type: 'Only these types: a comma list of `<kind>.<what>` and `<kind>.*`; `cdr.created` comes only where it is named',
+  record_id: 'Only of the record of this id',
+  actor_id: 'Only what this user, key or task has done',
+  created_from: 'Gregorian seconds: not what was before',
+  created_to: 'Gregorian seconds: not what comes later',
+  include_subaccounts: { flag: 'true: also what is below the account' },
+  with_before: { flag: 'true: records as they were before, too' },
+}
+
+const isStreamed = ({ request }: Pick<Call, 'request'>) => request.accepts === 'text/event-stream'
+
+const sequenceIn = ([text]: Cursor) => {
+  const sequence = sequenceOf(text)
+  if (sequence === undefined) throw badStartKey(text)
+  return sequence
+}
+
+export const eventRoutes = (feed: Feed, streams: Streams): Route[] => {
+  const listing = (wanted: Wanted, begin: number, withBefore: boolean): Listing<FeedEvent> => ({
+    async page({ after, limit }) {
+      const { events, next } = await feed.page({
+        ...wanted,
+        withBefore,
+        after: after ? sequenceIn(after) : begin,
+        limit,
+      })
+      return { items: events, next: next === undefined ? undefined : [sequenceText(next), ''] }
+    },
+    weight: weightOf,
+    cursor: ({ sequence }) => [sequenceText(sequence), ''],
+    row: (event) => JSON.stringify(eventJson(event, { withBefore })),
+    record: (event) => ({ ...eventJson(event, { withBefore }), created: gregorianOfUnix(event.at / 1000) }),
+    refusesForeignKeys: true,
+  })
+
+  return [
+    get('/v2/accounts/{account_id}/events', {
+      summary: 'Read or follow what was committed in an account, oldest first',
+      allow: accountAdmin,
+      query,
+      answers: Event,
+      list: true,
+      produces: ['text/event-stream'],
+      async run(call) {
+        const { account, query: asked, request } = call
+        const wanted = wantedIn(asked, account.id, account.hidden.tree.length === 0)
+        const withBefore = isTrue(asked.get('with_before'))
+        const place = placeIn(asked.get('after'), 'after')
+        if (!isStreamed(call)) {
+          // Whoever reads finds what was committed before.
+          await feed.settled()
+          const begin = place === 'now' ? await feed.newest() : place
+          return new ListAnswer(listing(wanted, begin, withBefore))
+        }
+        const resumed = request.header('last-event-id')
+        const from = resumed === undefined ? place : placeIn(resumed, 'last-event-id')
+        const after = from === 'now' ? await feed.newest() : from
+        return new LiveAnswer({
+          contentType: 'text/event-stream',
+          headers: {
+            'x-accel-buffering': 'no',
+            'cache-control': 'no-store',
+            // Where `now` was: a client whose line breaks before the first event comes back there.
+            'x-last-event-id': sequenceText(after),
+          },
+          open: (line) => streams.open({ wanted, after, withBefore }, line),
+        })
+      },
+    }),
+  ]
+}

@@ -1,0 +1,130 @@
+import type { Feed } from '../../../events/feed.ts'
+import { createFollower } from '../../../events/follower.ts'
+import type { Rounds } from '../../../jobs/rounds.ts'
+import { describeError, type Log } from '../../../lib/log.ts'
+import type { Calls } from '../../../outgoing/calls.ts'
+import { eventSettings } from '../../../settings/documents.ts'
+import type { Settings } from '../../../settings/settings.ts'
+import type { Statement } from '../../../storage/db.ts'
+import type { Store } from '../../../storage/store.ts'
+import type { Outages, Watched } from '../alerts/outages.ts'
+import { type Broker, createBroker } from './broker.ts'
+import { alertOf, hostOf, type Target } from './rules.ts'
+import { createCursorStore } from './store.ts'
+
+interface Tools {
+  store: Store
+  settings: Settings
+  rounds: Pick<Rounds, 'isHeld'>
+  feed: Feed
+  log: Log
+  calls: Calls
+  alerts: { outagesOf(watched: Watched): Outages }
+}
+
+const mostAtOnce = 200
+// What was published since is published again after a death: repeats are cheap, a write for each event is not.
+const cursorMs = 250
+
+/** What this process does while it is the one that publishes. */
+interface Shift {
+  guard: Statement
+  target: Target
+  broker: Broker
+  /** Confirmed up to here. */
+  position: number
+  /** Of that, known to the store. */
+  saved: number
+  timer: NodeJS.Timeout | undefined
+  /** The process stops: a broker that is closed is no news. */
+  isHurried: boolean
+}
+
+/**
+ * Publishes every event to a broker: of all processes one at a time, in the order of the feed, from where the broker
+ * has confirmed it last. What was on its way when a process or a broker died is published again.
+ */
+export const createMessageBus = (tools: Tools) => {
+  const { store, settings, feed, log, calls } = tools
+  const cursor = createCursorStore(store)
+  const outages = tools.alerts.outagesOf({
+    requestId: 'message_bus',
+    noun: 'the message bus',
+    causeOf: () => 'message_bus',
+    alertOf,
+  })
+
+  const wanted = async (): Promise<Target | undefined> => {
+    const { url, exchange } = (await settings.of(eventSettings)).amqp
+    return url === undefined ? undefined : { url, exchange }
+  }
+
+  const save = async (shift: Shift) => {
+    if (shift.saved === shift.position) return
+    const { position } = shift
+    await cursor.write(position, shift.guard)
+    shift.saved = position
+  }
+
+  const saveSoon = (shift: Shift) => {
+    shift.timer ??= setTimeout(() => {
+      shift.timer = undefined
+      // The next one saves it too.
+      save(shift).catch((error) =>
+        log.write('warn', 'the position of the message bus was not saved', { error: describeError(error) }),
+      )
+    }, cursorMs).unref()
+  }
+
+  const begin = async (target: Target, guard: Statement): Promise<Shift> => {
+    // The one who met an outage may be gone.
+    await outages.withdraw(hostOf(target))
+    const position = await cursor.read()
+    const broker = createBroker(target, calls)
+    return { guard, target, broker, position, saved: position, timer: undefined, isHurried: false }
+  }
+
+  /** Whether the broker has them. One that has failed is connected to anew, and goes on where it has confirmed last. */
+  const publish = async (shift: Shift, events: Parameters<Broker['publish']>[0]) => {
+    const host = hostOf(shift.target)
+    try {
+      await shift.broker.publish(events)
+    } catch (error) {
+      if (shift.isHurried) return false
+      shift.broker.close()
+      shift.broker = createBroker(shift.target, calls)
+      await outages.failed(host, error instanceof Error ? error.message : String(error))
+      return false
+    }
+    await outages.reached(host)
+    return true
+  }
+
+  const publishNext = async (shift: Shift): Promise<boolean> => {
+    const events = await feed.all(shift.position, mostAtOnce)
+    const last = events.at(-1)
+    if (!last || !(await publish(shift, events))) return false
+    shift.position = last.sequence
+    saveSoon(shift)
+    return true
+  }
+
+  return createFollower(tools, {
+    name: 'message_bus',
+    complaint: 'events could not be published',
+    gatherMs: 8,
+    wanted,
+    begin,
+    next: publishNext,
+    hurry(shift) {
+      shift.isHurried = true
+      shift.broker.close()
+    },
+    async end(shift) {
+      shift.broker.close()
+      clearTimeout(shift.timer)
+      await save(shift)
+      await outages.forget(hostOf(shift.target))
+    },
+  }).job
+}

@@ -1,0 +1,59 @@
+import { createBell } from '../../../jobs/bell.ts'
+import { forgetOldRows } from '../../../jobs/retention/old-rows.ts'
+import { gregorianNow } from '../../../lib/gregorian.ts'
+import { on } from '../../../storage/signal.ts'
+import { accountsArea } from '../../accounts/accounts/area.ts'
+import { accountLeaving } from '../../accounts/accounts/signals.ts'
+import { area } from '../../area.ts'
+import { alertsArea } from '../alerts/area.ts'
+import { createAttemptStore } from './attempts.sql.ts'
+import { createCourier } from './deliveries/courier.ts'
+import { createDispatcher } from './deliveries/dispatcher.ts'
+import { createSender } from './deliveries/sender.ts'
+import { createDeliveryStore } from './deliveries/store.ts'
+import { webhookDisabledNotice } from './notices.ts'
+import { createWebhooks } from './operations.ts'
+import { webhookRoutes } from './routes.ts'
+import { webhookSettings } from './settings.ts'
+import { createWebhookStore } from './store.ts'
+
+const attemptSeconds = 31 * 86_400
+
+/** Who is told of events outside. */
+export const webhooksArea = area({
+  name: 'webhooks',
+  describes: { webhooks: 'Who is told of events outside, and what came of it.' },
+  needs: { accounts: accountsArea, alerts: alertsArea },
+  settings: [webhookSettings],
+  notices: [webhookDisabledNotice],
+  create(tools, { accounts, alerts }) {
+    const { store, settings } = tools
+    const { clock } = store
+    const hooks = createWebhookStore(store)
+    const rows = createDeliveryStore(store)
+    const attempts = createAttemptStore(store)
+    const courier = createCourier(tools)
+    const sending = createBell()
+    const parts = { ...tools, accounts, alerts, hooks, rows, attempts, courier, sending }
+    const dispatcher = createDispatcher(parts)
+    const wake = { deliveries: () => sending.ring(), replays: dispatcher.wake }
+    const webhooks = createWebhooks({ ...parts, wake })
+    const sender = createSender({ ...parts, switchOff: webhooks.switchOff })
+    return {
+      offers: webhooks,
+      ...webhookRoutes({ webhooks, settings, clock }),
+      jobs: [
+        dispatcher.round,
+        sender.round,
+        forgetOldRows(store, {
+          name: 'webhook attempts',
+          table: 'webhook_attempts',
+          key: ['account_id', 'id'],
+          where: 'at < $1',
+          before: () => gregorianNow(clock) - attemptSeconds,
+        }),
+      ],
+      hears: [on(accountLeaving, webhooks.removeWith)],
+    }
+  },
+})

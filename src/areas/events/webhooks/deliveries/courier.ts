@@ -1,0 +1,160 @@
+import { gregorianNow } from '../../../../lib/gregorian.ts'
+import { newId } from '../../../../lib/ids.ts'
+import { masked, maskUrls, withoutEchoes } from '../../../../lib/secrets.ts'
+import { signatureOf } from '../../../../lib/signature.ts'
+import { type Outgoing, type OutgoingAnswer, OutgoingError } from '../../../../outgoing/client.ts'
+import type { Settings } from '../../../../settings/settings.ts'
+import type { Store } from '../../../../storage/store.ts'
+import type { Attempt } from '../schema.ts'
+import { webhookSettings } from '../settings.ts'
+import type { WebhookRecord } from '../store.ts'
+import { hookEventOf, keysOf, type Parcel, parcelOf, type ToldEvent } from './payload.ts'
+import { nextTry, triesLeft, type Verdict, verdictOf } from './rules.ts'
+
+interface Tools {
+  store: Pick<Store, 'clock'>
+  settings: Settings
+  outgoing: Outgoing
+}
+
+/** An event on its way to a receiver. */
+interface Errand {
+  eventId: string
+  event: ToldEvent
+  /** The `traceparent` of the request that it comes from, where its trace is recorded. */
+  trace?: string | undefined
+  /** How often it was tried before. */
+  attempts: number
+  /** Unix milliseconds: its three days begin there. */
+  since: number
+}
+
+/** How a try ended. */
+export interface Tried {
+  attempt: Attempt
+  verdict: Verdict
+  /** Unix milliseconds: when it is to be tried again, if it is. */
+  dueAt: number | undefined
+}
+
+const mostKeptBytes = 2048
+
+/** What came of a call, whoever is to blame. */
+type Outcome = { verdict: Verdict; reason?: string } & Partial<
+  Pick<Attempt, 'resp_status_code' | 'resp_headers' | 'resp_body' | 'client_error'>
+>
+
+const words = {
+  timeout: 'no answer within the time',
+  unreachable: 'no connection',
+  private: 'the address leads to no host of the internet that may be called',
+  malformed: 'the answer cannot be read',
+  too_large: 'the answer cannot be read',
+  aborted: 'given up',
+} as const
+
+const outcomeOfFault = ({ fault }: OutgoingError): Outcome => ({
+  verdict: fault === 'private' ? 'failed' : 'again',
+  reason: words[fault],
+  client_error: fault,
+})
+
+const outcomeOf = ({ status, headers, text }: OutgoingAnswer, told: object): Outcome => {
+  const verdict = verdictOf(status)
+  return {
+    verdict,
+    resp_status_code: status,
+    resp_headers: Object.fromEntries(
+      Array.from(headers, ([name, value]) => [name, withoutEchoes(value, { ...told })]),
+    ),
+    // A receiver may repeat what it was told.
+    resp_body: withoutEchoes(text, { ...told }),
+    ...(verdict === 'success' ? {} : { reason: `status ${status}` }),
+  }
+}
+
+export type Courier = ReturnType<typeof createCourier>
+
+/** Tells receivers of events, once each time it is asked to. */
+export const createCourier = ({ store: { clock }, settings, outgoing }: Tools) => {
+  const headersOf = ({ id, accountId, doc }: WebhookRecord, parcel: Parcel, eventId: string) => {
+    const keys = keysOf(doc)
+    const seconds = Math.floor(clock.now() / 1000)
+    return {
+      ...(parcel.contentType === undefined ? {} : { 'content-type': parcel.contentType }),
+      'x-hook-id': id,
+      'x-account-id': accountId,
+      'x-event-id': eventId,
+      ...(keys.length === 0 ? {} : { 'x-crosspoint-signature': signatureOf(parcel.content, keys, seconds) }),
+    }
+  }
+
+  const call = async (
+    { doc }: WebhookRecord,
+    parcel: Parcel,
+    {
+      headers,
+      trace,
+      signal,
+    }: { headers: Record<string, string>; trace: string | undefined; signal: AbortSignal },
+  ): Promise<Outcome> => {
+    const { request_timeout_ms: timeoutMs } = await settings.of(webhookSettings)
+    try {
+      const answer = await outgoing.send({
+        purpose: 'webhook',
+        method: parcel.method,
+        url: parcel.url,
+        ...(parcel.method === 'GET' ? {} : { body: parcel.content }),
+        headers: { ...doc.custom_request_headers, ...headers },
+        timeoutMs,
+        maxBytes: mostKeptBytes,
+        cutsOff: true,
+        causes: trace === undefined ? [] : [trace],
+        signal,
+      })
+      return outcomeOf(answer, doc)
+    } catch (error) {
+      if (error instanceof OutgoingError) return outcomeOfFault(error)
+      throw error
+    }
+  }
+
+  /** Custom headers are secrets: that they were sent is told, and not what. */
+  const told = ({ doc }: WebhookRecord, headers: Record<string, string>) => ({
+    ...Object.fromEntries(Object.keys(doc.custom_request_headers ?? {}).map((name) => [name, masked])),
+    ...headers,
+  })
+
+  return {
+    /** Undefined when `signal` gave it up before there was an answer: nobody knows what became of it. */
+    async send(hook: WebhookRecord, errand: Errand, signal: AbortSignal): Promise<Tried | undefined> {
+      const { event, eventId, attempts, since } = errand
+      const parcel = parcelOf(hook.doc, event)
+      const headers = headersOf(hook, parcel, eventId)
+      const timestamp = gregorianNow(clock)
+      const begun = performance.now()
+      const { verdict, ...outcome } = await call(hook, parcel, { headers, trace: errand.trace, signal })
+      if (outcome.client_error === 'aborted') return undefined
+      const now = clock.now()
+      const made = { attempts: attempts + 1, since, now }
+      const isRepeated = verdict === 'again' && hook.doc.retries !== 0
+      const dueAt = isRepeated ? nextTry(made) : undefined
+      const attempt: Attempt = {
+        id: newId(now),
+        hook_id: hook.id,
+        hook_event: hookEventOf(hook.doc, event),
+        event_id: eventId,
+        uri: maskUrls(hook.doc.uri),
+        method: parcel.method.toLowerCase(),
+        req_headers: told(hook, headers),
+        req_body: parcel.content,
+        result: verdict === 'success' ? 'success' : 'failure',
+        ...outcome,
+        retries_left: isRepeated ? triesLeft(made) : 0,
+        timestamp,
+        duration_ms: Math.round(performance.now() - begun),
+      }
+      return { attempt, verdict, dueAt }
+    },
+  }
+}

@@ -1,0 +1,151 @@
+// What receivers are sent: pure functions of the hook and the event.
+import { createHmac } from 'node:crypto'
+import { afterOf, beforeOf, type FeedEvent } from '../../../../events/events.ts'
+import { gregorianOfUnix } from '../../../../lib/gregorian.ts'
+import { isObject, type Json } from '../../../../lib/json.ts'
+import { actionWord } from '../rules.ts'
+import type { Webhook } from '../schema.ts'
+
+/** An event as far as receivers are told of it. */
+export interface ToldEvent {
+  type: string
+  kind: string
+  record_id: string
+  account_id: string
+  /** Unix milliseconds. */
+  at: number
+  action?: 'created' | 'edited' | 'deleted'
+  /** The record after it, without secrets. */
+  after?: Json
+  /** The deleted record, without secrets. */
+  before?: Json
+}
+
+export const toldOf = (event: FeedEvent): ToldEvent => {
+  const { type, kind, recordId, accountId, at, action } = event
+  const after = afterOf(event)
+  const before = action === 'deleted' ? beforeOf(event) : undefined
+  return {
+    type,
+    kind,
+    record_id: recordId,
+    account_id: accountId,
+    at,
+    ...(action === undefined ? {} : { action }),
+    ...(after === undefined ? {} : { after }),
+    ...(before === undefined ? {} : { before }),
+  }
+}
+
+/** Whether a hook wants none of it: a leg that a switch made to itself. */
+export const isLeftOut = ({ include_internal_legs: wantsThem }: Webhook, { kind, after }: ToldEvent) =>
+  wantsThem === false && kind === 'cdr' && after?.channel_is_loopback === true
+
+/** A request as it is sent. */
+export interface Parcel {
+  method: 'GET' | 'POST' | 'PUT'
+  url: string
+  /** What is signed: the body, or the query. */
+  content: string
+  contentType: string | undefined
+}
+
+const ofFamily = (hook: string) => hook === 'object' || hook === 'cdr' || hook === 'notifications'
+
+const told = ({ type, kind, action }: ToldEvent) => ({ type, kind, action })
+
+/** What a receiver knows an event by. */
+export const hookEventOf = ({ hook }: Webhook, { type }: ToldEvent) => (ofFamily(hook) ? hook : type)
+
+/** The values that stand in every payload; of the record itself they are told only where the family does. */
+const flat = (hook: Webhook, event: ToldEvent): Json => ({
+  ...(hook.hook === 'cdr' || hook.hook === 'notifications' ? event.after : {}),
+  hook_event: hookEventOf(hook, event),
+  id: event.record_id,
+  account_id: event.account_id,
+  type: hook.hook === 'notifications' ? hook.custom_data?.type : event.kind,
+  action: actionWord(told(event)),
+})
+
+const nested = (hook: Webhook, event: ToldEvent): Json => ({
+  action: 'event',
+  name: hook.hook === 'object' ? actionWord(told(event)) : hookEventOf(hook, event),
+  account_id: event.account_id,
+  timestamp: gregorianOfUnix(event.at / 1000),
+  data: {
+    metadata: { id: event.record_id, account_id: event.account_id, type: event.kind },
+    doc: event.after ?? event.before ?? {},
+  },
+})
+
+const sorted = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (!isObject(value)) return value
+  const keys = Object.keys(value).toSorted()
+  return Object.fromEntries(keys.map((key) => [key, sorted(value[key])]))
+}
+
+/** The family's proof: of the time and the data, whose keys are sorted at every depth. */
+const hmacOf = ({ timestamp, data }: Json, key: string) =>
+  createHmac('sha256', key)
+    .update(`${timestamp}${JSON.stringify(sorted(data))}`)
+    .digest('base64')
+
+/** What custom_data adds: what only says which events are meant is not sent. */
+const added = ({ custom_data: { type: _, action: __, ...others } = {} }: Webhook) => others
+
+export const payloadOf = (hook: Webhook, event: ToldEvent): Json => {
+  if (hook.version !== 'v2') return { ...flat(hook, event), ...added(hook) }
+  const payload = { ...nested(hook, event), ...added(hook) }
+  const key = hook.security_settings?.sha256_key
+  return key === undefined ? payload : { ...payload, hmac: hmacOf(payload, key) }
+}
+
+/** Every character that is not plain, so that no part of an address is written anew on its way. */
+const encoded = (text: string) =>
+  encodeURIComponent(text.toWellFormed()).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+
+const pairsOf = (key: string, value: unknown): [string, string][] => {
+  if (Array.isArray(value)) return value.flatMap((item) => pairsOf(`${key}[]`, item))
+  if (isObject(value))
+    return Object.entries(value).flatMap(([inner, one]) => pairsOf(`${key}[${inner}]`, one))
+  return [[key, value === null || value === undefined ? '' : String(value)]]
+}
+
+/** A form: `data[metadata][id]=...`, without the brackets of its keys. */
+export const formOf = (payload: Json) =>
+  Object.entries(payload)
+    .flatMap(([key, value]) => pairsOf(key, value))
+    .map(([key, value]) => `${encoded(key)}=${encoded(value)}`)
+    .join('&')
+
+const withQuery = (uri: string, query: string) => {
+  const url = new URL(uri)
+  url.hash = ''
+  const between = url.search === '' ? '?' : '&'
+  return `${url.href.replace(/\?$/, '')}${between}${query}`
+}
+
+export const parcelOf = (hook: Webhook, event: ToldEvent): Parcel => {
+  const payload = payloadOf(hook, event)
+  if (hook.http_verb === 'get') {
+    const query = formOf(payload)
+    return { method: 'GET', url: withQuery(hook.uri, query), content: query, contentType: undefined }
+  }
+  const method = hook.http_verb === 'put' ? 'PUT' : 'POST'
+  return hook.format === 'json'
+    ? { method, url: hook.uri, content: JSON.stringify(payload), contentType: 'application/json' }
+    : {
+        method,
+        url: hook.uri,
+        content: formOf(payload),
+        contentType: 'application/x-www-form-urlencoded',
+      }
+}
+
+/** The keys that sign what is sent; the newest one first. */
+export const keysOf = ({ security_settings: { sha256_key: key, previous_key: previous } = {} }: Webhook) =>
+  key === undefined ? [] : [key, ...(previous === undefined ? [] : [previous])]

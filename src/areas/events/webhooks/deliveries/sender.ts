@@ -1,0 +1,295 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sequenceText } from '../../../../events/events.ts'
+import type { Feed } from '../../../../events/feed.ts'
+import type { Bell } from '../../../../jobs/bell.ts'
+import type { Lease, Leases } from '../../../../jobs/leases.ts'
+import type { Round, Rounds } from '../../../../jobs/rounds.ts'
+import { isOutage } from '../../../../lib/failure.ts'
+import { forgetOldest } from '../../../../lib/forget-oldest.ts'
+import { createGathering } from '../../../../lib/gathering.ts'
+import { randomHex } from '../../../../lib/ids.ts'
+import { describeError, type Log } from '../../../../lib/log.ts'
+import type { Settings } from '../../../../settings/settings.ts'
+import type { Statement } from '../../../../storage/db.ts'
+import type { Store } from '../../../../storage/store.ts'
+import type { AttemptStore } from '../attempts.sql.ts'
+import { patienceMs } from '../rules.ts'
+import { webhookSettings } from '../settings.ts'
+import type { WebhookRecord, WebhookStore } from '../store.ts'
+import type { Courier, Tried } from './courier.ts'
+import { isLeftOut, toldOf } from './payload.ts'
+import { longestLifeMs, nextTry } from './rules.ts'
+import type { Delivery, DeliveryStore, HookPlace } from './store.ts'
+
+interface Tools {
+  store: Store
+  settings: Settings
+  leases: Leases
+  rounds: Pick<Rounds, 'isHeld'>
+  feed: Pick<Feed, 'one'>
+  log: Log
+  hooks: Pick<WebhookStore, 'find'>
+  rows: DeliveryStore
+  attempts: AttemptStore
+  courier: Courier
+  sending: Bell
+  /** What has failed for a day is told no more. */
+  switchOff(hook: WebhookRecord, lease: Lease): Promise<void>
+}
+
+// One slow receiver is one turn: as many as these may be slow before anybody waits for another one.
+const hooksAtOnce = 200
+// Of one account, so that no single one has them all.
+const turnsOfAccount = 40
+// After it another hook has a turn, if one waits.
+const turnMs = 10_000
+const lookedAt = 200
+// Of one record; then others have their turn.
+const ofLaneAtOnce = 25
+const lookEveryMs = 500
+// Another process has the hook: it may be done soon.
+const occupiedPauseMs = 300
+// What waits for a hook that is switched off is looked at again then.
+const heldMs = 60_000
+const mostKnown = 10_000
+const mostNoted = 100
+
+interface Turn {
+  place: HookPlace
+  lease: Lease
+  signal: AbortSignal
+  /** Since when the hook has failed without a success; undefined: it has not. */
+  failingSince: number | undefined
+  isOver(): boolean
+}
+
+/** What follows from what was told. */
+interface Note {
+  /** Whose log of attempts it writes, if it does: that of an account may lie on a server that is gone. */
+  loggedBy: string | undefined
+  statements: readonly Statement[]
+}
+
+/**
+ * Tells receivers what waits for them. Every process does; a hook is one process's at a time, so that what is about one
+ * record is told in its order, while hooks and records do not wait for each other.
+ */
+export const createSender = (tools: Tools) => {
+  const { store, settings, leases, rounds, feed, log, hooks, rows, attempts, courier, sending, switchOff } =
+    tools
+  const { clock } = store
+  const turns = new Map<string, { accountId: string; turn: Promise<void> }>()
+  /** Hooks that are switched off, and until when, in Unix milliseconds, nobody looks at what waits for them. */
+  const held = new Map<string, number>()
+  /** When hooks had a turn last. */
+  const begun = new Map<string, number>()
+  let lastLookedAt = ''
+  /** Turns begin nothing more. */
+  let isEnding = false
+
+  const noteTogether = async (all: readonly Note[]) => {
+    await store.writeUnrecorded(all.flatMap(({ statements }) => statements))
+    return all.map(() => undefined)
+  }
+
+  const gather = createGathering(mostNoted, noteTogether, ({ loggedBy = '' }) => loggedBy)
+
+  const note = (statements: readonly Statement[]) => gather({ loggedBy: undefined, statements })
+
+  const consequences = (turn: Turn, delivery: Delivery, { dueAt, verdict }: Tried): Statement[] => {
+    const fate = dueAt === undefined ? [rows.forget(delivery)] : rows.postpone(delivery, dueAt)
+    if (verdict !== 'success') return [...fate, rows.failing(turn.place, clock.now())]
+    return turn.failingSince === undefined ? fate : [...fate, rows.sound(delivery.hookId)]
+  }
+
+  /**
+   * What became of it counts more than the log of attempts: else the receiver would be told the same again and again
+   * until that can be written.
+   */
+  const settle = async ({ accountId }: Delivery, attempt: Tried['attempt'], fate: readonly Statement[]) => {
+    try {
+      await gather({ loggedBy: accountId, statements: [attempts.add(accountId, attempt), ...fate] })
+    } catch (error) {
+      if (!isOutage(error)) throw error
+      await note(fate)
+    }
+  }
+
+  /** What goes wrong here, and not at the receiver, disturbs nobody else; it is tried again as if nobody had answered. */
+  const noteFault = async (delivery: Delivery, error: unknown): Promise<undefined> => {
+    const { hookId, accountId, attempts: tries, since } = delivery
+    const facts = { hook_id: hookId, account_id: accountId, error: describeError(error) }
+    log.write('error', 'a webhook could not be told', facts)
+    const dueAt = nextTry({ attempts: tries + 1, since, now: clock.now() })
+    await note(dueAt === undefined ? [rows.forget(delivery)] : rows.postpone(delivery, dueAt))
+  }
+
+  const send = async (turn: Turn, hook: WebhookRecord, { sequence, attempts: tries, since }: Delivery) => {
+    const found = await feed.one(sequence)
+    const event = found && toldOf(found)
+    // What is kept no longer can be told no more.
+    if (!event || isLeftOut(hook.doc, event)) return 'nothing'
+    const { trace } = found.author
+    return courier.send(
+      hook,
+      { eventId: sequenceText(sequence), event, trace, attempts: tries, since },
+      turn.signal,
+    )
+  }
+
+  /** Whether what is about the same record can be told now. */
+  const deliver = async (turn: Turn, hook: WebhookRecord, delivery: Delivery): Promise<boolean> => {
+    const tried = await send(turn, hook, delivery).catch((error) => noteFault(delivery, error))
+    if (!tried) return false
+    if (tried === 'nothing') return note([rows.forget(delivery)]).then(() => true)
+    await settle(delivery, tried.attempt, consequences(turn, delivery, tried))
+    turn.failingSince = tried.verdict === 'success' ? undefined : (turn.failingSince ?? clock.now())
+    return tried.dueAt === undefined
+  }
+
+  const isDone = (turn: Turn) => turn.signal.aborted || turn.isOver()
+
+  /** What is about one record, in its order: nothing before what failed is told again. */
+  const tellLane = async (turn: Turn, hook: WebhookRecord, lane: string) => {
+    const waiting = await rows.ofLane(hook.id, lane, ofLaneAtOnce)
+    const [first] = waiting
+    if (first && first.dueAt > clock.now()) return rows.lineUp(first)
+    for (const delivery of waiting) {
+      if (isDone(turn)) return
+      if (!(await deliver(turn, hook, delivery))) return
+    }
+  }
+
+  /** So many lanes, if there are; one that has much waiting hides no others. */
+  const dueLanes = async (hookId: string, most: number) => {
+    const lanes = new Set<string>()
+    while (lanes.size < most) {
+      const found = await rows.dueLanes(hookId, clock.now(), [...lanes], lookedAt)
+      for (const lane of found) lanes.add(lane)
+      if (found.length < lookedAt) break
+    }
+    return [...lanes]
+  }
+
+  const tellAll = async (turn: Turn, hook: WebhookRecord, lanes: readonly string[], atOnce: number) => {
+    const waiting = lanes.values()
+    const work = async () => {
+      for (const lane of waiting) {
+        if (isDone(turn)) return
+        await tellLane(turn, hook, lane)
+      }
+    }
+    // The lease is held until nobody works on it any more.
+    const ended = await Promise.allSettled(Array.from({ length: atOnce }, work))
+    for (const one of ended) if (one.status === 'rejected') throw one.reason
+  }
+
+  /** What waits for a hook that is switched off waits on, for three days in all. */
+  const hold = async (turn: Turn) => {
+    const { hookId } = turn.place
+    held.set(hookId, clock.now() + heldMs)
+    forgetOldest(held, mostKnown)
+    await rows.forgetBefore(hookId, clock.now() - longestLifeMs, turn.signal)
+  }
+
+  const carryOut = async (turn: Turn) => {
+    const { hookId, accountId } = turn.place
+    while (!isDone(turn)) {
+      // Another process may have changed the hook.
+      await store.fence()
+      const { deliveries_at_once: atOnce } = await settings.of(webhookSettings)
+      const lanes = await dueLanes(hookId, atOnce)
+      if (lanes.length === 0) return
+      const hook = await hooks.find(accountId, hookId)
+      if (!hook) return store.writeUnrecorded(rows.forgetHook(hookId))
+      if (!hook.doc.enabled) return hold(turn)
+      await tellAll(turn, hook, lanes, atOnce)
+      const { failingSince } = turn
+      if (failingSince !== undefined && clock.now() - failingSince >= patienceMs)
+        await switchOff(hook, turn.lease)
+    }
+  }
+
+  const take = async (place: HookPlace, signal: AbortSignal) => {
+    const lease = await leases.take(`webhook/${place.hookId}`)
+    if (!lease) return void (await sleep(occupiedPauseMs, undefined, { signal }).catch(() => undefined))
+    const begun = performance.now()
+    try {
+      await carryOut({
+        place,
+        lease,
+        signal: AbortSignal.any([signal, lease.lost]),
+        failingSince: await rows.failingSince(place.hookId),
+        isOver: () => isEnding || performance.now() - begun > turnMs,
+      })
+    } finally {
+      await lease.release()
+    }
+  }
+
+  /** Slow receivers of one account leave room for those of others. */
+  const mayBegin = ({ accountId }: HookPlace) =>
+    turns
+      .values()
+      .filter((turn) => turn.accountId === accountId)
+      .take(turnsOfAccount)
+      .toArray().length < turnsOfAccount
+
+  /** Whether a hook was switched off a moment ago, and still is. */
+  const isHeld = async ({ accountId, hookId }: HookPlace) => {
+    if ((held.get(hookId) ?? 0) <= clock.now()) return false
+    return (await hooks.find(accountId, hookId))?.doc.enabled === false
+  }
+
+  const longestWithoutTurn = (due: readonly HookPlace[]) =>
+    due.toSorted((a, b) => (begun.get(a.hookId) ?? 0) - (begun.get(b.hookId) ?? 0))
+
+  const begin = (place: HookPlace, signal: AbortSignal) => {
+    begun.delete(place.hookId)
+    begun.set(place.hookId, performance.now())
+    forgetOldest(begun, mostKnown)
+    const turn = take(place, signal)
+      .catch(async (error) => {
+        if (signal.aborted) return
+        const facts = { hook_id: place.hookId, account_id: place.accountId, error: describeError(error) }
+        log.write('error', 'a webhook could not be told', facts)
+        await sleep(lookEveryMs, undefined, { signal }).catch(() => undefined)
+      })
+      .finally(() => {
+        turns.delete(place.hookId)
+        sending.ring()
+      })
+    turns.set(place.hookId, { accountId: place.accountId, turn })
+  }
+
+  /** Hooks that have something due get a turn, one after the other. */
+  const beginTurns = async (signal: AbortSignal) => {
+    if (turns.size >= hooksAtOnce) return
+    const due = await rows.dueHooks(clock.now(), lastLookedAt, hooksAtOnce)
+    const isMore = due.length === hooksAtOnce
+    lastLookedAt = isMore ? (due.at(-1)?.hookId ?? '') : ''
+    for (const place of longestWithoutTurn(due)) {
+      if (turns.size >= hooksAtOnce) return
+      if (!turns.has(place.hookId) && mayBegin(place) && !(await isHeld(place))) begin(place, signal)
+    }
+    if (isMore) sending.ring()
+  }
+
+  const round: Round = {
+    // Each process does its own, as long as it lives.
+    name: `webhook deliveries of ${randomHex(8)}`,
+    everySeconds: 1,
+    due: async () => true,
+    async run(signal) {
+      isEnding = false
+      while (!signal.aborted && !(await rounds.isHeld())) {
+        await beginTurns(signal)
+        await sending.heard(lookEveryMs, signal)
+      }
+      isEnding = true
+      await Promise.all(turns.values().map(({ turn }) => turn))
+    },
+  }
+
+  return { round }
+}

@@ -1,0 +1,235 @@
+import { datastoreConflict, failure, lostLease } from '../../../../lib/failure.ts'
+import type { Statement } from '../../../../storage/db.ts'
+import { forgetRows } from '../../../../storage/forgetting.ts'
+import type { Store } from '../../../../storage/store.ts'
+import { integer, placeholders, type RowOf, table, text } from '../../../../storage/table.ts'
+
+const deliveries = table('webhook_deliveries', {
+  hookId: text(),
+  /** The record that the event is about: of one record after the other. */
+  lane: text(),
+  sequence: integer(),
+  /** Empty but for what is told again. */
+  turn: text(),
+  accountId: text(),
+  /** Unix milliseconds. */
+  dueAt: integer(),
+  since: integer(),
+  attempts: integer(),
+})
+
+/** An event that a hook is still to be told. */
+export type Delivery = RowOf<typeof deliveries>
+
+const added = {
+  hook_id: 'text',
+  lane: 'text',
+  sequence: 'integer',
+  turn: 'text',
+  account_id: 'text',
+  due_at: 'integer',
+  since: 'integer',
+} as const
+
+const replays = table('webhook_replays', {
+  turn: text(),
+  accountId: text(),
+  hookId: text(),
+  sequence: integer(),
+  last: integer(),
+})
+
+/** Which events a hook is to be told again: those behind `sequence`, up to `last`. */
+export type Replay = RowOf<typeof replays>
+
+const insertReplay = replays.insert()
+
+const places = table('webhook_deliveries', { hookId: text(), accountId: text() })
+
+const lanes = table('webhook_deliveries', { lane: text() })
+
+/** Where a hook stands that has something to be told. */
+export type HookPlace = RowOf<typeof places>
+
+/** How far the feed has been looked through for what hooks are to be told. */
+const mark = 'webhooks'
+
+// Jumps from hook to hook along the index.
+const dueHooks = `SELECT hook_id AS "hookId", (SELECT d.account_id FROM webhook_deliveries d
+      WHERE d.hook_id = hooks.hook_id LIMIT 1) AS "accountId"
+  FROM (WITH RECURSIVE jumps (hook_id) AS (
+      SELECT min(hook_id) FROM webhook_deliveries WHERE hook_id > $1
+      UNION ALL
+      SELECT (SELECT min(d.hook_id) FROM webhook_deliveries d WHERE d.hook_id > jumps.hook_id)
+        FROM jumps WHERE jumps.hook_id IS NOT NULL
+    ) SELECT hook_id FROM jumps WHERE hook_id IS NOT NULL) AS hooks
+  WHERE EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.hook_id = hooks.hook_id AND d.due_at <= $2)
+  ORDER BY hook_id LIMIT $3`
+
+const ofLane = `SELECT ${deliveries.columns} FROM webhook_deliveries
+  WHERE hook_id = $1 AND lane = $2 ORDER BY sequence, turn LIMIT $3`
+
+// Another replay, or the end of the hook, may have come meanwhile.
+const stillAsked = { rows: 1, orElse: () => failure(datastoreConflict, {}) }
+
+const leaseLost = () => failure(lostLease, {})
+
+const keyOf = ({ hookId, lane, sequence, turn }: Delivery) => [hookId, lane, sequence, turn]
+const theKey = 'hook_id = $1 AND lane = $2 AND sequence = $3 AND turn = $4'
+
+/** The rows behind dispatcher.ts and sender.ts. */
+export const createDeliveryStore = (store: Store) => {
+  const { all, words, writeUnrecorded } = store
+  return {
+    /** The sequence behind which events have not been looked at. */
+    async reached(): Promise<number> {
+      const [row] = await all('SELECT sequence FROM feed_marks WHERE name = $1', [mark])
+      return Number(row?.sequence ?? 0)
+    },
+
+    reach: (sequence: number): Statement => ({
+      sql: `INSERT INTO feed_marks (name, sequence) VALUES ($1, $2)
+      ON CONFLICT (name) DO UPDATE SET sequence = excluded.sequence`,
+      params: [mark, sequence],
+    }),
+
+    add: (rows: readonly Omit<Delivery, 'attempts'>[]): readonly Statement[] =>
+      words.forEachRow({
+        shape: added,
+        rows: rows.map(({ hookId, lane, sequence, turn, accountId, dueAt, since }) => ({
+          hook_id: hookId,
+          lane,
+          sequence,
+          turn,
+          account_id: accountId,
+          due_at: dueAt,
+          since,
+        })),
+        params: [],
+        sql: (given) => `INSERT INTO webhook_deliveries
+          (hook_id, lane, sequence, turn, account_id, due_at, since, attempts)
+        SELECT hook_id, lane, sequence, turn, account_id, due_at, since, 0 FROM ${given}`,
+        orElse: leaseLost,
+      }),
+
+    /** Hooks that have something due, in the order of their ids, behind one of them. */
+    dueHooks: async (now: number, after: string, limit: number): Promise<HookPlace[]> =>
+      places.list(await all(dueHooks, [after, now, limit])),
+
+    /** The lanes of what a hook is to be told now, longest due first: each as often as something of it is. */
+    async dueLanes(hookId: string, now: number, except: readonly string[], limit: number): Promise<string[]> {
+      const others = except.length === 0 ? '' : `AND lane NOT IN (${placeholders(except.length, 4)})`
+      const sql = `SELECT ${lanes.columns} FROM webhook_deliveries WHERE hook_id = $1 AND due_at <= $2 ${others}
+      ORDER BY due_at, sequence LIMIT $3`
+      return lanes.list(await all(sql, [hookId, now, limit, ...except])).map(({ lane }) => lane)
+    },
+
+    /** What waits in a lane, in its order, due or not. */
+    ofLane: async (hookId: string, lane: string, limit: number): Promise<Delivery[]> =>
+      deliveries.list(await all(ofLane, [hookId, lane, limit])),
+
+    forget: (delivery: Delivery): Statement => ({
+      sql: `DELETE FROM webhook_deliveries WHERE ${theKey}`,
+      params: keyOf(delivery),
+    }),
+
+    /** A try has failed: it is made again at that time, and what is about the same record waits as long. */
+    postpone: (delivery: Delivery, dueAt: number): Statement[] => [
+      {
+        sql: `UPDATE webhook_deliveries SET attempts = attempts + 1 WHERE ${theKey}`,
+        params: keyOf(delivery),
+      },
+      {
+        sql: 'UPDATE webhook_deliveries SET due_at = $3 WHERE hook_id = $1 AND lane = $2 AND due_at < $3',
+        params: [delivery.hookId, delivery.lane, dueAt],
+      },
+    ],
+
+    /** What came later waits as long as what is to be told before it. */
+    lineUp: ({ hookId, lane, dueAt }: Delivery) =>
+      writeUnrecorded([
+        {
+          sql: 'UPDATE webhook_deliveries SET due_at = $3 WHERE hook_id = $1 AND lane = $2 AND due_at < $3',
+          params: [hookId, lane, dueAt],
+        },
+      ]),
+
+    /** Everything of a hook is told at once. */
+    hurry: (hookId: string, now: number): Statement => ({
+      sql: 'UPDATE webhook_deliveries SET due_at = $2 WHERE hook_id = $1 AND due_at > $2',
+      params: [hookId, now],
+    }),
+
+    /** What a hook that is gone, or has been gone for long, leaves behind. */
+    forgetHook: (hookId: string): Statement[] =>
+      ['webhook_deliveries', 'webhook_replays', 'webhook_failures'].map((name) => ({
+        sql: `DELETE FROM ${name} WHERE hook_id = $1`,
+        params: [hookId],
+      })),
+
+    forgetAccount: (accountId: string): Statement[] =>
+      ['webhook_deliveries', 'webhook_replays', 'webhook_failures', 'webhook_attempts'].map((name) => ({
+        sql: `DELETE FROM ${name} WHERE account_id = $1`,
+        params: [accountId],
+      })),
+
+    /** What was to be told of a time that is over. */
+    forgetBefore: (hookId: string, since: number, signal: AbortSignal) =>
+      forgetRows(
+        store,
+        {
+          table: 'webhook_deliveries',
+          key: ['hook_id', 'lane', 'sequence', 'turn'],
+          where: 'hook_id = $1 AND since < $2',
+          params: [hookId, since],
+        },
+        signal,
+      ),
+
+    /** Takes the place of what the hook was to be told again so far: nobody asks for more than one time. */
+    askReplay: (replay: Replay): Statement[] => [
+      { sql: 'DELETE FROM webhook_replays WHERE hook_id = $1', params: [replay.hookId] },
+      { sql: "DELETE FROM webhook_deliveries WHERE hook_id = $1 AND turn <> ''", params: [replay.hookId] },
+      insertReplay(replay),
+    ],
+
+    /** The replay behind another one, in a circle: none waits for a long one. */
+    async nextReplay(after: string): Promise<Replay | undefined> {
+      const select = `SELECT ${replays.columns} FROM webhook_replays`
+      const behind = replays.first(await all(`${select} WHERE turn > $1 ORDER BY turn LIMIT 1`, [after]))
+      return behind ?? replays.first(await all(`${select} ORDER BY turn LIMIT 1`))
+    },
+
+    /** How far a replay has come; undefined: to its end. Fails with `datastore_conflict` when it is asked for no more. */
+    replayed: ({ turn }: Replay, sequence: number | undefined): Statement =>
+      sequence === undefined
+        ? { sql: 'DELETE FROM webhook_replays WHERE turn = $1', params: [turn], expect: stillAsked }
+        : {
+            sql: 'UPDATE webhook_replays SET sequence = $2 WHERE turn = $1',
+            params: [turn, sequence],
+            expect: stillAsked,
+          },
+
+    /** Since when, in Unix milliseconds, a hook has failed without a success; undefined: it has not. */
+    async failingSince(hookId: string): Promise<number | undefined> {
+      const [row] = await all('SELECT since FROM webhook_failures WHERE hook_id = $1', [hookId])
+      return row === undefined ? undefined : Number(row.since)
+    },
+
+    /** A hook that is gone meanwhile has not failed. */
+    failing: ({ hookId, accountId }: HookPlace, since: number): Statement => ({
+      sql: `INSERT INTO webhook_failures (hook_id, account_id, since)
+      SELECT id, account_id, CAST($3 AS BIGINT) FROM records
+        WHERE account_id = $2 AND kind = 'webhook' AND id = $1
+      ON CONFLICT (hook_id) DO NOTHING`,
+      params: [hookId, accountId, since],
+    }),
+
+    sound: (hookId: string): Statement => ({
+      sql: 'DELETE FROM webhook_failures WHERE hook_id = $1',
+      params: [hookId],
+    }),
+  }
+}
+
+export type DeliveryStore = ReturnType<typeof createDeliveryStore>

@@ -1,0 +1,241 @@
+import { type AccountRecord, isSuperduper } from '../../../auth/identity.ts'
+import { sequenceOf } from '../../../events/events.ts'
+import type { Feed } from '../../../events/feed.ts'
+import type { Lease } from '../../../jobs/leases.ts'
+import { badIdentifier, failure, invalid, joinProblems, type Problems } from '../../../lib/failure.ts'
+import { newId, randomHex } from '../../../lib/ids.ts'
+import { maskUrls } from '../../../lib/secrets.ts'
+import type { Mail } from '../../../mail/mail.ts'
+import type { Outgoing } from '../../../outgoing/client.ts'
+import { type Author, ChangeSet } from '../../../storage/change-set.ts'
+import { retrying, type Store } from '../../../storage/store.ts'
+import type { Accounts } from '../../accounts/accounts/operations.ts'
+import { records } from '../../records.ts'
+import type { Alerts } from '../alerts/operations.ts'
+import type { Alert } from '../alerts/schema.ts'
+import type { AttemptScope, AttemptStore } from './attempts.sql.ts'
+import type { Courier } from './deliveries/courier.ts'
+import { deliveryOf } from './deliveries/dispatcher.ts'
+import type { DeliveryStore } from './deliveries/store.ts'
+import { webhookDisabledNotice } from './notices.ts'
+import { addressProblem, tooManyFailures, uriProblems, webhookKinds, webhookProblems } from './rules.ts'
+import { sampleFor } from './samples.ts'
+import { type Attempt, type Replay, Webhook, WebhookRecord as WebhookAnswer } from './schema.ts'
+import type { WebhookRecord, WebhookStore } from './store.ts'
+
+interface Tools {
+  store: Store
+  feed: Feed
+  mail: Mail
+  outgoing: Outgoing
+  accounts: Pick<Accounts, 'find'>
+  alerts: Pick<Alerts, 'show' | 'withdraw'>
+  hooks: WebhookStore
+  rows: DeliveryStore
+  attempts: AttemptStore
+  courier: Courier
+  /** There is something to be told again. */
+  wake: { deliveries(): void; replays(): void }
+}
+
+const author: Author = { requestId: 'webhooks' }
+const enabledAtOnce = 100
+
+const causeOf = ({ id }: Pick<WebhookRecord, 'id'>) => `webhook/${id}`
+
+const alertOf = ({ accountId, doc }: WebhookRecord): Alert => ({
+  title: 'Webhook switched off',
+  message: `The webhook ${doc.name} has failed for a whole day and is switched off until somebody enables it.`,
+  category: 'webhook_disabled',
+  level: 'warning',
+  from: [{ type: 'account', value: accountId }],
+  to: [{ type: accountId, value: 'admins' }],
+})
+
+const isOn = (hook: WebhookRecord | undefined) => hook?.doc.enabled === true
+
+export type Webhooks = ReturnType<typeof createWebhooks>
+
+/** Whom accounts have told of events outside. */
+export const createWebhooks = (tools: Tools) => {
+  const { store, feed, mail, outgoing, accounts, alerts, hooks, rows, attempts, courier, wake } = tools
+  const { clock } = store
+  const { ids: noticeIds } = mail.notices
+
+  const addressProblems = async (uri: string): Promise<Problems> => {
+    const problems = uriProblems(uri)
+    if (problems.uri) return problems
+    return (await outgoing.mayCall(uri)) ? {} : addressProblem(uri)
+  }
+
+  /** What follows from that a hook is told of events again: from now on, and without its past. */
+  const enable = async (set: ChangeSet, hook: Pick<WebhookRecord, 'id'>) => {
+    set.add(rows.sound(hook.id), rows.hurry(hook.id, clock.now()))
+    await alerts.withdraw(set, causeOf(hook))
+  }
+
+  /** The events that a hook is told of begin when it is created or enabled. */
+  const contentOf = async (doc: Webhook, before: WebhookRecord | undefined) => {
+    if (before && !doc.enabled) return { doc }
+    return { doc, hidden: { after: before && isOn(before) ? before.hidden.after : await feed.newest() } }
+  }
+
+  const kept = records(store, {
+    collection: hooks,
+    shape: { body: Webhook, record: WebhookAnswer, computed: [] },
+    async problems({ data, actor, before }) {
+      const { uri }: Partial<Webhook> = data
+      return joinProblems(
+        webhookProblems(data, { noticeIds, isOperator: isSuperduper(actor) }),
+        uri === undefined || uri === before?.doc.uri ? {} : await addressProblems(uri),
+      )
+    },
+    content: ({ data, before }) => contentOf(data as Webhook, before),
+    async beforeWrite(set, { before, after }) {
+      if (before && isOn(after) && !isOn(before)) await enable(set, after)
+    },
+    async beforeDelete(set, hook) {
+      set.add(...rows.forgetHook(hook.id))
+      await alerts.withdraw(set, causeOf(hook))
+    },
+    // Imported hooks are disabled: of what happens before somebody enables them they are not told.
+    adopted: ({ id, doc }) => ({
+      doc: { name: id, hook: '', uri: '', ...doc, enabled: false },
+      hidden: { after: 0 },
+    }),
+  })
+
+  const enableAgain = async (by: Author, places: readonly { accountId: string; id: string }[]) => {
+    const set = new ChangeSet(by)
+    for (const { accountId, id } of places) {
+      const before = await hooks.find(accountId, id)
+      if (before?.hidden.disableReason === undefined) continue
+      const content = await contentOf({ ...before.doc, enabled: true }, before)
+      hooks.replace(set, before, hooks.revise(before, content))
+      await enable(set, before)
+    }
+    if (set.changes.length > 0) await store.commit(set)
+  }
+
+  const eventOf = async (attempt: Attempt) => {
+    const sequence = sequenceOf(attempt.event_id)
+    const event = sequence === undefined ? undefined : await feed.one(sequence)
+    if (event) return event
+    throw invalid({
+      attempt_id: { gone: { message: 'What was told then is not kept any more', value: attempt.id } },
+    })
+  }
+
+  const askedBehind = (text: string) => {
+    const sequence = sequenceOf(text)
+    if (sequence !== undefined) return sequence
+    throw invalid({ after: { wrong_format: { message: 'Must be the sequence of an event', value: text } } })
+  }
+
+  const replayed = (by: Author, { accountId, id }: WebhookRecord, after: object) =>
+    new ChangeSet(by).record({
+      accountId,
+      kind: hooks.kind,
+      id,
+      action: 'edited',
+      event: 'webhook.replayed',
+      after: JSON.stringify(after),
+    })
+
+  const tellOnceMore = async (by: Author, hook: WebhookRecord, attemptId: string) => {
+    const attempt = await attempts.find(hook.accountId, hook.id, attemptId)
+    if (!attempt) throw failure(badIdentifier, { cause: attemptId })
+    const delivery = deliveryOf(hook, await eventOf(attempt), { turn: newId(clock.now()), now: clock.now() })
+    const set = replayed(by, hook, { attempt_id: attemptId })
+    await store.commit(set.add(...rows.add([delivery])))
+    wake.deliveries()
+  }
+
+  const tellAllBehind = async (by: Author, hook: WebhookRecord, after: string) => {
+    const set = replayed(by, hook, { after })
+    await feed.settled()
+    const last = await feed.newest()
+    const { id: hookId, accountId } = hook
+    const turn = newId(clock.now())
+    await store.commit(
+      set.add(...rows.askReplay({ turn, accountId, hookId, sequence: askedBehind(after), last })),
+    )
+    wake.replays()
+  }
+
+  return {
+    ...kept,
+
+    kinds: () => webhookKinds(noticeIds),
+
+    /** Has a hook that is enabled told of what it missed. */
+    catchUp(hook: WebhookRecord) {
+      if (isOn(hook)) wake.deliveries()
+    },
+
+    /** Enables what the server has switched off in an account, or in it and everything below. */
+    async reEnable(by: Author, { id }: AccountRecord, scope: 'account' | 'subtree') {
+      const places = await (scope === 'account' ? hooks.switchedOff(id) : hooks.switchedOffBelow(id))
+      for (let at = 0; at < places.length; at += enabledAtOnce)
+        await retrying(() => enableAgain(by, places.slice(at, at + enabledAtOnce)))
+      wake.deliveries()
+    },
+
+    /** Has failed for a day: it is told no more, and whoever has it is told so. */
+    async switchOff({ accountId, id }: WebhookRecord, lease: Lease) {
+      await retrying(async () => {
+        const [before, account] = await Promise.all([hooks.find(accountId, id), accounts.find(accountId)])
+        if (!before || !account || !isOn(before)) return
+        const doc = { ...before.doc, enabled: false }
+        const after = hooks.revise(before, {
+          doc,
+          hidden: { ...before.hidden, disableReason: tooManyFailures },
+        })
+        const set = new ChangeSet(author)
+        lease.guard(set)
+        hooks.replace(set, before, after)
+        const happening = { accountId, kind: hooks.kind, id, type: 'webhook.disabled' } as const
+        set.happened({ ...happening, after: JSON.stringify({ ...doc, disable_reason: tooManyFailures }) })
+        await alerts.show(set, causeOf(before), alertOf(before))
+        const { name, uri, hook } = doc
+        const values = {
+          'hook.id': id,
+          'hook.name': name,
+          'hook.uri': maskUrls(uri),
+          'hook.event': hook,
+          'hook.reason': tooManyFailures,
+        }
+        await mail.notify(set, { notice: webhookDisabledNotice, account, to: [], values })
+        await store.commit(set)
+      })
+    },
+
+    /** Sends something that could have happened, once, whether or not the hook is enabled. */
+    async test(hook: WebhookRecord): Promise<Attempt> {
+      const now = clock.now()
+      const errand = {
+        eventId: `test-${randomHex(8)}`,
+        event: sampleFor(hook.doc, hook.accountId, now),
+        attempts: 0,
+        since: now,
+      }
+      const tried = await courier.send(hook, errand, new AbortController().signal)
+      if (!tried) throw new Error('a call that nobody gave up was given up')
+      const attempt = { ...tried.attempt, retries_left: 0 }
+      await store.writeUnrecorded([attempts.add(hook.accountId, attempt)])
+      return attempt
+    },
+
+    /** Has something sent again: what one attempt was about, or every event behind a sequence. */
+    async replay(by: Author, hook: WebhookRecord, { attempt_id: attemptId, after }: Replay) {
+      if (attemptId !== undefined) return tellOnceMore(by, hook, attemptId)
+      if (after !== undefined) return tellAllBehind(by, hook, after)
+    },
+
+    attempts: (scope: AttemptScope, reading: Parameters<AttemptStore['page']>[1]) =>
+      attempts.page(scope, reading),
+
+    /** What an account's hooks were to be told, and were told, goes with it. */
+    removeWith: async (set: ChangeSet, { id }: AccountRecord) => void set.add(...rows.forgetAccount(id)),
+  }
+}

@@ -1,0 +1,169 @@
+import { accountAdmin, anyone } from '../../../auth/policies.ts'
+import { accepted, answer, ListAnswer } from '../../../http/answer/answers.ts'
+import { type Listing, shortListing } from '../../../http/answer/listing.ts'
+import { timeWindow } from '../../../http/answer/time-window.ts'
+import { get, patch, post } from '../../../http/route.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { badIdentifier, failure, type Problems } from '../../../lib/failure.ts'
+import { gregorianNow } from '../../../lib/gregorian.ts'
+import { isObject, type Json } from '../../../lib/json.ts'
+import { anyText } from '../../../lib/schema.ts'
+import { timeKey } from '../../../lib/time-key.ts'
+import { crossbarSettings } from '../../../settings/documents.ts'
+import type { Settings } from '../../../settings/settings.ts'
+import { everyOperation, recordRoutes } from '../../record-routes.ts'
+import type { AttemptRow, AttemptScope } from './attempts.sql.ts'
+import type { Webhooks } from './operations.ts'
+import { reEnableProblems } from './rules.ts'
+import { sampleNames, samplesOf } from './samples.ts'
+import { Attempt, ReEnable, Replay, Sample, SampleNames, WebhookKind, WebhookRow } from './schema.ts'
+import type { WebhookRecord } from './store.ts'
+
+const onAccount = '/v2/accounts/{account_id}/webhooks'
+const oneHook = `${onAccount}/{webhook_id}` as const
+
+const windowQuery = {
+  created_from: 'Gregorian seconds; 31 days before created_to unless given',
+  created_to: 'Gregorian seconds; now unless given',
+}
+
+const extrasOf = ({ hidden: { disableReason } }: WebhookRecord) =>
+  disableReason === undefined ? {} : { metadata: { disable_reason: disableReason } }
+
+const replayProblems = (sent: unknown): Problems => {
+  const { attempt_id: attemptId, after }: Json = isObject(sent) ? sent : {}
+  if (attemptId === undefined && after === undefined)
+    return { attempt_id: { required: { message: 'Field is required but missing', value: 'attempt_id' } } }
+  if (attemptId === undefined || after === undefined) return {}
+  return { after: { forbidden: { message: 'Either attempt_id or after, not both', value: after } } }
+}
+
+interface Tools {
+  webhooks: Webhooks
+  settings: Settings
+  clock: Clock
+}
+
+export const webhookRoutes = ({ webhooks, settings, clock }: Tools) => {
+  const subject = ({ path }: { path: { account_id: string; webhook_id: string } }) =>
+    webhooks.get(path.account_id, path.webhook_id)
+
+  const listing = (scope: AttemptScope): Listing<AttemptRow> => ({
+    page: (request) => webhooks.attempts(scope, request),
+    cursor: ({ at, id }) => [timeKey(at), id],
+    row: ({ docText }) => docText,
+    // As of other records: by it filters tell what is within the time.
+    record: ({ docText, at }) => ({ ...JSON.parse(docText), created: at }),
+  })
+
+  const attempts = async (query: URLSearchParams, place: { accountId: string; hookId?: string }) => {
+    const { maximum_range: maximum } = await settings.of(crossbarSettings)
+    return new ListAnswer(listing({ ...place, ...timeWindow(query, gregorianNow(clock), maximum) }))
+  }
+
+  const served = recordRoutes(webhooks, {
+    path: onAccount,
+    called: ['a webhook', 'webhooks'],
+    row: WebhookRow,
+    routes: everyOperation(accountAdmin, {
+      create: { summary: 'Have somebody outside told of events' },
+      patch: { summary: 'Change a webhook' },
+      delete: { summary: 'Remove a webhook, and what it was still to be told' },
+    }),
+    shown: extrasOf,
+    afterChange: async (_call, hook) => webhooks.catchUp(hook),
+  })
+
+  const routes = [
+    ...served.routes,
+    get('/v2/webhooks', {
+      summary: 'List the kinds of webhooks',
+      allow: anyone,
+      answers: WebhookKind,
+      list: true,
+      run: () => new ListAnswer(shortListing(webhooks.kinds())),
+    }),
+    get('/v2/webhooks/samples', {
+      summary: 'Name the kinds of webhooks of which there are samples',
+      allow: anyone,
+      answers: SampleNames,
+      run: () => answer({ data: sampleNames }),
+    }),
+    get('/v2/webhooks/samples/{sample_id}', {
+      summary: 'Show what a kind of webhook is told',
+      allow: anyone,
+      answers: Sample,
+      list: true,
+      run: ({ path }) => {
+        const samples = samplesOf(path.sample_id)
+        if (!samples) throw failure(badIdentifier, { cause: path.sample_id })
+        return new ListAnswer(shortListing(samples))
+      },
+    }),
+    patch(onAccount, {
+      summary: 'Enable the webhooks of an account that were switched off because they failed',
+      allow: accountAdmin,
+      body: ReEnable,
+      answers: anyText(),
+      judge: async ({ data }) => reEnableProblems(data),
+      run: async ({ author, account }) => {
+        await webhooks.reEnable(author, account, 'account')
+        return answer({ data: 'hooks updated' })
+      },
+    }),
+    patch('/v2/accounts/{account_id}/descendants/webhooks', {
+      summary:
+        'Enable the webhooks of an account, and of all below it, that were switched off because they failed',
+      allow: accountAdmin,
+      resource: 'webhooks',
+      body: ReEnable,
+      answers: anyText(),
+      judge: async ({ data }) => reEnableProblems(data),
+      run: async ({ author, account }) => {
+        await webhooks.reEnable(author, account, 'subtree')
+        return answer({ data: 'hooks updated' })
+      },
+    }),
+    get(`${onAccount}/attempts`, {
+      summary: 'List the attempts to tell the webhooks of an account',
+      allow: accountAdmin,
+      query: windowQuery,
+      answers: Attempt,
+      list: true,
+      run: ({ path, query }) => attempts(query, { accountId: path.account_id }),
+    }),
+    get(`${oneHook}/attempts`, {
+      summary: 'List the attempts to tell a webhook',
+      allow: accountAdmin,
+      resource: 'webhooks',
+      subject,
+      query: windowQuery,
+      answers: Attempt,
+      list: true,
+      run: ({ path, query }) => attempts(query, { accountId: path.account_id, hookId: path.webhook_id }),
+    }),
+    post(`${oneHook}/test`, {
+      summary: 'Send a sample to a webhook',
+      allow: accountAdmin,
+      resource: 'webhooks',
+      subject,
+      answers: Attempt,
+      run: async ({ subject: hook }) => answer({ data: await webhooks.test(hook) }),
+    }),
+    post(`${oneHook}/replay`, {
+      summary: 'Tell a webhook again of one event, or of all behind a sequence',
+      allow: accountAdmin,
+      resource: 'webhooks',
+      subject,
+      body: Replay,
+      status: 202,
+      answers: anyText(),
+      judge: async ({ sent }) => replayProblems(sent),
+      run: async ({ author, subject: hook, data }) => {
+        await webhooks.replay(author, hook, data)
+        return accepted('the webhook is told again')
+      },
+    }),
+  ]
+  return { ...served, routes }
+}

@@ -1,0 +1,195 @@
+import { callRecords, isTypeName, typeFilter } from '../../../events/events.ts'
+import type { Problems } from '../../../lib/failure.ts'
+import { maskUrls } from '../../../lib/secrets.ts'
+import type { ReEnable, Webhook, WebhookKind } from './schema.ts'
+
+/** As much of an event as decides who is told of it. */
+interface Told {
+  type: string
+  kind: string
+  action: 'created' | 'edited' | 'deleted' | undefined
+}
+
+export const webhookKind = 'webhook'
+
+/** The word for all of something, and the hook that is told of everything. */
+const all = 'all'
+
+const objectTypes = [
+  all,
+  'account',
+  'call_recording',
+  'callflow',
+  'device',
+  'fax',
+  'faxbox',
+  'mailbox_message',
+  'media',
+  'user',
+  'vmbox',
+]
+const actionWords = { created: 'doc_created', edited: 'doc_edited', deleted: 'doc_deleted' } as const
+const objectActions = [all, ...Object.values(actionWords)]
+
+/** Notices of which an event tells, by their ids. */
+const eventOfNotice: Readonly<Record<string, string>> = {
+  new_account: 'account.created',
+  new_user: 'user.created',
+  alert: 'alert.raised',
+  low_balance: 'balance.low',
+  task_finished: 'task.finished',
+  transaction_failed: 'charge.refused',
+  webhook_disabled: 'webhook.disabled',
+}
+
+/** Notices that are the operator's business. */
+const operatorsNotices: readonly string[] = ['system_alert', 'webhook_disabled']
+
+const kindOf = (id: string, name: string, description: string, modifiers: object = {}): WebhookKind => ({
+  id,
+  name,
+  description,
+  modifiers: { ...modifiers },
+})
+
+const modifier = (friendlyName: string, items: readonly string[]) => ({
+  type: 'array',
+  friendly_name: friendlyName,
+  items,
+})
+
+const fromSwitch = 'Waits for a telephone switch that tells of it'
+
+/** The hooks of the family. Beside them each event type is one. */
+export const webhookKinds = (noticeIds: readonly string[]): WebhookKind[] => [
+  kindOf(all, 'All', 'Every event once, but for call records'),
+  kindOf('cdr', 'CDR', 'A call record has come in'),
+  kindOf('channel_answer', 'Channel answer', fromSwitch),
+  kindOf('channel_bridge', 'Channel bridge', fromSwitch),
+  kindOf('channel_create', 'Channel create', fromSwitch),
+  kindOf('channel_destroy', 'Channel destroy', fromSwitch),
+  kindOf('channel_disconnected', 'Channel disconnected', fromSwitch),
+  kindOf('channel_hold', 'Channel hold', fromSwitch),
+  kindOf('channel_unhold', 'Channel unhold', fromSwitch),
+  kindOf('mms', 'MMS', fromSwitch),
+  kindOf('notifications', 'Notifications', 'What people are told by mail', {
+    type: modifier('Notice', noticeIds),
+  }),
+  kindOf('object', 'Object', 'A record is created, edited or deleted', {
+    type: modifier('Kind of record', objectTypes),
+    action: modifier('What is done to it', objectActions),
+  }),
+  kindOf('parking', 'Parking', fromSwitch),
+  kindOf('sms', 'SMS', fromSwitch),
+  kindOf('stream', 'Stream', fromSwitch),
+]
+
+const kindIds = webhookKinds([]).map(({ id }) => id)
+
+const enumMessage = 'Value not found in enumerated list of values'
+
+const required = (path: string): Problems => ({
+  [path]: { required: { message: 'Field is required but missing', value: path } },
+})
+
+const notAmong = (path: string, target: readonly string[], value: string): Problems => ({
+  [path]: { enum: { message: enumMessage, target, value: maskUrls(value) } },
+})
+
+const selectorProblems = (
+  { custom_data: data = {} }: Partial<Webhook>,
+  key: 'type' | 'action',
+  target: readonly string[],
+): Problems => {
+  const value = data[key]
+  if (value === undefined) return required(`custom_data.${key}`)
+  return target.includes(value) ? {} : notAmong(`custom_data.${key}`, target, value)
+}
+
+// The connection is the server's own business, and so is what tells receivers whose word it is.
+const ownHeaders =
+  /^(?:host|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|content-.*|x-hook-id|x-account-id|x-event-id|x-crosspoint-.*)$/i
+
+const headerProblems = ({ custom_request_headers: headers = {} }: Partial<Webhook>): Problems =>
+  Object.fromEntries(
+    Object.keys(headers)
+      .filter((name) => ownHeaders.test(name))
+      .map((name) => [
+        `custom_request_headers.${name}`,
+        { forbidden: { message: 'The server sets this header itself', value: name } },
+      ]),
+  )
+
+const hookProblems = (
+  hook: Partial<Webhook>,
+  noticeIds: readonly string[],
+  isOperator: boolean,
+): Problems => {
+  const name = hook.hook
+  if (name === undefined) return {}
+  if (!kindIds.includes(name) && !isTypeName(name)) return notAmong('hook', kindIds, name)
+  if (name === 'object')
+    return {
+      ...selectorProblems(hook, 'type', objectTypes),
+      ...selectorProblems(hook, 'action', objectActions),
+    }
+  if (name !== 'notifications') return {}
+  const allowed = isOperator ? noticeIds : noticeIds.filter((id) => !operatorsNotices.includes(id))
+  return selectorProblems(hook, 'type', allowed)
+}
+
+/** What a schema cannot say of a hook. `isOperator`: whoever saves it may hear of what is the operator's business. */
+export const webhookProblems = (
+  hook: Partial<Webhook>,
+  { noticeIds, isOperator }: { noticeIds: readonly string[]; isOperator: boolean },
+): Problems => ({ ...hookProblems(hook, noticeIds, isOperator), ...headerProblems(hook) })
+
+/** Nobody can ask for the opposite. */
+export const reEnableProblems = ({ 're-enable': isAsked }: Partial<ReEnable>): Problems =>
+  isAsked === false ? { 're-enable': { enum: { message: enumMessage, target: [true], value: false } } } : {}
+
+/** What is wrong with an address that leads to where nobody but the operator may send this server. */
+export const addressProblem = (uri: string): Problems => ({
+  uri: {
+    error: {
+      message: 'The address leads to no host of the internet that may be called',
+      value: maskUrls(uri),
+    },
+  },
+})
+
+// Two slashes: URL also reads `https:user:password@host`, where the password would not be found.
+const isHttp = (uri: string) => URL.canParse(uri) && /^https?:\/\/[^/\\]/i.test(uri)
+
+/** What can be said of an address without asking anybody. */
+export const uriProblems = (uri: string): Problems => (isHttp(uri) ? {} : addressProblem(uri))
+
+const isMeant = (selector: string | undefined, word: string) => selector === all || selector === word
+
+const wantsObject = ({ custom_data: data = {} }: Webhook, { action, kind }: Told) =>
+  action !== undefined && isMeant(data.type, kind) && isMeant(data.action, actionWords[action])
+
+/** Whether a hook is to be told of an event. Those of a switch wait for one. */
+export const wants = (hook: Webhook, event: Told): boolean => {
+  if (hook.hook === 'cdr') return event.type === callRecords
+  if (isTypeName(hook.hook)) return typeFilter([hook.hook])(event.type)
+  if (event.type === callRecords) return false
+  if (hook.hook === all) return true
+  if (hook.hook === 'object') return wantsObject(hook, event)
+  return hook.hook === 'notifications' && eventOfNotice[hook.custom_data?.type ?? ''] === event.type
+}
+
+/** The event types that a reader of the feed has to ask for to find what a hook wants; none: the usual ones. */
+export const typesOf = ({ hook }: Webhook): string[] => {
+  if (hook === 'cdr') return [callRecords]
+  return isTypeName(hook) ? [hook] : []
+}
+
+/** The family's word for what happened to a record; of what is no change the second part of the event's type. */
+export const actionWord = ({ type, action }: Told): string =>
+  action ? actionWords[action] : type.slice(type.indexOf('.') + 1)
+
+/** What has failed for so long without a success is switched off. */
+export const patienceMs = 24 * 3_600_000
+
+export const tooManyFailures = 'too many failed attempts'

@@ -1,0 +1,83 @@
+import type { Json } from '../../../lib/json.ts'
+import { payloadOf, type ToldEvent } from './deliveries/payload.ts'
+import type { Webhook } from './schema.ts'
+
+const ids = {
+  account_id: '009afc511c97b2ae693c6cc4920988e8',
+  record_id: 'a391d64a083b99232f6d2633c47432e3',
+}
+// 2026-01-05T12:00:00Z
+const at = 1_767_614_400_000
+
+const record = { id: ids.record_id, first_name: 'Ada', last_name: 'Lovelace', username: 'ada' }
+
+const changes = (['created', 'edited', 'deleted'] as const).map(
+  (action): ToldEvent => ({
+    ...ids,
+    at,
+    type: `user.${action}`,
+    kind: 'user',
+    action,
+    [action === 'deleted' ? 'before' : 'after']: record,
+  }),
+)
+
+const callRecord: ToldEvent = {
+  ...ids,
+  at,
+  type: 'cdr.created',
+  kind: 'cdr',
+  after: {
+    call_id: 'aa6c09b5@192.0.2.7',
+    call_direction: 'inbound',
+    caller_id_number: '+14155550100',
+    callee_id_number: '+14155550101',
+    duration_seconds: 63,
+    billing_seconds: 60,
+    hangup_cause: 'NORMAL_CLEARING',
+  },
+}
+
+const lowBalance: ToldEvent = { ...ids, at, type: 'balance.low', kind: 'account', after: {} }
+
+/** What hooks are told of, by kind, so that a receiver can be tried before anything happens. */
+const events: Readonly<Record<string, readonly ToldEvent[]>> = {
+  all: changes,
+  cdr: [callRecord],
+  notifications: [lowBalance],
+  object: changes,
+}
+
+const selectors: Readonly<Record<string, Record<string, string>>> = {
+  notifications: { type: 'low_balance' },
+}
+
+/** The smallest hook of a kind. */
+const hookOf = (hook: string): Webhook => ({
+  name: hook,
+  uri: 'https://receiver.example.com/',
+  hook,
+  http_verb: 'post',
+  format: 'json',
+  retries: 2,
+  enabled: true,
+  include_subaccounts: false,
+  include_internal_legs: true,
+  version: 'v1',
+  ...(selectors[hook] ? { custom_data: selectors[hook] } : {}),
+})
+
+export const sampleNames = Object.keys(events)
+
+/** The payloads of a kind of hook; undefined when there are none of it. */
+export const samplesOf = (kind: string): Json[] | undefined =>
+  Object.hasOwn(events, kind) ? events[kind]?.map((event) => payloadOf(hookOf(kind), event)) : undefined
+
+/** Something that a hook could be told of. */
+export const sampleFor = ({ hook }: Webhook, accountId: string, now: number): ToldEvent => {
+  const [known] = Object.hasOwn(events, hook) ? (events[hook] ?? []) : []
+  const [kind = hook, what] = hook.split('.')
+  const type = what === '*' ? `${kind}.edited` : hook
+  const sample: ToldEvent = known ?? { ...ids, at, type, kind }
+  return { ...sample, account_id: accountId, at: now }
+}

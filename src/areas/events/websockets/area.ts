@@ -1,0 +1,25 @@
+import { area } from '../../area.ts'
+import { createDirectory } from './operations.ts'
+import { websocketRoutes } from './routes.ts'
+import { createWebSocketServer } from './server.ts'
+import { websocketSettings } from './settings.ts'
+
+/** Events over WebSocket, in the family's own protocol. */
+export const websocketsArea = area({
+  name: 'websockets',
+  describes: { websockets: 'Events over WebSocket: what can be subscribed to, and who is connected.' },
+  settings: [websocketSettings],
+  create(tools) {
+    const directory = createDirectory(tools)
+    const server = createWebSocketServer({ ...tools, directory })
+    return {
+      routes: websocketRoutes(directory),
+      upgrades: [server.upgrade],
+      jobs: [directory.tidy],
+      async stop() {
+        await server.stop()
+        await directory.stop()
+      },
+    }
+  },
+})

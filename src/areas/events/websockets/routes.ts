@@ -1,0 +1,42 @@
+import { accountAdmin, anyone } from '../../../auth/policies.ts'
+import { ListAnswer } from '../../../http/answer/answers.ts'
+import type { Listing } from '../../../http/answer/listing.ts'
+import { get, type Route } from '../../../http/route.ts'
+import { type Directory, openJson } from './operations.ts'
+import { availableBindings } from './rules.ts'
+import { Bindings, OpenWebSocket } from './schema.ts'
+import type { OpenRow } from './store.ts'
+
+const onAccount = '/v2/accounts/{account_id}/websockets'
+
+export const websocketRoutes = (directory: Directory): Route[] => {
+  const listing = (accountId: string): Listing<OpenRow> => ({
+    page: ({ after, limit, descending }) => directory.page({ accountId, after, limit, descending }),
+    cursor: ({ id }) => [id, id],
+    row: (row) => JSON.stringify(openJson(row)),
+    record: openJson,
+  })
+
+  return [
+    get('/v2/websockets', {
+      summary: 'List what can be subscribed to over WebSocket',
+      allow: anyone,
+      answers: Bindings,
+      run: () => availableBindings,
+    }),
+    get(onAccount, {
+      summary: 'List the open WebSockets of an account, whichever process they are open to',
+      allow: accountAdmin,
+      answers: OpenWebSocket,
+      list: true,
+      run: ({ account }) => new ListAnswer(listing(account.id)),
+    }),
+    get(`${onAccount}/{websocket_id}`, {
+      summary: 'Read an open WebSocket of an account',
+      allow: accountAdmin,
+      answers: OpenWebSocket,
+      run: async ({ account, path }) =>
+        openJson(await directory.get({ accountId: account.id, id: path.websocket_id })),
+    }),
+  ]
+}

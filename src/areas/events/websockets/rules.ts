@@ -1,0 +1,192 @@
+import { isObject, type Json } from '../../../lib/json.ts'
+
+// The words of the protocol: commands, bindings, and what is said back.
+
+const callEvents = [
+  'CHANNEL_CREATE',
+  'CHANNEL_ANSWER',
+  'CHANNEL_DESTROY',
+  'CHANNEL_HOLD',
+  'CHANNEL_UNHOLD',
+  'CHANNEL_BRIDGE',
+  'PARK_PARKED',
+  'PARK_RETRIEVED',
+  'PARK_ABANDONED',
+]
+
+const documentActions = ['doc_created', 'doc_edited', 'doc_deleted']
+
+/** Who hears of documents of a type: whoever may read the account, or only who speaks for it. */
+const documentTypes: Readonly<Record<string, 'members' | 'admins'>> = {
+  account: 'members',
+  callflow: 'members',
+  device: 'members',
+  faxbox: 'members',
+  media: 'members',
+  user: 'members',
+  vmbox: 'members',
+  fax: 'members',
+  mailbox_message: 'members',
+  call_recording: 'members',
+  number: 'members',
+  task: 'members',
+  limits: 'members',
+  ledger: 'members',
+  transaction: 'members',
+  invoice: 'members',
+  credit_note: 'members',
+  whitelabel: 'members',
+  cdr: 'members',
+  api_key: 'admins',
+  webhook: 'admins',
+}
+
+/** So many of them come that only a binding that names the type gets them. */
+const typeOnRequest = 'cdr'
+
+/** Every binding that can be asked for, by what it is about. */
+export const availableBindings = {
+  call: callEvents.map((event) => `call.${event}.{CALL_ID}`),
+  conference: ['conference.event.{CONFERENCE_ID}.{CALL_ID}', 'conference.command.{CONFERENCE_ID}'],
+  fax: ['fax.status.{FAX_ID}', 'fax.object.{ACTION}'],
+  object: documentActions.flatMap((action) =>
+    Object.keys(documentTypes).map((type) => `object.${action}.${type}`),
+  ),
+}
+
+/** A binding as it was asked for. What is about no documents waits for a switch that tells of calls. */
+export interface Binding {
+  readonly text: string
+  readonly document: { readonly action: string; readonly type: string } | undefined
+}
+
+const longestBinding = 256
+const wildcard = '*'
+
+const isOneOf = (words: readonly string[], word: string) => word === wildcard || words.includes(word)
+
+const isCallBinding = (parts: readonly string[]) => parts.length === 2 && isOneOf(callEvents, parts[0] ?? '')
+
+const isConferenceBinding = ([what = '', ...ids]: readonly string[]) =>
+  (what === 'event' && (ids.length === 1 || ids.length === 2)) || (what === 'command' && ids.length === 1)
+
+const isFaxBinding = (parts: readonly string[]) =>
+  parts.length === 2 && (parts[0] === 'status' || parts[0] === 'object')
+
+const isDocumentBinding = ([action = '', type = '', ...rest]: readonly string[]) =>
+  rest.length === 0 && isOneOf(documentActions, action) && isOneOf(Object.keys(documentTypes), type)
+
+const forms: Readonly<Record<string, (parts: readonly string[]) => boolean>> = {
+  call: isCallBinding,
+  conference: isConferenceBinding,
+  fax: isFaxBinding,
+  object: isDocumentBinding,
+}
+
+/** Undefined of what nothing can be subscribed by. */
+export const bindingOf = (text: string): Binding | undefined => {
+  const [about = '', ...parts] = text.split('.')
+  const isForm = Object.hasOwn(forms, about) ? forms[about] : undefined
+  if (!isForm?.(parts) || parts.includes('') || text.length > longestBinding) return undefined
+  const [action = '', type = ''] = parts
+  return { text, document: about === 'object' ? { action, type } : undefined }
+}
+
+/** Whether a binding is about documents of a type. */
+export const isTypeMeant = ({ type }: NonNullable<Binding['document']>, kind: string) =>
+  type === kind || (type === wildcard && kind !== typeOnRequest)
+
+/** Whether the binding takes documents of a type with which this was done, for an admin or for anybody. */
+export const takesDocument = ({ document }: Binding, name: string, type: string, isAdmin: boolean) => {
+  const audience = Object.hasOwn(documentTypes, type) ? documentTypes[type] : undefined
+  if (!document || audience === undefined || (audience === 'admins' && !isAdmin)) return false
+  return isTypeMeant(document, type) && (document.action === name || document.action === wildcard)
+}
+
+/** What a client calls its request: it is repeated as it came. */
+export type RequestId = string | number
+
+/** What a client asks for. */
+export interface Command {
+  action: string
+  requestId: RequestId | undefined
+  token: string | undefined
+  accountId: string | undefined
+  /** Undefined when nothing was said of bindings: `unsubscribe` is about all of them then. */
+  bindings: readonly string[] | undefined
+  name: string | undefined
+  metadata: unknown
+}
+
+const longestText = 256
+
+const textIn = (json: Json, key: string, longest = longestText) => {
+  const value = json[key]
+  return typeof value === 'string' && value !== '' && value.length <= longest ? value : undefined
+}
+
+const bindingsIn = (data: Json): readonly string[] | undefined => {
+  if (typeof data.binding === 'string' && data.binding !== '') return [data.binding]
+  if (!Array.isArray(data.bindings)) return data.binding === undefined ? undefined : []
+  return data.bindings.filter((one): one is string => typeof one === 'string' && one !== '')
+}
+
+const objectIn = (text: string): Json | undefined => {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Undefined of what is no JSON object. */
+export const commandOf = (text: string): Command | undefined => {
+  const json = objectIn(text)
+  if (!json) return undefined
+  const data = isObject(json.data) ? json.data : {}
+  return {
+    action: textIn(json, 'action') ?? '',
+    requestId: typeof json.request_id === 'number' ? json.request_id : textIn(json, 'request_id'),
+    token: textIn(json, 'auth_token', 16_384),
+    accountId: textIn(data, 'account_id'),
+    bindings: bindingsIn(data),
+    name: textIn(data, 'name') ?? textIn(json, 'name'),
+    metadata: data.metadata ?? json.metadata,
+  }
+}
+
+const longestMetadata = 4096
+
+export const isMetadataShort = (metadata: unknown) => {
+  try {
+    return metadata === undefined || JSON.stringify(metadata).length <= longestMetadata
+  } catch {
+    // Nested deeper than can be written again.
+    return false
+  }
+}
+
+const reply = (requestId: RequestId, status: 'success' | 'error', data: object) =>
+  JSON.stringify({ action: 'reply', request_id: requestId, status, data })
+
+export const successReply = (requestId: RequestId, data: object) => reply(requestId, 'success', data)
+
+export const errorReply = (requestId: RequestId, error: string, data: object = {}) =>
+  reply(requestId, 'error', { errors: [error], ...data })
+
+export const errors = {
+  noObject: 'messages are JSON objects',
+  unknownAction: 'unknown action',
+  unauthenticated: 'failed to authenticate token',
+  unauthorized: 'unauthorized account id',
+  wildcardAccount: 'unauthorized wildcard account id',
+  empty: 'empty subscription',
+  unknownBinding: 'no available subscriptions to requested binding',
+  tooMany: 'too many subscriptions',
+  largeMetadata: 'metadata is too large',
+  rate: (id: string) => `rate limiting threshold hit for ${id}!`,
+} as const
+
+/** All accounts, for admins of the operator. */
+export const everyAccount = '*'

@@ -1,0 +1,108 @@
+import type { Feed } from '../../../events/feed.ts'
+import type { Connection, Upgrade } from '../../../http/wire/upgrade.ts'
+import { describeError, type Log } from '../../../lib/log.ts'
+import type { Settings } from '../../../settings/settings.ts'
+import type { Store } from '../../../storage/store.ts'
+import type { Directory } from './operations.ts'
+import { type Conversation, createConversation } from './session.ts'
+import { websocketSettings } from './settings.ts'
+import { createSubscriptions } from './subscriptions.ts'
+
+interface Tools {
+  feed: Feed
+  store: Store
+  settings: Settings
+  directory: Directory
+  node: string
+  log: Log
+}
+
+const judgeMilliseconds = 1000
+
+/** Events in the family's WebSocket protocol, to all clients of this process. */
+export const createWebSocketServer = ({ feed, store, settings, directory, node, log }: Tools) => {
+  const subscriptions = createSubscriptions(feed)
+  const open = new Set<Conversation>()
+  let judging: NodeJS.Timeout | undefined
+  let running = Promise.resolve()
+  let mostSubscriptions = 0
+  let isJudging = false
+
+  const notJudged = (error: unknown) =>
+    log.write('warn', 'tokens of WebSockets could not be judged', { error: describeError(error) })
+
+  const judgeAll = async () => {
+    await store.fence()
+    for (const one of open) if (one.isInUse()) await one.judgeAgain().catch(notJudged)
+  }
+
+  const judge = () => {
+    if (isJudging) return
+    isJudging = true
+    running = judgeAll()
+      .catch(notJudged)
+      .finally(() => {
+        isJudging = false
+      })
+  }
+
+  const enter = (conversation: Conversation) => {
+    open.add(conversation)
+    judging ??= setInterval(judge, judgeMilliseconds).unref()
+  }
+
+  const leave = (conversation: Conversation) => {
+    open.delete(conversation)
+    if (open.size > 0) return
+    clearInterval(judging)
+    judging = undefined
+  }
+
+  const upgrade: Upgrade = {
+    paths: ['/v2/websockets/connect', '/'],
+    application: 'blackhole',
+
+    async limits() {
+      const blackhole = await settings.of(websocketSettings)
+      mostSubscriptions = blackhole.max_subscriptions
+      return {
+        connections: blackhole.max_connections,
+        connectionsPerAddress: blackhole.max_connections_per_ip,
+        unanswered: blackhole.max_unanswered_commands,
+        queued: blackhole.max_queued_messages,
+        queuedBytes: blackhole.max_queued_bytes,
+        dropped: blackhole.max_dropped_messages,
+        idleSeconds: blackhole.idle_timeout_s,
+        pingSeconds: blackhole.ping_interval_s,
+      }
+    },
+
+    open(connection: Connection) {
+      const conversation = createConversation({
+        store,
+        directory,
+        subscriptions,
+        node,
+        connection,
+        mostSubscriptions,
+      })
+      enter(conversation)
+      return {
+        ...conversation,
+        end() {
+          leave(conversation)
+          conversation.end()
+        },
+      }
+    },
+  }
+
+  return {
+    upgrade,
+    async stop() {
+      clearInterval(judging)
+      await running
+      await subscriptions.stop()
+    },
+  }
+}

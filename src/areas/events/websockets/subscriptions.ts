@@ -1,0 +1,133 @@
+import { type Actor, isSuperduper, speaksForAccount } from '../../../auth/identity.ts'
+import { callRecords, type FeedEvent, sequenceText } from '../../../events/events.ts'
+import type { Feed, FeedHead } from '../../../events/feed.ts'
+import type { Connection } from '../../../http/wire/upgrade.ts'
+import { gregorianOfUnix } from '../../../lib/gregorian.ts'
+import { type Binding, everyAccount, isTypeMeant, type RequestId, takesDocument } from './rules.ts'
+
+/** What a connection hears of an account. */
+export interface Subscription {
+  accountId: string
+  binding: Binding
+  actor: Actor
+  token: string
+  /** Of the command that asked for it. */
+  requestId: RequestId
+  connection: Connection
+}
+
+const names = { created: 'doc_created', edited: 'doc_edited', deleted: 'doc_deleted' } as const
+
+type Changed = FeedEvent & { action: keyof typeof names }
+
+/** Call records are documents as well; they only come in, which is no change of anything. */
+const changeOf = (event: FeedEvent): Changed | undefined => {
+  const action = event.type === callRecords ? 'created' : event.action
+  return action && { ...event, action }
+}
+
+/** A document as clients of the family hear of it. Of what is deleted they get what it was. */
+const dataText = (event: Changed) => {
+  const facts = JSON.stringify({
+    id: event.recordId,
+    account_id: event.accountId,
+    type: event.kind,
+    action: names[event.action],
+    event_id: sequenceText(event.sequence),
+    timestamp: gregorianOfUnix(event.at / 1000),
+    is_soft_deleted: false,
+  })
+  const doc = event.action === 'deleted' ? event.beforeText : event.afterText
+  // The document is JSON text already.
+  return doc === undefined ? facts : `${facts.slice(0, -1)},"doc":${doc}}`
+}
+
+/** The part of a message that is the same for everybody who hears of the event. */
+const restText = (event: Changed) => {
+  const name = names[event.action]
+  const facts = { name, routing_key: `object.${name}.${event.kind}` }
+  return `${JSON.stringify(facts).slice(1, -1)},"data":${dataText(event)}}`
+}
+
+/** After a move the old ones above an account hear nothing new, from that event on. */
+const isAudience = ({ actor }: Subscription, event: FeedEvent) =>
+  actor.accountId === event.accountId || event.above.includes(actor.accountId) || isSuperduper(actor)
+
+const messageText = ({ binding }: Subscription, event: Changed, rest: string) => {
+  const facts = {
+    action: 'event',
+    subscribed_key: binding.text,
+    subscription_key: `${names[event.action]}.${event.accountId}.${event.kind}.*`,
+  }
+  return `${JSON.stringify(facts).slice(0, -1)},${rest}`
+}
+
+export type Subscriptions = ReturnType<typeof createSubscriptions>
+
+/** Everything that clients of this process are subscribed to, by account. */
+export const createSubscriptions = (feed: Feed) => {
+  const ofAccount = new Map<string, Set<Subscription>>()
+  let following: Promise<() => void> | undefined
+
+  const isTaken = (one: Subscription, kind: string) =>
+    one.binding.document !== undefined && isTypeMeant(one.binding.document, kind)
+
+  const wants = ({ accountId, kind }: FeedHead) =>
+    [accountId, everyAccount].some((id) =>
+      ofAccount
+        .get(id)
+        ?.values()
+        .some((one) => isTaken(one, kind)),
+    )
+
+  const deliver = (event: Changed, to: Iterable<Subscription>) => {
+    let rest: string | undefined
+    for (const one of to) {
+      if (!takesDocument(one.binding, names[event.action], event.kind, speaksForAccount(one.actor))) continue
+      if (!isAudience(one, event)) continue
+      rest ??= restText(event)
+      one.connection.offer(messageText(one, event, rest))
+    }
+  }
+
+  const hear = (events: readonly FeedEvent[]) => {
+    for (const event of events) {
+      const change = changeOf(event)
+      if (!change) continue
+      for (const accountId of [event.accountId, everyAccount]) {
+        const subscribed = ofAccount.get(accountId)
+        if (subscribed) deliver(change, subscribed)
+      }
+    }
+  }
+
+  return {
+    /** Resolves when everything that is committed from now on is heard. */
+    async ready() {
+      // A document that cannot be read is left out, as that of a record that is gone.
+      following ??= feed.follow({ wants, hear, miss: hear })
+      try {
+        await following
+      } catch (error) {
+        following = undefined
+        throw error
+      }
+    },
+
+    add(subscription: Subscription) {
+      const { accountId } = subscription
+      const known = ofAccount.get(accountId) ?? new Set()
+      ofAccount.set(accountId, known.add(subscription))
+    },
+
+    remove(subscription: Subscription) {
+      const known = ofAccount.get(subscription.accountId)
+      if (known?.delete(subscription) && known.size === 0) ofAccount.delete(subscription.accountId)
+    },
+
+    async stop() {
+      const end = await following
+      end?.()
+    },
+  }
+}

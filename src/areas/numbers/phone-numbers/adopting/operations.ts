@@ -1,0 +1,87 @@
+import type { ChangeSet } from '../../../../storage/change-set.ts'
+import type { Adoption, Arrival } from '../../../adoption.ts'
+import { addCounts } from '../counts.ts'
+import { numberAt } from '../draft.ts'
+import type { NumberPlanning } from '../numbering/operations.ts'
+import type { NumberRecord, NumberStore } from '../store.ts'
+import type { ArrivingNumber } from './rules.ts'
+
+interface Tools {
+  numbers: NumberStore
+  planning: Pick<NumberPlanning, 'rules'>
+}
+
+/**
+ * Numbers of another system, as they are: no carrier is asked for them or told of them, and features are on that nobody
+ * could switch on here. The account of one is empty where nobody owns it.
+ *
+ * `number` are those of its inventory. `hearsay` are those that only something else tells of: they make room for the
+ * inventory's, and never take its place.
+ */
+export const createNumberAdoptions = ({
+  numbers,
+  planning,
+}: Tools): Record<'number' | 'hearsay', Adoption> => {
+  // What is there of the numbers of a batch, read at once; good for the first attempt to put them.
+  const looked = new WeakMap<Arrival, { before: NumberRecord | undefined }>()
+  // A number changes hands by leaving one account and coming to the other: what was withdrawn is not there any more.
+  const withdrawn = new WeakMap<ChangeSet, Set<string>>()
+
+  const prepare = async (arrivals: readonly Arrival[]) => {
+    const found = await numbers.findSeveral(arrivals.map(({ id }) => id))
+    for (const arrival of arrivals) looked.set(arrival, { before: found.get(arrival.id) })
+  }
+
+  const findBefore = async (set: ChangeSet, arrival: Arrival) => {
+    const known = looked.get(arrival)
+    looked.delete(arrival)
+    if (withdrawn.get(set)?.has(arrival.id)) return undefined
+    return known ? known.before : numbers.findAnywhere(arrival.id)
+  }
+
+  const place = async (
+    set: ChangeSet,
+    { accountId, id, created, modified, revision, doc }: Arrival,
+    before: NumberRecord | undefined,
+    facts: ArrivingNumber,
+  ) => {
+    if (before?.revision === revision) return false
+    const version = { created, modified, revision }
+    const after = numberAt(id, version, { accountId, doc, ...facts }, await planning.rules())
+    numbers.arrive(set, before, after)
+    addCounts(set, before, after)
+    return true
+  }
+
+  const remover =
+    (isMeant: (number: NumberRecord) => boolean): Adoption['remove'] =>
+    async (set, { accountId, id }) => {
+      const number = await numbers.findAnywhere(id)
+      if (number?.accountId !== accountId || !isMeant(number)) return false
+      numbers.withdraw(set, number)
+      addCounts(set, number, undefined)
+      withdrawn.set(set, (withdrawn.get(set) ?? new Set()).add(id))
+      return true
+    }
+
+  return {
+    number: {
+      prepare,
+      async put(set, arrival) {
+        const facts = arrival.facts as unknown as ArrivingNumber
+        return place(set, arrival, await findBefore(set, arrival), facts)
+      },
+      remove: remover(({ hidden }) => !hidden.isHearsay),
+    },
+    hearsay: {
+      prepare,
+      async put(set, arrival) {
+        const facts = arrival.facts as unknown as ArrivingNumber
+        const before = await findBefore(set, arrival)
+        if (before && !before.hidden.isHearsay) return false
+        return place(set, arrival, before, { ...facts, hidden: { ...facts.hidden, isHearsay: true } })
+      },
+      remove: remover(({ hidden }) => hidden.isHearsay === true),
+    },
+  }
+}

@@ -1,0 +1,136 @@
+import type { AccountRecord } from '../../../auth/identity.ts'
+import type { Call } from '../../../http/route.ts'
+import { on } from '../../../storage/signal.ts'
+import { accountsArea } from '../../accounts/accounts/area.ts'
+import { accountLeaving } from '../../accounts/accounts/signals.ts'
+import { area } from '../../area.ts'
+import { servicesArea } from '../../billing/services/area.ts'
+import { configsArea } from '../../system/configs/area.ts'
+import { resourcesArea } from '../../voice/resources/area.ts'
+import { createNumberAdoptions } from './adopting/operations.ts'
+import { createStockAdoption } from './adopting/stock.ts'
+import { createPhonebook } from './carriers/phonebook.ts'
+import { createCarriers } from './carriers/registry.ts'
+import { createNumberCollections } from './collections/operations.ts'
+import { numberCollectionRoutes } from './collections/routes.ts'
+import { countedNumbers } from './counts.ts'
+import { createNumberFeatures } from './features/operations.ts'
+import { storedOnly } from './features/providers.ts'
+import { createNumberIdentity } from './identity.ts'
+import { createLocalities } from './localities/operations.ts'
+import { createMobileNumbers } from './mobile.operations.ts'
+import { createNumberPlanning } from './numbering/operations.ts'
+import { numberPlanningRoutes } from './numbering/routes.ts'
+import { createNumbers } from './operations.ts'
+import { phoneNumberRoutes } from './routes.ts'
+import { PhoneNumber } from './schema.ts'
+import { createNumberSearch } from './search/operations.ts'
+import { numberSearchRoutes, searchQuery, visitOf } from './search/routes.ts'
+import { questionIn } from './search/rules.ts'
+import { FindNumbers } from './search/schema.ts'
+import {
+  numberAccountSettings,
+  numberInventorySettings,
+  numberLocalitySettings,
+  numberManagerSettings,
+  phoneNumberSettings,
+} from './settings.ts'
+import { createNumberTasks } from './tasks.ts'
+import { createNumberUpkeep } from './upkeep.operations.ts'
+
+// The kind of the records that mobile numbers are tied to.
+const deviceKind = 'device'
+const accountsAtOnce = 8
+
+/** The inventory of telephone numbers: how they are found, bought, used and given back. */
+export const phoneNumbersArea = area({
+  name: 'phoneNumbers',
+  describes: {
+    phone_numbers: 'The inventory of telephone numbers: how they are found, bought, used and given back.',
+  },
+  needs: { accounts: accountsArea, configs: configsArea, services: servicesArea, resources: resourcesArea },
+  settings: [numberManagerSettings, numberInventorySettings, numberLocalitySettings, phoneNumberSettings],
+  accountSettings: [numberAccountSettings],
+  create(tools, needs) {
+    const { accounts, configs, resources } = needs
+    const { quantities, services, foresight } = needs.services
+    const { store, settings } = tools
+    const provider = { ...storedOnly }
+    const findAccount = (id: string) => accounts.find(id)
+    const resellerSettings = async (account: AccountRecord) =>
+      configs.own(await accounts.resellerOf(account), 'number_manager')
+    const phonebook = createPhonebook(tools.outgoing, settings)
+    const carriers = createCarriers({ store, settings, phonebook })
+    const localities = createLocalities(store)
+    const search = createNumberSearch({ ...tools, accounts, configs, carriers, localities, phonebook })
+    const planning = createNumberPlanning(settings)
+    const features = createNumberFeatures({
+      clock: store.clock,
+      settings,
+      provider,
+      destinations: resources.destinations,
+      findAccount,
+      resellerSettings,
+      messagesOf: async (account) => (await services.rest(account)).im ?? {},
+    })
+    const desk = { offered: search.offered, of: carriers.of }
+    const numbers = createNumbers({ ...tools, planning, features, provider, desk, findAccount })
+    const identity = createNumberIdentity({ numbers, findAccount })
+    const arriving = createNumberAdoptions({ numbers: numbers.store, planning })
+    const findDevice = (accountId: string, id: string) => store.records.find(accountId, deviceKind, id)
+    const upkeep = createNumberUpkeep({ store, settings, numbers, findDevice })
+    return {
+      offers: {
+        numbers,
+        provider,
+        identity,
+        planning,
+        mobile: createMobileNumbers(numbers),
+
+        /** Numbers that are on their way from or to another carrier: the first hundred. */
+        async porting(accountId: string) {
+          const found = await numbers.store.porting(accountId, 100)
+          return found.flatMap(({ id, state }) =>
+            state === 'port_in' || state === 'port_out' ? [{ number: id, state }] : [],
+          )
+        },
+      },
+      routes: [
+        ...phoneNumberRoutes({
+          numbers,
+          identity,
+          upkeep,
+          cascadeQuantity: (accountId) => quantities.cascade(accountId, 'phone_numbers'),
+          search: (call: Call) => search.inAccount(visitOf(call), questionIn(call.query)),
+          searchQuery,
+        }),
+        ...numberCollectionRoutes(createNumberCollections(numbers, foresight), numbers),
+        ...numberPlanningRoutes(planning),
+        ...numberSearchRoutes(search),
+      ],
+      jobs: [search.tidying, upkeep.round, ...numbers.errands.jobs],
+      hears: [on(accountLeaving, upkeep.leaving.removeWith)],
+      counts: [(accountId) => countedNumbers(numbers.store, accountId)],
+      taskActions: createNumberTasks({ ...tools, numbers, findAccount, foresight, repair: upkeep.fix }),
+      migrations: {
+        normalise_numbers: {
+          description: 'Writes phone numbers, their countries and classifiers as the rules of today have it',
+          plan: upkeep.renormalise,
+          accountsAtOnce,
+        },
+        repair_used_by: {
+          description:
+            'Puts right what phone numbers are used by, and the features that follow from settings',
+          plan: upkeep.repair,
+          accountsAtOnce,
+        },
+      },
+      schemas: { phone_numbers: PhoneNumber, find_numbers: FindNumbers },
+      adoptions: {
+        number: arriving.number,
+        number_by_hearsay: arriving.hearsay,
+        pool_number: createStockAdoption({ store, numbers: numbers.store }),
+      },
+    }
+  },
+})

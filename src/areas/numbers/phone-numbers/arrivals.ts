@@ -1,0 +1,212 @@
+import { type AccountRecord, isSuperduper } from '../../../auth/identity.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { failure } from '../../../lib/failure.ts'
+import { newId } from '../../../lib/ids.ts'
+import type { Json } from '../../../lib/json.ts'
+import type { Settings } from '../../../settings/settings.ts'
+import type { ChangeSet } from '../../../storage/change-set.ts'
+import { assertFree, assertOrdered, type NumberBook, setOf } from './book.ts'
+import type { Offer } from './carriers/carrier.ts'
+import { factsOf, type NumberFacts } from './draft.ts'
+import {
+  invalidStateTransition,
+  noChangeRequired,
+  numberExists,
+  numberForbidden,
+  numberNotFound,
+} from './failures.ts'
+import type { NumberFeatures } from './features/operations.ts'
+import { carrierIn, withFields } from './fields.ts'
+import type { NumberPlanning } from './numbering/operations.ts'
+import { addOrder } from './orders.ts'
+import {
+  type Activation,
+  type CarrierDesk,
+  type Creation,
+  type Found,
+  foundRecord,
+  type NumberPlan,
+  type NumberRequest,
+  noFacts,
+  rightsOf,
+} from './requests.ts'
+import {
+  absent,
+  changeRefusal,
+  creationRefusal,
+  type Move,
+  mayMove,
+  maySee,
+  mobileCarrier,
+  moves,
+  remembered,
+  type Target,
+  takenOverByCreation,
+} from './rules.ts'
+import { numberManagerSettings } from './settings.ts'
+import type { NumberView } from './view.ts'
+
+interface Tools {
+  clock: Clock
+  settings: Settings
+  planning: NumberPlanning
+  features: NumberFeatures
+  desk: CarrierDesk
+  book: NumberBook
+}
+
+/** The facts of a number that comes into an account, or changes its state there. */
+const arrived = (facts: NumberFacts, target: Target, account: AccountRecord, move: Move): NumberFacts => {
+  const accountId = target === 'available' ? '' : account.id
+  const { reserveHistory = [] } = facts.hidden
+  const left = facts.accountId !== '' && facts.accountId !== accountId
+  return {
+    ...facts,
+    accountId,
+    state: target,
+    usedBy: facts.accountId === accountId ? facts.usedBy : '',
+    hidden: {
+      ...facts.hidden,
+      ...(left ? { previouslyAssignedTo: facts.accountId } : {}),
+      ...(move.remember ? { reserveHistory: remembered(reserveHistory, account.id) } : {}),
+    },
+  }
+}
+
+const foundOffer = (number: string, { carrier, carrierData }: Offer): Found => ({
+  number,
+  stored: undefined,
+  facts: { ...noFacts, carrier, hidden: { features: {}, ...(carrierData ? { carrierData } : {}) } },
+  state: 'discovery',
+})
+
+/** Numbers that come into an account, or into another state there. */
+export const createArrivals = ({ clock, settings, planning, features, desk, book }: Tools) => {
+  const { standingOf, settle } = book
+
+  /** A number that its carrier keeps here is taken with the change; one from outside waits for the carrier's answer. */
+  const obtain = async (
+    set: ChangeSet,
+    { by: _, account, author, orderId = newId(clock.now()) }: NumberRequest,
+    { number, stored, facts: { carrier, hidden } }: Found,
+    facts: NumberFacts,
+  ) => {
+    const { carrierData = {} } = hidden
+    const accountId = account.id
+    const { supplier, take } = desk.of(carrier)
+    const { givenBack: __, ...kept } = facts.hidden
+    if (!supplier) {
+      const told = take?.({ set, accountId, number, carrierData }) ?? carrierData
+      return { facts: { ...facts, hidden: { ...kept, carrierData: told } } }
+    }
+    await supplier.assertReachable()
+    const before = stored && { before: factsOf(stored) }
+    addOrder(set, { id: orderId, accountId, number, carrier, carrierData, author, ...before }, clock)
+    return { facts: { ...facts, hidden: { ...kept, pendingOrder: orderId } }, order: orderId }
+  }
+
+  /** Whether the move is in the table, and whether the caller may make it. */
+  const permittedMove = async ({ by, account }: NumberRequest, { facts, state }: Found, target: Target) => {
+    const standing = await standingOf(by, facts.accountId, account)
+    if (!maySee(facts, standing)) throw failure(numberForbidden, {})
+    const isBound = facts.carrier === mobileCarrier && target !== 'in_service'
+    const move = isBound ? undefined : moves[state][target]
+    if (!move) throw failure(invalidStateTransition, { from: state, to: target })
+    if (move.sameOwner === 'refused' && facts.accountId === account.id) throw failure(noChangeRequired, {})
+    if (move.who === 'creator' || !mayMove(move.who, facts, standing)) throw failure(numberForbidden, {})
+    if (facts.accountId !== '' && facts.accountId !== account.id) {
+      assertFree(facts)
+      assertOrdered(facts)
+    }
+    return move
+  }
+
+  const move = async (
+    view: NumberView,
+    request: NumberRequest & { fields?: Json },
+    found: Found,
+    target: Target,
+  ): Promise<NumberPlan> => {
+    const { account, by, fields } = request
+    const step = await permittedMove(request, found, target)
+    const set = setOf(request)
+    const placed = arrived(found.facts, target, account, step)
+    const carrier = fields ? carrierIn({ fields, by }, placed.carrier, 'allowed') : placed.carrier
+    const written = fields ? withFields({ ...placed, carrier }, fields, by) : placed
+    const mustObtain =
+      step.order || (written.hidden.givenBack && target !== 'available' && target !== 'aging')
+    const { facts, ...order } = mustObtain ? await obtain(set, request, found, written) : { facts: written }
+    const dressed = await features.apply(set, found.number, facts, {
+      before: found.stored,
+      asked: fields !== undefined && carrier === placed.carrier,
+      isOperator: isSuperduper(by),
+    })
+    return { ...(await settle(view, set, found, dressed)), ...order }
+  }
+
+  /** A number that somebody wants to have: from the inventory, else from what a search has brought up. */
+  const wanted = async (view: NumberView, { account, number: text }: NumberRequest): Promise<Found> => {
+    const number = await planning.reconcile(text)
+    const stored = await view.get(number)
+    if (stored) return foundRecord(number, stored)
+    const offer = await desk.offered(account.id, number)
+    if (!offer) throw failure(numberNotFound, { number })
+    return foundOffer(number, offer)
+  }
+
+  const newNumber = async (view: NumberView, request: Creation, number: string, state: string) => {
+    const { by, account, fields } = request
+    const refusal = creationRefusal(by.accountId, state, rightsOf(by))
+    if (refusal) throw failure(numberForbidden, { cause: refusal })
+    const target = state as Target
+    const { available_module_name, port_in_module_name } = await settings.of(numberManagerSettings)
+    const standard = target === 'port_in' || request.portedIn ? port_in_module_name : available_module_name
+    const carrier = carrierIn({ fields, by }, request.carrier ?? standard, 'allowed')
+    const step = moves[absent][target] as Move
+    const facts = arrived({ ...noFacts, carrier }, target, account, step)
+    const ported = request.portedIn
+      ? { ...facts, hidden: { ...facts.hidden, portedIn: true as const } }
+      : facts
+    const set = setOf(request)
+    const dressed = await features.apply(set, number, withFields(ported, fields, by), {
+      before: undefined,
+      asked: true,
+      isOperator: isSuperduper(by),
+    })
+    return settle(view, set, { number, stored: undefined }, dressed)
+  }
+
+  const create = async (view: NumberView, request: Creation): Promise<NumberPlan> => {
+    const number = await planning.reconcile(request.number)
+    const asked = request.state ?? request.fields.create_with_state
+    const state = typeof asked === 'string' ? asked : 'in_service'
+    const stored = await view.get(number)
+    if (!stored) return newNumber(view, request, number, state)
+    const standing = await standingOf(request.by, stored.accountId, request.account)
+    if (!maySee(stored, standing)) throw failure(numberForbidden, {})
+    if (!takenOverByCreation.has(stored.state)) throw failure(numberExists, { number })
+    const refusal =
+      state === 'port_in' ? undefined : changeRefusal(request.by.accountId, rightsOf(request.by), 'create')
+    if (refusal) throw failure(numberForbidden, { cause: refusal })
+    return move(view, request, foundRecord(number, stored), state as Target)
+  }
+
+  return {
+    /** A new number; one that ages, is available or comes in by a port is taken over. */
+    create,
+
+    /** Puts a number into service for the account: one that is free, reserved for it, or in its tree. */
+    async activate(view: NumberView, request: Activation): Promise<NumberPlan> {
+      return move(view, request, await wanted(view, request), 'in_service')
+    },
+
+    async reserve(view: NumberView, asked: NumberRequest): Promise<NumberPlan> {
+      const { by, author, account, number, orderId } = asked
+      const request = { by, author, account, number, ...(orderId === undefined ? {} : { orderId }) }
+      return move(view, request, await wanted(view, request), 'reserved')
+    },
+
+    port: (view: NumberView, request: Omit<Creation, 'state'>) =>
+      create(view, { ...request, state: 'port_in' }),
+  }
+}

@@ -1,0 +1,130 @@
+import { type AccountRecord, isSuperduper } from '../../../auth/identity.ts'
+import { failure } from '../../../lib/failure.ts'
+import { ChangeSet } from '../../../storage/change-set.ts'
+import type { Store } from '../../../storage/store.ts'
+import { addCounts } from './counts.ts'
+import { draftNumber, factsOf, isUnchanged, type NumberFacts } from './draft.ts'
+import { numberForbidden, numberInvalid, numberNotFound } from './failures.ts'
+import type { NumberPlanning } from './numbering/operations.ts'
+import {
+  type Existing,
+  type Found,
+  type NumberCaller,
+  type NumberPlan,
+  type NumberRequest,
+  noFacts,
+  reaches,
+} from './requests.ts'
+import { mayMove, type Standing } from './rules.ts'
+import { createNumberStore, type NumberRecord } from './store.ts'
+import type { NumberView } from './view.ts'
+
+interface Tools {
+  store: Store
+  planning: NumberPlanning
+  findAccount(id: string): Promise<AccountRecord | undefined>
+}
+
+/** A number that a device answers to stays where the device is. */
+export const assertFree = ({ hidden }: NumberFacts) => {
+  if (hidden.deviceId === undefined) return
+  throw failure(numberInvalid, { cause: `the number belongs to the mobile device ${hidden.deviceId}` })
+}
+
+/** As long as nobody knows whether the carrier gives a number, it stays with who ordered it. */
+export const assertOrdered = ({ hidden }: NumberFacts) => {
+  if (hidden.pendingOrder === undefined) return
+  throw failure(numberInvalid, { cause: 'the carrier has not confirmed the order of the number yet' })
+}
+
+export const setOf = (request: NumberRequest) => new ChangeSet(request.author)
+
+export type NumberBook = ReturnType<typeof createNumberBook>
+
+/** What all operations do with the inventory: who stands where, which number is meant, and what is written. */
+export const createNumberBook = ({ store, planning, findAccount }: Tools) => {
+  const numbers = createNumberStore(store)
+
+  const standingOf = async (by: NumberCaller, ownerId: string, target: AccountRecord): Promise<Standing> => ({
+    isOperator: isSuperduper(by),
+    isAboveOwner: ownerId !== '' && reaches(by, await findAccount(ownerId)),
+    isBelowOwner: ownerId !== '' && by.account.hidden.tree.includes(ownerId),
+    isAboveTarget: reaches(by, target),
+  })
+
+  const draft = async (number: string, stored: NumberRecord | undefined, facts: NumberFacts) =>
+    draftNumber(number, stored, facts, { clock: store.clock, numbering: await planning.rules() })
+
+  /** Puts the outcome into the change set, if it is one. */
+  const settle = async (
+    view: NumberView,
+    set: ChangeSet,
+    { number, stored }: Pick<Found, 'number' | 'stored'>,
+    facts: NumberFacts,
+  ): Promise<NumberPlan> => {
+    const after = await draft(number, stored, facts)
+    if (stored && isUnchanged(stored, after)) return { set: undefined, number: stored, deleted: false }
+    if (stored) numbers.replace(set, stored, after)
+    else numbers.insert(set, after)
+    const gets = after.accountId !== '' && after.accountId !== stored?.accountId
+    if (gets && !view.holdsAccount(after.accountId)) numbers.requireAccount(set, after.accountId)
+    addCounts(set, stored, after)
+    view.put(number, after)
+    return { set, number: after, deleted: false }
+  }
+
+  /** The same number under the name it has by the rules of today, its country and classifier found anew. */
+  const rewrite = async (
+    view: NumberView,
+    set: ChangeSet,
+    stored: NumberRecord,
+    number: string,
+  ): Promise<NumberPlan> => {
+    const tools = { clock: store.clock, numbering: await planning.rules() }
+    const after = draftNumber(number, { created: stored.created, country: '' }, factsOf(stored), tools)
+    if (number === stored.id && isUnchanged(stored, after))
+      return { set: undefined, number: stored, deleted: false }
+    if (number === stored.id) numbers.replace(set, stored, after)
+    else {
+      numbers.rename(set, stored, after)
+      view.put(stored.id, undefined)
+    }
+    addCounts(set, stored, after)
+    view.put(number, after)
+    return { set, number: after, deleted: false }
+  }
+
+  /** The account's number, or one of its sub-accounts if the request reaches the tree. */
+  const own = async (view: NumberView, request: Existing): Promise<NumberRecord> => {
+    const number = await planning.reconcile(request.number)
+    const stored = await view.get(number)
+    const missing = failure(numberNotFound, { number })
+    if (!stored || stored.accountId === '') throw missing
+    if (stored.accountId === request.account.id) return stored
+    const owner = request.reach === 'tree' ? await findAccount(stored.accountId) : undefined
+    const isBelow = owner?.hidden.tree.includes(request.account.id) === true
+    if (!isBelow || !(isSuperduper(request.by) || reaches(request.by, owner))) throw missing
+    return stored
+  }
+
+  /** The same, and for the operator also a number without owner: below which account it is named does not matter. */
+  const removable = async (view: NumberView, request: Existing): Promise<NumberRecord> => {
+    const stored = await view.get(await planning.reconcile(request.number))
+    return stored?.accountId === '' && isSuperduper(request.by) ? stored : own(view, request)
+  }
+
+  const assertAuthorised = async ({ by, account }: NumberRequest, number: NumberRecord) => {
+    const standing = await standingOf(by, number.accountId, account)
+    if (!mayMove('authorised', number, standing)) throw failure(numberForbidden, {})
+  }
+
+  const addRemoval = async (view: NumberView, set: ChangeSet, stored: NumberRecord): Promise<NumberPlan> => {
+    numbers.remove(set, stored)
+    addCounts(set, stored, undefined)
+    view.put(stored.id, undefined)
+    const bare = { ...noFacts, state: 'deleted' as const, carrier: stored.carrier }
+    return { set, number: await draft(stored.id, stored, bare), deleted: true }
+  }
+
+  return { numbers, standingOf, settle, rewrite, own, removable, assertAuthorised, addRemoval }
+}

@@ -1,0 +1,112 @@
+// The actions that list numbers.
+
+import { isSuperduper, speaksForAccount } from '../../../../auth/identity.ts'
+import { accountMember } from '../../../../auth/policies.ts'
+import { elementAt } from '../../../../lib/list.ts'
+import type { OutputAction, OutputPart, TaskContext } from '../../../work/tasks/operations.ts'
+import type { NumberRecord } from '../operations.ts'
+import type { NumberState } from '../rules.ts'
+import { numberStates } from '../schema.ts'
+import type { NumberTaskTools } from './input.ts'
+import { numberColumns, numberRow } from './rules.ts'
+
+const rowsOfAPart = 500
+
+/** Numbers behind a place, and the place behind the last of them. */
+type Pages = (context: TaskContext, position: string | undefined) => AsyncIterable<NumberRecord[]>
+
+/** What is listed in the order of numbers stands at its number; below an account first comes the owner. */
+const placeOf = ({ id, accountId }: NumberRecord) => `${accountId}/${id}`
+const numberIn = (position: string) => position.slice(position.indexOf('/') + 1)
+const ownerIn = (position: string) => position.slice(0, position.indexOf('/'))
+
+const keyset = async function* (read: (after: NumberRecord | undefined) => Promise<NumberRecord[]>) {
+  let after: NumberRecord | undefined
+  for (;;) {
+    const page = await read(after)
+    if (page.length > 0) yield page
+    after = page.at(-1)
+    if (page.length < rowsOfAPart) return
+  }
+}
+
+const dumps: readonly (NumberState | undefined)[] = [undefined, ...numberStates]
+
+/** What tasks can do with numbers without being given any. */
+export const createNumberOutputActions = (tools: NumberTaskTools): OutputAction[] => {
+  const { numbers, findAccount, repair } = tools
+  const { store } = numbers
+
+  const namesOf = async (page: readonly NumberRecord[]) => {
+    const ids = [...new Set(page.map(({ accountId }) => accountId))].filter(Boolean)
+    return new Map(await Promise.all(ids.map(async (id) => [id, (await findAccount(id))?.doc.name] as const)))
+  }
+
+  const partOf = async (page: readonly NumberRecord[]): Promise<OutputPart> => {
+    const names = await namesOf(page)
+    return {
+      rows: page.map((number) => numberRow(number, names.get(number.accountId))),
+      position: placeOf(elementAt(page, -1)),
+    }
+  }
+
+  const action = (name: string, description: string, doc: string, pages: Pages): OutputAction => ({
+    category: 'number_management',
+    action: name,
+    allow: accountMember,
+    input: 'none',
+    description,
+    doc,
+    columns: numberColumns,
+    async *parts(context, position) {
+      for await (const page of pages(context, position)) yield await partOf(page)
+    },
+  })
+
+  const own: Pages = ({ account }, position) =>
+    keyset((last) => {
+      const after = last?.id ?? (position && numberIn(position))
+      const page = { accountId: account.id, limit: rowsOfAPart, descending: false, long: true }
+      return store.page(after ? { ...page, after } : page)
+    })
+
+  const ofTree: Pages = (context, position) => {
+    const { account, actor } = context
+    if (!speaksForAccount(actor)) return own(context, position)
+    return keyset((last) => {
+      const place = position ? { accountId: ownerIn(position), id: numberIn(position) } : undefined
+      return store.pageOfTree(account.id, last ?? place, rowsOfAPart)
+    })
+  }
+
+  const ofSystem = (state: NumberState | undefined): Pages =>
+    async function* ({ actor }, position) {
+      if (!isSuperduper(actor)) return
+      const start = position ? numberIn(position) : ''
+      yield* keyset((last) => store.pageOfSystem(state, last?.id ?? start, rowsOfAPart))
+    }
+
+  const repaired: Pages = async function* (context, position) {
+    if (position === undefined && !context.dryRun) await repair(context.author, context.account)
+    yield* own(context, position)
+  }
+
+  return [
+    action('list', 'List the numbers of an account', 'Numbers that are assigned to the account.', own),
+    action('list_all', 'List the numbers of an account and of all below it', 'The own ones first.', ofTree),
+    ...dumps.map((state) =>
+      action(
+        state ? `dump_${state}` : 'dump',
+        state ? `List all numbers of the system in state ${state}` : 'List all numbers of the system',
+        "The operator's right. For others the list is empty.",
+        ofSystem(state),
+      ),
+    ),
+    action(
+      'sync',
+      'Repair what is kept of numbers, then list them',
+      'As POST phone_numbers/fix, with a list.',
+      repaired,
+    ),
+  ]
+}

@@ -1,0 +1,193 @@
+// Numbers as rows of a CSV: what a row shows of a number, and what its cells ask for.
+
+import {
+  billingIssue,
+  chargesNotAccepted,
+  type Failure,
+  isFailure,
+  validationError,
+} from '../../../../lib/failure.ts'
+import { isObject } from '../../../../lib/json.ts'
+import { carrierModules } from '../carriers/names.ts'
+import { numberErrorOf } from '../number-errors.ts'
+import { numberStates } from '../schema.ts'
+
+type Cells = Readonly<Record<string, string | undefined>>
+type Json = Readonly<Record<string, unknown>>
+
+/** What the rows show of a number itself. */
+const factColumns = [
+  'e164',
+  'account_name',
+  'account_id',
+  'previously_assigned_to',
+  'state',
+  'created',
+  'modified',
+  'used_by',
+  'ported_in',
+  'carrier_module',
+] as const
+
+interface Field {
+  path: readonly string[]
+  isFlag?: true
+}
+
+const flag = (...path: string[]): Field => ({ path, isFlag: true })
+const text = (...path: string[]): Field => ({ path })
+
+/** The public field that a column shows and sets. */
+const fieldOf: Readonly<Record<string, Field>> = {
+  'cnam.inbound': flag('cnam', 'inbound_lookup'),
+  'cnam.outbound': text('cnam', 'display_name'),
+  'e911.locality': text('e911', 'locality'),
+  'e911.name': text('e911', 'caller_name'),
+  'e911.region': text('e911', 'region'),
+  'e911.street_address': text('e911', 'street_address'),
+  'e911.extended_address': text('e911', 'extended_address'),
+  'e911.postal_code': text('e911', 'postal_code'),
+  'prepend.enabled': flag('prepend', 'enabled'),
+  'prepend.name': text('prepend', 'name'),
+  'prepend.number': text('prepend', 'number'),
+  'ringback.early': text('ringback', 'early'),
+  'ringback.transfer': text('ringback', 'transfer'),
+  force_outbound: flag('force_outbound'),
+  'failover.e164': text('failover', 'e164'),
+  'failover.sip': text('failover', 'sip'),
+}
+
+export const featureColumns: readonly string[] = Object.keys(fieldOf)
+
+/** The columns of every list of numbers, in their order. */
+export const numberColumns: readonly string[] = [...factColumns, ...featureColumns]
+
+/** Columns that name public fields of the customer's own. */
+export const ownFieldPrefix = 'opaque.'
+
+// Names that mean something else to every JavaScript object.
+const treacherous = new Set(['', '__proto__', 'constructor', 'prototype'])
+const isFree = (path: readonly string[]) =>
+  path.every((part) => !treacherous.has(part)) && !/^(?:_|pvt_|id$|used_by$)/.test(path[0] ?? '')
+
+const fieldsByColumn: Readonly<Record<string, Field>> = { ...fieldOf, carrier_name: text('carrier_name') }
+
+const fieldNamed = (column: string): Field | undefined => {
+  if (!column.startsWith(ownFieldPrefix)) return fieldsByColumn[column]
+  const path = column.slice(ownFieldPrefix.length).split('.')
+  return isFree(path) ? { path } : undefined
+}
+
+const noFields: Json = {}
+
+const put = (doc: Record<string, unknown>, [first = '', ...rest]: readonly string[], value: unknown) => {
+  if (rest.length === 0) {
+    doc[first] = value
+    return
+  }
+  const inner = isObject(doc[first]) ? doc[first] : {}
+  doc[first] = inner
+  put(inner, rest, value)
+}
+
+/** The public fields that a row asks for: those of its columns that are filled. */
+export const publicFieldsIn = (cells: Cells): Record<string, unknown> => {
+  const doc: Record<string, unknown> = {}
+  for (const [column, cell] of Object.entries(cells)) {
+    const field = cell ? fieldNamed(column) : undefined
+    if (field) put(doc, field.path, field.isFlag ? cell === 'true' : cell)
+  }
+  return doc
+}
+
+const partOf = (doc: Json, key: string): Json => {
+  const part = doc[key]
+  return isObject(part) ? part : noFields
+}
+
+/** What a row shows beside the public fields. */
+export interface ShownNumber {
+  id: string
+  accountId: string
+  state: string
+  created: number
+  modified: number
+  usedBy: string
+  carrier: string
+  doc: Json
+  hidden: { previouslyAssignedTo?: string; portedIn?: true }
+}
+
+/**
+ * A number as a row of the columns above. Written out, so that rows have one shape: imports make a hundred thousand,
+ * and putting rows together from a table of columns took as long as the rest of the work on a number.
+ */
+export const numberRow = (number: ShownNumber, accountName: string | undefined) => {
+  const { doc, hidden } = number
+  const cnam = partOf(doc, 'cnam')
+  const e911 = partOf(doc, 'e911')
+  const prepend = partOf(doc, 'prepend')
+  const ringback = partOf(doc, 'ringback')
+  const failover = partOf(doc, 'failover')
+  return {
+    e164: number.id,
+    account_name: accountName,
+    account_id: number.accountId || undefined,
+    previously_assigned_to: hidden.previouslyAssignedTo,
+    state: number.state,
+    created: number.created,
+    modified: number.modified,
+    used_by: number.usedBy || undefined,
+    ported_in: hidden.portedIn === true,
+    carrier_module: number.carrier,
+    'cnam.inbound': cnam.inbound_lookup,
+    'cnam.outbound': cnam.display_name,
+    'e911.locality': e911.locality,
+    'e911.name': e911.caller_name,
+    'e911.region': e911.region,
+    'e911.street_address': e911.street_address,
+    'e911.extended_address': e911.extended_address,
+    'e911.postal_code': e911.postal_code,
+    'prepend.enabled': prepend.enabled,
+    'prepend.name': prepend.name,
+    'prepend.number': prepend.number,
+    'ringback.early': ringback.early,
+    'ringback.transfer': ringback.transfer,
+    force_outbound: doc.force_outbound,
+    'failover.e164': failover.e164,
+    'failover.sip': failover.sip,
+  }
+}
+
+const isFlagText = (cell: string) => cell === 'true' || cell === 'false'
+const isIn = (values: readonly string[]) => (cell: string) => values.includes(cell)
+
+/** What a cell that is not empty must be like, by column. */
+export const cellVerifiers: Readonly<Record<string, (cell: string) => boolean>> = {
+  e164: (cell) => cell.startsWith('+'),
+  account_id: (cell) => /^[0-9a-f]{32}$/.test(cell),
+  carrier_module: isIn(carrierModules),
+  state: isIn(numberStates),
+  ported_in: isFlagText,
+  'cnam.inbound': isFlagText,
+  'prepend.enabled': isFlagText,
+  force_outbound: isFlagText,
+}
+
+/** The column that sets a public field, for whoever reads of the field in an error. */
+const columnOf = (path: string) =>
+  Object.entries(fieldsByColumn).find(([, field]) => field.path.join('.') === path)?.[0] ?? path
+
+// Failures whose one word says it all.
+const plainReasons: ReadonlySet<string> = new Set(['not_found', 'not_reconcilable'])
+
+/** What stands in the column `error` of a row that failed. */
+export const errorTextOf = (failure: Failure): string => {
+  if (isFailure(failure, validationError))
+    return `bad field(s) ${Object.keys(failure.details.problems).map(columnOf).join(' ')}`
+  if (isFailure(failure, chargesNotAccepted)) return 'accept_charges'
+  if (isFailure(failure, billingIssue)) return failure.details.message
+  const told = numberErrorOf(failure)
+  if (!told) return failure.kind.name
+  return plainReasons.has(told.error) ? told.error : told.message
+}

@@ -1,0 +1,204 @@
+import { isObject, type Json } from '../../../../lib/json.ts'
+import { type Outgoing, type OutgoingCall, OutgoingError } from '../../../../outgoing/client.ts'
+import type { Settings } from '../../../../settings/settings.ts'
+import { numberInventorySettings, numberLocalitySettings, phoneNumberSettings } from '../settings.ts'
+
+interface Facts {
+  /** The HTTP status, if there was an answer. */
+  status?: number
+  /** The service answered, and has not done it. Otherwise nobody knows whether it has. */
+  isAnswer: boolean
+  /** It cannot be reached at all. */
+  isDown?: boolean
+  reason?: unknown
+}
+
+/** The inventory service did not do what it was asked. `answer` is what it said, for those who may hear it. */
+export class PhonebookError extends Error {
+  readonly answer: unknown
+  readonly status: number | undefined
+  readonly isAnswer: boolean
+  readonly isDown: boolean
+
+  constructor(answer: unknown, { status, isAnswer, isDown = false, reason }: Facts) {
+    const said = status === undefined ? 'did not answer' : `answered with HTTP ${status}`
+    super(`the inventory service ${said}`, reason === undefined ? undefined : { cause: reason })
+    this.name = 'PhonebookError'
+    this.answer = answer
+    this.status = status
+    this.isAnswer = isAnswer
+    this.isDown = isDown
+  }
+}
+
+// The service may have begun, or wants to be asked again.
+const openStatuses = new Set([408, 425, 429])
+const isFinal = (status: number) => status < 500 && !openStatuses.has(status)
+
+interface PhonebookSearch {
+  country: string
+  prefix: string
+  quantity: number
+  offset: number
+  signal: AbortSignal
+}
+
+/** A number that somebody wants to have, or to give back. */
+interface PhonebookWish {
+  number: string
+  /** Under which it is done once, however often it is asked for. */
+  key: string
+  signal: AbortSignal
+}
+
+interface Question {
+  method: OutgoingCall['method']
+  url: string
+  data?: unknown
+  key?: string
+  signal?: AbortSignal
+}
+
+const timeoutMs = 10_000
+const maxBytes = 8_000_000
+
+/** A path below a configured address, which may end with a slash. */
+const under = (base: string, ...parts: string[]) =>
+  [base.replace(/\/+$/, ''), ...parts.map(encodeURIComponent)].join('/')
+
+/** National form without the country, where the country is that of the number inventory's home: 10 digits. */
+const nationalOf = (number: string) => number.replace(/^\+1(?=\d{10}$)/, '')
+
+/**
+ * A number inventory that is asked over HTTP. All it says is JSON, and only what comes with HTTP status 200 and
+ * status `success` is believed.
+ */
+export const createPhonebook = (outgoing: Outgoing, settings: Settings) => {
+  const answerTo = async ({ method, url, data, key, signal }: Question) => {
+    try {
+      return await outgoing.send({
+        purpose: 'carrier',
+        method,
+        url,
+        timeoutMs,
+        maxBytes,
+        isOperators: true,
+        ...(data === undefined ? {} : { json: { data } }),
+        ...(key === undefined ? {} : { headers: { 'idempotency-key': key } }),
+        ...(signal ? { signal } : {}),
+      })
+    } catch (error) {
+      if (!(error instanceof OutgoingError)) throw error
+      const isDown = error.fault === 'unreachable' || error.fault === 'timeout'
+      throw new PhonebookError({ 'unknown error': error.fault }, { isAnswer: false, isDown, reason: error })
+    }
+  }
+
+  const bodyOf = async (question: Question) => {
+    const answer = await answerTo(question)
+    try {
+      return { status: answer.status, body: answer.json() }
+    } catch (error) {
+      const { status } = answer
+      const isAnswer = status !== 200 && isFinal(status)
+      throw new PhonebookError({ 'unknown error': 'malformed' }, { status, isAnswer, reason: error })
+    }
+  }
+
+  const ask = async (question: Question): Promise<unknown> => {
+    const { status, body } = await bodyOf(question)
+    if (status === 200 && isObject(body) && body.status === 'success') return body.data
+    throw new PhonebookError(body, { status, isAnswer: isFinal(status) })
+  }
+
+  const askForObject = async (question: Question): Promise<Json> => {
+    const data = await ask(question)
+    if (isObject(data)) return data
+    throw new PhonebookError(data, { status: 200, isAnswer: true })
+  }
+
+  return {
+    /** The address of the service, or undefined when none is configured. */
+    async url() {
+      return (await settings.of(numberInventorySettings)).phonebook_url
+    },
+
+    async localityUrl() {
+      return (await settings.of(numberLocalitySettings)).url ?? (await this.url())
+    },
+
+    async cityUrl() {
+      return (await settings.of(phoneNumberSettings)).phonebook_url
+    },
+
+    /** Numbers with what the service wants to see again when one is ordered. */
+    search: (url: string, { country, prefix, quantity, offset, signal }: PhonebookSearch): Promise<Json> => {
+      const query = new URLSearchParams({ prefix, limit: String(quantity), offset: String(offset) })
+      return askForObject({
+        method: 'GET',
+        url: `${under(url, 'numbers', country, 'search')}?${query}`,
+        signal,
+      })
+    },
+
+    /** What the service knows of numbers, by the form in which it was asked: see `nationalOf`. */
+    async check(url: string, country: string, numbers: readonly string[]) {
+      const asked = new Map(numbers.map((number) => [nationalOf(number), number]))
+      const data = await ask({
+        method: 'POST',
+        url: under(url, 'numbers', country, 'status'),
+        data: [...asked.keys()],
+      })
+      const found = new Map<string, string>()
+      for (const entry of Array.isArray(data) ? data : []) {
+        if (!isObject(entry) || typeof entry.status !== 'string') continue
+        const number = asked.get(nationalOf(String(entry.number)))
+        if (number !== undefined) found.set(number, entry.status)
+      }
+      return found
+    },
+
+    /** Has a number handed over to `gateways`. Answers with what the service wants kept of it, if it says so. */
+    async order(
+      url: string,
+      country: string,
+      { number, gateways, key, signal }: PhonebookWish & { gateways: readonly string[] },
+    ): Promise<Json | undefined> {
+      const data = await askForObject({
+        method: 'PUT',
+        url: under(url, 'numbers', country, 'order'),
+        data: { numbers: [number], gateways },
+        key,
+        signal,
+      })
+      const entry = data[number] ?? data[nationalOf(number)]
+      if (!isObject(entry) || entry.status !== 'success')
+        throw new PhonebookError(data, { status: 200, isAnswer: true })
+      return isObject(entry.opaque) ? entry.opaque : undefined
+    },
+
+    async release(url: string, country: string, { number, key, signal }: PhonebookWish): Promise<void> {
+      await ask({
+        method: 'POST',
+        url: under(url, 'numbers', country, 'release'),
+        data: { numbers: [number] },
+        key,
+        signal,
+      })
+    },
+
+    locality: (url: string, numbers: readonly string[]) =>
+      askForObject({ method: 'POST', url: under(url, 'locality', 'metadata'), data: numbers }),
+
+    /** Cities with their prefixes. Here a `data` with HTTP status 200 is enough, as clients of old services know it. */
+    async cities(url: string, country: string, pattern: string): Promise<unknown> {
+      const query = new URLSearchParams({ pattern })
+      const { status, body } = await bodyOf({ method: 'GET', url: `${under(url, country, 'city')}?${query}` })
+      if (status !== 200 || !isObject(body) || body.data === undefined)
+        throw new PhonebookError(body, { status, isAnswer: isFinal(status) })
+      return body.data
+    },
+  }
+}
+
+export type Phonebook = ReturnType<typeof createPhonebook>

@@ -1,0 +1,189 @@
+import { isSuperduper } from '../../../../auth/identity.ts'
+import { Failure } from '../../../../lib/failure.ts'
+import type { Json } from '../../../../lib/json.ts'
+import { retrying } from '../../../../storage/store.ts'
+import type { Foresight } from '../../../work/tasks/operations.ts'
+import { itemOf, metadataOf } from '../entity.ts'
+import { type NumberError, numberErrorOf } from '../number-errors.ts'
+import type { NumberPlan, NumberRequest, Numbers, NumberView, Performed } from '../operations.ts'
+import { createTurns } from '../turns.ts'
+
+/** What happened to each number, in the order in which they were asked for. */
+interface Outcome {
+  success: Record<string, Json>
+  error: Record<string, NumberError>
+}
+
+/** What is to be done with one number of a collection. */
+export type Plan = (view: NumberView, request: NumberRequest) => Promise<NumberPlan>
+
+type Collective = Omit<NumberRequest, 'number'>
+
+type NumberVerdict = { number: string; plan: NumberPlan } | { number: string; error: NumberError }
+
+/** Numbers of one commit. */
+interface Piece {
+  texts: readonly string[]
+  planned: readonly NumberVerdict[]
+}
+
+const paymentErrors: Readonly<Record<string, NumberError>> = {
+  charges_not_accepted: { code: 402, error: 'accept_charges', message: 'accept charges' },
+  not_enough_credit: { code: 402, error: 'not_enough_credit', message: 'not enough credit' },
+  billing_issue: { code: 402, error: 'billing_issue', message: 'billing issue' },
+}
+
+/** The refusal of a whole commit, as the error of each of its numbers. */
+const paymentErrorOf = ({ kind }: Failure) => paymentErrors[kind.name]
+
+// Numbers in one commit where nothing is charged: enough that each costs little, not so many that others wait for long.
+const numbersAtOnce = 200
+
+const piecesOf = (texts: readonly string[], size: number) =>
+  Array.from({ length: Math.ceil(texts.length / size) }, (_, at) => texts.slice(at * size, (at + 1) * size))
+
+const plansOf = (verdicts: readonly NumberVerdict[]) =>
+  verdicts.flatMap((verdict) => ('plan' in verdict ? [verdict.plan] : []))
+
+export type NumberCollections = ReturnType<typeof createNumberCollections>
+
+/** Several numbers in one request: what fails, fails alone. */
+export const createNumberCollections = (numbers: Numbers, foresight: Foresight) => {
+  const keyOf = async (text: string) => {
+    const { normalize, isReconcilable } = await numbers.planning.rules()
+    const number = normalize(text)
+    return isReconcilable(number) ? number : text
+  }
+
+  const verdictOn = (plan: Performed): NumberVerdict => {
+    const error = plan.refusal && numberErrorOf(plan.refusal)
+    return error ? { number: plan.number.id, error } : { number: plan.number.id, plan }
+  }
+
+  const judge = async (view: NumberView, plan: Plan, request: NumberRequest): Promise<NumberVerdict> => {
+    try {
+      const planned = await plan(view, request)
+      return { number: planned.number.id, plan: planned }
+    } catch (error) {
+      const told = error instanceof Failure ? numberErrorOf(error) : undefined
+      if (!told) throw error
+      return { number: await keyOf(request.number), error: told }
+    }
+  }
+
+  const planAll = async (texts: readonly string[], plan: Plan, request: Collective) => {
+    const view = await numbers.preload(texts)
+    const takeTurns = createTurns()
+    const verdicts: NumberVerdict[] = []
+    for (const number of texts) {
+      verdicts.push(await judge(view, plan, { ...request, number }))
+      await takeTurns()
+    }
+    return verdicts
+  }
+
+  const planPieces = async (texts: readonly string[], plan: Plan, request: Collective): Promise<Piece[]> => {
+    const pieces: Piece[] = []
+    for (const piece of piecesOf(texts, numbersAtOnce))
+      pieces.push({ texts: piece, planned: await planAll(piece, plan, request) })
+    return pieces
+  }
+
+  /** Whether an invoice changes if all of it is carried out. */
+  const isPriced = async (pieces: readonly Piece[]) => {
+    let foreseen: unknown
+    for (const { planned } of pieces) {
+      const sets = plansOf(planned).flatMap(({ set }) => (set ? [set] : []))
+      foreseen = await foresight.add(foreseen, sets)
+    }
+    return (await foresight.priced(foreseen)).length > 0
+  }
+
+  const carryOut = async (verdicts: readonly NumberVerdict[]): Promise<NumberVerdict[]> => {
+    const performed = (await numbers.perform(...plansOf(verdicts))).values()
+    return verdicts.map((verdict) =>
+      'plan' in verdict ? verdictOn(performed.next().value ?? verdict.plan) : verdict,
+    )
+  }
+
+  const errorsFor = (texts: readonly string[], error: NumberError): Promise<NumberVerdict[]> =>
+    Promise.all(texts.map(async (text) => ({ number: await keyOf(text), error })))
+
+  /**
+   * If the commit fails because of one number, each number is committed separately. Numbers that change an invoice are
+   * not: consent is for the sum, so all of them fail with the error of that number.
+   */
+  const perform = async (
+    { texts, planned }: Piece,
+    plan: Plan,
+    request: Collective,
+  ): Promise<NumberVerdict[]> => {
+    try {
+      return await retrying(async (attempt) =>
+        carryOut(attempt === 1 ? planned : await planAll(texts, plan, request)),
+      )
+    } catch (error) {
+      const told = error instanceof Failure ? numberErrorOf(error) : undefined
+      if (!told) throw error
+      if (texts.length === 1 || (await isPriced(await planPieces(texts, plan, request))))
+        return errorsFor(texts, told)
+      return performEach(
+        texts.map((text) => ({ texts: [text] })),
+        plan,
+        request,
+      )
+    }
+  }
+
+  /**
+   * Commits each piece separately. A payer may get a plan between two of them: what was committed before a refusal is
+   * reported as done, and the refusal as the error of the other numbers.
+   */
+  const performEach = async (
+    pieces: readonly (Pick<Piece, 'texts'> & { planned?: Piece['planned'] })[],
+    plan: Plan,
+    request: Collective,
+  ): Promise<NumberVerdict[]> => {
+    const verdicts: NumberVerdict[] = []
+    for (const { texts, planned = await planAll(texts, plan, request) } of pieces) {
+      try {
+        verdicts.push(...(await perform({ texts, planned }, plan, request)))
+      } catch (error) {
+        const refusal = error instanceof Failure ? paymentErrorOf(error) : undefined
+        if (!refusal || plansOf(verdicts).length === 0) throw error
+        verdicts.push(...(await errorsFor(texts, refusal)))
+      }
+    }
+    return verdicts
+  }
+
+  const addVerdict = async (outcome: Outcome, verdict: NumberVerdict, isOperator: boolean) => {
+    if ('error' in verdict) {
+      outcome.error[verdict.number] = verdict.error
+      return
+    }
+    const { number, deleted } = verdict.plan
+    const metadata = await metadataOf(numbers.features, number, isOperator)
+    outcome.success[number.id] = itemOf(number, deleted ? { ...metadata, deleted } : metadata)
+  }
+
+  return {
+    /**
+     * Carries out the plan for each number. What changes an invoice is one commit, so that its payer is asked once, for
+     * the sum; the rest is committed in pieces.
+     */
+    async apply(texts: readonly string[], plan: Plan, request: Collective): Promise<Outcome> {
+      const outcome: Outcome = { success: {}, error: {} }
+      const isOperator = isSuperduper(request.by)
+      const takeTurns = createTurns()
+      const pieces = await planPieces(texts, plan, request)
+      const isOneCommit = pieces.length > 1 && (await isPriced(pieces))
+      const commits = isOneCommit ? [{ texts, planned: pieces.flatMap(({ planned }) => planned) }] : pieces
+      for (const verdict of await performEach(commits, plan, request)) {
+        await addVerdict(outcome, verdict, isOperator)
+        await takeTurns()
+      }
+      return outcome
+    },
+  }
+}

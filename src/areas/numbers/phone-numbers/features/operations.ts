@@ -1,0 +1,239 @@
+import type { AccountRecord } from '../../../../auth/identity.ts'
+import type { Clock } from '../../../../lib/clock.ts'
+import { failure, hasProblems, invalid, invalidData } from '../../../../lib/failure.ts'
+import { newId } from '../../../../lib/ids.ts'
+import { isObject, type Json } from '../../../../lib/json.ts'
+import { memberOf } from '../../../../lib/member.ts'
+import type { Settings } from '../../../../settings/settings.ts'
+import type { ChangeSet } from '../../../../storage/change-set.ts'
+import type { Destinations } from '../../../voice/resources/destinations/operations.ts'
+import type { WrittenDestination } from '../../../voice/resources/destinations/rules.ts'
+import type { NumberFacts } from '../draft.ts'
+import { multipleChoice, numberForbidden } from '../failures.ts'
+import { addRegistration, awaiting, type Deed } from '../orders.ts'
+import { isLocal } from '../rules.ts'
+import type { E911 } from '../schema.ts'
+import { numberManagerSettings } from '../settings.ts'
+import type { NumberDoc, NumberHidden, NumberRecord } from '../store.ts'
+import type { FeatureProvider, Subscriber } from './providers.ts'
+import {
+  activeFeatures,
+  asksForFeatures,
+  availableFeatures,
+  callerNameOf,
+  type FeatureContext,
+  featureSettings,
+  refusedFeature,
+  withoutRefused,
+} from './rules.ts'
+
+/** What of a number decides which features it may have. */
+type FeatureSubject = Pick<FeatureContext, 'state' | 'usedBy'> & {
+  carrier: string
+  featuresAllowed?: readonly string[] | undefined
+  featuresDenied?: readonly string[] | undefined
+}
+
+interface Tools {
+  clock: Clock
+  settings: Settings
+  provider: FeatureProvider
+  destinations: Pick<Destinations, 'problems'>
+  findAccount(id: string): Promise<AccountRecord | undefined>
+  /** What the reseller of an account has set in `number_manager`. */
+  resellerSettings(account: AccountRecord): Promise<Json>
+  /** What the plans of an account say of messages. */
+  messagesOf(account: AccountRecord): Promise<MessageTerms>
+}
+
+/** Messages are let through unless plans say otherwise. */
+type MessageTerms = Partial<Record<'sms' | 'mms', { enabled?: boolean }>>
+
+/** Feature lists of the system or of one account's reseller. */
+interface FeatureLists {
+  allowed: readonly string[] | undefined
+  denied: readonly string[] | undefined
+}
+
+const isTexts = (value: unknown): value is readonly string[] =>
+  Array.isArray(value) && value.every((one) => typeof one === 'string')
+
+const listOf = (settings: Json, key: 'allow' | 'deny') => {
+  const list = isObject(settings.features) ? settings.features[key] : undefined
+  return isTexts(list) ? list : undefined
+}
+
+/** Only what has passed as an address stands there. */
+const addressIn = (features: Readonly<Json> | undefined) => features?.e911 as E911 | undefined
+
+const withoutStatus = ({ status: _, ...address }: E911) => address
+
+const isSameAddress = (a: E911, b: E911) =>
+  JSON.stringify(withoutStatus(a)) === JSON.stringify(withoutStatus(b))
+
+/** What could not be registered is tried anew whenever it is given. */
+const isRegistered = (address: E911, known: E911 | undefined) =>
+  known !== undefined && known.status !== 'ERROR' && isSameAddress(address, known)
+
+const displayNameOf = ({ outbound_cnam: cnam }: Readonly<Json>) =>
+  isObject(cnam) && typeof cnam.display_name === 'string' ? cnam.display_name : undefined
+
+/** Where calls to a number are to be sent instead. */
+const destinationsIn = (doc: object): WrittenDestination[] => {
+  const text = memberOf(doc, 'failover', 'sip')
+  return typeof text === 'string' && text !== '' ? [{ path: 'failover.sip', form: 'uri', text }] : []
+}
+
+/** A number as somebody outside sees it. */
+interface Dressed extends Subscriber {
+  hidden: NumberHidden
+}
+
+export type NumberFeatures = ReturnType<typeof createNumberFeatures>
+
+export const createNumberFeatures = ({
+  clock,
+  settings,
+  provider,
+  destinations,
+  findAccount,
+  resellerSettings,
+  messagesOf,
+}: Tools) => {
+  const listsOf = async (account: AccountRecord | undefined): Promise<FeatureLists> => {
+    const { features: system } = await settings.of(numberManagerSettings)
+    const own = account ? await resellerSettings(account) : {}
+    return { allowed: listOf(own, 'allow') ?? system.allow, denied: listOf(own, 'deny') ?? system.deny }
+  }
+
+  /** What decides for the numbers of one account, read once. */
+  const availabilityIn = async (accountId: string) => {
+    const account = accountId === '' ? undefined : await findAccount(accountId)
+    const lists = await listsOf(account)
+    const messages = account ? await messagesOf(account) : {}
+    const { local_feature_override, sms_carriers, mms_carriers } = await settings.of(numberManagerSettings)
+    const isOneOf = (carriers: readonly string[], carrier: string) => carriers.includes(carrier)
+    return (subject: FeatureSubject, isOperator: boolean) =>
+      availableFeatures({
+        isOperator,
+        accountId,
+        state: subject.state,
+        usedBy: subject.usedBy,
+        isLocal: isLocal(subject.carrier),
+        ownAllowed: subject.featuresAllowed ?? [],
+        ownDenied: subject.featuresDenied ?? [],
+        ...lists,
+        localOverride: local_feature_override,
+        carriesSms: isOneOf(sms_carriers, subject.carrier) && messages.sms?.enabled !== false,
+        carriesMms: isOneOf(mms_carriers, subject.carrier) && messages.mms?.enabled !== false,
+      })
+  }
+
+  const assertFailover = async (accountId: string, doc: NumberDoc, before: NumberRecord | undefined) => {
+    const had = before?.accountId === accountId ? destinationsIn(before.doc) : []
+    const problems = await destinations.problems({ id: accountId }, destinationsIn(doc), had)
+    if (hasProblems(problems)) throw invalid(problems)
+  }
+
+  const available = async (subject: FeatureSubject & { accountId: string }, isOperator: boolean) =>
+    (await availabilityIn(subject.accountId))(subject, isOperator)
+
+  const accepted = async (subscriber: Subscriber, given: E911): Promise<E911> => {
+    const account = await findAccount(subscriber.accountId)
+    const address = { ...given, caller_name: given.caller_name ?? callerNameOf(account?.doc.name) }
+    const verdict = await provider.judgeAddress(subscriber, address)
+    if (verdict.outcome === 'accepted') return verdict.address
+    if (verdict.outcome === 'invalid') {
+      throw failure(invalidData, {
+        data: { address: { invalid: { cause: given, message: verdict.message } } },
+      })
+    }
+    throw failure(multipleChoice, { address: given, addresses: verdict.addresses })
+  }
+
+  /** The address as it is kept: what has not changed is not judged again. */
+  const addressOf = async (subscriber: Subscriber, doc: NumberDoc, before: NumberRecord | undefined) => {
+    const given = doc.e911 as E911
+    const known = addressIn(before?.hidden.features)
+    const name = given.caller_name ?? known?.caller_name
+    const named = name === undefined ? given : { ...given, caller_name: name }
+    if (known && before?.accountId === subscriber.accountId && isRegistered(named, known)) return known
+    return accepted(subscriber, given)
+  }
+
+  /** Has the provider told of what is on now and was not before, and the other way round. */
+  const tellChanges = (
+    set: ChangeSet,
+    { number, accountId, hidden }: Dressed,
+    before: Pick<NumberRecord, 'accountId' | 'hidden'> | undefined,
+  ) => {
+    if (!provider.registrar) return
+    const tell = (of: Dressed, deed: Deed) =>
+      addRegistration(set, {
+        id: newId(clock.now()),
+        number,
+        accountId: of.accountId,
+        deed,
+        ...awaiting(of.hidden),
+      })
+    const [was, is] = [before?.hidden.features ?? {}, hidden.features]
+    const address = addressIn(is)
+    const known = before?.accountId === accountId ? addressIn(was) : undefined
+    if (before && was.e911 && !address)
+      tell({ number, accountId: before.accountId, hidden: before.hidden }, { what: 'no address' })
+    if (address && !isRegistered(address, known))
+      tell({ number, accountId, hidden }, { what: 'address', address })
+    const name = displayNameOf(is)
+    if (name !== displayNameOf(was)) tell({ number, accountId, hidden }, { what: 'name', name })
+  }
+
+  return {
+    available,
+    availabilityIn,
+
+    settingsOf: (features: Readonly<Json>) => featureSettings(features, provider),
+
+    /**
+     * Switches on what the public fields ask for. With `asked` a field that the number may not have refuses the whole
+     * change; without, such fields are dropped: they were there before the number came to where it is.
+     */
+    async apply(
+      set: ChangeSet,
+      number: string,
+      facts: NumberFacts,
+      {
+        before,
+        asked,
+        isOperator,
+      }: { before: NumberRecord | undefined; asked: boolean; isOperator: boolean },
+    ): Promise<NumberFacts> {
+      const { accountId, state, usedBy, carrier, hidden } = facts
+      if (!asksForFeatures(facts.doc)) {
+        const features = activeFeatures(facts.doc, { state, isLocal: isLocal(carrier), available: [] })
+        const plain = { ...facts, hidden: { ...hidden, features } }
+        tellChanges(set, { number, ...plain }, before)
+        return plain
+      }
+      const subject = { accountId, state, usedBy, carrier, ...hidden }
+      const may = await available(subject, isOperator)
+      const refused = asked ? refusedFeature(facts.doc, may) : undefined
+      if (refused) throw failure(numberForbidden, { cause: `feature ${refused} is not available` })
+      const doc = asked ? facts.doc : withoutRefused(facts.doc, may)
+      if (asked) await assertFailover(accountId, doc, before)
+      const active = { state, isLocal: isLocal(carrier), available: may }
+      const subscriber = { number, accountId }
+      const wanted = activeFeatures(doc, active)
+      const complete = wanted.e911 ? { ...doc, e911: await addressOf(subscriber, doc, before) } : doc
+      const features = activeFeatures(complete, active)
+      const dressed = { ...facts, doc: complete, hidden: { ...hidden, features } }
+      tellChanges(set, { number, ...dressed }, before)
+      return dressed
+    },
+
+    /** Switches everything off. */
+    strip(set: ChangeSet, stored: NumberRecord) {
+      const { id: number, accountId, hidden } = stored
+      tellChanges(set, { number, accountId, hidden: { ...hidden, features: {} } }, stored)
+    },
+  }
+}

@@ -1,0 +1,93 @@
+import { failure, invalidData } from '../../../../lib/failure.ts'
+import { newId } from '../../../../lib/ids.ts'
+import { type Author, ChangeSet, systemScope } from '../../../../storage/change-set.ts'
+import { createCollection, putDocument } from '../../../../storage/collection.ts'
+import type { Store } from '../../../../storage/store.ts'
+import { type City, citiesOf, cityKey, type Locality, prefixesOf } from './rules.ts'
+import { createLocalityRows } from './store.ts'
+
+export type { City, Locality }
+
+/** Which rows hold, and how long their prefixes are: a look-up tries no others. */
+interface Edition {
+  generation: string
+  rows: number
+  prefix_lengths: number[]
+}
+
+const kind = 'localities'
+const written = 1000
+
+export type Localities = ReturnType<typeof createLocalities>
+
+/** Where numbers are: what the operator has imported. */
+export const createLocalities = (store: Store) => {
+  const rows = createLocalityRows(store)
+  const editions = createCollection<Edition, object>(store, { kind, sortKey: () => '', row: () => ({}) })
+  const current = () => editions.find(systemScope, kind)
+
+  const publish = async (author: Author, edition: Edition) => {
+    const before = await current()
+    const set = new ChangeSet(author)
+    putDocument(set, editions, { accountId: systemScope, id: kind }, { before, doc: edition, hidden: {} })
+    await store.commit(set)
+  }
+
+  /** The locality of each number, by longest prefix. Numbers of which nothing is known are left out. */
+  const ofMany = async (numbers: readonly string[]): Promise<Map<string, Locality>> => {
+    const edition = (await current())?.doc
+    const found = new Map<string, Locality>()
+    if (!edition) return found
+    const candidates = new Map(
+      numbers.map((number) => [number, prefixesOf(number, edition.prefix_lengths)] as const),
+    )
+    const known = await rows.find(edition.generation, [...new Set([...candidates.values()].flat())])
+    for (const [number, prefixes] of candidates) {
+      const longest = prefixes.find((prefix) => known.has(prefix))
+      const locality = longest === undefined ? undefined : known.get(longest)
+      if (locality) found.set(number, locality)
+    }
+    return found
+  }
+
+  return {
+    ofMany,
+
+    of: async (number: string): Promise<Locality | undefined> => (await ofMany([number])).get(number),
+
+    /** Whether the operator has imported any. */
+    areThere: async () => (await current()) !== undefined,
+
+    /** Cities of a country whose name begins with a text, with their prefixes. */
+    async cities(country: string, name: string): Promise<Record<string, City>> {
+      const edition = (await current())?.doc
+      const key = cityKey(name)
+      return edition && key !== '' ? citiesOf(await rows.cities(edition.generation, country, key)) : {}
+    },
+
+    /**
+     * Puts these rows in the place of those that were there, all at once when the last one is in. Where two have the
+     * same prefix, the later one holds. Answers with how many are there now.
+     */
+    async replaceAll(author: Author, batches: AsyncIterable<readonly Locality[]>): Promise<number> {
+      const generation = newId(store.clock.now())
+      const lengths = new Set<number>()
+      let waiting = new Map<string, Locality>()
+      for await (const batch of batches) {
+        for (const row of batch) {
+          lengths.add(row.prefix.length)
+          waiting.set(row.prefix, row)
+        }
+        if (waiting.size < written) continue
+        await rows.insert(generation, [...waiting.values()])
+        waiting = new Map()
+      }
+      if (waiting.size > 0) await rows.insert(generation, [...waiting.values()])
+      if (lengths.size === 0) throw failure(invalidData, { data: { message: 'no locality to import' } })
+      const count = await rows.count(generation)
+      await publish(author, { generation, rows: count, prefix_lengths: [...lengths] })
+      await rows.dropOthers(generation)
+      return count
+    },
+  }
+}

@@ -1,0 +1,117 @@
+import type { Statement, Value } from '../../../../storage/db.ts'
+import type { Store } from '../../../../storage/store.ts'
+import { integer, placeholders, shape, text } from '../../../../storage/table.ts'
+import { type CityRow, cityKey, type Locality } from './rules.ts'
+
+const localities = shape({
+  prefix: text(),
+  country: text(),
+  region: text(),
+  city: text(),
+  rateCenter: text(),
+  lata: text(),
+  latitude: text(),
+  longitude: text(),
+})
+const counted = shape({ count: integer() })
+
+const valuesOf = (generation: string, one: Locality): Value[] => [
+  generation,
+  one.prefix,
+  one.country,
+  one.region,
+  one.city,
+  cityKey(one.city),
+  one.rateCenter,
+  one.lata,
+  one.latitude,
+  one.longitude,
+]
+
+const width = 10
+// Rows in one statement. What is left over goes row by row, so that there are two texts to prepare and no more.
+const together = 200
+
+const insertSql = (rows: number) => {
+  const tuples = Array.from({ length: rows }, (_, row) => `(${placeholders(width, 1 + row * width)})`)
+  return `INSERT INTO localities (generation, prefix, country, region, city, city_key, rate_center, lata, latitude,
+      longitude)
+    VALUES ${tuples.join(', ')}
+    ON CONFLICT (generation, prefix) DO UPDATE SET country = excluded.country, region = excluded.region,
+      city = excluded.city, city_key = excluded.city_key, rate_center = excluded.rate_center, lata = excluded.lata,
+      latitude = excluded.latitude, longitude = excluded.longitude`
+}
+
+const insertMany = insertSql(together)
+const insertOne = insertSql(1)
+
+// Prefixes asked for at once: one text to prepare.
+const askedTogether = 40
+const findSql = `SELECT ${localities.columns} FROM localities WHERE generation = $1 AND prefix IN (${placeholders(askedTogether, 2)})`
+
+const mostCityRows = 5000
+const droppedAtOnce = 5000
+
+/** The geography of numbers. Rows of a generation count once the record `localities` names it. */
+export const createLocalityRows = (store: Store) => ({
+  /** Rows no two of which have the same prefix. */
+  insert(generation: string, rows: readonly Locality[]) {
+    const statements: Statement[] = []
+    const whole = rows.length - (rows.length % together)
+    for (let at = 0; at < whole; at += together) {
+      const params = rows.slice(at, at + together).flatMap((row) => valuesOf(generation, row))
+      statements.push({ sql: insertMany, params })
+    }
+    for (const row of rows.slice(whole))
+      statements.push({ sql: insertOne, params: valuesOf(generation, row) })
+    return store.writeUnrecorded(statements)
+  },
+
+  async find(generation: string, prefixes: readonly string[]): Promise<Map<string, Locality>> {
+    const found = new Map<string, Locality>()
+    // A client may ask for very many: then beside the event loop.
+    const read = prefixes.length > askedTogether * 10 ? store.scan : store.all
+    for (let at = 0; at < prefixes.length; at += askedTogether) {
+      const asked = prefixes.slice(at, at + askedTogether)
+      const padding = Array<string>(askedTogether - asked.length).fill('')
+      for (const row of localities.list(await read(findSql, [generation, ...asked, ...padding])))
+        found.set(row.prefix, row)
+    }
+    return found
+  },
+
+  /** Cities whose name begins with a text; of very many the first. */
+  cities(generation: string, country: string, name: string): Promise<CityRow[]> {
+    return store.scan<CityRow>(
+      `SELECT city, region, prefix, country FROM localities
+        WHERE generation = $1 AND country = $2 AND city_key >= $3 AND city_key < $4
+        ORDER BY city_key, region, prefix LIMIT $5`,
+      [generation, country, name, `${name}\u{10ffff}`, mostCityRows],
+    )
+  },
+
+  async count(generation: string) {
+    const rows = await store.scan('SELECT count(*) AS count FROM localities WHERE generation = $1', [
+      generation,
+    ])
+    return counted.first(rows)?.count ?? 0
+  },
+
+  /** Removes what belongs to another generation, in pieces: other writers get their turns. */
+  async dropOthers(generation: string) {
+    for (;;) {
+      const [other] = await store.scan<{ generation: string }>(
+        'SELECT generation FROM localities WHERE generation < $1 OR generation > $1 LIMIT 1',
+        [generation],
+      )
+      if (!other) return
+      await store.writeUnrecorded([
+        {
+          sql: `DELETE FROM localities WHERE generation = $1 AND prefix IN
+            (SELECT prefix FROM localities WHERE generation = $1 ORDER BY prefix LIMIT $2)`,
+          params: [other.generation, droppedAtOnce],
+        },
+      ])
+    }
+  },
+})

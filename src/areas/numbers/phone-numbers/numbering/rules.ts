@@ -1,0 +1,131 @@
+// How numbers are written down and what kinds there are.
+import { normalizeNumber } from '../../../../lib/e164.ts'
+import { compilePattern } from '../../../../lib/pattern.ts'
+import { phoneMetadata } from '../phone-metadata.ts'
+
+export interface Classifier {
+  regex: string
+  friendly_name?: string | undefined
+  pretty_print?: string | undefined
+  emergency?: boolean | undefined
+}
+
+const usFormat = 'SS(###) ###-####'
+
+/** In order: the first that fits decides. Toll-free numbers are numbers of the US as well. */
+const standardClassifiers: Readonly<Record<string, Classifier>> = {
+  tollfree_us: {
+    regex: '^\\+1((?:800|88\\d|877|866|855|844|833|822)\\d{7})$',
+    friendly_name: 'US TollFree',
+    pretty_print: usFormat,
+  },
+  toll_us: { regex: '^\\+1(900\\d{7})$', friendly_name: 'US Toll', pretty_print: usFormat },
+  emergency: {
+    regex: '^(911|922|933|988|833|811|711|999)$',
+    friendly_name: 'Emergency Dispatcher',
+    emergency: true,
+  },
+  caribbean: {
+    regex:
+      '^\\+?1((?:684|264|268|242|246|441|284|345|767|809|829|849|473|671|876|664|670|787|939|869|758|784|721|868|649|340)\\d{7})$',
+    friendly_name: 'Caribbean',
+    pretty_print: usFormat,
+  },
+  did_us: {
+    regex: '^(\\+?1)?([2-9][0-9]{2}[2-9][0-9]{6})$',
+    friendly_name: 'US DID',
+    pretty_print: usFormat,
+  },
+  international: { regex: '^\\+([2-9]\\d{7,})$', friendly_name: 'International' },
+  unknown: { regex: '^(.*)$', friendly_name: 'Unknown' },
+}
+
+/** The rules of one installation, compiled. */
+export interface Numbering {
+  classifiers: Readonly<Record<string, Classifier>>
+  normalize(text: string): string
+  /** Whether a normalised number may be in the inventory. */
+  isReconcilable(number: string): boolean
+  /** The name of the first classifier that fits. */
+  classOf(number: string): string | undefined
+}
+
+/** What administrators may set instead of the standard. Converters are tried in their order. */
+interface NumberingSettings {
+  reconcile_regex?: string | undefined
+  e164_converters?: Readonly<Record<string, { prefix?: string; suffix?: string }>> | undefined
+  classifiers?: Readonly<Record<string, Classifier>> | undefined
+}
+
+// E.164 ends at 15 digits. International prefixes are gone when this is asked.
+const standardReconcile = /^\+(?:1\d{10}|[2-9]\d{7,14})$/
+
+// What fits no index entry: no number is longer than this, whatever a pattern says.
+const longestNumber = 32
+
+/** A pattern of the administrators. One that cannot be read, which its document refuses, fits nothing. */
+const foreignPattern = (text: string) => compilePattern(text).pattern
+
+const compileConverters = (converters: NonNullable<NumberingSettings['e164_converters']>) => {
+  const compiled = Object.entries(converters).flatMap(([regex, { prefix = '', suffix = '' }]) => {
+    const pattern = foreignPattern(regex)
+    return pattern ? [{ pattern, prefix, suffix }] : []
+  })
+  return (text: string) => {
+    if (text.startsWith('+')) return text
+    for (const { pattern, prefix, suffix } of compiled) {
+      const captured = pattern.lastGroup(text)
+      if (captured !== undefined) return prefix + captured + suffix
+    }
+    return text
+  }
+}
+
+type Test = (number: string) => boolean
+
+const standardTests: [string, Test][] = Object.entries(standardClassifiers).map(([name, { regex }]) => {
+  const pattern = new RegExp(regex)
+  return [name, (number) => pattern.test(number)]
+})
+
+const foreignTests = (classifiers: Readonly<Record<string, Classifier>>): [string, Test][] =>
+  Object.entries(classifiers).flatMap(([name, { regex }]) => {
+    const pattern = foreignPattern(regex)
+    return pattern ? [[name, pattern.matches]] : []
+  })
+
+export const compileNumbering = (settings: NumberingSettings): Numbering => {
+  const { reconcile_regex: reconcile, e164_converters: converters, classifiers } = settings
+  const reconcilable = reconcile === undefined ? undefined : foreignPattern(reconcile)
+  const tests = classifiers ? foreignTests(classifiers) : standardTests
+  return {
+    classifiers: classifiers ?? standardClassifiers,
+    normalize: converters ? compileConverters(converters) : normalizeNumber,
+    isReconcilable: (number) =>
+      number.length <= longestNumber &&
+      (reconcilable ? reconcilable.matches(number) : standardReconcile.test(number)),
+    classOf: (number) => tests.find(([, fits]) => fits(number))?.[0],
+  }
+}
+
+const lookUpCountry = (number: string): string =>
+  phoneMetadata().parsePhoneNumberFromString(number)?.country ?? ''
+
+// A look-up takes 20 us. Under +1 area code and exchange decide, and numbers come in blocks of these.
+const exchangeLength = '+12125550100'.length - 4
+const mostExchanges = 20_000
+const countries = new Map<string, string>()
+
+const countryOfExchange = (number: string) => {
+  const exchange = number.slice(0, exchangeLength)
+  const known = countries.get(exchange)
+  if (known !== undefined) return known
+  if (countries.size >= mostExchanges) countries.clear()
+  const country = lookUpCountry(number)
+  countries.set(exchange, country)
+  return country
+}
+
+/** ISO 3166-1 alpha-2, by the metadata of the world's numbering plans; empty when no country has it. */
+export const countryOf = (number: string): string =>
+  /^\+1\d{10}$/.test(number) ? countryOfExchange(number) : lookUpCountry(number)

@@ -1,0 +1,47 @@
+import { isE164, normalizeNumber } from '../../../../lib/e164.ts'
+import { type CarrierModule, moduleOf } from '../carriers/names.ts'
+
+/** A number that an account has in stock. */
+export interface PoolNumber {
+  accountId: string
+  carrier: CarrierModule
+  number: string
+}
+
+type Cells = readonly (string | undefined)[]
+
+interface PoolPlaces {
+  number: number
+  accountId: number
+  /** -1 where the file has no such column. */
+  carrier: number
+}
+
+const [numberColumn, accountColumn, carrierColumn] = ['e164', 'account_id', 'carrier_module']
+const columns = [numberColumn, accountColumn, carrierColumn]
+
+/** Which cell of a line is which column; a text instead says what is wrong with the header. */
+export const poolPlacesIn = (header: Cells): PoolPlaces | string => {
+  const names = header.map((cell) => (cell ?? '').trim().toLowerCase())
+  const strange = names.find((name, at) => !columns.includes(name) || names.indexOf(name) !== at)
+  if (strange !== undefined) return `the header has a column '${strange}' too much`
+  const number = names.indexOf(numberColumn)
+  const accountId = names.indexOf(accountColumn)
+  const carrier = names.indexOf(carrierColumn)
+  if (number < 0 || accountId < 0) return 'the header has no columns e164 and account_id'
+  return { number, accountId, carrier }
+}
+
+const isPooled = (module: CarrierModule | undefined) => module === 'knm_managed' || module === 'knm_inum'
+
+/** What a line says; a text instead tells why it cannot be used. */
+export const poolNumberIn = (cells: Cells, places: PoolPlaces): PoolNumber | string => {
+  const number = normalizeNumber((cells[places.number] ?? '').trim())
+  if (!isE164(number)) return `'${number.slice(0, 40)}' is no number`
+  const accountId = (cells[places.accountId] ?? '').trim()
+  if (!/^[0-9a-f]{32}$/.test(accountId)) return `'${accountId.slice(0, 40)}' is no account id`
+  const name = (cells[places.carrier] ?? '').trim()
+  const carrier = moduleOf(name === '' ? 'managed' : name)
+  if (!carrier || !isPooled(carrier)) return `carrier '${name.slice(0, 40)}' has no pool`
+  return { accountId, carrier, number }
+}

@@ -1,0 +1,219 @@
+import { isSuperduper } from '../../../auth/identity.ts'
+import { accountMember } from '../../../auth/policies.ts'
+import { type Answer, ListAnswer, one } from '../../../http/answer/answers.ts'
+import { type Call, del, get, patch, post, put, type Route } from '../../../http/route.ts'
+import { failure, invalidData } from '../../../lib/failure.ts'
+import { isTrue, type Json } from '../../../lib/json.ts'
+import { either, list, open } from '../../../lib/schema.ts'
+import { metadataOf, readOnlyOf } from './entity.ts'
+import {
+  invalidStateTransition,
+  multipleChoice,
+  noChangeRequired,
+  notReconcilable,
+  numberExists,
+  numberFault,
+  numberForbidden,
+  numberInvalid,
+  numberNotFound,
+  numberUnassigned,
+} from './failures.ts'
+import type { NumberIdentity } from './identity.ts'
+import { numberListing } from './listing.ts'
+import type { NumberPlan, NumberRecord, Numbers, Performed } from './operations.ts'
+import { NumberList, NumberOwner, PhoneNumber, PhoneNumberRecord } from './schema.ts'
+import { FoundNumber } from './search/schema.ts'
+import type { NumberUpkeep } from './upkeep.operations.ts'
+
+const onAccount = '/v2/accounts/{account_id}/phone_numbers'
+const oneNumber = `${onAccount}/{phone_number}` as const
+
+interface Tools {
+  numbers: Numbers
+  identity: NumberIdentity
+  upkeep: NumberUpkeep
+  /** How many billable numbers an account and all below it have. */
+  cascadeQuantity(accountId: string): Promise<number>
+  /** A search: what GET on the list does when it is given a prefix. */
+  search(call: Call): Promise<unknown>
+  /** The query of a search. */
+  searchQuery: Readonly<Record<string, string>>
+}
+
+type NumberCall = Pick<Call, 'account' | 'actor' | 'author' | 'request'> & {
+  path: { phone_number: string }
+}
+
+const stateFailures = [
+  numberNotFound,
+  notReconcilable,
+  numberForbidden,
+  invalidStateTransition,
+  numberInvalid,
+]
+const fieldFailures = [invalidData, multipleChoice]
+const carrierFailures = [numberFault, noChangeRequired]
+
+export const phoneNumberRoutes = (tools: Tools): Route[] => {
+  const { numbers, identity, upkeep, cascadeQuantity, search, searchQuery } = tools
+  const { plan, features } = numbers
+
+  const requestOf = ({ account, actor, author, path }: NumberCall) => ({
+    by: actor,
+    author,
+    account,
+    number: path.phone_number,
+  })
+
+  const subject = async ({ account, path }: NumberCall) => {
+    const number = await numbers.reconcile(path.phone_number)
+    const found = await numbers.find(account.id, number)
+    if (!found) throw failure(numberNotFound, { number })
+    return found
+  }
+
+  /** The account's number; for the operator also one without owner, which can be created and removed. */
+  const ownOrFree = async (call: NumberCall) => {
+    if (!isSuperduper(call.actor)) return subject(call)
+    const found = await numbers.findAnywhere(await numbers.reconcile(call.path.phone_number))
+    return found?.accountId === '' ? found : subject(call)
+  }
+
+  const shown = async (number: NumberRecord, { actor }: NumberCall, more: Json = {}): Promise<Answer> => {
+    const metadata = await metadataOf(features, number, isSuperduper(actor))
+    return one(number, { readOnly: readOnlyOf(number), metadata: { ...metadata, ...more } })
+  }
+
+  const carryOut = async (call: NumberCall, planned: NumberPlan) => {
+    const [done = planned]: Performed[] = await numbers.perform(planned)
+    if (done.refusal) throw done.refusal
+    return shown(done.number, call, done.deleted ? { deleted: true } : {})
+  }
+
+  const listed = async ({ account, actor }: Pick<Call, 'account' | 'actor'>) =>
+    new ListAnswer(
+      numberListing(numbers, account.id, {
+        isOperator: isSuperduper(actor),
+        cascadeQuantity: await cascadeQuantity(account.id),
+      }),
+    )
+
+  const update = async (call: Call<typeof oneNumber, Json, NumberRecord>) =>
+    carryOut(
+      call,
+      await plan.update(numbers.view(), { ...requestOf(call), fields: call.data, how: 'replace' }),
+    )
+
+  const changing = { allow: accountMember, body: PhoneNumber, answers: PhoneNumberRecord }
+  const creating = {
+    ...changing,
+    fails: [numberExists, ...stateFailures, ...fieldFailures, ...carrierFailures],
+    again: async (call: NumberCall) => shown(await ownOrFree(call), call),
+  }
+
+  return [
+    get(onAccount, {
+      summary: 'List the phone numbers of an account; with `prefix`, search for numbers',
+      allow: accountMember,
+      query: {
+        ...searchQuery,
+        filter_state: 'A state, or a JSON array of states',
+        include_ports: 'Accepted: there are no port requests here',
+      },
+      answers: either([NumberList, list(FoundNumber)]),
+      list: 'keyed',
+      run: (call) => (call.query.has('prefix') ? search(call) : listed(call)),
+    }),
+    post(`${onAccount}/fix`, {
+      summary: 'Repair what is kept of the numbers of an account',
+      allow: accountMember,
+      answers: NumberList,
+      list: 'keyed',
+      run: async (call) => {
+        await upkeep.fix(call.author, call.account)
+        return listed(call)
+      },
+    }),
+    post(`${onAccount}/fix/{phone_number}`, {
+      summary: 'Repair what is kept of a number',
+      allow: accountMember,
+      answers: open({}),
+      fails: stateFailures,
+      run: async (call) => {
+        await upkeep.fixOne(call.author, call.account, call.path.phone_number)
+        return {}
+      },
+    }),
+    get(oneNumber, {
+      summary: 'Read a phone number',
+      record: { kind: 'number', id: async ({ path }) => numbers.reconcile(path.phone_number) },
+      allow: accountMember,
+      subject,
+      answers: PhoneNumberRecord,
+      fails: stateFailures,
+      run: (call) => shown(call.subject, call),
+    }),
+    put(oneNumber, {
+      summary: 'Create a phone number',
+      ...creating,
+      run: async (call) =>
+        carryOut(call, await plan.create(numbers.view(), { ...requestOf(call), fields: call.data })),
+    }),
+    post(oneNumber, {
+      summary: 'Replace the public fields of a phone number',
+      ...changing,
+      subject,
+      fails: [...stateFailures, ...fieldFailures],
+      run: update,
+    }),
+    patch(oneNumber, {
+      summary: 'Change public fields of a phone number',
+      ...changing,
+      subject,
+      fails: [...stateFailures, ...fieldFailures],
+      run: update,
+    }),
+    del(oneNumber, {
+      summary: 'Release a phone number; `hard` removes it, for operators',
+      allow: accountMember,
+      query: { hard: { flag: 'true removes the number from the inventory; operators only' } },
+      subject: ownOrFree,
+      answers: PhoneNumberRecord,
+      fails: [...stateFailures, ...carrierFailures],
+      run: async (call) => {
+        const isHard = isTrue(call.request.value('hard')) && isSuperduper(call.actor)
+        const perform = isHard ? plan.remove : plan.release
+        return carryOut(call, await perform(numbers.view(), requestOf(call)))
+      },
+    }),
+    put(`${oneNumber}/activate`, {
+      summary: 'Put a phone number into service for the account',
+      resource: 'phone_numbers',
+      ...creating,
+      price: { is: 'twice', bucket: 'crossbar.phone_numbers' },
+      run: async (call) =>
+        carryOut(call, await plan.activate(numbers.view(), { ...requestOf(call), fields: call.data })),
+    }),
+    put(`${oneNumber}/reserve`, {
+      summary: 'Reserve a phone number for the account',
+      resource: 'phone_numbers',
+      ...creating,
+      run: async (call) => carryOut(call, await plan.reserve(numbers.view(), requestOf(call))),
+    }),
+    put(`${oneNumber}/port`, {
+      summary: 'Create a phone number that is being ported in',
+      resource: 'phone_numbers',
+      ...creating,
+      run: async (call) =>
+        carryOut(call, await plan.port(numbers.view(), { ...requestOf(call), fields: call.data })),
+    }),
+    get(`${oneNumber}/identify`, {
+      summary: 'Tell which account a phone number belongs to',
+      resource: 'phone_numbers',
+      allow: accountMember,
+      answers: NumberOwner,
+      fails: [numberNotFound, notReconcilable, numberUnassigned],
+      run: ({ actor, path }) => identity.identify(actor, path.phone_number),
+    }),
+  ]
+}

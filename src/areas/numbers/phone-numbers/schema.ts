@@ -1,0 +1,239 @@
+import type { Static } from 'typebox'
+import { countries } from '../../../lib/countries.ts'
+import {
+  anyCase,
+  anyObject,
+  anyText,
+  choice,
+  closed,
+  flag,
+  integer,
+  keyed,
+  list,
+  multiline,
+  must,
+  open,
+  ownFields,
+  text,
+  typed,
+} from '../../../lib/schema.ts'
+import { AskedNumbers } from './number-list.ts'
+
+export const numberStates = [
+  'aging',
+  'available',
+  'deleted',
+  'discovery',
+  'in_service',
+  'port_in',
+  'port_out',
+  'released',
+  'reserved',
+] as const
+
+const Cnam = open({
+  display_name: text(1, 15, { description: 'Name shown to those who are called' }),
+  inbound_lookup: flag({ description: 'Look up the names of callers' }),
+})
+
+const LegacyAddress = open({
+  house_number: anyText(),
+  predirectional: anyText(),
+  streetname: anyText(),
+  suite: anyText(),
+})
+
+export const E911 = open(
+  {
+    activated_time: anyText({ description: 'When the provider activated it; set by the server' }),
+    callback_cid_number: text(10, 10, { description: 'Number that emergency services call back' }),
+    caller_name: text(3, Number.MAX_SAFE_INTEGER, { description: 'Name shown to emergency services' }),
+    country: choice(countries, { ...anyCase, description: 'ISO 3166-1 alpha-2; stored in capitals' }),
+    delivery_method: choice(['direct', 'three_way', 'security_desk']),
+    extended_address: anyText({ description: 'Suite, floor and the like' }),
+    latitude: text(0, 11, { description: 'WGS84' }),
+    longitude: text(0, 11, { description: 'WGS84' }),
+    legacy_data: LegacyAddress,
+    locality: must(anyText({ description: 'City' })),
+    location_id: anyText(),
+    location_identifier: integer({
+      minimum: 1_000_000_000,
+      maximum: 9_999_999_999,
+      description: 'ELIN of ten digits',
+    }),
+    notification_contact_emails: list(anyText({ format: 'email' }), { default: [] }),
+    plus_four: anyText({ description: 'Extended ZIP code' }),
+    postal_code: must(anyText()),
+    region: must(text(2, 2, { description: 'Two-letter abbreviation' })),
+    status: choice(['INVALID', 'GEOCODED', 'PROVISIONED', 'REMOVED', 'ERROR'], {
+      description: 'Set by the server, once a provider has said something; absent: nobody has registered it',
+    }),
+    street_address: must(anyText({ description: 'House number and street' })),
+  },
+  { description: 'Where the caller is, for emergency services' },
+)
+export type E911 = Static<typeof E911>
+
+const Porting = open(
+  {
+    billing_account_id: anyText(),
+    billing_extended_address: anyText(),
+    billing_locality: anyText(),
+    billing_name: anyText(),
+    billing_postal_code: anyText(),
+    billing_region: anyText(),
+    billing_street_address: anyText(),
+    billing_telephone_number: anyText(),
+    comments: list(anyText(multiline)),
+    customer_contact: anyText(),
+    port_id: anyText(),
+    requested_port_date: anyText(),
+    service_provider: anyText(),
+  },
+  { description: 'Data of the losing carrier' },
+)
+
+const Failover = open(
+  { e164: anyText({ description: 'A number' }), sip: anyText({ description: 'A SIP address' }) },
+  { description: 'Where calls go when nobody can take them; for numbers of trunks' },
+)
+
+const Prepend = open(
+  {
+    enabled: flag({ description: 'Whether it is done' }),
+    name: anyText({ description: 'Put before the name of a caller' }),
+    number: anyText({ description: 'Put before the number of a caller' }),
+  },
+  { description: 'What those who are called see before the caller' },
+)
+
+const Ringback = open(
+  {
+    early: anyText({ description: 'Medium that callers hear while it rings' }),
+    transfer: anyText({ description: 'Medium that callers hear while they are transferred' }),
+  },
+  { description: 'What callers hear' },
+)
+
+// Old clients send it as text; a text that says neither means not set.
+const ForceOutbound = typed(['boolean', 'string'], {
+  description: 'Whether calls from within to this number leave by a carrier; true or false',
+})
+
+const Messages = open({ enabled: flag({ description: 'Whether the number takes part' }) })
+
+/** What whoever routes the calls of a number has to know of it. */
+const callFields = {
+  failover: Failover,
+  force_outbound: ForceOutbound,
+  prepend: Prepend,
+  ringback: Ringback,
+}
+
+const fields = {
+  ...callFields,
+  mms: Messages,
+  sms: Messages,
+  carrier_name: text(1, 30, { description: 'Sets the carrier; operators only' }),
+  cnam: Cnam,
+  create_with_state: choice(numberStates, { description: 'Of a new number; in_service without it' }),
+  e911: E911,
+  porting: Porting,
+}
+
+const lists = {
+  features_allowed: list(anyText(), { description: 'Of this number alone; operators only' }),
+  features_denied: list(anyText(), { description: 'Of this number alone; operators only' }),
+}
+
+/** What a client writes of a number. */
+export const PhoneNumber = open(
+  { ...fields, ...lists },
+  {
+    ...ownFields,
+    title: 'Phone number',
+    description: 'Public fields of a phone number. Other fields are kept as they are given',
+  },
+)
+
+const served = { readOnly: true }
+
+/** What a client reads of a number. */
+export const PhoneNumberRecord = open(
+  {
+    id: must(anyText({ ...served, description: 'The number in E.164' })),
+    state: must(choice(numberStates, served)),
+    used_by: anyText({
+      ...served,
+      description: 'mobile: it belongs to a mobile device; nothing else sets it here',
+    }),
+    features: list(anyText(), { ...served, description: 'What is switched on' }),
+    ...fields,
+  },
+  { title: 'Phone number record' },
+)
+
+/** A number in the list of an account. */
+const NumberEntry = open(
+  {
+    state: must(choice(numberStates)),
+    features: list(anyText()),
+    features_allowed: list(anyText()),
+    features_denied: list(anyText()),
+    features_available: list(anyText()),
+    assigned_to: anyText(),
+    used_by: anyText(),
+    created: integer({ description: 'Gregorian seconds' }),
+    updated: integer({ description: 'Gregorian seconds' }),
+    locality: anyObject(),
+  },
+  { title: 'Phone number list entry' },
+)
+
+export const NumberList = open(
+  {
+    cascade_quantity: must(integer({ description: 'Billable numbers of the account and all below it' })),
+    numbers: must(keyed(NumberEntry)),
+  },
+  { title: 'Phone numbers of an account' },
+)
+
+export const NumberOwner = closed(
+  { account_id: must(anyText()), number: must(anyText()), ...callFields },
+  {
+    title: 'Owner of a phone number',
+    description: 'Whose calls to the number are, and which of its features these calls have',
+  },
+)
+
+const NumberMetadata = open({
+  id: must(anyText()),
+  created: must(integer()),
+  modified: must(integer()),
+  carrier_module: must(anyText()),
+  deleted: flag(),
+  features: must(open({ available: must(list(anyText())), settings: must(anyObject()) })),
+})
+
+const CollectionItem = open({
+  id: must(anyText()),
+  state: must(choice(numberStates)),
+  features: list(anyText()),
+  _read_only: must(NumberMetadata),
+})
+
+/** The result for each number of a collection. `error` is an empty list when nothing failed. */
+export const CollectionOutcome = closed(
+  { success: must(keyed(CollectionItem)), error: must(typed(['object', 'array'])) },
+  { title: 'Outcome of a collection of phone numbers' },
+)
+
+/** Several numbers and the public fields for each of them. */
+export const NumberCollection = open(
+  {
+    numbers: AskedNumbers,
+    ...fields,
+    ...lists,
+  },
+  { ...ownFields, title: 'Collection of phone numbers' },
+)

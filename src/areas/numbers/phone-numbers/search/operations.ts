@@ -1,0 +1,236 @@
+import { hash } from 'node:crypto'
+import type { AccountRecord } from '../../../../auth/identity.ts'
+import { forgetOldRows } from '../../../../jobs/retention/old-rows.ts'
+import { isE164, normalizeNumber } from '../../../../lib/e164.ts'
+import { failure, hasProblems, invalid, joinProblems } from '../../../../lib/failure.ts'
+import type { Json } from '../../../../lib/json.ts'
+import type { Log } from '../../../../lib/log.ts'
+import type { Settings } from '../../../../settings/settings.ts'
+import { systemScope } from '../../../../storage/change-set.ts'
+import type { Store } from '../../../../storage/store.ts'
+import type { Accounts } from '../../../accounts/accounts/operations.ts'
+import type { Validate } from '../../../area.ts'
+import type { AccountConfigs } from '../../../system/configs/operations.ts'
+import type { CarrierSearch, Offer, Seeker } from '../carriers/carrier.ts'
+import type { CarrierModule } from '../carriers/names.ts'
+import { type Phonebook, PhonebookError } from '../carriers/phonebook.ts'
+import type { Carriers } from '../carriers/registry.ts'
+import { e164Prefix } from '../dial-code.ts'
+import { searchRestricted } from '../failures.ts'
+import type { Localities } from '../localities/operations.ts'
+import { creationStates, type Rights } from '../rules.ts'
+import { numberManagerSettings } from '../settings.ts'
+import {
+  askedCarriers,
+  carrierNames,
+  found,
+  foundInDetail,
+  inOrder,
+  joinOffers,
+  maximalPrefixLength,
+  questionProblems,
+} from './rules.ts'
+import { type CarriersInfo, FindNumbers, type FoundNumber, type FoundNumberDetails } from './schema.ts'
+import { createSearchRows } from './store.ts'
+import { createWhereabouts } from './whereabouts.ts'
+
+interface Tools {
+  store: Store
+  settings: Settings
+  accounts: Accounts
+  configs: AccountConfigs
+  validate: Validate
+  carriers: Carriers
+  localities: Localities
+  phonebook: Phonebook
+  log: Log
+}
+
+/** Who searches: what was found belongs to the account, and the next page to the visit. */
+export interface Visit {
+  /** Absent: somebody without a token, whom a reseller lets search. */
+  account?: AccountRecord
+  /** A reseller whose carriers are asked, instead of the account's own. */
+  resellerId?: string
+  /** Different for each token. */
+  token?: string
+}
+
+// A found number may be taken for this long.
+const keptMs = 3_600_000
+const everySeconds = 600
+
+const digest = (...parts: string[]) => hash('sha256', parts.join('\n'), 'hex').slice(0, 32)
+
+const isModuleList = (value: unknown): value is CarrierModule[] =>
+  Array.isArray(value) && value.every((one) => typeof one === 'string')
+
+export type NumberSearch = ReturnType<typeof createNumberSearch>
+
+/** Looks for numbers at the carriers, and tells what carriers and localities know of numbers. */
+export const createNumberSearch = (tools: Tools) => {
+  const { store, settings, accounts, configs, carriers, localities, log } = tools
+  const rows = createSearchRows(store)
+  const oldest = () => store.clock.now() - keptMs
+
+  /** The reseller that a visitor names; an account that is none is told as such. The master account counts as one. */
+  const reseller = async (id: string): Promise<string> => {
+    const account = await accounts.find(id)
+    if (account?.hidden.isReseller || account?.hidden.tree.length === 0) return account.id
+    throw failure(searchRestricted, { message: 'nonexistent reseller_id' })
+  }
+
+  const seekerOf = async ({ account, resellerId }: Visit): Promise<Seeker> => {
+    const chosen = resellerId ?? (account && (await accounts.resellerOf(account)))
+    return {
+      ...(account ? { accountId: account.id } : {}),
+      ...(chosen === undefined ? {} : { resellerId: chosen }),
+    }
+  }
+
+  const configuredCarriers = async ({ resellerId }: Seeker): Promise<CarrierModule[]> => {
+    const own = resellerId === undefined ? {} : await configs.own(resellerId, 'number_manager')
+    const { carrier_modules: system } = await settings.of(numberManagerSettings)
+    return isModuleList(own.carrier_modules) ? own.carrier_modules : system
+  }
+
+  const judged = async (question: Json): Promise<FindNumbers> => {
+    const { value, sound, problems } = await tools.validate(FindNumbers, question)
+    const all = joinProblems(questionProblems(sound), problems)
+    if (hasProblems(all)) throw invalid(all)
+    return value as FindNumbers
+  }
+
+  /** A carrier that is slow or out of order has nothing to offer; the others are heard all the same. */
+  const askCarrier = async (module: CarrierModule, search: CarrierSearch): Promise<Offer[]> => {
+    const givenUp = new Promise<Offer[]>((resolve) => {
+      search.signal.addEventListener('abort', () => resolve([]), { once: true })
+    })
+    try {
+      const answer = await Promise.race([carriers.of(module).search(search), givenUp])
+      if (search.signal.aborted) log.write('warn', 'a carrier did not answer a search in time', { module })
+      return answer
+    } catch (error) {
+      if (!(error instanceof PhonebookError)) throw error
+      log.write('warn', 'a carrier could not be searched', { module })
+      return []
+    }
+  }
+
+  /** What carriers offer although it is in the store has the state it has there: most of it is somebody's. */
+  const withOwnStates = async (offers: Offer[]) => {
+    const foreign = offers.filter(({ state }) => state === 'discovery').map(({ number }) => number)
+    if (foreign.length === 0) return offers
+    const states = await rows.states(foreign)
+    return offers.flatMap((offer): Offer[] => {
+      const known = states.get(offer.number)
+      if (known === undefined || offer.state !== 'discovery') return [offer]
+      return known === 'available' ? [{ ...offer, state: 'available' }] : []
+    })
+  }
+
+  const askAll = async (seeker: Seeker, { prefix, country }: FindNumbers): Promise<Offer[]> => {
+    const limits = await settings.of(numberManagerSettings)
+    const search: CarrierSearch = {
+      ...seeker,
+      prefix: e164Prefix(prefix, country) ?? prefix,
+      country: country.toUpperCase(),
+      quantity: limits.maximum_search_quantity,
+      offset: 0,
+      signal: AbortSignal.timeout(limits.number_search_timeout_ms),
+    }
+    const asked = askedCarriers(seeker, await configuredCarriers(seeker))
+    const answers = await Promise.all(asked.map((module) => askCarrier(module, search)))
+    return withOwnStates(joinOffers(answers))
+  }
+
+  /** For the first page carriers are asked anew; later ones are read from what they said then. */
+  const search = async (visit: Visit, question: Json): Promise<Offer[]> => {
+    const asked = await judged(question)
+    const seeker = await seekerOf(visit)
+    const owner = seeker.accountId ?? systemScope
+    const id = digest(asked.country, asked.prefix, owner, seeker.resellerId ?? '', visit.token ?? '')
+    const { maximum_search_quantity: most } = await settings.of(numberManagerSettings)
+    const size = Math.min(asked.quantity, most)
+    const page = (offers: Offer[]) => offers.slice(asked.offset * size, (asked.offset + 1) * size)
+    if (asked.offset > 0) return page(inOrder((await rows.find(owner, id, oldest())) ?? []))
+    const offers = await askAll(seeker, asked)
+    await rows.put(owner, id, store.clock.now(), offers)
+    return page(offers)
+  }
+
+  return {
+    /** A search of an account. */
+    async inAccount(visit: Visit & { account: AccountRecord }, question: Json): Promise<FoundNumber[]> {
+      return (await search(visit, question)).map(found)
+    },
+
+    /** A search that tells more of each number. */
+    async inDetail(visit: Visit, question: Json): Promise<FoundNumberDetails[]> {
+      const offers = await search(visit, question)
+      const places = await localities.ofMany(offers.map(({ number }) => number))
+      return offers.map((offer) => foundInDetail(offer, places.get(offer.number)))
+    },
+
+    reseller,
+
+    /** The reseller of somebody without a token: one that lets everybody search. */
+    async openReseller(id: string | undefined): Promise<string> {
+      if (!id) throw failure(searchRestricted, { message: 'number search restricted' })
+      const known = await reseller(id)
+      const own = (await configs.own(known, 'number_manager')).unauthorized_numbers_lookup
+      const isOpen =
+        typeof own === 'boolean'
+          ? own
+          : (await settings.of(numberManagerSettings)).unauthorized_numbers_lookup
+      if (!isOpen) throw failure(searchRestricted, { message: 'number search restricted' })
+      return known
+    },
+
+    /** What a carrier had to offer to an account within the last hour: a number that is not in the store yet. */
+    async offered(accountId: string, number: string): Promise<Offer | undefined> {
+      if (!isE164(number)) return undefined
+      const offers = await rows.findWith(accountId, number, oldest())
+      return offers.find((offer) => offer.number === number && offer.state === 'discovery')
+    },
+
+    async carriersInfo(visit: Visit, rights: Rights): Promise<CarriersInfo> {
+      const seeker = await seekerOf(visit)
+      const asked = askedCarriers(seeker, await configuredCarriers(seeker))
+      return {
+        maximal_prefix_length: maximalPrefixLength(asked),
+        usable_carriers: [...carrierNames],
+        usable_creation_states: [...creationStates(rights)],
+      }
+    },
+
+    /** What carriers say of numbers; `error` where none of them says anything. */
+    async check(visit: Visit, texts: readonly string[]): Promise<Record<string, string>> {
+      const numbers = texts.map(normalizeNumber)
+      const asked = askedCarriers({}, await configuredCarriers(await seekerOf(visit)))
+      const answers = asked.map(async (module) => {
+        try {
+          return await carriers.of(module).check?.(numbers.filter(isE164))
+        } catch (error) {
+          if (!(error instanceof PhonebookError)) throw error
+          return undefined
+        }
+      })
+      const known = (await Promise.all(answers)).flatMap((answer) => (answer ? [answer] : []))
+      const statusOf = (number: string) => known.find((answer) => answer.has(number))?.get(number) ?? 'error'
+      return Object.fromEntries(numbers.map((number) => [number, statusOf(number)]))
+    },
+
+    ...createWhereabouts(tools),
+
+    /** Forgets results from which nobody may go on any more. */
+    tidying: forgetOldRows(store, {
+      name: 'number-searches',
+      everySeconds,
+      table: 'number_searches',
+      key: ['account_id', 'id'],
+      where: 'found_at < $1',
+      before: oldest,
+    }),
+  }
+}

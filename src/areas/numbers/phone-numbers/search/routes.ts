@@ -1,0 +1,117 @@
+import { isSuperduper } from '../../../../auth/identity.ts'
+import { accountMember, anyone } from '../../../../auth/policies.ts'
+import { type Call, get, post, type Route } from '../../../../http/route.ts'
+import { badIdentifier, failure } from '../../../../lib/failure.ts'
+import { keyed, list } from '../../../../lib/schema.ts'
+import { initFailed, searchRestricted } from '../failures.ts'
+import { numberListProblems } from '../number-list.ts'
+import type { NumberSearch, Visit } from './operations.ts'
+import { questionIn } from './rules.ts'
+import {
+  CarriersInfo,
+  Cities,
+  FoundNumberDetails,
+  NumberChecks,
+  NumberLocality,
+  NumberQuestion,
+} from './schema.ts'
+
+const onAccount = '/v2/accounts/{account_id}/phone_numbers'
+
+export const searchQuery = {
+  prefix: 'Three to ten national digits, or the beginning of an E.164 number with as many',
+  quantity: 'How many numbers at most (default 1, at most 500)',
+  offset: 'The page of `quantity` numbers, from 0 on, at which the search itself is made',
+  country: 'ISO 3166-1 (default US)',
+}
+
+const resellerQuery = { reseller_id: 'The reseller whose carriers are asked' }
+
+type Searcher = Pick<Call, 'account' | 'actor'>
+
+/** A search of the account in the path, from which its caller may go on. */
+export const visitOf = ({ account, actor }: Searcher): Visit & { account: Call['account'] } => ({
+  account,
+  token: actor.token ?? actor.user?.id ?? '',
+})
+
+const isWithinReseller = ({ id, hidden }: Call['account'], resellerId: string) =>
+  id === resellerId || hidden.tree.includes(resellerId)
+
+export const numberSearchRoutes = (search: NumberSearch): Route[] => {
+  const namedReseller = ({ request }: Pick<Call, 'request'>) => {
+    const id = request.value('reseller_id')
+    return typeof id === 'string' && id !== '' ? id : undefined
+  }
+
+  /** Somebody with a token searches for their own account; any other reseller has to let everybody search. */
+  const rootVisit = async (call: Call): Promise<Visit> => {
+    const { visitor } = call
+    const named = namedReseller(call)
+    if (!visitor) return { resellerId: await search.openReseller(named) }
+    const visit = visitOf({ account: visitor.account, actor: visitor })
+    if (named === undefined) return visit
+    if (!isWithinReseller(visitor.account, named)) return { resellerId: await search.openReseller(named) }
+    return { ...visit, resellerId: await search.reseller(named) }
+  }
+
+  const infoVisit = async (call: Call): Promise<Visit> => {
+    const { account } = call
+    const named = namedReseller(call)
+    return named === undefined ? { account } : { account, resellerId: await search.reseller(named) }
+  }
+
+  const inQuestion = {
+    allow: accountMember,
+    body: NumberQuestion,
+    judge: async ({ data }: { data: { numbers?: unknown } }) => numberListProblems(data.numbers),
+  }
+
+  return [
+    get('/v2/phone_numbers', {
+      summary: 'Search for numbers: of the own account, or without a token where a reseller allows it',
+      allow: anyone,
+      query: { ...searchQuery, ...resellerQuery },
+      answers: list(FoundNumberDetails),
+      fails: [searchRestricted],
+      run: async (call) => search.inDetail(await rootVisit(call), questionIn(call.query)),
+    }),
+    get(`${onAccount}/carriers_info`, {
+      summary: 'Tell which carriers there are and what may be done with them',
+      allow: accountMember,
+      query: resellerQuery,
+      answers: CarriersInfo,
+      fails: [searchRestricted],
+      run: async (call) =>
+        search.carriersInfo(await infoVisit(call), {
+          isOperator: isSuperduper(call.actor),
+          allowsAdditions: call.actor.account.hidden.allowsNumberAdditions,
+        }),
+    }),
+    get(`${onAccount}/prefix`, {
+      summary: 'List the prefixes of a city',
+      allow: accountMember,
+      query: { city: 'What the name of the city begins with' },
+      answers: Cities,
+      fails: [initFailed],
+      run: ({ request }) => {
+        const city = request.value('city')
+        if (typeof city !== 'string' || city === '') throw failure(badIdentifier, { cause: 'city' })
+        return search.cities(city)
+      },
+    }),
+    post(`${onAccount}/check`, {
+      summary: 'Ask the carriers about numbers',
+      ...inQuestion,
+      answers: NumberChecks,
+      run: (call) => search.check(visitOf(call), call.data.numbers ?? []),
+    }),
+    post(`${onAccount}/locality`, {
+      summary: 'Tell where numbers are',
+      ...inQuestion,
+      answers: keyed(NumberLocality),
+      fails: [initFailed],
+      run: ({ data }) => search.localityOf(data.numbers ?? []),
+    }),
+  ]
+}

@@ -1,0 +1,152 @@
+import type { Problems } from '../../../../lib/failure.ts'
+import { isObject, type Json } from '../../../../lib/json.ts'
+import type { Offer, Seeker } from '../carriers/carrier.ts'
+import { type CarrierModule, maximalPrefixLengthOf, usableCarriers } from '../carriers/names.ts'
+import { e164Prefix, nationalPrefix, northAmericanParts } from '../dial-code.ts'
+import type { Locality } from '../localities/rules.ts'
+import {
+  type FindNumbers,
+  type FoundNumber,
+  type FoundNumberDetails,
+  type NumberLocality,
+  usualCountry,
+} from './schema.ts'
+
+const wholeNumber = /^-?\d{1,9}$/
+
+/** What a query says, numbers as numbers: in a query everything is text. */
+export const questionIn = (query: URLSearchParams): Json => {
+  const question: Json = {}
+  for (const key of ['prefix', 'quantity', 'offset', 'country']) {
+    const text = query.get(key)
+    if (text === null) continue
+    // A plus that was not encoded arrives as a space.
+    if (key === 'prefix') question.prefix = text.replace(/^ /, '+')
+    else question[key] = key !== 'country' && wholeNumber.test(text) ? Number(text) : text
+  }
+  return question
+}
+
+const digits = /^\+?\d+$/
+
+const mostNationalDigits = 10
+
+const isTooLong = (prefix: string, country: string) => {
+  const whole = e164Prefix(prefix, country) ?? prefix
+  return nationalPrefix(whole, country).replace('+', '').length > mostNationalDigits
+}
+
+/** What the schema cannot say. */
+export const questionProblems = ({ prefix, country = usualCountry }: Partial<FindNumbers>): Problems => ({
+  ...(prefix !== undefined && isTooLong(prefix, country)
+    ? {
+        prefix: {
+          maxLength: {
+            message: `String must not have more than ${mostNationalDigits} digits behind the country's code`,
+            target: mostNationalDigits,
+            value: prefix,
+          },
+        },
+      }
+    : {}),
+  ...(prefix !== undefined && !digits.test(prefix)
+    ? { prefix: { pattern: { message: 'Digits are searched for', target: digits.source, value: prefix } } }
+    : {}),
+  ...(country !== undefined && e164Prefix('0', country) === undefined
+    ? { country: { enum: { message: 'There is no such country', value: country } } }
+    : {}),
+})
+
+/** Who is asked, in the order whose first wins where two have the same number. */
+export const askedCarriers = (
+  { accountId, resellerId }: Seeker,
+  configured: readonly CarrierModule[],
+): CarrierModule[] => {
+  const own: CarrierModule[] =
+    accountId !== undefined && resellerId !== undefined
+      ? ['knm_reserved', 'knm_reserved_reseller', 'knm_local']
+      : ['knm_local']
+  return [...new Set([...own, ...configured])]
+}
+
+const longestPrefix = 15
+
+/** Digits that every one of these carriers can search by. */
+export const maximalPrefixLength = (modules: readonly CarrierModule[]) =>
+  Math.min(longestPrefix, ...modules.map(maximalPrefixLengthOf))
+
+export const inOrder = (offers: readonly Offer[]) =>
+  offers.toSorted((a, b) => (a.number < b.number ? -1 : a.number > b.number ? 1 : 0))
+
+/** The offers of several carriers as one list in the order of the numbers, each number once: the first has it. */
+export const joinOffers = (answers: readonly (readonly Offer[])[]): Offer[] => {
+  const offers = inOrder(answers.flat())
+  // Sorting keeps the order of equals.
+  return offers.filter(({ number }, at) => offers[at - 1]?.number !== number)
+}
+
+export const found = ({ number, state }: Offer): FoundNumber => ({ number, state })
+
+const formatted = (number: string) => {
+  const parts = northAmericanParts(number)
+  return parts ? `1-${parts.area}-${parts.exchange}-${parts.line}` : number
+}
+
+const rateCenterOf = ({ lata, rateCenter, region }: Locality) => ({
+  ...(lata ? { lata } : {}),
+  ...(rateCenter ? { name: rateCenter } : {}),
+  ...(region ? { state: region } : {}),
+})
+
+const textKeys = ['formatted_number', 'npa_nxx', 'number_id', 'status', 'ten_digit'] as const
+
+/** What a carrier itself says of its number, as far as it is what clients expect. */
+const toldByCarrier = (data: Json = {}): Partial<FoundNumberDetails> => {
+  const texts = textKeys.flatMap((key) => (typeof data[key] === 'string' ? [[key, data[key]] as const] : []))
+  const { lata, name, state } = isObject(data.rate_center) ? data.rate_center : {}
+  const center = Object.entries({ lata, name, state }).filter(([, value]) => typeof value === 'string')
+  return {
+    ...Object.fromEntries(texts),
+    ...(center.length > 0 ? { rate_center: Object.fromEntries(center) } : {}),
+  }
+}
+
+/** A found number with everything that is known of it. */
+export const foundInDetail = (
+  { number, state, carrierData }: Offer,
+  locality: Locality | undefined,
+): FoundNumberDetails => {
+  const parts = northAmericanParts(number)
+  const center = locality ? rateCenterOf(locality) : {}
+  return {
+    e164: number,
+    formatted_number: formatted(number),
+    ...(parts ? { npa_nxx: parts.area + parts.exchange } : {}),
+    number,
+    number_id: number,
+    ...(Object.keys(center).length > 0 ? { rate_center: center } : {}),
+    status: state === 'reserved' ? 'Reserved' : 'Available',
+    ...(parts ? { ten_digit: parts.area + parts.exchange + parts.line } : {}),
+    ...toldByCarrier(carrierData),
+  }
+}
+
+/** What the operator's own localities say of a number, in the words of the inventory service. */
+export const localityEntry = (number: string, locality: Locality | undefined): NumberLocality => {
+  if (!locality) return { number, e164_number: number, status: 'error' }
+  const { country, city, region, latitude, longitude } = locality
+  const known = { locality: city, province: region, latitude, longitude }
+  return {
+    country,
+    e164_number: number,
+    ...(city ? { geocode: { locality: city } } : {}),
+    locality: Object.fromEntries(Object.entries(known).filter(([, text]) => text !== '')),
+    number,
+    status: 'success',
+  }
+}
+
+/** What the inventory service says of a city that it does not know. */
+export const cityNotFound = { data: {}, error: 404, message: 'Not Found', status: 'error' }
+
+export const carrierNames: readonly string[] = usableCarriers

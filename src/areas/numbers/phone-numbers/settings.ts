@@ -1,0 +1,151 @@
+import { Type } from 'typebox'
+import { choice } from '../../../lib/schema.ts'
+import { address, country, flag, section, settingsDocument, unit } from '../../../settings/keys.ts'
+import { carrierModules, numberModules } from './carriers/names.ts'
+
+/** What resellers may say for the accounts below them, too. */
+const numberSearchKeys = {
+  carrier_modules: Type.Array(choice(carrierModules), {
+    default: ['knm_local'],
+    description: 'Carriers that are asked for numbers beside the own stock',
+  }),
+  unauthorized_numbers_lookup: flag(false, 'Let anybody search for numbers without a token'),
+}
+
+const featureNames = (description: string) =>
+  Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 64, description }))
+
+/** Read for the account that owns a number. */
+const numberFeatureKeys = {
+  features: Type.Object(
+    {
+      allow: featureNames('Features that numbers may have; absent: all'),
+      deny: featureNames('Features that numbers may not have; absent: local ones have no external features'),
+    },
+    { default: {}, additionalProperties: true, description: 'Which features numbers have' },
+  ),
+}
+
+const pattern = (description: string) => Type.String({ minLength: 1, maxLength: 256, description })
+
+const numberingKeys = {
+  reconcile_regex: Type.Optional(pattern('What a number has to look like after normalisation (RE2)')),
+  e164_converters: Type.Optional(
+    Type.Record(
+      Type.String(),
+      Type.Object({
+        prefix: Type.Optional(Type.String({ maxLength: 16, description: 'Put in front' })),
+        suffix: Type.Optional(Type.String({ maxLength: 16, description: 'Put behind' })),
+      }),
+      {
+        description:
+          'Pattern (RE2) -> what is put around its last group; in order, in place of the standard ones',
+      },
+    ),
+  ),
+  classifiers: Type.Optional(
+    Type.Record(
+      Type.String(),
+      Type.Object(
+        {
+          regex: pattern('What numbers of this kind look like (RE2); its last group is what is printed'),
+          friendly_name: Type.Optional(Type.String({ maxLength: 128, description: 'Shown to people' })),
+          pretty_print: Type.Optional(
+            Type.String({
+              maxLength: 64,
+              description: 'How they are printed: # takes a character, S skips one, * takes the rest',
+            }),
+          ),
+          emergency: Type.Optional(Type.Boolean({ description: 'Told with the classification of a number' })),
+        },
+        { additionalProperties: true },
+      ),
+      { description: 'Kinds of numbers in order, in place of the standard ones' },
+    ),
+  ),
+}
+
+const days = (fallback: number, description: string) =>
+  Type.Integer({ minimum: 0, maximum: 36_500, default: fallback, description })
+
+const numberLifeKeys = {
+  available_module_name: choice(numberModules, {
+    default: 'knm_local',
+    description: 'Carrier of new numbers that name none',
+  }),
+  port_in_module_name: choice(numberModules, {
+    default: 'knm_local',
+    description: 'Carrier of new numbers that are ported in',
+  }),
+  import_defaults_to_carrier: choice(numberModules, {
+    default: 'knm_local',
+    description: 'Carrier of numbers that a task imports, unless the operator names one',
+  }),
+  released_state: choice(['available', 'released'], {
+    default: 'available',
+    description: 'State of a number that nobody owns any more',
+  }),
+  should_age: flag(false, 'Released numbers age before they are available'),
+  should_permanently_delete: flag(false, 'Released numbers leave the inventory'),
+  aging_expiry_d: days(90, 'Days that a number ages'),
+  discovery_expiry_d: days(1, 'Days that a discovered number is kept'),
+  local_feature_override: flag(false, 'Local numbers may have external features: cnam, e911, port, sms, mms'),
+  sms_carriers: Type.Array(choice(numberModules), {
+    default: [],
+    description: 'Carriers whose numbers may have the feature sms',
+  }),
+  mms_carriers: Type.Array(choice(numberModules), {
+    default: [],
+    description: 'Carriers whose numbers may have the feature mms',
+  }),
+}
+
+const numberManager = section('Phone numbers: their form, where they come from, what becomes of them', {
+  ...numberSearchKeys,
+  ...numberFeatureKeys,
+  ...numberingKeys,
+  ...numberLifeKeys,
+  maximum_search_quantity: Type.Integer({
+    minimum: 1,
+    maximum: 500,
+    default: 500,
+    ...unit('numbers'),
+    description: 'Numbers that a search finds at most',
+  }),
+  number_search_timeout_ms: Type.Integer({
+    minimum: 1,
+    maximum: 60_000,
+    default: 5000,
+    description: 'How long carriers are waited for',
+  }),
+})
+
+const numberInventory = section('The inventory service of the carrier `other`', {
+  phonebook_url: address('The inventory service of the carrier `other`'),
+  default_country: country('The country (ISO 3166-1) whose numbers are ordered and released'),
+  endpoints: Type.Optional(
+    Type.Union([Type.String(), Type.Array(Type.String())], {
+      description: 'Hosts that ordered numbers are sent to',
+    }),
+  ),
+})
+
+const numberLocality = section('Where numbers lie', {
+  url: address("Where localities are looked up; absent: the inventory service's address"),
+})
+
+const phoneNumbers = section('Prefixes of cities', {
+  phonebook_url: address('Where prefixes of cities are looked up; absent: in the imported localities'),
+  default_country: country('The country (ISO 3166-1) whose cities are looked up'),
+})
+
+export const numberManagerSettings = settingsDocument('number_manager', numberManager)
+export const numberInventorySettings = settingsDocument('number_manager.other', numberInventory)
+export const numberLocalitySettings = settingsDocument('number_manager.locality', numberLocality)
+export const phoneNumberSettings = settingsDocument('crossbar.phone_numbers', phoneNumbers)
+
+/** What accounts may lay values of their own over. */
+export const numberAccountSettings = settingsDocument(
+  'number_manager',
+  section('Phone numbers', { ...numberSearchKeys, ...numberFeatureKeys }),
+)

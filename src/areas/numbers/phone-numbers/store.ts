@@ -1,0 +1,389 @@
+import { accountKind } from '../../../auth/identity.ts'
+import { type ChangeSet, conflict, systemScope } from '../../../storage/change-set.ts'
+import type { Value } from '../../../storage/db.ts'
+import { isStorable, requireRecord, StoredRecord } from '../../../storage/records.ts'
+import type { Store } from '../../../storage/store.ts'
+import { integer, oneOf, type RowOf, table, text } from '../../../storage/table.ts'
+import type { NumberState } from './rules.ts'
+import { numberStates } from './schema.ts'
+import { numberLeaving, numberRenamed } from './signals.ts'
+
+/** Whether its owner has it for good: neither on its way from another carrier, nor ordered and not confirmed. */
+const isHeld = ({ accountId, state, hidden }: NumberRecord) =>
+  accountId !== '' && (state === 'in_service' || state === 'reserved') && hidden.pendingOrder === undefined
+
+/** Whether a number was to come from another carrier, and has. */
+const isPorted = (before: NumberRecord, after: NumberRecord) =>
+  before.state === 'port_in' && after.state === 'in_service' && after.accountId !== ''
+
+/** Whether its owner has the number from now on. */
+const isBought = (before: NumberRecord | undefined, after: NumberRecord) => {
+  if (!isHeld(after) || (before && isPorted(before, after))) return false
+  if (!before || before.accountId === '') return true
+  // What is reserved again for who had it before was not bought.
+  return before.accountId === after.accountId ? !isHeld(before) : after.state !== 'reserved'
+}
+
+/** Whether its owner, who is about to lose it, has ever had it. */
+const isReleased = ({ accountId, hidden }: NumberRecord) =>
+  accountId !== '' && hidden.pendingOrder === undefined
+
+const numberKind = 'number'
+
+/** Public fields: what clients write, and whatever else they keep with the number. */
+export type NumberDoc = Readonly<Record<string, unknown>>
+
+/** What the system knows of a number. Absent keys have their default: nothing. */
+export interface NumberHidden {
+  /** Feature -> its data. */
+  features: Readonly<Record<string, unknown>>
+  /** Overrides for this number alone. */
+  featuresAllowed?: readonly string[]
+  featuresDenied?: readonly string[]
+  /** Accounts that reserved it, the latest first. */
+  reserveHistory?: readonly string[]
+  previouslyAssignedTo?: string
+  /** What the carrier wants to see again. */
+  carrierData?: Readonly<Record<string, unknown>>
+  portedIn?: true
+  /** The order that its carrier has not answered yet: see orders.ts. */
+  pendingOrder?: string
+  /** The carrier has it back: whoever takes the number orders it again. */
+  givenBack?: true
+  /** The mobile device that answers to the number. */
+  deviceId?: string
+  region?: string
+  locality?: Readonly<Record<string, unknown>>
+  /** Something beside the inventory it came from tells of it: what comes from there takes its place. */
+  isHearsay?: true
+}
+
+const rows = table('numbers', {
+  /** The number itself. */
+  id: text('number'),
+  /** The owner, or empty. */
+  accountId: text(),
+  state: oneOf(numberStates),
+  /** Module name: `knm_local` ... */
+  carrier: text(),
+  /** `callflow`, `trunkstore`, `mobile`, or empty. */
+  usedBy: text(),
+  /** ISO 3166-1 alpha-2, or empty. */
+  country: text(),
+  /** did_us, tollfree_us, ... */
+  classifier: text(),
+  created: integer(),
+  modified: integer(),
+  revision: text(),
+  docText: text('doc'),
+  hiddenText: text('hidden'),
+  rowText: text('row_json'),
+})
+
+type NumberFields = RowOf<typeof rows>
+
+/** A phone number. `accountId` is empty when nobody owns it; `id` is the number itself. */
+export class NumberRecord
+  extends StoredRecord<Record<string, unknown>, NumberHidden>
+  implements NumberFields
+{
+  readonly state: NumberState
+  readonly carrier: string
+  readonly usedBy: string
+  readonly country: string
+  readonly classifier: string
+
+  constructor(fields: NumberFields) {
+    // One by one: lists of numbers are long, and a spread takes longer than all the rest.
+    super({
+      accountId: fields.accountId,
+      kind: numberKind,
+      id: fields.id,
+      ownerId: '',
+      sortKey: fields.id,
+      created: fields.created,
+      modified: fields.modified,
+      revision: fields.revision,
+      docText: fields.docText,
+      hiddenText: fields.hiddenText,
+      rowText: fields.rowText,
+    })
+    this.state = fields.state
+    this.carrier = fields.carrier
+    this.usedBy = fields.usedBy
+    this.country = fields.country
+    this.classifier = fields.classifier
+  }
+}
+
+const columns = rows.columns
+
+const insertNumber = rows.insert('ON CONFLICT DO NOTHING')
+const updateNumber = rows.update(['id'], 'AND revision = $14')
+const deleteSql = 'DELETE FROM numbers WHERE number = $1 AND revision = $2'
+
+const decided = { rows: 1, orElse: conflict }
+
+/** Whose audit log and events tell of a number: its owner's, else the system's. */
+const teller = ({ accountId }: NumberRecord) => accountId || systemScope
+
+const subject = (number: NumberRecord) => ({
+  accountId: teller(number),
+  kind: numberKind,
+  id: number.id,
+})
+
+/** What an auditor is shown: the public fields and the facts that the system keeps beside them. */
+const audited = ({ docText, hidden, state, carrier, usedBy, accountId }: NumberRecord) => {
+  const facts = JSON.stringify({
+    state,
+    carrier_module: carrier,
+    ...(accountId ? { assigned_to: accountId } : {}),
+    ...(usedBy ? { used_by: usedBy } : {}),
+    features: Object.keys(hidden.features),
+    ...(hidden.reserveHistory?.length ? { reserve_history: hidden.reserveHistory } : {}),
+    ...(hidden.pendingOrder === undefined ? {} : { pending: true }),
+  })
+  return docText === '{}' ? facts : `${facts.slice(0, -1)},${docText.slice(1)}`
+}
+
+const tellArrival = (set: ChangeSet, before: NumberRecord | undefined, after: NumberRecord) => {
+  const told = isBought(before, after) ? ({ event: 'number.bought' } as const) : {}
+  set.record({ ...subject(after), action: 'created', after: audited(after), ...told })
+  if (before && isPorted(before, after)) tellPort(set, after)
+}
+
+const tellLoss = (set: ChangeSet, before: NumberRecord) => {
+  if (before.accountId) set.tell(numberLeaving, { accountId: before.accountId, number: before.id })
+  const told = isReleased(before) ? ({ event: 'number.released' } as const) : {}
+  set.record({ ...subject(before), action: 'deleted', before: audited(before), ...told })
+}
+
+const tellPort = (set: ChangeSet, after: NumberRecord) =>
+  set.happened({ ...subject(after), type: 'number.ported', after: audited(after) })
+
+const editOf = (before: NumberRecord, after: NumberRecord) => {
+  if (before.state !== after.state) return { event: 'number.state_changed' } as const
+  return isBought(before, after) ? ({ event: 'number.bought' } as const) : {}
+}
+
+const tellEdit = (set: ChangeSet, before: NumberRecord, after: NumberRecord) => {
+  const texts = { before: audited(before), after: audited(after) }
+  set.record({ ...subject(after), action: 'edited', ...texts, ...editOf(before, after) })
+  if (isPorted(before, after)) tellPort(set, after)
+}
+
+// Statements with these numbers of placeholders are prepared, no others.
+const batchSizes = [1, 20, 500] as const
+
+const inBatches = function* (numbers: readonly string[]) {
+  for (let at = 0; at < numbers.length; ) {
+    const left = numbers.length - at
+    const size = batchSizes.find((one) => one >= left) ?? batchSizes[batchSizes.length - 1] ?? 1
+    const batch = numbers.slice(at, at + size)
+    // The last one is asked for as often as it takes to fill the statement.
+    yield [...batch, ...Array<string>(size - batch.length).fill(batch.at(-1) ?? '')]
+    at += size
+  }
+}
+
+const marks = (count: number) => Array.from({ length: count }, (_, index) => `$${index + 1}`).join(', ')
+
+interface NumberPage {
+  accountId: string
+  after?: string
+  limit: number
+  descending: boolean
+  long?: boolean
+}
+
+// Whoever owns it, now and later.
+const sealedAt = ({ id }: Pick<NumberFields, 'id'>) => ({ accountId: '', kind: numberKind, id })
+
+/** Where a number stands in a list that is ordered by owners. */
+interface ListedAt {
+  accountId: string
+  id: string
+}
+
+export type NumberStore = ReturnType<typeof createNumberStore>
+
+/** The inventory. What it writes goes into the caller's change set. */
+export const createNumberStore = (store: Store) => {
+  const { sealing } = store
+
+  const toNumber = (fields: NumberFields) => {
+    fields.docText = sealing.open(sealedAt(fields), fields.docText)
+    return new NumberRecord(fields)
+  }
+
+  /** A number's columns as the database may see them. */
+  const stored = (number: NumberRecord): NumberFields => {
+    const docText = sealing.shut(sealedAt(number), number.docText)
+    return docText === number.docText ? number : { ...number, docText }
+  }
+
+  const read = async (sql: string, params: readonly Value[], long = false) =>
+    rows.list(await (long ? store.scan(sql, params) : store.all(sql, params))).map(toNumber)
+
+  /** System-wide, for the state machine, search and identify: everybody else asks with an account. */
+  const findAnywhere = async (number: string): Promise<NumberRecord | undefined> => {
+    if (!isStorable(number)) return undefined
+    const [found] = await read(`SELECT ${columns} FROM numbers WHERE number = $1`, [number])
+    return found
+  }
+
+  const pageOf = ({ accountId, after, limit, descending, long }: NumberPage): Promise<NumberRecord[]> => {
+    const side = descending ? '<' : '>'
+    const keyset = after === undefined ? '' : `AND number ${side} $3`
+    const sql = `SELECT ${columns} FROM numbers WHERE account_id = $1 AND account_id <> '' ${keyset}
+      ORDER BY number ${descending ? 'DESC' : 'ASC'} LIMIT $2`
+    return read(sql, [accountId, limit, ...(after === undefined ? [] : [after])], long)
+  }
+
+  const behindAccount = (ancestorId: string, accountId: string, limit: number) =>
+    read(
+      `SELECT ${rows.columnsOf('n')} FROM account_tree t
+        JOIN numbers n ON n.account_id = t.account_id AND n.account_id <> ''
+        WHERE t.ancestor_id = $1 AND t.account_id > $2 ORDER BY t.account_id, n.number LIMIT $3`,
+      [ancestorId, accountId, limit],
+      true,
+    )
+
+  const add = (set: ChangeSet, number: NumberRecord) =>
+    set.add(insertNumber(stored(number), decided)).keep(number, { isNew: number.accountId !== '' })
+
+  const drop = (set: ChangeSet, number: NumberRecord) =>
+    set.run(deleteSql, [number.id, number.revision], decided)
+
+  return {
+    findAnywhere,
+
+    /** The account's number. */
+    async find(accountId: string, number: string): Promise<NumberRecord | undefined> {
+      const found = await findAnywhere(number)
+      return found?.accountId === accountId ? found : undefined
+    },
+
+    /** Several at once, system-wide. What is missing is left out. */
+    async findSeveral(numbers: readonly string[]): Promise<Map<string, NumberRecord>> {
+      const found = new Map<string, NumberRecord>()
+      for (const batch of inBatches(numbers.filter(isStorable))) {
+        const sql = `SELECT ${columns} FROM numbers WHERE number IN (${marks(batch.length)})`
+        for (const number of await read(sql, batch)) found.set(number.id, number)
+      }
+      return found
+    },
+
+    /** Numbers of an account in their order. */
+    page: pageOf,
+
+    /** Numbers of an account, then of the accounts below it in the order of their ids. Read beside the event loop. */
+    async pageOfTree(accountId: string, after: ListedAt | undefined, limit: number): Promise<NumberRecord[]> {
+      const here = after?.accountId ?? accountId
+      const start = after ? { after: after.id } : {}
+      const rest = await pageOf({ accountId: here, limit, descending: false, long: true, ...start })
+      if (rest.length === limit) return rest
+      const below = here === accountId ? '' : here
+      return [...rest, ...(await behindAccount(accountId, below, limit - rest.length))]
+    },
+
+    /** All numbers of the system in their order, or those in one state. Read beside the event loop. */
+    pageOfSystem(state: NumberState | undefined, after: string, limit: number): Promise<NumberRecord[]> {
+      const inState = state === undefined ? '' : 'AND state = $3'
+      const sql = `SELECT ${columns} FROM numbers WHERE number > $1 ${inState} ORDER BY number LIMIT $2`
+      return read(sql, [after, limit, ...(state === undefined ? [] : [state])], true)
+    },
+
+    /** Numbers that have been in a passing state since before a moment (Gregorian seconds). */
+    passed(state: 'aging' | 'deleted' | 'discovery', before: number, limit: number): Promise<NumberRecord[]> {
+      // The condition of the partial index stands here word for word, or it would not be used.
+      const sql = `SELECT ${columns} FROM numbers WHERE state IN ('aging', 'deleted', 'discovery')
+        AND state = $1 AND modified < $2 ORDER BY modified, number LIMIT $3`
+      return read(sql, [state, before, limit])
+    },
+
+    /** Numbers of an account that are on their way from or to another carrier. */
+    porting(accountId: string, limit: number): Promise<NumberRecord[]> {
+      // The condition of the partial index stands here word for word, or it would not be used.
+      const sql = `SELECT ${columns} FROM numbers WHERE state IN ('port_in', 'port_out')
+        AND account_id = $1 ORDER BY number LIMIT $2`
+      return read(sql, [accountId, limit])
+    },
+
+    async countOf(accountId: string, atMost: number) {
+      const [row] = await store.all(
+        `SELECT count(*) AS count FROM
+          (SELECT 1 FROM numbers WHERE account_id = $1 AND account_id <> '' LIMIT $2) AS counted`,
+        [accountId, atMost],
+      )
+      return Number(row?.count ?? 0)
+    },
+
+    insert(set: ChangeSet, number: NumberRecord) {
+      add(set, number)
+      tellArrival(set, undefined, number)
+    },
+
+    /** Both accounts are told when a number changes hands. */
+    replace(set: ChangeSet, before: NumberRecord, after: NumberRecord) {
+      const { sql, params } = updateNumber(stored(after))
+      set.run(sql, [...params, before.revision], decided)
+      set.keep(after, { isNew: after.accountId !== '' && before.accountId !== after.accountId })
+      if (before.accountId === after.accountId) return tellEdit(set, before, after)
+      if (before.accountId) tellLoss(set, before)
+      if (after.accountId) tellArrival(set, before, after)
+      if (before.state === after.state) return
+      // Of who has lost it nobody says to whom.
+      const state = after.accountId ? audited(after) : JSON.stringify({ state: after.state })
+      const hearer = after.accountId ? after : before
+      set.happened({ ...subject(hearer), type: 'number.state_changed', after: state })
+    },
+
+    remove(set: ChangeSet, number: NumberRecord) {
+      drop(set, number)
+      tellLoss(set, number)
+    },
+
+    /** Puts a number as it is in the place of what there was. Those whom it concerned before are not told. */
+    arrive(set: ChangeSet, before: NumberRecord | undefined, after: NumberRecord) {
+      if (before) {
+        const { sql, params } = updateNumber(stored(after))
+        set.run(sql, [...params, before.revision], decided)
+      } else add(set, after)
+      const texts = before ? { before: audited(before), after: audited(after) } : { after: audited(after) }
+      set.record({ ...subject(after), action: before ? 'edited' : 'created', ...texts })
+    },
+
+    /** Takes a number away again that has arrived. */
+    withdraw(set: ChangeSet, number: NumberRecord) {
+      drop(set, number)
+      set.record({ ...subject(number), action: 'deleted', before: audited(number) })
+    },
+
+    /** The same number under another name. */
+    rename(set: ChangeSet, before: NumberRecord, after: NumberRecord) {
+      drop(set, before)
+      set.record({ ...subject(before), action: 'deleted', before: audited(before) })
+      add(set, after)
+      set.record({ ...subject(after), action: 'created', after: audited(after) })
+      const { accountId } = before
+      if (accountId) set.tell(numberRenamed, { accountId, number: before.id, after: after.id })
+    },
+
+    /** An account that gets a number must not go meanwhile. */
+    requireAccount: (set: ChangeSet, accountId: string) =>
+      requireRecord(set, { accountId, kind: accountKind, id: accountId }),
+
+    /** Fails the change set if the account owns a number: it came after one looked. */
+    requireNone: (set: ChangeSet, accountId: string) =>
+      set.run(
+        "UPDATE numbers SET revision = revision WHERE account_id = $1 AND account_id <> ''",
+        [accountId],
+        {
+          rows: 0,
+          orElse: conflict,
+        },
+      ),
+  }
+}

@@ -1,0 +1,178 @@
+import type { AccountRecord } from '../../../auth/identity.ts'
+import type { Round } from '../../../jobs/rounds.ts'
+import type { StepwiseWork } from '../../../jobs/steps.ts'
+import { failure } from '../../../lib/failure.ts'
+import { daySeconds, gregorianNow } from '../../../lib/gregorian.ts'
+import type { Settings } from '../../../settings/settings.ts'
+import type { Attached } from '../../../storage/attachment.ts'
+import { type Author, ChangeSet } from '../../../storage/change-set.ts'
+import type { Statement } from '../../../storage/db.ts'
+import { isConflict, retrying, type Store } from '../../../storage/store.ts'
+import { numberNotFound } from './failures.ts'
+import type { NumberPlan, NumberRecord, Numbers, NumberView } from './operations.ts'
+import { numberManagerSettings } from './settings.ts'
+
+interface Tools {
+  store: Store
+  settings: Settings
+  numbers: Numbers
+  /** Whether a record that a number is tied to is still there. */
+  findDevice(accountId: string, deviceId: string): Promise<object | undefined>
+}
+
+const roundAuthor: Author = { requestId: 'round/phone-numbers' }
+
+// Numbers that are changed in one write.
+const numbersAtOnce = 200
+// An account with more than this gives its numbers up before it goes, in writes of their own: one write would keep
+// all others waiting for seconds.
+const mostInOneWrite = 2000
+
+export type NumberUpkeep = ReturnType<typeof createNumberUpkeep>
+
+/** What is done to numbers without anybody asking for each: repairs, the end of passing states, accounts that go. */
+export const createNumberUpkeep = ({ store, settings, numbers, findDevice }: Tools) => {
+  const pagesOf = async function* (accountId: string) {
+    let after: string | undefined
+    for (;;) {
+      const page = { accountId, limit: numbersAtOnce, descending: false, long: true }
+      const found = await numbers.store.page(after === undefined ? page : { ...page, after })
+      if (found.length > 0) yield found
+      after = found.at(-1)?.id
+      if (found.length < numbersAtOnce) return
+    }
+  }
+
+  const planRepairs = async (author: Author, found: readonly NumberRecord[]) => {
+    const view = await numbers.preload(found.map(({ id }) => id))
+    const plans: NumberPlan[] = []
+    for (const { id, accountId } of found) {
+      const current = await view.get(id)
+      if (current?.accountId === accountId)
+        plans.push(await numbers.repair(view, author, current, findDevice))
+    }
+    return plans
+  }
+
+  const repairAll = async (author: Author, found: readonly NumberRecord[]) =>
+    numbers.commit(...(await planRepairs(author, found)))
+
+  /** The numbers of an account behind a position, and where the next begin. */
+  const pageAt = async ({ id: accountId }: AccountRecord, after: string | undefined) => {
+    const page = { accountId, limit: numbersAtOnce, descending: false, long: true }
+    const found = await numbers.store.page(after === undefined ? page : { ...page, after })
+    const last = found.length === numbersAtOnce ? found.at(-1)?.id : undefined
+    return { found, further: last === undefined ? {} : { next: last } }
+  }
+
+  const stepOf = (plans: readonly NumberPlan[]) => {
+    const sets = plans.flatMap(({ set }) => (set ? [set] : []))
+    return { sets, changed: sets.length }
+  }
+
+  /** Releases some numbers of an account, each as its owner could. Answers with how many there were. */
+  const releaseSome = (author: Author, accountId: string) =>
+    retrying(async () => {
+      const page = { accountId, limit: numbersAtOnce, descending: false }
+      const found = await numbers.store.page(page)
+      const view = numbers.view()
+      const plans: NumberPlan[] = []
+      for (const number of found)
+        plans.push(await numbers.addRelease(view, new ChangeSet(author), number, accountId))
+      await numbers.commit(...plans)
+      return found.length
+    })
+
+  const ended = async (state: 'aging' | 'deleted' | 'discovery', days: number) =>
+    numbers.store.passed(state, gregorianNow(store.clock) - days * daySeconds, numbersAtOnce)
+
+  /** Commits together; when somebody took one of the numbers meanwhile, each by itself. */
+  const commitGuarded = async (plans: readonly NumberPlan[], guard: Statement) => {
+    const statements = plans.find(({ set }) => set)?.set?.statements
+    if (statements?.includes(guard) === false) statements.push(guard)
+    try {
+      await numbers.commit(...plans)
+    } catch (error) {
+      if (!isConflict(error)) throw error
+      for (const plan of plans.length > 1 ? plans : []) await commitGuarded([plan], guard)
+    }
+  }
+
+  type End = (view: NumberView, author: Author, number: NumberRecord) => Promise<NumberPlan>
+
+  /** Ends the state of some numbers whose time is over; false when there are no more. */
+  const endSome = async (found: readonly NumberRecord[], guard: Statement, end: End) => {
+    const view = numbers.view()
+    const plans: NumberPlan[] = []
+    for (const number of found) plans.push(await end(view, roundAuthor, number))
+    await commitGuarded(plans, guard)
+    return found.length === numbersAtOnce
+  }
+
+  /** Numbers that have aged are available; what was discovered and not taken, or is deleted, leaves the inventory. */
+  const round: Round = {
+    name: 'phone-numbers',
+    everySeconds: daySeconds,
+    async run(signal, guard) {
+      const { aging_expiry_d, discovery_expiry_d } = await settings.of(numberManagerSettings)
+      const passes = [
+        ['deleted', 0, numbers.drop],
+        ['discovery', discovery_expiry_d, numbers.drop],
+        ['aging', aging_expiry_d, numbers.free],
+      ] as const
+      for (const [state, days, end] of passes)
+        while (!signal.aborted && (await endSome(await ended(state, days), guard, end)));
+    },
+  }
+
+  const leaving: Attached = {
+    async removeWith(set, { accountId }) {
+      while ((await numbers.store.countOf(accountId, mostInOneWrite + 1)) > mostInOneWrite)
+        await releaseSome(set.author, accountId)
+      const view = numbers.view()
+      for await (const found of pagesOf(accountId))
+        for (const number of found) await numbers.addRelease(view, set, number, accountId)
+      numbers.store.requireNone(set, accountId)
+    },
+  }
+
+  return {
+    round,
+    /** Releases the numbers of an account that is being removed. */
+    leaving,
+
+    /** Brings everything that follows from settings and other records up to date. */
+    async fix(author: Author, account: AccountRecord) {
+      for await (const found of pagesOf(account.id)) await retrying(() => repairAll(author, found))
+    },
+
+    /** The same in steps, for those who commit it with other things. */
+    repair: (async (author, account, position) => {
+      const { found, further } = await pageAt(account, position)
+      return { ...stepOf(await planRepairs(author, found)), ...further }
+    }) satisfies StepwiseWork,
+
+    /** Numbers, and what follows from them, as the rules of today have it. A number that is taken stays as it is. */
+    renormalise: (async (author, account, position) => {
+      const { found, further } = await pageAt(account, position)
+      const taken: string[] = []
+      const plans: NumberPlan[] = []
+      const view = numbers.view()
+      for (const stored of found) {
+        const plan = await numbers.renormalise(view, author, stored)
+        if (plan === 'taken') taken.push(stored.id)
+        else plans.push(plan)
+      }
+      const problem =
+        taken.length > 0 ? { problem: `there already under the new form: ${taken.join(', ')}` } : {}
+      return { ...stepOf(plans), ...further, ...problem }
+    }) satisfies StepwiseWork,
+
+    async fixOne(author: Author, account: AccountRecord, text: string) {
+      const number = await numbers.reconcile(text)
+      const found = await numbers.find(account.id, number)
+      if (!found) throw failure(numberNotFound, { number })
+      await repairAll(author, [found])
+    },
+  }
+}

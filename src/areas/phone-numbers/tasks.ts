@@ -1,9 +1,0 @@
-import type { TaskAction } from '../tasks/operations.ts'
-import { createNumberInputActions, type NumberTaskTools } from './bulk/input.ts'
-import { createNumberOutputActions } from './bulk/output.ts'
-
-/** What tasks can do with numbers: the category `number_management`. */
-export const createNumberTasks = (tools: NumberTaskTools): TaskAction[] => [
-  ...createNumberOutputActions(tools),
-  ...createNumberInputActions(tools),
-]

@@ -1,0 +1,9 @@
+import { area } from '../../area.ts'
+import { aboutRoutes } from './routes.ts'
+
+/** What this server is. */
+export const aboutArea = area({
+  name: 'about',
+  describes: { about: 'What this server is.' },
+  create: () => ({ routes: aboutRoutes() }),
+})

@@ -1,0 +1,177 @@
+import type { AccountRecord } from '../../../auth/identity.ts'
+import { badIdentifier, failure, type Problems } from '../../../lib/failure.ts'
+import type { Json } from '../../../lib/json.ts'
+import { asAnswered, withKeptSecrets } from '../../../lib/secrets.ts'
+import { isSettingsName } from '../../../settings/names.ts'
+import { mergeSections } from '../../../settings/sections.ts'
+import type { Settings } from '../../../settings/settings.ts'
+import { type Warning, warningsOf } from '../../../settings/unknown-keys.ts'
+import { type Author, ChangeSet, systemScope } from '../../../storage/change-set.ts'
+import { putDocument } from '../../../storage/collection.ts'
+import type { Store } from '../../../storage/store.ts'
+import type { Accounts } from '../../accounts/accounts/operations.ts'
+import { type Adoption, adoptingInto } from '../../adoption.ts'
+import type { Declared, Validate } from '../../area.ts'
+import { validPartOf } from '../../valid-part.ts'
+import type { Sent, SystemConfigs } from '../system-configs/operations.ts'
+import { belowAccount, difference, effective } from './rules.ts'
+import { configsSettings } from './settings.ts'
+import { type AccountConfigStored, createAccountConfigStore } from './store.ts'
+
+interface Tools {
+  declared: Declared
+  store: Store
+  settings: Settings
+  node: string
+  accounts: Accounts
+  systemConfigs: SystemConfigs
+  validate: Validate
+}
+
+/** A document of an account, whether or not the account has values of its own. */
+export interface AccountConfigSubject {
+  id: string
+  accountId: string
+  record: AccountConfigStored | undefined
+  /** What the accounts above and the system say. */
+  below: Json
+  revision?: string
+  doc: Json
+}
+
+const prefix = 'configs_'
+
+/** The document that `/configs` alone reads. */
+export const unnamed = 'default'
+
+const idOf = (name: string) => `${prefix}${name}`
+const nameOf = (id: string) => id.slice(prefix.length)
+
+export type AccountConfigs = ReturnType<typeof createAccountConfigs>
+
+/**
+ * Settings documents with values per account, for clients and areas that ask for them. Those that this server follows
+ * as a whole (listeners, throttling, sign-in) have no account level and are not shown to accounts.
+ */
+export const createAccountConfigs = (tools: Tools) => {
+  const { declared, store, settings, node, accounts, systemConfigs, validate } = tools
+  const { settings: documents, accountSettings: accountLevels } = declared
+  const hasAccountLevel = (name: string) => Object.hasOwn(accountLevels, name)
+  const schemaOf = (id: string) => (hasAccountLevel(nameOf(id)) ? accountLevels[nameOf(id)] : undefined)
+  const documentSchemaOf = (name: string) => (Object.hasOwn(documents, name) ? documents[name] : undefined)
+  const collection = createAccountConfigStore(store, schemaOf)
+
+  const assertReadable = async (name: string) => {
+    if (!isSettingsName(name)) throw failure(badIdentifier, { cause: name.slice(0, 200) })
+    if (hasAccountLevel(name)) return
+    const { hidden_documents: hidden } = await settings.of(configsSettings)
+    const isHidden = hidden.some((one) => name === one || name.startsWith(`${one}.`))
+    if (!Object.hasOwn(documents, name) && !isHidden) return
+    throw failure(badIdentifier, { cause: name, reason: 'this document holds for the whole system' })
+  }
+
+  const systemValues = async (name: string): Promise<Json> => {
+    const doc = (await systemConfigs.find(systemScope, name))?.doc
+    return mergeSections(doc?.default, doc?.[node])
+  }
+
+  const ownValues = async (accountId: string, name: string): Promise<Json> =>
+    (await collection.find(accountId, idOf(name)))?.doc ?? {}
+
+  const layersBelow = async (account: AccountRecord, name: string) => {
+    const resellerId = await accounts.resellerOf(account)
+    const system = await systemValues(name)
+    return resellerId === account.id ? [system] : [system, await ownValues(resellerId, name)]
+  }
+
+  const remove = async (author: Author, record: AccountConfigStored) => {
+    const set = new ChangeSet(author)
+    collection.remove(set, record)
+    await store.commit(set)
+  }
+
+  const save = async (author: Author, subject: AccountConfigSubject, doc: Json) => {
+    const set = new ChangeSet(author)
+    const after = putDocument(set, collection, subject, { before: subject.record, doc, hidden: {} })
+    await store.commit(set)
+    return after
+  }
+
+  const wholeOf = ({ id, record }: AccountConfigSubject, values: Json, sent: Sent) =>
+    withKeptSecrets(schemaOf(id), values, record?.doc ?? {}, sent)
+
+  /** How values of another system are taken in: those that would not hold are left. */
+  const adoption: Adoption = {
+    ...adoptingInto<Json, Record<never, never>>(collection, async ({ id, doc }) => {
+      const schema = schemaOf(id)
+      return { doc: schema ? (await validPartOf(validate, schema, doc)).doc : doc, hidden: {} }
+    }),
+    async leavesOut({ id, doc }) {
+      const schema = schemaOf(id)
+      if (!schema) return []
+      const { removed, unsolved } = await validPartOf(validate, schema, doc)
+      return [...removed.map(({ place }) => place.join('.')), ...unsolved]
+    },
+  }
+
+  return {
+    adoption,
+
+    async subject(account: AccountRecord, name: string): Promise<AccountConfigSubject> {
+      await assertReadable(name)
+      const record = await collection.find(account.id, idOf(name))
+      return {
+        id: idOf(name),
+        accountId: account.id,
+        record,
+        below: belowAccount(documentSchemaOf(name), await layersBelow(account, name)),
+        ...(record ? { revision: record.revision } : {}),
+        doc: record?.doc ?? {},
+      }
+    },
+
+    /** What the account itself has said, without what holds from above. */
+    own: ownValues,
+
+    /** What is wrong with values that an area follows. Documents that only clients read are kept as they are given. */
+    async judge(subject: AccountConfigSubject, values: Json, sent: Sent): Promise<Problems> {
+      const schema = schemaOf(subject.id)
+      return schema ? (await validate(schema, wholeOf(subject, values, sent))).problems : {}
+    },
+
+    /** The keys of the account that nothing follows. */
+    warnings({ id, record }: AccountConfigSubject): Warning[] {
+      const schema = schemaOf(id)
+      return schema ? warningsOf(schema, record?.doc ?? {}) : []
+    },
+
+    /** The values as they hold for the account. */
+    read: ({ id, below, record }: AccountConfigSubject) =>
+      asAnswered(schemaOf(id), effective(below, record?.doc ?? {})),
+
+    /** Values of the account alone, as answers show them. */
+    shown: ({ id }: AccountConfigSubject, values: Json) => asAnswered(schemaOf(id), values),
+
+    /** Keeps what differs from above; when nothing does, the account has no values of its own any more. */
+    async replace(
+      author: Author,
+      subject: AccountConfigSubject,
+      { values, sent }: { values: Json; sent: Sent },
+    ): Promise<AccountConfigSubject> {
+      const doc = difference(wholeOf(subject, values, sent), subject.below)
+      if (Object.keys(doc).length > 0) {
+        const record = await save(author, subject, doc)
+        return { ...subject, record, revision: record.revision }
+      }
+      if (subject.record) await remove(author, subject.record)
+      const { revision: _gone, ...rest } = subject
+      return { ...rest, record: undefined }
+    },
+
+    async remove(author: Author, subject: AccountConfigSubject) {
+      if (!subject.record) throw failure(badIdentifier, { cause: subject.id })
+      await remove(author, subject.record)
+      return subject.record
+    },
+  }
+}

@@ -1,0 +1,34 @@
+import { startAuthor } from '../../../auth/identity.ts'
+import { failure, importUnderWay } from '../../../lib/failure.ts'
+import { on } from '../../../storage/signal.ts'
+import type { Gate } from '../../../storage/store.ts'
+import { accountLeaving } from '../../accounts/accounts/signals.ts'
+import { area } from '../../area.ts'
+import { createImportState, type ImportStates } from './store.ts'
+
+export type { ImportStates }
+
+/** A start may add what it finds missing: no client has asked for it. */
+const closedDuring =
+  (states: ImportStates): Gate =>
+  async (sets, write) => {
+    const isStart = sets.every(({ author }) => author === startAuthor)
+    if (!isStart && (await states.isUnderWay())) throw failure(importUnderWay, {})
+    await write(sets)
+  }
+
+/**
+ * What a server knows of imports, which only the commands of `import-kazoo/` carry out: while one runs, nothing else is
+ * written. It is the first area of the list, so that its gate rejects before any other decides.
+ */
+export const importsArea = area({
+  name: 'imports',
+  create({ store }) {
+    const states = createImportState(store)
+    return {
+      offers: states,
+      gates: [closedDuring(states)],
+      hears: [on(accountLeaving, states.removeWith)],
+    }
+  },
+})

@@ -1,0 +1,32 @@
+import type { TSchema } from 'typebox'
+import { badIdentifier, failure, hasProblems, invalid, type Problems } from '../../../lib/failure.ts'
+
+type Validate = (schema: TSchema, data: unknown) => Promise<{ value: unknown; problems: Problems }>
+
+export type Schemas = ReturnType<typeof createSchemas>
+
+/** The published shapes of records, by name. */
+export const createSchemas = (registry: Readonly<Record<string, TSchema>>, validate: Validate) => {
+  const get = (name: string): TSchema => {
+    const schema = Object.hasOwn(registry, name) ? registry[name] : undefined
+    if (!schema) throw failure(badIdentifier, { cause: name.slice(0, 200) })
+    return schema
+  }
+
+  return {
+    names: () => Object.keys(registry).sort(),
+
+    read: (name: string) => ({
+      id: name,
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      ...get(name),
+    }),
+
+    /** The data with defaults filled in, or a 400 that tells the broken rules. */
+    async check(name: string, data: unknown) {
+      const { value, problems } = await validate(get(name), data)
+      if (hasProblems(problems)) throw invalid(problems)
+      return value
+    },
+  }
+}

@@ -1,0 +1,94 @@
+import { accountMember, anyToken } from '../../../auth/policies.ts'
+import { ListAnswer } from '../../../http/answer/answers.ts'
+import type { Listing } from '../../../http/answer/listing.ts'
+import { type Call, get, type Route } from '../../../http/route.ts'
+import type { Search } from './operations.ts'
+import { type Question, readQuestion, readQuestions, searchTypes } from './rules.ts'
+import { Found, FoundBy } from './schema.ts'
+import type { Hit } from './store.ts'
+
+const inAccount = '/v2/accounts/{account_id}/search'
+
+// Rows for each field of a multiple search: a search box shows no more.
+const mostOfEach = 50
+
+const query = {
+  t: `What is searched for: ${searchTypes.join(', ')}`,
+  q: 'The field: name, realm or id of accounts, name or username of users, name of devices',
+  v: 'What the field begins with; only letters and digits count',
+}
+
+const multiQuery = {
+  t: query.t,
+  by_name: 'What the name begins with',
+  by_realm: 'What the realm of accounts begins with',
+  by_id: 'What the id of accounts begins with',
+  by_username: 'What the user name of users begins with',
+}
+
+const rowOf = ({ type }: Question, { record }: Hit) => {
+  if (type !== 'account') return record.rowText
+  const { name, realm } = record.doc
+  return JSON.stringify({ id: record.id, name, realm, descendants_count: record.tally })
+}
+
+export const searchRoutes = (search: Search): Route[] => {
+  const hits = (accountId: string, question: Question): Listing<Hit> => ({
+    page: (request) => search.find(question, { ...request, accountId }),
+    cursor: ({ key, record }) => [key, record.id],
+    row: (hit) => rowOf(question, hit),
+    record: ({ record }) => ({
+      ...record.doc,
+      id: record.id,
+      created: record.created,
+      modified: record.modified,
+    }),
+  })
+
+  const one = ({ request }: Call, accountId: string) =>
+    new ListAnswer(hits(accountId, readQuestion(request.value)))
+
+  const several = async ({ request }: Call, accountId: string) => {
+    const page = { accountId, limit: mostOfEach, descending: false }
+    const found = readQuestions(request.value).map(async (question) => {
+      const rows = (await search.find(question, page)).map((hit) => JSON.parse(rowOf(question, hit)))
+      return [question.field, rows] as const
+    })
+    return Object.fromEntries(await Promise.all(found))
+  }
+
+  return [
+    get('/v2/search', {
+      summary: "Search below the caller's account",
+      allow: anyToken,
+      query,
+      answers: Found,
+      list: true,
+      run: (call) => one(call, call.actor.accountId),
+    }),
+    get('/v2/search/multi', {
+      summary: "Search below the caller's account by several fields at once",
+      allow: anyToken,
+      query: multiQuery,
+      answers: FoundBy,
+      isLong: true,
+      run: (call) => several(call, call.actor.accountId),
+    }),
+    get(inAccount, {
+      summary: 'Search below an account',
+      allow: accountMember,
+      query,
+      answers: Found,
+      list: true,
+      run: (call) => one(call, call.account.id),
+    }),
+    get(`${inAccount}/multi`, {
+      summary: 'Search below an account by several fields at once',
+      allow: accountMember,
+      query: multiQuery,
+      answers: FoundBy,
+      isLong: true,
+      run: (call) => several(call, call.account.id),
+    }),
+  ]
+}

@@ -1,0 +1,80 @@
+import { invalid, type Problems } from '../../../lib/failure.ts'
+import { searchKey } from '../../../lib/search-key.ts'
+
+const lowerCase = (text: string) => text.toLowerCase().replaceAll('\0', '').toWellFormed().slice(0, 256)
+
+export const searchTypes = ['account', 'user', 'device'] as const
+
+export type SearchType = (typeof searchTypes)[number]
+
+/** What can be searched for, by which fields, and how the value is put into the form of the index. */
+const fields: Readonly<Record<SearchType, Readonly<Record<string, (text: string) => string>>>> = {
+  account: { name: searchKey, realm: searchKey, id: searchKey },
+  user: { name: searchKey, username: lowerCase },
+  device: { name: searchKey },
+}
+
+export interface Question {
+  type: SearchType
+  field: string
+  prefix: string
+}
+
+const fieldsOf = (type: SearchType) => Object.keys(fields[type])
+
+const missing = (target: readonly string[] | string) => ({
+  required: { message: 'Field is required but missing', target },
+})
+
+const unknown = (cause: unknown, target: readonly string[]) => ({
+  enum: {
+    message: 'Value not found in enumerated list of values',
+    target,
+    cause: String(cause).slice(0, 100),
+  },
+})
+
+const isType = (type: unknown): type is SearchType => typeof type === 'string' && Object.hasOwn(fields, type)
+
+const typeProblems = (type: unknown): Problems => {
+  if (type === undefined) return { t: missing(searchTypes) }
+  return isType(type) ? {} : { t: unknown(type, searchTypes) }
+}
+
+const fieldProblems = (type: unknown, field: unknown): Problems => {
+  const known = isType(type) ? fieldsOf(type) : ['name']
+  if (field === undefined) return { q: missing(known) }
+  return !isType(type) || known.includes(String(field)) ? {} : { q: unknown(field, known) }
+}
+
+// A query that names `v` without a value arrives as empty text, or as `true` from clients of the older server.
+const wantedText = (value: unknown) => (value === true || value === 'true' ? '' : String(value))
+
+const prefixOf = (type: SearchType, field: string, value: unknown) =>
+  fields[type][field]?.(wantedText(value)) ?? ''
+
+/** The question in the parameters `t`, `q` and `v`, or everything that is wrong with them. */
+export const readQuestion = (value: (name: string) => unknown): Question => {
+  const type = value('t')
+  const field = value('q')
+  const wanted = value('v')
+  const problems = {
+    ...typeProblems(type),
+    ...fieldProblems(type, field),
+    ...(wanted === undefined ? { v: missing('text') } : {}),
+  }
+  if (!isType(type) || Object.keys(problems).length > 0) throw invalid(problems)
+  return { type, field: String(field), prefix: prefixOf(type, String(field), wanted) }
+}
+
+/** One question for each `by_<field>`. */
+export const readQuestions = (value: (name: string) => unknown): Question[] => {
+  const type = value('t')
+  if (!isType(type)) throw invalid(typeProblems(type))
+  const asked = fieldsOf(type).filter((field) => value(`by_${field}`) !== undefined)
+  if (asked.length === 0) {
+    const target = fieldsOf(type).map((field) => `by_${field}`)
+    throw invalid({ multi: { enum: { message: 'At least one of these has to be given', target } } })
+  }
+  return asked.map((field) => ({ type, field, prefix: prefixOf(type, field, value(`by_${field}`)) }))
+}

@@ -1,0 +1,97 @@
+import type { Json } from '../../../lib/json.ts'
+import { zip } from '../../../lib/list.ts'
+import { accountsOfTreeSql } from '../../../storage/account-tree.ts'
+import { kind, recordColumns, type StoredRecord } from '../../../storage/records.ts'
+import type { Store } from '../../../storage/store.ts'
+import { keyset, shape, text } from '../../../storage/table.ts'
+
+export interface SearchPage {
+  /** The account below which accounts are looked for, or in which users and devices are. */
+  accountId: string
+  prefix: string
+  after?: readonly [string, string]
+  limit: number
+  descending: boolean
+  long?: boolean
+}
+
+/** A record that was found, and the key it was found by. */
+export interface Hit {
+  key: string
+  record: StoredRecord<Json, Json>
+}
+
+const found = shape({ foundBy: text() })
+
+// Accounts, users and devices alike.
+const anyKind = kind('any')
+
+/** The end of everything that begins with `prefix`: no character comes after this one. */
+const endOf = (prefix: string) => `${prefix}\u{10ffff}`
+
+const accountColumns = { name: 't.name_key', realm: 't.realm_key', id: 't.account_id' } as const
+
+export type AccountField = keyof typeof accountColumns
+
+interface Query {
+  sql: string
+  params: (string | number)[]
+}
+
+/** The rest of an index scan: the page begins behind `after`, which replaces one of the prefix's bounds. */
+const rangeOf = (key: readonly [string, ...string[]], page: SearchPage, params: Query['params']) => {
+  const { prefix, after, descending } = page
+  const [column] = key
+  const mark = (value: string | number) => `$${params.push(value)}`
+  const behind = () => {
+    const places = key.map((_, at) => mark(after?.[at] ?? ''))
+    return `(${key.join(', ')}) ${descending ? '<' : '>'} (${places.join(', ')})`
+  }
+  // A key of another search means the first page.
+  const isBehind = after?.[0].startsWith(prefix) === true
+  const lower = isBehind && !descending ? behind() : `${column} >= ${mark(prefix)}`
+  const upper = isBehind && descending ? behind() : `${column} < ${mark(endOf(prefix))}`
+  return { where: `${lower} AND ${upper}`, limit: mark(page.limit) }
+}
+
+const accountQuery = (field: AccountField, page: SearchPage): Query => {
+  const column = accountColumns[field]
+  const params: Query['params'] = [page.accountId]
+  const keys = [column, 't.account_id'] as const
+  const { where, limit } = rangeOf(keys, page, params)
+  const sql = accountsOfTreeSql(`${column} AS "foundBy", ${recordColumns('r')}`, {
+    where: `t.ancestor_id = $1 AND ${where}`,
+    keys,
+    descending: page.descending,
+    limit,
+  })
+  return { sql, params }
+}
+
+const claimQuery = (claim: string, page: SearchPage): Query => {
+  const params: Query['params'] = [page.accountId, claim]
+  const { where, limit } = rangeOf(['c.value'], page, params)
+  return {
+    sql: `SELECT c.value AS "foundBy", ${recordColumns('r')} FROM claims c
+      JOIN records r ON r.account_id = c.holder_account_id AND r.kind = c.kind AND r.id = c.record_id
+      WHERE c.account_id = $1 AND c.name = $2 AND ${where}
+      ORDER BY ${keyset(['c.value'], page.descending).order} LIMIT ${limit}`,
+    params,
+  }
+}
+
+/** Index reads: what begins with a prefix, in the order of the index. */
+export const createSearchStore = (store: Store) => {
+  const read = async ({ sql, params }: Query, long: boolean | undefined): Promise<Hit[]> => {
+    const rows = await (long ? store.scan(sql, params) : store.all(sql, params))
+    const records = zip(found.list(rows), store.records.of(anyKind, rows))
+    return Array.from(records, ([{ foundBy: key }, record]) => ({ key, record }))
+  }
+
+  return {
+    accounts: (field: AccountField, page: SearchPage) => read(accountQuery(field, page), page.long),
+
+    /** Records of an account by a name that they hold as a claim. */
+    byClaim: (claim: string, page: SearchPage) => read(claimQuery(claim, page), page.long),
+  }
+}

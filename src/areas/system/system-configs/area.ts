@@ -1,0 +1,22 @@
+import { area } from '../../area.ts'
+import { createSystemConfigs } from './operations.ts'
+import { systemConfigRoutes } from './routes.ts'
+
+/** Settings of the whole system. */
+export const systemConfigsArea = area({
+  name: 'systemConfigs',
+  describes: { system_configs: 'Settings of the whole system.' },
+  create(tools) {
+    const configs = createSystemConfigs(tools)
+    const schemas = Object.entries(tools.declared.settings).map(([name, schema]) => [
+      `system_config.${name}`,
+      schema,
+    ])
+    return {
+      offers: configs,
+      routes: systemConfigRoutes(configs),
+      schemas: Object.fromEntries(schemas),
+      adoptions: { setting: configs.adoption },
+    }
+  },
+})

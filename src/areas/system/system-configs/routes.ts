@@ -1,0 +1,210 @@
+import { accountMember, superduper } from '../../../auth/policies.ts'
+import { answer, ListAnswer } from '../../../http/answer/answers.ts'
+import type { Listing } from '../../../http/answer/listing.ts'
+import { type Call, del, get, patch, post, put, type Route } from '../../../http/route.ts'
+import { badIdentifier, badIdentifierList, failure } from '../../../lib/failure.ts'
+import type { Json } from '../../../lib/json.ts'
+import { anyObject } from '../../../lib/schema.ts'
+import type { SettingsDoc } from '../../../settings/settings.ts'
+import type { Warning } from '../../../settings/unknown-keys.ts'
+import { systemScope } from '../../../storage/change-set.ts'
+import type { Sent, SystemConfigSubject, SystemConfigs } from './operations.ts'
+import {
+  SystemConfig,
+  SystemConfigName,
+  SystemConfigRecord,
+  SystemConfigSection,
+  SystemConfigSections,
+} from './schema.ts'
+import type { SystemConfigStored } from './store.ts'
+
+const all = '/v2/system_configs'
+const one = `${all}/{config_id}` as const
+const section = `${one}/{section}` as const
+
+/** An echoed answer carries its id; ids never select anything. */
+const prepare = ({ id: _id, ...sections }: Json): Json => sections
+
+const metadataOf = (record: SystemConfigStored | undefined, id: string) => ({
+  id,
+  ...(record ? { created: record.created, modified: record.modified } : {}),
+})
+
+const shown = (id: string, record: SystemConfigStored | undefined, data: Json, extra: Json = {}) =>
+  answer({
+    data: { id, ...data },
+    metadata: { ...metadataOf(record, id), ...extra },
+    ...(record ? { revision: record.revision } : {}),
+  })
+
+const wantsAll = ({ request }: Pick<Call, 'request'>) => `${request.value('with_defaults')}` === 'true'
+
+export const systemConfigRoutes = (configs: SystemConfigs): Route[] => {
+  const subject = ({ path }: { path: { config_id: string } }) => configs.subject(path.config_id)
+
+  const sectionSubject = ({ path }: { path: { config_id: string; section: string } }) =>
+    configs.sectionSubject(path.config_id, path.section)
+
+  const names: Listing<SystemConfigStored> = {
+    page: (request) => configs.page({ ...request, accountId: systemScope }),
+    cursor: (record) => [record.sortKey, record.id],
+    row: (record) => JSON.stringify(record.id),
+    record: (record) => ({ ...configs.shown(record.id, record.doc), id: record.id }),
+  }
+
+  const told = (warnings: readonly Warning[]): Json => (warnings.length > 0 ? { warnings } : {})
+
+  const shownWhole = ({ name }: SystemConfigSubject, record: SystemConfigStored, extra: Json = {}) =>
+    shown(name, record, configs.shown(name, record.doc), {
+      ...told(configs.warnings(name, record.doc)),
+      ...extra,
+    })
+
+  const shownPart = (
+    { name }: SystemConfigSubject,
+    part: string,
+    { record, values, extra }: { record: SystemConfigStored | undefined; values: Json; extra?: Json },
+  ) =>
+    shown(`${name}/${part}`, record, configs.shownSection(name, values), {
+      ...told(configs.sectionWarnings(name, values)),
+      ...extra,
+    })
+
+  const common = { allow: superduper, answers: SystemConfigRecord }
+
+  const writing = (sent: Sent) => ({
+    ...common,
+    subject,
+    prepare,
+    judge: ({ subject: config, data }: { subject: SystemConfigSubject; data: Json }) =>
+      configs.judge(config, data as SettingsDoc, sent),
+    async run({ author, subject: config, data }: Call<typeof one, Json, SystemConfigSubject>) {
+      return shownWhole(config, await configs.replace(author, config, data as SettingsDoc, sent))
+    },
+  })
+
+  const writingSection = (sent: Sent) => ({
+    ...common,
+    subject: sectionSubject,
+    prepare,
+    body: SystemConfigSection,
+    judge: ({
+      subject: config,
+      path,
+      data,
+    }: {
+      subject: SystemConfigSubject
+      path: { section: string }
+      data: Json
+    }) => configs.judgeSection(config, path.section, { values: data, sent }),
+    async run({ author, subject: config, path, data }: Call<typeof section, Json, SystemConfigSubject>) {
+      const given = { values: data, sent }
+      return shownPart(
+        config,
+        path.section,
+        await configs.replaceSection(author, config, path.section, given),
+      )
+    },
+  })
+
+  return [
+    get(all, {
+      summary: 'List the names of the settings documents with stored values',
+      allow: superduper,
+      answers: SystemConfigName,
+      list: true,
+      run: () => new ListAnswer(names),
+    }),
+    get(one, {
+      summary: 'Read a settings document, its default section filled with the values nobody set',
+      record: { kind: 'system_config' },
+      ...common,
+      subject,
+      query: { with_defaults: { flag: 'true fills every section' } },
+      run: (call) => {
+        const { name, record } = call.subject
+        const view = wantsAll(call) ? 'all' : 'default'
+        const warnings = told(configs.warnings(name, call.subject.sections))
+        const { fields } = shown(
+          name,
+          record,
+          configs.shown(name, configs.read(call.subject, view)),
+          warnings,
+        )
+        return answer({ ...fields, ...(record ? { etag: `${record.revision}-${view}` } : {}) })
+      },
+    }),
+    put(one, {
+      summary: 'Create a settings document',
+      ...writing('whole'),
+      body: SystemConfig,
+    }),
+    post(one, {
+      summary: 'Replace a settings document',
+      ...writing('whole'),
+      body: SystemConfig,
+    }),
+    patch(one, {
+      summary: 'Change values of a settings document',
+      ...writing('changed'),
+      body: SystemConfigSections,
+    }),
+    del(one, {
+      summary: 'Delete a settings document: its defaults hold again',
+      ...common,
+      subject,
+      run: async ({ author, subject: config }) => {
+        const record = await configs.remove(author, config)
+        return shownWhole(config, record, { deleted: true })
+      },
+    }),
+    get(section, {
+      summary: 'Read a section of a settings document, filled with what lies below it',
+      ...common,
+      subject: sectionSubject,
+      run: ({ subject: config, path }) => {
+        const values = configs.readSection(config, path.section)
+        const { fields } = shownPart(config, path.section, { record: config.record, values })
+        return answer(fields)
+      },
+    }),
+    post(section, {
+      summary: 'Replace a section of a settings document',
+      ...writingSection('whole'),
+    }),
+    patch(section, {
+      summary: 'Change values of a section of a settings document',
+      ...writingSection('changed'),
+    }),
+    del(section, {
+      summary: 'Delete a section of a settings document',
+      ...common,
+      subject: sectionSubject,
+      fails: [badIdentifierList],
+      run: async ({ author, subject: config, path }) => {
+        const removed = await configs.removeSection(author, config, path.section)
+        return shownPart(config, path.section, { ...removed, extra: { deleted: true } })
+      },
+    }),
+    ...belowAnAccount,
+  ]
+}
+
+const refusal = {
+  summary: 'System settings belong to no account: always 404',
+  allow: accountMember,
+  answers: anyObject(),
+  run: ({ request }: Pick<Call, 'request'>) => {
+    throw failure(badIdentifier, { cause: request.path.slice(0, 200) })
+  },
+}
+
+const belowAnAccount: readonly Route[] = [
+  get('/v2/accounts/{account_id}/system_configs', refusal),
+  ...[get, put, post, patch, del].map((define) =>
+    define('/v2/accounts/{account_id}/system_configs/{config_id}', refusal),
+  ),
+  ...[get, post, patch, del].map((define) =>
+    define('/v2/accounts/{account_id}/system_configs/{config_id}/{section}', refusal),
+  ),
+]

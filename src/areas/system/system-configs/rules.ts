@@ -1,0 +1,197 @@
+import { parseNetwork } from '../../../lib/cidr.ts'
+import type { Problems } from '../../../lib/failure.ts'
+import { isObject, type Json } from '../../../lib/json.ts'
+import { compilePattern } from '../../../lib/pattern.ts'
+import { pictureIn } from '../../../lib/picture.ts'
+import { pathKey } from '../../../lib/property-path.ts'
+import { isTimezone } from '../../../lib/timezones.ts'
+import { moduleProblems } from '../../../settings/auth-modules.ts'
+import { isSettingsName } from '../../../settings/names.ts'
+import { mergeSections, withoutDefaults } from '../../../settings/sections.ts'
+import type { SettingsDoc } from '../../../settings/settings.ts'
+
+const defaultSection = 'default'
+
+export const sectionIn = (doc: SettingsDoc, section: string): Json | undefined =>
+  Object.hasOwn(doc, section) ? doc[section] : undefined
+
+/** What holds where a section says nothing: the schema's defaults, under a node also the default section. */
+const belowSection = (doc: SettingsDoc, section: string, defaults: Json) =>
+  section === defaultSection ? defaults : mergeSections(defaults, sectionIn(doc, defaultSection))
+
+/** A section as it holds, with everything below it. */
+export const effectiveSection = (doc: SettingsDoc, section: string, defaults: Json) =>
+  mergeSections(belowSection(doc, section, defaults), sectionIn(doc, section))
+
+/** Only what differs from what lies below is stored, so that new defaults reach old installations. */
+export const storedHalf = (doc: SettingsDoc, defaults: Json): SettingsDoc =>
+  Object.fromEntries(
+    Object.entries(doc).map(([section, values]) => [
+      section,
+      withoutDefaults(values, belowSection(doc, section, defaults)),
+    ]),
+  )
+
+/** The shape of a whole document whose sections have this one. */
+export const documentShape = (section: object | undefined) =>
+  section && { type: 'object', additionalProperties: section }
+
+/** A settings schema that asks only about the keys that are given. */
+export const partialOf = (schema: unknown): unknown => {
+  if (Array.isArray(schema)) return schema.map(partialOf)
+  if (!isObject(schema)) return schema
+  const partial: Json = {}
+  for (const [key, inner] of Object.entries(schema)) {
+    if (key === 'required' || key === 'default') continue
+    partial[key] =
+      key === 'properties' && isObject(inner)
+        ? Object.fromEntries(Object.entries(inner).map(([property, node]) => [property, partialOf(node)]))
+        : partialOf(inner)
+  }
+  return partial
+}
+
+export const underPath = (path: string, problems: Problems): Problems =>
+  Object.fromEntries(
+    Object.entries(problems).map(([inner, rules]) => [inner === 'data' ? path : `${path}.${inner}`, rules]),
+  )
+
+/** A section name as it stands in a property path. */
+export const sectionPath = (section: string) => pathKey(section.slice(0, 200))
+
+const proxyProblems = (proxies: unknown): Problems => {
+  if (!Array.isArray(proxies)) return {}
+  const problems: Problems = {}
+  for (const [index, proxy] of proxies.entries()) {
+    if (typeof proxy !== 'string' || parseNetwork(proxy)) continue
+    problems[`reverse_proxies.${index}`] = {
+      wrong_format: { message: 'Must be an IP address or a CIDR', value: proxy.slice(0, 100) },
+    }
+  }
+  return problems
+}
+
+// {account}.{endpoint}.{METHOD}.{quickcall} is the deepest path that is looked up.
+const deepestCost = 4
+
+const methods: ReadonlySet<string> = new Set(['GET', 'PUT', 'POST', 'PATCH', 'DELETE'])
+
+/** Whether no look-up would find what stands under this key: it asks for methods in capitals. */
+const isMethodInSmall = (key: string) => methods.has(key.toUpperCase()) && !methods.has(key)
+
+const costProblems = (costs: Json, path: string, depth = 1): Problems => {
+  const problems: Problems = {}
+  for (const [key, cost] of Object.entries(costs)) {
+    const place = `${path}.${pathKey(key)}`
+    if (isMethodInSmall(key))
+      problems[place] = {
+        invalid: { message: `Methods are written in capitals: ${key.toUpperCase()}`, value: key },
+      }
+    else if (isObject(cost) && depth < deepestCost)
+      Object.assign(problems, costProblems(cost, place, depth + 1))
+    else if (!Number.isInteger(cost))
+      problems[place] = { type: { message: 'Value did not match type(s): integer', target: 'integer' } }
+  }
+  return problems
+}
+
+/** Keys of the family that say where the plain listener is: here the environment does. */
+const listenerProblems = ({ use_plaintext: isPlain, port }: Json): Problems => ({
+  ...(isPlain === false
+    ? {
+        use_plaintext: {
+          invalid: {
+            message:
+              'The plain listener cannot be switched off: CROSSPOINT_HOST=127.0.0.1, read at the start, keeps it to this machine',
+            value: false,
+          },
+        },
+      }
+    : {}),
+  ...(port === undefined
+    ? {}
+    : {
+        port: {
+          invalid: { message: 'The port is what CROSSPOINT_PORT says, read at the start', value: port },
+        },
+      }),
+})
+
+const crossbarProblems = ({ reverse_proxies: proxies, token_costs: costs, ...listener }: Json): Problems => ({
+  ...listenerProblems(listener),
+  ...proxyProblems(proxies),
+  ...(isObject(costs) ? costProblems(costs, 'token_costs') : {}),
+})
+
+const accountProblems = ({ default_timezone: timezone }: Json): Problems =>
+  typeof timezone !== 'string' || isTimezone(timezone)
+    ? {}
+    : {
+        default_timezone: {
+          enum: { message: 'Value not found in enumerated list of values', value: timezone },
+        },
+      }
+
+const patternProblem = (path: string, pattern: unknown): Problems => {
+  const problem = typeof pattern === 'string' ? compilePattern(pattern).problem : undefined
+  return problem === undefined
+    ? {}
+    : { [path]: { invalid: { message: `The pattern ${problem}`, cause: pattern } } }
+}
+
+const patternsUnder = (path: string, value: unknown, patternOf: (key: string, inner: unknown) => unknown) =>
+  Object.entries(isObject(value) ? value : {}).map(([key, inner]) =>
+    patternProblem(`${path}.${sectionPath(key)}`, patternOf(key, inner)),
+  )
+
+const numberProblems = ({ reconcile_regex, e164_converters, classifiers }: Json): Problems =>
+  Object.assign(
+    patternProblem('reconcile_regex', reconcile_regex),
+    ...patternsUnder('e164_converters', e164_converters, (key) => key),
+    ...patternsUnder('classifiers', classifiers, (_key, inner) => isObject(inner) && inner.regex),
+  )
+
+const isAddress = (text: string) => /^https?:\/\//.test(text) && URL.canParse(text)
+
+const imageProblems = (path: string, image: unknown): Problems => {
+  if (typeof image !== 'string' || isAddress(image) || pictureIn(image)) return {}
+  const message = 'Must be an address, or a PNG, JPEG, GIF, WebP or ICO as a data URL in base64'
+  return { [path]: { invalid: { message, value: image.slice(0, 100) } } }
+}
+
+const appProblems = ({ apps }: Json): Problems =>
+  Object.assign(
+    {},
+    ...Object.entries(isObject(apps) ? apps : {}).flatMap(([id, app]) => {
+      const { icon, screenshots } = isObject(app) ? app : {}
+      const shots = Array.isArray(screenshots) ? screenshots : []
+      return [
+        imageProblems(`apps.${id}.icon`, icon),
+        ...shots.map((shot, index) => imageProblems(`apps.${id}.screenshots.${index}`, shot)),
+      ]
+    }),
+  )
+
+const checks: Record<string, (section: Json) => Problems> = {
+  apps_store: appProblems,
+  crossbar: crossbarProblems,
+  'crossbar.accounts': accountProblems,
+  'crossbar.auth': ({ auth_modules: modules }) => moduleProblems(modules),
+  number_manager: numberProblems,
+}
+
+/** What is wrong with a section of a document although every value has its type. */
+export const sectionProblems = (document: string, section: Json): Problems =>
+  Object.hasOwn(checks, document) ? (checks[document] as (section: Json) => Problems)(section) : {}
+
+/** Problems of section names. */
+export const nameProblems = (doc: SettingsDoc): Problems => {
+  const problems: Problems = {}
+  for (const section of Object.keys(doc)) {
+    if (isSettingsName(section)) continue
+    problems[sectionPath(section)] = {
+      invalid: { message: 'A section is named by up to 128 letters, digits and any of _ . @ : -' },
+    }
+  }
+  return problems
+}

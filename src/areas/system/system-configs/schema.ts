@@ -1,0 +1,28 @@
+import { anyObject, anyText, keyed, must, open } from '../../../lib/schema.ts'
+
+const section = anyObject({ description: 'Values by key' })
+
+/** A document as it replaces the stored one. */
+export const SystemConfig = open(
+  { default: must(section) },
+  {
+    title: 'System configuration',
+    description: 'Values for every server under `default`, for one server under its node name',
+    additionalProperties: section,
+  },
+)
+
+/** A document that need not have its `default` section: what a PATCH makes of it. */
+export const SystemConfigSections = keyed(section)
+
+export const SystemConfigRecord = open(
+  { id: must(anyText({ readOnly: true })) },
+  { title: 'System configuration record' },
+)
+
+export const SystemConfigSection = anyObject({
+  title: 'System configuration section',
+  description: 'Values by key',
+})
+
+export const SystemConfigName = anyText({ title: 'System configuration name' })

@@ -1,0 +1,216 @@
+import { type AccountRecord, userKind } from '../../../auth/identity.ts'
+import { joinProblems, type Problems } from '../../../lib/failure.ts'
+import type { Json } from '../../../lib/json.ts'
+import { compilePattern, type Pattern } from '../../../lib/pattern.ts'
+import { storedPart } from '../../../lib/record-shape.ts'
+import { type ChangeSet, conflict } from '../../../storage/change-set.ts'
+import type { Store } from '../../../storage/store.ts'
+import type { NumberRecord, Numbers, NumberView } from '../../numbers/phone-numbers/operations.ts'
+import { isReleasable } from '../../numbers/phone-numbers/rules.ts'
+import type { OwnNumber } from '../../numbers/phone-numbers/signals.ts'
+import { ownerProblems, records } from '../../records.ts'
+import {
+  flowProblems,
+  missingNumberProblems,
+  patternProblems,
+  phoneNumbersAmong,
+  recordsNamedIn,
+  tidyNumbers,
+} from './rules.ts'
+import { type CallflowDoc, callflowShape } from './schema.ts'
+import { type CallflowRecord, createCallflowStore } from './store.ts'
+
+export type { CallflowRecord }
+
+interface Tools {
+  store: Store
+  numbers: Numbers
+}
+
+/** The patterns of a callflow, compiled. */
+interface PatternedCallflow {
+  id: string
+  patterns: readonly Pattern[]
+}
+
+const callflowUse = 'callflow'
+
+/** Whether its account may give a number up: none that a mobile device answers to. */
+const mayGo = ({ state, carrier, hidden }: NumberRecord) =>
+  hidden.deviceId === undefined && isReleasable(state, carrier)
+
+export type Callflows = ReturnType<typeof createCallflows>
+
+/** What happens to calls of the numbers of an account. */
+export const createCallflows = ({ store, numbers }: Tools) => {
+  const callflows = createCallflowStore(store)
+  const compiled = new WeakMap<object, readonly Pattern[]>()
+
+  const dialledAs = async (account: AccountRecord, texts: unknown) =>
+    tidyNumbers(texts, { plans: [account.doc.dial_plan], numbering: await numbers.planning.rules() })
+
+  const docOf = async (account: AccountRecord, data: Json) =>
+    storedPart<CallflowDoc>({ ...data, numbers: await dialledAs(account, data.numbers) }, callflowShape)
+
+  const phonesAmong = async (listed: readonly string[] = []) =>
+    phoneNumbersAmong(listed, await numbers.planning.rules())
+
+  /** Numbers that the callflow did not have before. */
+  const newNumbers = ({ numbers: wanted = [] }: CallflowDoc, own: CallflowRecord | undefined) => {
+    const had = new Set(own?.doc.numbers)
+    return wanted.filter((number) => !had.has(number))
+  }
+
+  const takenProblem = async (account: AccountRecord, number: string): Promise<Problems> => {
+    const holder = await callflows.byNumber(account.id, number)
+    if (!holder) return {}
+    const message = `Number ${number} exists in callflow ${holder.id} ${holder.doc.name ?? ''}`.trimEnd()
+    return { numbers: { unique: { message, cause: number } } }
+  }
+
+  const useProblem = (account: AccountRecord, number: string, stored: NumberRecord | undefined): Problems => {
+    if (stored?.accountId !== account.id)
+      return { numbers: { not_found: { message: 'The account has no such phone number', cause: number } } }
+    const { usedBy } = stored
+    return usedBy === 'trunkstore'
+      ? { numbers: { unique: { message: 'The phone number leads to a trunk', cause: number } } }
+      : {}
+  }
+
+  const numberProblems = async (
+    account: AccountRecord,
+    doc: CallflowDoc,
+    own: CallflowRecord | undefined,
+  ): Promise<Problems> => {
+    const wanted = newNumbers(doc, own)
+    const taken = await Promise.all(wanted.map((number) => takenProblem(account, number)))
+    const phones = await phonesAmong(wanted)
+    const stored = await numbers.store.findSeveral(phones)
+    const foreign = phones.map((number) => useProblem(account, number, stored.get(number)))
+    return joinProblems(...taken, ...foreign)
+  }
+
+  /** A number that went after one looked, or was taken: whoever asked is judged anew. */
+  const claimUse = async (view: NumberView, set: ChangeSet, accountId: string, number: string) => {
+    const stored = await view.get(number)
+    if (stored?.accountId !== accountId) throw conflict()
+    await numbers.addUse(view, set, { accountId, number, usedBy: callflowUse })
+  }
+
+  const isTouched = ({ changes }: ChangeSet, number: string) =>
+    changes.some(({ kind, id }) => kind === 'number' && id === number)
+
+  const freeUse = async (view: NumberView, set: ChangeSet, accountId: string, number: string) => {
+    if (isTouched(set, number)) return
+    const stored = await view.get(number)
+    if (stored?.accountId !== accountId || stored.usedBy !== callflowUse) return
+    await numbers.addUse(view, set, { accountId, number, usedBy: undefined })
+  }
+
+  /** The numbers of the account say what they lead to. */
+  const moveUses = async (
+    set: ChangeSet,
+    accountId: string,
+    before: CallflowRecord | undefined,
+    after: CallflowRecord | undefined,
+  ) => {
+    const had = await phonesAmong(before?.doc.numbers)
+    const has = await phonesAmong(after?.doc.numbers)
+    const view = await numbers.preload([...had, ...has])
+    for (const number of had) if (!has.includes(number)) await freeUse(view, set, accountId, number)
+    for (const number of has) if (!had.includes(number)) await claimUse(view, set, accountId, number)
+  }
+
+  const patternsOf = ({ doc }: CallflowRecord) => {
+    const known = compiled.get(doc)
+    if (known) return known
+    const patterns = (doc.patterns ?? []).flatMap((text) => compilePattern(text).pattern ?? [])
+    compiled.set(doc, patterns)
+    return patterns
+  }
+
+  /** The callflow has another number instead of one that it lists, or none. */
+  const replaceNumber = async (
+    set: ChangeSet,
+    { accountId, number, after }: OwnNumber & { after?: string },
+    together: readonly ChangeSet[],
+  ) => {
+    const holder = await callflows.byNumber(accountId, number)
+    const callflow = holder && callflows.leftBy(together, holder)
+    if (!callflow?.doc.numbers?.includes(number)) return
+    const isTaken = after !== undefined && (await callflows.byNumber(accountId, after)) !== undefined
+    const instead = after === undefined || isTaken ? [] : [after]
+    const kept = callflow.doc.numbers.flatMap((one) => (one === number ? instead : [one]))
+    const doc = { ...callflow.doc, numbers: [...new Set(kept)] }
+    callflows.replace(set, callflow, callflows.revise(callflow, { doc }))
+  }
+
+  const kept = records(store, {
+    collection: callflows,
+    shape: callflowShape,
+    async problems({ account, data, before }) {
+      const doc = await docOf(account, data)
+      return joinProblems(
+        missingNumberProblems(doc, before?.doc),
+        await numberProblems(account, doc, before),
+        patternProblems(doc),
+        flowProblems(doc.flow),
+        await ownerProblems(store, account.id, doc, before),
+      )
+    },
+    content: async ({ account, data }) => ({ doc: await docOf(account, data) }),
+    beforeWrite: (set, { account, before, after }) => moveUses(set, account.id, before, after),
+    beforeDelete: (set, callflow) => moveUses(set, callflow.accountId, callflow, undefined),
+  })
+
+  return {
+    ...kept,
+    byNumber: callflows.byNumber,
+    replaceNumber,
+
+    /** What the ids in a flow are called: of those that there are. */
+    async namesIn({ accountId, doc }: CallflowRecord): Promise<Json> {
+      const named = await Promise.all(
+        recordsNamedIn(doc.flow).map(async ({ kind, id }) => {
+          const record = await store.records.find(accountId, kind, id)
+          if (!record) return []
+          const { name, first_name: first, last_name: last, numbers: listed } = record.doc
+          const called = kind === userKind ? `${first} ${last}` : name
+          return [[id, { name: called, type: kind, ...(listed ? { numbers: listed } : {}) }] as const]
+        }),
+      )
+      return Object.fromEntries(named.flat())
+    },
+
+    /** The callflows that list one of these numbers. */
+    async listing(account: AccountRecord, texts: Iterable<string>): Promise<CallflowRecord[]> {
+      const wanted = await dialledAs(account, [...texts])
+      const found = await Promise.all(wanted.map((number) => callflows.byNumber(account.id, number)))
+      return [...new Map(found.flatMap((callflow) => (callflow ? [[callflow.id, callflow]] : []))).values()]
+    },
+
+    /** The patterns of an account's callflows, the oldest first. */
+    async patterned(accountId: string): Promise<PatternedCallflow[]> {
+      const ids = await callflows.withPatterns(accountId)
+      const found = await Promise.all(ids.map((id) => callflows.find(accountId, id)))
+      return found.flatMap((callflow) =>
+        callflow ? [{ id: callflow.id, patterns: patternsOf(callflow) }] : [],
+      )
+    },
+
+    /** Gives up the phone numbers of a user's callflows, in somebody's change set. */
+    async releaseNumbersOf(set: ChangeSet, account: AccountRecord, ownerId: string) {
+      const owned = await callflows.all({ accountId: account.id, ownerId })
+      const listed = await phonesAmong(owned.flatMap(({ doc }) => doc.numbers ?? []))
+      const view = await numbers.preload(listed)
+      const ids: string[] = []
+      for (const number of listed) {
+        const stored = await view.get(number)
+        if (stored?.accountId !== account.id || !mayGo(stored)) continue
+        await numbers.addRelease(view, set, stored)
+        ids.push(number)
+      }
+      return ids
+    },
+  }
+}

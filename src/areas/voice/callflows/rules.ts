@@ -1,0 +1,204 @@
+import type { Problems } from '../../../lib/failure.ts'
+import { isObject, type Json } from '../../../lib/json.ts'
+import { memberOf } from '../../../lib/member.ts'
+import { compilePattern } from '../../../lib/pattern.ts'
+import { pathKey } from '../../../lib/property-path.ts'
+import type { Numbering } from '../../numbers/phone-numbers/numbering/rules.ts'
+import type { CallflowDoc } from './schema.ts'
+
+/** The number of calls that nothing else of the account takes. */
+export const noMatch = 'no_match'
+
+// A request holds no deeper containers than 64, and each step takes two.
+const deepest = 25
+const mostModules = 500
+
+interface Place {
+  path: string
+  depth: number
+  step: unknown
+}
+
+const childrenOf = ({ path, depth, step }: Place): Place[] => {
+  const children = memberOf(step, 'children')
+  return isObject(children)
+    ? Object.entries(children).map(([key, child]) => ({
+        path: `${path}.children.${pathKey(key)}`,
+        depth: depth + 1,
+        step: child,
+      }))
+    : []
+}
+
+const typeProblem = (target: string, value: unknown) => ({
+  type: { message: `Value must be of type ${target}`, target, value },
+})
+
+const stepProblems = ({ path, step }: Place): Problems => {
+  if (!isObject(step)) return { [path]: typeProblem('object', step) }
+  const { module, data, children } = step
+  const problems: Problems = {}
+  if (module === undefined)
+    problems[`${path}.module`] = { required: { message: 'Field is required but missing', value: 'module' } }
+  else if (typeof module !== 'string' || module === '' || module.length > 64)
+    problems[`${path}.module`] = typeProblem('string', module)
+  if (data !== undefined && !isObject(data)) problems[`${path}.data`] = typeProblem('object', data)
+  if (children !== undefined && !isObject(children))
+    problems[`${path}.children`] = typeProblem('object', children)
+  return problems
+}
+
+/** What is wrong with the steps of a flow below the first, which the schema knows, and with how many there are. */
+export const flowProblems = (flow: unknown): Problems => {
+  const problems: Problems = {}
+  const waiting: Place[] = childrenOf({ path: 'flow', depth: 1, step: flow })
+  let modules = 1
+  for (let place = waiting.pop(); place; place = waiting.pop()) {
+    modules += 1
+    if (modules > mostModules || place.depth > deepest) {
+      const message = `A flow has at most ${mostModules} modules, ${deepest} behind each other`
+      return { flow: { too_large: { message, target: mostModules } } }
+    }
+    Object.assign(problems, stepProblems(place))
+    waiting.push(...childrenOf(place))
+  }
+  return problems
+}
+
+/** The steps of a flow, the first ones first. What is no step is passed over. */
+export function* stepsOf(flow: unknown): Generator<{ module: string; data: Json }> {
+  const waiting: Place[] = [{ path: 'flow', depth: 1, step: flow }]
+  for (let place = waiting.shift(); place; place = waiting.shift()) {
+    const { step } = place
+    if (!isObject(step) || typeof step.module !== 'string') continue
+    yield { module: step.module, data: isObject(step.data) ? step.data : {} }
+    waiting.push(...childrenOf(place))
+  }
+}
+
+export const modulesOf = (flow: unknown) => [...new Set(Array.from(stepsOf(flow), ({ module }) => module))]
+
+/** A record that a flow names. */
+interface Named {
+  kind: string
+  id: string
+}
+
+// Modules that are about one record, which bears the name of the module.
+const kindsNamed = new Set(['callflow', 'device', 'group', 'user'])
+const mostNamed = 100
+
+const namedIn = ({ module, data }: { module: string; data: Json }): Named[] => {
+  const members = Array.isArray(data.endpoints) ? data.endpoints : []
+  const named = [
+    { kind: module, id: data.id },
+    ...members.map((member) => ({ kind: memberOf(member, 'endpoint_type'), id: memberOf(member, 'id') })),
+  ]
+  return named.flatMap(({ kind, id }) =>
+    typeof kind === 'string' && kindsNamed.has(kind) && typeof id === 'string' ? [{ kind, id }] : [],
+  )
+}
+
+/** The records that a flow names, each once; of a flow that names very many, the first hundred. */
+export const recordsNamedIn = (flow: unknown): Named[] => {
+  const named = new Map<string, Named>()
+  for (const step of stepsOf(flow)) for (const one of namedIn(step)) named.set(`${one.kind}/${one.id}`, one)
+  return [...named.values()].slice(0, mostNamed)
+}
+
+interface Rewriting {
+  rewrites(text: string): string | undefined
+}
+
+const rewritingOf = (regex: string, { prefix, suffix }: Json): Rewriting[] => {
+  const { pattern } = compilePattern(regex)
+  const [before, after] = [prefix, suffix].map((part) => (typeof part === 'string' ? part : ''))
+  return pattern
+    ? [
+        {
+          rewrites(text) {
+            const captured = pattern.lastGroup(text)
+            return captured === undefined ? undefined : `${before}${captured}${after}`
+          },
+        },
+      ]
+    : []
+}
+
+// Documents are kept as long as nobody changes them, and what was compiled of them as long.
+const compiledPlans = new WeakMap<object, readonly Rewriting[]>()
+
+const rewritingsOf = (plan: Json): readonly Rewriting[] => {
+  const known = compiledPlans.get(plan)
+  if (known) return known
+  const compiled = Object.entries(plan).flatMap(([regex, rule]) =>
+    regex === 'system' || !isObject(rule) ? [] : rewritingOf(regex, rule),
+  )
+  compiledPlans.set(plan, compiled)
+  return compiled
+}
+
+/** A number as the first fitting rule of a dial plan completes it. */
+export const completed = (plan: unknown, number: string): string => {
+  if (!isObject(plan)) return number
+  for (const { rewrites } of rewritingsOf(plan)) {
+    const found = rewrites(number)
+    if (found !== undefined) return found
+  }
+  return number
+}
+
+/** How an account dials: its dial plan, and how numbers are written down here. */
+interface Dialling {
+  plans: readonly unknown[]
+  numbering: Pick<Numbering, 'normalize' | 'isReconcilable'>
+}
+
+// Less digits than this without a prefix that says where in the world are an extension.
+const fewestDigits = 10
+
+/** The phone number that a text means, in the form of the inventory; undefined of extensions and the like. */
+export const phoneNumberIn = (text: string, { plans, numbering }: Dialling): string | undefined => {
+  const plain = text.replace(/[\s().-]/g, '')
+  if (!/^\+?\d+$/.test(plain)) return undefined
+  const dialled = plans.reduce<string>(
+    (found, plan) => (found === plain ? completed(plan, plain) : found),
+    plain,
+  )
+  if (!/^(?:\+|00|011)/.test(dialled) && dialled.length < fewestDigits) return undefined
+  const number = numbering.normalize(dialled)
+  return numbering.isReconcilable(number) ? number : undefined
+}
+
+/** Those of a callflow's numbers that are phone numbers: they are written in their form already. */
+export const phoneNumbersAmong = (numbers: readonly string[], numbering: Dialling['numbering']): string[] =>
+  numbers.filter((number) => phoneNumberIn(number, { plans: [], numbering }) === number)
+
+/** The numbers of a request in the form in which they are compared, each once. */
+export const tidyNumbers = (numbers: unknown, dialling: Dialling): string[] =>
+  Array.isArray(numbers)
+    ? [
+        ...new Set(
+          numbers.flatMap((text) =>
+            typeof text === 'string' ? [phoneNumberIn(text, dialling) ?? text.trim()] : [],
+          ),
+        ),
+      ]
+    : []
+
+/** Whoever lost the last number, because the account did, may still be changed. */
+export const missingNumberProblems = (doc: CallflowDoc, before: CallflowDoc | undefined): Problems => {
+  const isEmpty = ({ numbers, patterns }: CallflowDoc) => !numbers?.length && !patterns?.length
+  if (!isEmpty(doc) || (before && isEmpty(before))) return {}
+  const message = 'Callflows must be assigned at least one number or pattern'
+  return { numbers: { required: { message, value: 'numbers' } } }
+}
+
+export const patternProblems = ({ patterns = [] }: Pick<CallflowDoc, 'patterns'>): Problems =>
+  Object.fromEntries(
+    patterns.flatMap((pattern, index) => {
+      const { problem } = compilePattern(pattern)
+      const rule = { message: `The pattern ${problem}`, format: 'regex', value: pattern }
+      return problem === undefined ? [] : [[`patterns.${index}`, { wrong_format: rule }]]
+    }),
+  )

@@ -1,0 +1,78 @@
+import { type AccountRecord, type Actor, speaksForAccount } from '../../../auth/identity.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { badIdentifier, failure, forbidden } from '../../../lib/failure.ts'
+import { assertAllAnswered } from '../../../switch/answers.ts'
+import type { ActiveCall, Heard, MediaSwitch } from '../../../switch/media-switch.ts'
+import type { DeviceRecord, Devices } from '../devices/operations.ts'
+import { channelOf, hasPart, isAt } from './rules.ts'
+import type { Channel } from './schema.ts'
+
+interface Tools {
+  clock: Clock
+  devices: Devices
+  mediaSwitch: MediaSwitch
+}
+
+export type Channels = ReturnType<typeof createChannels>
+
+/** The calls that go on, as the edges of the network know them. A call is an account's by what its edge was told of it. */
+export const createChannels = ({ clock, devices, mediaSwitch }: Tools) => {
+  const channelsOf = (calls: readonly ActiveCall[]) => calls.map((call) => channelOf(call, clock.now()))
+
+  const all = (account: AccountRecord) => mediaSwitch.calls(account.id)
+
+  /** Calls that devices have begun, and those that they have taken. */
+  const ofDevices = async (
+    account: AccountRecord,
+    wanted: readonly DeviceRecord[],
+    isTheirs: (call: ActiveCall) => boolean = () => false,
+  ): Promise<Heard<Channel>> => {
+    const phones = wanted.map((device) => devices.phoneOf(account, device))
+    const [calls, known] = await Promise.all([all(account), mediaSwitch.registrations(phones)])
+    const found = calls.found.filter(
+      (call) =>
+        isTheirs(call) ||
+        wanted.some(({ id }) => hasPart(call, id)) ||
+        known.found.some((registration) => isAt(call, registration)),
+    )
+    return {
+      found: channelsOf(found),
+      unreachable: [...new Set([...calls.unreachable, ...known.unreachable])],
+    }
+  }
+
+  const ofUser = async (account: AccountRecord, userId: string) => {
+    const owned = await devices.ownedBy(account, userId)
+    return ofDevices(account, owned, ({ variables }) => variables.owner_id === userId)
+  }
+
+  return {
+    async ofAccount(account: AccountRecord): Promise<Heard<Channel>> {
+      const { found, unreachable } = await all(account)
+      return { found: channelsOf(found), unreachable }
+    },
+
+    ofDevice: (account: AccountRecord, device: DeviceRecord) => ofDevices(account, [device]),
+
+    ofUser,
+
+    /** Ordinary users end calls of their own devices. */
+    async assertMayEnd(actor: Pick<Actor, 'user'>, account: AccountRecord, callId: string) {
+      if (!actor.user || speaksForAccount(actor)) return
+      const { found, unreachable } = await ofUser(account, actor.user.id)
+      if (found.some(({ uuid }) => uuid === callId)) return
+      assertAllAnswered(unreachable)
+      throw failure(forbidden, { cause: 'Only an admin may end the call of another user' })
+    },
+
+    async get(account: AccountRecord, callId: string): Promise<Channel> {
+      const call = await mediaSwitch.call(account.id, callId)
+      if (!call) throw failure(badIdentifier, { cause: callId })
+      return channelOf(call, clock.now())
+    },
+
+    async hangUp(account: AccountRecord, callId: string) {
+      if (!(await mediaSwitch.hangUp(account.id, callId))) throw failure(badIdentifier, { cause: callId })
+    },
+  }
+}

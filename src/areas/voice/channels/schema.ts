@@ -1,0 +1,30 @@
+import type { Static } from 'typebox'
+import { anyText, flag, gregorian, integer, must, open } from '../../../lib/schema.ts'
+
+export const Channel = open(
+  {
+    uuid: must(anyText({ description: 'Call-ID' })),
+    answered: must(flag()),
+    direction: anyText({ description: '`inbound` or `outbound`, as call records say it' }),
+    from: must(anyText({ description: 'SIP address of whoever calls' })),
+    to: must(anyText({ description: 'SIP address that was called' })),
+    destination: must(anyText({ description: 'The number that was called' })),
+    username: anyText({ description: 'User name in `from`' }),
+    authorizing_id: anyText({ description: 'The device that calls, or what else let it' }),
+    authorizing_type: anyText(),
+    owner_id: anyText({ description: 'The user who owns that' }),
+    bridge_id: must(anyText({ description: 'The same in all channels of a conversation' })),
+    interaction_id: anyText({ description: 'Of its call records' }),
+    timestamp: must(gregorian('When it began')),
+    elapsed_s: must(integer({ description: 'Seconds since it was answered; 0: it was not' })),
+    node: must(anyText({ description: 'The edge that carries it' })),
+  },
+  { title: 'Channel' },
+)
+export type Channel = Static<typeof Channel>
+
+/** What may be done with a call. */
+export const ChannelAction = open(
+  { action: must(anyText({ description: '`hangup`' })) },
+  { title: 'Action on a channel' },
+)

@@ -1,0 +1,314 @@
+// Who the servers of an account's trunks are, and how a call is sent to one.
+import { formatAddress, parseAddress } from '../../../lib/cidr.ts'
+import { normalizeNumber } from '../../../lib/e164.ts'
+import { joinProblems, type Problems, taken } from '../../../lib/failure.ts'
+import type { Json } from '../../../lib/json.ts'
+import { storedPart } from '../../../lib/record-shape.ts'
+import { sipAddress, sipPlaceIn } from '../../../lib/sip-host.ts'
+import type { WrittenDestination } from '../resources/destinations/rules.ts'
+import { headerProblems } from '../resources/rules.ts'
+import { type Connectivity, connectivityShape, type inboundFormats, type Server } from './schema.ts'
+
+/** What is stored of the trunks of an account. */
+export type ConnectivityDoc = Connectivity & { readonly [custom: string]: unknown }
+
+type Did = NonNullable<Server['DIDs']>[string]
+
+const isKnownByAddress = ({ auth: { auth_method: method } }: Readonly<Server>) =>
+  method?.toLowerCase() === 'ip'
+
+/** What a server is called: by its name, else by its place among the servers. */
+export const serverName = ({ server_name: name }: Readonly<Server>, index: number) => name || String(index)
+
+export const isServerOn = ({ options }: Readonly<Server>) => options?.enabled !== false
+
+/** The address that a server is known by. */
+export const addressOf = (server: Readonly<Server>) => (isKnownByAddress(server) ? server.auth.ip : undefined)
+
+/** The user name that a server signs in with. */
+export const userOf = (server: Readonly<Server>) =>
+  isKnownByAddress(server) ? undefined : server.auth.auth_user
+
+const writtenAddress = (text: string) => {
+  const address = parseAddress(text)
+  return address ? formatAddress(address) : text
+}
+
+const tidyServer = (server: Server, normalize: (text: string) => string): Server => ({
+  ...server,
+  auth: { ...server.auth, ...(server.auth.ip === undefined ? {} : { ip: writtenAddress(server.auth.ip) }) },
+  ...(server.DIDs
+    ? {
+        DIDs: Object.fromEntries(
+          Object.entries(server.DIDs).map(([number, did]) => [normalize(number), did]),
+        ),
+      }
+    : {}),
+})
+
+const withoutOwnRealm = (account: NonNullable<Connectivity['account']>, accountRealm: string) => {
+  const { auth_realm: realm, ...rest } = account
+  return realm?.toLowerCase() === accountRealm.toLowerCase() ? rest : account
+}
+
+/**
+ * What is stored for a request: numbers and addresses in the one form that is compared. The account's own realm is not
+ * kept, so that the servers follow when it changes.
+ */
+export const storedHalf = (
+  data: Json,
+  { realm, normalize }: { realm: string; normalize(text: string): string },
+): ConnectivityDoc => {
+  const doc = storedPart<ConnectivityDoc>(data, connectivityShape)
+  const { account, servers = [] } = doc
+  return {
+    ...doc,
+    ...(account ? { account: withoutOwnRealm(account, realm) } : {}),
+    servers: servers.map((server) => tidyServer(server, normalize)),
+  }
+}
+
+/** A number, and what there is to know of the trunk that takes its calls. */
+interface ListedDid {
+  number: string
+  did: Did
+  server: Server
+  index: number
+}
+
+/** Every number that the trunks take calls of. */
+export const didsOf = ({ servers = [] }: Partial<Connectivity>): ListedDid[] =>
+  servers.flatMap((server, index) =>
+    Object.entries(server.DIDs ?? {}).map(([number, did]) => ({ number, did, server, index })),
+  )
+
+/** The trunks with another number in the place of one whose calls they take, or without it. */
+export const withNumber = (doc: ConnectivityDoc, number: string, instead?: string): ConnectivityDoc => ({
+  ...doc,
+  servers: (doc.servers ?? []).map((server) =>
+    server.DIDs && Object.hasOwn(server.DIDs, number)
+      ? {
+          ...server,
+          DIDs: Object.fromEntries(
+            Object.entries(server.DIDs).flatMap(([one, did]) => {
+              if (one !== number) return [[one, did]]
+              return instead === undefined ? [] : [[instead, did]]
+            }),
+          ),
+        }
+      : server,
+  ),
+})
+
+/** Users whose registrations are worth nothing any more, in whatever realm they were. */
+export const endedUsers = (
+  before: Readonly<Connectivity>,
+  after: Readonly<Connectivity> | undefined,
+): string[] => {
+  const credentials = ({ account, servers = [] }: Readonly<Connectivity>) =>
+    new Map(
+      servers.flatMap((server) => {
+        const user = isServerOn(server) ? userOf(server) : undefined
+        if (user === undefined) return []
+        return [[user, JSON.stringify([account?.auth_realm, server.auth.auth_password])] as const]
+      }),
+    )
+  const left: ReadonlyMap<string, string> = after ? credentials(after) : new Map()
+  return [...credentials(before)].flatMap(([user, said]) => (left.get(user) === said ? [] : [user]))
+}
+
+/** Whether calls of a server that is known by its address end. */
+export const endsAddress = (
+  before: Readonly<Connectivity>,
+  after: Readonly<Connectivity> | undefined,
+): boolean => {
+  const addressesOf = ({ servers = [] }: Readonly<Connectivity>) =>
+    servers.flatMap((server) => (isServerOn(server) && addressOf(server)) || [])
+  const left = after ? addressesOf(after) : []
+  return addressesOf(before).some((address) => !left.includes(address))
+}
+
+const required = (path: string, value: string): Problems => ({
+  [path]: { required: { message: 'Field is required but missing', value } },
+})
+
+const authProblems = (server: Server, path: string): Problems => {
+  const { auth_user: user, ip } = server.auth
+  if (!isKnownByAddress(server)) return user === undefined ? required(`${path}.auth_user`, 'auth_user') : {}
+  if (ip === undefined) return required(`${path}.ip`, 'ip')
+  if (parseAddress(ip)) return {}
+  return { [`${path}.ip`]: { wrong_format: { message: 'Must be an IP address', format: 'ip', value: ip } } }
+}
+
+const formatProblems = (server: Server, path: string): Problems =>
+  server.options?.inbound_format === 'username' && server.auth.auth_user === undefined
+    ? required(`${path}.auth.auth_user`, 'auth_user')
+    : {}
+
+const serverProblems = (server: Server, index: number): Problems => {
+  const path = `servers.${index}`
+  const { options } = server
+  return joinProblems(
+    authProblems(server, `${path}.auth`),
+    formatProblems(server, path),
+    ...(options?.sip_headers ?? []).map((headers, at) =>
+      headerProblems(`${path}.options.sip_headers.${at}`, headers),
+    ),
+  )
+}
+
+/** Where a second one stands of what there may be only one of. */
+const repeated = (values: readonly (readonly [path: string, value: string | undefined])[]) => {
+  const seen = new Set<string>()
+  return values.flatMap(([path, value]) => {
+    if (value === undefined) return []
+    const isSecond = seen.has(value)
+    seen.add(value)
+    return isSecond ? [path] : []
+  })
+}
+
+const mostDids = 2000
+
+const repetitionProblems = (doc: Partial<Connectivity>, normalize: (text: string) => string): Problems => {
+  const { servers = [] } = doc
+  const dids = didsOf(doc)
+  const users = servers.map(
+    (server, index) => [`servers.${index}.auth.auth_user`, userOf(server)?.toLowerCase()] as const,
+  )
+  const addresses = servers.map(
+    (server, index) =>
+      [`servers.${index}.auth.ip`, addressOf(server) && writtenAddress(addressOf(server) ?? '')] as const,
+  )
+  const numbers = dids.map(
+    ({ number, index }) => [`servers.${index}.DIDs.${number}`, normalize(number)] as const,
+  )
+  const message = 'Two servers cannot have the same'
+  const paths = [users, addresses, numbers].flatMap(repeated)
+  const many: Problems =
+    dids.length > mostDids
+      ? {
+          servers: {
+            maxProperties: {
+              message: `The servers must not have more than ${mostDids} numbers`,
+              target: mostDids,
+            },
+          },
+        }
+      : {}
+  return joinProblems(many, ...paths.map((path) => taken(path, message, path.split('.').at(-1))))
+}
+
+/** What the schema cannot say of trunks, whoever else there is. */
+export const connectivityProblems = (
+  doc: Partial<Connectivity>,
+  normalize: (text: string) => string,
+): Problems => joinProblems(...(doc.servers ?? []).map(serverProblems), repetitionProblems(doc, normalize))
+
+/** Every host and SIP URI of trunks to which calls may be sent. */
+export const destinationsOf = ({ servers = [] }: Partial<Connectivity>): WrittenDestination[] =>
+  servers.flatMap((server, index) => {
+    const path = `servers.${index}`
+    const hosts = { 'auth.ip': addressOf(server), 'options.ip': server.options?.ip }
+    return [
+      ...Object.entries(hosts).flatMap(([field, text]) =>
+        text === undefined ? [] : [{ path: `${path}.${field}`, form: 'host' as const, text }],
+      ),
+      ...failoverDestination(`${path}.options`, server.options?.failover),
+      ...Object.entries(server.DIDs ?? {}).flatMap(([number, { failover }]) =>
+        failoverDestination(`${path}.DIDs.${number}`, failover),
+      ),
+    ]
+  })
+
+const failoverDestination = (path: string, failover: Did['failover']): WrittenDestination[] =>
+  failover?.sip === undefined ? [] : [{ path: `${path}.failover.sip`, form: 'uri', text: failover.sip }]
+
+/** Where calls go that a server does not take: to a number, or to somebody at a host. */
+export interface Failover {
+  number?: string
+  /** Without a user. */
+  uri?: string
+  user?: string
+}
+
+/** A server of a trunk, as a call is sent to it. */
+export interface TrunkTarget {
+  type: 'trunk'
+  trunk_id: string
+  server: string
+  account_id: string
+  /** As the server wants it. */
+  number: string
+  /** The number is the user name of the server, which its customer chooses. */
+  isRenamed?: true
+  /** Where it stands, without a user; absent when it is called where it is registered. */
+  uri?: string
+  /** Whom it is registered as. */
+  username?: string
+  realm?: string
+  delay_s: number
+  /** Seconds that it may take to answer; without it whatever is usual. */
+  timeout_s?: number
+  /** Seconds that it may take to ring. */
+  progress_timeout_s?: number
+  headers?: Readonly<Record<string, string>>
+  failover?: Failover
+}
+
+const national = /^\+1([2-9]\d{2}[2-9]\d{6})$/
+
+const formats: Readonly<Record<(typeof inboundFormats)[number], (number: string, server: Server) => string>> =
+  {
+    e164: (number) => normalizeNumber(number),
+    npan: (number) => number.replace(national, '$1'),
+    '1npan': (number) => number.replace(national, '1$1'),
+    strip_plus: (number) => number.replace(/^\+/, ''),
+    username: (number, { auth }) => auth.auth_user ?? number,
+  }
+
+const placeOf = (server: Server, realm: string) => {
+  const { auth, options } = server
+  const host = options?.ip ?? addressOf(server)
+  if (host !== undefined) return { uri: sipAddress({ host, port: options?.port ?? auth.port }) }
+  return { username: auth.auth_user ?? '', realm }
+}
+
+const failoverOf = (own: Did['failover'], ofServer: Did['failover']): Failover | undefined => {
+  const { e164, sip } = own ?? ofServer ?? {}
+  if (e164 !== undefined) return { number: normalizeNumber(e164) }
+  const place = sip === undefined ? undefined : sipPlaceIn(sip)
+  if (!place) return undefined
+  const { user, ...host } = place
+  return { uri: sipAddress(host), ...(user === undefined ? {} : { user }) }
+}
+
+/** How a call to a number is sent to the server that takes its calls. */
+export const targetOf = (
+  { trunkId, accountId, realm }: { trunkId: string; accountId: string; realm: string },
+  { number, did, server, index }: ListedDid,
+): TrunkTarget => {
+  const {
+    inbound_format: format = 'npan',
+    delay = 0,
+    timeout,
+    progress_timeout: progress,
+    sip_headers,
+  } = server.options ?? {}
+  const headers = Object.assign({}, ...(sip_headers ?? []))
+  const failover = failoverOf(did.failover, server.options?.failover)
+  return {
+    type: 'trunk',
+    trunk_id: trunkId,
+    server: serverName(server, index),
+    account_id: accountId,
+    number: formats[format](number, server),
+    ...(format === 'username' ? { isRenamed: true as const } : {}),
+    ...placeOf(server, realm),
+    delay_s: delay,
+    ...(timeout === undefined ? {} : { timeout_s: timeout }),
+    ...(progress === undefined ? {} : { progress_timeout_s: progress }),
+    ...(Object.keys(headers).length > 0 ? { headers } : {}),
+    ...(failover ? { failover } : {}),
+  }
+}

@@ -1,0 +1,248 @@
+import { type AccountRecord, type Actor, isSuperduper } from '../../../auth/identity.ts'
+import {
+  Failure,
+  failure,
+  isFailure,
+  joinProblems,
+  mediaSwitchUnreachable,
+  type Problems,
+} from '../../../lib/failure.ts'
+import type { ChangeSet } from '../../../storage/change-set.ts'
+import type { Store } from '../../../storage/store.ts'
+import type { MediaSwitch, Notice, Phone } from '../../../switch/media-switch.ts'
+import type { HostNames } from '../../accounts/accounts/host-names/operations.ts'
+import { claimantOf } from '../../accounts/accounts/host-names/rules.ts'
+import type { MobileNumbers } from '../../numbers/phone-numbers/mobile.operations.ts'
+import { ownerProblems, records, uniqueProblems } from '../../records.ts'
+import type { Destinations } from '../resources/destinations/operations.ts'
+import { phoneUnregistered } from './failures.ts'
+import {
+  type DeviceDoc,
+  destinationsOf,
+  deviceProblems,
+  isRegistrable,
+  mobileNumberOf,
+  type Restart,
+  restrictionProblems,
+  storedHalf,
+  syncEventOf,
+} from './rules.ts'
+import { deviceShape } from './schema.ts'
+import { deviceChanged, deviceLeaving } from './signals.ts'
+import {
+  addressClaim,
+  createDeviceStore,
+  type DeviceRecord,
+  identityClaim,
+  mostReaching,
+  uniqueNamesOf,
+  usernameClaim,
+  usernameTaken,
+} from './store.ts'
+
+interface Tools {
+  store: Store
+  mediaSwitch: MediaSwitch
+  hostNames: HostNames
+  mobileNumbers: MobileNumbers
+  destinations: Pick<Destinations, 'problems'>
+}
+
+export type { DeviceDoc, DeviceRecord, Restart }
+
+/** Whether a device is registered, where it can be, and where that is known. */
+interface Registration {
+  registrable: boolean
+  registered?: boolean
+}
+
+/** Which devices are registered, as far as edges answer. */
+interface Presence {
+  ids: ReadonlySet<string>
+  /** Hosts of edges that did not answer: what is not among `ids` may be registered there. */
+  unreachable: readonly string[]
+}
+
+interface Statuses {
+  statuses: DeviceStatus[]
+  unreachable: readonly string[]
+}
+
+interface DeviceStatus extends Registration {
+  device_id: string
+}
+
+/** What names whoever sends SIP, so that nobody else is called the same. */
+const sipClaims = { username: usernameClaim, identity: identityClaim, address: addressClaim }
+
+export type SipClaims = typeof sipClaims
+
+export type Devices = ReturnType<typeof createDevices>
+
+export const createDevices = (tools: Tools) => {
+  const { store, mediaSwitch, hostNames, mobileNumbers, destinations } = tools
+  const devices = createDeviceStore(store)
+
+  const phoneOf = ({ doc: { realm } }: AccountRecord, { accountId, id, doc }: DeviceRecord): Phone => ({
+    accountId,
+    deviceId: id,
+    username: doc.sip?.username,
+    realm: doc.sip?.realm ?? realm,
+  })
+
+  /** A realm that the account may not have. Whether its owner knows the user name is not told. */
+  const realmProblems = async (
+    account: AccountRecord,
+    { sip }: Partial<DeviceDoc>,
+    own: DeviceRecord | undefined,
+  ): Promise<Problems> => {
+    if (sip?.realm === undefined || sip.realm === own?.doc.sip?.realm) return {}
+    const found = await hostNames.realmProblems(claimantOf(account), 'sip.realm', sip.realm)
+    const isRefused = Object.keys(found).length > 0
+    return isRefused && sip.username ? { ...found, ...usernameTaken(sip.username) } : found
+  }
+
+  const mobileProblems = async (
+    { account, actor, before }: { account: AccountRecord; actor: Actor; before: DeviceRecord | undefined },
+    doc: Partial<DeviceDoc>,
+  ): Promise<Problems> => {
+    const { mobile } = doc
+    if (!mobile?.mdn || (before && mobileNumberOf(doc) === mobileNumberOf(before.doc))) return {}
+    return mobileNumbers.problems(actor, account, mobile.mdn, before?.id)
+  }
+
+  /** The number of a mobile device follows what the device says. */
+  const moveNumber = async (set: ChangeSet, before: DeviceRecord | undefined, after: DeviceRecord) => {
+    const [had, has] = [before && mobileNumberOf(before.doc), mobileNumberOf(after.doc)]
+    if (had === has) return
+    if (before && had) await mobileNumbers.release(set, before, had)
+    if (has) await mobileNumbers.claim(set, after, has)
+  }
+
+  /** Fails where nothing could be sent: a phone that is not registered hears nothing. */
+  const notify = async (account: AccountRecord, device: DeviceRecord, notice: Notice) => {
+    if ((await mediaSwitch.notify(phoneOf(account, device), notice)) === 0)
+      throw failure(phoneUnregistered, {})
+  }
+
+  const sync = async (account: AccountRecord, wanted: readonly DeviceRecord[], restart: Restart) => {
+    for (const device of wanted) await notify(account, device, { event: syncEventOf(device.doc, restart) })
+  }
+
+  /** After a change that is stored already: phones that cannot be told fetch it when they come back. */
+  const trySync = async (account: AccountRecord, wanted: readonly DeviceRecord[], restart: Restart) => {
+    for (const device of wanted) {
+      try {
+        await sync(account, [device], restart)
+      } catch (error) {
+        if (!(error instanceof Failure)) throw error
+        // Nobody else could be told either.
+        if (!isFailure(error, phoneUnregistered)) return
+      }
+    }
+  }
+
+  const presenceOf = async (account: AccountRecord, wanted: readonly DeviceRecord[]): Promise<Presence> => {
+    const phones = wanted
+      .filter(({ doc }) => isRegistrable(doc.device_type))
+      .map((device) => phoneOf(account, device))
+    if (phones.length === 0) return { ids: new Set(), unreachable: [] }
+    try {
+      const { found, unreachable } = await mediaSwitch.registrations(phones)
+      return { ids: new Set(found.map(({ phone }) => phone.deviceId)), unreachable }
+    } catch (error) {
+      if (!isFailure(error, mediaSwitchUnreachable)) throw error
+      return { ids: new Set(), unreachable: error.details.edges.map(({ host }) => host) }
+    }
+  }
+
+  const registrationOf = (
+    id: string,
+    deviceType: string | undefined,
+    { ids, unreachable }: Presence,
+  ): Registration => {
+    const registrable = isRegistrable(deviceType)
+    if (!registrable) return { registrable }
+    if (ids.has(id)) return { registrable, registered: true }
+    return unreachable.length > 0 ? { registrable } : { registrable, registered: false }
+  }
+
+  const kept = records(store, {
+    collection: devices,
+    shape: deviceShape,
+    async problems(proposal) {
+      const { account, actor, data, before } = proposal
+      const doc = storedHalf(data, account.doc.realm, before?.doc)
+      return joinProblems(
+        await uniqueProblems(store, uniqueNamesOf(account.id, doc), before),
+        await realmProblems(account, doc, before),
+        await ownerProblems(store, account.id, doc, before),
+        await mobileProblems(proposal, doc),
+        await destinations.problems(account, destinationsOf(doc), before ? destinationsOf(before.doc) : []),
+        deviceProblems(doc, before?.doc, { mayRetype: isSuperduper(actor) }),
+        before ? restrictionProblems(actor, doc, before.doc) : {},
+      )
+    },
+    content: ({ account, data, before }) => ({ doc: storedHalf(data, account.doc.realm, before?.doc) }),
+    async beforeWrite(set, { before, after }) {
+      await moveNumber(set, before, after)
+      set.tell(deviceChanged, { before, after })
+    },
+    async beforeDelete(set, device) {
+      const number = mobileNumberOf(device.doc)
+      if (number) await mobileNumbers.release(set, device, number)
+      set.tell(deviceLeaving, device)
+    },
+  })
+
+  return {
+    ...kept,
+    claims: sipClaims,
+    phoneOf,
+    sync,
+    trySync,
+    notify,
+    presenceOf,
+    registrationOf,
+
+    /** Every device of an account, or of one user, in batches. */
+    all: (accountId: string, ownerId?: string) => devices.batches({ accountId, ownerId }),
+
+    /** The ids of the devices that ring for a user: where they have signed in, and theirs where nobody else has. */
+    async reaching(accountId: string, userId: string): Promise<string[]> {
+      const [own, signedIn] = await Promise.all([
+        devices.page({ accountId, ownerId: userId, limit: mostReaching, descending: false }),
+        devices.signedIn(accountId, userId),
+      ])
+      const free = own.filter(({ doc }) => Object.keys(doc.hotdesk?.users ?? {}).length === 0)
+      return [...new Set([...free.map(({ id }) => id), ...signedIn])]
+    },
+
+    underRealm: devices.underRealm,
+    usernamesUnder: devices.usernamesUnder,
+
+    async statuses(account: AccountRecord): Promise<Statuses> {
+      const statuses: DeviceStatus[] = []
+      const silent = new Set<string>()
+      for await (const batch of devices.batches({ accountId: account.id })) {
+        const presence = await presenceOf(account, batch)
+        for (const host of presence.unreachable) silent.add(host)
+        for (const { id, doc } of batch)
+          statuses.push({ device_id: id, ...registrationOf(id, doc.device_type, presence) })
+      }
+      return { statuses, unreachable: [...silent] }
+    },
+
+    /** The account's device of this SIP user name, under the account's own realm. */
+    async byUsername(accountId: string, username: string): Promise<DeviceRecord | undefined> {
+      return devices.holder(usernameClaim(accountId, username))
+    },
+
+    /** The device of this name under a realm that is no account's. */
+    byIdentity: (username: string, realm: string): Promise<DeviceRecord | undefined> =>
+      devices.holder(identityClaim(username, realm)),
+
+    /** The device that is known by this address. */
+    byAddress: (address: string): Promise<DeviceRecord | undefined> => devices.holder(addressClaim(address)),
+  }
+}

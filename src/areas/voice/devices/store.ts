@@ -1,0 +1,149 @@
+import { taken } from '../../../lib/failure.ts'
+import { searchKey } from '../../../lib/search-key.ts'
+import { type Claim, conflict, systemScope } from '../../../storage/change-set.ts'
+import { createCollection, type HeldClaim } from '../../../storage/collection.ts'
+import { type StoredRecord, sortKeyOf } from '../../../storage/records.ts'
+import type { Store } from '../../../storage/store.ts'
+import { type UniqueName, uniqueClaims } from '../../records.ts'
+import { type DeviceDoc, featuresOf, sipAddressOf, sipIdentityOf, standardType } from './rules.ts'
+import { Device } from './schema.ts'
+
+export type DeviceRecord = StoredRecord<DeviceDoc, object>
+
+// Phones that ring for one user.
+export const mostReaching = 500
+
+export const usernameTaken = (username: string) =>
+  taken('sip.username', 'SIP credentials already in use', username)
+
+// The account is named, not its realm: a device of it stays findable when the realm changes.
+export const usernameClaim = (accountId: string, username: string): Claim => ({
+  scope: accountId,
+  name: 'sip_username',
+  value: username.toLowerCase(),
+})
+
+/** For a device with a realm of its own, known system-wide. */
+export const identityClaim = (username: string, realm: string): Claim => ({
+  scope: systemScope,
+  name: 'sip_identity',
+  // Both may hold any character.
+  value: JSON.stringify([realm.toLowerCase(), username.toLowerCase()]),
+})
+
+const identitiesUnder = (realm: string) => {
+  const { scope, name, value } = identityClaim('', realm)
+  return { scope, name, prefix: value.slice(0, -'"]'.length) }
+}
+
+const macClaim = (accountId: string, value: string) => ({ scope: accountId, name: 'mac_address', value })
+/** For a device that is known by its address. */
+export const addressClaim = (value: string) => ({ scope: systemScope, name: 'sip_ip', value })
+
+const usernamesOf = (accountId: string, doc: Partial<DeviceDoc>): UniqueName[] => {
+  const identity = sipIdentityOf(doc)
+  if (!identity) return []
+  const problems = usernameTaken(identity.username)
+  const own = { claim: usernameClaim(accountId, identity.username), problems }
+  if (identity.realm === undefined) return [own]
+  return [own, { claim: identityClaim(identity.username, identity.realm), problems }]
+}
+
+/** All that nobody else may have. */
+export const uniqueNamesOf = (accountId: string, doc: Partial<DeviceDoc>): UniqueName[] => {
+  const { mac_address: mac } = doc
+  const address = sipAddressOf(doc)
+  const names: (UniqueName | undefined)[] = [
+    ...usernamesOf(accountId, doc),
+    mac === undefined
+      ? undefined
+      : {
+          claim: macClaim(accountId, mac),
+          problems: taken('mac_address', 'MAC address already in use', mac),
+        },
+    address === undefined
+      ? undefined
+      : { claim: addressClaim(address), problems: taken('sip.ip', 'SIP IP already in use', address) },
+  ]
+  return names.filter((name) => name !== undefined)
+}
+
+/** Not a name that must be unique, hence the id behind it: devices are found by how it begins. */
+const searchClaim = (accountId: string, id: string, doc: DeviceDoc): Claim => ({
+  scope: accountId,
+  name: 'device_name',
+  value: `${searchKey(doc.name)}/${id}`,
+})
+
+const signedInName = 'hotdesk_user'
+
+/** Not a name that must be unique, hence the id behind it: devices are found by the users who signed in there. */
+const signedInClaims = (accountId: string, id: string, { hotdesk }: DeviceDoc): HeldClaim[] =>
+  Object.keys(hotdesk?.users ?? {}).map((userId) => ({
+    scope: accountId,
+    name: signedInName,
+    value: `${userId}/${id}`,
+    orElse: conflict,
+  }))
+
+const claims = ({ accountId, id, doc }: DeviceRecord): HeldClaim[] => [
+  ...uniqueClaims(uniqueNamesOf(accountId, doc)),
+  { ...searchClaim(accountId, id, doc), orElse: conflict },
+  ...signedInClaims(accountId, id, doc),
+]
+
+export const createDeviceStore = (store: Store) => {
+  const collection = createCollection<DeviceDoc, object>(store, {
+    kind: 'device',
+    secrets: () => Device,
+    sortKey: (doc) => sortKeyOf(doc.name),
+    ownerId: (doc) => doc.owner_id ?? '',
+    row: (doc) => ({
+      name: doc.name,
+      username: doc.sip?.username,
+      mac_address: doc.mac_address,
+      owner_id: doc.owner_id,
+      enabled: doc.enabled,
+      device_type: doc.device_type ?? standardType,
+      mobile: doc.mobile,
+      call_recording: doc.call_recording,
+      flags: doc.flags ?? [],
+      features: featuresOf(doc),
+    }),
+    claims,
+    counts: (doc) => (doc.enabled === false ? [] : [['devices', doc.device_type ?? standardType]]),
+  })
+
+  const { records } = store
+
+  return {
+    ...collection,
+
+    /** The ids of the devices at which a user has signed in. */
+    async signedIn(accountId: string, userId: string): Promise<string[]> {
+      const holders = await records.claimants(accountId, signedInName, `${userId}/`, mostReaching)
+      return holders.map(({ id }) => id)
+    },
+
+    /** User names under a realm that is no account's, of trunks too, in lower case and in batches. */
+    async *usernamesUnder(realm: string): AsyncGenerator<string[]> {
+      const { scope, name, prefix } = identitiesUnder(realm)
+      const limit = 500
+      let after: string | undefined
+      for (;;) {
+        const found = await records.names(scope, name, prefix, limit, after)
+        after = found.at(-1)
+        if (after !== undefined) yield found.map((value) => JSON.parse(value)[1] as string)
+        if (found.length < limit) return
+      }
+    },
+
+    /** The device of this id that has a realm which is no account's. */
+    async underRealm(realm: string, id: string): Promise<DeviceRecord | undefined> {
+      const { scope, name, prefix } = identitiesUnder(realm)
+      const holders = await records.claimants(scope, name, prefix, mostReaching)
+      const holder = holders.find((one) => one.id === id)
+      return holder && collection.find(holder.accountId, holder.id)
+    },
+  }
+}

@@ -1,0 +1,66 @@
+import { accountsArea } from '../../accounts/accounts/area.ts'
+import { area } from '../../area.ts'
+import { cdrsArea } from '../../calls/cdrs/area.ts'
+import { alertsArea } from '../../events/alerts/area.ts'
+import { phoneNumbersArea } from '../../numbers/phone-numbers/area.ts'
+import { accessListsArea } from '../access-lists/area.ts'
+import { connectivityArea } from '../connectivity/area.ts'
+import { devicesArea } from '../devices/area.ts'
+import { rateLimitsArea } from '../rate-limits/area.ts'
+import { resourcesArea } from '../resources/area.ts'
+import { routingArea } from '../routing/area.ts'
+import { createCarrierDecisions } from './carriers/operations.ts'
+import { edgeCarrierRoutes } from './carriers/routes.ts'
+import { createEnding } from './ending/operations.ts'
+import { createEdgeExport } from './export/operations.ts'
+import { edgeExportRoutes } from './export/routes.ts'
+import { createEdge } from './operations.ts'
+import { createEdgeReporting } from './reports/operations.ts'
+import { edgeReportRoutes } from './reports/routes.ts'
+import { edgeRoutes } from './routes.ts'
+
+/** What the SIP edges of the network ask, and what they tell. */
+export const edgeArea = area({
+  name: 'edge',
+  describes: { edge: 'What the SIP edges of the network ask, and what they tell of calls and refusals.' },
+  needs: {
+    accounts: accountsArea,
+    alerts: alertsArea,
+    devices: devicesArea,
+    accessLists: accessListsArea,
+    rateLimits: rateLimitsArea,
+    resources: resourcesArea,
+    trunks: connectivityArea,
+    cdrs: cdrsArea,
+    phoneNumbers: phoneNumbersArea,
+    routing: routingArea,
+  },
+  create(tools, { cdrs: { intake, legs }, phoneNumbers: { numbers }, routing: { running }, ...needs }) {
+    const { store, feed, refusals, validate } = tools
+    const edge = createEdge({ records: store.records, ...needs })
+    const reporting = createEdgeReporting({
+      store,
+      edge,
+      intake,
+      legs,
+      running,
+      refusals,
+      validate,
+      ...needs,
+    })
+    const carriers = createCarrierDecisions({ ...needs, numbers })
+    const edgeExport = createEdgeExport({ store, feed, edge, ...needs })
+    const ending = createEnding({ ...tools, edge, ...needs })
+    return {
+      offers: { edge, carriers },
+      gates: [ending.gate],
+      jobs: ending.jobs,
+      routes: [
+        ...edgeRoutes(edge),
+        ...edgeCarrierRoutes(carriers),
+        ...edgeExportRoutes(edgeExport),
+        ...edgeReportRoutes(reporting),
+      ],
+    }
+  },
+})

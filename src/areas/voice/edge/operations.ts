@@ -1,0 +1,210 @@
+import { hash } from 'node:crypto'
+import { type AccountRecord, type Actor, isAbove, isSuperduper, userKind } from '../../../auth/identity.ts'
+import { disabledOf } from '../../../auth/standing.ts'
+import { formatAddress } from '../../../lib/cidr.ts'
+import { failure, forbidden } from '../../../lib/failure.ts'
+import type { Records } from '../../../storage/records.ts'
+import type { Party } from '../../../switch/media-switch.ts'
+import type { Accounts } from '../../accounts/accounts/operations.ts'
+import type { AccessLists } from '../access-lists/operations.ts'
+import type { TrunkServer, Trunks } from '../connectivity/operations.ts'
+import type { DeviceRecord, Devices } from '../devices/operations.ts'
+import type { RateLimits } from '../rate-limits/operations.ts'
+import type { Resources } from '../resources/operations.ts'
+import { maxAgeSeconds } from '../routing/questions.rules.ts'
+import { type EdgeQuestion, mayBe } from './rules.ts'
+import type { EdgeAnswer } from './schema.ts'
+
+interface Tools {
+  records: Records
+  accounts: Accounts
+  devices: Devices
+  accessLists: AccessLists
+  rateLimits: RateLimits
+  resources: Pick<Resources, 'isCarriers'>
+  trunks: Pick<Trunks, 'byUser' | 'byAddress' | 'servers'>
+}
+
+/** Whom a packet claims to come from. */
+export interface Sender {
+  account: AccountRecord
+  device: DeviceRecord | undefined
+  /** The server of a trunk, where it is no device. */
+  trunk?: TrunkServer | undefined
+  /** It is known by where it comes from: no password is asked for. */
+  method?: 'ip'
+}
+
+/** Whom a packet names, and where it came from. */
+type Claim = Pick<EdgeQuestion, 'realm' | 'username' | 'address'>
+
+export const mayAsk = (actor: Actor, account: AccountRecord) => isSuperduper(actor) || isAbove(actor, account)
+
+/** Credentials are for those whom every account is below. */
+export const assertMayHaveCredentials = (
+  actor: Actor,
+  { withCredentials }: Pick<EdgeQuestion, 'withCredentials'>,
+) => {
+  if (withCredentials && !isSuperduper(actor))
+    throw failure(forbidden, { cause: 'credentials are for the keys of the operator' })
+}
+
+/** Whoever asks about the own realm would take the answer of a stranger for the truth. */
+export const ownRealm = () => failure(forbidden, { cause: 'only accounts above a realm may ask about it' })
+
+const signsInByPassword = (sip: DeviceRecord['doc']['sip']) => (sip?.method ?? 'password') === 'password'
+
+/** What a proxy needs to hold a digest against, never the password. Names as they were asked: so phones say them. */
+const credentialsOf = ({ doc: { sip } }: DeviceRecord, { realm, username }: EdgeQuestion) => ({
+  ...(sip?.password !== undefined && signsInByPassword(sip)
+    ? { ha1: hash('md5', `${username}:${realm}:${sip.password}`, 'hex') }
+    : {}),
+  ...(sip?.expire_seconds === undefined ? {} : { expires_s: sip.expire_seconds }),
+})
+
+/** The same of a server of a trunk. */
+const trunkCredentials = ({ method, password }: TrunkServer, { realm, username }: EdgeQuestion) =>
+  method === 'password' && password !== undefined
+    ? { ha1: hash('md5', `${username}:${realm}:${password}`, 'hex') }
+    : {}
+
+const isInRealm = ({ doc }: DeviceRecord, realm: string) =>
+  (doc.sip?.realm ?? realm).toLowerCase() === realm.toLowerCase()
+
+export type Edge = ReturnType<typeof createEdge>
+
+/** What an edge proxy has to know of a packet. Asked for every packet that it has not cached: all reads are cached. */
+export const createEdge = (tools: Tools) => {
+  const { records, accounts, devices, accessLists, rateLimits, resources, trunks } = tools
+
+  const inRealmOf = async (
+    account: AccountRecord,
+    { realm, username }: Claim,
+  ): Promise<DeviceRecord | undefined> => {
+    const device = username === undefined ? undefined : await devices.byUsername(account.id, username)
+    return device && isInRealm(device, realm) ? device : undefined
+  }
+
+  /** The owner of a realm comes before devices that only name it. */
+  const namedSenderOf = async (question: Claim): Promise<Sender | undefined> => {
+    const { realm, username } = question
+    const owner = await accounts.byRealm(realm)
+    if (owner) return { account: owner, device: await inRealmOf(owner, question) }
+    const device = username === undefined ? undefined : await devices.byIdentity(username, realm)
+    const account = device && (await accounts.find(device.accountId))
+    return account && { account, device }
+  }
+
+  const trunkOf = async ({ realm, username }: Claim, owner: AccountRecord | undefined) => {
+    const trunk = username === undefined ? undefined : await trunks.byUser(username, realm, owner)
+    const account = trunk && (owner ?? (await accounts.find(trunk.accountId)))
+    return account && { account, device: undefined, trunk }
+  }
+
+  /** Who is known by an address: of the owner of the realm, where the realm has one. Carriers are no senders. */
+  const neighbourOf = async (
+    { address }: Claim,
+    owner: AccountRecord | undefined,
+  ): Promise<Sender | undefined> => {
+    if (!address) return undefined
+    const text = formatAddress(address)
+    const device = await devices.byAddress(text)
+    const trunk = device ? undefined : await trunks.byAddress(text)
+    const accountId = (device ?? trunk)?.accountId
+    if (accountId === undefined || (owner && owner.id !== accountId)) return undefined
+    if (await resources.isCarriers(address)) return undefined
+    const account = owner ?? (await accounts.find(accountId))
+    return account && { account, device, trunk, method: 'ip' }
+  }
+
+  /** Devices that are named come before servers of trunks, and these before who is known by an address. */
+  const senderOf = async (question: Claim): Promise<Sender | undefined> => {
+    const named = await namedSenderOf(question)
+    if (named?.device) return named
+    const owner = named?.account
+    return (await trunkOf(question, owner)) ?? (await neighbourOf(question, owner)) ?? named
+  }
+
+  const stranger = ({ address }: EdgeQuestion): EdgeAnswer => ({
+    access_lists: { realm: { order: 'allow,deny', cidrs: [] } },
+    rate_limits: rateLimits.ofUnknownRealm,
+    max_age_s: maxAgeSeconds,
+    ...(address ? { allowed: false, reason: 'unknown_realm' } : {}),
+  })
+
+  const isOwnerDisabled = async ({ accountId, doc }: DeviceRecord) =>
+    doc.owner_id !== undefined &&
+    (await records.find(accountId, userKind, doc.owner_id))?.doc.enabled === false
+
+  /** What is switched off, the widest first: nothing passes, whatever the lists say. */
+  const disabled = async ({ account, device, trunk }: Sender) => {
+    if (await disabledOf(records, account)) return 'account_disabled'
+    if (trunk?.isEnabled === false) return 'trunk_disabled'
+    if (device && (await isOwnerDisabled(device))) return 'user_disabled'
+    return device?.doc.enabled === false ? 'device_disabled' : undefined
+  }
+
+  /** What holds for packets of a sender. */
+  const answerOf = async (sender: Sender, question: EdgeQuestion): Promise<EdgeAnswer> => {
+    const { address, userAgent, withCredentials } = question
+    const { account, device, trunk, method } = sender
+    const realmList = account.doc.access_lists
+    const deviceList = device?.doc.access_lists
+    const reason = await disabled(sender)
+    return {
+      account_id: account.id,
+      ...(device ? { device_id: device.id } : {}),
+      ...(device?.doc.owner_id === undefined ? {} : { owner_id: device.doc.owner_id }),
+      ...(trunk ? { trunk_id: trunk.trunkId, server: trunk.server } : {}),
+      ...(method ? { method } : {}),
+      ...(trunk && withCredentials ? trunkCredentials(trunk, question) : {}),
+      ...(device && withCredentials ? credentialsOf(device, question) : {}),
+      access_lists: {
+        ...(realmList ? { realm: realmList } : {}),
+        ...(deviceList ? { device: deviceList } : {}),
+      },
+      rate_limits: await rateLimits.inForce(account, device),
+      max_age_s: maxAgeSeconds,
+      ...(address ? accessLists.decide({ realmList, deviceList, address, userAgent }) : {}),
+      ...(reason ? { allowed: false, reason } : {}),
+    }
+  }
+
+  /** Whether any of the servers that may take part is enabled. */
+  const isTrunkOn = async ({ accountId, id, server }: Party) => {
+    for await (const servers of trunks.servers(accountId))
+      if (servers.some((one) => one.trunkId === id && one.isEnabled && mayBe(one, server))) return true
+    return false
+  }
+
+  return {
+    senderOf,
+    answerOf,
+    stranger,
+
+    /** Whether the packets of a side of a call would be refused now, whatever the access lists say. */
+    async isRefused(party: Party): Promise<boolean> {
+      const { accountId, type, id } = party
+      const account = await accounts.find(accountId)
+      if (!account) return true
+      if (type === 'trunk' && !(await isTrunkOn(party))) return true
+      const isDevice = type === 'device' && id !== ''
+      const device = isDevice ? await devices.find(accountId, id) : undefined
+      if (isDevice && !device) return true
+      return (await disabled({ account, device })) !== undefined
+    },
+
+    /**
+     * A realm that the actor is not above is answered like one that nobody has; but for the own one, where the actor
+     * would take that answer for the truth.
+     */
+    async decide(actor: Actor, question: EdgeQuestion): Promise<EdgeAnswer> {
+      assertMayHaveCredentials(actor, question)
+      const sender = await senderOf(question)
+      if (!sender) return stranger(question)
+      if (mayAsk(actor, sender.account)) return answerOf(sender, question)
+      if (sender.account.id === actor.accountId) throw ownRealm()
+      return stranger(question)
+    },
+  }
+}

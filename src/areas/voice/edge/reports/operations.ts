@@ -1,0 +1,175 @@
+import type { Refusal, Refusals } from '../../../../events/refusals.ts'
+import { parseAddress } from '../../../../lib/cidr.ts'
+import { withoutControlCharacters } from '../../../../lib/control-characters.ts'
+import { hasProblems } from '../../../../lib/failure.ts'
+import { gregorianNow } from '../../../../lib/gregorian.ts'
+import { dropNulls } from '../../../../lib/json-merge.ts'
+import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
+import { retrying, type Store } from '../../../../storage/store.ts'
+import type { Accounts } from '../../../accounts/accounts/operations.ts'
+import type { Validate } from '../../../area.ts'
+import type { Intake } from '../../../calls/cdrs/intake/operations.ts'
+import { reasonOf } from '../../../calls/cdrs/intake/rules.ts'
+import type { IntakeReport } from '../../../calls/cdrs/intake/schema.ts'
+import type { Cdrs } from '../../../calls/cdrs/operations.ts'
+import type { Alerts } from '../../../events/alerts/operations.ts'
+import type { RunningCallBook } from '../../routing/running/operations.ts'
+import type { Edge } from '../operations.ts'
+import { withQuality } from './quality.rules.ts'
+import { type Alike, type Concern, emergencyAlerts, gathered, partedRecord, placeOfRecord } from './rules.ts'
+import { EdgeEmergency, EdgeRefusal, type EdgeReportsTaken } from './schema.ts'
+import { createEmergencyClaims } from './store.ts'
+
+interface Tools {
+  store: Pick<Store, 'clock' | 'commit' | 'records'>
+  accounts: Pick<Accounts, 'find' | 'resellerOf'>
+  alerts: Pick<Alerts, 'raise'>
+  edge: Pick<Edge, 'senderOf'>
+  intake: Pick<Intake, 'take'>
+  legs: Pick<Cdrs['legs'], 'find'>
+  running: Pick<RunningCallBook, 'end'>
+  refusals: Refusals
+  validate: Validate
+}
+
+/** What an edge has sent, not judged yet. */
+interface Sent {
+  records: readonly unknown[]
+  refusals: readonly unknown[]
+  emergencies: readonly unknown[]
+}
+
+type RefusalsTaken = EdgeReportsTaken['refusals']
+
+const recordOf = ({ accountId, deviceId }: Alike['sender']) =>
+  deviceId === undefined ? { kind: 'account', id: accountId } : { kind: 'device', id: deviceId }
+
+const refusalOf = ({ sender, likeness, report }: Alike): Refusal => {
+  const { accountId } = sender
+  const after = JSON.stringify(report)
+  return { happening: { accountId, type: 'sip.refused', ...recordOf(sender), after }, about: likeness }
+}
+
+export type EdgeReporting = ReturnType<typeof createEdgeReporting>
+
+/** What edges tell of the calls that they have carried and of the packets that they have turned away. */
+export const createEdgeReporting = (tools: Tools) => {
+  const { store, accounts, alerts, edge, intake, legs, running, refusals, validate } = tools
+  const emergencies = createEmergencyClaims(store)
+
+  const concernOf = async (refusal: EdgeRefusal): Promise<Concern | undefined> => {
+    const { realm, username, address } = refusal
+    const sender = await edge.senderOf({
+      realm,
+      username: username || undefined,
+      address: address ? parseAddress(address) : undefined,
+    })
+    if (!sender) return undefined
+    return { refusal, sender: { accountId: sender.account.id, deviceId: sender.device?.id } }
+  }
+
+  const judged = async (sent: readonly unknown[]) => {
+    const concerns: Concern[] = []
+    const rejected: RefusalsTaken['rejected'] = []
+    let unknown = 0
+    for (const [index, given] of sent.entries()) {
+      const { value, problems } = await validate(EdgeRefusal, dropNulls(given))
+      if (hasProblems(problems)) {
+        rejected.push({ line: index + 1, reason: reasonOf(problems) })
+        continue
+      }
+      const concern = await concernOf(value)
+      if (concern) concerns.push(concern)
+      else unknown += 1
+    }
+    return { concerns, rejected, unknown }
+  }
+
+  const takeRefusals = async (author: Author, sent: readonly unknown[]): Promise<RefusalsTaken> => {
+    const { concerns, rejected, unknown } = await judged(sent)
+    const told = await refusals.note(author, gathered(concerns).map(refusalOf))
+    return { told, repeated: concerns.length - told, unknown, rejected }
+  }
+
+  const tellEmergency = async (author: Author, call: EdgeEmergency) => {
+    const account = await accounts.find(call.account_id)
+    if (!account) return false
+    if (await emergencies.isKnown(call)) return true
+    const { account_id: _, device_id: deviceId, ...facts } = call
+    const record =
+      deviceId === undefined ? { kind: 'account', id: account.id } : { kind: 'device', id: deviceId }
+    const after = JSON.stringify(facts)
+    const resellerId = await accounts.resellerOf(account)
+    const now = gregorianNow(store.clock)
+    const set = new ChangeSet(author)
+    emergencies.claim(set, call, now)
+    set.happened({ accountId: account.id, type: 'call.emergency', ...record, after })
+    for (const { cause, alert } of emergencyAlerts(call, { name: account.doc.name, resellerId, now }))
+      await alerts.raise(set, cause, alert)
+    await store.commit(set)
+    return true
+  }
+
+  const takeEmergencies = async (author: Author, sent: readonly unknown[]) => {
+    const rejected: RefusalsTaken['rejected'] = []
+    let told = 0
+    for (const [index, given] of sent.entries()) {
+      const { value, problems } = await validate(EdgeEmergency, withoutControlCharacters(dropNulls(given)))
+      if (hasProblems(problems)) rejected.push({ line: index + 1, reason: reasonOf(problems) })
+      else if (await retrying(() => tellEmergency(author, value))) told += 1
+      else rejected.push({ line: index + 1, reason: 'account_id: is not known' })
+    }
+    return { told, rejected }
+  }
+
+  /** Those of records that are stored for another call: phones choose Call-IDs, and may use one for many calls. */
+  const ofOtherCalls = async (records: readonly unknown[]) => {
+    const renamed: unknown[] = []
+    for (const record of records) {
+      const place = placeOfRecord(record)
+      const stored = place && (await legs.find(place.accountId, place.id))
+      if (stored && !place.isOf(stored)) renamed.push(place.renamed)
+    }
+    return renamed
+  }
+
+  const takeEntries = (author: Author, records: readonly unknown[]) =>
+    intake.take(
+      author,
+      (async function* () {
+        yield records.map((record, index) => ({ line: index + 1, record }))
+      })(),
+    )
+
+  const takeRecords = async (author: Author, records: readonly unknown[]): Promise<IntakeReport> => {
+    const taken = await takeEntries(author, records.map(withQuality))
+    const others = taken.duplicates > 0 ? await ofOtherCalls(records) : []
+    if (others.length === 0) return taken
+    const { accepted } = await takeEntries(author, others.map(withQuality))
+    return { ...taken, accepted: taken.accepted + accepted, duplicates: taken.duplicates - accepted }
+  }
+
+  return {
+    /**
+     * Takes all. An edge that got no answer sends it again: records, emergency calls and alerts are then as before. A refusal is
+     * told again if this process does not remember it: after a minute, or told by another process.
+     */
+    async take(
+      author: Author,
+      { records, refusals: turnedAway, emergencies: emergencyCalls }: Sent,
+    ): Promise<EdgeReportsTaken> {
+      const parted = records.map((record) => partedRecord(dropNulls(record)))
+      const taken = await takeRecords(
+        author,
+        parted.map(({ record }) => record),
+      )
+      // After the calls are charged: until then their credit stays reserved.
+      await running.end(parted.flatMap(({ reservations }) => reservations))
+      return {
+        records: taken,
+        refusals: await takeRefusals(author, turnedAway),
+        ...(emergencyCalls.length > 0 ? { emergencies: await takeEmergencies(author, emergencyCalls) } : {}),
+      }
+    },
+  }
+}

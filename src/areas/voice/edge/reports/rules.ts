@@ -1,0 +1,127 @@
+import { isObject } from '../../../../lib/json.ts'
+import { memberOf } from '../../../../lib/member.ts'
+import type { CdrRow } from '../../../calls/cdrs/columns.ts'
+import { monthOfGregorian, storedCallId } from '../../../calls/cdrs/intake/rules.ts'
+import type { Alert } from '../../../events/alerts/schema.ts'
+import type { EdgeEmergency, EdgeRefusal } from './schema.ts'
+
+/** Whose packet it was: a device, where the account has one of that name. */
+interface RefusedSender {
+  accountId: string
+  deviceId: string | undefined
+}
+
+/** A refusal, and whom it concerns. */
+export interface Concern {
+  refusal: EdgeRefusal
+  sender: RefusedSender
+}
+
+/** Refusals that are told as one. */
+export interface Alike {
+  sender: RefusedSender
+  /** What they have in common. */
+  likeness: string
+  /** The last of them, and how many they are. */
+  report: EdgeRefusal & { count: number }
+}
+
+const likenessOf = ({ refusal, sender: { accountId, deviceId } }: Concern) => {
+  const { reason, method, username, address, number } = refusal
+  return JSON.stringify([accountId, deviceId, reason, method, username, address, number])
+}
+
+/** All that are alike together. */
+export const gathered = (concerns: readonly Concern[]): Alike[] =>
+  Array.from(Map.groupBy(concerns, likenessOf), ([likeness, alike]) => {
+    const last = alike.at(-1)
+    return last && { sender: last.sender, likeness, report: { ...last.refusal, count: alike.length } }
+  }).filter((one) => one !== undefined)
+
+const hourSeconds = 3600
+/** How long an alert about an emergency call lasts. */
+const alertSeconds = 7 * 24 * hourSeconds
+
+/** An alert, and what it is about: of two with the same cause the second is not raised. */
+interface CausedAlert {
+  cause: string
+  alert: Alert
+}
+
+/**
+ * One for the admins of the account and one for those of its reseller, so that each may remove theirs. Calls of a
+ * device to the same number that begin in the same hour have the same causes: a phone in the wrong hands that calls in a loop does not flood them.
+ * @param now Gregorian seconds. An edge may report a call long after it began, and its alert lasts as long as others.
+ */
+export const emergencyAlerts = (
+  { account_id: accountId, device_id: deviceId, number, caller_id_number: caller, at }: EdgeEmergency,
+  { name, resellerId, now }: { name: string; resellerId: string; now: number },
+): CausedAlert[] =>
+  [...new Set([accountId, resellerId])].map((id) => ({
+    cause: [
+      'emergency_call',
+      accountId,
+      deviceId ?? accountId,
+      number,
+      Math.floor(at / hourSeconds),
+      id,
+    ].join('/'),
+    alert: {
+      title: 'Emergency call',
+      message: `${name} has called the emergency number ${number}${caller ? ` from ${caller}` : ''}.`,
+      category: 'emergency_call',
+      level: 'critical',
+      from: [{ type: 'account', value: accountId }],
+      to: [{ type: id, value: 'admins' }],
+      expiration_date: now + alertSeconds,
+    },
+  }))
+
+/** A call record that names its call, the interaction of that and when it began. */
+interface NamedRecord {
+  call_id: string
+  other_leg_call_id?: unknown
+  interaction_id: string
+  channel_created_time: number
+  custom_channel_vars: { account_id: string }
+}
+
+const isNamed = (record: unknown): record is NamedRecord =>
+  isObject(record) &&
+  typeof record.call_id === 'string' &&
+  typeof record.interaction_id === 'string' &&
+  /^\d{11}-./.test(record.interaction_id) &&
+  typeof record.channel_created_time === 'number' &&
+  typeof memberOf(record, 'custom_channel_vars', 'account_id') === 'string'
+
+/** What a stored record is known by. */
+type StoredCall = Pick<CdrRow, 'interaction_key'> & { channel_created_time?: unknown }
+
+/** Where the record of a call stands if no other call has its Call-ID; undefined of a record that lacks something. */
+export const placeOfRecord = (record: unknown) => {
+  if (!isNamed(record)) return undefined
+  const [time = '', key = ''] = record.interaction_id.split('-')
+  const id = `${monthOfGregorian(Number(time))}-${storedCallId(record.call_id)}`
+  const renamed = (callId: string) => `${callId}-${key}-${record.channel_created_time}`
+  return {
+    accountId: record.custom_channel_vars.account_id,
+    id,
+    isOf: (stored: StoredCall) =>
+      stored.interaction_key === key && stored.channel_created_time === record.channel_created_time,
+    /** The same record under a name that no other call has. */
+    renamed: {
+      ...record,
+      call_id: renamed(record.call_id),
+      ...(typeof record.other_leg_call_id === 'string'
+        ? { other_leg_call_id: renamed(record.other_leg_call_id) }
+        : {}),
+    },
+  }
+}
+
+/** A call record without the running calls that end with it, and these as the edge has named them. */
+export const partedRecord = (sent: unknown): { record: unknown; reservations: readonly unknown[] } => {
+  if (!isObject(sent)) return { record: sent, reservations: [] }
+  const { reservations, ...record } = sent
+  return { record, reservations: Array.isArray(reservations) ? reservations : [] }
+}

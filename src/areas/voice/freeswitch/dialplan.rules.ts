@@ -1,0 +1,165 @@
+// A route as FreeSWITCH carries it out: one application after the other.
+import type { RouteAnswer } from '../routing/schema.ts'
+import { dialplanDocument } from './documents.rules.ts'
+import { legOf, type Step, stepsFor } from './legs.rules.ts'
+import { numberText, shownText, wordText } from './texts.rules.ts'
+
+/** An application with its data. */
+export type Action = readonly [application: string, data: string]
+
+/** Who brings a call: somebody of an account, or a carrier. */
+export type Bringer = 'account' | 'carrier'
+
+const set = (name: string, value: string): Action => ['set', `${name}=${value}`]
+
+/** What a variable of a record is called on a channel: `owner_id` is `ecallmgr_Owner-ID`. */
+const variableName = (name: string) =>
+  `ecallmgr_${name
+    .split('_')
+    .map((word) => (word === 'id' ? 'ID' : `${word.charAt(0).toUpperCase()}${word.slice(1)}`))
+    .join('-')}`
+
+const ofRecord = ({ account_id: accountId, variables }: RouteAnswer): Action[] => [
+  ...(accountId === undefined
+    ? []
+    : [set('accountcode', accountId), set(variableName('account_id'), accountId)]),
+  ...Object.entries(variables).flatMap(([name, value]) =>
+    wordText(name) === undefined || wordText(value) === undefined ? [] : [set(variableName(name), value)],
+  ),
+]
+
+/** What the directory has said of the caller is for colleagues: it is replaced, or taken away. */
+const callerId = ({ caller_id: { name, number, privacy } }: RouteAnswer): Action[] => {
+  const shownNumber = numberText(number)
+  const shownName = shownText(name ?? '') || shownNumber
+  return [
+    shownName === undefined
+      ? ['unset', 'effective_caller_id_name']
+      : set('effective_caller_id_name', shownName),
+    shownNumber === undefined
+      ? ['unset', 'effective_caller_id_number']
+      : set('effective_caller_id_number', shownNumber),
+    ...(privacy === undefined ? [] : [['privacy', privacy] as const]),
+  ]
+}
+
+const leavesPlatform = ({ targets }: RouteAnswer) =>
+  targets.some(({ type, account_billing: billing }) => type === 'gateway' || billing !== undefined)
+
+const limits = (route: RouteAnswer, from: Bringer): Action[] => {
+  const { calls, carrier_calls: carrierCalls } = route.limits
+  const cause = from === 'carrier' ? '!NORMAL_TEMPORARY_FAILURE' : '!USER_BUSY'
+  const limit = (what: string, most: number | undefined): Action[] =>
+    most === undefined || route.account_id === undefined
+      ? []
+      : [['limit', `hash crosspoint ${route.account_id}.${what} ${most} ${cause}`]]
+  return [...limit('calls', calls), ...(leavesPlatform(route) ? limit('carrier_calls', carrierCalls) : [])]
+}
+
+/** What FreeSWITCH makes of SIP codes. */
+const causes: Readonly<Record<number, string>> = {
+  400: 'NORMAL_TEMPORARY_FAILURE',
+  402: 'CALL_REJECTED',
+  403: 'CALL_REJECTED',
+  404: 'UNALLOCATED_NUMBER',
+  405: 'SERVICE_UNAVAILABLE',
+  406: 'SERVICE_NOT_IMPLEMENTED',
+  408: 'RECOVERY_ON_TIMER_EXPIRE',
+  410: 'NUMBER_CHANGED',
+  415: 'SERVICE_NOT_IMPLEMENTED',
+  480: 'NO_USER_RESPONSE',
+  481: 'NORMAL_TEMPORARY_FAILURE',
+  482: 'EXCHANGE_ROUTING_ERROR',
+  483: 'EXCHANGE_ROUTING_ERROR',
+  484: 'INVALID_NUMBER_FORMAT',
+  485: 'NO_ROUTE_DESTINATION',
+  486: 'USER_BUSY',
+  488: 'INCOMPATIBLE_DESTINATION',
+  500: 'NORMAL_TEMPORARY_FAILURE',
+  501: 'SERVICE_NOT_IMPLEMENTED',
+  502: 'NETWORK_OUT_OF_ORDER',
+  503: 'NORMAL_TEMPORARY_FAILURE',
+  504: 'RECOVERY_ON_TIMER_EXPIRE',
+  600: 'USER_BUSY',
+  603: 'CALL_REJECTED',
+  604: 'NO_ROUTE_DESTINATION',
+  606: 'INCOMPATIBLE_DESTINATION',
+}
+
+/** Of a gateway that is not there, or at which nothing rings in time. */
+const unreached = ['PROGRESS_TIMEOUT', 'GATEWAY_DOWN', 'INVALID_GATEWAY']
+
+const continuesOn = (codes: readonly number[]) =>
+  [...new Set([...unreached, ...codes.map((code) => causes[code] ?? 'NORMAL_UNSPECIFIED')])].join(',')
+
+const respond = (code: number | undefined, reason: string | undefined): Action => [
+  'respond',
+  `${code ?? 480} ${shownText(reason ?? '') || 'Temporarily Unavailable'}`,
+]
+
+interface Dialled {
+  text: string
+  /** How long all of it together may ring. */
+  seconds: number
+  failsOver: readonly number[] | undefined
+}
+
+const dialledIn = ({ targets, from, failsOver }: Step, accountId: string | undefined): Dialled[] => {
+  const legs = targets.map((target) => legOf(target, accountId, from)).filter((leg) => leg !== undefined)
+  const ends = targets.map(({ delay_s: delay, timeout_s: timeout }) => delay + timeout - from)
+  return legs.length === 0 ? [] : [{ text: legs.join(','), seconds: Math.max(...ends), failsOver }]
+}
+
+/** Who was dialled last says how the call ends, unless the route does. */
+const bridges = (dialled: readonly Dialled[], { otherwise }: RouteAnswer): Action[] =>
+  dialled.flatMap(({ text, seconds, failsOver }, index) => {
+    const isLast = index === dialled.length - 1
+    const goesOn = String(!isLast || otherwise !== undefined)
+    return [
+      // Without it everything ends after a minute, whatever each leg may do.
+      set('call_timeout', String(seconds)),
+      set('continue_on_fail', failsOver === undefined || isLast ? goesOn : continuesOn(failsOver)),
+      ['bridge', text] as const,
+    ]
+  })
+
+/** What FreeSWITCH does with a call. */
+export const actionsFor = (route: RouteAnswer, from: Bringer): Action[] => {
+  const { decision, account_id: accountId, otherwise } = route
+  if (decision === 'refuse') return [...ofRecord(route), respond(route.sip_code, route.sip_reason)]
+  const dialled = stepsFor(route.targets).flatMap((step) => dialledIn(step, accountId))
+  const nobody = dialled.length === 0 && otherwise === undefined
+  return [
+    ...ofRecord(route),
+    ...limits(route, from),
+    ...callerId(route),
+    set('hangup_after_bridge', 'true'),
+    ...bridges(dialled, route),
+    ...(otherwise ? [respond(otherwise.sip_code, otherwise.sip_reason)] : []),
+    ...(nobody ? [respond(480, undefined)] : []),
+  ]
+}
+
+export const refusing = (code: number, reason: string): Action[] => [respond(code, reason)]
+
+/** The document in which a call is all that is said of a context. */
+export const callDocument = (context: string, actions: readonly Action[]) =>
+  dialplanDocument({
+    name: 'context',
+    attributes: { name: context },
+    children: [
+      {
+        name: 'extension',
+        attributes: { name: 'crosspoint' },
+        children: [
+          {
+            name: 'condition',
+            children: actions.map(([application, data]) => ({
+              name: 'action',
+              attributes: { application, data },
+            })),
+          },
+        ],
+      },
+    ],
+  })

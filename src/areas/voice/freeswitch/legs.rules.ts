@@ -1,0 +1,209 @@
+// How the targets of a route are written as what `bridge` dials, and in which steps.
+import type { RouteAnswer } from '../routing/schema.ts'
+import {
+  codecText,
+  headerNameText,
+  isOrder,
+  numberText,
+  realmText,
+  shownText,
+  sipAddressIn,
+  userText,
+  wordText,
+} from './texts.rules.ts'
+
+type Target = RouteAnswer['targets'][number]
+
+/** The profile of FreeSWITCH over which phones and servers of customers are called, and that for carriers. */
+const phoneProfile = 'internal'
+const carrierProfile = 'external'
+
+type Variable = readonly [name: string, value: string | number | undefined]
+
+/** Headers whose text could mean something to FreeSWITCH are left out: altered they would say something else. */
+const headersOf = ({ headers = {} }: Target): Variable[] =>
+  Object.entries(headers).flatMap(([name, value]) =>
+    headerNameText(name) !== undefined && shownText(value) === value
+      ? [[`sip_h_${name}`, value] as const]
+      : [],
+  )
+
+const codecsOf = ({ codecs = [] }: Target): Variable[] => {
+  const known = codecs.filter((codec) => codecText(codec) !== undefined)
+  return known.length === 0 ? [] : [['absolute_codec_string', `^^:${known.join(':')}`]]
+}
+
+const hidden: Readonly<Record<string, string>> = {
+  full: 'hide_name:hide_number',
+  name: 'hide_name',
+  number: 'hide_number',
+}
+
+const callerIdOf = ({ caller_id: callerId }: Target): Variable[] => {
+  if (!callerId) return []
+  const { name, number, privacy } = callerId
+  return [
+    ['origination_caller_id_name', name === undefined ? undefined : shownText(name)],
+    ['origination_caller_id_number', numberText(number)],
+    ['origination_privacy', privacy === undefined ? undefined : hidden[privacy]],
+  ]
+}
+
+const recordedAs = (
+  { type, resource_id: resourceId, account_billing: billing, called }: Target,
+  accountId: string | undefined,
+): Variable[] =>
+  type === 'device' && billing === undefined
+    ? []
+    : [
+        ['ecallmgr_Account-ID', wordText(accountId)],
+        ['ecallmgr_Authorizing-Type', type === 'gateway' ? 'resource' : undefined],
+        ['ecallmgr_Resource-ID', wordText(resourceId)],
+        ['ecallmgr_Account-Billing', wordText(billing)],
+        ['ecallmgr_E164-Destination', billing === undefined ? undefined : numberText(called)],
+      ]
+
+const registeredAs = ({ username, realm }: Target) => {
+  const user = userText(username)
+  const domain = realmText(realm)
+  return user === undefined || domain === undefined ? undefined : `${user}@${domain}`
+}
+
+const dialledNumber = (number: string | undefined) => numberText(number)?.replaceAll('#', '%23')
+
+/** Where the call goes instead of the host in its address. Undefined: the proxy is not valid in a dial string. */
+const pathOf = ({ proxy }: Target): string | undefined => {
+  if (proxy === undefined) return ''
+  const place = sipAddressIn(proxy)?.place
+  return place && `;fs_path=${encodeURIComponent(`sip:${place}`)}`
+}
+
+const phone = (target: Target) => {
+  if (target.uri === undefined) {
+    const registered = registeredAs(target)
+    return registered && `user/${registered}`
+  }
+  const address = sipAddressIn(target.uri)
+  const path = pathOf(target)
+  if (!address || path === undefined) return undefined
+  const user = address.user === undefined ? '' : `${address.user}@`
+  return `sofia/${phoneProfile}/sip:${user}${address.place}${path}`
+}
+
+/** A server that registers is called where it is, but for the number that it wants. */
+const server = (target: Target) => {
+  const number = dialledNumber(target.number)
+  if (number === undefined) return undefined
+  const address = sipAddressIn(target.uri)
+  const path = pathOf(target)
+  if (address && path !== undefined) return `sofia/${phoneProfile}/sip:${number}@${address.place}${path}`
+  // A percent sign is a place in what `regex` puts together.
+  const isPlain = target.uri === undefined && !number.includes('%')
+  const registered = isPlain ? registeredAs(target) : undefined
+  const contact = `\${sofia_contact(*/${registered})}`
+  return registered && `\${regex(${contact}|^[^@]+(.*)|sofia/${phoneProfile}/sip:${number}%1)}`
+}
+
+/** A carrier that asks for a password is a gateway of FreeSWITCH, which has the password: it is named, not addressed. */
+const carrier = (target: Target) => {
+  const number = dialledNumber(target.number)
+  const address = sipAddressIn(target.uri)
+  const resourceId = wordText(target.resource_id)
+  if (number === undefined || !address || resourceId === undefined) return undefined
+  if (target.ha1 !== undefined) return `sofia/gateway/${resourceId}-${address.host}/${number}`
+  const path = pathOf(target)
+  return path === undefined ? undefined : `sofia/${carrierProfile}/sip:${number}@${address.place}${path}`
+}
+
+const endpoints = { device: phone, trunk: server, gateway: carrier }
+
+const timingOf = (target: Target, from: number): Variable[] => [
+  ['leg_delay_start', target.delay_s > from ? target.delay_s - from : undefined],
+  ['leg_timeout', target.timeout_s],
+  ['leg_progress_timeout', target.progress_timeout_s],
+]
+
+/**
+ * What is dialled for a target of a call of an account, in a step that begins `from` seconds after the call. Undefined:
+ * nothing that may stand in a dial string.
+ */
+export const legOf = (target: Target, accountId: string | undefined, from: number): string | undefined => {
+  const endpoint = endpoints[target.type](target)
+  if (endpoint === undefined) return undefined
+  const variables = [
+    ...timingOf(target, from),
+    ...callerIdOf(target),
+    ...codecsOf(target),
+    ...headersOf(target),
+    ...recordedAs(target, target.account_id ?? accountId),
+  ]
+  const said = variables.flatMap(([name, value]) =>
+    value === undefined || value === '' ? [] : [`${name}=${value}`],
+  )
+  const leg = `[${said.join(',')}]${endpoint}`
+  return isOrder(leg) ? undefined : leg
+}
+
+/** What is dialled at once. */
+export interface Step {
+  targets: readonly Target[]
+  /** Seconds after the call began. */
+  from: number
+  /** The SIP codes after which alone the next step follows; undefined: it always does. */
+  failsOver?: readonly number[]
+}
+
+const isGateway = ({ type }: Target) => type === 'gateway'
+
+const endOf = ({ delay_s: delay, timeout_s: timeout }: Target) => delay + timeout
+
+/** Targets that ring at the same time somewhere, in the order of their delays. */
+const clustersOf = (targets: readonly Target[]): Target[][] => {
+  const clusters: Target[][] = []
+  let end = 0
+  for (const target of targets) {
+    const last = clusters.at(-1)
+    if (last && target.delay_s < end) last.push(target)
+    else clusters.push([target])
+    end = Math.max(end, endOf(target))
+  }
+  return clusters
+}
+
+const nextDelayOf = (target: Target) => target.delay_s + (target.progress_timeout_s ?? 0)
+
+/** Gateways of which each follows when the one before it fails. */
+const chainsOf = (gateways: readonly Target[]): Target[][] => {
+  const chains: Target[][] = []
+  for (const gateway of gateways) {
+    const chain = chains.find((one) => one.slice(-1).some((last) => nextDelayOf(last) === gateway.delay_s))
+    if (chain) chain.push(gateway)
+    else chains.push([gateway])
+  }
+  return chains
+}
+
+/** Of one chain and nobody else: each gateway by itself. Of others all at once, and of each chain only the first. */
+const stepsOf = (cluster: readonly Target[]): Step[] => {
+  const from = Math.min(...cluster.map(({ delay_s: delay }) => delay))
+  const chains = chainsOf(cluster.filter(isGateway))
+  const phones = cluster.filter((target) => !isGateway(target))
+  const [chain] = chains
+  if (chain && chains.length === 1 && phones.length === 0)
+    return chain.map((gateway) => ({
+      targets: [gateway],
+      from: gateway.delay_s,
+      ...(gateway.failover_codes === undefined ? {} : { failsOver: gateway.failover_codes }),
+    }))
+  // A gateway that followed the first one would begin before the phones have rung out.
+  const firsts = chains.flatMap((one) => one.slice(0, 1))
+  return [{ targets: [...phones, ...firsts].toSorted((a, b) => a.delay_s - b.delay_s), from }]
+}
+
+/** What is dialled one after the other. */
+export const stepsFor = (targets: readonly Target[]): Step[] => {
+  const clusters = clustersOf(targets).map(stepsOf)
+  const others = clusters.slice(0, -1).flat()
+  // What a flow does after its carriers is done whatever they say.
+  return [...others.map(({ targets: own, from }) => ({ targets: own, from })), ...(clusters.at(-1) ?? [])]
+}

@@ -1,0 +1,129 @@
+import { type AccountRecord, type Actor, userKind } from '../../../auth/identity.ts'
+import { type Address, parseAddress } from '../../../lib/cidr.ts'
+import type { Records } from '../../../storage/records.ts'
+import type { Accounts } from '../../accounts/accounts/operations.ts'
+import type { DeviceRecord } from '../devices/operations.ts'
+import type { CarrierDecisions } from '../edge/carriers/operations.ts'
+import type { Edge } from '../edge/operations.ts'
+import type { EdgeAnswer } from '../edge/schema.ts'
+import { holderOf, internalId } from '../routing/callers.rules.ts'
+import type { Routing } from '../routing/operations.ts'
+import { type Action, actionsFor, callDocument, refusing } from './dialplan.rules.ts'
+import { ownContext, userDocument } from './directory.rules.ts'
+import { notFound } from './documents.rules.ts'
+import type { SwitchQuestion } from './schema.ts'
+
+interface Tools {
+  records: Records
+  accounts: Accounts
+  edge: Pick<Edge, 'decide' | 'senderOf'>
+  routing: Routing
+  carriers: CarrierDecisions
+}
+
+/** Contexts of the dialplan that are ours. In others FreeSWITCH has extensions of its own. */
+const contexts: ReadonlySet<string> = new Set([ownContext, 'public'])
+
+const longestNumber = 64
+
+const portIn = (text: string | undefined) => {
+  const port = Number(text)
+  return Number.isInteger(port) && port > 0 && port < 65_536 ? port : undefined
+}
+
+/** Routes say themselves that somebody is switched off; emergencies pass all the same. */
+const isKeptOut = ({ allowed, reason = '' }: EdgeAnswer) =>
+  allowed === false && (reason === 'trunk_disabled' || !reason.endsWith('_disabled'))
+
+/** The name under which whoever calls has proved who they are. */
+const signedInAs = (question: SwitchQuestion) =>
+  question.variable_sip_authorized === 'true' ? question.variable_user_name || undefined : undefined
+
+const forbidden = refusing(403, 'Forbidden')
+
+export type SwitchDocuments = ReturnType<typeof createSwitchDocuments>
+
+/** What a FreeSWITCH asks over mod_xml_curl. It is judged like what any other edge asks. */
+export const createSwitchDocuments = ({ records, accounts, edge, routing, carriers }: Tools) => {
+  const callerIdOf = async ({
+    account,
+    device,
+  }: {
+    account: AccountRecord
+    device: DeviceRecord | undefined
+  }) => {
+    const holder = device && holderOf(device)
+    const user = holder === undefined ? undefined : await records.find(account.id, userKind, holder)
+    const party = {
+      account: { id: account.id, doc: account.doc, isDisabled: false, isTold: true },
+      ...(device ? { device } : {}),
+      ...(user ? { user } : {}),
+    }
+    return { ownerId: user?.id, callerId: internalId(party, undefined) }
+  }
+
+  const directory = async (actor: Actor, question: SwitchQuestion): Promise<string> => {
+    const { action, user: username, domain: realm, ip, sip_user_agent: userAgent } = question
+    if (!username || !realm) return notFound
+    const signsIn = action === 'sip_auth'
+    const address = ip ? parseAddress(ip) : undefined
+    if (signsIn && !address) return notFound
+    const asked = {
+      realm,
+      username,
+      address: signsIn ? address : undefined,
+      userAgent: userAgent || undefined,
+    }
+    const sender = await edge.senderOf(asked)
+    const decided = await edge.decide(actor, { ...asked, withCredentials: signsIn })
+    const { account_id: accountId, device_id: deviceId, trunk_id: trunkId, ha1, method, allowed } = decided
+    if (!sender || accountId === undefined || allowed === false) return notFound
+    if (deviceId === undefined && trunkId === undefined) return notFound
+    // Who is known by an address has no name here, and signs in nowhere.
+    if (method === 'ip' || (signsIn && ha1 === undefined)) return notFound
+    const { ownerId, callerId } = await callerIdOf(sender)
+    return userDocument({ realm, username, ha1, accountId, deviceId, ownerId, callerId }) ?? notFound
+  }
+
+  const comesFromCarrier = async (question: SwitchQuestion, address: Address, number: string) => {
+    const port = portIn(question.variable_sip_network_port)
+    return (await carriers.decide({ address, port, number })).allowed
+  }
+
+  /** Who calls: a device or server that has signed in, else one that is known by where it comes from. */
+  const callerIn = async (actor: Actor, question: SwitchQuestion, address: Address) => {
+    const username = signedInAs(question)
+    const named = username === undefined ? question.variable_sip_from_host : question.variable_domain_name
+    const userAgent = question.variable_sip_user_agent || undefined
+    const asked = { realm: named ?? '', username, address, userAgent, withCredentials: false }
+    const decided = await edge.decide(actor, asked)
+    const { account_id: accountId, device_id: deviceId, trunk_id: trunkId, method } = decided
+    const account = accountId === undefined ? undefined : await accounts.find(accountId)
+    const isKnown = username === undefined ? method === 'ip' : deviceId !== undefined || trunkId !== undefined
+    return account && isKnown && !isKeptOut(decided) ? { realm: account.doc.realm, deviceId } : undefined
+  }
+
+  const dialplan = async (actor: Actor, question: SwitchQuestion): Promise<Action[]> => {
+    const number = question['Caller-Destination-Number'] ?? ''
+    if (number === '' || number.length > longestNumber) return refusing(484, 'Address Incomplete')
+    const call = { number, caller: question['Caller-Caller-ID-Number'] || undefined }
+    const address = parseAddress(question['Caller-Network-Addr'] ?? '')
+    if (!address) return forbidden
+    if (signedInAs(question) === undefined && (await comesFromCarrier(question, address, number))) {
+      const brought = { ...call, realm: undefined, deviceId: undefined }
+      return actionsFor(await routing.route(actor, brought), 'carrier')
+    }
+    const caller = await callerIn(actor, question, address)
+    return caller ? actionsFor(await routing.route(actor, { ...call, ...caller }), 'account') : forbidden
+  }
+
+  return {
+    /** The document, as text. */
+    async answer(actor: Actor, question: SwitchQuestion): Promise<string> {
+      if (question.section === 'directory') return directory(actor, question)
+      const context = question['Caller-Context'] ?? ''
+      if (question.section !== 'dialplan' || !contexts.has(context)) return notFound
+      return callDocument(context, await dialplan(actor, question))
+    },
+  }
+}

@@ -1,0 +1,24 @@
+import { superduper } from '../../../auth/policies.ts'
+import { FileAnswer } from '../../../http/answer/answers.ts'
+import { post, type Route } from '../../../http/route.ts'
+import { anyText } from '../../../lib/schema.ts'
+import type { SwitchDocuments } from './operations.ts'
+import { SwitchQuestion } from './schema.ts'
+
+const xml = 'text/xml'
+
+export const freeswitchRoutes = ({ answer }: SwitchDocuments): Route[] => [
+  post('/v2/edge/freeswitch', {
+    summary: 'Answer mod_xml_curl of FreeSWITCH: who signs in, and what becomes of a call',
+    allow: superduper,
+    price: { is: 'free' },
+    body: SwitchQuestion,
+    answers: anyText({ description: 'A document that FreeSWITCH reads' }),
+    produces: [xml],
+    acceptsAnything: true,
+    // Digests of passwords stand in it.
+    tellsOnce: true,
+    run: async ({ actor, data }) =>
+      new FileAnswer(Buffer.from(await answer(actor, data)), xml, { 'cache-control': 'no-store' }),
+  }),
+]

@@ -1,0 +1,23 @@
+import { accountMember } from '../../../auth/policies.ts'
+import { area } from '../../area.ts'
+import { everyOperation, recordRoutes } from '../../record-routes.ts'
+import { createGroups } from './operations.ts'
+import { GroupRow } from './schema.ts'
+
+/** Users, devices and groups that are rung together. */
+export const groupsArea = area({
+  name: 'groups',
+  describes: { groups: 'Users, devices and groups that are rung together.' },
+  create({ store }) {
+    const groups = createGroups(store)
+    return {
+      offers: groups,
+      ...recordRoutes(groups, {
+        path: '/v2/accounts/{account_id}/groups',
+        called: ['a group', 'groups'],
+        row: GroupRow,
+        routes: everyOperation(accountMember),
+      }),
+    }
+  },
+})

@@ -1,0 +1,39 @@
+import { Flags, musicOnHold } from '../../../lib/call-shapes.ts'
+import { recordShape, type StoredDoc } from '../../../lib/record-shape.ts'
+import { anyText, choice, id, integer, keyedBy, list, must, open, text } from '../../../lib/schema.ts'
+
+const Endpoint = open({
+  type: must(choice(['user', 'device', 'group'])),
+  weight: integer({ minimum: 1, maximum: 100, description: 'Who is rung one by one: the heavier first' }),
+  delay: integer({ minimum: 0, maximum: 600, description: 'Seconds before it rings' }),
+  timeout: integer({ minimum: 1, maximum: 600, description: 'Seconds it rings' }),
+})
+
+const fields = {
+  name: must(text(1, 128)),
+  endpoints: must(
+    keyedBy('^[0-9a-f]{32}$', Endpoint, { maxProperties: 200, description: 'Who is in it, by id' }),
+  ),
+  music_on_hold: musicOnHold(128),
+  flags: Flags,
+}
+
+export const groupShape = recordShape(fields, {
+  title: 'Group',
+  description: 'Users, devices and groups that are rung together. Other fields are kept',
+})
+export const { record: GroupRecord, computed: groupReadOnly } = groupShape
+
+/** What is stored of a group. */
+export type GroupDoc = StoredDoc<typeof groupShape.body>
+
+export const GroupRow = open(
+  {
+    id: must(id()),
+    name: must(anyText()),
+    endpoints: must(integer({ description: 'How many are in it' })),
+    features: must(list(anyText(), { description: 'What is switched on' })),
+    flags: Flags,
+  },
+  { title: 'Group row' },
+)

@@ -1,0 +1,24 @@
+import { on } from '../../../storage/signal.ts'
+import { accountsArea } from '../../accounts/accounts/area.ts'
+import { area } from '../../area.ts'
+import { alertsArea } from '../../events/alerts/area.ts'
+import { deviceChanged, deviceLeaving } from '../devices/signals.ts'
+import { createProvisioning } from './operations.ts'
+import { provisioningSettings } from './settings.ts'
+
+/** The operator's provisioning service is told what phones have to be set to. */
+export const provisioningArea = area({
+  name: 'provisioning',
+  needs: { accounts: accountsArea, alerts: alertsArea },
+  settings: [provisioningSettings],
+  create(tools, needs) {
+    const provisioning = createProvisioning({ ...tools, ...needs })
+    return {
+      jobs: [provisioning.job],
+      hears: [
+        on(deviceChanged, (set, { before, after }) => provisioning.changed(set, before, after)),
+        on(deviceLeaving, (set, device) => provisioning.changed(set, device, undefined)),
+      ],
+    }
+  },
+})

@@ -1,0 +1,133 @@
+import type { Errand, ErrandKind } from '../../../jobs/queue.ts'
+import type { Json } from '../../../lib/json.ts'
+import { withoutEchoes } from '../../../lib/secrets.ts'
+import type { Outgoing } from '../../../outgoing/client.ts'
+import type { Settings } from '../../../settings/settings.ts'
+import { ChangeSet } from '../../../storage/change-set.ts'
+import type { Store } from '../../../storage/store.ts'
+import type { Accounts } from '../../accounts/accounts/operations.ts'
+import type { Alerts } from '../../events/alerts/operations.ts'
+import { alertOf, causeOf, pauseAfter, provisionedMac, replyOf, type Untaken } from './rules.ts'
+import { provisioningSettings } from './settings.ts'
+
+interface Tools {
+  store: Store
+  settings: Settings
+  outgoing: Outgoing
+  accounts: Pick<Accounts, 'find' | 'resellerOf'>
+  alerts: Pick<Alerts, 'raise' | 'withdraw'>
+}
+
+/** A device as far as provisioning is concerned. */
+interface Phone {
+  accountId: string
+  id: string
+  doc: Json
+}
+
+/** What is known of a phone that may be gone. */
+interface KnownPhone {
+  mac: string
+}
+
+const deviceKind = 'device'
+const mostReplyBytes = 65_536
+
+/** What the service said; no status: it did not answer. */
+interface Reply {
+  isTaken: boolean
+  status?: number
+  text: string
+  /** The device as the service was told of it. */
+  doc?: Json
+}
+
+/**
+ * Tells the operator's provisioning service what phones have to be set to, until it has taken it. While it does not,
+ * admins are alerted: once, and the alert goes when it does.
+ */
+export const createProvisioning = ({ store, settings, outgoing, accounts, alerts }: Tools) => {
+  const bodyOf = async ({ accountId, id, payload: { mac } }: Errand<KnownPhone>) => {
+    const device = await store.records.find(accountId, deviceKind, id)
+    const place = { account_id: accountId, device_id: id, mac_address: mac }
+    return provisionedMac(device?.doc) === undefined
+      ? { device, body: { operation: 'remove', ...place } }
+      : { device, body: { operation: 'update', ...place, device: { id, ...device?.doc } } }
+  }
+
+  const send = async (url: string, body: Json): Promise<Reply> => {
+    const { authorization_header: authorization, timeout_ms: timeoutMs } =
+      await settings.of(provisioningSettings)
+    const headers = authorization === undefined ? {} : { authorization }
+    try {
+      const { status, text: reply } = await outgoing.send({
+        purpose: 'provisioner',
+        method: 'POST',
+        url,
+        json: body,
+        headers,
+        timeoutMs,
+        maxBytes: mostReplyBytes,
+        isOperators: true,
+      })
+      const text = withoutEchoes(reply, { ...body, authorization_header: authorization })
+      return { isTaken: status >= 200 && status < 300, status, text }
+    } catch (error) {
+      return { isTaken: false, text: error instanceof Error ? error.message : String(error) }
+    }
+  }
+
+  const untaken = async (errand: Errand<KnownPhone>, { doc, status, text }: Reply): Promise<Untaken> => {
+    const { accountId, id, payload } = errand
+    const account = await accounts.find(accountId)
+    const textIn = (key: string) => (typeof doc?.[key] === 'string' ? doc[key] : undefined)
+    return {
+      accountId,
+      resellerId: account ? await accounts.resellerOf(account) : accountId,
+      deviceId: id,
+      mac: payload.mac,
+      name: textIn('name'),
+      ownerId: textIn('owner_id'),
+      reply: replyOf(status, text),
+    }
+  }
+
+  const urlOf = async () => (await settings.of(provisioningSettings)).provisioning_url
+
+  const kind: ErrandKind<KnownPhone, Reply> = {
+    kind: 'provisioning',
+    atOnce: 1,
+    isOn: async () => (await urlOf()) !== undefined,
+    pauseMs: pauseAfter,
+
+    async ask(errand) {
+      const { device, body } = await bodyOf(errand)
+      return { ...(await send(String(await urlOf()), body)), ...(device && { doc: device.doc }) }
+    },
+
+    async conclude(errand, reply) {
+      const { accountId, id } = errand
+      const cause = causeOf({ accountId, deviceId: id })
+      const set = new ChangeSet({ requestId: 'provisioning' })
+      set.record({ accountId, kind: 'provisioning', id, action: 'edited' })
+      if (reply.isTaken) await alerts.withdraw(set, cause)
+      // Only the first failure is news, also when somebody has cleared the alert since.
+      else if (errand.attempts === 0) await alerts.raise(set, cause, alertOf(await untaken(errand, reply)))
+      const outcome = [reply.status, reply.text].join(' ')
+      return { state: reply.isTaken ? 'done' : 'waiting', sets: [set], outcome }
+    },
+  }
+
+  return {
+    job: kind,
+
+    /** Has the service told of a phone that is made, changed or removed in this change set. */
+    async changed(set: ChangeSet, before: Phone | undefined, after: Phone | undefined) {
+      const mac = provisionedMac(after?.doc) ?? provisionedMac(before?.doc)
+      const phone = after ?? before
+      if (mac === undefined || !phone || (await urlOf()) === undefined) return
+      const { accountId, id } = phone
+      set.errand<KnownPhone>({ kind: kind.kind, id, accountId, payload: { mac } })
+    },
+  }
+}

@@ -1,0 +1,57 @@
+import { type AccountRecord, type Actor, speaksForAccount } from '../../../auth/identity.ts'
+import { failure, forbidden, invalidCredentials } from '../../../lib/failure.ts'
+import { memberOf } from '../../../lib/member.ts'
+import { crossbarSettings } from '../../../settings/documents.ts'
+import type { Settings } from '../../../settings/settings.ts'
+import type { MediaSwitch } from '../../../switch/media-switch.ts'
+import type { DeviceRecord, Devices } from '../devices/operations.ts'
+import type { CallWishes } from './rules.ts'
+
+interface Tools {
+  settings: Settings
+  devices: Devices
+  mediaSwitch: MediaSwitch
+}
+
+/** A device or user that may let strangers ring it. */
+interface Callable {
+  doc: object
+  /** The user whose calls they are. */
+  ownerId: string | undefined
+}
+
+export type Quickcalls = ReturnType<typeof createQuickcalls>
+
+/** Calls that ring one's own phones first, and the number when one of them answers. */
+export const createQuickcalls = ({ settings, devices, mediaSwitch }: Tools) => {
+  const invitesAnyone = async ({ doc }: Callable) => {
+    const { default_allow_anonymous_quickcalls: usual } = await settings.of(crossbarSettings)
+    return (memberOf(doc, 'allow_anonymous_quickcalls') ?? usual) === true
+  }
+
+  return {
+    /**
+     * Ordinary users call from their own devices: calls have the restrictions and the caller ID of the device. A client without a
+     * token gets one response for all devices that do not invite it, whether or not they exist.
+     */
+    async assertMayCall(
+      visitor: Actor | undefined,
+      account: AccountRecord | undefined,
+      called: Callable | undefined,
+    ) {
+      if (visitor && (!called || speaksForAccount(visitor) || visitor.user?.id === called.ownerId)) return
+      if (account?.hidden.enabled && called && (await invitesAnyone(called))) return
+      if (visitor)
+        throw failure(forbidden, { cause: 'Only an admin may call from the device of another user' })
+      throw failure(invalidCredentials, {})
+    },
+
+    /** Rings those of the devices that are enabled. */
+    start(account: AccountRecord, rung: readonly DeviceRecord[], wishes: CallWishes) {
+      const phones = rung
+        .filter(({ doc }) => doc.enabled !== false)
+        .map((device) => devices.phoneOf(account, device))
+      return mediaSwitch.startQuickcall({ ...wishes, phones })
+    },
+  }
+}

@@ -1,0 +1,228 @@
+import { networkInterfaces } from 'node:os'
+import { type AccountRecord, accountKind } from '../../../../auth/identity.ts'
+import { type Address, formatAddress, parseAddress } from '../../../../lib/cidr.ts'
+import { joinProblems, type Problems } from '../../../../lib/failure.ts'
+import { carriedAddress, isPrivateAddress } from '../../../../lib/private-address.ts'
+import { type SipPlace, sipAddress } from '../../../../lib/sip-host.ts'
+import { crossbarSettings } from '../../../../settings/documents.ts'
+import type { Settings } from '../../../../settings/settings.ts'
+import { systemScope } from '../../../../storage/change-set.ts'
+import type { Store } from '../../../../storage/store.ts'
+import { switchSettings } from '../../../../switch/settings.ts'
+import type { CarrierHosts, HostPlace } from '../hosts/operations.ts'
+import { type CarrierHost, hostOf, namesToLookUp, plainHost } from '../hosts/rules.ts'
+import { carrierHosts } from '../rules.ts'
+import type { Resource } from '../schema.ts'
+import type { ResourceStore } from '../store.ts'
+import {
+  type HostSet,
+  hostOfUrl,
+  hostSet,
+  includesHost,
+  literalOf,
+  namesIn,
+  type Objection,
+  objectionProblem,
+  placeOf,
+  shapeProblem,
+  type WrittenDestination,
+} from './rules.ts'
+
+interface Tools {
+  store: Store
+  settings: Settings
+  resources: Pick<ResourceStore, 'allHosts' | 'few' | 'namesHost'>
+  /** The addresses of the names of carriers and of this platform. */
+  carriers: Pick<CarrierHosts, 'knownOf' | 'of'>
+  /** The addresses of customers' names. A separate cache, so that customers cannot evict carriers. */
+  hosts: Pick<CarrierHosts, 'placesOf'>
+}
+
+/** What a destination is for: calls to a phone or PBX, or a carrier of the account's own. */
+type Use = 'call' | 'carrier'
+
+/** Hosts that a destination is compared with. */
+interface Known {
+  carriers: HostSet
+  /** The carriers of all accounts: customers may not call them as a phone or PBX. Undefined: not checked. */
+  everyones: HostSet | undefined
+  platform: HostSet
+  /** What the operator has allowed although it is in a private network. */
+  allowed: HostSet
+  /** Those that it names one by one: they may also be on this platform. */
+  allowedHosts: HostSet
+}
+
+/** Where a call is sent to. */
+export interface Reached {
+  /** With nothing in it that could lead elsewhere. */
+  uri: string
+  /** The address of the name now, as a SIP URI, so that the edge needs no DNS. Absent if `uri` has an address. */
+  proxy?: string
+}
+
+/** Addresses of this machine that others reach. */
+const ownAddresses = () =>
+  Object.values(networkInterfaces()).flatMap((all) =>
+    (all ?? []).flatMap(({ internal, address }) => (internal ? [] : [address.replace(/%.*$/, '')])),
+  )
+
+// The carriers of other accounts are read again after this.
+const everyonesMs = 30_000
+
+export type Destinations = ReturnType<typeof createDestinations>
+
+/**
+ * Checks where customers have calls sent: when they write it, and again at each call, since names lead elsewhere later.
+ * Hosts of carriers, edges and this server are rejected, and private networks unless the operator allows them.
+ */
+export const createDestinations = ({ store, settings, resources, carriers, hosts }: Tools) => {
+  const { records, clock } = store
+  let everyones: { hosts: Promise<HostSet>; until: number } | undefined
+
+  const lookedUp = (set: HostSet): CarrierHost[] =>
+    namesIn(set).map((name) => ({ ...namesToLookUp(name, undefined), port: undefined }))
+
+  /** A set with the addresses of its names, for which nobody waits. */
+  const withKnown = (set: HostSet): HostSet => ({
+    ...set,
+    names: new Set([...set.names, ...carriers.knownOf(lookedUp(set))]),
+  })
+
+  /** A set with the addresses of its names, and of further hosts. */
+  const withAddresses = async (set: HostSet, further: readonly CarrierHost[] = []): Promise<HostSet> => {
+    const all = [...lookedUp(set), ...further]
+    await carriers.of(all)
+    return { ...set, names: new Set([...set.names, ...carriers.knownOf(all)]) }
+  }
+
+  const everyonesHosts = async (): Promise<HostSet> => {
+    const now = clock.now()
+    if (!everyones || everyones.until <= now) {
+      const read = resources.allHosts().then(hostSet)
+      everyones = { hosts: read, until: now + everyonesMs }
+      // What failed is read again.
+      read.catch(() => {
+        everyones = undefined
+      })
+    }
+    return withKnown(await everyones.hosts)
+  }
+
+  /** Carriers of the system and of the accounts above an account; its own count for what is no carrier itself. */
+  const carriersAround = async (accountId: string, use: Use): Promise<readonly Readonly<Resource>[]> => {
+    const account = await records.find(accountId, accountKind, accountId)
+    const own = use === 'call' ? [accountId] : []
+    const owners = [systemScope, ...own, ...(account?.hidden.tree ?? [])]
+    return (await Promise.all(owners.map((owner) => resources.few(owner)))).flat().map(({ doc }) => doc)
+  }
+
+  const knownFor = async (accountId: string, use: Use, countsEveryones: boolean): Promise<Known> => {
+    const around = await carriersAround(accountId, use)
+    const { kamailio, sip_hosts: edges } = await settings.of(switchSettings)
+    const { allowed_private_hosts: allowed, public_hosts: own } = await settings.of(crossbarSettings)
+    const platform = [...kamailio.rpc_urls.flatMap(hostOfUrl), ...edges, ...own, ...ownAddresses()]
+    return {
+      carriers: await withAddresses(
+        hostSet(around.flatMap(carrierHosts)),
+        around.flatMap(({ gateways }) => gateways.flatMap(hostOf)),
+      ),
+      everyones: countsEveryones ? await everyonesHosts() : undefined,
+      platform: await withAddresses(hostSet(platform)),
+      allowed: hostSet(allowed),
+      allowedHosts: hostSet(allowed.filter((text) => !text.includes('/'))),
+    }
+  }
+
+  /** Two accounts may have contracts with the same carrier, but neither calls it as a phone or PBX. */
+  const isEveryones = async (
+    { everyones: all }: Known,
+    host: string,
+    address: Address | undefined,
+  ): Promise<boolean> =>
+    all !== undefined &&
+    (includesHost(all, host, address) ||
+      (await resources.namesHost(address ? formatAddress(address) : plainHost(host))))
+
+  const objectionTo = async (
+    known: Known,
+    host: string,
+    text: string | undefined,
+  ): Promise<Objection | undefined> => {
+    const written = text === undefined ? undefined : parseAddress(text)
+    const address = written && carriedAddress(written)
+    if (includesHost(known.carriers, host, address)) return 'carrier'
+    if (includesHost(known.allowedHosts, host, address)) return undefined
+    if (await isEveryones(known, host, address)) return 'carrier'
+    if (includesHost(known.platform, host, address)) return 'platform'
+    if (includesHost(known.allowed, host, address)) return undefined
+    return address && isPrivateAddress(text ?? '') ? 'internal' : undefined
+  }
+
+  const placesOf = async ({ host, port, transport }: SipPlace): Promise<readonly HostPlace[]> => {
+    const literal = literalOf(host)
+    if (literal !== undefined) return [{ address: literal }]
+    return hosts.placesOf({ ...namesToLookUp(host, port, transport), port: undefined })
+  }
+
+  /** The first address that calls may be sent to, or why there is none. */
+  const firstAllowed = async (
+    known: Known,
+    place: SipPlace,
+  ): Promise<{ at: HostPlace | undefined } | { objection: Objection | undefined }> => {
+    let objection = await objectionTo(known, place.host, literalOf(place.host))
+    if (objection) return { objection }
+    const places = await placesOf(place)
+    // A name that only machines of the operator know.
+    if (places.length === 0 && includesHost(known.allowedHosts, place.host, undefined))
+      return { at: undefined }
+    for (const at of places) {
+      const against = await objectionTo(known, place.host, at.address)
+      if (!against) return { at }
+      objection ??= against
+    }
+    return { objection }
+  }
+
+  const problemOf = async (known: Known, written: WrittenDestination): Promise<Problems> => {
+    const place = placeOf(written)
+    if (!place) return shapeProblem(written)
+    // A name without an address is accepted: it is checked again when it is used.
+    const found = await firstAllowed(known, place)
+    return 'objection' in found && found.objection ? objectionProblem(written, found.objection) : {}
+  }
+
+  return {
+    /** What is wrong with the new destinations. Those that the record had before are not checked again. */
+    async problems(
+      { id }: Pick<AccountRecord, 'id'>,
+      written: readonly WrittenDestination[],
+      before: readonly WrittenDestination[],
+      use: Use = 'call',
+    ): Promise<Problems> {
+      const had = new Set(before.map(({ text }) => text))
+      const fresh = written.filter(({ text }) => !had.has(text))
+      if (fresh.length === 0) return {}
+      const known = await knownFor(id, use, use === 'call')
+      return joinProblems(...(await Promise.all(fresh.map((one) => problemOf(known, one)))))
+    },
+
+    /** Whether a host may be the target of a call that is sent elsewhere first, such as to a proxy: its name may have no address. */
+    async mayName(accountId: string, place: SipPlace, use: Use): Promise<boolean> {
+      const found = await firstAllowed(await knownFor(accountId, use, false), place)
+      return 'at' in found || found.objection === undefined
+    },
+
+    /** Where a call of an account to this place is sent now. Undefined: it is forbidden, or its name has no address. */
+    async reach(accountId: string, place: SipPlace, use: Use = 'call'): Promise<Reached | undefined> {
+      // Nobody stops the calls to an address by writing a carrier there later.
+      const countsEveryones = use === 'call' && literalOf(place.host) === undefined
+      const found = await firstAllowed(await knownFor(accountId, use, countsEveryones), place)
+      if (!('at' in found)) return undefined
+      const uri = sipAddress(place)
+      if (literalOf(place.host) !== undefined || !found.at) return { uri }
+      const { address, port = place.port } = found.at
+      return { uri, proxy: sipAddress({ host: address, port, transport: place.transport }) }
+    },
+  }
+}

@@ -1,0 +1,198 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Dns } from '../../../../dns/dns.ts'
+import { DnsFault } from '../../../../dns/exchange.ts'
+import type { Found, LookUp } from '../../../../dns/resolver.ts'
+import type { Clock } from '../../../../lib/clock.ts'
+import { forgetOldest } from '../../../../lib/forget-oldest.ts'
+import type { CarrierHost } from './rules.ts'
+
+interface Tools {
+  clock: Clock
+  dns: Pick<Dns, 'find'>
+}
+
+/** Where packets to a host go: an address, and the port that its SRV record names. */
+export interface HostPlace {
+  address: string
+  port?: number
+}
+
+/** Where a host is, as far as somebody has said so. */
+interface Known {
+  /** Those that SRV records name come first, in the order of their priorities. */
+  places: readonly HostPlace[]
+  /** Every question of it was answered. */
+  isSure: boolean
+  /** Unix milliseconds. */
+  until: number
+  /** Where it was before, if nobody has answered since. */
+  earlier?: readonly HostPlace[] | undefined
+}
+
+/** What is known of hosts within the time that a question has. */
+interface HostAddresses {
+  addresses: ReadonlyMap<CarrierHost, readonly string[]>
+  /** Everything about them was answered. */
+  isWhole: boolean
+}
+
+// However short or long a zone says: names are asked again at most this often, and followed at least this often.
+const [shortestMs, longestMs] = [30_000, 3_600_000]
+// A name about which somebody did not answer is asked again soon, but not by every call.
+const failedMs = 5000
+// Whoever calls waits for a decision: what comes later serves the next call.
+const patienceMs = 500
+const mostHosts = 10_000
+const mostServices = 8
+
+// What says nothing says nothing of time, either.
+const heldMs = (all: readonly Found[]) => {
+  const ttls = all.flatMap(({ ttlSeconds }) => (ttlSeconds === undefined ? [] : [ttlSeconds * 1000]))
+  return Math.min(longestMs, Math.max(shortestMs, ttls.length === 0 ? 0 : Math.min(...ttls)))
+}
+
+interface Behind {
+  answers: readonly (Found | undefined)[]
+  places: readonly HostPlace[]
+}
+
+/** `priority weight port target`, as SRV records are written. */
+const serviceIn = (text: string) => {
+  const [priority, weight, port, target] = text.split(' ')
+  return target ? [{ priority: Number(priority), weight: Number(weight), port: Number(port), target }] : []
+}
+
+const keyOf = ({ host, service }: CarrierHost) => `${host} ${service ?? ''}`
+
+const placesIn = (found: Found | undefined, port?: number): HostPlace[] =>
+  (found?.records ?? []).map((address) => ({ address, ...(port === undefined ? {} : { port }) }))
+
+export type CarrierHosts = ReturnType<typeof createCarrierHosts>
+
+/** The addresses behind the host names of carriers, kept for as long as the DNS says, and on while nobody answers. */
+export const createCarrierHosts = ({ clock, dns }: Tools) => {
+  const known = new Map<string, Known>()
+  const looking = new Map<string, Promise<void>>()
+  let failed: { cause: unknown } | undefined
+
+  /** Undefined: nobody has answered. The resolver gives up by itself. */
+  const find = async (question: LookUp): Promise<Found | undefined> => {
+    try {
+      return await dns.find(question, { tcp: false, signal: new AbortController().signal })
+    } catch (error) {
+      if (error instanceof DnsFault) return undefined
+      throw error
+    }
+  }
+
+  const addressesOf = (name: string) => Promise.all([find({ name, type: 'A' }), find({ name, type: 'AAAA' })])
+
+  /** RFC 3263: where no port is said, records of the service may name further hosts. */
+  const behindService = async (service: string | undefined): Promise<Behind> => {
+    if (service === undefined) return { answers: [], places: [] }
+    const services = await find({ name: service, type: 'SRV' })
+    if (!services) return { answers: [undefined], places: [] }
+    const found = services.records.flatMap(serviceIn).slice(0, mostServices)
+    if (found.length === 0) return { answers: [], places: [] }
+    const sorted = found.toSorted((a, b) => a.priority - b.priority || b.weight - a.weight)
+    const all = await Promise.all(
+      sorted.map(async ({ port, target }) => ({ port, answers: await addressesOf(target) })),
+    )
+    return {
+      answers: [services, ...all.flatMap(({ answers }) => answers)],
+      places: all.flatMap(({ port, answers }) => answers.flatMap((one) => placesIn(one, port))),
+    }
+  }
+
+  const lookUp = async ({ host, service }: CarrierHost): Promise<Known> => {
+    const [own, behind] = await Promise.all([addressesOf(host), behindService(service)])
+    const answers = [...own, ...behind.answers]
+    const all = answers.filter((found) => found !== undefined)
+    const isSure = all.length === answers.length
+    return {
+      places: [...behind.places, ...own.flatMap((found) => placesIn(found))],
+      isSure,
+      until: clock.now() + (isSure ? heldMs(all) : failedMs),
+    }
+  }
+
+  const current = (key: string) => {
+    const held = known.get(key)
+    return held && held.until > clock.now() ? held : undefined
+  }
+
+  /** Where a host is, or was when somebody answered last. */
+  const lastPlaces = (host: CarrierHost) => {
+    const held = known.get(keyOf(host))
+    return held?.earlier ?? held?.places ?? []
+  }
+
+  /** One look-up for all who ask meanwhile. */
+  const learn = (host: CarrierHost) => {
+    const key = keyOf(host)
+    const under = looking.get(key)
+    if (under) return under
+    const started = lookUp(host)
+      .then((found) => {
+        const isNothing = !found.isSure && found.places.length === 0
+        const earlier = isNothing ? lastPlaces(host) : undefined
+        known.delete(key)
+        known.set(key, { ...found, earlier })
+        forgetOldest(known, mostHosts)
+      })
+      .finally(() => looking.delete(key))
+    looking.set(key, started)
+    return started
+  }
+
+  /** Looks up what is not known, for as long as an answer may take. */
+  const learnAll = async (hosts: readonly CarrierHost[]) => {
+    const unknown = hosts.filter((host) => !current(keyOf(host)))
+    if (unknown.length === 0) return
+    const patience = sleep(patienceMs, undefined, { ref: false })
+    await Promise.race([patience, Promise.all(unknown.map(learn))])
+  }
+
+  /** Starts look-ups without waiting. The next call throws the error of a look-up that failed unexpectedly. */
+  const learnLater = (hosts: readonly CarrierHost[]) => {
+    const error = failed
+    failed = undefined
+    if (error) throw error.cause
+    for (const host of hosts)
+      if (!current(keyOf(host)))
+        learn(host).catch((cause: unknown) => {
+          failed = { cause }
+        })
+  }
+
+  return {
+    /** Where packets to a host go; empty when that is not known within the time that an answer may take. */
+    async placesOf(host: CarrierHost): Promise<readonly HostPlace[]> {
+      await learnAll([host])
+      return lastPlaces(host)
+    },
+
+    /** Where these hosts are, as far as that is known within the time that an answer may take. */
+    async of(hosts: readonly CarrierHost[]): Promise<HostAddresses> {
+      await learnAll(hosts)
+      const addresses = new Map<CarrierHost, readonly string[]>()
+      let isWhole = true
+      for (const host of hosts) {
+        const held = current(keyOf(host))
+        isWhole &&= held?.isSure === true
+        if (held)
+          addresses.set(
+            host,
+            held.places.map(({ address }) => address),
+          )
+      }
+      return { addresses, isWhole }
+    },
+
+    /** The addresses that are known of these hosts, or were known last. Others are looked up meanwhile, for whoever asks next. */
+    knownOf(hosts: readonly CarrierHost[]): readonly string[] {
+      learnLater(hosts)
+      return hosts.flatMap((host) => lastPlaces(host).map(({ address }) => address))
+    },
+  }
+}

@@ -1,0 +1,128 @@
+import type { Static } from 'typebox'
+import { formerNumberFormats } from '../../../lib/call-shapes.ts'
+import { recordShape } from '../../../lib/record-shape.ts'
+import {
+  anyObject,
+  anyText,
+  choice,
+  flag,
+  id,
+  integer,
+  keyedBy,
+  list,
+  must,
+  open,
+  text,
+  uniqueList,
+} from '../../../lib/schema.ts'
+import { readableSecret } from '../../../lib/secrets.ts'
+
+const mostPatterns = 100
+
+const Patterns = (description: string) => list(text(1, 256), { maxItems: mostPatterns, description })
+
+// What stands in front of and behind a number in a SIP address must not end its user part.
+const aroundNumber = (description: string) =>
+  text(0, 64, { pattern: "^[0-9A-Za-z+*#._~!$&=,;?/()'-]*$", description })
+
+/** Headers by name. A value stays on its line. */
+export const CarrierHeaders = keyedBy('^[a-zA-Z0-9_-]{1,64}$', text(0, 512, { pattern: '^[^\\r\\n]*$' }))
+
+const Gateway = open({
+  enabled: flag({ default: true }),
+  server: must(text(1, 253, { description: 'Host name or address of the carrier' })),
+  port: integer({
+    minimum: 1,
+    maximum: 65_535,
+    description: 'Without it the standard port, or what the DNS says of the name',
+  }),
+  transport: choice(['udp', 'tcp', 'tls'], { description: 'Without it UDP, or what the DNS says' }),
+  proxy: text(1, 253, { description: 'Host name or address that calls are sent to instead of `server`' }),
+  username: text(1, 128, { description: 'What this side signs in with' }),
+  password: text(1, 128, readableSecret),
+  realm: text(1, 253, { description: 'The realm the carrier asks credentials for; without it `server`' }),
+  prefix: aroundNumber('Stands in front of the number'),
+  suffix: aroundNumber('Stands behind the number'),
+  invite_format: choice(['route', 'username', 'e164', 'npan', '1npan', 'strip_plus'], {
+    ...formerNumberFormats,
+    default: 'route',
+    description:
+      'How numbers are written: as the rule gives them, the `username` instead, +14155550100, 4155550100, ' +
+      '14155550100, or without the plus',
+  }),
+  codecs: uniqueList(text(1, 32), { maxItems: 30, description: 'What may be offered; without it anything' }),
+  progress_timeout: integer({
+    minimum: 1,
+    maximum: 120,
+    description: 'Seconds that the carrier may take to ring before the next one is tried; 10 without it',
+  }),
+  custom_sip_headers: CarrierHeaders,
+  force_port: flag({ description: 'Calls come from `port` alone' }),
+})
+export type Gateway = Static<typeof Gateway>
+
+const Classifier = open({
+  enabled: flag({ default: true }),
+  emergency: flag({ description: 'Else as the resource says' }),
+  regex: text(1, 256, { description: 'Instead of the rules of the resource' }),
+  prefix: aroundNumber('Instead of what the gateways say'),
+  suffix: aroundNumber('Instead of what the gateways say'),
+  weight_cost: integer({ minimum: 0, maximum: 100, description: 'Else as the resource says' }),
+})
+export type Classifier = Static<typeof Classifier>
+
+const fields = {
+  name: must(text(1, 128)),
+  enabled: flag({ default: true }),
+  gateways: must(list(Gateway, { maxItems: 50, description: 'Tried in this order' })),
+  rules: Patterns(
+    'Regular expressions (RE2), one of which the number fits; what its first group holds is dialled',
+  ),
+  cid_rules: Patterns("Regular expressions (RE2), one of which the caller's number fits"),
+  classifiers: keyedBy('^\\w{1,64}$', Classifier, {
+    description:
+      'The classes of numbers that it is for, and what is otherwise for them. Without it any class',
+  }),
+  weight_cost: integer({ minimum: 0, maximum: 100, default: 50, description: 'The lowest is tried first' }),
+  emergency: flag({ default: false, description: 'Whether it takes emergency calls' }),
+  flags: uniqueList(text(1, 128), {
+    maxItems: 100,
+    default: [],
+    description: 'What it offers: a call that asks for more is not for it',
+  }),
+  require_flags: flag({ description: 'Calls that ask for nothing are not for it' }),
+  ignore_flags: flag({ description: 'It takes calls whatever they ask for' }),
+  failover_codes: uniqueList(integer({ minimum: 400, maximum: 699 }), {
+    maxItems: 100,
+    description: 'SIP answers after which the next gateway is tried; 408, 500, 502, 503 and 504 without it',
+  }),
+  from_uri_realm: text(1, 253, {
+    description:
+      "Host name or address that calls show as the caller's domain, instead of the account's realm",
+  }),
+  inbound_ips: uniqueList(text(1, 64), {
+    maxItems: 200,
+    description: 'Addresses and CIDRs that its calls come from, beside those of its gateways',
+  }),
+}
+
+export const resourceShape = recordShape(fields, {
+  title: 'Resource',
+  description: 'A carrier: who takes calls to numbers outside, and brings them. Other fields are kept',
+})
+export const { body: Resource, record: ResourceRecord, computed: resourceReadOnly } = resourceShape
+export type Resource = Static<typeof Resource>
+
+export const ResourceRow = open(
+  {
+    id: must(id()),
+    name: must(anyText()),
+    enabled: must(flag()),
+    emergency: must(flag()),
+    weight_cost: must(integer()),
+    classifiers: anyObject(),
+    template_name: anyText(),
+    flags: must(list(anyText())),
+  },
+  { title: 'Resource row' },
+)

@@ -1,0 +1,67 @@
+import { conflict, systemScope } from '../../../storage/change-set.ts'
+import { createCollection, type HeldClaim } from '../../../storage/collection.ts'
+import { type StoredRecord, sortKeyOf } from '../../../storage/records.ts'
+import type { Store } from '../../../storage/store.ts'
+import { plainHost } from './hosts/rules.ts'
+import { carrierHosts, type ResourceDoc } from './rules.ts'
+import { Resource } from './schema.ts'
+
+export interface ResourceHidden {
+  /** Hosts that the operator has written into the carrier of an account: they are not checked as a customer's are. */
+  operatorHosts?: readonly string[]
+}
+
+export type ResourceRecord = StoredRecord<ResourceDoc, ResourceHidden>
+
+const hostClaimName = 'carrier_host'
+
+const hostsAtOnce = 500
+
+/** Carriers may share a host, so the value ends with the carrier's ID. */
+const hostClaims = ({ id, doc }: ResourceRecord): HeldClaim[] =>
+  [...new Set(carrierHosts(doc).map(plainHost))].map((host) => ({
+    scope: systemScope,
+    name: hostClaimName,
+    value: `${host}/${id}`,
+    orElse: conflict,
+  }))
+
+export type ResourceStore = ReturnType<typeof createResourceStore>
+
+/** Carriers of accounts. Those that are for everybody belong to no account but to the system, as its settings do. */
+export const createResourceStore = (store: Store) => {
+  const collection = createCollection<ResourceDoc, ResourceHidden>(store, {
+    kind: 'resource',
+    secrets: () => Resource,
+    sortKey: ({ name }) => sortKeyOf(name),
+    row: ({ name, enabled, emergency, weight_cost, classifiers, template_name, flags }) => ({
+      name,
+      enabled,
+      emergency,
+      weight_cost,
+      classifiers,
+      template_name,
+      flags: flags ?? [],
+    }),
+    claims: hostClaims,
+  })
+
+  return {
+    ...collection,
+
+    /** Whether a carrier of any account is at this host, in its one spelling. */
+    namesHost: async (host: string) =>
+      (await store.records.claimants(systemScope, hostClaimName, `${host}/`, 1)).length > 0,
+
+    /** The hosts and networks of all carriers of all accounts. */
+    async allHosts(): Promise<readonly string[]> {
+      const hosts = new Set<string>()
+      for (let after = ''; ; ) {
+        const found = await store.records.names(systemScope, hostClaimName, '', hostsAtOnce, after)
+        for (const value of found) hosts.add(value.slice(0, value.lastIndexOf('/')))
+        if (found.length < hostsAtOnce) return [...hosts]
+        after = found.at(-1) ?? after
+      }
+    },
+  }
+}

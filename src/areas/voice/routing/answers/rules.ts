@@ -1,0 +1,110 @@
+// How a decision is told to edges.
+import type { CallerId } from '../callers.rules.ts'
+import type { RouteAnswer } from '../schema.ts'
+import type { Ending, Stage } from '../stages.ts'
+
+// No flow rings more, whatever leads back to where.
+const mostTargets = 100
+
+const sipReasons: Readonly<Record<number, string>> = {
+  402: 'Payment Required',
+  403: 'Forbidden',
+  404: 'Not Found',
+  480: 'Temporarily Unavailable',
+  486: 'Busy Here',
+  501: 'Not Implemented',
+  503: 'Service Unavailable',
+}
+
+/** SIP codes of reasons, the one that tells most first: of several reasons it is told. */
+const codes: Readonly<Record<string, number>> = {
+  account_disabled: 403,
+  user_disabled: 403,
+  device_disabled: 403,
+  unknown_realm: 403,
+  unknown_device: 403,
+  forbidden_classifier: 403,
+  forbidden_destination: 403,
+  no_credit: 402,
+  limit_reached: 503,
+  no_carrier: 503,
+  needs_media_server: 501,
+  trunk_disabled: 480,
+  unknown_number: 404,
+  do_not_disturb: 480,
+  no_devices: 480,
+}
+
+// What is told of somebody who is called: that they are switched off is not for whoever calls.
+const toldOfCalled = Object.keys(codes).slice(Object.keys(codes).indexOf('forbidden_classifier'))
+
+const strongestOf = ({ leftOut: out }: Stage) =>
+  toldOfCalled.find((reason) => out.some((one) => one.reason === reason)) ?? 'no_devices'
+
+export interface Said {
+  number: string
+  variables: Record<string, string>
+  limits: { calls?: number; carrier_calls?: number }
+  accountId: string
+}
+
+const sameId = (a: CallerId | undefined, b: CallerId | undefined) => JSON.stringify(a) === JSON.stringify(b)
+
+const refusalOf = (end: Ending) => {
+  const code = end.sipCode ?? codes[end.reason] ?? 480
+  return {
+    reason: end.reason,
+    ...(end.module === undefined ? {} : { module: end.module }),
+    sip_code: code,
+    sip_reason: end.sipReason ?? sipReasons[code] ?? 'Declined',
+  }
+}
+
+const kindOf = ({ targets }: Stage) => {
+  if (targets.some(({ type }) => type !== 'gateway')) return 'ring'
+  return targets.some(({ isForwarded }) => isForwarded) ? 'forward' : 'offnet'
+}
+
+/** The answer in the form in which edges get it. */
+export const told = (stage: Stage, { number, variables, limits, accountId }: Said): RouteAnswer => {
+  const [first] = stage.targets
+  const base = {
+    account_id: accountId,
+    number,
+    limits,
+    variables,
+    left_out: [...stage.leftOut],
+  }
+  if (!first) {
+    const end = stage.end ?? { reason: strongestOf(stage) }
+    return { decision: 'refuse', ...base, targets: [], caller_id: {}, ...refusalOf(end) }
+  }
+  const targets = stage.targets
+    .toSorted((a, b) => a.delay_s - b.delay_s)
+    .slice(0, mostTargets)
+    .map(({ account_id: owner, caller_id: callerId, isForwarded: _, ...target }) => ({
+      ...target,
+      ...(owner === accountId ? {} : { account_id: owner }),
+      ...(sameId(callerId, first.caller_id) ? {} : { caller_id: callerId }),
+    }))
+  return {
+    decision: kindOf(stage),
+    ...base,
+    targets: targets as RouteAnswer['targets'],
+    caller_id: first.caller_id ?? {},
+    ...(stage.end ? { otherwise: refusalOf(stage.end) } : {}),
+  }
+}
+
+/** A call that goes nowhere, whoever it is that calls. */
+export const refused = (reason: string, number: string, accountId?: string): RouteAnswer => ({
+  decision: 'refuse',
+  ...(accountId === undefined ? {} : { account_id: accountId }),
+  number,
+  targets: [],
+  caller_id: {},
+  limits: {},
+  variables: {},
+  left_out: [],
+  ...refusalOf({ reason }),
+})

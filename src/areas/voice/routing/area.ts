@@ -1,0 +1,60 @@
+import { accountsArea } from '../../accounts/accounts/area.ts'
+import { area } from '../../area.ts'
+import { ledgersArea } from '../../billing/ledgers/area.ts'
+import { limitsArea } from '../../billing/limits/area.ts'
+import { cdrsArea } from '../../calls/cdrs/area.ts'
+import { phoneNumbersArea } from '../../numbers/phone-numbers/area.ts'
+import { callflowsArea } from '../callflows/area.ts'
+import { connectivityArea } from '../connectivity/area.ts'
+import { devicesArea } from '../devices/area.ts'
+import { groupsArea } from '../groups/area.ts'
+import { resourcesArea } from '../resources/area.ts'
+import { createRouting } from './operations.ts'
+import { routingRoutes } from './routes.ts'
+import { createRunningCalls } from './running/operations.ts'
+import { runningCallRoutes } from './running/routes.ts'
+import { routingSettings } from './settings.ts'
+
+/** Where calls go. */
+export const routingArea = area({
+  name: 'routing',
+  needs: {
+    accounts: accountsArea,
+    devices: devicesArea,
+    callflows: callflowsArea,
+    groups: groupsArea,
+    phoneNumbers: phoneNumbersArea,
+    limits: limitsArea,
+    ledgers: ledgersArea,
+    cdrs: cdrsArea,
+    carriers: resourcesArea,
+    trunks: connectivityArea,
+  },
+  settings: [routingSettings],
+  create(
+    { store, settings, validate },
+    { phoneNumbers: { numbers }, limits: { limits, allotments }, ledgers, cdrs: { billing }, ...needs },
+  ) {
+    const { records } = store
+    const { accounts, carriers } = needs
+    const { balance } = ledgers
+    const running = createRunningCalls({
+      store,
+      settings,
+      accounts,
+      numbers,
+      limits,
+      allotments,
+      balance,
+      billing,
+      validate,
+    })
+    const { destinations } = carriers
+    const routing = createRouting({ ...needs, records, settings, numbers, limits, running, destinations })
+    return {
+      offers: { route: routing.route, running },
+      routes: [...routingRoutes(routing), ...runningCallRoutes(running)],
+      jobs: [running.tidying],
+    }
+  },
+})

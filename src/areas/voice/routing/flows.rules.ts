@@ -1,0 +1,115 @@
+// What the steps of a flow say.
+import { isObject, type Json } from '../../../lib/json.ts'
+import { memberOf } from '../../../lib/member.ts'
+import { isSipHost } from '../../../lib/sip-host.ts'
+import type { Ending } from './stages.ts'
+
+const secondsRung = 20
+const longestRing = 600
+
+const numberIn = (value: unknown, least: number, most: number): number | undefined => {
+  const number = typeof value === 'string' && /^\d{1,6}$/.test(value) ? Number(value) : value
+  return typeof number === 'number' && Number.isInteger(number)
+    ? Math.min(most, Math.max(least, number))
+    : undefined
+}
+
+/** When something begins to ring behind the step that says so, and for how long. Seconds. */
+export interface Timing {
+  delay: number
+  timeout: number
+}
+
+export const timingIn = (data: unknown): Timing => ({
+  delay: numberIn(memberOf(data, 'delay'), 0, longestRing) ?? 0,
+  timeout: numberIn(memberOf(data, 'timeout'), 1, longestRing) ?? secondsRung,
+})
+
+/** One of those that a group rings. */
+export interface Member extends Timing {
+  type: string
+  id: string
+  weight: number
+}
+
+const memberIn = (value: unknown, id: unknown, type: unknown): Member[] =>
+  typeof id === 'string' && typeof type === 'string'
+    ? [{ type, id, weight: numberIn(memberOf(value, 'weight'), 1, 100) ?? 1, ...timingIn(value) }]
+    : []
+
+/** Of a module `ring_group`. */
+export const membersIn = ({ endpoints }: Json): Member[] =>
+  Array.isArray(endpoints)
+    ? endpoints.flatMap((value) => memberIn(value, memberOf(value, 'id'), memberOf(value, 'endpoint_type')))
+    : []
+
+/** Of a group's record. */
+export const membersOf = (endpoints: unknown): Member[] =>
+  isObject(endpoints)
+    ? Object.entries(endpoints).flatMap(([id, value]) => memberIn(value, id, memberOf(value, 'type')))
+    : []
+
+/** Those who are rung one after the other, the heavier first where weights count, each when the one before has been. */
+export const inTurn = (members: readonly Member[], strategy: unknown): Member[] => {
+  if (strategy !== 'single' && strategy !== 'weighted_random') return [...members]
+  const ordered = strategy === 'single' ? members : members.toSorted((a, b) => b.weight - a.weight)
+  let begin = 0
+  return ordered.map((member) => {
+    const placed = { ...member, delay: begin }
+    begin += member.timeout
+    return placed
+  })
+}
+
+export const repeatsIn = ({ repeats }: Json) => numberIn(repeats, 1, 10) ?? 1
+
+/** Whose carriers a call leaves by; neither: all that its account may use. */
+export interface CarrierWish {
+  /** Those of this account alone. */
+  huntAccountId?: string
+  /** Those of the whole system alone. */
+  isGlobalOnly?: true
+  /** The domain of the caller in the call. */
+  fromRealm?: string
+}
+
+/** What `resources` and `offnet` say of carriers: `offnet` never takes those of accounts. */
+export const carriersIn = (
+  module: string,
+  { use_local_resources: usesLocal, hunt_account_id: hunted, from_uri_realm: realm }: Json,
+): CarrierWish => {
+  const shown = typeof realm === 'string' && isSipHost(realm) ? { fromRealm: realm } : {}
+  if (module === 'offnet' || usesLocal === false) return { ...shown, isGlobalOnly: true }
+  return typeof hunted === 'string' && hunted !== '' ? { ...shown, huntAccountId: hunted } : shown
+}
+
+const defaultCode = 486
+
+const plainText = (value: unknown) =>
+  typeof value === 'string' ? value.replace(/[^\x20-\x7e]/g, '').slice(0, 64) : ''
+
+/** What the module `response` says. */
+export const responseIn = ({ code, message }: Json): Ending => {
+  const sipReason = plainText(message)
+  return {
+    reason: 'response',
+    sipCode: numberIn(code, 400, 699) ?? defaultCode,
+    ...(sipReason === '' ? {} : { sipReason }),
+  }
+}
+
+/** A step of a flow, and what follows when nobody takes the call there. */
+interface Step {
+  module: string
+  data: Json
+  next: unknown
+}
+
+export const stepAt = (flow: unknown): Step | undefined =>
+  isObject(flow) && typeof flow.module === 'string'
+    ? {
+        module: flow.module,
+        data: isObject(flow.data) ? flow.data : {},
+        next: memberOf(flow, 'children', '_'),
+      }
+    : undefined

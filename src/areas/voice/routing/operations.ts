@@ -1,0 +1,177 @@
+import { type AccountRecord, type Actor, isAbove, isSuperduper, userKind } from '../../../auth/identity.ts'
+import { disabledOf } from '../../../auth/standing.ts'
+import { withoutControlCharacters } from '../../../lib/control-characters.ts'
+import { failure, forbidden } from '../../../lib/failure.ts'
+import type { SipPlace } from '../../../lib/sip-host.ts'
+import type { Settings } from '../../../settings/settings.ts'
+import type { Records } from '../../../storage/records.ts'
+import type { Accounts } from '../../accounts/accounts/operations.ts'
+import type { LimitBook } from '../../billing/limits/operations.ts'
+import type { Numbers } from '../../numbers/phone-numbers/operations.ts'
+import type { E911 } from '../../numbers/phone-numbers/schema.ts'
+import type { Callflows } from '../callflows/operations.ts'
+import type { Trunks } from '../connectivity/operations.ts'
+import type { Devices } from '../devices/operations.ts'
+import type { Groups } from '../groups/operations.ts'
+import type { Destinations } from '../resources/destinations/operations.ts'
+import { refused } from './answers/rules.ts'
+import {
+  type FactTable,
+  type GatewayTarget,
+  nameOf,
+  type OutsideNumber,
+  type RouteQuestion,
+  type Want,
+} from './facts.ts'
+import { decideRoute } from './rules.ts'
+import type { RunningCallBook } from './running/operations.ts'
+import type { RouteAnswer } from './schema.ts'
+import { routingSettings } from './settings.ts'
+import type { CallQuestion } from './walk.ts'
+
+/** The ways out of the platform that an account has for a number, in the order in which they are tried. */
+export interface Carriers {
+  targetsFor(account: AccountRecord, number: OutsideNumber): Promise<readonly GatewayTarget[]>
+}
+
+interface Tools {
+  records: Records
+  settings: Settings
+  accounts: Accounts
+  devices: Devices
+  callflows: Callflows
+  groups: Groups
+  numbers: Numbers
+  limits: LimitBook
+  running: Pick<RunningCallBook, 'fundsFor'>
+  carriers: Carriers
+  destinations: Pick<Destinations, 'reach'>
+  trunks: Pick<Trunks, 'trunkFor'>
+}
+
+type Fact = FactTable[keyof FactTable] | undefined
+type Look = (actor: Actor, want: Want) => Promise<Fact>
+
+// Steps that each ask for what the step before has brought up. Deeper than any flow leads.
+const mostRounds = 100
+
+// Numbers of an account among which a callback number is looked for.
+const mostNumbers = 100
+
+const outOfHand = () => new Error('a route asks for ever more')
+
+const mayAsk = (actor: Actor, account: AccountRecord) => isSuperduper(actor) || isAbove(actor, account)
+
+export type Routing = ReturnType<typeof createRouting>
+
+/** Where calls go. Asked for every call: reads are cached or go by an index. */
+export const createRouting = (tools: Tools) => {
+  const { records, settings, accounts, devices, callflows, groups, numbers, limits } = tools
+  const { running, carriers, destinations, trunks } = tools
+
+  /** Of an account that is there: decisions ask for those alone. */
+  const ofAccount =
+    (look: (account: AccountRecord, key: string) => Promise<Fact>): Look =>
+    async (_actor, { accountId, key }) => {
+      const account = await accounts.find(accountId)
+      return account && look(account, key)
+    }
+
+  const looks: Record<keyof FactTable, Look> = {
+    async account(actor, { accountId }) {
+      const account = await accounts.find(accountId)
+      if (!account) return undefined
+      const isDisabled = (await disabledOf(records, account)) !== undefined
+      return { id: account.id, doc: account.doc, isDisabled, isTold: mayAsk(actor, account) }
+    },
+    user: (_actor, { accountId, key }) => records.find(accountId, userKind, key),
+    device: (_actor, { accountId, key }) => devices.find(accountId, key),
+    devicesOf: (_actor, { accountId, key }) => devices.reaching(accountId, key),
+    group: (_actor, { accountId, key }) => groups.find(accountId, key),
+    callflow: (_actor, { accountId, key }) => callflows.find(accountId, key),
+    callflowOf: (_actor, { accountId, key }) => callflows.byNumber(accountId, key),
+    patterned: (_actor, { accountId }) => callflows.patterned(accountId),
+    async numberOwner(_actor, { key }) {
+      const number = await numbers.findAnywhere(key)
+      if (!number?.accountId) return undefined
+      const { accountId, state, hidden } = number
+      const isInService = state === 'in_service'
+      return { accountId, isInService, mustLeave: !isInService || hidden.features.force_outbound === true }
+    },
+    async callbackNumber(_actor, { accountId }) {
+      const first = await numbers.store.page({ accountId, limit: mostNumbers, descending: false })
+      const inService = first.filter(({ state }) => state === 'in_service')
+      return (inService.find(({ doc }) => doc.e911 !== undefined) ?? inService[0])?.id
+    },
+    async emergencyAddress(_actor, { accountId, key }) {
+      const number = await numbers.findAnywhere(await numbers.normalize(key))
+      return number?.accountId === accountId ? (number.doc.e911 as E911 | undefined) : undefined
+    },
+    limits: ofAccount((account) => limits.inForce(account)),
+    allowedCallerIds: ofAccount((account) => limits.callerIds(account)),
+    funds: ofAccount((account, classification) =>
+      running.fundsFor(account, { direction: 'outbound', classification }),
+    ),
+    gateways: ofAccount((account, key) => carriers.targetsFor(account, JSON.parse(key) as OutsideNumber)),
+    destination: (_actor, { accountId, key }) => destinations.reach(accountId, JSON.parse(key) as SipPlace),
+    trunk: (_actor, { key }) => trunks.trunkFor(key),
+  }
+
+  const decide = async (actor: Actor, question: CallQuestion): Promise<RouteAnswer> => {
+    const { flat_rate_classifiers: classifiers } = await settings.of(routingSettings)
+    const rules = { numbering: await numbers.planning.rules(), flatRate: { classifiers } }
+    const known = new Map<string, Fact>()
+    for (let round = 0; round < mostRounds; round += 1) {
+      const decided = decideRoute(question, known, rules)
+      if ('answer' in decided) return withoutControlCharacters(decided.answer)
+      const found = await Promise.all(decided.wants.map((want) => looks[want.what](actor, want)))
+      for (const [index, want] of decided.wants.entries()) known.set(nameOf(want), found[index])
+    }
+    throw outOfHand()
+  }
+
+  /** Whose realm it is, or of whose device that is there only under this realm. */
+  const accountIn = async (realm: string, deviceId: string | undefined) => {
+    const owner = await accounts.byRealm(realm)
+    if (owner || deviceId === undefined) return owner
+    const device = await devices.underRealm(realm, deviceId)
+    return device && accounts.find(device.accountId)
+  }
+
+  /** Whose call it is, when no carrier brings it. */
+  const callerOf = ({ realm, accountId, deviceId }: RouteQuestion) => {
+    if (accountId !== undefined) return accounts.find(accountId)
+    return realm === undefined ? undefined : accountIn(realm, deviceId)
+  }
+
+  const fromCaller = async (actor: Actor, question: RouteQuestion): Promise<RouteAnswer> => {
+    const { number, deviceId, caller, isWithheld } = question
+    const account = await callerOf(question)
+    if (account && mayAsk(actor, account))
+      return decide(actor, { accountId: account.id, from: 'account', number, deviceId, caller, isWithheld })
+    if (account?.id === actor.accountId)
+      throw failure(forbidden, { cause: 'only accounts above a realm may ask about it' })
+    return refused('unknown_realm', number)
+  }
+
+  const fromCarrier = async (
+    actor: Actor,
+    { number, caller, callerName, isWithheld }: RouteQuestion,
+  ): Promise<RouteAnswer> => {
+    const { normalize, isReconcilable } = await numbers.planning.rules()
+    const written = normalize(number)
+    const stored = isReconcilable(written) ? await numbers.findAnywhere(written) : undefined
+    const owner = stored?.state === 'in_service' ? await accounts.find(stored.accountId) : undefined
+    if (!owner || !mayAsk(actor, owner)) return refused('unknown_number', written)
+    const question = { accountId: owner.id, from: 'carrier', number: written } as const
+    return decide(actor, { ...question, caller, callerName, isWithheld })
+  }
+
+  return {
+    /** A realm or a number of which the actor may not know is answered like one that nobody has. */
+    route: (actor: Actor, question: RouteQuestion): Promise<RouteAnswer> =>
+      question.realm === undefined && question.accountId === undefined
+        ? fromCarrier(actor, question)
+        : fromCaller(actor, question),
+  }
+}

@@ -1,0 +1,326 @@
+import type { AccountRecord } from '../../../../auth/identity.ts'
+import { forgetOldRows } from '../../../../jobs/retention/old-rows.ts'
+import { hasProblems } from '../../../../lib/failure.ts'
+import { forgetOldest } from '../../../../lib/forget-oldest.ts'
+import { isObject } from '../../../../lib/json.ts'
+import { dropNulls } from '../../../../lib/json-merge.ts'
+import { memberOf } from '../../../../lib/member.ts'
+import { createKeyedQueue } from '../../../../lib/one-at-a-time.ts'
+import type { Settings } from '../../../../settings/settings.ts'
+import { type Author, ChangeSet, conflict } from '../../../../storage/change-set.ts'
+import type { Statement } from '../../../../storage/db.ts'
+import { isStorable } from '../../../../storage/records.ts'
+import { retrying, type Store } from '../../../../storage/store.ts'
+import type { Accounts } from '../../../accounts/accounts/operations.ts'
+import type { Validate } from '../../../area.ts'
+import type { Allotments } from '../../../billing/limits/allotments/operations.ts'
+import type { LimitBook } from '../../../billing/limits/operations.ts'
+import type { CallBilling } from '../../../calls/cdrs/billing/operations.ts'
+import { reasonOf } from '../../../calls/cdrs/intake/rules.ts'
+import type { Numbers } from '../../../numbers/phone-numbers/operations.ts'
+import type { Funds } from '../facts.ts'
+import { type Billing, billingOf, creditOf, needsCredit, type OffnetCall } from '../offnet.rules.ts'
+import { routingSettings } from '../settings.ts'
+import { type CallPrice, paidCallOf, secondsLeft } from './rules.ts'
+import { type RunningCallAnswer, RunningCallReport } from './schema.ts'
+import { createRunningStore, type RunningCall } from './store.ts'
+
+interface Tools {
+  store: Store
+  settings: Settings
+  accounts: Pick<Accounts, 'find'>
+  numbers: Pick<Numbers, 'planning'>
+  limits: Pick<LimitBook, 'inForce' | 'overdraft' | 'chargeOverdraft'>
+  allotments: Pick<Allotments, 'leftFor'>
+  balance(accountId: string): Promise<number>
+  billing: Pick<CallBilling, 'price'>
+  validate: Validate
+}
+
+// How often an edge names its running calls, at the latest.
+const nextNamingSeconds = 20
+// How old what is stored of a call may be. Edges name calls more often.
+const storedMs = 60_000
+// A call that its edge has not named for so long is over.
+const lostMs = 300_000
+// Edges count whole seconds, and end calls up to a second late.
+const marginSeconds = 2
+
+// Calls that are over and are remembered.
+const mostEnded = 10_000
+
+type Answered = readonly [report: RunningCallReport, answer: RunningCallAnswer]
+
+const isStorableText = (value: unknown): value is string => typeof value === 'string' && isStorable(value)
+
+const perMinute = 'per_minute'
+
+export type RunningCallBook = ReturnType<typeof createRunningCalls>
+
+/** The running calls over carriers, of all edges, and what they have reserved. */
+export const createRunningCalls = (tools: Tools) => {
+  const { store, settings, accounts, numbers, limits, allotments, balance, billing, validate } = tools
+  const { clock } = store
+  const rows = createRunningStore(store)
+  const inTurn = createKeyedQueue()
+  const startedAt = clock.now()
+  // An edge may name a call while its end is on the way.
+  const ended = new Map<string, true>()
+
+  const reserved = (running: readonly RunningCall[]) =>
+    running.map((call) => {
+      const { elapsed, costOf } = paidCallOf(call, clock.now())
+      return { trunk: call.trunk, cost: costOf(elapsed) }
+    })
+
+  const moneyOf = async (account: AccountRecord) => ({
+    balance: await balance(account.id),
+    overdraft: await limits.overdraft(account),
+    isPrepaid: (await limits.chargeOverdraft(account)) !== undefined,
+  })
+
+  const fundsWith = async (
+    account: AccountRecord,
+    { direction, classification }: OffnetCall,
+    running: readonly RunningCall[],
+  ): Promise<Funds> => {
+    const allotment = await allotments.leftFor(account, direction, classification ?? '')
+    const included = allotment === undefined ? {} : { allotment }
+    return { ...(await moneyOf(account)), reserved: reserved(running), ...included }
+  }
+
+  const priceOf = async (report: RunningCallReport): Promise<CallPrice | undefined> => {
+    const { account_id: accountId, call_id, direction, number, caller_id_number } = report
+    const record = {
+      call_id,
+      call_direction: direction,
+      timestamp: 0,
+      ...(caller_id_number === undefined ? {} : { caller_id_number }),
+      custom_channel_vars: { account_billing: perMinute, e164_destination: number },
+    }
+    const [leg] = await billing.price([{ accountId, record }])
+    return leg?.record.custom_channel_vars
+  }
+
+  const answeredAt = ({ elapsed_s: elapsed }: RunningCallReport) =>
+    elapsed === undefined ? undefined : clock.now() - elapsed * 1000
+
+  const rowOf = async (
+    report: RunningCallReport,
+    { billing: paid, trunk }: Billing,
+    running: readonly RunningCall[],
+  ): Promise<RunningCall> => ({
+    accountId: report.account_id,
+    ordinal: Math.max(0, ...running.map(({ ordinal }) => ordinal)) + 1,
+    id: report.id,
+    callId: report.call_id,
+    direction: report.direction,
+    billing: paid,
+    trunk,
+    price: paid === perMinute ? await priceOf(report) : undefined,
+    answeredAt: answeredAt(report),
+    seenAt: clock.now(),
+    toldAt: undefined,
+  })
+
+  /** Seconds that calls may go on, by their ids: of those that end when the credit is used. */
+  const endings = async (account: AccountRecord, running: readonly RunningCall[]) => {
+    const paid = running.filter(({ price }) => price !== undefined)
+    if (paid.length === 0) return new Map<string, number>()
+    const inForce = await limits.inForce(account)
+    const funds = await moneyOf(account)
+    const left = secondsLeft(
+      paid.map((call) => paidCallOf(call, clock.now())),
+      creditOf(inForce, funds),
+    )
+    return new Map(
+      paid.flatMap(({ id, direction }, index) =>
+        needsCredit(direction, inForce, funds) ? [[id, left[index] ?? 0] as const] : [],
+      ),
+    )
+  }
+
+  const answerOf = (
+    { id, most_s: most = Number.POSITIVE_INFINITY }: RunningCallReport,
+    { billing: paid, trunk }: RunningCall,
+    left: ReadonlyMap<string, number>,
+  ): RunningCallAnswer => {
+    const seconds = left.get(id)
+    return {
+      id,
+      allowed: true,
+      account_billing: paid,
+      ...(trunk === undefined ? {} : { trunk }),
+      ...(seconds === undefined ? {} : { seconds: Math.max(1, Math.min(most, seconds - marginSeconds)) }),
+    }
+  }
+
+  const add = async (row: RunningCall) => {
+    await store.writeUnrecorded([rows.insert(row, { rows: 1, orElse: conflict })])
+    return row
+  }
+
+  /** Tells subscribers once of each call that ends before its edge names it again. */
+  const tellOfEnds = async (
+    author: Author,
+    running: readonly RunningCall[],
+    left: ReadonlyMap<string, number>,
+  ) => {
+    const set = new ChangeSet(author)
+    for (const call of running) {
+      const seconds = left.get(call.id)
+      if (seconds === undefined || seconds > nextNamingSeconds || call.toldAt !== undefined) continue
+      const { accountId, callId, direction } = call
+      const after = JSON.stringify({ call_id: callId, direction, seconds })
+      set.add(rows.told(call, clock.now()))
+      set.happened({ accountId, type: 'call.credit_used', kind: 'account', id: accountId, after })
+    }
+    if (set.happenings.length > 0) await store.commit(set)
+  }
+
+  const begin = async (
+    author: Author,
+    account: AccountRecord,
+    report: RunningCallReport,
+  ): Promise<RunningCallAnswer> => {
+    const running = await rows.of(account.id)
+    const known = running.find(({ id }) => id === report.id)
+    if (known) return answerOf(report, known, await endings(account, running))
+    const { flat_rate_classifiers: classifiers } = await settings.of(routingSettings)
+    const { classOf } = await numbers.planning.rules()
+    const call = { direction: report.direction, classification: classOf(report.number) }
+    const funds = await fundsWith(account, call, running)
+    const paid = billingOf(call, await limits.inForce(account), funds, { classifiers })
+    if (typeof paid === 'string') return { id: report.id, allowed: false, reason: paid }
+    const row = await add(await rowOf(report, paid, running))
+    const left = await endings(account, [...running, row])
+    await tellOfEnds(author, [row], left)
+    return answerOf(report, row, left)
+  }
+
+  /** Calls that go on, of one account. One that the server does not know was allowed by it all the same. */
+  const goOn = async (
+    author: Author,
+    account: AccountRecord,
+    reports: readonly RunningCallReport[],
+  ): Promise<Answered[]> => {
+    const running = await rows.of(account.id)
+    const named = new Map<string, RunningCall>()
+    const seen: Statement[] = []
+    for (const report of reports) {
+      const index = running.findIndex(({ id }) => id === report.id)
+      const known = running[index]
+      if (known) {
+        const isFresh = known.answeredAt !== undefined && clock.now() - known.seenAt < storedMs
+        const row = { ...known, answeredAt: known.answeredAt ?? answeredAt(report), seenAt: clock.now() }
+        if (!isFresh) seen.push(rows.seen(row))
+        running[index] = row
+        named.set(report.id, row)
+      } else if (!ended.has(report.id)) {
+        const { account_billing: paid = perMinute, trunk } = report
+        const row = await add(await rowOf(report, { billing: paid, ...(trunk ? { trunk } : {}) }, running))
+        running.push(row)
+        named.set(report.id, row)
+      }
+    }
+    if (seen.length > 0) await store.writeUnrecorded(seen)
+    const left = await endings(account, running)
+    await tellOfEnds(author, [...named.values()], left)
+    return reports.flatMap((report) => {
+      const call = named.get(report.id)
+      return call ? [[report, answerOf(report, call, left)]] : []
+    })
+  }
+
+  /** Work on the calls of an account, repeated where another server was faster. */
+  const atAccount = <T>(accountId: string, work: () => Promise<T>) =>
+    inTurn(accountId, () => {
+      let attempts = 0
+      return retrying(
+        async () => {
+          attempts += 1
+          if (attempts > 1) await store.fence()
+          return work()
+        },
+        1,
+        () => true,
+      )
+    })
+
+  /** A valid report, or the answer to an invalid one. */
+  const judgedReport = async (
+    sent: unknown,
+  ): Promise<{ report?: RunningCallReport; refusal?: RunningCallAnswer }> => {
+    const { value, problems } = await validate(RunningCallReport, dropNulls(sent))
+    if (!hasProblems(problems)) return { report: value }
+    const id = memberOf(sent, 'id')
+    const message = reasonOf(problems)
+    return { refusal: { id: typeof id === 'string' ? id : '', allowed: false, reason: 'invalid', message } }
+  }
+
+  const takeOf = async (
+    author: Author,
+    accountId: string,
+    reports: readonly RunningCallReport[],
+  ): Promise<Answered[]> => {
+    const account = await accounts.find(accountId)
+    if (!account)
+      return reports.map((report) => [report, { id: report.id, allowed: false, reason: 'unknown_account' }])
+    const [begun, going] = [
+      reports.filter(({ account_billing: paid }) => paid === undefined),
+      reports.filter(({ account_billing: paid }) => paid !== undefined),
+    ]
+    return atAccount(accountId, async () => {
+      const answers = going.length > 0 ? await goOn(author, account, going) : []
+      for (const report of begun) answers.push([report, await begin(author, account, report)])
+      return answers
+    })
+  }
+
+  return {
+    /** What an account can pay a call over a carrier with, while no other one goes on. */
+    fundsFor: (account: AccountRecord, call: OffnetCall) => fundsWith(account, call, []),
+
+    /** Whether calls may begin, and how long they and those that go on may last, in the order in which they were sent. */
+    async take(author: Author, sent: readonly unknown[]): Promise<RunningCallAnswer[]> {
+      const judged = await Promise.all(sent.map(judgedReport))
+      const reports = judged.flatMap(({ report }) => report ?? [])
+      const ofAccounts = Map.groupBy(reports, ({ account_id: accountId }) => accountId)
+      const answers = await Promise.all(
+        Array.from(ofAccounts, ([accountId, some]) => takeOf(author, accountId, some)),
+      )
+      const answerFor = new Map(answers.flat())
+      return judged.flatMap(({ report, refusal }) => (report ? answerFor.get(report) : refusal) ?? [])
+    },
+
+    /** Calls that are over, as their edge has named them. What cannot be the id of a stored call is ignored. */
+    async end(given: readonly unknown[]) {
+      const over = given.flatMap((one) =>
+        isObject(one) && isStorableText(one.id) && isStorableText(one.account_id)
+          ? [{ accountId: one.account_id, id: one.id }]
+          : [],
+      )
+      for (const { id } of over) {
+        ended.set(id, true)
+        forgetOldest(ended, mostEnded)
+      }
+      const ofAccounts = Map.groupBy(over, ({ accountId }) => accountId)
+      await Promise.all(
+        // In turn: a report that names one of them may be at work.
+        Array.from(ofAccounts, ([accountId, calls]) =>
+          inTurn(accountId, () => store.writeUnrecorded(calls.map(rows.removal))),
+        ),
+      )
+    },
+
+    /** Forgets calls whose edge is gone. After a start edges first get the time to name theirs. */
+    tidying: forgetOldRows(store, {
+      name: 'running_calls',
+      everySeconds: 60,
+      table: 'running_calls',
+      key: ['account_id', 'ordinal'],
+      where: 'seen_at < $1',
+      before: () => (clock.now() - startedAt < lostMs ? undefined : clock.now() - lostMs),
+    }),
+  }
+}

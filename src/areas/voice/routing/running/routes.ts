@@ -1,0 +1,32 @@
+import { superduper } from '../../../../auth/policies.ts'
+import { post, type Route } from '../../../../http/route.ts'
+import { invalid } from '../../../../lib/failure.ts'
+import { memberOf } from '../../../../lib/member.ts'
+import type { RunningCallBook } from './operations.ts'
+import { mostCalls, RunningCalls, RunningCallsAnswer } from './schema.ts'
+
+const callsIn = (sent: unknown): readonly unknown[] => {
+  const calls = memberOf(sent, 'calls')
+  if (calls === undefined || calls === null)
+    throw invalid({ calls: { required: { message: 'Field is required but missing', value: 'calls' } } })
+  if (!Array.isArray(calls))
+    throw invalid({ calls: { type: { message: 'Value did not match type(s): array', target: 'array' } } })
+  if (calls.length > mostCalls) {
+    const message = `The list must not have more than ${mostCalls} items`
+    throw invalid({ calls: { maxItems: { message, target: mostCalls } } })
+  }
+  return calls
+}
+
+export const runningCallRoutes = (running: RunningCallBook): Route[] => [
+  post('/v2/edge/calls', {
+    summary:
+      'Reserve credit or a trunk for calls over carriers that begin, and say how long running ones may last',
+    allow: superduper,
+    price: { is: 'free' },
+    body: RunningCalls,
+    judgesItself: true,
+    answers: RunningCallsAnswer,
+    run: async ({ author, sent }) => ({ calls: await running.take(author, callsIn(sent)) }),
+  }),
+]

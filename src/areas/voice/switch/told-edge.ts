@@ -1,0 +1,113 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Edge, forEachFew } from '../../../switch/kamailio/edges.ts'
+import { everyRealm, everyRecord } from './rules.ts'
+
+/** Where an edge keeps what it was told of each realm. */
+const table = 'generations'
+
+// What becomes stale within this time is told together: a bulk import is a few words.
+const paceMs = 400
+const atOnce = 4
+// If more realms change at once, everything is stale.
+const mostRealms = 200
+// If more records change at once, or while the edge is away, no earlier answer is used without the server.
+const mostRecords = 5000
+
+interface Heard {
+  reached(edge: Edge): void
+  failed(edge: Edge, error: unknown): void
+}
+
+export type ToldEdge = ReturnType<typeof createToldEdge>
+
+/**
+ * One edge that is told what is stale. Whatever is known of it before it is reached counts for nothing: it is told that
+ * everything is stale, and from then on realm by realm. One that is slow or away keeps no other one waiting.
+ */
+export const createToldEdge = (edge: Edge, heard: Heard) => {
+  const pending = new Map<string, number>()
+  // Kept until the edge has them.
+  const revoked = new Map<string, number>()
+  // The first word: something may have been missed.
+  let isBehind = true
+  let newest = 0
+  let running: Promise<void> | undefined
+  let isEnded = false
+
+  const tell = (name: string, generation: number) => edge.ask('htable.seti', [table, name, generation])
+
+  const revoke = async (records: readonly [string, number][]) => {
+    await forEachFew(records, atOnce, async ([record, generation]) => {
+      await tell(record, generation)
+      if (revoked.get(record) === generation) revoked.delete(record)
+    })
+  }
+
+  const tellAll = async () => {
+    const realms = [...pending]
+    pending.clear()
+    // Records that are added meanwhile follow next time, after their realms.
+    const records = [...revoked]
+    // If all records are revoked, edges have to fetch answers about unchanged realms again, too.
+    const isForAll = isBehind || realms.length > mostRealms || revoked.has(everyRecord)
+    if (isForAll) await tell(everyRealm, newest)
+    else await forEachFew(realms, atOnce, async ([realm, generation]) => void (await tell(realm, generation)))
+    await revoke(records)
+    isBehind = false
+  }
+
+  const run = async () => {
+    while (!isEnded && (isBehind || pending.size + revoked.size > 0)) {
+      try {
+        await tellAll()
+        heard.reached(edge)
+      } catch (error) {
+        isBehind = true
+        if (!isEnded) heard.failed(edge, error)
+        return
+      }
+      await sleep(paceMs, undefined, { ref: false })
+    }
+  }
+
+  const wake = () => {
+    running ??= run().finally(() => {
+      running = undefined
+    })
+  }
+
+  return {
+    edge,
+    isReached: () => !isBehind,
+
+    /** Answers of realms are stale as of a generation. Those that depend on a revoked record, by its generation, are void. */
+    stale(realms: Iterable<string>, generation: number, revokedRecords: Iterable<[string, number]> = []) {
+      newest = generation
+      for (const realm of realms) pending.set(realm, generation)
+      for (const [record, at] of revokedRecords) revoked.set(record, at)
+      if (revoked.size > mostRecords) {
+        revoked.clear()
+        revoked.set(everyRecord, generation)
+      }
+      wake()
+    },
+
+    /** Tries again what has failed, and learns of an edge that went away meanwhile. */
+    async look() {
+      if (isBehind || pending.size > 0) return wake()
+      try {
+        await edge.ask('core.version', [])
+        heard.reached(edge)
+      } catch (error) {
+        isBehind = true
+        if (!isEnded) heard.failed(edge, error)
+      }
+    },
+
+    /** Nothing more is told. */
+    async end() {
+      isEnded = true
+      await running
+    },
+  }
+}

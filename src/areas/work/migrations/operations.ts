@@ -1,0 +1,195 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { AccountRecord, Actor } from '../../../auth/identity.ts'
+import { createBatches } from '../../../batches/batches.ts'
+import type { Leases } from '../../../jobs/leases.ts'
+import type { Rounds } from '../../../jobs/rounds.ts'
+import { badIdentifier, datastoreConflict, failure, invalid } from '../../../lib/failure.ts'
+import { gregorianNow, gregorianOfUnix } from '../../../lib/gregorian.ts'
+import { newId } from '../../../lib/ids.ts'
+import type { Log } from '../../../lib/log.ts'
+import type { Metrics } from '../../../lib/metrics.ts'
+import { type Author, ChangeSet, type ClaimHolder } from '../../../storage/change-set.ts'
+import { retrying, type Store } from '../../../storage/store.ts'
+import { isSameReach, performerOf, placeIn, type Reach } from './rules.ts'
+import { createRunner, type Work } from './runner.ts'
+import { createMigrationStore, type KeptRun, orderOf } from './store.ts'
+
+/** Something that can be put right in accounts. */
+export interface Migration extends Work {
+  description: string
+}
+
+interface Tools {
+  store: Store
+  leases: Leases
+  rounds: Rounds
+  /** The name of this process. */
+  node: string
+  log: Log
+  metrics: Metrics
+  migrations: Readonly<Record<string, Migration>>
+}
+
+interface Order {
+  actor: Actor
+  author: Author
+  account: AccountRecord
+  /** The id of the migration. */
+  id: string
+  /** What the client sent for `perform_migration`. */
+  moment: unknown
+  reach: Reach
+}
+
+// A run that ends within it is answered with its outcome.
+const patienceMs = 2000
+const pauseMs = 25
+// More ids than these are not listed.
+const mostIds = 1000
+const mostFailures = 100
+// Runs take turns, so that a short one does not wait for a long one to end.
+const turnMs = 300
+
+const notNow = () =>
+  invalid({
+    migration: {
+      failed: { message: 'Field perform_migration must be now', error: 'invalid action time', target: 'now' },
+    },
+  })
+
+const notKnown = () =>
+  invalid({ migration: { invalid: { message: 'There is no such migration', migration: 'not found' } } })
+
+export type Migrations = ReturnType<typeof createMigrations>
+
+/** Migrations of accounts: what there is, what was performed, and runs that go on in the background. */
+export const createMigrations = ({ store, leases, rounds, node, log, metrics, migrations }: Tools) => {
+  const books = createMigrationStore(store)
+  const { runs } = books
+  const known = new Map(Object.entries(migrations))
+  const batches = createBatches({
+    base: store,
+    runs,
+    leases,
+    rounds,
+    node,
+    log,
+    metrics,
+    mostAtOnce: async () => 1,
+    turnMs,
+    work: createRunner({ store, books, log, find: (id) => known.get(id) }),
+  })
+
+  const view = async (run: KeptRun) => {
+    const { id, state, since, succeeded: performed, failed } = run
+    const { includesDescendants, includesResellers, requested, total, performer } = orderOf(run)
+    const { started, skipped, changed } = placeIn(run.position)
+    const isDone = state === 'ended'
+    const ended = isDone ? gregorianOfUnix(since / 1000) : undefined
+    const underWay = started === undefined ? 'waiting' : 'running'
+    return {
+      id,
+      status: isDone ? 'finished' : underWay,
+      include_descendants: includesDescendants,
+      include_resellers: includesResellers,
+      requested_time: requested,
+      started_time: started ?? ended,
+      ended_time: ended,
+      total,
+      performed,
+      failed,
+      skipped,
+      changed,
+      failures: failed > 0 ? await books.failures(run, mostFailures) : [],
+      ...performer,
+    }
+  }
+
+  /** The run that is asked for: a new one, or the one that does the same already. */
+  const enter = ({ actor, author, account, id: migration, reach }: Order): Promise<KeptRun | undefined> =>
+    retrying(async () => {
+      const key = { accountId: account.id, id: newId(store.clock.now()) }
+      const latest = await runs.latest(account.id, migration)
+      const open = latest?.state === 'executing' ? latest : undefined
+      if (open && isSameReach(orderOf(open), reach)) return open
+      if (open)
+        throw failure(datastoreConflict, { message: 'this migration is running here, for other accounts' })
+      const { idempotency: _, ...kept } = author
+      const detail = {
+        ...reach,
+        author: kept,
+        performer: performerOf(actor),
+        requested: gregorianNow(store.clock),
+        total: reach.includesDescendants ? account.tally + 1 : 1,
+      }
+      const set = new ChangeSet(author)
+      runs.removeEnded(set, account.id, migration)
+      set.add(runs.insert(key, 'executing', { subject: migration, detail }))
+      const after = JSON.stringify({
+        migration,
+        include_descendants: reach.includesDescendants,
+        include_resellers: reach.includesResellers,
+      })
+      set.record({ accountId: account.id, kind: 'migration_run', id: key.id, action: 'created', after })
+      await store.commit(set)
+      return runs.run(key)
+    })
+
+  /** The run when it has ended, or as it is after a while. */
+  const awaited = async (run: KeptRun): Promise<KeptRun> => {
+    batches.wake()
+    let latest = run
+    for (let waited = 0; waited < patienceMs && latest.state === 'executing'; waited += pauseMs) {
+      await sleep(pauseMs)
+      latest = (await runs.run(run)) ?? latest
+    }
+    return latest
+  }
+
+  return {
+    jobs: batches.jobs,
+    stop: batches.stop,
+
+    /** Adds the removal of what an account's migrations have left: part of the account's removal. */
+    async removeWith(set: ChangeSet, { accountId }: Pick<ClaimHolder, 'accountId'>) {
+      books.removeWithAccount(set, accountId)
+    },
+
+    list: () => Object.fromEntries([...known].map(([id, { description }]) => [id, description])),
+
+    /** Whether the account went through a migration, by whom and when; and its last run from here, if any. */
+    async read(account: AccountRecord, id: string) {
+      const description = known.get(id)?.description
+      if (description === undefined) throw failure(badIdentifier, { cause: id })
+      const performed = await books.performedOn(account.id, id)
+      const run = await runs.latest(account.id, id)
+      return {
+        id,
+        description,
+        performed: performed !== undefined,
+        ...(performed
+          ? { performed_time: performed.at, changed: performed.changed, ...performed.performer }
+          : {}),
+        ...(run ? { run: await view(run) } : {}),
+      }
+    },
+
+    /** Has it performed. Answers when that is done, or after two seconds with how far it is. */
+    async perform(order: Order) {
+      if (order.moment !== 'now') throw notNow()
+      if (!known.has(order.id)) throw notKnown()
+      const entered = await enter(order)
+      if (!entered) throw failure(badIdentifier, { cause: order.account.id })
+      const run = await awaited(entered)
+      const isDone = run.state === 'ended'
+      const isShort = run.succeeded <= mostIds
+      return {
+        isDone,
+        data: {
+          ...(isDone && isShort ? { performed_on: await books.performedBy(run, mostIds) } : {}),
+          run: await view(run),
+        },
+      }
+    },
+  }
+}

@@ -1,0 +1,258 @@
+import type { AccountRecord } from '../../../auth/identity.ts'
+import { endsTheWork, type Progress } from '../../../batches/batches.ts'
+import type { Step, StepwiseWork } from '../../../jobs/steps.ts'
+import { Failure } from '../../../lib/failure.ts'
+import { gregorianNow } from '../../../lib/gregorian.ts'
+import { describeError, type Log } from '../../../lib/log.ts'
+import { type Author, ChangeSet } from '../../../storage/change-set.ts'
+import { holderOf, requireRecord } from '../../../storage/records.ts'
+import { retrying, type Store } from '../../../storage/store.ts'
+import { type Place, placeIn } from './rules.ts'
+import { type MigrationStore, type Ordered, orderOf } from './store.ts'
+
+// One durable commit for many small accounts; a large one has commits of its own. What was planned and not committed
+// when a process dies is planned again, so a turn is kept short.
+const accountsPerTurn = 40
+const statementsPerTurn = 1000
+const turnMs = 300
+
+/** What a migration does, and to how many accounts at a time it may be planned: one where that takes a processor. */
+export interface Work {
+  plan: StepwiseWork
+  accountsAtOnce: number
+}
+
+interface Tools {
+  store: Store
+  books: MigrationStore
+  log: Log
+  find(migration: string): Work | undefined
+}
+
+/** A run at the moment, as a turn finds it. */
+interface Standing extends Ordered, Place {
+  rootId: string
+  id: string
+  migration: string
+}
+
+/** What a turn does with an account. Without a step it was skipped, or it failed. */
+interface Planned {
+  account: AccountRecord
+  author: Author
+  step?: Step
+  problem?: string
+}
+
+/** What becomes of the accounts of a turn. */
+interface Outcome {
+  set: ChangeSet
+  performed: string[]
+  failed: [accountId: string, problem: string][]
+  skipped: number
+}
+
+const standingOf = ({ run }: Progress<Ordered>): Standing => {
+  const { accountId: rootId, id, subject: migration, position } = run
+  return { rootId, id, migration, ...orderOf(run), ...placeIn(position) }
+}
+
+/**
+ * Who changes an account in a turn of a run. Each has a request id of its own, because what services charge for a
+ * request is booked once for each; nobody is asked whether the charges are all right, since what is there is there.
+ */
+const authorOf = ({ author, turn }: Standing, index: number): Author => ({
+  ...author,
+  requestId: `${author.requestId}/${turn}.${index}`,
+  acceptsCharges: true,
+})
+
+const publicText = (error: unknown) =>
+  error instanceof Failure ? error.kind.name.replaceAll('_', ' ') : 'unspecified fault'
+
+const sizeOf = ({ step }: Planned) => (step?.sets ?? []).reduce((sum, set) => sum + set.statements.length, 0)
+
+/** What the account has gone through, the steps of earlier turns included. */
+const soFar = ({ halfDone }: Standing, { account, step, problem }: Planned) => {
+  const before = halfDone?.accountId === account.id ? halfDone : undefined
+  return {
+    changed: (before?.changed ?? 0) + (step?.changed ?? 0),
+    problem: problem ?? step?.problem ?? before?.problem,
+  }
+}
+
+const halfOf = (standing: Standing, begun: Planned) => {
+  const { changed, problem } = soFar(standing, begun)
+  const position = begun.step?.next ?? ''
+  return { accountId: begun.account.id, position, changed, ...(problem === undefined ? {} : { problem }) }
+}
+
+/** Goes through the accounts of runs, a turn at a time: each is one commit that either happens whole, with its place in the run, or not. */
+export const createRunner = ({ store, books, log, find }: Tools) => {
+  const { clock } = store
+
+  const planOne = async (standing: Standing, work: Work, account: AccountRecord, index: number) => {
+    const { halfDone, rootId, includesResellers } = standing
+    const author = authorOf(standing, index)
+    const isSkipped = account.id !== rootId && account.hidden.isReseller && !includesResellers
+    if (isSkipped) return { account, author }
+    const position = halfDone?.accountId === account.id ? halfDone.position : undefined
+    return { account, author, step: await work.plan(author, account, position) }
+  }
+
+  /** The plans of accounts in their order, some of which are made at the same time, as far as they succeed. */
+  const planSome = async (
+    standing: Standing,
+    work: Work,
+    accounts: readonly AccountRecord[],
+    from: number,
+  ) => {
+    const results = await Promise.allSettled(
+      accounts.map((account, index) => planOne(standing, work, account, from + index)),
+    )
+    const plans: Planned[] = []
+    for (const result of results) {
+      if (result.status === 'fulfilled') plans.push(result.value)
+      else if (from + plans.length === 0) throw result.reason
+      else return { isBroken: true, plans }
+    }
+    return { isBroken: false, plans }
+  }
+
+  /** As many accounts as fit; the last one may be only begun. Whoever fails behind others has a turn of its own. */
+  const plan = async (standing: Standing, work: Work, most: number): Promise<Planned[]> => {
+    const planned: Planned[] = []
+    const until = clock.now() + turnMs
+    const targets = await books.targets(standing, most)
+    let size = 0
+    while (planned.length < targets.length) {
+      const from = planned.length
+      // The first alone: while a large account is gone through, nobody else is planned in vain.
+      const next = targets.slice(from, from + (from === 0 ? 1 : work.accountsAtOnce))
+      const { isBroken, plans } = await planSome(standing, work, next, from)
+      for (const one of plans) {
+        size += sizeOf(one)
+        if (planned.length > 0 && size > statementsPerTurn) return planned
+        planned.push(one)
+        if (one.step?.next !== undefined) return planned
+      }
+      if (isBroken || clock.now() > until) return planned
+    }
+    return planned
+  }
+
+  const note = (outcome: Outcome, standing: Standing, done: Planned, at: number) => {
+    const { set, performed, failed } = outcome
+    const { id: accountId } = done.account
+    const { changed, problem } = soFar(standing, done)
+    if (!done.step && problem === undefined) {
+      outcome.skipped += 1
+      return
+    }
+    requireRecord(set, holderOf(done.account))
+    if (problem !== undefined) {
+      failed.push([accountId, problem])
+      return
+    }
+    performed.push(accountId)
+    const { id: runId, migration, performer } = standing
+    set.add(books.performed({ accountId, migration, runId, at, performer, changed }))
+    const after = JSON.stringify({ performed_time: at, changed, ...performer })
+    set.record({ accountId, kind: 'migration', id: migration, action: 'edited', after })
+  }
+
+  const enter = async (
+    progress: Progress<Ordered>,
+    standing: Standing,
+    planned: readonly Planned[],
+    begunAt: number,
+  ) => {
+    const at = gregorianNow(clock)
+    const set = new ChangeSet(authorOf(standing, accountsPerTurn))
+    const outcome: Outcome = { set, performed: [], failed: [], skipped: 0 }
+    const last = planned.at(-1)
+    const begun = last?.step?.next === undefined ? undefined : last
+    const ended = begun ? planned.slice(0, -1) : planned
+    for (const done of ended) note(outcome, standing, done, at)
+    if (begun) requireRecord(set, holderOf(begun.account))
+    const behind = ended.at(-1)
+    const place: Place = {
+      place: behind ? books.placeOf(standing.rootId, behind.account.id) : standing.place,
+      turn: standing.turn + 1,
+      started: standing.started ?? at,
+      skipped: standing.skipped + outcome.skipped,
+      changed: planned.reduce((sum, { step }) => sum + (step?.changed ?? 0), standing.changed),
+      ...(begun ? { halfDone: halfOf(standing, begun) } : {}),
+    }
+    const isOnRecord = set.changes.length > 0
+    await progress.enter({
+      succeeded: outcome.performed.length,
+      failed: outcome.failed.length,
+      output: { columns: ['account_id'], rows: outcome.performed.map((account_id) => ({ account_id })) },
+      failedRows: outcome.failed,
+      changes: [...planned.flatMap(({ step }) => step?.sets ?? []), ...(isOnRecord ? [set] : [])],
+      statements: isOnRecord ? [] : set.statements,
+      position: JSON.stringify(place),
+      workedMs: Math.max(0, clock.now() - begunAt),
+    })
+  }
+
+  const end = async (progress: Progress<Ordered>) => {
+    const { rootId, id, migration, author, skipped, changed } = standingOf(progress)
+    const { succeeded: performed, failed } = progress.run
+    const set = new ChangeSet(author)
+    const after = JSON.stringify({ migration, performed, failed, skipped, changed })
+    set.record({ accountId: rootId, kind: 'migration_run', id, action: 'edited', after })
+    await progress.end(set)
+  }
+
+  /** Whether there was an account left. */
+  const turn = async (progress: Progress<Ordered>, most: number) => {
+    const begunAt = clock.now()
+    const standing = standingOf(progress)
+    const work = find(standing.migration)
+    const planned = work ? await plan(standing, work, most) : []
+    if (planned.length > 0) await enter(progress, standing, planned, begunAt)
+    return planned.length > 0
+  }
+
+  /** Gives the next account up: it is on record why. */
+  const giveUp = async (progress: Progress<Ordered>, error: unknown) => {
+    const standing = standingOf(progress)
+    const [account] = await books.targets(standing, 1)
+    if (!account) return false
+    log.write('error', 'a migration failed for an account', {
+      migration: standing.migration,
+      account: account.id,
+      error: describeError(error),
+    })
+    const failed = { account, author: authorOf(standing, 0), problem: publicText(error) }
+    await enter(progress, standing, [failed], clock.now())
+    return true
+  }
+
+  /** The next accounts; when they fail together, the next one alone. */
+  const advance = async (progress: Progress<Ordered>) => {
+    try {
+      return await turn(progress, accountsPerTurn)
+    } catch (error) {
+      if (endsTheWork(error)) throw error
+    }
+    try {
+      return await retrying(async () => {
+        await store.fence()
+        return turn(progress, 1)
+      })
+    } catch (error) {
+      if (endsTheWork(error)) throw error
+      return giveUp(progress, error)
+    }
+  }
+
+  /** Works on a run until its end, or until it has to be left to another process. */
+  return async (progress: Progress<Ordered>): Promise<void> => {
+    // Before the first question: every turn makes progress.
+    while (await advance(progress)) if (!(await progress.mayGoOn())) return
+    await end(progress)
+  }
+}

@@ -1,0 +1,124 @@
+import { type AccountRecord, accountKind } from '../../../auth/identity.ts'
+import { createRunStore, type Run as LongRun } from '../../../batches/store.ts'
+import { createCsvParser } from '../../../lib/csv-parse.ts'
+import { accountsOfTreeSql } from '../../../storage/account-tree.ts'
+import type { Author, ChangeSet } from '../../../storage/change-set.ts'
+import { recordColumns } from '../../../storage/records.ts'
+import type { Store } from '../../../storage/store.ts'
+import { integer, json, type RowOf, table, text } from '../../../storage/table.ts'
+import type { Performer, Reach } from './rules.ts'
+
+/** What was asked for. */
+export interface Ordered extends Reach {
+  author: Author
+  performer: Performer
+  /** Gregorian seconds. */
+  requested: number
+  /** The accounts there were then. */
+  total: number
+}
+
+/** A run as it is kept; the migration is its subject. */
+export type KeptRun = LongRun<Ordered>
+
+export const orderOf = ({ id, detail }: KeptRun): Ordered => {
+  if (!detail) throw new Error(`the migration ${id} does not say what was asked for`)
+  return detail
+}
+
+const performances = table('migrations_performed', {
+  accountId: text(),
+  migration: text(),
+  runId: text(),
+  at: integer(),
+  performer: json<Performer>(),
+  changed: integer(),
+})
+
+const performed = performances.pick('runId', 'at', 'performer', 'changed')
+
+export type Performed = RowOf<typeof performed>
+
+const putPerformed = performances.upsert('accountId', 'migration')
+
+/** Which accounts come next: the account itself, then those behind a place. */
+export interface Stretch {
+  rootId: string
+  /** The last account that was passed; empty when there is none yet. */
+  place: string
+  includesDescendants: boolean
+}
+
+// Comes behind the empty text and before every id: the account itself is done, those below it are not.
+const behindRoot = '0'
+
+export type MigrationStore = ReturnType<typeof createMigrationStore>
+
+export const createMigrationStore = (store: Store) => {
+  const runs = createRunStore<Ordered>(store, 'migration')
+
+  /** The lowest lines of what a run wrote. It comes in order, but for the account that the run was asked for. */
+  const lowest = async (run: KeptRun, name: 'out' | 'failed', limit: number) => {
+    const lines: (string | undefined)[][] = []
+    for await (const { content } of runs.parts.read(run, name)) {
+      const parser = createCsvParser()
+      lines.push(...[...parser.push(content), ...parser.end()].map(({ cells }) => cells))
+      if (lines.length > limit) break
+    }
+    return lines
+      .map(([accountId = '', problem = '']) => ({ accountId, problem }))
+      .sort((one, other) => (one.accountId < other.accountId ? -1 : 1))
+      .slice(0, limit)
+  }
+
+  return {
+    runs,
+
+    async performedOn(accountId: string, migration: string): Promise<Performed | undefined> {
+      return performed.first(
+        await store.all(
+          `SELECT ${performed.columns} FROM migrations_performed WHERE account_id = $1 AND migration = $2`,
+          [accountId, migration],
+        ),
+      )
+    },
+
+    /** The accounts that a run was performed on. */
+    performedBy: async (run: KeptRun, limit: number): Promise<string[]> =>
+      (await lowest(run, 'out', limit)).map(({ accountId }) => accountId),
+
+    failures: async (run: KeptRun, limit: number) =>
+      (await lowest(run, 'failed', limit)).map(({ accountId, problem }) => ({
+        account_id: accountId,
+        message: problem,
+      })),
+
+    /** The next accounts, in the order in which a run goes through them. */
+    async targets({ rootId, place, includesDescendants }: Stretch, limit: number): Promise<AccountRecord[]> {
+      if (place === '') {
+        const root = await store.records.find(rootId, accountKind, rootId)
+        return root ? [root] : []
+      }
+      if (!includesDescendants) return []
+      const rows = await store.scan(
+        accountsOfTreeSql(recordColumns('r'), {
+          where: 't.ancestor_id = $1 AND t.account_id > $2',
+          keys: ['t.account_id'],
+          descending: false,
+          limit: '$3',
+        }),
+        [rootId, place, limit],
+      )
+      return store.records.of(accountKind, rows)
+    },
+
+    placeOf: (rootId: string, accountId: string) => (accountId === rootId ? behindRoot : accountId),
+
+    performed: putPerformed,
+
+    removeWithAccount(set: ChangeSet, accountId: string) {
+      set.run('DELETE FROM migrations_performed WHERE account_id = $1', [accountId])
+      runs.removeWithAccount(set, accountId)
+    },
+  }
+}

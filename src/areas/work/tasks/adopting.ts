@@ -1,0 +1,138 @@
+import type { Part, RunKey } from '../../../batches/store.ts'
+import { CsvMistake, createCsvParser } from '../../../lib/csv-parse.ts'
+import { Failure } from '../../../lib/failure.ts'
+import type { Adoption, Arrival } from '../../adoption.ts'
+import { takeIn } from './intake.ts'
+import type { TaskDoc, TaskStore } from './store.ts'
+
+interface Parts {
+  header: readonly string[]
+  parts: Part[]
+}
+
+interface Output extends Parts {
+  /** The first row as it came. */
+  head: Buffer
+}
+
+async function* once(bytes: Buffer) {
+  yield bytes
+}
+
+/** An input in parts; one that is no CSV is undefined: nobody could read or go on with it. */
+const inputOf = async (bytes: Buffer): Promise<Parts | undefined> => {
+  const parts: Part[] = []
+  try {
+    const keep = async (part: Part) => void parts.push(part)
+    const { header } = await takeIn(once(bytes), { mandatory: [], keep })
+    return { header, parts }
+  } catch (error) {
+    if (error instanceof Failure) return undefined
+    throw error
+  }
+}
+
+const outputBytes = 256 * 1024
+
+/** An output: its columns, and its rows in parts that end where rows do, the last one with whatever stands behind it. */
+const outputOf = (bytes: Buffer): Output => {
+  const parser = createCsvParser()
+  const [head, ...rows] = [...parser.push(bytes), ...parser.end()]
+  const parts: Part[] = []
+  let start = head?.end ?? 0
+  for (const [index, { end }] of rows.entries()) {
+    const isLast = index === rows.length - 1
+    if (end - start < outputBytes && !isLast) continue
+    const behind = isLast ? bytes.length : end
+    parts.push({ number: parts.length, firstRow: 0, content: bytes.subarray(start, behind) })
+    start = behind
+  }
+  const header = (head?.cells ?? []).map((cell) => cell ?? '')
+  const headEnd = rows.length === 0 ? bytes.length : (head?.end ?? 0)
+  return { header, head: bytes.subarray(0, headEnd), parts }
+}
+
+const isCsv = (bytes: Buffer) => {
+  try {
+    const parser = createCsvParser()
+    parser.push(bytes)
+    parser.end()
+    return true
+  } catch (error) {
+    if (error instanceof CsvMistake) return false
+    throw error
+  }
+}
+
+const fileOf = ({ files }: Arrival, role: string) => files.find((file) => file.role === role)?.bytes
+
+/** Tasks that another system has done, or will not do any more. None of them starts here. */
+export const createTaskAdoption = ({ tasks, runs }: TaskStore): Adoption => {
+  const contentOf = ({ accountId, doc }: Arrival, input: Parts | undefined, output: Output | undefined) => ({
+    doc: {
+      ...(doc as unknown as TaskDoc),
+      csvs: [...(input ? ['in.csv'] : []), ...(output ? ['out.csv'] : [])],
+    },
+    hidden: {
+      author: { requestId: 'import', authAccountId: accountId },
+      authMethod: 'cb_user_auth' as const,
+      columns: output?.header ?? [],
+      ...(input ? { header: input.header } : {}),
+      ...(output ? { head: output.head.toString('latin1') } : {}),
+    },
+  })
+
+  const whole = async (task: RunKey, name: 'in.csv' | 'out') => {
+    const parts: Buffer[] = []
+    for await (const { content } of runs.parts.read(task, name)) parts.push(content)
+    return Buffer.concat(parts)
+  }
+
+  return {
+    kind: tasks.kind,
+
+    async fileProblem({ role, bytes }) {
+      if (role === 'output') return isCsv(bytes) ? undefined : 'it is no CSV'
+      return (await inputOf(bytes)) ? undefined : 'it is no CSV that has a header and rows of its length'
+    },
+
+    async files({ accountId, id }) {
+      const task = await tasks.find(accountId, id)
+      const files = new Map<string, Buffer>()
+      if (task?.doc.csvs.includes('in.csv')) files.set('input', await whole(task, 'in.csv'))
+      if (task?.hidden.head !== undefined) {
+        const head = Buffer.from(task.hidden.head, 'latin1')
+        files.set('output', Buffer.concat([head, await whole(task, 'out')]))
+      }
+      return files
+    },
+
+    async put(set, arrival) {
+      const { accountId, id, created, modified, revision } = arrival
+      const before = await tasks.find(accountId, id)
+      if (before?.revision === revision) return false
+      const [inputFile, outputFile] = [fileOf(arrival, 'input'), fileOf(arrival, 'output')]
+      const input = inputFile && (await inputOf(inputFile))
+      const output = outputFile && outputOf(outputFile)
+      const content = contentOf(arrival, input, output)
+      const after = tasks.arriving({ accountId, id, created, modified, revision }, content)
+      if (before) {
+        tasks.replace(set, before, after)
+        runs.removeWhole(set, after)
+      } else tasks.insert(set, after)
+      const { success_count: succeeded = 0, failure_count: failed = 0 } = content.doc
+      set.add(runs.insert(after, 'ended', { succeeded, failed }))
+      for (const part of input?.parts ?? []) set.add(runs.parts.statement(after, 'in.csv', part))
+      for (const part of output?.parts ?? []) set.add(runs.parts.statement(after, 'out', part))
+      return true
+    },
+
+    async remove(set, { accountId, id }) {
+      const task = await tasks.find(accountId, id)
+      if (!task) return false
+      tasks.remove(set, task)
+      runs.removeWhole(set, task)
+      return true
+    },
+  }
+}

@@ -1,0 +1,28 @@
+import { on } from '../../../storage/signal.ts'
+import { accountLeaving } from '../../accounts/accounts/signals.ts'
+import { quotasArea } from '../../accounts/quotas/area.ts'
+import { area } from '../../area.ts'
+import { taskFinishedNotice } from './notices.ts'
+import { createTasks } from './operations.ts'
+import { taskRoutes } from './routes.ts'
+import { taskSettings } from './settings.ts'
+
+/** Bulk work of customers: a CSV in, a CSV out. */
+export const tasksArea = area({
+  name: 'tasks',
+  describes: { tasks: 'Bulk work: a CSV in, a CSV out.' },
+  needs: { quotas: quotasArea },
+  collects: ['taskActions'],
+  settings: [taskSettings],
+  notices: [taskFinishedNotice],
+  create(tools, { quotas }, { taskActions: actions }) {
+    const tasks = createTasks({ ...tools, actions, quotas })
+    return {
+      routes: taskRoutes(tasks),
+      jobs: tasks.jobs,
+      hears: [on(accountLeaving, tasks.removeWith)],
+      stop: tasks.stop,
+      adoptions: { task: tasks.adoption },
+    }
+  },
+})

@@ -1,0 +1,180 @@
+// The input of a task on its way into the store: judged and cut into parts while it arrives.
+
+import type { Part } from '../../../batches/store.ts'
+import { csvLine, plainCsvLine, restored } from '../../../lib/csv.ts'
+import {
+  CsvMistake,
+  type CsvRecord,
+  commasOnly,
+  createCsvParser,
+  otherSeparator,
+} from '../../../lib/csv-parse.ts'
+import { failure } from '../../../lib/failure.ts'
+import type { Json } from '../../../lib/json.ts'
+import { plainDecimal } from '../../../lib/money.ts'
+import { createUtf8Lines, NotUtf8 } from '../../../lib/utf8-lines.ts'
+import { invalidTaskRequest } from './failures.ts'
+
+/** What an input turned out to be. */
+export interface Intake {
+  header: readonly string[]
+  rowCount: number
+  /** Rows in which a mandatory cell is empty, as CSV texts: the first thousand. */
+  incomplete: readonly string[]
+}
+
+interface Wishes {
+  /** Columns in which every row must hold something. */
+  mandatory: readonly string[]
+  /** Stores a part. Undefined: the input is only judged. */
+  keep?: ((part: Part) => Promise<void>) | undefined
+}
+
+// Large enough that transactions are few, small enough that one in memory is nothing.
+const partBytes = 256 * 1024
+const mostIncompleteTold = 1000
+
+const badFormat = (message: string) => failure(invalidTaskRequest, { data: { csv: { format: { message } } } })
+
+const unevenRows = 'Empty CSV or some row(s) longer than others or header missing'
+
+const notRectangular = (hint?: string) =>
+  badFormat(hint === undefined ? unevenRows : `${unevenRows}: ${hint}`)
+
+const emptyColumns = 'remove the empty columns at the end of its lines'
+
+/** What to change in a file whose header has an empty cell. */
+const headerHint = (header: readonly string[]) =>
+  header.findLastIndex((name) => name !== '') < header.indexOf('') ? emptyColumns : undefined
+
+/** What to change in a file of which a row has more or fewer cells than the header. */
+const rowHint = (header: readonly string[], cells: readonly (string | undefined)[]) => {
+  if (header.some((name) => otherSeparator.test(name))) return commasOnly
+  const isEmptyBehind = cells.length > header.length && !cells.slice(header.length).some(Boolean)
+  return isEmptyBehind ? emptyColumns : undefined
+}
+
+/** Judges the rows of an input one after the other. */
+const createJudge = ({ mandatory }: Wishes) => {
+  const incomplete: string[] = []
+  let header: string[] | undefined
+  let needed: number[] = []
+  let rowCount = 0
+
+  const takeHeader = (cells: readonly (string | undefined)[]) => {
+    header = cells.map((cell) => cell ?? '')
+    if (header.includes('')) throw notRectangular(headerHint(header))
+    if (new Set(header).size < header.length) throw badFormat('The header names a column twice')
+    needed = mandatory.map((name) => header?.indexOf(name) ?? -1).filter((index) => index >= 0)
+  }
+
+  const takeRow = (cells: readonly (string | undefined)[], columns: readonly string[]) => {
+    if (cells.length !== columns.length) throw notRectangular(rowHint(columns, cells))
+    rowCount += 1
+    if (incomplete.length < mostIncompleteTold && needed.some((index) => !cells[index])) {
+      incomplete.push(plainCsvLine(cells.map((cell) => cell && restored(cell))).slice(0, -2))
+    }
+  }
+
+  return {
+    take({ cells }: CsvRecord) {
+      if (header) takeRow(cells, header)
+      else takeHeader(cells)
+    },
+    /** Rows so far, the header included. */
+    rows: () => (header ? rowCount + 1 : 0),
+    finish(): Intake {
+      if (!header || rowCount === 0) throw notRectangular()
+      return { header, rowCount, incomplete }
+    },
+  }
+}
+
+/** Gathers the bytes and cuts them where rows end, so that reading can begin with any part. */
+const createCutter = (keep: (part: Part) => Promise<void>) => {
+  let pieces: Uint8Array[] = []
+  /** Bytes of the whole input before `pieces`. */
+  let start = 0
+  let firstRow = 0
+  let number = 0
+
+  const cut = async (end: number, rows: number) => {
+    const bytes = Buffer.concat(pieces)
+    await keep({ number, firstRow, content: Buffer.from(bytes.subarray(0, end - start)) })
+    pieces = [bytes.subarray(end - start)]
+    start = end
+    firstRow = rows
+    number += 1
+  }
+
+  return {
+    add: (piece: Uint8Array) => void pieces.push(piece),
+    /** `end`: where the last complete row ends; `rows`: how many rows there are up to it. */
+    async rowsEnd(end: number, rows: number) {
+      if (end - start >= partBytes) await cut(end, rows)
+    },
+    async finish(rows: number) {
+      const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
+      if (length > 0) await cut(start + length, rows)
+    },
+  }
+}
+
+const parsed = <T>(parse: () => T): T => {
+  try {
+    return parse()
+  } catch (error) {
+    if (!(error instanceof CsvMistake || error instanceof NotUtf8)) throw error
+    throw badFormat(`The CSV is malformed and cannot be processed: ${error.message}`)
+  }
+}
+
+/** Reads an input to its end. Throws at the first thing that makes it no input at all. */
+export const takeIn = async (chunks: AsyncIterable<Uint8Array>, wishes: Wishes): Promise<Intake> => {
+  const parser = createCsvParser()
+  const lines = createUtf8Lines()
+  const judge = createJudge(wishes)
+  const cutter = wishes.keep && createCutter(wishes.keep)
+  for await (const chunk of chunks) {
+    cutter?.add(chunk)
+    parsed(() => lines.push(chunk))
+    const records = parsed(() => parser.push(chunk))
+    for (const record of records) judge.take(record)
+    const last = records.at(-1)
+    if (last) await cutter?.rowsEnd(last.end, judge.rows())
+  }
+  parsed(lines.end)
+  for (const record of parsed(() => parser.end())) judge.take(record)
+  const intake = judge.finish()
+  await cutter?.finish(judge.rows())
+  return intake
+}
+
+/** Numbers and booleans become text, what is absent an empty text. */
+const cellOf = (value: unknown) => {
+  if (value === undefined || value === null) return ''
+  if (typeof value === 'object') return JSON.stringify(value)
+  return typeof value === 'number' ? plainDecimal(value) : String(value)
+}
+
+/**
+ * JSON records as the CSV that is kept of them: the columns are those of all records, in alphabetical order. Their texts
+ * are defused, because those of an input are restored when it is read.
+ */
+export const csvOfRecords = (records: readonly Json[]): AsyncGenerator<Buffer> => {
+  const columns = [...new Set(records.flatMap((record) => Object.keys(record)))].sort()
+  return csvOf(
+    columns,
+    (async function* () {
+      for (const record of records) {
+        yield Buffer.from(csvLine(columns.map((name) => cellOf(record[name]))))
+      }
+    })(),
+  )
+}
+
+/** A header before rows that are CSV already. */
+export async function* csvOf(header: readonly string[], rows: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  yield Buffer.from(plainCsvLine(header))
+  yield* rows
+}

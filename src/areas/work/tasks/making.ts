@@ -1,0 +1,244 @@
+// How a task comes into being: its input is judged and stored as it arrives, the task appears when it is complete.
+
+import type { AccountRecord, Actor } from '../../../auth/identity.ts'
+import { superduper } from '../../../auth/policies.ts'
+import type { Part, RunKey } from '../../../batches/store.ts'
+import { badIdentifier, badIdentifierList, failure, forbidden, invalid } from '../../../lib/failure.ts'
+import { gregorianNow } from '../../../lib/gregorian.ts'
+import { newId } from '../../../lib/ids.ts'
+import type { Json } from '../../../lib/json.ts'
+import { describeError, type Log } from '../../../lib/log.ts'
+import { type Author, ChangeSet } from '../../../storage/change-set.ts'
+import { holderOf, requireRecord } from '../../../storage/records.ts'
+import type { Store } from '../../../storage/store.ts'
+import type { Quotas } from '../../accounts/quotas/operations.ts'
+import type { TaskAction } from './actions.ts'
+import { invalidTaskRequest } from './failures.ts'
+import { csvOfRecords, type Intake, takeIn } from './intake.ts'
+import { columnProblems, outputColumns, refusalReasons } from './rules.ts'
+import type { TaskRecord, TaskStore } from './store.ts'
+
+/** Rows for a task: CSV as it arrives, JSON records, or none. */
+export type TaskInput =
+  | { kind: 'csv'; chunks: AsyncIterable<Uint8Array> }
+  | { kind: 'records'; records: readonly Json[] }
+  | { kind: 'none' }
+
+/** A task that somebody wants. */
+export interface TaskOrder {
+  actor: Actor
+  author: Author
+  account: AccountRecord
+  category: string | undefined
+  action: string | undefined
+  input: TaskInput
+  fileName: string | undefined
+  dryRun: boolean
+  /** The dry run whose prices the task agrees to. */
+  quoteId?: string | undefined
+  /** What the request says beside it: the parameters of actions without input are found here. */
+  parameter(name: string): unknown
+}
+
+/** A task of whose rows a new one is made. */
+export interface Origin {
+  task: TaskRecord
+  /** `retry`: of those that failed; `continue`: of those that it never reached. */
+  how: 'retry' | 'continue'
+  /** How many they are; undefined for a task without input. */
+  rowCount: number | undefined
+  /** Rows before them, and whose first they were. */
+  rowsBefore?: { taskId: string; count: number }
+  /** Where one without input goes on. */
+  position?: string | undefined
+}
+
+interface Tools {
+  base: Store
+  store: TaskStore
+  actions: readonly TaskAction[]
+  find(category: string, action: string): TaskAction | undefined
+  requireRoomForInput: Quotas['requireRoomForInput']
+  log: Log
+}
+
+/** What a task is made of, beside its order. */
+interface Made {
+  key: RunKey
+  intake: Intake | undefined
+  parameters: Json | undefined
+  origin: Origin | undefined
+}
+
+const originFields = { retry: 'retry_of', continue: 'continuation_of' } as const
+
+const invalidRequest = (data: Json) => failure(invalidTaskRequest, { data })
+
+/** Records of which none has a field: as CSV they would be none, and what they lack would not be told. */
+const isWithoutColumns = (input: TaskInput) =>
+  input.kind === 'records' && input.records.every((record) => Object.keys(record).length === 0)
+
+const noColumns: Intake = { header: [], rowCount: 0, incomplete: [] }
+
+export const createMaker = ({ base, store, actions, find, requireRoomForInput, log }: Tools) => {
+  const { clock } = base
+  const { tasks } = store
+
+  const chunksOf = (input: TaskInput) => {
+    if (input.kind === 'csv') return input.chunks
+    return input.kind === 'records' ? csvOfRecords(input.records) : undefined
+  }
+
+  /** Stores the parts of an input as long as the account has room for them. */
+  const keeperOf = async (key: RunKey, author: Author) => {
+    let bytes = await store.inputBytes(key.accountId)
+    return async (part: Part) => {
+      bytes += part.content.length
+      await requireRoomForInput(author, key.accountId, bytes)
+      await store.keepInput(key, part)
+    }
+  }
+
+  /** Judges an input and, where the action takes one, stores it. */
+  const receive = async (
+    { input, author }: Pick<TaskOrder, 'input' | 'author'>,
+    action: TaskAction | undefined,
+    key: RunKey,
+  ): Promise<Intake | undefined> => {
+    const chunks = chunksOf(input)
+    if (!chunks) return undefined
+    if (action?.input !== 'csv') return takeIn(chunks, { mandatory: [] })
+    await store.beginUpload(key)
+    return takeIn(chunks, { mandatory: action.mandatory, keep: await keeperOf(key, author) })
+  }
+
+  /** Columns that have to be there: of JSON records in the first. */
+  const requireSound = (action: TaskAction, input: TaskInput, intake: Intake | undefined) => {
+    const missingInFirst =
+      input.kind === 'records' && action.input === 'csv'
+        ? action.mandatory.filter((name) => !Object.hasOwn(input.records[0] ?? {}, name))
+        : []
+    const problems = {
+      ...columnProblems(action, intake?.header),
+      ...(missingInFirst.length > 0 ? { missing_mandatory_fields: missingInFirst } : {}),
+      ...(intake && intake.incomplete.length > 0 ? { missing_mandatory_values: intake.incomplete } : {}),
+    }
+    if (Object.keys(problems).length > 0) throw invalidRequest({ attachment: { type: problems } })
+  }
+
+  const settle = async (action: TaskAction, { parameter, account }: TaskOrder): Promise<Json | undefined> => {
+    if (action.input !== 'none') return undefined
+    const given: Json = {}
+    for (const name of Object.keys(action.parameters ?? {})) {
+      const value = parameter(name)
+      if (value !== undefined && value !== null && value !== '') given[name] = value
+    }
+    if (action.settle) return action.settle(given, account)
+    return action.parameters && given
+  }
+
+  const draft = (order: TaskOrder, action: TaskAction, { key, intake, parameters, origin }: Made) => {
+    const { actor, author, fileName, dryRun } = order
+    const { consent: _, ...madeBy } = author
+    return tasks.draft(
+      key.accountId,
+      {
+        doc: {
+          account_id: key.accountId,
+          auth_account_id: actor.accountId,
+          category: action.category,
+          action: action.action,
+          status: 'pending',
+          submit_timestamp: gregorianNow(clock),
+          ...(fileName ? { file_name: fileName } : {}),
+          ...(intake ? { total_count: intake.rowCount } : {}),
+          csvs: intake ? ['in.csv'] : [],
+          ...(dryRun ? { dry_run: true } : {}),
+          ...(origin ? { [originFields[origin.how]]: origin.task.id } : {}),
+          ...(parameters ? { parameters } : {}),
+        },
+        hidden: {
+          author: madeBy,
+          authMethod: actor.method,
+          ...(actor.user ? { authUserId: actor.user.id } : {}),
+          ...(origin?.rowsBefore ? { rowsBefore: origin.rowsBefore } : {}),
+          ...(intake ? { header: intake.header } : {}),
+          columns: outputColumns(action, intake?.header ?? []),
+        },
+      },
+      key.id,
+    )
+  }
+
+  const requireNames = ({ category, action }: TaskOrder): [string, string] => {
+    if (!category || !action) throw invalidRequest({ message: 'invalid request' })
+    return [category, action]
+  }
+
+  const requireKnown = (action: TaskAction | undefined, category: string, name: string): TaskAction => {
+    if (action) return action
+    const isKnown = actions.some((known) => known.category === category)
+    throw failure(badIdentifierList, { values: [isKnown ? name : category] })
+  }
+
+  /** The price lists of the dry run that was shown, if one was. */
+  const termsOf = async ({ quoteId }: TaskOrder, { accountId }: RunKey, origin: Origin | undefined) => {
+    const shown = quoteId === undefined ? origin?.task : await tasks.find(accountId, quoteId)
+    const terms = shown?.doc.dry_run ? await store.terms(shown) : undefined
+    if (quoteId === undefined || terms !== undefined) return terms
+    const message = 'Must be the id of a finished dry run of this account that reports charges'
+    throw invalid({ quote_id: { invalid: { message, value: quoteId } } })
+  }
+
+  /** What is checked first decides which refusal a task with several faults gets; the input is stored on the way, the task at the end. */
+  const build = async (order: TaskOrder, key: RunKey, origin: Origin | undefined): Promise<TaskRecord> => {
+    const [category, name] = requireNames(order)
+    const { account, actor, author, input } = order
+    const known = find(category, name)
+    // Before the input: nobody sends it for nothing.
+    if (known && !known.allow.allows(actor, account, { account_id: account.id })) {
+      throw failure(forbidden, { cause: `tasks of this kind may be made by: ${known.allow.name}` })
+    }
+    if (known && isWithoutColumns(input)) requireSound(known, input, noColumns)
+    const intake = await receive(order, known, key)
+    const action = requireKnown(known, category, name)
+    requireSound(action, input, intake)
+    if (origin && intake?.rowCount !== origin.rowCount) {
+      throw failure(badIdentifier, { cause: origin.task.id, reason: refusalReasons[origin.how] })
+    }
+    const terms = await termsOf(order, key, origin)
+    const parameters = origin ? origin.task.doc.parameters : await settle(action, order)
+    const task = draft(order, action, { key, intake, parameters, origin })
+    const set = new ChangeSet(author)
+    requireRecord(set, holderOf(account))
+    if (origin) requireRecord(set, holderOf(origin.task))
+    store.insert(set, task, { hasInput: intake !== undefined, position: origin?.position })
+    // A dry run stores those of its end.
+    if (terms !== undefined && !order.dryRun) store.keepTerms(set, task, terms)
+    await base.commit(set)
+    return task
+  }
+
+  /** A task on what belongs to the system is kept where its operator is, whatever account the path names. */
+  const settled = (order: TaskOrder): TaskOrder => {
+    const { category = '', action = '', actor, account } = order
+    const isOperators = find(category, action)?.ofSystem && superduper.allows(actor, account, {})
+    return isOperators ? { ...order, account: actor.account } : order
+  }
+
+  /** The task as it is stored. `origin`: the one of whose rows it is made, in whose account it stays. */
+  return async (wish: TaskOrder, origin?: Origin): Promise<TaskRecord> => {
+    const order = origin ? wish : settled(wish)
+    const key = { accountId: order.account.id, id: newId(clock.now()) }
+    try {
+      return await build(order, key, origin)
+    } catch (error) {
+      await store.runs.discardUpload(key).catch((reason) =>
+        log.write('warn', 'the upload of a refused task is removed later', {
+          error: describeError(reason),
+        }),
+      )
+      throw error
+    }
+  }
+}

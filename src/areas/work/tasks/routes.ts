@@ -1,0 +1,252 @@
+import type { AccountRecord, Actor } from '../../../auth/identity.ts'
+import { accountMember, anyone, anyToken, type Policy, superduper } from '../../../auth/policies.ts'
+import { Answer, ListAnswer, StreamAnswer } from '../../../http/answer/answers.ts'
+import type { Listing } from '../../../http/answer/listing.ts'
+import { attachment } from '../../../http/file-names.ts'
+import { type Call, del, get, patch, put, type Route } from '../../../http/route.ts'
+import { badIdentifierList } from '../../../lib/failure.ts'
+import { isTrue } from '../../../lib/json.ts'
+import { zip } from '../../../lib/list.ts'
+import { invalidTaskRequest } from './failures.ts'
+import type { TaskInput, TaskRecord, Tasks, TaskView } from './operations.ts'
+import { NoData, TaskRecord as TaskAnswer, TaskHelp, TaskRequest } from './schema.ts'
+
+const csvTypes = ['text/csv', 'text/comma-separated-values', 'application/octet-stream'] as const
+
+const filledText = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined)
+
+/** The account in the path; where there is none, the caller's own. */
+const accountOf = ({ account, actor }: { account: AccountRecord | undefined; actor: Actor }) =>
+  account ?? actor.account
+
+/** The account of the task in the path. */
+const homeOf = (call: Reading) =>
+  call.subject.accountId === call.actor.accountId ? call.actor.account : accountOf(call)
+
+async function* noChunks(): AsyncGenerator<Uint8Array> {}
+
+const inputOf = ({ stream, data, request }: Call<string, TaskRequest>): TaskInput => {
+  if (stream) return { kind: 'csv', chunks: stream.chunks }
+  const type = request.header('content-type')?.split(';', 1)[0]?.trim().toLowerCase()
+  // An empty CSV, not the absence of one.
+  if (csvTypes.some((csv) => csv === type)) return { kind: 'csv', chunks: noChunks() }
+  const { records = [] } = data
+  return records.length > 0 ? { kind: 'records', records } : { kind: 'none' }
+}
+
+/** Answers about one task: its record is metadata. */
+const told = (view: TaskView, { revision }: Pick<TaskRecord, 'revision'>) =>
+  new Answer({
+    data: {},
+    metadata: view,
+    revision,
+    etag: `${revision}-${Number(view.success_count ?? 0) + Number(view.failure_count ?? 0)}`,
+  })
+
+const fileName = ({ id, doc }: TaskRecord, name: string) => {
+  const kind = /^(in|out)\.csv$/.test(name) ? `${doc.category}_${doc.action}_${id}_${name}` : name
+  return kind.replace(/[^\w.-]/g, '_').slice(0, 200)
+}
+
+interface Item {
+  task: TaskRecord
+  view: TaskView
+}
+
+/** Newest first, because ids grow with time. */
+const listing = (tasks: Tasks, accountId: string): Listing<Item> => ({
+  async page({ whole: _, ...request }) {
+    const page = await tasks.page({ ...request, accountId })
+    const views = await tasks.views(page)
+    return Array.from(zip(page, views), ([task, view]) => ({ task, view }))
+  },
+  cursor: ({ task }) => [task.sortKey, task.id],
+  row: ({ view }) => JSON.stringify(view),
+  record: ({ task, view }) => ({ ...view, modified: task.modified }),
+})
+
+/** The list of an account, and the help for everybody. */
+const collectionRoutes = (tasks: Tasks): Route[] => [
+  get('/v2/tasks', {
+    summary: 'Tell what tasks can do',
+    allow: anyone,
+    query: { category: 'Only this category', action: 'Only this action of the category' },
+    answers: TaskHelp,
+    fails: [invalidTaskRequest],
+    run: ({ query }) => tasks.help(query.get('category') || undefined, query.get('action') || undefined),
+  }),
+  get('/v2/accounts/{account_id}/tasks', {
+    summary: 'List the tasks of an account, newest first',
+    allow: accountMember,
+    answers: TaskAnswer,
+    list: true,
+    run: ({ account }) => new ListAnswer(listing(tasks, account.id)),
+  }),
+]
+
+interface Asking {
+  path: object
+  account: AccountRecord
+  actor: Actor
+}
+
+interface Reading extends Asking {
+  subject: TaskRecord
+}
+
+/** The same below an account and, for the account of the token, without one. */
+const routesBelow = <const Root extends string>(
+  root: Root,
+  { own, make }: { own: Policy; make: Policy },
+  tasks: Tasks,
+): Route[] => {
+  const oneTask = `${root}/{task_id}` as const
+
+  const taskIdOf = ({ path }: Asking) => (path as { task_id: string }).task_id
+  const subject = (call: Asking) => tasks.get(accountOf(call).id, taskIdOf(call), call.actor)
+  const operated = (call: Asking) => tasks.toOperate(accountOf(call).id, taskIdOf(call), call.actor)
+
+  const csvOf = async (call: Reading, name: string) => {
+    const { subject: task, actor } = call
+    return new StreamAnswer({
+      contentType: 'text/csv',
+      headers: attachment(fileName(task, name)),
+      chunks: await tasks.read(task, name, { actor, account: accountOf(call) }),
+    })
+  }
+
+  const made = (view: TaskView) =>
+    new Answer({
+      data: {},
+      metadata: view,
+      headers: { location: `/v2/accounts/${view.account_id}/tasks/${view.id}` },
+    })
+
+  const aboutOne = { allow: own, subject, answers: NoData }
+  const operatingOne = { allow: own, subject: operated, answers: NoData }
+
+  return [
+    put(root, {
+      summary: 'Make a task: CSV body, JSON records, or no input',
+      allow: make,
+      query: {
+        category: 'What the task is about',
+        action: 'What it does',
+        file_name: 'Name of the input file',
+        dry_run: { flag: 'Every row is checked, nothing is changed' },
+        quote_id: 'The id of a dry run: no row is charged more than at the prices of then',
+        created_from: 'For actions over a range of time (Gregorian seconds)',
+        created_to: 'The same',
+      },
+      body: TaskRequest,
+      takesMany: true,
+      streams: csvTypes,
+      answers: NoData,
+      fails: [badIdentifierList, invalidTaskRequest],
+      run: async (call) => {
+        const { actor, author, request, query } = call
+        const account = accountOf(call)
+        const view = await tasks.make({
+          actor,
+          author,
+          account,
+          category: query.get('category') || undefined,
+          action: query.get('action') || undefined,
+          input: inputOf(call),
+          fileName: filledText(query.get('file_name')) ?? filledText(call.data.file_name),
+          dryRun: isTrue(request.value('dry_run')),
+          quoteId: filledText(request.value('quote_id')),
+          parameter: (name) => request.value(name),
+        })
+        return made(view)
+      },
+    }),
+    get(oneTask, {
+      summary: 'Read a task, or one of its CSVs',
+      record: { kind: 'task', owner: 'actor' },
+      ...aboutOne,
+      query: { csv_name: 'in.csv or out.csv; a client that accepts CSV gets out.csv unless it names one' },
+      produces: csvTypes,
+      acceptsAnything: true,
+      fails: [badIdentifierList],
+      run: async (call) => {
+        const { subject: task, request, query, actor } = call
+        const name = query.get('csv_name') || undefined
+        const isOpen = [undefined, '*/*'].includes(request.header('accept')) && !query.get('accept')
+        if (request.accepts !== 'application/json' || (name && isOpen)) return csvOf(call, name ?? 'out.csv')
+        return told(await tasks.view(task, actor), task)
+      },
+    }),
+    patch(oneTask, {
+      summary: 'Start a task',
+      ...operatingOne,
+      query: {
+        accept_charges: { flag: 'false: rows fail that would charge the account whose token made the task' },
+      },
+      run: async ({ author, subject: task, request }) => {
+        const agreement = request.value('accept_charges')
+        const refuses = agreement !== undefined && agreement !== '' && !isTrue(agreement)
+        return new Answer({ data: {}, metadata: await tasks.start(author, task, !refuses) })
+      },
+    }),
+    patch(`${oneTask}/stop`, {
+      summary: 'Stop a task: no further row happens',
+      ...operatingOne,
+      run: async ({ author, subject: task }) =>
+        new Answer({ data: {}, metadata: await tasks.halt(author, task), pageSize: 1 }),
+    }),
+    put(`${oneTask}/retry`, {
+      summary: 'Make a new task from the failed rows of one that has ended',
+      ...operatingOne,
+      query: { dry_run: { flag: 'As the old task unless given' } },
+      fails: [invalidTaskRequest],
+      run: async (call) => {
+        const { subject: task, actor, author, request } = call
+        const account = homeOf(call)
+        const dryRun = request.value('dry_run')
+        const isGiven = dryRun !== undefined && dryRun !== ''
+        const view = await tasks.retry(task, { actor, author, account }, isGiven ? isTrue(dryRun) : undefined)
+        return made(view)
+      },
+    }),
+    put(`${oneTask}/continue`, {
+      summary: 'Make a new task from the rows that a stopped one never reached',
+      ...operatingOne,
+      fails: [invalidTaskRequest],
+      run: async (call) => {
+        const { subject: task, actor, author } = call
+        const account = homeOf(call)
+        return made(await tasks.continue(task, { actor, author, account }))
+      },
+    }),
+    del(oneTask, {
+      summary: 'Delete a task that does not run',
+      ...aboutOne,
+      fails: [badIdentifierList],
+      run: async ({ author, actor, subject: task }) =>
+        new Answer({ data: {}, metadata: await tasks.remove(author, task, actor) }),
+    }),
+    get(`${oneTask}/input`, {
+      summary: 'Read the input of a task',
+      ...aboutOne,
+      produces: csvTypes,
+      acceptsAnything: true,
+      fails: [badIdentifierList],
+      run: (call) => csvOf(call, 'in.csv'),
+    }),
+    get(`${oneTask}/output`, {
+      summary: 'Read the output of a task',
+      ...aboutOne,
+      produces: csvTypes,
+      acceptsAnything: true,
+      fails: [badIdentifierList],
+      run: (call) => csvOf(call, 'out.csv'),
+    }),
+  ]
+}
+
+export const taskRoutes = (tasks: Tasks): Route[] => [
+  ...collectionRoutes(tasks),
+  ...routesBelow('/v2/accounts/{account_id}/tasks', { own: accountMember, make: accountMember }, tasks),
+  ...routesBelow('/v2/tasks', { own: anyToken, make: superduper }, tasks),
+]

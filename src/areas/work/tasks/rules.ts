@@ -1,0 +1,154 @@
+import { commasOnly, otherSeparator } from '../../../lib/csv-parse.ts'
+import type { TaskAction } from './actions.ts'
+import type { taskStatuses } from './schema.ts'
+
+export type TaskStatus = (typeof taskStatuses)[number]
+
+type Operation = 'start' | 'stop' | 'remove' | 'retry' | 'continue'
+
+/** In which states a task can be started, stopped, removed, and made anew from its failed rows or from those never reached. */
+const possibleIn: Record<TaskStatus, readonly Operation[]> = {
+  pending: ['start', 'remove'],
+  executing: ['stop'],
+  stopped: ['remove', 'retry', 'continue'],
+  success: ['remove', 'retry'],
+  failure: ['remove', 'retry'],
+  partial: ['remove', 'retry'],
+  internal_error: ['remove', 'retry'],
+}
+
+export const isPossible = (operation: Operation, status: TaskStatus) => possibleIn[status].includes(operation)
+
+export const refusalReasons: Record<Operation, string> = {
+  start: 'task already started',
+  stop: 'task is not running',
+  remove: 'task is running',
+  retry: 'task is not finished',
+  continue: 'task was not stopped',
+}
+
+interface Counts {
+  /** Undefined for tasks without input. */
+  total: number | undefined
+  /** Undefined when the work broke off, so that nobody can say. */
+  succeeded: number | undefined
+  failed: number | undefined
+}
+
+/** As what a task ends that was not stopped. */
+export const finalStatus = ({ total, succeeded, failed }: Counts): TaskStatus => {
+  if (succeeded === undefined || failed === undefined) return 'internal_error'
+  if (total === undefined) {
+    if (failed === 0) return 'success'
+    return succeeded === 0 ? 'failure' : 'partial'
+  }
+  if (failed === 0 && succeeded >= total) return 'success'
+  if (failed === total && succeeded === 0) return 'failure'
+  return failed < total && succeeded < total ? 'partial' : 'internal_error'
+}
+
+interface Progress {
+  total: number | undefined
+  done: number
+  workedMs: number
+  /** Behind each row. */
+  pauseMs: number
+}
+
+/** Undefined as long as the pace is not known. */
+export const secondsLeft = ({ total, done, workedMs, pauseMs }: Progress): number | undefined =>
+  total === undefined || done === 0 || workedMs + pauseMs === 0
+    ? undefined
+    : Math.ceil(((total - done) * (workedMs / done + pauseMs)) / 1000)
+
+/** What whoever made a file of unknown columns most likely has to change in it. */
+const hintOn = (unknown: readonly string[], isKnown: (name: string) => boolean) => {
+  const isLine = (name: string) =>
+    otherSeparator.test(name) && name.split(otherSeparator).some((part) => isKnown(bare(part)))
+  if (unknown.some(isLine)) return { message: `The ${commasOnly}` }
+  const misspelt = unknown.find((name) => isKnown(bare(name)))
+  if (misspelt === undefined) return {}
+  return { message: `Column names are in lower case and without spaces: ${bare(misspelt)}, not ${misspelt}` }
+}
+
+/** A column's name as it is most likely meant. */
+const bare = (name: string) => name.trim().toLowerCase().replace(/[ -]/g, '_').replace(/^"|"$/g, '')
+
+const maxReportedColumns = 100
+
+/** What is wrong with the columns of an input, by the key it is reported under. */
+export const columnProblems = (
+  action: TaskAction,
+  columns: readonly string[] | undefined,
+): Record<string, unknown> => {
+  if (action.input === 'none') return columns ? { expected_content: 'none' } : {}
+  const { mandatory, optional, openPrefix } = action
+  const has = columns ?? []
+  const missing = mandatory.filter((name) => !has.includes(name))
+  const isKnown = (name: string) =>
+    mandatory.includes(name) ||
+    optional.includes(name) ||
+    (openPrefix !== undefined && name.startsWith(openPrefix) && name.length > openPrefix.length)
+  const unknown = has.filter((name) => !isKnown(name))
+  return {
+    ...(missing.length > 0 ? { missing_mandatory_fields: missing } : {}),
+    ...(unknown.length > 0
+      ? { unknown_fields: unknown.slice(0, maxReportedColumns), ...hintOn(unknown, isKnown) }
+      : {}),
+    ...(columns ? {} : { expected_content: 'text/csv' }),
+  }
+}
+
+/** An action as the help tells it. */
+const helpOf = (action: TaskAction) => ({
+  description: action.description,
+  doc: action.doc,
+  ...(action.input === 'csv'
+    ? { expected_content: 'text/csv', mandatory: action.mandatory, optional: action.optional }
+    : {}),
+  ...(action.input === 'none' && action.parameters ? { parameters: action.parameters } : {}),
+})
+
+/** Category -> action -> what it does. */
+export const helpText = (actions: readonly TaskAction[]) => {
+  const help: Record<string, Record<string, ReturnType<typeof helpOf>>> = {}
+  for (const action of actions) {
+    help[action.category] = { ...help[action.category], [action.action]: helpOf(action) }
+  }
+  return help
+}
+
+/** The header of the output. */
+export const outputColumns = (action: TaskAction, header: readonly string[]): readonly string[] => {
+  if (action.input === 'none') return action.columns
+  if (action.output !== 'input') return action.output
+  return header.includes('error') ? header : [...header, 'error']
+}
+
+// Fractional parts of multiplications by these spread similar texts evenly.
+const hashPrime = 16_777_619
+const hashBasis = 2_166_136_261
+
+const hashOf = (text: string) => {
+  let hash = hashBasis
+  for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), hashPrime)
+  return hash >>> 0
+}
+
+const mostSlots = 2 ** 25
+
+/**
+ * Which keys come more than once, in bounded memory: no repeated key is missed, and a few others are taken for one.
+ * `expected` is how many keys there are.
+ */
+export const createRepeats = (expected: number) => {
+  const slots = new Uint8Array(Math.min(mostSlots, 2 ** Math.ceil(Math.log2(expected * 16 + 16))))
+  const slotOf = (key: string) => hashOf(key) % slots.length
+  return {
+    add(key: string) {
+      const slot = slotOf(key)
+      slots[slot] = Math.min(2, (slots[slot] ?? 0) + 1)
+    },
+    has: (key: string) => slots[slotOf(key)] === 2,
+  }
+}

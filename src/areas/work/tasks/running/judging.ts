@@ -1,0 +1,129 @@
+// What an action says of a batch of rows, put in the engine's own words.
+import type { Entry } from '../../../../batches/batches.ts'
+import { isStorable } from '../../../../storage/records.ts'
+import type { InputAction, OutputRow, RowEnd, RowResult, TaskContext, TaskRow } from '../actions.ts'
+import type { TaskRecord } from '../store.ts'
+import type { InputRow } from './input-rows.ts'
+
+interface Judged<Result> {
+  row: InputRow
+  result: Result
+  isLast: boolean
+}
+
+/** How a row ended, and whether the task ends with it. */
+export type Verdict = Judged<RowEnd>
+
+/** A verdict, or what has to be asked outside before there is one. */
+export type OpenVerdict = Judged<Exclude<RowResult, { outcome: 'stop' }>>
+
+export interface Judgement {
+  verdicts: readonly OpenVerdict[]
+  /** The action said stop behind the last verdict. */
+  stopped: boolean
+  /** What the action, or a verifier, threw. */
+  crash: unknown
+}
+
+export const failedRow = (row: InputRow, error: string, isLast = false): Verdict => ({
+  row,
+  result: { outcome: 'failed', error },
+  isLast,
+})
+
+const badColumns = ({ verifiers = {} }: InputAction, { cells }: InputRow) =>
+  Object.keys(cells).filter((name) => {
+    const cell = cells[name]
+    if (!cell) return false
+    const verify = Object.hasOwn(verifiers, name) ? verifiers[name] : undefined
+    return !isStorable(cell) || verify?.(cell) === false
+  })
+
+const emptyColumns = ({ mandatory }: InputAction, { cells }: InputRow) =>
+  mandatory.filter((name) => !cells[name])
+
+type Check = { row: InputRow; refusal?: Verdict; crash?: unknown }
+
+/** Rows whose cells are bad never get to the action. Behind a verifier that throws no row is looked at. */
+const checkAll = (action: InputAction, rows: readonly InputRow[]): Check[] => {
+  const checks: Check[] = []
+  for (const row of rows) {
+    try {
+      const bad = [...new Set([...emptyColumns(action, row), ...badColumns(action, row)])]
+      checks.push(
+        bad.length > 0 ? { row, refusal: failedRow(row, `bad field(s) ${bad.join(' ')}`) } : { row },
+      )
+    } catch (error) {
+      return [...checks, { row, refusal: failedRow(row, 'internal', true), crash: error }]
+    }
+  }
+  return checks
+}
+
+/** Asks the action what becomes of the rows. Throws what the action throws. */
+export const judge = async (
+  action: InputAction,
+  rows: readonly InputRow[],
+  context: TaskContext,
+  earlier: (key: string) => unknown,
+): Promise<Judgement> => {
+  const checks = checkAll(action, rows)
+  const good: TaskRow[] = checks
+    .filter(({ refusal }) => !refusal)
+    .map(({ row: { number, cells, key } }) => ({ number, cells, key, earlier: earlier(key) }))
+  const results = good.length > 0 ? await action.run(good, context) : []
+  if (results.length !== good.length) throw new Error('the action did not give a result for each row')
+  const verdicts: OpenVerdict[] = []
+  const ordered = results.values()
+  for (const { row, refusal } of checks) {
+    const result = refusal?.result ?? ordered.next().value
+    if (!result) break
+    if (result.outcome === 'stop') return { verdicts, stopped: true, crash: undefined }
+    verdicts.push(refusal ?? { row, result, isLast: false })
+  }
+  return { verdicts, stopped: false, crash: checks.at(-1)?.crash }
+}
+
+/** What rows that ask somebody outside want stored before they do. */
+export const changesBefore = (verdicts: readonly OpenVerdict[]) =>
+  verdicts.flatMap(({ result }) => (result.outcome === 'asks' && result.changes ? [result.changes] : []))
+
+/** Has the outside asked. */
+export const endAll = (verdicts: readonly OpenVerdict[]): Promise<Verdict[]> =>
+  Promise.all(
+    verdicts.map(async ({ row, result, isLast }) => ({
+      row,
+      result: result.outcome === 'asks' ? await result.end() : result,
+      isLast,
+    })),
+  )
+
+const outputOf = (action: InputAction, { row, result }: Verdict): readonly OutputRow[] => {
+  const { outcome, output } = result
+  const base = action.output === 'input' ? row.cells : {}
+  if (outcome === 'failed') {
+    if (!output) return [{ ...row.cells, error: result.error }]
+    return output.map((cells) => ({ ...base, error: result.error, ...cells }))
+  }
+  return (output ?? []).map((cells) => ({ ...base, ...cells }))
+}
+
+/** What rows change, were they done. */
+export const changesOf = (verdicts: readonly Verdict[]) =>
+  verdicts.flatMap(({ result }) => result.changes ?? [])
+
+/** The result of rows with these verdicts. In a dry run nothing changes. */
+export const entryOf = (
+  { doc, hidden: { columns } }: TaskRecord,
+  action: InputAction,
+  verdicts: readonly Verdict[],
+): Entry => {
+  const failed = verdicts.filter(({ result }) => result.outcome === 'failed')
+  return {
+    succeeded: verdicts.length - failed.length,
+    failed: failed.length,
+    output: { columns, rows: verdicts.flatMap((verdict) => outputOf(action, verdict)) },
+    failedRows: failed.map(({ row }) => row.values),
+    changes: doc.dry_run ? [] : changesOf(verdicts),
+  }
+}

@@ -1,0 +1,332 @@
+// One task at work: rows in order, each done once, until the end, a stop, or until another process has to continue.
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { accountKind, userKind } from '../../../../auth/identity.ts'
+import { type Entry, endsTheWork, type Progress } from '../../../../batches/batches.ts'
+import { Failure } from '../../../../lib/failure.ts'
+import { gregorianNow } from '../../../../lib/gregorian.ts'
+import { describeError, type Log } from '../../../../lib/log.ts'
+import type { Metrics } from '../../../../lib/metrics.ts'
+import type { Mail } from '../../../../mail/mail.ts'
+import type { Settings } from '../../../../settings/settings.ts'
+import { ChangeSet } from '../../../../storage/change-set.ts'
+import { isConflict, retrying, type Store } from '../../../../storage/store.ts'
+import type { InputAction, OutputAction, TaskAction, TaskContext } from '../actions.ts'
+import { taskFinishedNotice } from '../notices.ts'
+import { createRepeats, finalStatus } from '../rules.ts'
+import { taskSettings } from '../settings.ts'
+import { authorOf, type TaskRecord, type TaskStore } from '../store.ts'
+import { contextOf } from './context.ts'
+import { batchesOf, type InputRow, inputRows } from './input-rows.ts'
+import {
+  changesBefore,
+  changesOf,
+  endAll,
+  entryOf,
+  failedRow,
+  judge,
+  type OpenVerdict,
+  type Verdict,
+} from './judging.ts'
+
+interface Tools {
+  base: Store
+  store: TaskStore
+  settings: Settings
+  log: Log
+  metrics: Metrics
+  mail: Pick<Mail, 'notify'>
+  find(category: string, action: string): TaskAction | undefined
+}
+
+/** How the work came to its end. `broken`: before its time; `crashed`: so that nobody can say how far it came. */
+type End = 'complete' | 'broken' | 'crashed'
+
+/**
+ * Rows are judged, and stored, in one go each. In between requests get the event loop: a request takes two turns, for
+ * it looks in one of its own whether what it knows is new.
+ */
+const letRequestsRun = async () => {
+  await nextTurn()
+  await nextTurn()
+}
+
+/** What earlier rows of a dry run would have stored, for those keys that come again. */
+const createOverlay = async (rows: AsyncIterable<InputRow> | undefined, total: number) => {
+  const states = new Map<string, unknown>()
+  const repeats = createRepeats(rows ? total : 0)
+  if (rows) for await (const { key } of rows) repeats.add(key)
+  return {
+    repeats,
+    earlier: (key: string) => states.get(key),
+    note(verdicts: readonly OpenVerdict[]) {
+      for (const { row, result } of verdicts) {
+        if (result.outcome === 'asks') continue
+        if (result.state !== undefined && repeats.has(row.key)) states.set(row.key, result.state)
+      }
+    },
+  }
+}
+
+type Overlay = Awaited<ReturnType<typeof createOverlay>>
+
+/** Everything that the work on one task needs. */
+interface Work<A extends TaskAction = TaskAction> {
+  task: TaskRecord
+  action: A
+  progress: Progress
+}
+
+/** Everything that rows are judged by. */
+interface Judging extends Work<InputAction> {
+  context: TaskContext
+  overlay: Overlay
+}
+
+export const createRunner = ({ base, store, settings, log, metrics, mail, find }: Tools) => {
+  const finished = metrics.counter({
+    name: 'crosspoint_tasks_finished_total',
+    help: 'Tasks that ended by themselves, by how.',
+    labels: ['status'],
+  })
+  const { clock, records } = base
+
+  const logCrash = (task: TaskRecord, error: unknown) =>
+    log.write('error', 'a task crashed', {
+      task_id: task.id,
+      account_id: task.accountId,
+      category: task.doc.category,
+      action: task.doc.action,
+      error: describeError(error),
+    })
+
+  /** After each row, until the work has to be left. */
+  const pauseAfterRow = async (signal: AbortSignal) => {
+    const { wait_after_row_ms: waitMs } = await settings.of(taskSettings)
+    if (waitMs === 0) return
+    await sleep(waitMs, undefined, { signal }).catch((error) => {
+      if (!signal.aborted) throw error
+    })
+  }
+
+  const enter = async (judging: Judging, verdicts: readonly Verdict[], begunAt: number) => {
+    if (verdicts.length === 0) return
+    const { task, action, progress, context, overlay } = judging
+    // Kept with the rows: whoever continues after a crash neither loses nor repeats what they would move.
+    const detail = context.dryRun
+      ? await action.foresight?.add(progress.run.detail, changesOf(verdicts))
+      : undefined
+    const workedMs = Math.max(0, clock.now() - begunAt)
+    await progress.enter({ ...entryOf(task, action, verdicts), workedMs, detail })
+    overlay.note(verdicts)
+  }
+
+  /** Whether the task continues behind these rows. */
+  const attempt = async (judging: Judging, rows: readonly InputRow[]): Promise<boolean> => {
+    const { task, action, progress, context, overlay } = judging
+    const begunAt = clock.now()
+    const { crash, verdicts, stopped } = await judge(action, rows, context, overlay.earlier)
+    if (crash !== undefined) logCrash(task, crash)
+    await letRequestsRun()
+    // Rows that ask somebody outside do so before they are entered: a crash in between has them asked again.
+    const changes = changesBefore(verdicts)
+    if (changes.length > 0) await progress.prepare(changes)
+    await enter(judging, await endAll(verdicts), begunAt)
+    return !stopped && !verdicts.some(({ isLast }) => isLast)
+  }
+
+  /** The verdict on a row whose work failed for good. */
+  const verdictOn = ({ task, action }: Judging, row: InputRow, error: unknown): Verdict => {
+    if (error instanceof Failure) return failedRow(row, action.errorOf?.(error) ?? error.kind.name)
+    logCrash(task, error)
+    return failedRow(row, 'applier crashed', true)
+  }
+
+  const attemptAlone = async (judging: Judging, row: InputRow): Promise<boolean> => {
+    try {
+      return await retrying(async (times) => {
+        if (times > 1) await base.fence()
+        return attempt(judging, [row])
+      })
+    } catch (error) {
+      if (endsTheWork(error)) throw error
+      const verdict = verdictOn(judging, row, error)
+      await enter(judging, [verdict], clock.now())
+      return !verdict.isLast
+    }
+  }
+
+  /** A batch whose commit failed, or whose action threw, is done row by row: so a fault fails its own row only. */
+  const doBatch = async (judging: Judging, rows: readonly InputRow[]): Promise<boolean> => {
+    try {
+      if (rows.length > 1) return await attempt(judging, rows)
+    } catch (error) {
+      if (endsTheWork(error)) throw error
+    }
+    for (const row of rows) {
+      if (!(await judging.progress.mayGoOn())) return true
+      if (!(await attemptAlone(judging, row))) return false
+    }
+    return true
+  }
+
+  const batches = ({ task, action }: Work<InputAction>, first: number) =>
+    batchesOf(inputRows(store, task, action, first), async () => {
+      const { rows_at_once: most, wait_after_row_ms: waitMs } = await settings.of(taskSettings)
+      return waitMs > 0 ? 1 : Math.min(most, action.rowsAtOnce ?? most)
+    })
+
+  /** The overlay of a dry run that another process began: what its rows would have stored is found out again. */
+  const recall = async (work: Work<InputAction>, context: TaskContext) => {
+    const { task, action, progress } = work
+    const total = task.doc.total_count ?? 0
+    const overlay = await createOverlay(context.dryRun ? inputRows(store, task, action, 1) : undefined, total)
+    if (!context.dryRun || progress.run.done === 0) return overlay
+    for await (const batch of batches(work, 1)) {
+      const rows = batch.filter(({ number, key }) => number <= progress.run.done && overlay.repeats.has(key))
+      if (rows.length > 0) overlay.note((await judge(action, rows, context, overlay.earlier)).verdicts)
+      if ((batch.at(-1)?.number ?? 0) >= progress.run.done) break
+    }
+    return overlay
+  }
+
+  /** Undefined when the work is left to another process. */
+  const runInput = async (work: Work<InputAction>): Promise<End | undefined> => {
+    const { task, action, progress } = work
+    const terms = await store.terms(task)
+    let overlay: Overlay | undefined
+    for await (const rows of batches(work, progress.run.done + 1)) {
+      if (!(await progress.mayGoOn())) return undefined
+      const context = await contextOf(base, task, action, terms)
+      if (!context) {
+        const [row] = rows
+        if (row) await progress.enter(entryOf(task, action, [failedRow(row, 'forbidden')]))
+        return 'broken'
+      }
+      await letRequestsRun()
+      overlay ??= await recall(work, context)
+      if (!(await doBatch({ ...work, context, overlay }, rows))) return 'broken'
+      await pauseAfterRow(progress.signal)
+    }
+    return (await progress.mayGoOn()) ? 'complete' : undefined
+  }
+
+  const entries = async function* ({ task, action, progress }: Work<OutputAction>, context: TaskContext) {
+    let begunAt = clock.now()
+    for await (const part of action.parts(context, progress.run.position)) {
+      const { rows, failed = 0, changes = [], position } = part
+      const entry: Entry = {
+        succeeded: rows.length - failed,
+        failed,
+        output: { columns: task.hidden.columns, rows },
+        changes: context.dryRun ? [] : changes,
+        position,
+        workedMs: Math.max(0, clock.now() - begunAt),
+      }
+      yield entry
+      begunAt = clock.now()
+    }
+  }
+
+  const runOutput = (work: Work<OutputAction>): Promise<End | undefined> =>
+    retrying(async () => {
+      const { task, action, progress } = work
+      const context = await contextOf(base, task, action)
+      if (!context) {
+        await progress.enter({ failed: 1 })
+        return 'broken'
+      }
+      for await (const entry of entries(work, context)) {
+        if (!(await progress.mayGoOn())) return undefined
+        await progress.enter(entry)
+        await pauseAfterRow(progress.signal)
+      }
+      return 'complete'
+    })
+
+  const foresightOf = ({ doc }: TaskRecord) => {
+    const action = find(doc.category, doc.action)
+    return action?.input === 'csv' ? action.foresight : undefined
+  }
+
+  const addEvent = (set: ChangeSet, { accountId, id, docText, doc: { status } }: TaskRecord) => {
+    const type = status === 'success' || status === 'partial' ? 'task.finished' : 'task.failed'
+    set.happened({ accountId, type, kind: 'task', id, after: docText })
+  }
+
+  /** Mails the user who started the task. After a start by API key nobody gets a mail: a program reads the status. */
+  const addMail = async (set: ChangeSet, { id, accountId, doc, hidden }: TaskRecord) => {
+    const { starter } = hidden
+    const user = starter && (await records.find(starter.accountId, userKind, starter.userId))
+    const account = await records.find(accountId, accountKind, accountId)
+    if (!user?.doc.email || !account) return
+    await mail.notify(set, {
+      notice: taskFinishedNotice,
+      account,
+      to: [user.doc.email],
+      accountOfThose: user.accountId,
+      values: {
+        'task.id': id,
+        'task.category': doc.category,
+        'task.action': doc.action,
+        'task.file_name': doc.file_name ?? '',
+        'task.status': doc.status,
+        'task.success_count': String(doc.success_count ?? 0),
+        'task.failure_count': String(doc.failure_count ?? 0),
+      },
+    })
+  }
+
+  const finish = async (task: TaskRecord, progress: Progress, end: End) => {
+    const { succeeded, failed, detail, node } = progress.run
+    const foresight = task.doc.dry_run && end !== 'crashed' ? foresightOf(task) : undefined
+    const counts = end === 'crashed' ? { succeeded: undefined, failed: undefined } : { succeeded, failed }
+    const after = store.tasks.revise(task, {
+      doc: {
+        ...task.doc,
+        status: finalStatus({ total: task.doc.total_count, ...counts }),
+        end_timestamp: gregorianNow(clock),
+        success_count: succeeded,
+        failure_count: failed,
+        node,
+        csvs: [...task.doc.csvs, 'out.csv'],
+      },
+      hidden: {
+        ...task.hidden,
+        ...(end === 'complete' ? {} : { brokenOff: true }),
+      },
+    })
+    const set = new ChangeSet(authorOf(task))
+    store.tasks.replace(set, task, after)
+    addEvent(set, after)
+    if (foresight) {
+      store.keepCharges(set, task, await foresight.priced(detail))
+      store.keepTerms(set, task, await foresight.terms(task.doc.auth_account_id))
+    }
+    await addMail(set, after)
+    await progress.end(set)
+    finished.labels(after.doc.status).inc()
+  }
+
+  const perform = (task: TaskRecord, progress: Progress) => {
+    const { category, action: name } = task.doc
+    const action = find(category, name)
+    if (!action) throw new Error(`there is no action ${category}.${name}`)
+    return action.input === 'csv'
+      ? runInput({ task, action, progress })
+      : runOutput({ task, action, progress })
+  }
+
+  /** Works on a task until it ends, is stopped, or has to be left to another process. */
+  return async (progress: Progress): Promise<void> => {
+    const task = await store.tasks.find(progress.run.accountId, progress.run.id)
+    if (!task) return
+    try {
+      const end = await perform(task, progress)
+      if (end) await finish(task, progress, end)
+    } catch (error) {
+      if (endsTheWork(error) || isConflict(error)) throw error
+      logCrash(task, error)
+      await finish(task, progress, 'crashed')
+    }
+  }
+}

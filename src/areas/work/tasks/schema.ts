@@ -1,0 +1,87 @@
+import type { Static } from 'typebox'
+import {
+  anyObject,
+  anyText,
+  choice,
+  flag,
+  gregorian,
+  integer,
+  list,
+  must,
+  number,
+  open,
+} from '../../../lib/schema.ts'
+
+export const taskStatuses = [
+  'pending',
+  'executing',
+  'stopped',
+  'success',
+  'failure',
+  'partial',
+  'internal_error',
+] as const
+
+const dollars = (description: string) => must(number({ description: `Dollars: ${description}` }))
+
+const ForeseenCharge = open({
+  account_id: must(anyText({ description: 'The account that would pay' })),
+  name: must(anyText()),
+  today: dollars('due at once; negative: given back'),
+  recurring: dollars('by which the monthly bill rises; negative: falls'),
+  invoices: must(list(anyObject(), { description: 'As the 402 `accept charges` shows them' })),
+})
+
+/** A task as it is told: in `metadata` of what is about one task, in the rows of the list. */
+export const TaskRecord = open({
+  id: must(anyText()),
+  account_id: must(anyText({ description: 'The account that owns the task' })),
+  auth_account_id: must(anyText({ description: 'The account that made it' })),
+  category: must(anyText()),
+  action: must(anyText()),
+  status: must(choice(taskStatuses)),
+  created: must(gregorian('When it was made')),
+  submit_timestamp: must(gregorian('The same')),
+  start_timestamp: gregorian('When it was started'),
+  end_timestamp: gregorian('When it ended'),
+  node: anyText({ description: 'The server that runs it' }),
+  file_name: anyText({ description: 'Name of the input file' }),
+  total_count: integer({ description: 'Rows of the input' }),
+  success_count: integer(),
+  failure_count: integer(),
+  csvs: list(anyText(), { description: 'Names of the CSVs that can be read' }),
+  dry_run: flag({ description: 'Rows are judged, nothing is changed' }),
+  accept_charges: flag({
+    description: 'Of a started task whose rows may cost something: whether whoever started it agreed to that',
+  }),
+  charges: list(ForeseenCharge, {
+    description:
+      'What a dry run that has ended would charge if all its rows were agreed to at once, for the accounts that pay and that the reader may see; only where one task is read',
+  }),
+  retry_of: anyText({ description: 'The task whose failed rows these are' }),
+  continuation_of: anyText({ description: 'The stopped task with whose next row it begins' }),
+  continued_by: anyText({
+    description: 'The task that does the rows which this one, stopped, never reached',
+  }),
+  parameters: anyObject({ description: 'What an action without input was told' }),
+  estimated_seconds_left: integer({ description: 'While it runs and its pace is known' }),
+})
+
+export const TaskRequest = open({
+  records: list(anyObject(), { description: 'Rows, instead of a CSV body' }),
+  file_name: anyText({ description: 'Name of the input file' }),
+})
+
+export type TaskRequest = Static<typeof TaskRequest>
+
+/** Answers about one task have no data: the record is in `metadata`. */
+export const NoData = open({})
+
+export const TaskHelp = open({
+  tasks: must(
+    anyObject({
+      description:
+        'Category -> action -> description, doc, expected_content, mandatory, optional; the one action that was asked for by its own name, too',
+    }),
+  ),
+})

@@ -1,0 +1,154 @@
+import type { AuthMethod } from '../../../auth/identity.ts'
+import { createRunStore, type Part, type RunKey, type RunState } from '../../../batches/store.ts'
+import { unixOfGregorian } from '../../../lib/gregorian.ts'
+import { isId } from '../../../lib/ids.ts'
+import type { Json } from '../../../lib/json.ts'
+import type { Author, ChangeSet } from '../../../storage/change-set.ts'
+import { createCollection } from '../../../storage/collection.ts'
+import type { StoredRecord } from '../../../storage/records.ts'
+import type { Store } from '../../../storage/store.ts'
+import type { ForeseenCharge } from './actions.ts'
+import type { TaskStatus } from './rules.ts'
+
+export interface TaskDoc {
+  account_id: string
+  auth_account_id: string
+  category: string
+  action: string
+  status: TaskStatus
+  submit_timestamp: number
+  start_timestamp?: number
+  end_timestamp?: number
+  node?: string
+  file_name?: string
+  total_count?: number
+  success_count?: number
+  failure_count?: number
+  csvs: readonly string[]
+  dry_run?: true
+  /** Told once a task was started whose rows may cost something. */
+  accept_charges?: boolean
+  retry_of?: string
+  continuation_of?: string
+  continued_by?: string
+  parameters?: Json
+}
+
+interface TaskHidden {
+  /** Who made the task: it runs with the rights of its account and user. */
+  author: Author
+  authMethod: AuthMethod
+  authUserId?: string
+  /** The user who started it, if a user did. */
+  starter?: { accountId: string; userId: string }
+  /** Of a task that goes on where others stopped: the first of them, and how many of its rows come before. */
+  rowsBefore?: { taskId: string; count: number }
+  /** Of the input. */
+  header?: readonly string[]
+  /** Of the output. */
+  columns: readonly string[]
+  /**
+   * Of an output that another system wrote: the bytes of its first row as they came, as Latin-1. What is read begins
+   * with `columns`, in our way of writing them.
+   */
+  head?: string
+  /** The work ended before its time: the output keeps all of its columns. */
+  brokenOff?: true
+}
+
+export type TaskRecord = StoredRecord<TaskDoc, TaskHidden>
+
+/** Who stands behind what a task writes: whoever made it, and the task. */
+export const authorOf = ({ id, hidden }: Pick<TaskRecord, 'id' | 'hidden'>): Author => ({
+  ...hidden.author,
+  taskId: id,
+})
+
+/** Ids of another system do not grow with time: among those that do they stand where the task was made. */
+const foreignSortKey = (submitted: number, id: string) =>
+  (Math.max(0, unixOfGregorian(submitted)) * 1000).toString(16).padStart(12, '0') + id
+
+/** Tasks, how far they have come, and their input and output. */
+export const createTaskStore = (store: Store) => {
+  const runs = createRunStore(store, 'task')
+  const tasks = createCollection<TaskDoc, TaskHidden>(store, {
+    kind: 'task',
+    sortKey: ({ submit_timestamp }, id) => (isId(id) ? id : foreignSortKey(submit_timestamp, id)),
+    row: () => ({}),
+  })
+
+  // Not in the record, whose size is limited: price lists of many large plans exceed it.
+  const keepJson = (set: ChangeSet, task: RunKey, name: 'charges' | 'terms', value: unknown) =>
+    set.add(
+      runs.parts.statement(task, name, {
+        number: 0,
+        firstRow: 0,
+        content: Buffer.from(JSON.stringify(value)),
+      }),
+    )
+
+  const jsonOf = async <T>(task: RunKey, name: 'charges' | 'terms'): Promise<T | undefined> => {
+    const { value: part } = await runs.parts.read(task, name).next()
+    return part && JSON.parse(part.content.toString())
+  }
+
+  return {
+    tasks,
+    runs,
+
+    /** Makes room for the input of a task that is no record yet. */
+    beginUpload: (key: RunKey) => store.writeUnrecorded([runs.insert(key, 'uploading')]),
+
+    /** Keeps a part of an input that is still arriving. Fails when it was given up meanwhile. */
+    keepInput: (key: RunKey, part: Part) =>
+      store.writeUnrecorded([
+        runs.move(key, 'uploading', 'uploading'),
+        runs.parts.statement(key, 'in.csv', part),
+      ]),
+
+    /** Bytes of all inputs that an account keeps, and of those that are arriving. */
+    async inputBytes(accountId: string): Promise<number> {
+      const sql = `SELECT CAST(COALESCE(sum(length(p.content)), 0) AS BIGINT) AS bytes FROM long_parts p
+        WHERE p.account_id = $1 AND p.name = 'in.csv' AND p.run_id NOT IN
+          (SELECT id FROM long_runs WHERE account_id = $1 AND state = 'removed')`
+      const [row] = await store.scan<{ bytes: number }>(sql, [accountId])
+      return row?.bytes ?? 0
+    },
+
+    /** Adds the task, whose input is complete, to a change set. `position`: where one without input begins. */
+    insert(
+      set: ChangeSet,
+      task: TaskRecord,
+      { hasInput, position }: { hasInput: boolean; position: string | undefined },
+    ) {
+      tasks.insert(set, task)
+      set.add(hasInput ? runs.move(task, 'uploading', 'pending') : runs.insert(task, 'pending', { position }))
+    },
+
+    /** Adds a change of state, and the record that tells it. */
+    move(set: ChangeSet, before: TaskRecord, after: TaskRecord, from: RunState, to: RunState) {
+      tasks.replace(set, before, after)
+      set.add(runs.move(after, from, to))
+    },
+
+    /** Adds what a dry run would charge, to whomever pays: readers are shown what they may see of it. */
+    keepCharges: (set: ChangeSet, task: RunKey, charges: readonly ForeseenCharge[]) =>
+      keepJson(set, task, 'charges', charges),
+
+    /** Undefined where nothing was found out. */
+    charges: (task: RunKey) => jsonOf<ForeseenCharge[]>(task, 'charges'),
+
+    /** Adds the price lists that its rows are charged by at most: of a dry run those by which it was priced. */
+    keepTerms: (set: ChangeSet, task: RunKey, terms: unknown) => keepJson(set, task, 'terms', terms),
+
+    terms: (task: RunKey) => jsonOf<unknown>(task, 'terms'),
+
+    /** Adds the removal of a task; its parts go later. */
+    remove(set: ChangeSet, task: TaskRecord, from: RunState) {
+      tasks.remove(set, task)
+      set.add(runs.move(task, from, 'removed'))
+    },
+  }
+}
+
+export type TaskStore = ReturnType<typeof createTaskStore>

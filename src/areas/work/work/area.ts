@@ -1,0 +1,9 @@
+import { area } from '../../area.ts'
+import { workRoutes } from './routes.ts'
+
+/** Jobs that wait, and how those that ended did: for operators. */
+export const workArea = area({
+  name: 'work',
+  describes: { work: 'What waits to be done after commits, and how it ended: for operators.' },
+  create: ({ queue }) => ({ routes: workRoutes(queue) }),
+})

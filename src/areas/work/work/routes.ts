@@ -1,0 +1,89 @@
+import { superduper } from '../../../auth/policies.ts'
+import { ListAnswer } from '../../../http/answer/answers.ts'
+import type { Listing } from '../../../http/answer/listing.ts'
+import { type Call, get, post, type Route } from '../../../http/route.ts'
+import type { Queue } from '../../../jobs/queue.ts'
+import { type Work, type WorkState, workStates } from '../../../jobs/store.ts'
+import { badIdentifier, failure, invalid } from '../../../lib/failure.ts'
+import { gregorianOfUnix } from '../../../lib/gregorian.ts'
+import { WorkRecord } from './schema.ts'
+
+const one = '/v2/work/{kind}/{id}'
+
+const query = {
+  kind: 'Only of this kind',
+  state: `Only in this state: ${workStates.join(', ')}`,
+  account_id: 'Only of this account',
+}
+
+const stateIn = (text: string): WorkState => {
+  const state = workStates.find((known) => known === text)
+  if (state) return state
+  const message = 'Value not found in enumerated list of values'
+  throw invalid({ state: { enum: { message, target: [...workStates], value: text } } })
+}
+
+const gregorianOf = (unixMs: number) => gregorianOfUnix(Math.floor(unixMs / 1000))
+
+/** A job as operators see it: never its payload. */
+const workJson = ({ kind, id, accountId, state, attempts, dueAt, since, outcome, finishedAt }: Work) => ({
+  id,
+  kind,
+  account_id: accountId,
+  state,
+  attempts,
+  ...(state === 'waiting' ? { due: gregorianOf(dueAt) } : {}),
+  since: gregorianOf(since),
+  outcome,
+  ...(state === 'waiting' ? {} : { finished: gregorianOf(finishedAt) }),
+})
+
+export const workRoutes = (queue: Queue): Route[] => {
+  const read = async ({ kind, id }: Pick<Work, 'kind' | 'id'>): Promise<Work> => {
+    const work = await queue.find(kind, id)
+    if (!work) throw failure(badIdentifier, { cause: id })
+    return work
+  }
+
+  const listing = ({ query: asked }: Pick<Call, 'query'>): Listing<Work> => {
+    const [kind, state, accountId] = ['kind', 'state', 'account_id'].map((name) => asked.get(name))
+    const wanted = {
+      ...(kind ? { kind } : {}),
+      ...(state ? { state: stateIn(state) } : {}),
+      ...(accountId ? { accountId } : {}),
+    }
+    return {
+      page: ({ after, limit, descending }) =>
+        queue.page({ ...wanted, limit, descending, ...(after ? { after } : {}) }),
+      cursor: ({ kind, id }) => [kind, id],
+      row: (work) => JSON.stringify(workJson(work)),
+      record: workJson,
+    }
+  }
+
+  return [
+    get('/v2/work', {
+      summary: 'List what the server has to do after commits, and how it ended',
+      allow: superduper,
+      query,
+      answers: WorkRecord,
+      list: true,
+      run: (call) => new ListAnswer(listing(call)),
+    }),
+    get(one, {
+      summary: 'Read how an errand stands',
+      allow: superduper,
+      answers: WorkRecord,
+      run: async ({ path }) => workJson(await read(path)),
+    }),
+    post(`${one}/retry`, {
+      summary: 'Try an errand that waits at once; 404 when it does not wait',
+      allow: superduper,
+      answers: WorkRecord,
+      async run({ author, path }) {
+        await queue.retry(author, await read(path))
+        return workJson(await read(path))
+      },
+    }),
+  ]
+}

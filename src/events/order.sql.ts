@@ -1,0 +1,147 @@
+// PostgreSQL only: SQLite gives an entry its place when it is written.
+import { failure, lostLease } from '../lib/failure.ts'
+import { forgetOldest } from '../lib/forget-oldest.ts'
+import { zip } from '../lib/list.ts'
+import type { Statement } from '../storage/db.ts'
+import { type Head, middleOf, mostHeads, newestPlace, type Placed, placeOf } from '../storage/placing.ts'
+import type { Store } from '../storage/store.ts'
+import { integer, type RowOf, shape, text } from '../storage/table.ts'
+
+/** How many entries are put in order by one write. */
+export const mostAtOnce = 400
+
+const waiting = shape({
+  place: integer(),
+  accountId: text(),
+  action: text(),
+  tree: text(),
+  digest: text(),
+  span: integer(),
+})
+
+const head = shape({ sequence: integer(), digest: text() })
+
+type Waiting = RowOf<typeof waiting>
+
+const placedShape = {
+  place: 'integer',
+  sequence: 'integer',
+  digest: 'text',
+  previous_digest: 'text',
+} as const
+
+const headShape = { account_id: 'text', sequence: 'integer', digest: 'text' } as const
+
+const belowShape = { ancestor_id: 'text', sequence: 'integer' } as const
+
+const outOfTurn = () => failure(lostLease, {})
+
+/**
+ * The order of everything that is committed. Only one process at a time may add to it; what it remembers is good until
+ * a write of its fails.
+ */
+export const createOrder = ({ all, words, writeUnrecorded }: Store) => {
+  /** Of each account the entry that its next one refers to. */
+  const heads = new Map<string, Head | undefined>()
+  let last: number | undefined
+
+  const readLast = async () => Number((await all(newestPlace))[0]?.sequence ?? 0)
+
+  const readHead = async (accountId: string) => {
+    if (heads.has(accountId)) return
+    const sql = `SELECT ${head.columns} FROM audit_heads WHERE account_id = $1`
+    heads.set(accountId, head.first(await all(sql, [accountId])))
+  }
+
+  const readWaiting = async () =>
+    waiting.list(
+      await all(
+        `SELECT ${words.position} AS "place", account_id AS "accountId", action, coalesce(tree, '') AS tree, digest,
+            coalesce(span, 1) AS span
+          FROM audit_log WHERE sequence IS NULL ORDER BY ${words.position} LIMIT ${mostAtOnce}`,
+      ),
+    )
+
+  /** The places of rows, one after the other. */
+  const placeAll = (rows: readonly Waiting[], begin: number) => {
+    let end = begin
+    return rows.map((row): Placed => {
+      const placed = placeOf(row, end, heads.get(row.accountId))
+      end = placed.sequence
+      if (placed.head) heads.set(row.accountId, placed.head)
+      return placed
+    })
+  }
+
+  const statementsOf = (rows: readonly Waiting[], places: readonly Placed[]): Statement[] => {
+    const both = [...zip(rows, places)]
+    const placed = both.map(([{ place }, { sequence, digest, previousDigest }]) => ({
+      place,
+      sequence,
+      digest,
+      previous_digest: previousDigest,
+    }))
+    const below = both.flatMap(([{ tree }, { sequence }]) =>
+      middleOf(tree).map((id) => ({ ancestor_id: id, sequence })),
+    )
+    const ends = new Map(
+      both.flatMap(([{ accountId }, placed]) => (placed.head ? [[accountId, placed.head]] : [])),
+    )
+    return [
+      ...words.forEachRow({
+        shape: placedShape,
+        rows: placed,
+        params: [],
+        sql: (given) => `UPDATE audit_log
+          SET sequence = given.sequence, digest = given.digest, previous_digest = given.previous_digest
+          FROM ${given} WHERE audit_log.${words.position} = given.place AND audit_log.sequence IS NULL`,
+        orElse: outOfTurn,
+      }),
+      ...words.forEachRow({
+        shape: headShape,
+        rows: Array.from(ends, ([id, end]) => ({ account_id: id, ...end })),
+        params: [],
+        sql: (given) => `INSERT INTO audit_heads (account_id, sequence, digest)
+          SELECT given.account_id, given.sequence, given.digest FROM ${given} WHERE true
+          ON CONFLICT (account_id) DO UPDATE SET sequence = excluded.sequence, digest = excluded.digest`,
+        orElse: outOfTurn,
+      }),
+      ...words.forEachRow({
+        shape: belowShape,
+        rows: below,
+        params: [],
+        sql: (given) => `INSERT INTO feed_below (ancestor_id, sequence)
+          SELECT given.ancestor_id, given.sequence FROM ${given} WHERE true`,
+        orElse: outOfTurn,
+      }),
+    ]
+  }
+
+  const forget = () => {
+    heads.clear()
+    last = undefined
+  }
+
+  return {
+    /** To be called before the first entry is placed: another process may have placed some. */
+    forget,
+
+    /** Puts what waits in order, as much as one write takes; answers how many that were. */
+    async placeNext(guard: Statement, stale: readonly string[]): Promise<number> {
+      const rows = await readWaiting()
+      if (rows.length === 0) return 0
+      const begin = last ?? (await readLast())
+      await Promise.all([...new Set(rows.map(({ accountId }) => accountId))].map(readHead))
+      const places = placeAll(rows, begin)
+      try {
+        await writeUnrecorded([guard, ...statementsOf(rows, places)], stale)
+        last = places.at(-1)?.sequence
+      } catch (error) {
+        forget()
+        throw error
+      }
+      while (heads.size > mostHeads) forgetOldest(heads, mostHeads)
+      return rows.length
+    },
+  }
+}

@@ -1,0 +1,69 @@
+import { hash } from 'node:crypto'
+import type { Adoption, Arrival } from '../../../src/areas/adoption.ts'
+import { area } from '../../../src/areas/area.ts'
+import { ChangeSet, systemScope } from '../../../src/storage/change-set.ts'
+import type { World } from '../world/world.ts'
+
+/** What arrives, and which adoption takes it. */
+export type Arriving = Partial<Arrival> & Pick<Arrival, 'accountId' | 'id' | 'doc'> & { as: string }
+
+/** A moment before any test's own: Gregorian seconds. */
+export const once = 63_800_000_000
+
+const arrivalOf = ({ as: _, ...given }: Arriving): Arrival => {
+  const whole = { created: once, modified: once + 1, facts: {}, files: [], ...given }
+  const revision = hash('sha256', JSON.stringify(whole), 'hex').slice(0, 32)
+  return { revision, ...whole }
+}
+
+export type Taker = ReturnType<typeof createTaker>
+
+/** Takes in records as they are, as a run that brings them from another system does. `area` is one more of a world's. */
+export const createTaker = () => {
+  let known: Readonly<Record<string, Adoption>> = {}
+
+  const adoptionOf = (as: string) => {
+    const adoption = known[as]
+    if (!adoption) throw new Error(`nobody takes in ${as}`)
+    return adoption
+  }
+
+  const inOneSet = () => {
+    const set = new ChangeSet({ requestId: 'taker' })
+    set.summary = { accountId: systemScope, kind: 'taker', id: 'taker', action: 'created' }
+    return set
+  }
+
+  return {
+    area: area({
+      name: 'taker',
+      collects: ['adoptions'],
+      create(_tools, _needs, { adoptions }) {
+        known = adoptions
+        return {}
+      },
+    }),
+
+    adoptionOf,
+    arrivalOf,
+
+    /** Takes in all of them in one write. Answers which ones were new, or other than before. */
+    async take({ server }: Pick<World, 'server'>, ...arriving: readonly Arriving[]): Promise<boolean[]> {
+      const arrivals = arriving.map((one) => ({ adoption: adoptionOf(one.as), arrival: arrivalOf(one) }))
+      for (const [adoption, group] of Map.groupBy(arrivals, (one) => one.adoption))
+        await adoption.prepare?.(group.map(({ arrival }) => arrival))
+      const set = inOneSet()
+      const taken: boolean[] = []
+      for (const { adoption, arrival } of arrivals) taken.push(await adoption.put(set, arrival))
+      if (taken.includes(true)) await server.store.adopt(set)
+      return taken
+    },
+
+    async remove({ server }: Pick<World, 'server'>, as: string, place: Pick<Arrival, 'accountId' | 'id'>) {
+      const set = inOneSet()
+      const isRemoved = await adoptionOf(as).remove(set, place)
+      if (isRemoved) await server.store.adopt(set)
+      return isRemoved
+    },
+  }
+}

@@ -1,0 +1,83 @@
+// Records of another system, taken in as an import does it: past all gates.
+import { hash } from 'node:crypto'
+import type { Draft } from '../../../import-kazoo/documents/document.ts'
+import type { Arrival, ArrivingFile } from '../../../src/areas/adoption.ts'
+import { type AreaTools, area, type Collected } from '../../../src/areas/area.ts'
+import { hasProblems } from '../../../src/lib/failure.ts'
+import { ChangeSet } from '../../../src/storage/change-set.ts'
+import type { World } from '../world/world.ts'
+
+type Files = Readonly<Record<string, readonly ArrivingFile[]>>
+
+const arrivalOf = ({ as: _, files: __, ...draft }: Draft, files: readonly ArrivingFile[]): Arrival => ({
+  ...draft,
+  files,
+  revision: hash('md5', JSON.stringify([draft, files])),
+})
+
+/** Collects how areas take records in: the area goes into the world's list. */
+export const createTaker = () => {
+  const own = {} as Pick<Collected, 'adoptions'> & Pick<AreaTools, 'validate'>
+  const taker = area({
+    name: 'taker',
+    collects: ['adoptions'],
+    create({ validate }, _needs, { adoptions }) {
+      Object.assign(own, { adoptions, validate })
+      return {}
+    },
+  })
+
+  const adoptionOf = (name: string) => {
+    const adoption = own.adoptions[name]
+    if (!adoption) throw new Error(`nobody takes in a ${name}`)
+    return adoption
+  }
+
+  /** Keys that break the schema are set aside. */
+  const sound = async (draft: Draft): Promise<Draft> => {
+    const { schema } = adoptionOf(draft.as)
+    if (!schema) return draft
+    const { value, sound: kept, problems } = await own.validate(schema, draft.doc)
+    return { ...draft, doc: { ...(hasProblems(problems) ? kept : (value as object)) } }
+  }
+
+  const summaryOf = ({ accountId, as }: Draft) =>
+    ({ accountId: accountId || 'system', kind: 'import', id: as, action: 'created' }) as const
+
+  return {
+    taker,
+    adoptionOf,
+
+    /**
+     * Takes in drafts of one kind, in place of others; answers for each whether it was added. `files` by the ids of
+     * drafts.
+     */
+    async takeIn(
+      { server }: World,
+      drafts: readonly Draft[],
+      files: Files = {},
+      instead: readonly Draft[] = [],
+    ): Promise<boolean[]> {
+      const [first] = drafts
+      if (!first) return []
+      const adoption = adoptionOf(first.as)
+      const sounds = await Promise.all(drafts.map(sound))
+      const arrivals = sounds.map((draft) => arrivalOf(draft, files[draft.id] ?? []))
+      await adoption.prepare?.(arrivals)
+      const set = new ChangeSet({ requestId: 'import' })
+      set.summary = summaryOf(first)
+      for (const { accountId, id } of instead) await adoption.remove(set, { accountId, id })
+      const added: boolean[] = []
+      for (const arrival of arrivals) added.push(await adoption.put(set, arrival))
+      if (set.changes.length > 0) await server.store.adopt(set)
+      return added
+    },
+
+    async takeOut({ server }: World, { as, accountId, id }: Draft): Promise<boolean> {
+      const set = new ChangeSet({ requestId: 'import' })
+      const isGone = await adoptionOf(as).remove(set, { accountId, id })
+      if (set.changes.length > 0) await server.store.adopt(set)
+      return isGone
+    },
+  }
+}

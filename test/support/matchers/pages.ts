@@ -1,0 +1,43 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+// README and the pages under docs/, as far as something can be tested of them.
+
+export const root = join(import.meta.dirname, '../../..')
+
+/** Paths of all pages, the README first. */
+export const pagePaths = ['README.md', ...globSync('docs/**/*.md', { cwd: root }).sort()]
+
+export const pageText = (path: string) => readFileSync(join(root, path), 'utf8')
+
+export interface Block {
+  language: string
+  text: string
+  /** The line on which it begins. */
+  line: number
+}
+
+/** The fenced blocks of a page. */
+export const blocksOf = (path: string): Block[] => {
+  const text = pageText(path)
+  return [...text.matchAll(/^```([^\n]*)\n([\s\S]*?)^```/gm)].map((found) => ({
+    language: found[1] ?? '',
+    text: found[2] ?? '',
+    line: text.slice(0, found.index).split('\n').length + 1,
+  }))
+}
+
+const mark = /^(?:#|--) Not run by the tests: (.*)$/m
+
+/** Why the commands of a block cannot be run where there is nothing but this repository; undefined: they can. */
+export const reasonNotToRun = ({ text }: Block) => mark.exec(text)?.[1]
+
+const commandLanguages = new Set(['sh', 'sql'])
+
+/** The blocks that hold commands. */
+export const commandsOf = (path: string) =>
+  blocksOf(path).filter(({ language }) => commandLanguages.has(language))
+
+/** Where the page says that an answer is a refusal: `# 402: the invoices`. */
+export const refusalsToldIn = (text: string) =>
+  [...text.matchAll(/# ([45]\d\d)\b/g)].map(([, status]) => Number(status))
