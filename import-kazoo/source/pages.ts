@@ -1,5 +1,5 @@
 import { isDesign, type ReadDocument } from './document-text.ts'
-import type { SourceDocument, SourcePage } from './source.ts'
+import { DatabaseVanished, type SourceDocument, type SourcePage } from './source.ts'
 
 /** What a source says of one document, and where reading continues behind it. */
 export interface SourceRow {
@@ -30,17 +30,23 @@ export async function* pagesOf(rows: AsyncIterable<SourceRow>): AsyncGenerator<S
     mark = undefined
     return page
   }
-  for await (const row of rows) {
-    mark = row.mark
-    if (row.document) {
-      documents.set(row.document.id, row.document)
-      gone.delete(row.document.id)
-      length += row.document.text.length
-    } else if (row.gone !== undefined) {
-      documents.delete(row.gone)
-      gone.add(row.gone)
-    } else if (row.unreadable) unreadable.push(row.unreadable)
-    if (length >= pageLength || documents.size + gone.size >= pageDocuments) yield take(mark)
+  try {
+    for await (const row of rows) {
+      mark = row.mark
+      if (row.document) {
+        documents.set(row.document.id, row.document)
+        gone.delete(row.document.id)
+        length += row.document.text.length
+      } else if (row.gone !== undefined) {
+        documents.delete(row.gone)
+        gone.add(row.gone)
+      } else if (row.unreadable) unreadable.push(row.unreadable)
+      if (length >= pageLength || documents.size + gone.size >= pageDocuments) yield take(mark)
+    }
+  } catch (error) {
+    // What came before the database vanished is stored.
+    if (mark !== undefined && error instanceof DatabaseVanished) yield take(mark)
+    throw error
   }
   if (mark !== undefined) yield take(mark)
 }

@@ -274,7 +274,9 @@ export const createQueue = ({ store, log, metrics, recorder }: Tools) => {
       }
     }
     // What is under way is seen to its end, also when the store has failed.
-    await Promise.race([Promise.all(Array.from({ length: atOnce }, work)), once(patience.gone, 'abort')])
+    const over = new AbortController()
+    const ends = Promise.all(Array.from({ length: atOnce }, work)).finally(() => over.abort())
+    await Promise.race([ends, once(patience.gone, 'abort', { signal: over.signal }).catch(() => undefined)])
     if (failures.length > 0) throw failures[0]
     return isUp
   }

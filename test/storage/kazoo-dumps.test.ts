@@ -164,6 +164,23 @@ describe('A dump', () => {
     expect(await readFile(source, 'tasks', '..', 'outside.csv')).toBeUndefined()
   })
 
+  it('whose files are inside its documents gives those that are small enough', async () => {
+    const folder = newFolder()
+    const file = (bytes: number) =>
+      `{"content_type":"text/csv","length":${bytes},"data":"${Buffer.alloc(bytes, 'a').toString('base64')}"}`
+    writeFileSync(
+      join(folder, 'tasks.json'),
+      `{"docs":[{"_id":"task1","_attachments":{"in.csv":${file(1000)},"out.csv":${file(1001)}}}]}`,
+    )
+    const source = await opened(folder)
+    expect(await source.attachment({ database: 'tasks', id: 'task1', name: 'in.csv' }, 1000)).toBeInstanceOf(
+      Buffer,
+    )
+    expect(await source.attachment({ database: 'tasks', id: 'task1', name: 'out.csv' }, 1000)).toBe(
+      'too large',
+    )
+  })
+
   it('tells documents that cannot be read, without their words', async () => {
     const path = join(newFolder(), 'alerts.json')
     writeFileSync(path, '[{"_id":"good"},{"_id":"bad","password":secret},{"no":"id"}]')

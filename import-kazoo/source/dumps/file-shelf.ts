@@ -227,7 +227,10 @@ export const createFileShelf = (database: string, parts: readonly Part[], kept: 
       const facts = isObject(stubs) ? stubs[name] : undefined
       if (!found || !file || !isObject(facts)) return undefined
       const bytes = bytesWithin(found.whole, name)
-      if (bytes) return checkedFile(bytes, facts, `a file of ${id} in ${database}`)
+      if (bytes)
+        return bytes.length > mostBytes
+          ? 'too large'
+          : checkedFile(bytes, facts, `a file of ${id} in ${database}`)
       const path = await besideDump(file.path, id, name)
       return path === undefined ? undefined : bytesOfFile(path, facts, mostBytes)
     },

@@ -123,8 +123,11 @@ export const createMessageBus = (tools: Tools) => {
     async end(shift) {
       shift.broker.close()
       clearTimeout(shift.timer)
-      await save(shift)
-      await outages.forget(hostOf(shift.target))
+      try {
+        await save(shift)
+      } finally {
+        await outages.forget(hostOf(shift.target))
+      }
     },
   }).job
 }
