@@ -64,7 +64,9 @@ export const createMetrics = () => {
         ...options(description),
         aggregator: description.isOfThread ? 'sum' : 'max',
         async collect() {
-          const found = await Promise.resolve(read()).catch((): Readings => [])
+          const found = await Promise.resolve()
+            .then(read)
+            .catch((): Readings => [])
           this.reset()
           const readings = typeof found === 'number' ? [{ labels: [], value: found }] : found
           for (const { labels, value } of readings) this.labels(...labels).set(value)

@@ -246,6 +246,20 @@ describeAnyEngine('compressed answers', (engine) => {
       expect((await ask(`${cdrs}?${query}`, { 'accept-encoding': 'gzip' })).coding).toBeUndefined()
   })
 
+  it('are not made of a list with secrets, whatever keys its other rows have', async () => {
+    const more = { notes: 'x'.repeat(20_000) }
+    const landline = { device_type: 'landline', call_forward: { enabled: true, number: '+14155550100' } }
+    const named = { name: 'zz', ...landline, auth_token: 'x', ...more }
+    const secret = { name: 'zy', sip: { username: 'line-b', password: 'secret-word' }, ...more }
+    for (const data of [named, secret]) expect(await admin.put(`${account.path}/devices`, data)).toSucceed()
+    await world.configure('crossbar', { allow_fetch_full_docs: true, include_auth_token: true })
+    // Rows of the list are in descending order.
+    const query = 'full_docs=true&page_size=2'
+    const { text, coding } = await ask(`${account.path}/devices?${query}`, { 'accept-encoding': 'gzip' })
+    expect(text.lastIndexOf('secret-word')).toBeGreaterThan(text.indexOf('"auth_token"'))
+    expect(coding).toBeUndefined()
+  })
+
   it('are not made where the operator says so', async () => {
     await fill(200)
     await world.configure('crossbar', { answer_compression: false })

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import { startServer } from '../../src/compose.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { createTestLog } from '../support/run/log.ts'
+import type { Client } from '../support/world/client.ts'
 import { createTransport } from '../support/world/client.ts'
 import { finishTask } from '../support/world/task-runs.ts'
 import { describeEngines, useWorld } from '../support/world/world.ts'
@@ -245,6 +246,30 @@ describeEngines('an Idempotency-Key', (engine) => {
     await world.server.store.writeUnrecorded([{ sql: 'DELETE FROM idempotency_keys', params: [] }])
     const { task } = await finishTask(world.ross, `${path}/tasks/${made.body.metadata.id}`)
     expect(task.status).toBe('success')
+  })
+
+  it('is forgotten after its time for the user who sent it, and stays for others', async () => {
+    const { path } = await customer()
+    const colleague = await world.admin(world.reseller)
+    const headers = { 'idempotency-key': freshKey() }
+    const send = (by: Client) =>
+      by.put(`${path}/users`, { first_name: 'One', last_name: 'Time' }, { headers })
+    await send(world.ross)
+    world.clock.advance({ hours: 23, minutes: 59 })
+    const first = await send(colleague)
+    world.clock.advance({ minutes: 2 })
+    await world.server.rounds.runNow('idempotency')
+    expect((await send(colleague)).text).toBe(first.text)
+  })
+
+  it('applies to lists that a POST answers with', async () => {
+    const { path } = await customer()
+    const headers = { 'idempotency-key': freshKey() }
+    const fix = () => world.ross.post(`${path}/phone_numbers/fix`, {}, { headers })
+    const first = await fix()
+    const again = await fix()
+    expect([again.status, again.text]).toEqual([200, first.text])
+    expect(again.headers['idempotent-replayed']).toBe('true')
   })
 
   it('is forgotten after its time', async () => {

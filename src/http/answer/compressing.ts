@@ -116,7 +116,9 @@ export const compressedList = (
   const coding = codingOf(exchange, headers, bytes.length + tail.length)
   if (coding === undefined || tail.length > longestEnding) return undefined
   const front = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
-  if (showsSecret(exchange, headers, front, token)) return undefined
+  if (token !== undefined && front.includes(token)) return undefined
+  // Without the token: its key is in the tail, and a row with a key of that name must not end the search for secrets.
+  if (showsSecret(exchange, headers, front, undefined)) return undefined
   tellCoding(headers, coding)
   return packed(coding).then((front) => closed(front, tail))
 }

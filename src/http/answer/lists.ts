@@ -73,7 +73,9 @@ const sendBody = <T>(
   if (etag && isUnchanged(exchange, etag)) return sendEmpty(exchange, 304, { etag })
   const tail = tailOf(exchange, listing, end, revision)
   const headers = { ...(etag ? { etag } : {}), ...jsonHeaders() }
-  if (wantsPretty(exchange)) return sendJson(exchange, 200, Buffer.from(bytes).toString() + tail, headers)
+  // With an Idempotency-Key the response is stored.
+  if (wantsPretty(exchange) || exchange.claim)
+    return sendJson(exchange, 200, Buffer.from(bytes).toString() + tail, headers)
   const packed = (coding: Coding) => (slot ? slot.packed(body, coding) : pack(coding, bytes))
   return sendListBytes(exchange, { bytes, packed }, Buffer.from(tail), headers)
 }

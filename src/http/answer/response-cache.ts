@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache'
 import type { Metrics } from '../../lib/metrics.ts'
 import { createSizedCache } from '../../storage/cache.ts'
 import type { GenerationOf } from '../../storage/generations.ts'
@@ -32,8 +31,8 @@ export interface CacheSlot {
 }
 
 const cacheBytes = 24_000_000
-// Names of lists that were requested: some 3 MB.
-const mostNames = 10_000
+// A name contains the client's start key, which may be as long as a body.
+const namesBytes = 4_000_000
 /** A larger body is streamed and not cached. 500 call records of 2.8 kB are smaller. */
 export const largestCached = 2_000_000
 
@@ -69,7 +68,7 @@ export type ResponseCache = ReturnType<typeof createResponseCache>
 
 export const createResponseCache = (generationOf: GenerationOf, metrics: Metrics, maxBytes = cacheBytes) => {
   const bodies = createSizedCache<CachedBody>(maxBytes)
-  const requested = new LRUCache<string, true>({ max: mostNames })
+  const requested = createSizedCache<true>(namesBytes)
   const lookups = { hit: 0, miss: 0 }
   metrics.counted(
     {
@@ -105,7 +104,7 @@ export const createResponseCache = (generationOf: GenerationOf, metrics: Metrics
       const found = cached && (!moving || isCurrent(cached, moving)) ? cached : undefined
       lookups[found ? 'hit' : 'miss'] += 1
       const isRepeated = requested.has(text)
-      requested.set(text, true)
+      requested.set(text, { value: true, bytes: 2 * text.length })
       if (!isRepeated) return undefined
       const set = (value: CachedBody) => bodies.set(key, { value, bytes: sizeOf(value) + 2 * key.length })
       const cachedOf = ({ bytes }: ListBody) => {

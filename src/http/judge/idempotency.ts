@@ -107,7 +107,7 @@ export const createIdempotency = ({ store, keyring, settings, clock, log }: Tool
     name: 'idempotency',
     everySeconds: 300,
     table: 'idempotency_keys',
-    key: ['account_id', 'idem_key'],
+    key: ['account_id', 'asker', 'idem_key'],
     where: 'begun_at < $1',
     before: async () => clock.now() - (await settings.of(crossbarSettings)).idempotency_keep_s * 1000,
   })
