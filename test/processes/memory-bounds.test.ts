@@ -67,19 +67,23 @@ describe('bounds of memory', () => {
   it('hold for the young generation of threads', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'crosspoint-'))
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-    // What outlives a collection makes a young generation grow.
+    // What outlives a collection makes a young generation grow. A collection takes further pages, which are given back later: the
+    // smallest of several sizes counts.
     const filling = `import { existsSync, writeFileSync } from 'node:fs'
       import { getHeapSpaceStatistics } from 'node:v8'
       import { isMainThread, resourceLimits, threadId } from 'node:worker_threads'
       const folder = ${JSON.stringify(folder)} + '/'
       const fill = () => {
         let kept = []
-        for (let round = 0; round < 2_000_000; round += 1) {
+        let smallest = Infinity
+        for (let round = 1; round <= 2_000_000; round += 1) {
           if (kept.length === 20_000) kept = []
           kept.push({ round })
+          if (round % 200_000 > 0) continue
+          const young = getHeapSpaceStatistics().find((space) => space.space_name === 'new_space')
+          smallest = Math.min(smallest, round < 1_000_000 ? Infinity : young.space_size)
         }
-        const young = getHeapSpaceStatistics().find((space) => space.space_name === 'new_space')
-        return { given: resourceLimits.maxYoungGenerationSizeMb, has: young.space_size / 2 ** 20 }
+        return { given: resourceLimits.maxYoungGenerationSizeMb, has: smallest / 2 ** 20 }
       }
       const looking = setInterval(() => {
         if (!existsSync(folder + 'go')) return
