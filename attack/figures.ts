@@ -17,7 +17,7 @@ interface Slow {
   title: string
 }
 
-const mostSlow = 5
+const maxSlow = 5
 
 /** Tells each kind of fault when it is met for the first time. */
 export const createFigures = (say: (line: string) => void) => {
@@ -40,12 +40,12 @@ export const createFigures = (say: (line: string) => void) => {
       requests += 1
       add(statuses, status)
       if (status >= 500) add(named, `${status} ${title}`)
-      if (slowest.length === mostSlow && ms <= (slowest.at(-1)?.ms ?? 0)) return
+      if (slowest.length === maxSlow && ms <= (slowest.at(-1)?.ms ?? 0)) return
       const slow = {
         ms,
         title: `${request.method} ${request.path.slice(0, 200)} (${request.body?.length ?? 0} bytes)`,
       }
-      slowest = [...slowest, slow].sort((a, b) => b.ms - a.ms).slice(0, mostSlow)
+      slowest = [...slowest, slow].sort((a, b) => b.ms - a.ms).slice(0, maxSlow)
     },
     answeredRaw(found: readonly number[]) {
       raw += 1

@@ -118,9 +118,9 @@ const { round } = createCallArchive({
   metrics,
   log,
 })
-let mostMemory = 0
+let maxMemory = 0
 const watch = setInterval(() => {
-  mostMemory = Math.max(mostMemory, process.memoryUsage().rss)
+  maxMemory = Math.max(maxMemory, process.memoryUsage().rss)
 }, 50)
 delays.reset()
 const began = performance.now()
@@ -131,7 +131,7 @@ const made = (await readdir(folder, { recursive: true })).filter((name) => name.
 const sizes = await Promise.all(made.map(async (name) => (await stat(join(folder, name))).size))
 const bytes = sizes.reduce((sum, size) => sum + size, 0)
 say(
-  `archived ${records} records in ${seconds.toFixed(1)} s: ${made.length} files, ${(bytes / records).toFixed(0)} bytes a record, at most ${Math.round(mostMemory / 1e6)} MB of memory`,
+  `archived ${records} records in ${seconds.toFixed(1)} s: ${made.length} files, ${(bytes / records).toFixed(0)} bytes a record, at most ${Math.round(maxMemory / 1e6)} MB of memory`,
 )
 say(`archiving: ${delayTold()}`)
 

@@ -172,13 +172,13 @@ const sampleOf = async (server: RunningServer, path: string, token: string) => {
 }
 
 // More than are asked for in one measure, or all there are.
-const mostSteps = 20_000
+const maxSteps = 20_000
 
 /** Start keys of pages next to each other, none of which comes twice; of each round others. */
 const stepsOf = (round: number) => {
   const spread = 28 * 86_400
   const pages = Math.floor(rowCount / 50)
-  const each = Math.min(mostSteps, Math.floor(pages / rounds))
+  const each = Math.min(maxSteps, Math.floor(pages / rounds))
   return Array.from({ length: each }, (_, step) =>
     placeKey(spread - Math.floor(((round * each + step) * spread) / pages)),
   )

@@ -31,7 +31,7 @@ const standIn = new URL('../test/support/kazoo/serve.ts', import.meta.url).pathn
 const goal = 0.5
 const digestsOfUser = 2
 // The most that derive at once: src/auth/deriving.
-const mostThreads = 4
+const maxThreads = 4
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
 const rate = (value: number) => `${Math.round(value).toLocaleString('en-US')}/s`
@@ -118,7 +118,7 @@ const tell = (what: string, { documents, reading, importing, peakMegabytes }: Me
 say(`load ${loadavg()[0]?.toFixed(1)}`)
 tell(`with ${users} people`, await measure(users))
 const keys = Number(users) * digestsOfUser
-const threads = Math.min(mostThreads, availableParallelism())
+const threads = Math.min(maxThreads, availableParallelism())
 say(
   `  of that ${keys} keys take at least ${((keys * secondsOfKey()) / threads).toFixed(0)} s of ${threads} cores`,
 )

@@ -23,10 +23,10 @@ export interface Measure {
   name: string
   /** The issue's: ours divided by the first floor. */
   goal: number | undefined
-  round(tools: Tools): Promise<Round>
+  round(tools: Deps): Promise<Round>
 }
 
-export interface Tools {
+export interface Deps {
   server: RunningServer
   stage: Stage
   place: Place
@@ -101,7 +101,7 @@ const reading =
     ids: (stage: Stage) => readonly string[],
     kinds: ('same bytes' | 'stringify')[],
   ) =>
-  async ({ server, stage, seconds }: Tools): Promise<Round> => {
+  async ({ server, stage, seconds }: Deps): Promise<Round> => {
     const token = await signIn(server)
     const [before, after] = path('')
     const requests = getRequests(before, after, ids(stage), token)
@@ -122,7 +122,7 @@ const reading =
 
 let created = 0
 
-const creating = async ({ server, stage, place, seconds }: Tools): Promise<Round> => {
+const creating = async ({ server, stage, place, seconds }: Deps): Promise<Round> => {
   const token = await signIn(server)
   const [head = '', tail = ''] = JSON.stringify({ data: newUserData('KEY') })
     .replaceAll('KEY@', 'k@')
@@ -136,7 +136,7 @@ const creating = async ({ server, stage, place, seconds }: Tools): Promise<Round
   return { ours, floors: { 'append + fdatasync': { perSecond } } }
 }
 
-const signingIn = async ({ server, seconds }: Tools): Promise<Round> => {
+const signingIn = async ({ server, seconds }: Deps): Promise<Round> => {
   const body: [string, string] = [JSON.stringify({ data: signInData }), '']
   const ours = await runLoad(server, putRequests('/v2/user_auth', '', body, ['']), seconds)
   const perSecond = await floor.run({ kind: 'scrypt', callers: connections, seconds })

@@ -6,7 +6,7 @@ import { availableParallelism, cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onEngines } from './engines.ts'
 import type { LoadResult } from './load.ts'
-import { type Figure, floor, load, type Measure, measuresOf, type Round, type Tools } from './measures.ts'
+import { type Deps, type Figure, floor, load, type Measure, measuresOf, type Round } from './measures.ts'
 import { aNumber, anEngine, readOptions } from './options.ts'
 import { printHottest } from './profile.ts'
 import { memoryOf, type Place, programOfSources, restingMemoryOf, startServer } from './server.ts'
@@ -69,7 +69,7 @@ const report = ({ name, goal }: Measure, rounds: readonly Round[]) => {
   if (failed) throw new Error(`${name}: ${failed.failures} failures, the first: ${failed.firstFailure}`)
 }
 
-const runMeasure = async (measure: Measure, base: Omit<Tools, 'server'>) => {
+const runMeasure = async (measure: Measure, base: Omit<Deps, 'server'>) => {
   const profileDir = options.profile ? await mkdtemp(join(tmpdir(), 'crosspoint-profile-')) : undefined
   const server = await startServer(base.place, profileDir)
   const rounds: Round[] = []
@@ -83,11 +83,11 @@ const runMeasure = async (measure: Measure, base: Omit<Tools, 'server'>) => {
   if (profileDir) await printHottest(profileDir, say)
 }
 
-const mostStartProcessorMs = 320
-const mostAtRest = 85
+const maxStartProcessorMs = 320
+const maxAtRest = 85
 
 // What the goal was of what a start from the sources took where it was set: 722 ms of processor.
-const goalOfSources = mostStartProcessorMs / 722
+const goalOfSources = maxStartProcessorMs / 722
 
 const startOf = async (place: Place, script?: string) => {
   const server = await startServer(place, undefined, script)
@@ -108,7 +108,7 @@ const runStarts = async (place: Place) => {
   const spent = median(starts.map((start) => start.processorMs))
   const spentFromSources = median(fromSources.map((start) => start.processorMs))
   say(
-    `  start to first answer, ${accountCount} accounts in the store: ${ms.toFixed(0)} ms, processor ${spent.toFixed(0)} ms  goal ${mostStartProcessorMs}: ${spent < mostStartProcessorMs ? 'reached' : 'MISSED'}`,
+    `  start to first answer, ${accountCount} accounts in the store: ${ms.toFixed(0)} ms, processor ${spent.toFixed(0)} ms  goal ${maxStartProcessorMs}: ${spent < maxStartProcessorMs ? 'reached' : 'MISSED'}`,
   )
   const share = spent / spentFromSources
   say(
@@ -119,7 +119,7 @@ const runStarts = async (place: Place) => {
   await server.stop()
   if (memory)
     say(
-      `  memory at rest: ${memory.now.toFixed(0)} MB, ${memory.own.toFixed(0)} of it not mapped from files  goal ${mostAtRest}: ${memory.now < mostAtRest ? 'reached' : 'MISSED'}`,
+      `  memory at rest: ${memory.now.toFixed(0)} MB, ${memory.own.toFixed(0)} of it not mapped from files  goal ${maxAtRest}: ${memory.now < maxAtRest ? 'reached' : 'MISSED'}`,
     )
 }
 

@@ -115,12 +115,12 @@ const median = (values: readonly number[]) =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] as number
 
 // A minute of the last third may be so many times one of the first, behind the warm-up.
-const mostGrowth = { rss: 1.15, p99: 1.5 }
+const maxGrowth = { rss: 1.15, p99: 1.5 }
 const warmUpShare = 0.1
 const warmUpMinutes = exportedSeconds / 60
 
 /** Whether the last third is as the first. */
-const verdictOf = (minutes: readonly Minute[], what: keyof typeof mostGrowth) => {
+const verdictOf = (minutes: readonly Minute[], what: keyof typeof maxGrowth) => {
   const warmUp = Math.max(Math.ceil(minutes.length * warmUpShare), warmUpMinutes)
   // A shorter run says what it can.
   const counted = minutes.length > 2 * warmUp ? minutes.slice(warmUp) : minutes
@@ -128,7 +128,7 @@ const verdictOf = (minutes: readonly Minute[], what: keyof typeof mostGrowth) =>
   const first = median(counted.slice(0, third).map((minute) => minute[what]))
   const last = median(counted.slice(-third).map((minute) => minute[what]))
   const growth = last / first
-  return { first, last, growth, isFlat: growth <= mostGrowth[what] }
+  return { first, last, growth, isFlat: growth <= maxGrowth[what] }
 }
 
 interface Traffic {
@@ -183,7 +183,7 @@ const report = async (engine: string, minutes: readonly Minute[], { chart, say }
     const { first, last, growth, isFlat } = verdictOf(minutes, what)
     const unit = what === 'rss' ? 'MB' : 'ms'
     say(
-      `  ${what}: first third ${first.toFixed(1)}, last third ${last.toFixed(1)} ${unit}, ${growth.toFixed(2)} times; at most ${mostGrowth[what]}: ${isFlat ? 'flat' : 'GROWN'}`,
+      `  ${what}: first third ${first.toFixed(1)}, last third ${last.toFixed(1)} ${unit}, ${growth.toFixed(2)} times; at most ${maxGrowth[what]}: ${isFlat ? 'flat' : 'GROWN'}`,
     )
   }
   const of = (what: keyof Minute) => minutes.map((minute) => minute[what])

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { accountsArea } from '../src/areas/accounts/accounts/area.ts'
 import type { Accounts } from '../src/areas/accounts/accounts/operations.ts'
 import { accountLeaving } from '../src/areas/accounts/accounts/signals.ts'
-import { type Area, type AreaTools, area } from '../src/areas/area.ts'
+import { type Area, type AreaDeps, area } from '../src/areas/area.ts'
 import { assemble, declarationsOf } from '../src/areas/assemble.ts'
 import { areas } from '../src/areas/index.ts'
 import type { AccountRecord } from '../src/auth/identity.ts'
@@ -39,7 +39,7 @@ interface PostcardDoc {
 }
 
 // operations.ts
-const createPostcards = ({ store, settings }: AreaTools, accounts: Pick<Accounts, 'find'>) => {
+const createPostcards = ({ store, settings }: AreaDeps, accounts: Pick<Accounts, 'find'>) => {
   const cards = createCollection<PostcardDoc, object>(store, {
     kind: 'postcard',
     sortKey: (_doc, id) => id,
@@ -203,7 +203,7 @@ const everyExportOf = async (files: string, ending: string): Promise<object[]> =
 
 describe('a list of areas', () => {
   // Nothing is made of it before the list is found to be wrong.
-  const tools = {} as AreaTools
+  const tools = {} as AreaDeps
   const base = area({ name: 'base', create: () => ({ offers: { say: () => 'base' } }) })
   const above: Area = area({
     name: 'above',

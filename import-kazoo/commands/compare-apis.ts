@@ -47,7 +47,7 @@ interface Sides {
 }
 
 // The first pages of a list tell whether filters and order are the same; records are counted by the checks of the import.
-const mostRows = 2000
+const maxRows = 2000
 const recordsOfList = 25
 // Something differs, which a person has to look at.
 const waitsForPerson = 2
@@ -68,7 +68,7 @@ const listAt = async (side: CrosspointCore, path: string, query: Question['query
   const rows: unknown[] = []
   for await (const { data } of side.pagesOf(path, query)) {
     rows.push(...rowsOf(data))
-    if (rows.length >= mostRows) return rows.slice(0, mostRows)
+    if (rows.length >= maxRows) return rows.slice(0, maxRows)
   }
   return rows
 }

@@ -1,5 +1,5 @@
 import { checkAccounts, checkNames } from '../../src/areas/accounts/accounts/verification.sql.ts'
-import type { AreaTools, OffersOf } from '../../src/areas/area.ts'
+import type { AreaDeps, OffersOf } from '../../src/areas/area.ts'
 import { declarationsOf } from '../../src/areas/assemble.ts'
 import { checkLedgers } from '../../src/areas/billing/ledgers/verification.sql.ts'
 import { areas } from '../../src/areas/index.ts'
@@ -98,7 +98,7 @@ export const withImports = async <T>(work: (parts: Parts) => Promise<T>): Promis
   const metrics = createMetrics()
   const leases = createLeases(store, systemClock, log)
   const deriver = createDeriver({ settings, clock: systemClock, metrics, niceness: nicenessOfMany })
-  const tools: Partial<AreaTools> = {
+  const tools: Partial<AreaDeps> = {
     store,
     settings,
     keyring,

@@ -25,7 +25,7 @@ export interface Look {
   sum: ReturnType<typeof createSums>['add']
 }
 
-interface Tools {
+interface Deps {
   store: Store
   adoptions: Readonly<Record<string, Adoption>>
   validate: Validate
@@ -58,7 +58,7 @@ export const toldAt = (
 ): Told[] => differences.map(({ path, from, to }) => ({ ...place, what: path, there: from, here: to }))
 
 /** What documents are to come to here. */
-export const createDrawings = ({ store, adoptions, validate, chapters }: Tools) => {
+export const createDrawings = ({ store, adoptions, validate, chapters }: Deps) => {
   const run = createRunStore(store)
   const settingAside = createSettingAside({ adoptions, validate })
 

@@ -20,7 +20,7 @@ import { sampleOf, type Told } from './rules.ts'
 import { type ComparedDocument, createSourceComparison, type Respond } from './sources.ts'
 import { type BothSums, createSums, createTally, type Tally } from './tally.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   states: Pick<ImportStates, 'read'>
   adoptions: Readonly<Record<string, Adoption>>
@@ -53,7 +53,7 @@ const toldOfKeys = (compared: ComparedDocument): [string, number, Told[]] => {
 }
 
 /** Holds a source against the store, account by account; it leaves out what the import has left out. */
-export const createComparison = ({ store, states, adoptions, validate, chapters, numbers }: Tools) => {
+export const createComparison = ({ store, states, adoptions, validate, chapters, numbers }: Deps) => {
   const checked = createCheckedStore(store)
   const run = createRunStore(store)
   const drawings = createDrawings({ store, adoptions, validate, chapters })

@@ -11,7 +11,7 @@ import { readDocument } from '../documents/fields.ts'
 import { type Drawing, type Drawings, type Look, toldAt } from './drawings.ts'
 import { differencesOfRecords } from './rules.ts'
 
-interface Tools {
+interface Deps {
   store: Pick<Store, 'records'>
   adoptions: Readonly<Record<string, Adoption>>
   drawings: Drawings
@@ -37,7 +37,7 @@ const inOrder = (one: Placed, other: Placed) =>
   Buffer.compare(Buffer.from(one.id), Buffer.from(other.id))
 
 /** What accounts have, record by record, and their lists. */
-export const createRecordComparison = ({ store: { records }, adoptions, drawings }: Tools) => {
+export const createRecordComparison = ({ store: { records }, adoptions, drawings }: Deps) => {
   const { arrivalOf, withReason } = drawings
 
   const storedIds = async (accountId: string, kind: string) => {

@@ -23,7 +23,7 @@ export interface ComparedDocument {
   why?: string
 }
 
-interface Tools {
+interface Deps {
   run: Pick<RunStore, 'findingsOf' | 'known'>
   respond: Respond
 }
@@ -56,7 +56,7 @@ interface Place {
 }
 
 /** Compares the documents of accounts with the responses of the API. */
-export const createSourceComparison = ({ run, respond }: Tools) => {
+export const createSourceComparison = ({ run, respond }: Deps) => {
   let latest: { accountId: string; realms: readonly string[] } | undefined
 
   /** The realms of an account here and there: its records do not repeat them. */

@@ -9,7 +9,7 @@ export interface Tally {
 }
 
 // Whoever has more of them looks at the first ones.
-const mostTold = 10_000
+const maxTold = 10_000
 
 /** Counts answers that are held against each other; of what differs it keeps the first. */
 export const createTally = (names: readonly string[] = []) => {
@@ -26,7 +26,7 @@ export const createTally = (names: readonly string[] = []) => {
       if (!known) tally.questions.push(question)
       question.asked += asked
       question.different += new Set(told.map(({ id = '' }) => id)).size
-      const room = Math.max(0, mostTold - tally.differences.length)
+      const room = Math.max(0, maxTold - tally.differences.length)
       tally.differences.push(...told.slice(0, room))
       tally.untold += Math.max(0, told.length - room)
     },

@@ -25,7 +25,7 @@ import { exportWebhook } from '../conversions/webhooks/rules.ts'
 import { exported, type LeavingDocument, type LeavingFile, type OwnRecord } from './document.ts'
 import type { LeavingStore } from './store.ts'
 
-interface KindTools {
+interface KindDeps {
   store: Pick<Store, 'records'>
   accounts: Pick<Accounts, 'apiKeyOf'>
   quantities: Pick<QuantityBook, 'of'>
@@ -101,7 +101,7 @@ const plain =
   (type: string): Export =>
   (record) => [exported(type, record)]
 
-export const createExports = ({ store: { records }, accounts, quantities, rows }: KindTools) => {
+export const createExports = ({ store: { records }, accounts, quantities, rows }: KindDeps) => {
   const photoOf = async ({ accountId, id }: OwnRecord) => {
     const photo = await records.find(accountId, userPhotoKind, id)
     return photo && fileOf(photo, 'photo')

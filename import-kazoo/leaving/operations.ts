@@ -35,7 +35,7 @@ import { createLeavingReport, type LeavingReport } from './report.ts'
 import { exportAudit, exportCall, exportEntry, exportStock, exportTransaction, exportUse } from './rows.ts'
 import { createLeavingStore } from './store.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   accounts: Pick<Accounts, 'descendants' | 'resellerOf' | 'apiKeyOf'>
   quantities: Pick<QuantityBook, 'of'>
@@ -51,7 +51,7 @@ const atOnce = 500
 // Any of them may be a megabyte: a photo, a kept document.
 const largeAtOnce = 50
 // Of files that are written together.
-const mostFileBytes = 4_194_304
+const maxFileBytes = 4_194_304
 const joinedSetting = 'crossbar.accounts'
 const keptType = ({ type }: KeptDocument) => `${type || 'no type'} (kept)`
 
@@ -59,7 +59,7 @@ const bytesOf = (documents: readonly LeavingDocument[]) =>
   documents.flatMap(({ files }) => files).reduce((sum, { bytes }) => sum + bytes.length, 0)
 
 /** Writes everything of a store into a folder, as documents that a Kazoo takes. */
-export const createExport = ({ store, accounts, quantities, numbers, months, keeping }: Tools) => {
+export const createExport = ({ store, accounts, quantities, numbers, months, keeping }: Deps) => {
   const { records } = store
   const rows = createLeavingStore(store)
   const { ofAccount, ofSystem, soldNothing, docAt } = createExports({ store, accounts, quantities, rows })
@@ -133,7 +133,7 @@ export const createExport = ({ store, accounts, quantities, numbers, months, kee
         const some = await documentsOf(stored, whose, exports)
         documents.push(...some)
         fileBytes += bytesOf(some)
-        if (fileBytes < mostFileBytes) continue
+        if (fileBytes < maxFileBytes) continue
         await write(chapter, documents)
         documents = []
         fileBytes = 0

@@ -5,10 +5,10 @@ import { checkDocuments } from './checks/documents.ts'
 import { checkCalls, checkMonths } from './checks/months.ts'
 import { checkNumbers } from './checks/numbers.ts'
 import { checkRecords } from './checks/records.ts'
-import type { CheckTools, Tell } from './checks/tools.ts'
+import type { CheckDeps, Tell } from './checks/tools.ts'
 
 /** Every key of the source documents is in the responses of the API, unless the import has reported why not. */
-const checkKeys = async ({ run, facts, respond }: CheckTools, tell: Tell) => {
+const checkKeys = async ({ run, facts, respond }: CheckDeps, tell: Tell) => {
   const keys = createSourceComparison({ run, respond })
   const accountIds = new Set(facts.accounts.keys())
   const all = async function* () {
@@ -24,7 +24,7 @@ const checkKeys = async ({ run, facts, respond }: CheckTools, tell: Tell) => {
 }
 
 /** What is compared when an import is finished, by the names that differences are reported under. */
-export const importChecks: Readonly<Record<string, (tools: CheckTools, tell: Tell) => Promise<void>>> = {
+export const importChecks: Readonly<Record<string, (tools: CheckDeps, tell: Tell) => Promise<void>>> = {
   documents: checkDocuments,
   accounts: checkAccounts,
   records: checkRecords,

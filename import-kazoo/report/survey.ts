@@ -20,7 +20,7 @@ interface Surveying extends NamedNarrowing {
   onBatch?(told: BatchTold): void
 }
 
-interface Tools {
+interface Deps {
   run: RunStore
   clock: Clock
   chapters: readonly Chapter[]
@@ -28,7 +28,7 @@ interface Tools {
 
 const databaseVanished = (database: string) => finding({ database, id: '' }, 'left_out', 'database_vanished')
 
-export const createReports = ({ run, clock, chapters }: Tools) => {
+export const createReports = ({ run, clock, chapters }: Deps) => {
   const databaseCounts = (kinds: Facts['kinds']) => {
     const counts: Record<string, number> = {}
     for (const { kind } of kinds.values()) counts[kind] = (counts[kind] ?? 0) + 1

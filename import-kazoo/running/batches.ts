@@ -9,7 +9,7 @@ import type { Source } from '../source/source.ts'
 import { createSettingAside } from './setting-aside.ts'
 import { type DatabaseRow, type DocumentRow, type RecordPlace, type RunStore, refusedMark } from './store.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   run: RunStore
   adoptions: Readonly<Record<string, Adoption>>
@@ -57,7 +57,7 @@ const samePlace = (one: RecordPlace) => (other: RecordPlace) =>
 const about = ({ database, id }: KazooDocument) => ({ database, id })
 
 /** Stores what conversions make of documents, each batch whole or not at all, and nothing twice. */
-export const createBatches = ({ store, run, adoptions, validate, keyring, author }: Tools) => {
+export const createBatches = ({ store, run, adoptions, validate, keyring, author }: Deps) => {
   const settingAside = createSettingAside({ adoptions, validate })
 
   const adoptionOf = (as: string) => {

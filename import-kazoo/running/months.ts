@@ -26,7 +26,7 @@ import type { Batches } from './batches.ts'
 import { type BatchTold, begun } from './reading.ts'
 import { type DatabaseRow, type RunStore, vanishedRow } from './store.ts'
 
-interface Tools {
+interface Deps {
   run: RunStore
   batches: Batches
   callImportOf(accountId: string): CallImport<Others>
@@ -180,7 +180,7 @@ export const monthOf = async (
   }
 }
 
-export const createMonthReading = ({ run, batches, callImportOf, onBatch }: Tools) => {
+export const createMonthReading = ({ run, batches, callImportOf, onBatch }: Deps) => {
   const convertOther = (document: KazooDocument, { accountId, accountName }: MonthOfAccount): Converted => {
     if (document.type === 'audit_log') return convertAudit(document, { id: accountId, name: accountName })
     // It is added up when the month has been read, where it still matters.

@@ -29,7 +29,7 @@ import { type NamedNarrowing, narrowingOf, sameNarrowing } from './narrowing.ts'
 import { type BatchTold, createReading } from './reading.ts'
 import { createRunStore } from './store.ts'
 
-interface ImportTools {
+interface ImportDeps {
   store: Store
   states: ImportStates
   adoptions: Readonly<Record<string, Adoption>>
@@ -83,7 +83,7 @@ const leaseName = 'kazoo_import'
 const followPauseMs = 2000
 
 /** Takes over the records of a Kazoo: once, what changes meanwhile, and the end of it. */
-export const createImport = (tools: ImportTools) => {
+export const createImport = (tools: ImportDeps) => {
   const { store, states, leases, settings, chapters, legAdoption } = tools
   const run = createRunStore(store)
 

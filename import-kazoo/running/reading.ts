@@ -13,7 +13,7 @@ import { type Batch, type Batches, largestFile, type Written } from './batches.t
 import type { MonthPlace } from './months.ts'
 import { type DatabaseRow, isVanished, type RunStore, vanishedRow } from './store.ts'
 
-interface Tools {
+interface Deps {
   run: RunStore
   batches: Batches
   /** Whether what the store has refused is tried again. */
@@ -143,7 +143,7 @@ const goneMeanwhile = (id: string) =>
   finding({ database: accountDatabase(id), id }, 'needs_hand', 'account_gone_meanwhile')
 
 /** Reads databases of a source chapter by chapter: from their beginning, from where it was left, or what has changed since. */
-export const createReading = ({ run, batches, triesAgain, isLastRound, onBatch }: Tools) => {
+export const createReading = ({ run, batches, triesAgain, isLastRound, onBatch }: Deps) => {
   const store = async (chapter: string, { source, masterId }: Facts, what: Stored) => {
     const { name: database } = what.position
     const written = await batches.store({ source, database, masterId, ...what })

@@ -7,7 +7,7 @@ import { mapSecretsAt } from '../../src/lib/secrets.ts'
 import type { Draft, Finding, KazooDocument } from '../documents/document.ts'
 import { rejectedIn, rejectedOf, withRejected } from '../documents/rejected.ts'
 
-interface Tools {
+interface Deps {
   adoptions: Readonly<Record<string, Pick<Adoption, 'schema' | 'rules' | 'repair' | 'leavesOut'>>>
   validate: Validate
 }
@@ -26,7 +26,7 @@ const withSecrets = (schema: object, rejected: Json): Json =>
 
 /** Stores values that break the schema under `kazoo_import.rejected` of the record, where a person can look at them. */
 export const createSettingAside =
-  ({ adoptions, validate }: Tools) =>
+  ({ adoptions, validate }: Deps) =>
   async (
     draft: Draft,
     { database, id }: Pick<KazooDocument, 'database' | 'id'>,

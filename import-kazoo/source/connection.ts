@@ -52,7 +52,7 @@ const codeOf = (error: unknown): string => {
 /** What TLS does not accept stays so however often it is tried. */
 const isOfCertificate = (code: string) => /CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS/.test(code)
 
-const mostAnswerBytes = 64 * 1024 * 1024
+const maxAnswerBytes = 64 * 1024 * 1024
 
 const sessionCookie = ({ headers }: Answer) =>
   headers['set-cookie']
@@ -193,7 +193,7 @@ export const createConnection = ({ base, host, credentials }: Place, patience: P
     for await (const piece of pieces()) {
       chunks.push(piece)
       length += piece.length
-      if (length > mostAnswerBytes) return undefined
+      if (length > maxAnswerBytes) return undefined
     }
     return Buffer.concat(chunks).toString('utf8')
   }
@@ -211,7 +211,7 @@ export const createConnection = ({ base, host, credentials }: Place, patience: P
       again(what, async () => {
         const answer = await ask(path)
         const text = await textOf(answer)
-        if (text === undefined) return { missing: `it has more than ${mostAnswerBytes / 1024 / 1024} MB` }
+        if (text === undefined) return { missing: `it has more than ${maxAnswerBytes / 1024 / 1024} MB` }
         return answer.isThere ? { text } : { missing: reasonIn(text) }
       }),
   }

@@ -24,7 +24,7 @@ import {
   SourceTrouble,
 } from './source.ts'
 
-const mostRows = 1000
+const maxRows = 1000
 
 type Engine = 'bigcouch' | 'couchdb1' | 'couchdb'
 
@@ -182,7 +182,7 @@ const createReading = (connection: Connection, database: string) => {
   /** All rows of a list: after a fault it continues where it was, with smaller requests. */
   async function* rows(list: List, from: string | undefined): AsyncGenerator<SourceRow> {
     let at = from
-    let limit = mostRows
+    let limit = maxRows
     let faults = 0
     for (;;) {
       const before = at
@@ -205,7 +205,7 @@ const createReading = (connection: Connection, database: string) => {
         // Shards that repeat themselves may never answer with nothing.
         if (at === before || list.isEnd(frame, count, limit)) return
         faults = 0
-        limit = Math.min(mostRows, limit * 2)
+        limit = Math.min(maxRows, limit * 2)
       } catch (error) {
         if (!(error instanceof Fault)) throw error
         faults = at === before ? faults + 1 : 1
@@ -287,16 +287,16 @@ const databaseFacts = async (
 }
 
 // CouchDB answers no more by default.
-const mostAtOnce = 100
+const maxAtOnce = 100
 // A fault may pass. Behind so many in a row it is the server's manner.
-const mostFaults = 2
+const maxFaults = 2
 
 /**
  * What is said of databases: those that are asked for at once go with one question where the server knows that
  * (CouchDB 2.2), and one by one where it does not, or does not allow it.
  */
 const createDatabaseFacts = (connection: Connection, { engine }: SourceFacts) => {
-  let faults = engine === 'couchdb' ? 0 : mostFaults
+  let faults = engine === 'couchdb' ? 0 : maxFaults
   let asked: { name: string; found: PromiseWithResolvers<DatabaseFacts | undefined> }[] = []
 
   /** Undefined: the server does not answer that, or not now. */
@@ -319,7 +319,7 @@ const createDatabaseFacts = (connection: Connection, { engine }: SourceFacts) =>
   }
 
   const infosOf = async (names: readonly string[]) => {
-    if (names.length === 1 || faults >= mostFaults) return undefined
+    if (names.length === 1 || faults >= maxFaults) return undefined
     const infos = await together(names)
     faults = infos ? 0 : faults + 1
     return infos
@@ -338,7 +338,7 @@ const createDatabaseFacts = (connection: Connection, { engine }: SourceFacts) =>
     const all = asked
     asked = []
     try {
-      for (let at = 0; at < all.length; at += mostAtOnce) await answerAll(all.slice(at, at + mostAtOnce))
+      for (let at = 0; at < all.length; at += maxAtOnce) await answerAll(all.slice(at, at + maxAtOnce))
     } catch (error) {
       // The server is away: nobody waits until it was asked for each of the others, again and again.
       for (const { found } of all) found.reject(error)

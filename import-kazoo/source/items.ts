@@ -48,7 +48,7 @@ interface Shape {
 const lists = new Set(['rows', 'docs', 'results'])
 const beginningBytes = 4096
 // So much of a frame tells all that is asked of it.
-const mostFrameLength = 65_536
+const maxFrameLength = 65_536
 
 /** Bytes as they come, of which those are held that are still needed. */
 const createWindow = () => {
@@ -192,7 +192,7 @@ export const createItemScanner = ({ place, areRows, offset = 0, mostBytes = 64 *
 
   const walkBetween = () => {
     const byte = bytes[at] ?? 0
-    const isFrame = place === 'within' && !isEnded && frame.length < mostFrameLength
+    const isFrame = place === 'within' && !isEnded && frame.length < maxFrameLength
     const from = at
     const wasInList = isInList
     if (isInString) {

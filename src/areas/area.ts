@@ -66,7 +66,7 @@ export interface Declared {
 }
 
 /** What areas are made of. */
-export interface AreaTools {
+export interface AreaDeps {
   /** What all areas of the list declare, and the frame. */
   declared: Declared
   store: Store
@@ -140,7 +140,7 @@ export interface Area<Name extends string = string, Offer = unknown> {
   collects: readonly (keyof Collected)[]
   declares: Partial<Declarations>
   create(
-    tools: AreaTools,
+    tools: AreaDeps,
     offerOf: OfferOfNeeded,
     collected: Collected,
   ): Contributions & { offers?: Offer | undefined }
@@ -165,7 +165,7 @@ interface Definition<Name extends string, Needed extends Needs, Kind extends key
   /** What it takes from all areas above it: nobody below it may contribute that. */
   collects?: readonly Kind[]
   create(
-    tools: AreaTools,
+    tools: AreaDeps,
     needs: OffersNeeded<Needed>,
     collected: Pick<Collected, Kind>,
   ): Contributions & { offers?: Offer | undefined }

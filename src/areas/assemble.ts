@@ -5,7 +5,7 @@ import type { Round } from '../jobs/rounds.ts'
 import { frameSettings } from '../settings/documents.ts'
 import type { SettingsDocument } from '../settings/keys.ts'
 import type { Author } from '../storage/change-set.ts'
-import type { Area, AreaTools, Collected, Contributions, Declared, OffersOf } from './area.ts'
+import type { Area, AreaDeps, Collected, Contributions, Declared, OffersOf } from './area.ts'
 
 const nothing: Collected = { counts: [], taskActions: [], migrations: {}, schemas: {}, adoptions: {} }
 
@@ -81,7 +81,7 @@ interface Assembled<List extends readonly Area[]> {
 /** Makes each area of a list once, in its order, and has the store tell them what they want to hear and judge. */
 export const assemble = <const List extends readonly Area[]>(
   list: List,
-  tools: AreaTools,
+  tools: AreaDeps,
 ): Assembled<List> => {
   const { store, queue } = tools
   const offers = new Map<Area, unknown>()

@@ -47,7 +47,7 @@ interface BasicEntry {
   method: DigestMethod
 }
 
-const mostBasic = 5_000
+const maxBasic = 5_000
 const basicText = /^([0-9a-f]{32}):([0-9a-fA-F]{32}|[0-9a-fA-F]{40})$/
 
 interface Visitor {
@@ -80,7 +80,7 @@ const namedIn = (text: string) => basicText.exec(text)?.[1]
 
 export type Authenticate = ReturnType<typeof createAuthenticate>
 
-interface Tools {
+interface Deps {
   store: Store
   tokens: Tokens
   deriver: Deriver
@@ -94,7 +94,7 @@ interface Tools {
 }
 
 /** From a credential to the actor behind it, or 401. */
-export const createAuthenticate = (tools: Tools) => {
+export const createAuthenticate = (tools: Deps) => {
   const { store, tokens, deriver, settings, apiKeys, admitsPassword, scopesOf } = tools
   // Verified Basic credentials by their hash: each check would cost a slow derivation otherwise.
   const known = new Map<string, BasicEntry>()
@@ -149,7 +149,7 @@ export const createAuthenticate = (tools: Tools) => {
       await giveBack()
       deriver.acquaintances.note(entry.account.id, clientAddress)
       known.set(hash, entry)
-      forgetOldest(known, mostBasic)
+      forgetOldest(known, maxBasic)
     }
     const { account, user } = entry
     if (user.doc.enabled === false) throw refused('the user is disabled', account.id)

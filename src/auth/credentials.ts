@@ -26,7 +26,7 @@ export const keyLayers: readonly KeyLayer[] = [
   { N: 2 ** 15, r: 8, p: 1 },
 ]
 
-const mostMemory = 64 * 1024 * 1024
+const maxMemory = 64 * 1024 * 1024
 export const keyLength = 24
 
 const digestMethods = ['md5', 'sha'] as const
@@ -78,7 +78,7 @@ const placeOf = (key: string) => {
 const wrap = (salt: string, mark: string, parameters: KeyLayer, secret: string) => {
   const key = scryptSync(secret, Buffer.from(`${mark}${salt}`), keyLength, {
     ...parameters,
-    maxmem: mostMemory,
+    maxmem: maxMemory,
   })
   return `${mark}${key.toString('base64url')}`
 }

@@ -15,7 +15,7 @@ interface Bucket {
   filledAt: number
 }
 
-interface Tools {
+interface Deps {
   settings: Settings
   clock: Clock
   acquaintances: Acquaintances
@@ -23,7 +23,7 @@ interface Tools {
   shared: SignInBuckets | undefined
 }
 
-const mostRemembered = 20_000
+const maxRemembered = 20_000
 const minuteMs = 60_000
 
 /**
@@ -31,7 +31,7 @@ const minuteMs = 60_000
  * One network alone cannot use up what is there for all, and one from which somebody signed in to the account before has
  * only its own measure: whoever guesses does not lock the owner out.
  */
-export const createGuesses = ({ settings, clock, acquaintances, shared }: Tools) => {
+export const createGuesses = ({ settings, clock, acquaintances, shared }: Deps) => {
   const buckets = new Map<string, Bucket>()
 
   const bucketOf = (key: string, most: number, perMinute: number): Bucket => {
@@ -41,7 +41,7 @@ export const createGuesses = ({ settings, clock, acquaintances, shared }: Tools)
     const bucket = { left: Math.min(most, before.left + minutes * perMinute), filledAt: now }
     buckets.delete(key)
     buckets.set(key, bucket)
-    forgetOldest(buckets, mostRemembered)
+    forgetOldest(buckets, maxRemembered)
     return bucket
   }
 

@@ -90,12 +90,12 @@ export interface TokenSubject {
 
 const issuer = 'kazoo'
 const systemId = 'token_identity'
-const mostVerified = 20_000
+const maxVerified = 20_000
 const makeKeyPair = promisify(generateKeyPair)
 
 const remember = <T>(memory: Map<string, T>, token: string, entry: T) => {
   memory.set(token, entry)
-  forgetOldest(memory, mostVerified)
+  forgetOldest(memory, maxVerified)
 }
 
 const systemDefinition: CollectionDefinition<object, SystemHidden> = {

@@ -49,7 +49,7 @@ export interface Progress<Detail = unknown> {
   end(set: ChangeSet): Promise<void>
 }
 
-interface Tools<Detail> {
+interface Deps<Detail> {
   base: Store
   runs: RunStore<Detail>
   leases: Leases
@@ -101,7 +101,7 @@ export const nextRun = <T extends Waiting>(
 
 /** The progress of a run: what is done for good, committed together with what the rows change. */
 export const createProgress = <Detail>(
-  { base, runs }: Pick<Tools<Detail>, 'base' | 'runs'>,
+  { base, runs }: Pick<Deps<Detail>, 'base' | 'runs'>,
   lease: Lease,
   start: Run<Detail>,
   { signal, mayGoOn }: Pick<Progress, 'signal' | 'mayGoOn'>,
@@ -166,7 +166,7 @@ export const createProgress = <Detail>(
 }
 
 /** Works on the runs of one kind. */
-export const createBatches = <Detail>(tools: Tools<Detail>) => {
+export const createBatches = <Detail>(tools: Deps<Detail>) => {
   const { base, runs, leases, rounds, node, log, mostAtOnce, turnMs, work } = tools
   const { clock } = base
   const takingUp = `${runs.kind}s`

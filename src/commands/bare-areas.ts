@@ -1,4 +1,4 @@
-import type { Area, AreaTools } from '../areas/area.ts'
+import type { Area, AreaDeps } from '../areas/area.ts'
 import { assemble, declarationsOf } from '../areas/assemble.ts'
 import { areas } from '../areas/index.ts'
 
@@ -12,7 +12,7 @@ const unused: never = new Proxy(() => unused, {
   },
 }) as never
 
-const nothing: AreaTools = {
+const nothing: AreaDeps = {
   declared: declarationsOf(areas),
   store: unused,
   settings: unused,
@@ -40,6 +40,6 @@ const nothing: AreaTools = {
 
 /** The areas without a server around them. Only operations that need no more than these tools may be used. */
 export const bareAreas = <const More extends readonly Area[] = []>(
-  tools: Partial<AreaTools> = {},
+  tools: Partial<AreaDeps> = {},
   ...more: More
 ) => assemble([...areas, ...more], { ...nothing, ...tools })

@@ -26,7 +26,7 @@ const thousands = (count: number) => count.toLocaleString('en-US')
 /** Something that the person at the terminal has to put right. */
 class Mistake extends Error {}
 
-type Tools = ReturnType<typeof toolsOf>
+type Deps = ReturnType<typeof toolsOf>
 
 const toolsOf = (store: Awaited<ReturnType<typeof openStore>>['store'], config: Config) => {
   const settings = createSettings(store.records, 'command')
@@ -77,7 +77,7 @@ const tellRejected = ({ rejected, rejected_total: total }: IntakeReport) => {
   if (total > rejected.length) tell(`... and ${thousands(total - rejected.length)} more lines were rejected`)
 }
 
-const importWith = async ({ intake, author }: Tools, file: string, paid: 'here' | 'elsewhere') => {
+const importWith = async ({ intake, author }: Deps, file: string, paid: 'here' | 'elsewhere') => {
   const { size } = await stat(file)
   const progress = createProgress(process.stderr, size)
   let read = 0
@@ -94,7 +94,7 @@ const importWith = async ({ intake, author }: Tools, file: string, paid: 'here' 
   return report.rejected_total > 0 ? 1 : 0
 }
 
-const archiveWith = async ({ months }: Tools, month: number, file: string) => {
+const archiveWith = async ({ months }: Deps, month: number, file: string) => {
   const total = await months.count(month)
   const progress = createProgress(process.stderr, total)
   let records = 0
@@ -127,7 +127,7 @@ const writeNew = async (file: string, lines: AsyncIterable<string>) => {
   }
 }
 
-const dropWith = async ({ months, author }: Tools, month: number, isAgreed: boolean) => {
+const dropWith = async ({ months, author }: Deps, month: number, isAgreed: boolean) => {
   if (!isAgreed) {
     throw new Mistake(
       `${thousands(await months.count(month))} records of ${month} would be gone for good: say --yes`,
@@ -146,7 +146,7 @@ const reasonOf = (error: unknown): string | undefined => {
   return isSystemError ? error.message : undefined
 }
 
-const withTools = async (work: (tools: Tools) => Promise<number>) => {
+const withDeps = async (work: (tools: Deps) => Promise<number>) => {
   const config = configFromEnvironment()
   process.umask(0o077)
   const { store, close } = await openStore(config, systemClock)
@@ -157,9 +157,9 @@ const withTools = async (work: (tools: Tools) => Promise<number>) => {
   }
 }
 
-const perform = async (work: (tools: Tools) => Promise<number>): Promise<number> => {
+const perform = async (work: (tools: Deps) => Promise<number>): Promise<number> => {
   try {
-    return await withTools(work)
+    return await withDeps(work)
   } catch (error) {
     const reason = reasonOf(error)
     if (reason === undefined) throw error

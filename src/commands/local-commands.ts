@@ -13,12 +13,12 @@ export const addServe = (program: Command, run: Run) =>
     )
 
 const usualCalls = 50_000
-const mostCalls = 5_000_000
+const maxCalls = 5_000_000
 
 const countOfCalls = (text: string) => {
   const count = Number(text)
-  if (Number.isInteger(count) && count >= 0 && count <= mostCalls) return count
-  throw new InvalidArgumentError(`A whole number up to ${mostCalls.toLocaleString('en-US')} is wanted.`)
+  if (Number.isInteger(count) && count >= 0 && count <= maxCalls) return count
+  throw new InvalidArgumentError(`A whole number up to ${maxCalls.toLocaleString('en-US')} is wanted.`)
 }
 
 export const addDemo = (program: Command, run: Run) =>

@@ -23,7 +23,7 @@ const tell = (text: string) => process.stderr.write(`${text}\n`)
 class FileMistake extends Error {}
 
 // A file of another kind has a mistake in every line.
-const mostTold = 100
+const maxTold = 100
 
 /** The good rows of a file; the others are told and counted. */
 const createReading = <Places, T>(
@@ -57,8 +57,8 @@ const createReading = <Places, T>(
     const row = read(cells, places)
     if (typeof row !== 'string') return [row]
     reading.refused += 1
-    if (reading.refused <= mostTold) tell(`line ${line}: ${row}`)
-    if (reading.refused === mostTold) tell('... further lines are only counted')
+    if (reading.refused <= maxTold) tell(`line ${line}: ${row}`)
+    if (reading.refused === maxTold) tell('... further lines are only counted')
     return []
   }
 

@@ -39,7 +39,7 @@ interface Found {
   leftOut: readonly string[]
 }
 
-const mostTold = 1000
+const maxTold = 1000
 
 const say = (text: string) => process.stdout.write(`${text}\n`)
 
@@ -131,7 +131,7 @@ const perform = async ({ checks, leftOut }: Plan): Promise<Found> => {
     let faults = 0
     const tell = (fault: Fault) => {
       faults += 1
-      if (faults <= mostTold) found.faults.push({ check: check.name, ...fault })
+      if (faults <= maxTold) found.faults.push({ check: check.name, ...fault })
       else found.untold += 1
     }
     const lookedAt = await check.run(tell).catch((error: unknown) => {

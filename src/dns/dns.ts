@@ -10,7 +10,7 @@ export interface Dns extends Resolver {
   authoritiesOf(domain: string, manner: Manner): Promise<ServerAddress[]>
 }
 
-interface Tools {
+interface Deps {
   /** `host:port` texts. Whoever sets them wants these asked and no others; empty: those of the machine. */
   servers: readonly string[]
   calls: Calls
@@ -22,7 +22,7 @@ interface Tools {
   authorityPort?: number
 }
 
-const mostAuthorities = 4
+const maxAuthorities = 4
 
 /** The domain and what is above it, down to two labels. */
 const climb = (domain: string): string[] => {
@@ -51,7 +51,7 @@ const watched = (resolver: Resolver, calls: Calls): Resolver => {
   return { find, lookUp: async (question, manner) => (await find(question, manner)).records }
 }
 
-export const createDns = (tools: Tools): Dns => {
+export const createDns = (tools: Deps): Dns => {
   const configured = tools.servers.map(parseServer)
   const { authorityPort = dnsPort, machineServers = systemServers } = tools
   const servers = configured.length > 0 ? () => configured : machineServers
@@ -92,7 +92,7 @@ export const createDns = (tools: Tools): Dns => {
 
     async authoritiesOf(domain, manner) {
       if (configured.length > 0) return []
-      const names = (await namesOf(domain, manner)).slice(0, mostAuthorities)
+      const names = (await namesOf(domain, manner)).slice(0, maxAuthorities)
       const addresses = await Promise.all(names.map((name) => addressesOf(name, manner)))
       return addresses.flatMap((found) => found.slice(0, 1)).map((host) => ({ host, port: authorityPort }))
     },

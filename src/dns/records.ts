@@ -42,7 +42,7 @@ const recordText = (answer: Answer, wanted: LookedUpType): string | undefined =>
 }
 
 // More of one name and type is no set-up that anybody reads.
-const mostRecords = 100
+const maxRecords = 100
 const longestChain = 16
 
 const aliasOf = (answers: readonly Answer[], name: string) => {
@@ -76,7 +76,7 @@ export const recordsIn = ({ answers = [] }: DecodedPacket, name: string, type: L
     const records = own
       .toSorted((a, b) => preferenceOf(a) - preferenceOf(b))
       .flatMap((answer) => recordText(answer, type) ?? [])
-      .slice(0, mostRecords)
+      .slice(0, maxRecords)
     if (records.length > 0) return { records, ttlSeconds, alias: undefined }
     const next = aliasOf(answers, owner)
     if (next === undefined) break

@@ -117,16 +117,16 @@ const shorter = (a: number | undefined, b: number | undefined) =>
 const longestAlias = 8
 const rounds = 2
 // Each holds a socket for as long as the look-up lasts.
-const mostAttempts = 8
+const maxAttempts = 8
 // Of all requests together: each look-up holds a few sockets.
-const mostAtOnce = 64
+const maxAtOnce = 64
 
 /** Looks names up at recursive name servers, and at authorities where a caller names some. */
 export const createResolver = (
   servers: () => readonly ServerAddress[],
   patience: Patience = usualPatience,
 ): Resolver => {
-  const gate = createGate(mostAtOnce)
+  const gate = createGate(maxAtOnce)
 
   const askAny = async (question: LookUp, asked: readonly ServerAddress[], manner: Manner) => {
     const isAnswered = new AbortController()
@@ -134,7 +134,7 @@ export const createResolver = (
     const mustKnow = asked === manner.authorities
     const attempts = Array.from({ length: rounds }, () => asked)
       .flat()
-      .slice(0, mostAttempts)
+      .slice(0, maxAttempts)
       .map((server) => async () => {
         return usable(await exchange(question, server, { tcp: manner.tcp, signal }), mustKnow)
       })

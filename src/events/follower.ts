@@ -7,7 +7,7 @@ import type { Statement } from '../storage/db.ts'
 import type { Store } from '../storage/store.ts'
 import type { Feed } from './feed.ts'
 
-interface Tools {
+interface Deps {
   store: Pick<Store, 'fence'>
   rounds: Pick<Rounds, 'isHeld'>
   feed: Pick<Feed, 'onMore'>
@@ -39,7 +39,7 @@ interface Work<Way, Shift> {
 const lookMs = 1000
 
 /** Follows the feed: of all processes one at a time does the work, for as long as it lives and the work is wanted. */
-export const createFollower = <Way, Shift>(tools: Tools, work: Work<Way, Shift>) => {
+export const createFollower = <Way, Shift>(tools: Deps, work: Work<Way, Shift>) => {
   const { store, rounds, feed, log } = tools
   let current: Shift | undefined
 

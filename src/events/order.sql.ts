@@ -3,12 +3,12 @@ import { failure, lostLease } from '../lib/failure.ts'
 import { forgetOldest } from '../lib/forget-oldest.ts'
 import { zip } from '../lib/list.ts'
 import type { Statement } from '../storage/db.ts'
-import { type Head, middleOf, mostHeads, newestPlace, type Placed, placeOf } from '../storage/placing.ts'
+import { type Head, maxHeads, middleOf, newestPlace, type Placed, placeOf } from '../storage/placing.ts'
 import type { Store } from '../storage/store.ts'
 import { integer, type RowOf, shape, text } from '../storage/table.ts'
 
 /** How many entries are put in order by one write. */
-export const mostAtOnce = 400
+export const maxAtOnce = 400
 
 const waiting = shape({
   place: integer(),
@@ -58,7 +58,7 @@ export const createOrder = ({ all, words, writeUnrecorded }: Store) => {
       await all(
         `SELECT ${words.position} AS "place", account_id AS "accountId", action, coalesce(tree, '') AS tree, digest,
             coalesce(span, 1) AS span
-          FROM audit_log WHERE sequence IS NULL ORDER BY ${words.position} LIMIT ${mostAtOnce}`,
+          FROM audit_log WHERE sequence IS NULL ORDER BY ${words.position} LIMIT ${maxAtOnce}`,
       ),
     )
 
@@ -140,7 +140,7 @@ export const createOrder = ({ all, words, writeUnrecorded }: Store) => {
         forget()
         throw error
       }
-      while (heads.size > mostHeads) forgetOldest(heads, mostHeads)
+      while (heads.size > maxHeads) forgetOldest(heads, maxHeads)
       return rows.length
     },
   }

@@ -21,14 +21,14 @@ export interface Refusals {
   note(author: Author, refusals: readonly Refusal[]): Promise<number>
 }
 
-interface Tools {
+interface Deps {
   store: Store
   afterwards: Afterwards
 }
 
 // Anybody may cause refusals, as fast as the network is: they must not fill the store.
 const pauseMs = 60_000
-const mostRemembered = 20_000
+const maxRemembered = 20_000
 
 /** Who asked. The key of a request that was refused keeps its answer, not this. */
 const without = ({ idempotency: _, acceptsCharges: __, consent: ___, ...author }: Author): Author => author
@@ -36,7 +36,7 @@ const without = ({ idempotency: _, acceptsCharges: __, consent: ___, ...author }
 const keyOf = ({ happening: { accountId, type, id }, about }: Refusal) =>
   JSON.stringify([accountId, type, id, about])
 
-export const createRefusals = ({ store, afterwards }: Tools): Refusals => {
+export const createRefusals = ({ store, afterwards }: Deps): Refusals => {
   const told = new Map<string, number>()
 
   const isTold = (key: string) => {
@@ -45,7 +45,7 @@ export const createRefusals = ({ store, afterwards }: Tools): Refusals => {
     if (before !== undefined && now - before < pauseMs) return true
     told.delete(key)
     told.set(key, now)
-    forgetOldest(told, mostRemembered)
+    forgetOldest(told, maxRemembered)
     return false
   }
 

@@ -4,7 +4,7 @@ import { describeError, type Log } from '../lib/log.ts'
 import { feedKey, systemScope } from '../storage/change-set.ts'
 import { cacheKey, type Database } from '../storage/db.ts'
 import type { Store } from '../storage/store.ts'
-import { createOrder, mostAtOnce } from './order.sql.ts'
+import { createOrder, maxAtOnce } from './order.sql.ts'
 
 /** Wakes whoever reads what is in order. */
 export const orderedKey = cacheKey(systemScope, 'feed', 'ordered')
@@ -17,7 +17,7 @@ const lookMs = 1000
 const isFor = (keys: readonly string[] | 'everything', key: string) =>
   keys === 'everything' || keys.includes(key)
 
-interface Tools {
+interface Deps {
   store: Store
   db: Pick<Database, 'onStale'>
   leases: Leases
@@ -29,7 +29,7 @@ interface Tools {
  * Nobody is shown what has no place yet, so that a reader who remembers a place misses nothing, whichever commit came
  * late.
  */
-export const createSequencer = ({ store, db, leases, log }: Tools) => {
+export const createSequencer = ({ store, db, leases, log }: Deps) => {
   const order = createOrder(store)
   let lease: Lease | undefined
   let running: Promise<void> | undefined
@@ -48,7 +48,7 @@ export const createSequencer = ({ store, db, leases, log }: Tools) => {
     if (!held) return
     while (!held.lost.aborted) {
       isWoken = false
-      if ((await order.placeNext(held.guardStatement(), [orderedKey])) === mostAtOnce) continue
+      if ((await order.placeNext(held.guardStatement(), [orderedKey])) === maxAtOnce) continue
       if (!isWoken || isStopped) return
       await sleep(gatherMs)
     }

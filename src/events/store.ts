@@ -90,14 +90,14 @@ const headColumns = `${beginnings.columns}, CASE WHEN span IS NOT NULL THEN afte
 export type HeadRow = RowOf<typeof heads>
 
 // So much of records is read at once, and at least one row.
-const mostBytes = 8_000_000
+const maxBytes = 8_000_000
 
 /** Rows in parts that can be read at once. */
 export const inParts = (rows: readonly HeadRow[]): HeadRow[][] => {
   const parts: HeadRow[][] = []
   let bytes = Number.POSITIVE_INFINITY
   for (const row of rows) {
-    if (bytes + row.bytes > mostBytes) {
+    if (bytes + row.bytes > maxBytes) {
       parts.push([])
       bytes = 0
     }
@@ -112,7 +112,7 @@ const patienceMs = 1000
 const lookMs = 4
 
 // A question that finds little looks through this many events, and says where to go on.
-const mostLookedThrough = 5000
+const maxLookedThrough = 5000
 /** The conditions of a question beside account and place; parameters are numbered from `next`. */
 const conditionsOf = ({ types = [], recordId, actorId, from, to }: FeedQuestion, next: number) => {
   const { sql, params } = typeCondition(types, next)
@@ -190,7 +190,7 @@ export const createFeedRows = ({ all, words }: Store) => {
     async page(question: FeedQuestion): Promise<FoundRows> {
       const { accountId, below, limit, isTop = false } = question
       const begin = await behindOf(question.after)
-      const most = isNarrow(question) ? Math.max(mostLookedThrough, limit) : limit
+      const most = isNarrow(question) ? Math.max(maxLookedThrough, limit) : limit
       const { last, isFull } = await endOf(sourcesOf(isTop, below), [accountId, begin], most)
       if (last === 0) return { heads: [], begin, last, isFull }
       const { terms, params } = conditionsOf(question, 4)

@@ -8,7 +8,7 @@ import { canonicalPeer } from './wire/client-address.ts'
 
 // What is told of every request when it is over: a line in the log, a duration, a span.
 
-interface Tools {
+interface Deps {
   metrics: Metrics
   log: Log
   /** Whether there is a line for each request. */
@@ -35,7 +35,7 @@ const addressOf = ({ clientAddress, request }: Exchange) =>
 /** Begins to watch a request; what it answers with is to be called when the request is over. */
 export type Witness = ReturnType<typeof createWitness>
 
-export const createWitness = ({ metrics, log, logsAccess }: Tools) => {
+export const createWitness = ({ metrics, log, logsAccess }: Deps) => {
   const durations = metrics.histogram({
     name: 'crosspoint_http_request_duration_seconds',
     help: 'Seconds from the head of a request to the end of its answer.',

@@ -3,7 +3,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { Metrics, Reading } from '../lib/metrics.ts'
 import type { WorkStore } from './store.ts'
 
-interface Tools {
+interface Deps {
   metrics: Metrics
   rows: Pick<WorkStore, 'backlog'>
   clock: Clock
@@ -11,7 +11,7 @@ interface Tools {
 }
 
 // Counting is limited, so that reading the metrics costs the store little.
-const mostCounted = 1000
+const maxCounted = 1000
 const reusedForMs = 5000
 /** A store that does not answer must not keep the other metrics away. */
 const timeoutMs = 2000
@@ -24,14 +24,14 @@ interface Backlog {
 }
 
 /** Metrics of jobs by kind: how many wait, how late they are, and how tries ended. */
-export const measureQueue = ({ metrics, rows, clock, kinds }: Tools) => {
+export const measureQueue = ({ metrics, rows, clock, kinds }: Deps) => {
   const labels = ['queue']
   const running = new Map<string, number>()
   let counted: { at: number; backlogs: Promise<Backlog[]> } | undefined
 
   const backlogOf = async (kind: string): Promise<Backlog> => {
     const now = clock.now()
-    const { waiting, due, oldest } = await rows.backlog(kind, now, mostCounted)
+    const { waiting, due, oldest } = await rows.backlog(kind, now, maxCounted)
     return { kind, waiting, due, oldestSeconds: oldest === 0 ? 0 : Math.max(0, now - oldest) / 1000 }
   }
 
@@ -48,7 +48,7 @@ export const measureQueue = ({ metrics, rows, clock, kinds }: Tools) => {
         (await backlogs()).map((backlog) => ({ labels: [backlog.kind], value: figure(backlog) })),
     )
 
-  const help = `counted to ${mostCounted}`
+  const help = `counted to ${maxCounted}`
   gauge('crosspoint_jobs_waiting', `Errands that wait, due or not, ${help}.`, ({ waiting }) => waiting)
   gauge('crosspoint_jobs_due', `Errands that are due, ${help}.`, ({ due }) => due)
   gauge(

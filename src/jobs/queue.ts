@@ -79,7 +79,7 @@ export type Queue = ReturnType<typeof createQueue>
 
 const never = new AbortController().signal
 
-interface Tools {
+interface Deps {
   store: Store
   log: Log
   metrics: Metrics
@@ -134,7 +134,7 @@ interface Patience {
  * Everything that is asked of the outside, or done later. An errand is committed with what it follows from; it is
  * carried out at least once, by one process at a time, and how it ended is one commit with what follows from that.
  */
-export const createQueue = ({ store, log, metrics, recorder }: Tools) => {
+export const createQueue = ({ store, log, metrics, recorder }: Deps) => {
   const rows = createWorkStore(store)
   const { clock } = store
   const performers = new Map<string, (work: Work, patience: Patience) => Promise<boolean>>()

@@ -45,7 +45,7 @@ const longestPauseMs = 60_000
 // Another process is just doing the round: it may have passed the new work already.
 const occupiedPauseMs = 300
 
-const createRunner = (round: Round, { leases, store, clock, log, isHeld }: RunnerTools) => {
+const createRunner = (round: Round, { leases, store, clock, log, isHeld }: RunnerDeps) => {
   const rows = createRoundRows(store)
   const stopping = new AbortController()
   const bell = createBell()
@@ -143,7 +143,7 @@ const createRunner = (round: Round, { leases, store, clock, log, isHeld }: Runne
   }
 }
 
-interface RoundTools {
+interface RoundDeps {
   leases: Leases
   store: Store
   clock: Clock
@@ -152,11 +152,11 @@ interface RoundTools {
   nudgeElsewhere?: ((name: string) => void) | undefined
 }
 
-interface RunnerTools extends RoundTools {
+interface RunnerDeps extends RoundDeps {
   isHeld(): Promise<boolean>
 }
 
-export const createRounds = (tools: RoundTools): Rounds => {
+export const createRounds = (tools: RoundDeps): Rounds => {
   let isHeld = async () => false
   const runners = new Map<string, ReturnType<typeof createRunner>>()
   let isStarted = false

@@ -29,9 +29,9 @@ const tab = 0x09
 const byteOrderMark = [0xef, 0xbb, 0xbf]
 
 // One row is held in memory; more than this is a quote that was never closed.
-const mostRecordBytes = 1_000_000
+const maxRecordBytes = 1_000_000
 // Columns are compared with one another, so their number bounds what a header costs.
-const mostCells = 10_000
+const maxCells = 10_000
 
 // A longer row that is still coming is looked through again only when it has doubled, however small its pieces are.
 const longRowBytes = 65_536
@@ -97,7 +97,7 @@ const findRecord = (bytes: Buffer, from: number, isLast: boolean): RecordSpans |
     const span = spanAt(bytes, at, isLast)
     if (!span) return undefined
     spans.push(span)
-    if (spans.length > mostCells) throw new CsvMistake(`a row has more than ${mostCells} cells`)
+    if (spans.length > maxCells) throw new CsvMistake(`a row has more than ${maxCells} cells`)
     const behind = span.quoted ? passBlanks(bytes, span.to + 1) : span.to
     if (behind === bytes.length) return isLast ? { spans, next: behind } : undefined
     if (isLineEnd(bytes[behind])) return { spans, next: behind + 1 }
@@ -154,8 +154,8 @@ export const createCsvParser = (): CsvParser => {
       records.push({ cells: cellsOf(bytes, at, found), start: passed + at, end: passed + found.next })
       at = found.next
     }
-    if (bytes.length - at > mostRecordBytes) {
-      throw new CsvMistake(`a row is longer than ${mostRecordBytes} bytes`)
+    if (bytes.length - at > maxRecordBytes) {
+      throw new CsvMistake(`a row is longer than ${maxRecordBytes} bytes`)
     }
     rest = bytes.subarray(at)
     passed += at

@@ -423,11 +423,11 @@ export const invalid = (problems: Problems, metadata?: Record<string, unknown>) 
 
 export const hasProblems = (problems: Problems) => Object.keys(problems).length > 0
 
-const mostShown = 100
+const maxShown = 100
 
 /** What a problem shows of a value that was sent: of an object nothing, for even what it says of itself is the sender's. */
 export const valueShown = (sent: unknown): { value?: string } =>
-  typeof sent === 'object' && sent !== null ? {} : { value: String(sent).slice(0, mostShown) }
+  typeof sent === 'object' && sent !== null ? {} : { value: String(sent).slice(0, maxShown) }
 
 /** A value that only one record may have. */
 export const taken = (path: string, message: string, cause: unknown): Problems => ({

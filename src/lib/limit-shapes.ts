@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import { mostDollars } from './money.ts'
+import { maxDollars } from './money.ts'
 import {
   choice,
   flag,
@@ -29,7 +29,7 @@ export const channels = (description: string, fallback?: number) =>
 
 const seconds = (description: string, minimum = 0) => integer({ minimum, maximum: most, description })
 const dollars = (description: string) =>
-  number({ minimum: 0, maximum: mostDollars, description: `Dollars. ${description}` })
+  number({ minimum: 0, maximum: maxDollars, description: `Dollars. ${description}` })
 
 export const allotmentCycles = ['minutely', 'hourly', 'daily', 'weekly', 'monthly'] as const
 export type AllotmentCycle = (typeof allotmentCycles)[number]

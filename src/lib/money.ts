@@ -12,13 +12,13 @@ const unitDecimals = 6
 const dollarDecimals = 10
 
 /** Beyond this, a text with four decimals could have more than 15 digits. */
-export const mostDollars = 99_999_999_999
+export const maxDollars = 99_999_999_999
 
 /**
  * How far what somebody asks for may take a balance, in units either way, and a month's sums. What is beyond up to 2^53
  * is left to what is owed without being asked for, so that nobody can fill a ledger to be charged no more.
  */
-export const mostUnits = 9_000_000_000_000_000
+export const maxUnits = 9_000_000_000_000_000
 
 interface Decimal {
   /** The value without its point: 1.25 is 125 with 2 decimals. */

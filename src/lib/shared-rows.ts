@@ -57,7 +57,7 @@ const hashOf = (key: string, seed: number) => {
 // Whoever holds a lock gives it back within a microsecond, unless the system has just taken its processor.
 const looksBeforeRest = 1000
 const restMilliseconds = 1
-const mostLooks = 3000 * looksBeforeRest
+const maxLooks = 3000 * looksBeforeRest
 
 /** The rows in a memory. `mayGive` tells which of them may make room; without it any may. */
 export const openSharedRows = (
@@ -74,7 +74,7 @@ export const openSharedRows = (
   const lock = (set: number) => {
     for (let looks = 1; Atomics.compareExchange(locks, set, 0, 1) !== 0; looks += 1) {
       if (looks % looksBeforeRest === 0) Atomics.wait(locks, set, 1, restMilliseconds)
-      if (looks > mostLooks) throw new Error('whoever had the lock of shared rows has ended with it')
+      if (looks > maxLooks) throw new Error('whoever had the lock of shared rows has ended with it')
     }
   }
 

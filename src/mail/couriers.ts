@@ -27,7 +27,7 @@ export interface Refusal {
 }
 
 /** Connections to the mail server at a time, each kept for the next letter. */
-export const mostAtOnce = 4
+export const maxAtOnce = 4
 
 // A server that does not answer must not hold a letter for minutes.
 const timeouts = { connectionTimeout: 8000, greetingTimeout: 8000, socketTimeout: 20_000 }
@@ -72,7 +72,7 @@ export const courierBySmtp = (url: string, calls: Calls): Courier => {
     async carry(message, from, { payload: { recipient } }) {
       refuseNowhere(recipient)
       const { createTransport } = await nodemailer()
-      transport ??= createTransport({ url, pool: true, maxConnections: mostAtOnce, ...timeouts })
+      transport ??= createTransport({ url, pool: true, maxConnections: maxAtOnce, ...timeouts })
       const sending = transport
       return calls.watch(call, async () => {
         const { response } = await sending.sendMail({ envelope: { from, to: recipient }, raw: message })

@@ -40,14 +40,14 @@ export interface Mail {
   templates: Templates
 }
 
-interface Tools {
+interface Deps {
   store: Store
   notices: Notices
   keyring: Keyring
 }
 
 // Admins of an account that a notice goes to.
-const mostRecipients = 20
+const maxRecipients = 20
 
 /** A letter that could not be delivered for this long never will be. */
 const longestLifeMs = 3 * 24 * 3600 * 1000
@@ -77,7 +77,7 @@ const distinct = (addresses: readonly string[]) => [
   ...new Map(addresses.map((address) => [address.toLowerCase(), address])).values(),
 ]
 
-export const createMail = ({ store, notices, keyring }: Tools): Mail => {
+export const createMail = ({ store, notices, keyring }: Deps): Mail => {
   const templates = createTemplates(store, notices)
   const { clock, records } = store
 
@@ -86,7 +86,7 @@ export const createMail = ({ store, notices, keyring }: Tools): Mail => {
       accountId,
       kind: userKind,
       ownerId: adminsAmongUsers,
-      limit: mostRecipients,
+      limit: maxRecipients,
       descending: false,
     }
     const admins = await records.page(query)

@@ -9,7 +9,7 @@ import { crossbarSettings } from '../settings/documents.ts'
 import type { Settings } from '../settings/settings.ts'
 import { systemScope } from '../storage/change-set.ts'
 import type { Store } from '../storage/store.ts'
-import { type Courier, mostAtOnce, type Refusal, refusalOf } from './couriers.ts'
+import { type Courier, maxAtOnce, type Refusal, refusalOf } from './couriers.ts'
 import { signMessage } from './dkim.ts'
 import {
   type Content,
@@ -23,7 +23,7 @@ import { composeMessage } from './message.ts'
 import type { Sender, Senders, Signing } from './senders.ts'
 import { createAttemptRows, type Outcome } from './store.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   keyring: Keyring
   settings: Settings
@@ -70,7 +70,7 @@ interface Parcel {
  * cases it is sent again, under the same Message-ID and date. One process at a time delivers, which holds the lease of the
  * round; one that was taken for dead while it was sending is the last case in which a letter comes twice.
  */
-export const createPost = (tools: Tools) => {
+export const createPost = (tools: Deps) => {
   const { store, keyring, settings, senders, courier, documentOf, log, metrics } = tools
   const tries = metrics.counter({
     name: 'crosspoint_mail_attempts_total',
@@ -180,7 +180,7 @@ export const createPost = (tools: Tools) => {
 
   const letters: ErrandKind<Letter, Answer> = {
     kind: mailKind,
-    atOnce: mostAtOnce,
+    atOnce: maxAtOnce,
     farewellMs,
     ask,
     conclude(letter, { parcel, reply }) {

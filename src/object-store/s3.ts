@@ -5,7 +5,7 @@ import { type Calls, httpOutcome, serverIn } from '../outgoing/calls.ts'
 import { type ObjectStore, ObjectStoreError, type S3Place } from './object-store.ts'
 
 // Of a refusal no more is read: its code stands at the beginning.
-const mostRefusalBytes = 4000
+const maxRefusalBytes = 4000
 
 const readTimeoutMs = 15_000
 // An object has at most some 40 MB: see areas/calls/cdrs/archive/rules.ts.
@@ -32,12 +32,12 @@ const beginningOf = async (response: Response) => {
     for await (const chunk of response.body ?? []) {
       chunks.push(chunk)
       length += chunk.length
-      if (length >= mostRefusalBytes) break
+      if (length >= maxRefusalBytes) break
     }
   } catch {
     // What came of it before it broke is as good.
   }
-  return Buffer.concat(chunks).toString('utf8', 0, mostRefusalBytes)
+  return Buffer.concat(chunks).toString('utf8', 0, maxRefusalBytes)
 }
 
 /** Leaves a body that nobody needs; one that is broken already is left as well. */

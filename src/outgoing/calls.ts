@@ -31,7 +31,7 @@ interface Call<Answer> {
   faultOf(error: unknown): string
 }
 
-interface Tools {
+interface Deps {
   metrics: Metrics
   /** Takes the spans of calls, where somebody wants them. */
   recorder?: Recorder | undefined
@@ -70,7 +70,7 @@ export const httpOutcome = (status: number) => {
 
 export type Calls = ReturnType<typeof createCalls>
 
-export const createCalls = ({ metrics, recorder }: Tools) => {
+export const createCalls = ({ metrics, recorder }: Deps) => {
   const durations = metrics.histogram({
     name: 'crosspoint_outgoing_call_duration_seconds',
     help: 'Seconds that calls to the servers of others took, by what came of them.',

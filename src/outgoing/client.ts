@@ -173,9 +173,9 @@ const watchedCall = ({ method, purpose, causes = [] }: OutgoingCall, { address }
 
 // A server that was called is likely to be called again soon.
 const kept = { keepAlive: true, timeout: 30_000 }
-const mostLookingMs = 2000
+const maxLookingMs = 2000
 
-interface Tools {
+interface Deps {
   log: Log
   calls: Calls
   /** Hosts of private networks that may be called for customers. */
@@ -185,7 +185,7 @@ interface Tools {
 
 const isPrivate = (error: unknown) => error instanceof PrivateHost
 
-export const createOutgoing = ({ log, calls, allowedPrivateHosts, lookUpAll = lookup }: Tools): Outgoing => {
+export const createOutgoing = ({ log, calls, allowedPrivateHosts, lookUpAll = lookup }: Deps): Outgoing => {
   const agents = { http: new http.Agent(kept), https: new https.Agent(kept) }
   const judged = createJudgedLookup(lookUpAll, allowedPrivateHosts)
 
@@ -224,7 +224,7 @@ export const createOutgoing = ({ log, calls, allowedPrivateHosts, lookUpAll = lo
     const looking = new Promise<void>((resolve, reject) =>
       judged(hostname, { all: true }, (error) => (isPrivate(error) ? reject(error) : resolve())),
     )
-    await Promise.race([looking, sleep(mostLookingMs, undefined, { ref: false })])
+    await Promise.race([looking, sleep(maxLookingMs, undefined, { ref: false })])
   }
 
   const attempt = async (call: OutgoingCall, target: Target): Promise<OutgoingAnswer> => {

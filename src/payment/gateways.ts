@@ -7,7 +7,7 @@ import type { Gateway } from './gateway.ts'
 import { createHttpGateway } from './http-gateway.ts'
 import { createStripeGateway } from './stripe-gateway.ts'
 
-interface Tools {
+interface Deps {
   outgoing: Outgoing
   calls: Calls
   settings: Settings
@@ -19,7 +19,7 @@ export interface Gateways {
   of(bookkeeperType: string): Gateway | undefined
 }
 
-export const createGateways = (tools: Tools): Gateways => {
+export const createGateways = (tools: Deps): Gateways => {
   const gateways = new Map<string, Gateway>([
     ['default', creditGateway],
     ['http', createHttpGateway(tools)],

@@ -77,13 +77,13 @@ const synced = ({ status, text }: OutgoingAnswer): SyncOutcome => {
   return { status: 'failed', reason: 'rejected', message: `the bookkeeper answered ${status}` }
 }
 
-interface Tools {
+interface Deps {
   outgoing: Outgoing
   settings: Settings
   clock: Clock
 }
 
-export const createHttpGateway = ({ outgoing, settings, clock }: Tools): Gateway => {
+export const createHttpGateway = ({ outgoing, settings, clock }: Deps): Gateway => {
   const accessFor = async (vendorId: string): Promise<Access | undefined> => {
     const { vendors, timeout_ms: timeoutMs, ...common } = await settings.of(httpSyncSettings)
     const own = vendors[vendorId]

@@ -5,7 +5,7 @@ import { stripeLibrary } from './stripe-library.ts'
 
 // What Stripe tells by itself, and what is asked of it then: what an event says of the state of things may be old.
 
-interface Tools {
+interface Deps {
   secretOf(vendorId: string): Promise<string | undefined>
   clientFor(vendorId: string): Promise<Stripe>
   keptOf(method: Stripe.PaymentMethod): KeptMeans
@@ -43,7 +43,7 @@ const disputeOf = (dispute: Stripe.Dispute): GatewayEvent | undefined => {
 const meansOf = (customer: string | undefined, means: KeptMeans): GatewayEvent | undefined =>
   customer === undefined ? undefined : { kind: 'means', customer, means }
 
-export const createStripeEvents = (tools: Tools): GatewayEvents => {
+export const createStripeEvents = (tools: Deps): GatewayEvents => {
   const { secretOf, clientFor, keptOf, endOfMonth, mark, now } = tools
 
   const sourceOf = (source: Stripe.CustomerSource): GatewayEvent | undefined =>

@@ -93,13 +93,13 @@ const marked = async <T extends { metadata: Stripe.Metadata | null }>(
   return undefined
 }
 
-interface Tools {
+interface Deps {
   settings: Settings
   clock: Clock
   calls: Calls
 }
 
-export const createStripeGateway = ({ settings, clock, calls }: Tools): Gateway => {
+export const createStripeGateway = ({ settings, clock, calls }: Deps): Gateway => {
   const clients = new Map<string, Stripe>()
 
   const accessFor = async (vendorId: string): Promise<Access> => {

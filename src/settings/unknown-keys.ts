@@ -18,7 +18,7 @@ export interface Warning {
   message: string
 }
 
-const mostWarnings = 100
+const maxWarnings = 100
 const unread = 'Nothing in this server reads this key'
 
 /** What may be said of a value: one of these shapes fits. */
@@ -76,7 +76,7 @@ const unknownBelow = (value: unknown, { shapes, answered, path }: Question): str
 
 /** At most 100, and no long key. */
 export const warningsAt = (paths: readonly string[][], message: string): Warning[] =>
-  paths.slice(0, mostWarnings).map((path) => ({
+  paths.slice(0, maxWarnings).map((path) => ({
     path: pathOf(path.map((key) => key.slice(0, 200))),
     message,
   }))

@@ -46,8 +46,8 @@ interface Content<Doc, Hidden> {
 
 const sameClaim = (a: Claim) => (b: Claim) => a.scope === b.scope && a.name === b.name && a.value === b.value
 
-const mostInBatch = 500
-const mostHolders = 20_000
+const maxInBatch = 500
+const maxHolders = 20_000
 
 /** Who was seen to hold a claim: the latest 20,000 claims asked for. */
 const createHolderMemory = () => {
@@ -56,7 +56,7 @@ const createHolderMemory = () => {
   return {
     recall: (claim: Claim) => holders.get(keyOf(claim)),
     remember(claim: Claim, holder: ClaimHolder) {
-      const [oldest] = holders.size < mostHolders ? [] : holders.keys()
+      const [oldest] = holders.size < maxHolders ? [] : holders.keys()
       if (oldest !== undefined) holders.delete(oldest)
       holders.set(keyOf(claim), holder)
     },
@@ -113,7 +113,7 @@ export const createCollection = <Doc extends object, Hidden extends object>(
   const find = (accountId: string, id: string) => records.find(accountId, kind, id)
 
   /** Every record of an account, or of one owner, in batches of at most `limit`. */
-  async function* batches(owner: Owner, limit = mostInBatch): AsyncGenerator<Stored[]> {
+  async function* batches(owner: Owner, limit = maxInBatch): AsyncGenerator<Stored[]> {
     let after: readonly [string, string] | undefined
     for (;;) {
       const place = after ? { after } : {}

@@ -25,7 +25,7 @@ const insert = earlier.insert()
 const counted = shape({ count: integer() })
 
 // What a first start leaves is some twenty rows.
-const mostRows = 5000
+const maxRows = 5000
 
 const tables = Object.keys(placements).filter(
   (name) => !untouched.includes(name) && !name.startsWith('kazoo_'),
@@ -50,10 +50,10 @@ export const keepState = async ({ all, scan }: Pick<Store, 'all' | 'scan'>): Pro
   for (const name of tables) {
     const [{ count } = { count: 0 }] = counted.list(
       await all(
-        `SELECT count(*) AS count FROM (SELECT 1 AS one FROM ${name} LIMIT ${mostRows}) AS first_rows`,
+        `SELECT count(*) AS count FROM (SELECT 1 AS one FROM ${name} LIMIT ${maxRows}) AS first_rows`,
       ),
     )
-    if (kept.length + count >= mostRows) throw new TooMuch(`${name} holds more than a first start leaves`)
+    if (kept.length + count >= maxRows) throw new TooMuch(`${name} holds more than a first start leaves`)
     for (const row of await scan(`SELECT * FROM ${name}`))
       kept.push(insert({ name, number: kept.length, content: JSON.stringify(row) }))
   }

@@ -7,7 +7,7 @@ import type { Database } from './db.ts'
 export const placeOf = (key: string) => key.slice(0, key.indexOf('/', key.indexOf('/') + 1))
 
 // A number and its key. Whatever was kept under a number that is forgotten is not found again.
-const mostPlaces = 50_000
+const maxPlaces = 50_000
 
 /** The number of the moment for an account's records of a kind. It moves with commits of this process and of others. */
 export type GenerationOf = (accountId: string, kind: string) => number
@@ -25,7 +25,7 @@ export const createGenerations = (db: Pick<Database, 'onStale'>): GenerationOf =
     const place = `${accountId}/${kind}`
     const known = numbers.get(place)
     if (known !== undefined) return known
-    if (numbers.size >= mostPlaces) numbers.clear()
+    if (numbers.size >= maxPlaces) numbers.clear()
     latest += 1
     numbers.set(place, latest)
     return latest

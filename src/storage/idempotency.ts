@@ -51,7 +51,7 @@ type OrElse = () => Failure
 const changesOf = (text: string) => text.split('\n').flatMap((list) => JSON.parse(list) as CommittedChange[])
 
 // Beyond this a request has told enough of what it did.
-const mostChangesLength = 100_000
+const maxChangesLength = 100_000
 
 /** Says under the key of a request what is committed for it; fails when another try has taken the key over. */
 export const markCommitted = (
@@ -61,7 +61,7 @@ export const markCommitted = (
 ): Statement => ({
   sql: `UPDATE idempotency_keys
       SET changes = CASE WHEN changes IS NULL THEN $4
-        WHEN length(changes) > ${mostChangesLength} THEN changes ELSE changes || $5 END
+        WHEN length(changes) > ${maxChangesLength} THEN changes ELSE changes || $5 END
     WHERE account_id = $1 AND idem_key = $2 AND token = $3 AND asker = $6`,
   params: [accountId, key, token, JSON.stringify(changes), `\n${JSON.stringify(changes)}`, asker],
   expect: { rows: 1, orElse },

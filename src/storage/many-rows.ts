@@ -43,7 +43,7 @@ const fits = (type: ElementType, value: Value) =>
   value === null || (type === 'text' ? typeof value === 'string' : isBigint(value))
 
 const headerBytes = 20
-const mostBytesOf = (value: Value) => 4 + (typeof value === 'string' ? value.length * 3 : 8)
+const maxBytesOf = (value: Value) => 4 + (typeof value === 'string' ? value.length * 3 : 8)
 
 /**
  * The binary form of an array (array_recv in PostgreSQL's arrayfuncs.c). As text each quote of a JSON document would be
@@ -51,7 +51,7 @@ const mostBytesOf = (value: Value) => 4 + (typeof value === 'string' ? value.len
  */
 const binaryArray = (type: ElementType, values: readonly Value[]) => {
   const bytes = Buffer.allocUnsafe(
-    values.reduce<number>((sum, value) => sum + mostBytesOf(value), headerBytes),
+    values.reduce<number>((sum, value) => sum + maxBytesOf(value), headerBytes),
   )
   // One dimension (none of an empty array), nulls may be among the elements, their type, how many, the first one's number.
   const header = [values.length === 0 ? 0 : 1, 1, elementOids[type], values.length, 1]

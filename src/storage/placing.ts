@@ -49,4 +49,4 @@ export const newestPlace = `SELECT max(sequence) AS "sequence" FROM (
   UNION ALL SELECT max(sequence) FROM feed_marks) AS known`
 
 /** How many ends of chains are remembered. */
-export const mostHeads = 20_000
+export const maxHeads = 20_000

@@ -28,7 +28,7 @@ export type Link = ReturnType<typeof createLink>
 export const againMilliseconds = 5000
 
 // What filters and months make of statements is without end, and the server keeps every named one.
-const mostNames = 500
+const maxNames = 500
 
 /**
  * Asks for nothing: the server answers when it has come to it, and before it answers it hands over the notifications it holds.
@@ -74,7 +74,7 @@ export const createLink = (options: LinkOptions) => {
 
   const nameOf = (sql: string) => {
     let name = names.get(sql)
-    if (!name && names.size < mostNames) {
+    if (!name && names.size < maxNames) {
       name = `s${names.size}`
       names.set(sql, name)
     }

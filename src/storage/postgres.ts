@@ -33,14 +33,14 @@ import { createWorkerLink, longReadNiceness } from './worker-link.ts'
 const fewest = { reads: 1, scans: 1, exports: 1, writes: 1 }
 /** What each further connection is for, in this order. */
 const furtherUses = ['writes', 'reads', 'writes', 'scans', 'exports'] as const
-const mostConnections = Object.keys(fewest).length + 1 + furtherUses.length
+const maxConnections = Object.keys(fewest).length + 1 + furtherUses.length
 // A long read may keep the server busy this much longer than a short one before its first row.
 const scanFactor = 30
 const attemptsPerRead = 3
 
 const usesOf = (connections: number) => {
   const uses = { ...fewest }
-  for (const use of furtherUses.slice(0, connections - (mostConnections - furtherUses.length))) uses[use] += 1
+  for (const use of furtherUses.slice(0, connections - (maxConnections - furtherUses.length))) uses[use] += 1
   return uses
 }
 
@@ -54,7 +54,7 @@ interface PostgresOptions {
 /** Several processes may share this store: each hears of the others' commits by NOTIFY, and `fence` waits for them. */
 export const openPostgres = (
   url: string,
-  { connections = mostConnections, patienceMilliseconds = 10_000 }: PostgresOptions = {},
+  { connections = maxConnections, patienceMilliseconds = 10_000 }: PostgresOptions = {},
 ): Database => {
   const processId = randomHex(8)
   const uses = usesOf(connections)

@@ -2,7 +2,7 @@ import { forgetOldest } from '../lib/forget-oldest.ts'
 import type { Database } from './db.ts'
 import { placeOf } from './generations.ts'
 
-const mostKinds = 20_000
+const maxKinds = 20_000
 
 /** How many there were when they were counted, and how many records have changed since: so many may have come. */
 interface Count {
@@ -36,7 +36,7 @@ export const createRecordCounts = (db: Pick<Database, 'onStale'>) => {
     const count: Count = { counted: 0, atMost, changedSince: 0 }
     counts.delete(place)
     counts.set(place, count)
-    forgetOldest(counts, mostKinds)
+    forgetOldest(counts, maxKinds)
     try {
       count.counted = await countUpTo(atMost)
     } catch (error) {

@@ -52,9 +52,9 @@ const missingOf = (row: RowOf<typeof held> | undefined, now: number) =>
 // Far enough away: a bucket that never rests.
 const never = 2 ** 52
 
-const mostTogether = 64
+const maxTogether = 64
 // Each lost one is a batch that another process got through.
-const mostRaces = 100
+const maxRaces = 100
 
 const costOf = ({ millisecondsPerToken }: SignInBucket, tokens: number) =>
   Math.ceil(tokens * millisecondsPerToken)
@@ -157,10 +157,10 @@ export const createSignInBuckets = ({ all, writeAlone, writeUnrecorded, clock }:
   }
 
   /** Whether each of them found what it takes, as if they had come one after the other. */
-  const takeTogether = createGathering(mostTogether, async (takes: readonly Draw[]) => {
+  const takeTogether = createGathering(maxTogether, async (takes: readonly Draw[]) => {
     // Buckets count as full until the store says otherwise: mostly there is enough, and nothing has to be read.
     let rows: Awaited<ReturnType<typeof rowsOf>> = new Map()
-    for (let races = 0; races < mostRaces; races += 1) {
+    for (let races = 0; races < maxRaces; races += 1) {
       const now = clock.now()
       const { granted, sums } = grant(takes, (key) => missingOf(rows.get(key), now))
       if (granted.size === 0 || (await wereTaken(sums, now))) return takes.map((take) => granted.has(take))
@@ -170,7 +170,7 @@ export const createSignInBuckets = ({ all, writeAlone, writeUnrecorded, clock }:
     throw failure(datastoreConflict, {})
   })
 
-  const giveBackTogether = createGathering(mostTogether, async (draws: readonly Draw[]) => {
+  const giveBackTogether = createGathering(maxTogether, async (draws: readonly Draw[]) => {
     const sums: Sums = new Map()
     for (const { buckets, tokens } of draws)
       for (const bucket of buckets) note(sums, sumWith(sums, bucket, tokens))
@@ -179,7 +179,7 @@ export const createSignInBuckets = ({ all, writeAlone, writeUnrecorded, clock }:
     return draws.map(() => undefined)
   })
 
-  const spendTogether = createGathering(mostTogether, async (spends: readonly Spend[]) => {
+  const spendTogether = createGathering(maxTogether, async (spends: readonly Spend[]) => {
     const now = clock.now()
     const owns: Sums = new Map()
     const shares = spends.flatMap(({ own, everybody: bucket }) => {

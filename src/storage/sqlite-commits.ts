@@ -5,9 +5,9 @@ import type { createStatements } from './sqlite-statements.ts'
 // what it has read, also tell which cache keys they have made stale. A server has others forget everything: telling
 // would cost it a page of each commit, for others that are hardly ever there.
 
-const mostWriters = 100
+const maxWriters = 100
 // Of a process. Whoever looks less often forgets everything.
-const mostTold = 64
+const maxTold = 64
 // What makes more stale than that is told as everything.
 const longestKeys = 100_000
 
@@ -31,7 +31,7 @@ export const prepareCommits = (connection: DatabaseSync) => {
  */
 const foldWriters = (connection: DatabaseSync) => {
   const writers = Number(connection.prepare('SELECT count(*) AS count FROM writers').get()?.count)
-  if (writers <= mostWriters) return
+  if (writers <= maxWriters) return
   connection.exec(`BEGIN IMMEDIATE;
     INSERT INTO writers (process, commits) SELECT 'folded', total(commits) FROM writers WHERE process <> 'folded'
       ON CONFLICT (process) DO UPDATE SET commits = commits + excluded.commits;
@@ -50,7 +50,7 @@ export const noteCommit = (
   if (keys === undefined) return
   const text = JSON.stringify(keys)
   if (text.length <= longestKeys) prepared(tell).run(processId, number, text)
-  if (number % mostTold === 0) prepared(forgetTold).run(processId, number - mostTold)
+  if (number % maxTold === 0) prepared(forgetTold).run(processId, number - maxTold)
 }
 
 /**

@@ -1,15 +1,7 @@
 import { forgetOldest } from '../lib/forget-oldest.ts'
 import { auditLog } from './audit-log.ts'
 import type { Row, Value } from './db.ts'
-import {
-  type Head,
-  middleOf,
-  mostHeads,
-  newestPlace,
-  type Placed,
-  placeOf,
-  type Unplaced,
-} from './placing.ts'
+import { type Head, maxHeads, middleOf, newestPlace, type Placed, placeOf, type Unplaced } from './placing.ts'
 import type { createStatements } from './sqlite-statements.ts'
 import { integer, shape, text } from './table.ts'
 
@@ -106,7 +98,7 @@ export const createPlacing = (prepared: ReturnType<typeof createStatements>) => 
         if (end) prepared(sql.moveHead).run(accountId, end.sequence, end.digest)
       }
       moved.clear()
-      while (heads.size > mostHeads) forgetOldest(heads, mostHeads)
+      while (heads.size > maxHeads) forgetOldest(heads, maxHeads)
     },
 
     /** To be called when a transaction, or a part of it, was undone. */

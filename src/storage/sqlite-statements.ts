@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { forgetOldest } from '../lib/forget-oldest.ts'
 
 // What filters and months make of statements is without end: the oldest is given up, and prepared anew if it comes back.
-const mostKept = 300
+const maxKept = 300
 
 /** SQLite numbers its placeholders `?1` where PostgreSQL says `$1`. */
 export const sqliteText = (sql: string) => sql.replace(/\$(\d+)/g, '?$1')
@@ -15,7 +15,7 @@ export const createStatements = (connection: DatabaseSync) => {
     if (!statement) {
       statement = connection.prepare(sqliteText(sql))
       statements.set(sql, statement)
-      forgetOldest(statements, mostKept)
+      forgetOldest(statements, maxKept)
     }
     return statement
   }

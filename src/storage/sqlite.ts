@@ -17,7 +17,7 @@ import type { Batch, Outcome } from './sqlite-writer.ts'
 import { createWorkerLink, longReadNiceness } from './worker-link.ts'
 import { createWriterSeat, createWriterThread, type Seating } from './writer-seat.ts'
 
-const mostQueries = 500
+const maxQueries = 500
 const exportThreads = 2
 // Who asks for one long list may ask for the next page. A thread takes 9 MB, and some 40 ms of processor to start.
 const readerRestsMs = 10_000
@@ -112,7 +112,7 @@ const openBeside = (file: string, seating: Seating): Database & { writer: Sqlite
       statement.setReturnArrays(true)
       query = { statement, names: statement.columns().map(({ name }) => name) }
       queries.set(sql, query)
-      forgetOldest(queries, mostQueries)
+      forgetOldest(queries, maxQueries)
     }
     return query
   }

@@ -81,7 +81,7 @@ export const createWriterThread = (file: string, processId: string, tellsKeys: b
   }
 }
 
-interface SeatTools {
+interface SeatDeps {
   seating: Seating
   onStale(keys: readonly string[] | 'everything'): void
 }
@@ -91,7 +91,7 @@ const assertOpen = () => {
 }
 
 /** The seat of a thread. It keeps the process alive only while a write is under way. */
-export const createWriterSeat = ({ seating, onStale }: SeatTools) => {
+export const createWriterSeat = ({ seating, onStale }: SeatDeps) => {
   let underWay: PromiseWithResolvers<readonly Outcome[]> | undefined
   const numbers = new Int32Array(seating.commits)
   let seen = Atomics.load(numbers, commitsAt)

@@ -5,13 +5,13 @@ import { createKamailio } from './kamailio/kamailio.ts'
 import { type MediaSwitch, noMediaSwitch } from './media-switch.ts'
 import { switchSettings } from './settings.ts'
 
-interface Tools {
+interface Deps {
   settings: Settings
   outgoing: Outgoing
 }
 
 /** The switch that the settings name, at each call anew: a change of theirs holds for the next one. */
-export const createMediaSwitch = ({ settings, outgoing }: Tools): MediaSwitch => {
+export const createMediaSwitch = ({ settings, outgoing }: Deps): MediaSwitch => {
   const resting = createResting()
 
   const chosen = async () => {

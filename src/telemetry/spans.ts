@@ -8,7 +8,7 @@ import type { EndedSpan, Recorder, SpanPlace } from '../lib/trace.ts'
 
 // Only loaded where spans are wanted: its libraries take some megabytes.
 
-interface Tools {
+interface Deps {
   /** The base address of a collector, as OTEL_EXPORTER_OTLP_ENDPOINT has it. */
   endpoint: string
   serviceName: string
@@ -34,7 +34,7 @@ const kinds = {
 const complaintMs = 60_000
 // What waits is sent this often; of what comes faster than it is taken the newest is left out.
 const pauseMs = 2000
-const mostWaiting = 8192
+const maxWaiting = 8192
 const exportTimeoutMs = 5000
 
 const urlOf = (endpoint: string) => `${endpoint.replace(/\/+$/, '')}/v1/traces`
@@ -65,7 +65,7 @@ const complaining = (exporter: SpanExporter, log: Log): SpanExporter => {
 }
 
 /** Sends spans to a collector, by OTLP over HTTP with JSON. Headers and the like are taken from OTEL_EXPORTER_OTLP_*. */
-export const openSpanExport = ({ endpoint, serviceName, version, node, log }: Tools): SpanExport => {
+export const openSpanExport = ({ endpoint, serviceName, version, node, log }: Deps): SpanExport => {
   const own = {
     'service.name': serviceName,
     'service.version': version,
@@ -76,7 +76,7 @@ export const openSpanExport = ({ endpoint, serviceName, version, node, log }: To
   const processor = new BatchSpanProcessor({
     exporter: complaining(exporter, log),
     scheduledDelayMillis: pauseMs,
-    maxQueueSize: mostWaiting,
+    maxQueueSize: maxWaiting,
     exportTimeoutMillis: exportTimeoutMs,
   })
 

@@ -8,7 +8,7 @@ import type { Company } from './company.ts'
 import type { ThreadData } from './http-thread.ts'
 import { type Answers, createPeer, type Peer } from './peer.ts'
 
-interface Tools {
+interface Deps {
   /** Of the process. */
   config: Config
   /** The first thread's, which is running. */
@@ -37,7 +37,7 @@ const startThread = (data: ThreadData, answers: Answers) => {
 }
 
 /** Starts the further threads that answer requests, on the port of the first one. */
-export const startHttpThreads = async ({ config, server, company, seating }: Tools) => {
+export const startHttpThreads = async ({ config, server, company, seating }: Deps) => {
   const data = {
     config: { ...config, port: server.port },
     company,

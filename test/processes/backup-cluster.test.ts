@@ -5,13 +5,13 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type CommandLine, openCommandLine } from '../support/run/command-line.ts'
 import { inFullRun } from '../support/run/run-length.ts'
-import { lacksTools, pathOfTools, tools } from '../support/run/saved.ts'
+import { lacksDeps, pathOfDeps, tools } from '../support/run/saved.ts'
 import { engines } from '../support/servers/postgres.ts'
 import { startCluster } from '../support/servers/postgres-cluster.ts'
 import { startServerProcess } from '../support/servers/server-process.ts'
 import { openSession } from '../support/world/session.ts'
 
-describe.skipIf(!engines.includes('postgres') || lacksTools)(`a store of several hosts${lacksTools}`, () => {
+describe.skipIf(!engines.includes('postgres') || lacksDeps)(`a store of several hosts${lacksDeps}`, () => {
   let folder: string
   const opened: CommandLine[] = []
 
@@ -25,7 +25,7 @@ describe.skipIf(!engines.includes('postgres') || lacksTools)(`a store of several
   })
 
   const commandsOn = (url: string, dataDir: string) => {
-    const environment = { CROSSPOINT_DATABASE_URL: url, CROSSPOINT_DATA_DIR: dataDir, PATH: pathOfTools }
+    const environment = { CROSSPOINT_DATABASE_URL: url, CROSSPOINT_DATA_DIR: dataDir, PATH: pathOfDeps }
     const commands = openCommandLine(environment)
     opened.push(commands)
     return commands

@@ -6,7 +6,7 @@ import { freeRequests, openSession } from '../support/world/session.ts'
 
 // Blocks of 512 or 1024 bytes, as the shell has it: some megabytes more than an empty store has.
 const blocks = 12_000
-const mostDevices = 400
+const maxDevices = 400
 
 it('keeps what it acknowledged, and nothing else, when the disk takes no more in the middle of a write', async () => {
   const limited = await startServerProcess({}, undefined, { largestFileBlocks: blocks })
@@ -17,7 +17,7 @@ it('keeps what it acknowledged, and nothing else, when the disk takes no more in
   let refused = 0
   const isReady = async () => (await fetch(`${limited.url}/readyz`)).status === 200
   // Several at a time: they share a commit, and its fate. What is smaller may find room where a larger one did not.
-  while ((await isReady()) && kept.length < mostDevices) {
+  while ((await isReady()) && kept.length < maxDevices) {
     const answers = await Promise.all(
       Array.from({ length: 4 }, (_, index) =>
         session.admin.put(devices, { name: `Device ${kept.length + index}`, notes: 'n'.repeat(40_000) }),
@@ -32,7 +32,7 @@ it('keeps what it acknowledged, and nothing else, when the disk takes no more in
     }
   }
   expect(refused).toBeGreaterThan(0)
-  expect(kept.length).toBeLessThan(mostDevices)
+  expect(kept.length).toBeLessThan(maxDevices)
   expect((await fetch(`${limited.url}/healthz`)).status).toBe(200)
   expect((await session.admin.get(`${devices}/${kept[0]}`)).status).toBe(200)
   session.close()

@@ -14,7 +14,7 @@ const topups = Number(process.env.CROSSPOINT_KEYED_TOPUPS ?? 500)
 // The goal is for a machine that does nothing else.
 const isMeasured = topups > 500
 const longestWaitMs = 5000
-const mostMishaps = isMeasured ? Number.POSITIVE_INFINITY : 50
+const maxMishaps = isMeasured ? Number.POSITIVE_INFINITY : 50
 const everyMs = 250
 
 /** Ends every connection to the database again and again, as a failover does once. */
@@ -23,7 +23,7 @@ const endConnections = async ({ config }: World) => {
   await killer.connect()
   const stopping = new AbortController()
   const work = async () => {
-    for (let mishap = 0; mishap < mostMishaps && !stopping.signal.aborted; mishap += 1) {
+    for (let mishap = 0; mishap < maxMishaps && !stopping.signal.aborted; mishap += 1) {
       await killer.query(endOtherConnections)
       await pause(everyMs)
     }

@@ -29,8 +29,8 @@ interface PlanNode {
   Plans?: PlanNode[]
 }
 
-const mostRows = (node: PlanNode): number =>
-  Math.max(node['Actual Rows'] * node['Actual Loops'], ...(node.Plans ?? []).map(mostRows))
+const maxRows = (node: PlanNode): number =>
+  Math.max(node['Actual Rows'] * node['Actual Loops'], ...(node.Plans ?? []).map(maxRows))
 
 describeEngines('A page of accounts', (engine) => {
   const place = sharedBySuite(
@@ -83,7 +83,7 @@ describeEngines('A page of accounts', (engine) => {
   const explained = async (query: (sql: string) => Promise<Record<string, unknown>[]>, sql: string) => {
     const [row] = await query(`EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${sql}`)
     const plans = row?.['QUERY PLAN'] as { Plan: PlanNode }[]
-    return Math.max(...plans.map((plan) => mostRows(plan.Plan)))
+    return Math.max(...plans.map((plan) => maxRows(plan.Plan)))
   }
 
   const quoted = (value: Value) =>

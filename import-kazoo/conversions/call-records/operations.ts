@@ -64,7 +64,7 @@ interface MonthImport<Others> {
   stored(part: MonthPart<Others>): void
 }
 
-interface Tools {
+interface Deps {
   legAdoption: LegAdoption
   author: Author
   /** Writes what a set holds. One without a change has nothing but books. */
@@ -189,7 +189,7 @@ interface Waiting<Others> {
  * the same pages, which each transaction writes anew.
  */
 export const createCallImport = <Others>(
-  { legAdoption, author, commit, documentsAtOnce = usualAtOnce }: Tools,
+  { legAdoption, author, commit, documentsAtOnce = usualAtOnce }: Deps,
   accountId: string,
 ) => {
   let waiting: Waiting<Others>[] = []

@@ -42,7 +42,7 @@ export const keptTypes: ReadonlySet<string> = new Set([
 ])
 
 // What nothing reads is held in memory and written as one.
-const mostBytes = 1_000_000
+const maxBytes = 1_000_000
 
 // Of these a file is what they are about.
 const typesWithFiles: ReadonlySet<string> = new Set(['media'])
@@ -51,7 +51,7 @@ const filesIn = (document: KazooDocument): AttachedFile[] =>
   attachmentsOf(document).map((file) => fileAs(file.name, file))
 
 const isKeptFile = ({ type }: KazooDocument, { length }: AttachedFile) =>
-  typesWithFiles.has(type) && length !== undefined && length <= mostBytes
+  typesWithFiles.has(type) && length !== undefined && length <= maxBytes
 
 const noteFilesLeft = (document: KazooDocument, { leftOut }: Notes) => {
   for (const file of filesIn(document))
@@ -74,7 +74,7 @@ export const keepDocument = (
 ): Converted => {
   const notes = notesOf(document)
   const bytes = Buffer.byteLength(document.text)
-  const isTooLarge = bytes > mostBytes
+  const isTooLarge = bytes > maxBytes
   if (isTooLarge) notes.leftOut('document_too_large', { old: `${bytes} bytes` })
   else noteFilesLeft(document, notes)
   const kept = draftOf(document, 'kazoo_kept', accountId, {

@@ -51,17 +51,17 @@ const types: ReadonlySet<string> = new Set(['ledger', 'credit', 'debit', 'transa
 export const isMoney = ({ type }: Pick<KazooDocument, 'type'>) => types.has(type)
 
 // Both stand in one index, whose rows have room for this many letters of any alphabet.
-const mostServiceLetters = 128
-const mostIdLetters = 500
+const maxServiceLetters = 128
+const maxIdLetters = 500
 
 /** A text that can be stored as a column's value. */
-const plain = (value: string, most = mostServiceLetters) => value.replaceAll('\0', '').slice(0, most)
+const plain = (value: string, most = maxServiceLetters) => value.replaceAll('\0', '').slice(0, most)
 
 const dollars = (units: number) => String(dollarsOfUnits(units))
 
 /** Ids of months begin with theirs. */
 const monthlyId = ({ database, id }: KazooDocument, month: number) => {
-  if (id.startsWith(`${month}-`) && id.length <= mostServiceLetters) return id
+  if (id.startsWith(`${month}-`) && id.length <= maxServiceLetters) return id
   return `${month}-${/^[0-9a-f]{1,64}$/.test(id) ? id : derivedId(database, id, 'monthly')}`
 }
 
@@ -138,7 +138,7 @@ const convertLedger = (document: KazooDocument, month: MonthOfAccount, book: Boo
   const doc = {
     source: begins
       ? { service: rolloverService, id: sourceId }
-      : { service: ownService, id: plain(sourceId, mostIdLetters) },
+      : { service: ownService, id: plain(sourceId, maxIdLetters) },
     usage: {
       type: plain(textIn(fields, 'usage', 'type') ?? 'unknown'),
       quantity: Math.max(0, integerIn(fields, 'usage', 'quantity') ?? 0),
@@ -189,7 +189,7 @@ const olderEntry = (
   if (begins) noteBeginning(amount, month, notes)
   const source = begins
     ? { service: rolloverService, id: String(month.month) }
-    : { service: olderService, id: plain(textIn(fields, 'call_id') ?? id, mostIdLetters) }
+    : { service: olderService, id: plain(textIn(fields, 'call_id') ?? id, maxIdLetters) }
   const doc = {
     source,
     usage: { type, quantity: 1, unit: 'transaction' },

@@ -1,4 +1,4 @@
-import { appIdForm, mostBlacklisted, mostUsers } from '../../../src/areas/brand/apps-store/rules.ts'
+import { appIdForm, maxBlacklisted, maxUsers } from '../../../src/areas/brand/apps-store/rules.ts'
 import { isId } from '../../../src/lib/ids.ts'
 import { isObject, type Json } from '../../../src/lib/json.ts'
 import type { Converted, KazooDocument } from '../../documents/document.ts'
@@ -14,7 +14,7 @@ const isAppId = (value: unknown): value is string => typeof value === 'string' &
 const usersOf = ({ users: listed }: Json, users: ReadonlySet<string>) => {
   const ids = (Array.isArray(listed) ? listed : []).map((user) => (isObject(user) ? user.id : user))
   const known = ids.filter((id) => isId(id) && users.has(id))
-  return [...new Set(known)].slice(0, mostUsers).map((id) => ({ id }))
+  return [...new Set(known)].slice(0, maxUsers).map((id) => ({ id }))
 }
 
 /** Who has an app; of one that says it otherwise, everybody. */
@@ -41,7 +41,7 @@ export const convertApps = (
     [id, textIn(app, 'name')].filter(isAppId).map((key) => [key, installedOf(app, users)] as const),
   )
   const listed: readonly unknown[] = Array.isArray(fields.blacklist) ? fields.blacklist : []
-  const blacklist = [...new Set(listed.filter(isAppId))].slice(0, mostBlacklisted)
+  const blacklist = [...new Set(listed.filter(isAppId))].slice(0, maxBlacklisted)
   for (const id of [...said.map(([app]) => app), ...listed].filter((one) => !isAppId(one)))
     leftOut('app_unreadable', { field: 'apps', old: String(id).slice(0, 64) })
   const doc = { apps: Object.fromEntries(apps), uninstalled: [], blacklist, imposed: [] }

@@ -54,7 +54,7 @@ const noCounts: ReadonlySet<string> = new Set([
   'phone_numbers_non_billable',
 ])
 
-const mostCounted = 1_000_000_000
+const maxCounted = 1_000_000_000
 const newParts = ['account', 'cascade', 'manual']
 
 const quantitiesIn = ({ quantities }: Json): Json => (isObject(quantities) ? quantities : {})
@@ -82,7 +82,7 @@ const countsOf = (categories: Json, { repaired }: Notes): Json => {
     const good: Json = {}
     for (const item of Object.keys(items)) {
       const count = integerIn(items, item)
-      if (count !== undefined && count >= 0 && count <= mostCounted) good[item] = count
+      if (count !== undefined && count >= 0 && count <= maxCounted) good[item] = count
       else {
         const told = { field: `manual.${category}.${item}`, old: JSON.stringify(items[item]) }
         repaired('count_unreadable', told)

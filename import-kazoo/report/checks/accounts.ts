@@ -1,12 +1,12 @@
 import { type AccountRecord, accountKind } from '../../../src/auth/identity.ts'
 import { type PlannedAccount, treeOf } from '../../conversions/accounts/rules.ts'
 import { copiesDatabase } from '../../conversions/accounts/seen.ts'
-import { type CheckTools, compare, difference, type Tell } from './tools.ts'
+import { type CheckDeps, compare, difference, type Tell } from './tools.ts'
 
 const shown = (ids: readonly string[]) => (ids.length === 0 ? 'nobody' : ids.join(' '))
 
 /** Every account of the plan is there, below whom and called what it is to be: one root, no cycles, no name twice. */
-export const checkAccounts = async ({ run, checked, records, facts }: CheckTools, tell: Tell) => {
+export const checkAccounts = async ({ run, checked, records, facts }: CheckDeps, tell: Tell) => {
   const { plan } = facts
 
   const judge = (planned: PlannedAccount, { id, doc, hidden }: AccountRecord, tree: readonly string[]) => {

@@ -7,7 +7,7 @@ import { inParts } from '../../running/at-once.ts'
 import { convertedOf } from '../../running/reading.ts'
 import { type DocumentRow, isRefused } from '../../running/store.ts'
 import { flawOfFile } from '../../source/files.ts'
-import { type CheckTools, compareCounts, difference, eachDatabase, type Tell } from './tools.ts'
+import { type CheckDeps, compareCounts, difference, eachDatabase, type Tell } from './tools.ts'
 
 const numberAdoptions: ReadonlySet<string> = new Set(['number', 'number_by_hearsay'])
 
@@ -19,7 +19,7 @@ const flawOf = ({ length, digest, contentType }: AttachedFile, bytes: Buffer) =>
 
 /** The files that belong to records are there, as long as they are to be, and what their digests say. */
 const createFileJudge =
-  ({ run, adoptions }: Pick<CheckTools, 'run' | 'adoptions'>) =>
+  ({ run, adoptions }: Pick<CheckDeps, 'run' | 'adoptions'>) =>
   async ({ document, drafts }: Converted, tell: Tell) => {
     for (const { as, accountId, id, files } of drafts) {
       if (files.length === 0) continue
@@ -39,16 +39,16 @@ const createFileJudge =
 const prices = ['rate_cost', 'rate_surcharge', 'internal_rate_cost'] as const
 
 // Of some hundred rates that are looked up together: decks hold millions.
-const mostSampled = 20
+const maxSampled = 20
 
 const sampleOf = (rates: readonly Draft[]) => {
-  const step = Math.max(1, Math.ceil(rates.length / mostSampled))
+  const step = Math.max(1, Math.ceil(rates.length / maxSampled))
   return rates.filter((_, index) => index % step === 0)
 }
 
 /** Prices of calls are what they are to be: all of small decks, samples of others. */
 const createPriceJudge =
-  ({ records, adoptions }: Pick<CheckTools, 'records' | 'adoptions'>) =>
+  ({ records, adoptions }: Pick<CheckDeps, 'records' | 'adoptions'>) =>
   async (drafts: readonly Draft[], tell: Tell) => {
     const kind = adoptions.rate?.kind
     if (kind === undefined) return
@@ -65,7 +65,7 @@ const createPriceJudge =
   }
 
 /** Every document has come to what it is to come to, and what was made of it is there. */
-export const checkDocuments = async (tools: CheckTools, tell: Tell) => {
+export const checkDocuments = async (tools: CheckDeps, tell: Tell) => {
   const { run, checked, facts, chapters, adoptions, records } = tools
   const judgeFiles = createFileJudge({ run, adoptions })
   const judgePrices = createPriceJudge({ records, adoptions })

@@ -7,7 +7,7 @@ import { type CallSums, joinSums, noSums, type Sums } from '../../conversions/ca
 import { inParts } from '../../running/at-once.ts'
 import { legsIn } from '../../running/reading.ts'
 import { unlessVanished } from '../../source/source.ts'
-import { type CheckTools, difference, monthsRead, type Tell } from './tools.ts'
+import { type CheckDeps, difference, monthsRead, type Tell } from './tools.ts'
 
 /** The months of one account that were read: what came of their calls, by the month where they lie here. */
 interface Months {
@@ -32,7 +32,7 @@ const ofLegs: readonly [keyof Omit<Sums, 'count'>, string][] = [
 ]
 
 /** The calls of each account and month are as many, as long and as dear as those that were read, and of the interactions that they name. */
-export const checkCalls = async (tools: CheckTools, tell: Tell) => {
+export const checkCalls = async (tools: CheckDeps, tell: Tell) => {
   const { checked, facts, legAdoption, author } = tools
 
   /** Names of one account stand together. */
@@ -133,7 +133,7 @@ export const checkCalls = async (tools: CheckTools, tell: Tell) => {
 }
 
 /** The ledgers of months come to what their documents came to. */
-export const checkMonths = async (tools: CheckTools, tell: Tell) => {
+export const checkMonths = async (tools: CheckDeps, tell: Tell) => {
   for await (const { accountId, month, notes } of monthsRead(tools)) {
     const found = await tools.checked.booked(accountId, Number(month))
     const place = `ledger of account ${accountId}, month ${month}`

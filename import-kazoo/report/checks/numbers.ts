@@ -2,12 +2,12 @@ import type { Converted, Draft } from '../../documents/document.ts'
 import { inParts } from '../../running/at-once.ts'
 import { convertedOf } from '../../running/reading.ts'
 import { isRefused } from '../../running/store.ts'
-import { type CheckTools, compare, compareCounts, difference, eachDatabase, type Tell } from './tools.ts'
+import { type CheckDeps, compare, compareCounts, difference, eachDatabase, type Tell } from './tools.ts'
 
 const nobody = 'nobody'
 
 /** Every number of the inventory is there, in its state and whose it is to be, and there are no others. */
-export const checkNumbers = async (tools: CheckTools, tell: Tell) => {
+export const checkNumbers = async (tools: CheckDeps, tell: Tell) => {
   const { run, checked, facts, chapters } = tools
   const states = new Map<string, number>()
 

@@ -3,7 +3,7 @@ import { isObject, type Json } from '../../../src/lib/json.ts'
 import type { StoredRecord } from '../../../src/storage/records.ts'
 import { accountDatabase } from '../../documents/database-names.ts'
 import { inParts } from '../../running/at-once.ts'
-import type { CheckTools, Tell } from './tools.ts'
+import type { CheckDeps, Tell } from './tools.ts'
 
 /** What a record names: a record of a kind, of an account. */
 interface Reference {
@@ -53,7 +53,7 @@ const kindsOfDocuments: ReadonlySet<string> = new Set(['user', 'device', 'callfl
 type Naming = Reference & { by: Pick<StoredRecord, 'kind' | 'accountId' | 'id'> }
 
 /** Nothing stands in accounts that no document made, and what records name is there, unless their documents named nothing. */
-export const checkRecords = async ({ run, checked, records, facts }: CheckTools, tell: Tell) => {
+export const checkRecords = async ({ run, checked, records, facts }: CheckDeps, tell: Tell) => {
   const judgeOrigins = async (accountId: string, all: readonly StoredRecord[]) => {
     // What the store had before anything came is the master account's: the admin of the first start, above all.
     if (accountId === facts.masterId) return

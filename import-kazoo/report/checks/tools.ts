@@ -12,7 +12,7 @@ import { unlessVanished } from '../../source/source.ts'
 import type { CheckedStore } from '../store.ts'
 
 /** What checks of an import look at: the source, what was noted while it was read, and what is stored. */
-export interface CheckTools {
+export interface CheckDeps {
   run: RunStore
   checked: CheckedStore
   records: Store['records']
@@ -55,7 +55,7 @@ export const compareCounts = (
 
 /** Does something for each database of a chapter that has not vanished; false where one has. */
 export const eachDatabase = async (
-  { run, facts }: Pick<CheckTools, 'run' | 'facts'>,
+  { run, facts }: Pick<CheckDeps, 'run' | 'facts'>,
   chapter: Chapter,
   work: (database: string) => Promise<void>,
 ): Promise<boolean> => {
@@ -69,7 +69,7 @@ export const eachDatabase = async (
 }
 
 /** The months that were read to their end, in the order of their names: those of one account together. */
-export async function* monthsRead({ run }: Pick<CheckTools, 'run'>) {
+export async function* monthsRead({ run }: Pick<CheckDeps, 'run'>) {
   for await (const row of run.databases()) {
     const kind = databaseKindOf(row.name)
     if (kind.kind === 'month' && row.isWhole && !isVanished(row))

@@ -12,7 +12,7 @@ import { databaseOfFile, decodedName } from './forms.ts'
 
 // A file may have the documents of databases mixed. Beyond so many stretches of one database they are joined, with what
 // lies between: that is passed over when they are read.
-const mostStretches = 256
+const maxStretches = 256
 
 /** Where the documents of each database stand in a file of several: from and to, from and to. */
 const stretchesIn = async (file: DumpFile) => {
@@ -28,7 +28,7 @@ const stretchesIn = async (file: DumpFile) => {
     if (database === latest) ends[ends.length - 1] = end
     else ends.push(start, end)
     latest = database
-    if (ends.length > mostStretches * 2) joinNeighbours(ends)
+    if (ends.length > maxStretches * 2) joinNeighbours(ends)
   }
   for await (const items of file.items(0)) for (const item of items) add(item)
   return found

@@ -35,7 +35,7 @@ interface Entries {
 export type KeptEntries = Map<string, Promise<Entries>>
 
 // As many as are imported at the same time, twice.
-const mostKept = 8
+const maxKept = 8
 
 const placesOfPart = 2 ** 42
 
@@ -70,7 +70,7 @@ const entryAt = (mark: string | undefined) => {
 }
 
 // So much is kept of what was read last. Packed files may hold ten times what they have.
-const mostKeptBytes = 1024 * 1024
+const maxKeptBytes = 1024 * 1024
 const packedGrowth = 10
 
 const bytesOf = ({ file, from, to }: Part) => (to === undefined ? file.bytes : to - from)
@@ -83,7 +83,7 @@ const sumOf = (parts: readonly Part[], of: (part: Part) => number) =>
 
 /** A database of these parts. */
 export const createFileShelf = (database: string, parts: readonly Part[], kept: KeptEntries): Shelf => {
-  const isSmall = sumOf(parts, unpackedBytesOf) <= mostKeptBytes
+  const isSmall = sumOf(parts, unpackedBytesOf) <= maxKeptBytes
   // Of documents with files, where each stands; made when the first file is asked for.
   let withFiles: Promise<Map<string, Entry>> | undefined
 
@@ -124,7 +124,7 @@ export const createFileShelf = (database: string, parts: readonly Part[], kept: 
     const reading = readSmall()
     kept.set(database, reading)
     reading.catch(() => kept.delete(database))
-    forgetOldest(kept, mostKept)
+    forgetOldest(kept, maxKept)
     return reading
   }
 

@@ -2,7 +2,7 @@ import { BroadcastChannel } from 'node:worker_threads'
 import { forgetOldest } from '../../lib/forget-oldest.ts'
 import { networkOf } from '../../lib/network.ts'
 
-const mostRemembered = 20_000
+const maxRemembered = 20_000
 
 export type Acquaintances = ReturnType<typeof createAcquaintances>
 
@@ -18,7 +18,7 @@ export const createAcquaintances = (channel?: string) => {
   const learn = (key: string) => {
     known.delete(key)
     known.set(key, true)
-    forgetOldest(known, mostRemembered)
+    forgetOldest(known, maxRemembered)
   }
 
   others?.unref()

@@ -37,7 +37,7 @@ interface Served {
 }
 
 const halfLifeMs = 10_000
-const mostRemembered = 20_000
+const maxRemembered = 20_000
 /** Background work has one turn in so many, and those that nobody else wants. */
 const backgroundEvery = 8
 
@@ -64,7 +64,7 @@ export const createDerivationTurns = <Job>(clock: Clock) => {
     const count = loadOf(key) + 1
     served.delete(key)
     served.set(key, { count, at: clock.now() })
-    forgetOldest(served, mostRemembered)
+    forgetOldest(served, maxRemembered)
   }
 
   const networkKey = ({ network }: Caller) => `network ${network}`

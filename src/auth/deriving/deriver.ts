@@ -56,7 +56,7 @@ const startThread = (layers: readonly KeyLayer[], niceness: number) =>
 
 // A thread takes some megabytes while it is there, and 32 more while it derives.
 const idleMs = 60_000
-const mostThreads = 4
+const maxThreads = 4
 /** Places in all, as a multiple of those that a network or an account may take. */
 const placesInAll = 8
 const secondsEach = 0.1
@@ -65,9 +65,9 @@ const secondsEach = 0.1
 const partOf = (all: number, company: Pick<Company, 'threads'> | undefined) =>
   Math.max(1, Math.floor(all / (company?.threads ?? 1)))
 
-const derivationsByCores = () => Math.min(mostThreads, availableParallelism())
+const derivationsByCores = () => Math.min(maxThreads, availableParallelism())
 
-interface DeriverTools {
+interface DeriverDeps {
   settings: Settings
   clock: Clock
   metrics: Metrics
@@ -95,7 +95,7 @@ export const createDeriver = ({
   layers = keyLayers,
   company,
   niceness = usualNiceness,
-}: DeriverTools) => {
+}: DeriverDeps) => {
   const turns = createDerivationTurns<Job>(clock)
   const durations = metrics.histogram({
     name: 'crosspoint_sign_in_derivation_duration_seconds',

@@ -37,7 +37,7 @@ export const partOf = (record: Json, key: string): Json => {
   return isObject(value) ? value : {}
 }
 
-const mostTries = 20
+const maxTries = 20
 const secondMs = 1000
 
 /** Where people of the story sit and work; each request takes its while. */
@@ -59,7 +59,7 @@ export const createDesk = (server: Pick<RunningServer, 'port' | 'areas'>, past: 
     for (let tries = 1; ; tries += 1) {
       const { response, text } = await attempt(method, path, token, sent)
       const isToRepeat = response.status === 429 || (response.status === 409 && method !== 'PUT')
-      if (isToRepeat && tries < mostTries) continue
+      if (isToRepeat && tries < maxTries) continue
       const answer: unknown = text === '' ? {} : JSON.parse(text)
       if (!isObject(answer)) throw new Refused(`${method} ${path}: ${text}`)
       if (!response.ok)

@@ -5,7 +5,7 @@ import { numberOf, numbersInStock, places } from './places.ts'
 import type { BuiltCompany, BuiltReseller, Stage } from './tree.ts'
 
 const lookAgainMs = 50
-const mostLooks = 600
+const maxLooks = 600
 
 /** A task that is made of a CSV, or of nothing; not started. */
 const putTask = async (by: Caller, path: string, query: Record<string, string>, csv?: string) => {
@@ -16,7 +16,7 @@ const putTask = async (by: Caller, path: string, query: Record<string, string>, 
 
 const runTask = async (stage: Stage, by: Caller, task: string) => {
   await by.patch(task)
-  for (let look = 0; look < mostLooks; look += 1) {
+  for (let look = 0; look < maxLooks; look += 1) {
     await stage.work('tasks')
     const { metadata } = await by.send('GET', task, {})
     if (typeof metadata === 'object' && metadata !== null && 'end_timestamp' in metadata) return

@@ -47,12 +47,12 @@ const csvText = (columns: readonly string[], row: string) => {
 }
 
 // Each line has all columns: what names more of them cannot be read by a spreadsheet either.
-const mostColumns = 10_000
+const maxColumns = 10_000
 
 const addColumns = (columns: Set<string>, row: string) => {
   for (const name of csvRow(row).keys()) columns.add(name)
-  if (columns.size > mostColumns)
-    throw failure(faultyRequest, { message: `more than ${mostColumns} columns: choose some with fields` })
+  if (columns.size > maxColumns)
+    throw failure(faultyRequest, { message: `more than ${maxColumns} columns: choose some with fields` })
 }
 
 /** The whole list as CSV: one walk to learn the columns, one to write, so that memory stays constant. */

@@ -21,7 +21,7 @@ export interface EnvelopeParts {
 
 const dataText = (value: unknown) => (value instanceof RawJson ? value.text : JSON.stringify(value ?? {}))
 
-const mostTokenMembers = 2000
+const maxTokenMembers = 2000
 const tokenMembers = new Map<string, string>()
 
 /** Made once for each of the latest callers: their tokens have 700 letters, and each would be looked at for every answer. */
@@ -30,7 +30,7 @@ const tokenMember = (token: string) => {
   if (known !== undefined) return known
   const made = `,"auth_token":${JSON.stringify(token)}`
   tokenMembers.set(token, made)
-  forgetOldest(tokenMembers, mostTokenMembers)
+  forgetOldest(tokenMembers, maxTokenMembers)
   return made
 }
 

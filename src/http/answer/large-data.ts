@@ -3,11 +3,11 @@ import { RawJson } from './answers.ts'
 
 // Data of an answer that is no list, and long nevertheless: a chart, a book by account. Its JSON is made piece by piece.
 
-const mostSmall = 1000
+const maxSmall = 1000
 
 /** Whether a value has more members, on all levels, than JSON is made of at once. */
 export const isLarge = (data: unknown): boolean => {
-  let left = mostSmall
+  let left = maxSmall
   const looksLarge = (value: unknown): boolean => {
     if (typeof value !== 'object' || value === null || value instanceof RawJson) return false
     const members = Array.isArray(value) ? value : Object.values(value)

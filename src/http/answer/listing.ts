@@ -275,7 +275,7 @@ const firstAfter = <T>({ startKeys }: Listing<T>, { after, startKey, descending 
   after ?? (startKey === undefined ? undefined : startKeys?.read(startKey, descending))
 
 // Whole records at once, of which each may be as large as a record can be.
-const mostWholeBytes = 4_000_000
+const maxWholeBytes = 4_000_000
 
 // An item of so many bytes may take milliseconds.
 const heavyBytes = 20_000
@@ -287,7 +287,7 @@ const isHeavyIn =
 
 const sized = async <T>(listing: Listing<T>, request: PageRequest): Promise<PageRequest> => {
   if (!listing.fitting || !(request.whole || request.long)) return request
-  return { ...request, limit: Math.min(request.limit, await listing.fitting(request, mostWholeBytes)) }
+  return { ...request, limit: Math.min(request.limit, await listing.fitting(request, maxWholeBytes)) }
 }
 
 const readBatch = async <T>(listing: Listing<T>, asked: PageRequest): Promise<Batch<T>> => {
@@ -351,7 +351,7 @@ export async function* listRows<T>(
   const seen = { earliest: Number.POSITIVE_INFINITY }
   let atOnce = plan.filter ? batchSize : firstBatchSize
 
-  const room = () => (plan.paginate && weight > mostWholeBytes ? 0 : plan.pageSize - size)
+  const room = () => (plan.paginate && weight > maxWholeBytes ? 0 : plan.pageSize - size)
 
   const take = (item: T) => {
     if (moving) seen.earliest = Math.min(seen.earliest, moving.timeOf(item))

@@ -84,7 +84,7 @@ export const claimRoom = (exchange: Exchange, bytes: number): GiveBack =>
 // Smaller answers are not counted: a connection has only so many of them.
 const countedBytes = 16_384
 // Larger ones are written piece by piece, so that a slow client is seen to take them.
-const mostAtOnce = 262_144
+const maxAtOnce = 262_144
 
 /**
  * Counts an answer until the client has taken it. What has been done is told in any case, and so is a failure, and what was made
@@ -123,7 +123,7 @@ const sendAsItIs = async (
   headers['content-length'] = String(bytes)
   writeHead(exchange, status, headers)
   if (exchange.method === 'HEAD') return void exchange.response.end()
-  if (counted && bytes > mostAtOnce)
+  if (counted && bytes > maxAtOnce)
     return writeInPieces(exchange, [typeof body === 'string' ? Buffer.from(body) : body])
   // One byte a character is ASCII, where the encoding that costs less gives the same bytes.
   exchange.response.end(body, bytes === body.length ? 'latin1' : 'utf8')
@@ -150,7 +150,7 @@ const sendPiecesAsTheyAre = async (exchange: Exchange, pieces: readonly Uint8Arr
   writeHead(exchange, 200, headers)
   const { response } = exchange
   if (exchange.method === 'HEAD') return void response.end()
-  if (counted && length > mostAtOnce) return writeInPieces(exchange, pieces)
+  if (counted && length > maxAtOnce) return writeInPieces(exchange, pieces)
   response.cork()
   for (const piece of pieces) response.write(piece)
   response.end()

@@ -24,7 +24,7 @@ interface News {
   since: number
 }
 
-interface Tools {
+interface Deps {
   rows: ReturnType<typeof createKeyRows>
   keyring: Keyring
   clock: Clock
@@ -38,7 +38,7 @@ const renewEveryMs = 1000
 const renewBelowMs = 2500
 
 // News that get lost do no harm: the answer is made again from what was committed. So there is a bound to patience.
-const mostBytes = 16_000_000
+const maxBytes = 16_000_000
 const bytesOfNews = 1000
 const longestMs = 600_000
 const newsAtOnce = 64
@@ -53,7 +53,7 @@ const contextOf = (claim: Place) => `idempotency/${placeOf(claim)}`
 
 const sizeOf = ({ answer }: News) => bytesOfNews + (answer ? 2 * answer.body.length : 0)
 
-export const createHeldKeys = ({ rows, keyring, clock, log }: Tools) => {
+export const createHeldKeys = ({ rows, keyring, clock, log }: Deps) => {
   const server = randomHex(8)
   /** By token; until when other servers know that the request is under way. */
   const held = new Map<string, { claim: KeyClaim; until: number }>()
@@ -76,7 +76,7 @@ export const createHeldKeys = ({ rows, keyring, clock, log }: Tools) => {
 
   const remember = (news: News) => {
     forget(placeOf(news.claim))
-    if (untoldBytes + sizeOf(news) > mostBytes) return held.delete(news.claim.token)
+    if (untoldBytes + sizeOf(news) > maxBytes) return held.delete(news.claim.token)
     untold.set(placeOf(news.claim), news)
     untoldBytes += sizeOf(news)
     schedule()

@@ -53,7 +53,7 @@ const assertKey = (key: string) => {
 
 export type Idempotency = ReturnType<typeof createIdempotency>
 
-interface Tools {
+interface Deps {
   store: Store
   keyring: Keyring
   settings: Settings
@@ -61,7 +61,7 @@ interface Tools {
   log: Log
 }
 
-export const createIdempotency = ({ store, keyring, settings, clock, log }: Tools) => {
+export const createIdempotency = ({ store, keyring, settings, clock, log }: Deps) => {
   const rows = createKeyRows(store)
   const held = createHeldKeys({ rows, keyring, clock, log })
 

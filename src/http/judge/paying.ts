@@ -62,7 +62,7 @@ const recordIn = (
 }
 
 // A character of JavaScript is at most three bytes of UTF-8.
-const mostBytesOfCharacter = 3
+const maxBytesOfCharacter = 3
 
 /**
  * What changes a large record pays for it as for a body: all of it is judged, told and stored, however little was sent. A body
@@ -72,6 +72,6 @@ export const payForRecord = async (exchange: Exchange, subject: unknown) => {
   const { method, crossbar, account } = exchange
   if (method === 'GET' || method === 'HEAD') return
   const record = recordIn(subject, account)
-  if (!record || record.docText.length * mostBytesOfCharacter <= crossbar.unjudged_body_size) return
+  if (!record || record.docText.length * maxBytesOfCharacter <= crossbar.unjudged_body_size) return
   await payForBytes(exchange, Buffer.byteLength(record.docText))
 }

@@ -466,14 +466,14 @@ const parametersOf = ({ path, spec }: Route) => [
   ...(spec.list ? listReferences : []),
 ]
 
-interface Tools {
+interface Deps {
   components: Components
   statuses: Statuses
   names: ReadonlyMap<string, string>
   examples: Readonly<Record<string, Example>>
 }
 
-const operation = (route: Route, { components, statuses, names, examples }: Tools) => {
+const operation = (route: Route, { components, statuses, names, examples }: Deps) => {
   const name = names.get(`${route.method} ${route.path}`) ?? ''
   const example = examples[name] ?? {}
   const { path, spec } = route
@@ -494,7 +494,7 @@ const description = `Every answer but files and CSV is an envelope with \`data\`
 HEAD is served wherever GET is, OPTIONS everywhere. A POST with \`verb\` in its query or envelope stands for that verb.
 PATCH merges objects and removes keys that are null; keys that begin with \`_\` or \`pvt_\` are the server's.`
 
-const pathsOf = (routes: readonly Route[], tools: Tools) => {
+const pathsOf = (routes: readonly Route[], tools: Deps) => {
   const paths: Record<string, Json> = {}
   for (const route of [...routes].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0))) {
     paths[route.path] = {

@@ -31,7 +31,7 @@ interface Waiting {
 }
 
 // Whoever asks for more at once than this is not waiting for its own answers.
-const mostWaitingOfOne = 256
+const maxWaitingOfOne = 256
 const retryAfterSeconds = 5
 
 /** `threads`: so many of the process answer requests, and share the room of all. */
@@ -135,8 +135,7 @@ export const createInFlight = (threads = 1): InFlight => {
     async reserve(payer, bytes, room, socket) {
       const before = waiting.get(payer)?.length ?? 0
       if (before === 0 && fits(payer, bytes, room)) return take(payer, bytes, socket)
-      if (before >= mostWaitingOfOne || socket.destroyed)
-        throw failure(tooManyRequests, { retryAfterSeconds })
+      if (before >= maxWaitingOfOne || socket.destroyed) throw failure(tooManyRequests, { retryAfterSeconds })
       return wait(payer, bytes, room, socket)
     },
 

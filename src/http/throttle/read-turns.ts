@@ -20,9 +20,9 @@ interface TurnSettings {
 
 // Turns that begin in one round of the event loop share so much of it: then it looks for requests again.
 const sliceMs = 4
-const mostOfOneRound = 8
+const maxOfOneRound = 8
 // Whoever asks for more at once is refused: they would wait for seconds.
-const mostWaitingOfOne = 2000
+const maxWaitingOfOne = 2000
 
 // Each keeps a processor busy, here or at the database: more would only take them from what is asked for a moment.
 const longReads = () => Math.min(4, Math.max(2, availableParallelism()))
@@ -50,7 +50,7 @@ export const createTurns = ({ most, mostOfOne }: TurnSettings): Turns => {
   }
 
   const lookAgain = () => {
-    const wanted = Math.min(waiting.size === 0 ? 0 : mostOfOneRound, most - atWork)
+    const wanted = Math.min(waiting.size === 0 ? 0 : maxOfOneRound, most - atWork)
     while (scheduled < wanted) {
       const isFirst = !isRoundAhead
       isRoundAhead = true
@@ -89,8 +89,7 @@ export const createTurns = ({ most, mostOfOne }: TurnSettings): Turns => {
     take: (payer) =>
       new Promise((resolve, reject) => {
         const queue = waiting.get(payer) ?? []
-        if (queue.length >= mostWaitingOfOne)
-          return reject(failure(tooManyRequests, { retryAfterSeconds: 1 }))
+        if (queue.length >= maxWaitingOfOne) return reject(failure(tooManyRequests, { retryAfterSeconds: 1 }))
         queue.push(() => resolve(begin(payer)))
         waiting.set(payer, queue)
         lookAgain()

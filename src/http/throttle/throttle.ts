@@ -55,7 +55,7 @@ interface Networks {
   site: string | undefined
 }
 
-const mostKnown = 20_000
+const maxKnown = 20_000
 
 /** Cut once for each address: a request asks for it several times. */
 const createNetworks = () => {
@@ -65,7 +65,7 @@ const createNetworks = () => {
     if (found) return found
     const networks = { network: ipv6Network(address, 64) ?? address, site: ipv6Network(address, 48) }
     known.set(address, networks)
-    forgetOldest(known, mostKnown)
+    forgetOldest(known, maxKnown)
     return networks
   }
 }
@@ -98,7 +98,7 @@ const withEarlier = (payment: Payment, earlier: Payment | undefined): Payment =>
   consumed: payment.consumed + (earlier?.consumed ?? 0),
 })
 
-interface ThrottleTools {
+interface ThrottleDeps {
   settings: Settings
   clock: Clock
   metrics: Metrics
@@ -111,7 +111,7 @@ interface ThrottleTools {
  * Request throttling: one bucket for each client network and account, in this process's memory. Sign-ins have to find
  * their price in a bucket of all processes as well, where there may be several.
  */
-export const createThrottle = ({ settings, clock, metrics, shared, rows }: ThrottleTools) => {
+export const createThrottle = ({ settings, clock, metrics, shared, rows }: ThrottleDeps) => {
   const refused = metrics.counter({
     name: 'crosspoint_requests_throttled_total',
     help: 'Requests, sign-ins and commands that were refused because they came too fast.',

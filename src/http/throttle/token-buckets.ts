@@ -139,7 +139,7 @@ const bucketsInRows = (rows: SharedRows): BucketPlaces => ({
   },
 })
 
-interface BucketTools {
+interface BucketDeps {
   clock: Clock
   /** Of buckets in the memory of this thread. */
   capacity?: number
@@ -147,7 +147,7 @@ interface BucketTools {
   shared?: SharedRows | undefined
 }
 
-export const createTokenBuckets = ({ clock, capacity = 50_000, shared }: BucketTools): TokenBuckets => {
+export const createTokenBuckets = ({ clock, capacity = 50_000, shared }: BucketDeps): TokenBuckets => {
   const places = shared ? bucketsInRows(shared) : bucketsInMemory(clock, capacity)
 
   const inBucket = <T>(key: string, settings: BucketSettings, use: (bucket: Bucket, now: number) => T): T => {

@@ -6,19 +6,19 @@ import { invalid } from '../../lib/failure.ts'
 export const dataUrl = /^data:([\w.+-]+\/[\w.+-]+)?(?:;[\w=-]+)*;base64,/
 
 /** No data URL has a longer beginning. */
-export const mostOpening = 200
+export const maxOpening = 200
 
 export const notBase64 = () => invalid({ file: { encoding: { message: 'The file is not valid base64' } } })
 
 const mayBeDataUrl = (head: string) =>
-  head.length < mostOpening && head.slice(0, 5) === 'data:'.slice(0, head.length) && !head.includes(',')
+  head.length < maxOpening && head.slice(0, 5) === 'data:'.slice(0, head.length) && !head.includes(',')
 
 /** The same pieces; the first holds all of a data URL's beginning. Other content does not wait. */
 async function* headFirst(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let head: Buffer | undefined = Buffer.alloc(0)
   for await (const piece of pieces) {
     const bytes: Buffer = head ? Buffer.concat([head, piece]) : piece
-    head = head && mayBeDataUrl(bytes.toString('latin1', 0, mostOpening)) ? bytes : undefined
+    head = head && mayBeDataUrl(bytes.toString('latin1', 0, maxOpening)) ? bytes : undefined
     if (!head) yield bytes
   }
   if (head?.length) yield head
@@ -48,7 +48,7 @@ export async function* decodedPieces(
   let decoder: ReturnType<typeof createDecoder> | undefined
   let isFirst = true
   for await (const piece of headFirst(pieces)) {
-    const opening = isFirst ? dataUrl.exec(piece.toString('latin1', 0, mostOpening)) : undefined
+    const opening = isFirst ? dataUrl.exec(piece.toString('latin1', 0, maxOpening)) : undefined
     if (isFirst && (opening || isEncoded)) decoder = createDecoder()
     isFirst = false
     const bytes = decoder ? decoder.push(piece.subarray(opening?.[0].length ?? 0)) : piece

@@ -8,7 +8,7 @@ import { isObject } from '../../lib/json.ts'
 import { assertUtf8Charset, utf8Text } from '../../lib/utf8.ts'
 import { uploadName } from '../file-names.ts'
 import type { BodyStream, Upload } from '../route.ts'
-import { dataUrl, decodedPieces, mostOpening, notBase64 } from './base64-pieces.ts'
+import { dataUrl, decodedPieces, maxOpening, notBase64 } from './base64-pieces.ts'
 import { streamBytes } from './body-bytes.ts'
 import { type FormField, multipartFields, urlEncodedFields } from './form-body.ts'
 import { JsonRefusal, parseJson } from './json-body.ts'
@@ -130,7 +130,7 @@ const isBase64Type = (type: string) => type === 'application/base64' || type ===
 
 /** What was sent, with base64 and data URLs undone. */
 const decoded = (named: NamedType, bytes: Buffer, isEncoded: boolean) => {
-  const opening = dataUrl.exec(bytes.toString('latin1', 0, mostOpening))
+  const opening = dataUrl.exec(bytes.toString('latin1', 0, maxOpening))
   if (opening) {
     const text = bytes.subarray(opening[0].length).toString('latin1')
     // Its own character set is that of the content; the one in the header is that of the URL.

@@ -116,7 +116,7 @@ const coders: Readonly<Record<Coding, Coder>> = {
 export const longestEnding = 65_535
 
 // What takes longer than a moment is compressed beside the event loop. Of less the way there and back costs more.
-const mostNow = 65_536
+const maxNow = 65_536
 
 /** What is compressed of a body, and waits for its ending: any, and more than one. */
 export interface Packed {
@@ -127,7 +127,7 @@ export interface Packed {
 
 export const pack = async (coding: Coding, body: Uint8Array): Promise<Packed> => {
   const coder = coders[coding]
-  const bytes = body.length > mostNow ? await coder.beside(body) : coder.now(body)
+  const bytes = body.length > maxNow ? await coder.beside(body) : coder.now(body)
   return { coding, bytes, sum: { crc: coding === 'gzip' ? crc32(body) : 0, length: body.length } }
 }
 

@@ -14,14 +14,14 @@ interface Acceptance {
 }
 
 // Nobody has so many codings: what comes behind these is passed over.
-const mostCodings = 32
+const maxCodings = 32
 
 const acceptedCoding = /^\s*([\w!#$%&'*+.^`|~-]+)\s*(?:;\s*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*)?$/i
 
 /** Reads an Accept-Encoding header. Parts of it that cannot be read are passed over. */
 const readAcceptance = (header: string): Acceptance => {
   const weights = new Map<string, number>()
-  for (const part of header.split(',', mostCodings)) {
+  for (const part of header.split(',', maxCodings)) {
     const [, name, weight = '1'] = acceptedCoding.exec(part) ?? []
     if (name !== undefined) weights.set(name.toLowerCase().replace(/^x-gzip$/, 'gzip'), Number(weight))
   }

@@ -41,7 +41,7 @@ export const urlEncodedFields = (bytes: Buffer, most: number): [string, string][
 }
 
 // The head of one part; browsers and curl send some 200 bytes.
-const mostHeadBytes = 16_384
+const maxHeadBytes = 16_384
 const lineEnd = Buffer.from('\r\n')
 const headEnd = Buffer.from('\r\n\r\n')
 
@@ -104,7 +104,7 @@ export const multipartFields = (bytes: Buffer, contentType: string, most: number
   while (!startsWith(bytes, Buffer.from('--'), at)) {
     if (!startsWith(bytes, lineEnd, at)) throw badForm('text stands behind a boundary')
     const from = at + lineEnd.length
-    const headLength = bytes.subarray(from, from + mostHeadBytes).indexOf(headEnd)
+    const headLength = bytes.subarray(from, from + maxHeadBytes).indexOf(headEnd)
     if (headLength < 0) throw badForm('a part has no head, or one that is too long')
     const body = from + headLength + headEnd.length
     const end = bytes.indexOf(delimiter, body)

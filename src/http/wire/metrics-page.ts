@@ -4,7 +4,7 @@ import { isInCidr, parseAddress, parseNetwork } from '../../lib/cidr.ts'
 import type { PlainPage } from '../exchange.ts'
 import { canonicalPeer } from './client-address.ts'
 
-interface Tools {
+interface Deps {
   /** All figures, in the text format of Prometheus. */
   text(): Promise<string>
   /** Networks that may read them. */
@@ -29,7 +29,7 @@ const isDirect = ({ headers }: IncomingMessage) => proxyHeaders.every((name) => 
 const refusal = `figures are told to clients that connect directly, from system_configs/crossbar metrics_networks\n`
 
 /** Figures of the process: neither names nor addresses of customers, but how busy they are. */
-export const metricsPage = ({ text, networks }: Tools): PlainPage => {
+export const metricsPage = ({ text, networks }: Deps): PlainPage => {
   let known: readonly string[] = []
 
   const isAllowed = async (request: IncomingMessage) => {

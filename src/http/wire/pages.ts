@@ -54,7 +54,7 @@ const documentPage = (make: () => string): PlainPage => {
   }
 }
 
-interface PageTools {
+interface PageDeps {
   store: Store
   readiness: Readiness
   metrics: PlainPage
@@ -65,7 +65,7 @@ interface PageTools {
 }
 
 /** Paths beside `/v2`: for load balancers and supervisors, the description of the API, switches, and the console. */
-export const pagesOf = ({ store, readiness, metrics, openApi, posted, site, log }: PageTools): Pages => {
+export const pagesOf = ({ store, readiness, metrics, openApi, posted, site, log }: PageDeps): Pages => {
   const own: [path: string, answer: PlainPage][] = [
     ['/openapi.json', documentPage(openApi)],
     ['/healthz', (_request, response) => void sendText(response, 200, 'ok')],

@@ -8,7 +8,7 @@ import type { Settings } from '../../settings/settings.ts'
 import { trustedProxies } from './client-address.ts'
 import { type Counts, createSeats } from './counts.ts'
 
-interface Tools {
+interface Deps {
   settings: Settings
   clock: Clock
   log: Log
@@ -31,7 +31,7 @@ const neighbourhoodOf = ({ family, bytes }: Address) =>
 export type Places = ReturnType<typeof createPlaces>
 
 /** Who may have a connection: so many in all, and so many from one address. Trusted proxies speak for many clients. */
-export const createPlaces = ({ settings, clock, log, counts }: Tools) => {
+export const createPlaces = ({ settings, clock, log, counts }: Deps) => {
   const seats = createSeats('connections', counts)
   let open = 0
   let limits: Limits = {

@@ -30,7 +30,7 @@ export interface PostedPage {
   fault: string
 }
 
-interface Tools {
+interface Deps {
   store: Store
   log: Log
 }
@@ -69,7 +69,7 @@ const statusOf = (error: Failure) => {
   return expectedStatuses.includes(status) ? status : undefined
 }
 
-export const servePostedPage = (page: PostedPage, { store, log }: Tools): PlainPage => {
+export const servePostedPage = (page: PostedPage, { store, log }: Deps): PlainPage => {
   const take = async (request: IncomingMessage, response: ServerResponse) => {
     // Another process may just have taken the record, or replaced the secret.
     await store.fence()

@@ -6,7 +6,7 @@ import type { Life } from '../exchange.ts'
 
 // Whether load balancers should send requests here.
 
-interface Tools {
+interface Deps {
   store: Pick<Store, 'all' | 'outages' | 'state' | 'writeObstacle'>
   life: Life
   /** Bytes that the disk of the embedded store has left; undefined where the store is elsewhere. */
@@ -38,7 +38,7 @@ const unreadable = (error: unknown) => {
 const megabytes = (bytes: number) => Math.floor(bytes / (1024 * 1024))
 
 /** The store is asked at most once a second, and one question at a time. Times are the process's own. */
-export const createReadiness = ({ store, life, freeBytes, patienceMs = usualPatienceMs }: Tools) => {
+export const createReadiness = ({ store, life, freeBytes, patienceMs = usualPatienceMs }: Deps) => {
   let verdict: { obstacle: string | undefined; at: number; outages: number } | undefined
   let asking: { answer: Promise<string | undefined>; since: number } | undefined
 

@@ -4,12 +4,12 @@ import { announcedBytes } from './body-bytes.ts'
 
 // A connection that is closed while its client still sends takes the answer away from it. So the rest of a body that
 // nobody wants is read away, but only so much of it and for so long.
-const mostBytes = 16_000_000
+const maxBytes = 16_000_000
 const longestMilliseconds = 10_000
 
 /** Whether the connection has to end with the answer, because more of the body may come than is read away. */
 export const outlastsAnswer = (request: IncomingMessage) =>
-  !request.complete && (announcedBytes(request) ?? 0) > mostBytes
+  !request.complete && (announcedBytes(request) ?? 0) > maxBytes
 
 /** When an answer ends the connection, lets the client finish first: it would lose the answer to a reset. */
 const endLate = (request: IncomingMessage, socket: Socket) => {
@@ -32,7 +32,7 @@ export const passOver = (request: IncomingMessage) => {
   let bytes = 0
   request.on('data', (piece: Buffer) => {
     bytes += piece.length
-    if (bytes > mostBytes) cut()
+    if (bytes > maxBytes) cut()
   })
   request.once('close', () => clearTimeout(timer))
 }

@@ -7,7 +7,7 @@ import type { Frame } from '../exchange.ts'
 import { drain, equip, listen, listenerOptions } from './server.ts'
 import { type Credentials, inspectTls, stampOf, type TlsSettings } from './tls-files.ts'
 
-interface Tools {
+interface Deps {
   frame: Frame
   settings: Settings
   host: string
@@ -51,7 +51,7 @@ const reasonsOf = (problems: Record<string, Record<string, { message: string; ca
   )
 
 /** Serves HTTPS beside plain HTTP while `use_ssl` says so. Whatever is wrong with it, plain HTTP stays as it is. */
-export const createTlsListener = (tools: Tools): TlsListener => {
+export const createTlsListener = (tools: Deps): TlsListener => {
   const { frame, settings, host, plainPort, isShared, isFirst, dataDir, log } = tools
   const closing = new Set<Promise<void>>()
   let serving: Serving | undefined

@@ -17,9 +17,9 @@ type Closing = (typeof closings)[keyof typeof closings]
 // Who does not take leave, or does not read that it is asked to, is cut off.
 const leaveMilliseconds = 5000
 // Messages that wait to be heard are held as they came: so much of them, and one more.
-const mostWaitingBytes = 1_000_000
+const maxWaitingBytes = 1_000_000
 
-interface Tools {
+interface Deps {
   socket: WebSocket
   limits: ConnectionLimits
   clock: Clock
@@ -30,7 +30,7 @@ interface Tools {
  * One WebSocket, whose buffers are bounded both ways: what the client says is read as fast as it is answered, and
  * what it does not read is dropped.
  */
-export const createWebSocket = ({ socket, limits, clock, log }: Tools) => {
+export const createWebSocket = ({ socket, limits, clock, log }: Deps) => {
   const waiting: string[] = []
   let waitingBytes = 0
   let session: Session | undefined
@@ -69,7 +69,7 @@ export const createWebSocket = ({ socket, limits, clock, log }: Tools) => {
     socket.send(text, sent)
   }
 
-  const isOverfed = () => waiting.length >= limits.unanswered || waitingBytes >= mostWaitingBytes || isFull()
+  const isOverfed = () => waiting.length >= limits.unanswered || waitingBytes >= maxWaitingBytes || isFull()
 
   const readOn = () => {
     if (socket.isPaused && !isOverfed()) socket.resume()

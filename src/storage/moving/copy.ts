@@ -3,7 +3,7 @@ import { type Cells, keyOf, type MovedTable, type StoreSide } from './tables.ts'
 
 // Rows at once: few of a table whose rows may be large, many of one whose rows have turned out to be small.
 const leastRows = 50
-const mostRows = 5000
+const maxRows = 5000
 const pageCharacters = 8_000_000
 
 const charactersOf = (rows: readonly Cells[]) => {
@@ -22,7 +22,7 @@ async function* pagesOf(side: StoreSide, table: MovedTable, begin?: Cells): Asyn
     yield rows
     after = keyOf(table, last)
     const fitting = Math.floor((pageCharacters * rows.length) / Math.max(1, charactersOf(rows)))
-    limit = Math.max(1, Math.min(fitting, 4 * limit, mostRows))
+    limit = Math.max(1, Math.min(fitting, 4 * limit, maxRows))
   }
 }
 

@@ -25,7 +25,7 @@ export class EdgeRefusal extends Error {
 class EdgeUnreachable extends Error {}
 
 // What an edge knows of a call is a thousand bytes: this is as much as one can put together.
-const mostAnswerBytes = 64_000_000
+const maxAnswerBytes = 64_000_000
 
 /** What one edge is asked. Fails with EdgeRefusal, or with anything else where the edge cannot be reached. */
 export interface Edge {
@@ -81,7 +81,7 @@ const edgeAt = (
       json: { jsonrpc: '2.0', id: 1, method, params },
       headers: secret === undefined ? {} : { authorization: `Bearer ${secret}` },
       timeoutMs,
-      maxBytes: mostAnswerBytes,
+      maxBytes: maxAnswerBytes,
       isOperators: true,
       isQuiet,
     })

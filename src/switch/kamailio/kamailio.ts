@@ -18,27 +18,27 @@ import { createRinging } from './quickcall.ts'
 import { type Contact, contactsAt, forgetAt } from './registrations.ts'
 import { notifyRequest, paramsOf } from './requests.ts'
 
-interface Tools {
+interface Deps {
   outgoing: Outgoing
   settings: EdgeSettings
   resting: Resting
 }
 
 // So many phones are looked up within one time-out.
-const mostAtOnce = 100
+const maxAtOnce = 100
 
 const registrationOf = ({ at: _, path: __, ...registration }: Contact): Registration => registration
 
 const activeOf = ({ at: _, entry: __, id: ___, legs: ____, ...call }: EdgeCall): ActiveCall => call
 
 /** Edges that run Kamailio, and are asked by JSON-RPC: all at once, each no longer than is set. */
-export const createKamailio = ({ outgoing, settings, resting }: Tools): MediaSwitch => {
+export const createKamailio = ({ outgoing, settings, resting }: Deps): MediaSwitch => {
   const edges = watchedEdges({ outgoing, settings }, resting)
   const reading = readingFrom(edges, resting)
   const { timeout_ms: timeoutMs } = settings
 
   const contactsOf = (phones: readonly Phone[], asked = edges) =>
-    askAllInParts(asked, [phones], mostAtOnce, (edge, part) => contactsAt(edge, { phones: part, timeoutMs }))
+    askAllInParts(asked, [phones], maxAtOnce, (edge, part) => contactsAt(edge, { phones: part, timeoutMs }))
 
   /** Asks edges about many things. Returns the hosts of those that did not answer; one that the settings no longer name is not asked. */
   const tellInParts = async <Item>(
@@ -70,7 +70,7 @@ export const createKamailio = ({ outgoing, settings, resting }: Tools): MediaSwi
     },
 
     endRegistrations: (batches, hosts) =>
-      tellInParts(batches, mostAtOnce, hosts, (edge, part) => forgetAt(edge, { phones: part, timeoutMs })),
+      tellInParts(batches, maxAtOnce, hosts, (edge, part) => forgetAt(edge, { phones: part, timeoutMs })),
 
     async notify(phone, notice) {
       const { found } = await contactsOf([phone])

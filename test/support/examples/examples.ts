@@ -12,7 +12,7 @@ import { nameOf } from '../world/route-samples.ts'
 /** More rows of a list say no more. */
 const rowsShown = 2
 // What is larger belongs into a guide.
-const mostCharacters = 6000
+const maxCharacters = 6000
 
 const token = 'header.claims.signature'
 
@@ -81,7 +81,7 @@ const settle = (value: unknown, numbered: Numbering): unknown => {
   )
 }
 
-const isShown = (value: unknown) => JSON.stringify(value).length <= mostCharacters
+const isShown = (value: unknown) => JSON.stringify(value).length <= maxCharacters
 
 interface Asked {
   data: unknown
@@ -93,13 +93,13 @@ const typeOf = (header: string | string[] | undefined) => String(header ?? '').s
 const isText = (type: string) => /^text\/|[/+-](?:ndjson|xml)$/.test(type)
 
 // A PNG begins with its signature and size, the rest may be random.
-const mostBytes = 24
+const maxBytes = 24
 
 /** A file as text, or the beginning of a binary file in base64. */
 const fileText = (type: string, bytes: Uint8Array, numbered: Numbering) =>
   isText(type)
     ? settledText(Buffer.from(bytes).toString(), numbered)
-    : Buffer.from(bytes.subarray(0, mostBytes)).toString('base64')
+    : Buffer.from(bytes.subarray(0, maxBytes)).toString('base64')
 
 const requestOf = ({ data, options }: Asked, numbered: Numbering): Example => {
   const { body, headers, envelope } = options

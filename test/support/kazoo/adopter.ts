@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { Draft } from '../../../import-kazoo/documents/document.ts'
 import type { Adoption, Arrival } from '../../../src/areas/adoption.ts'
-import { type AreaTools, area } from '../../../src/areas/area.ts'
+import { type AreaDeps, area } from '../../../src/areas/area.ts'
 import { ChangeSet } from '../../../src/storage/change-set.ts'
 import type { Store } from '../../../src/storage/store.ts'
 
@@ -14,7 +14,7 @@ const arrivalOf = ({ files: _, as: __, ...draft }: Draft): Arrival => ({
 
 export const createAdopter = () => {
   let adoptions: Readonly<Record<string, Adoption>> = {}
-  let validate: AreaTools['validate'] | undefined
+  let validate: AreaDeps['validate'] | undefined
 
   const adoptionOf = (kind: string): Adoption => {
     const adoption = adoptions[kind]

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import type { Draft } from '../../../import-kazoo/documents/document.ts'
 import type { Arrival, ArrivingFile } from '../../../src/areas/adoption.ts'
-import { type AreaTools, area, type Collected } from '../../../src/areas/area.ts'
+import { type AreaDeps, area, type Collected } from '../../../src/areas/area.ts'
 import { hasProblems } from '../../../src/lib/failure.ts'
 import { ChangeSet } from '../../../src/storage/change-set.ts'
 import type { World } from '../world/world.ts'
@@ -17,7 +17,7 @@ const arrivalOf = ({ as: _, files: __, ...draft }: Draft, files: readonly Arrivi
 
 /** Collects how areas take records in: the area goes into the world's list. */
 export const createTaker = () => {
-  const own = {} as Pick<Collected, 'adoptions'> & Pick<AreaTools, 'validate'>
+  const own = {} as Pick<Collected, 'adoptions'> & Pick<AreaDeps, 'validate'>
   const taker = area({
     name: 'taker',
     collects: ['adoptions'],

@@ -12,7 +12,7 @@ interface Place {
 }
 
 const began = gregorian(2025, 1, 1)
-const mostAccounts = 20
+const maxAccounts = 20
 // Of each that comes, keys have to be derived.
 const fewestUsers = 8
 
@@ -107,7 +107,7 @@ export const createChanges = (kazoo: Kazoo, system: ReadonlyMap<string, Document
   }
 
   const openAccount = () => {
-    if (placesOf('account').length > mostAccounts) return
+    if (placesOf('account').length > maxAccounts) return
     const id = idOf(`account ${count}`)
     const account = {
       _id: id,

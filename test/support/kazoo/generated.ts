@@ -255,7 +255,7 @@ const rateFields = (index: number) => ({
 const range = (count: number, from = 0) => Array.from({ length: count }, (_, at) => from + at)
 
 // A database is read page by page: so many of the last ones are kept meanwhile.
-const mostKept = 32
+const maxKept = 32
 
 /** Made of a list that is made anew when it was forgotten. */
 const createForgetful = () => {
@@ -266,7 +266,7 @@ const createForgetful = () => {
       kept.delete(make)
       kept.set(make, found)
       for (const oldest of kept.keys()) {
-        if (kept.size <= mostKept) break
+        if (kept.size <= maxKept) break
         kept.delete(oldest)
       }
       return found

@@ -152,13 +152,13 @@ export const readersOf = (document: string, key: string): string[] => {
   return (asking.length > 0 ? asking : naming).map(({ path }) => path)
 }
 
-const mostReaders = 3
+const maxReaders = 3
 
 const readersCell = (document: string, { path }: SettingsKey) => {
   if (path.includes('.')) return ''
   const rooms = new Set(readersOf(document, path).map((file) => file.slice('src/'.length)))
   return [...rooms]
-    .slice(0, mostReaders)
+    .slice(0, maxReaders)
     .map((file) => `[${file}](../../src/${file})`)
     .join(', ')
 }

@@ -38,10 +38,10 @@ export const tools = [...(process.env.PATH ?? '').split(delimiter), ...globSync(
   .filter(({ version }) => version >= oldest)
   .toSorted((one, other) => other.version - one.version)[0]?.folder
 
-export const lacksTools = lacks('pg_dump with a server of its version', tools)
+export const lacksDeps = lacks('pg_dump with a server of its version', tools)
 
 /** `PATH` of the program, with the tools first. */
-export const pathOfTools = [...(tools ? [tools] : []), process.env.PATH].join(delimiter)
+export const pathOfDeps = [...(tools ? [tools] : []), process.env.PATH].join(delimiter)
 
 /** Repeats a suite for each engine that can be saved here; PostgreSQL needs its tools, which are no part of the npm package. */
 export const describeSavable = (
@@ -50,7 +50,7 @@ export const describeSavable = (
   chosen: readonly Engine[] = engines,
 ) => {
   for (const engine of chosen) {
-    const lacking = engine === 'postgres' ? lacksTools : ''
+    const lacking = engine === 'postgres' ? lacksDeps : ''
     describe.skipIf(lacking)(`${title} on ${engine}${lacking}`, () => suite(engine))
   }
 }
@@ -69,7 +69,7 @@ export interface SavedPlace extends Place {
 let started: Promise<PostgresServer> | undefined
 
 /** One server for all suites of this process. It stops when the process ends. */
-const serverOfTools = () => {
+const serverOfDeps = () => {
   started ??= startPostgres({ programs: tools as string })
   return started
 }
@@ -77,7 +77,7 @@ const serverOfTools = () => {
 /** Places of a suite that can be saved, and a folder for backups. */
 export const openSavedPlaces = async (engine: Engine) => {
   const folder = mkdtempSync(join(tmpdir(), 'crosspoint-saved-'))
-  const server = engine === 'postgres' ? await serverOfTools() : undefined
+  const server = engine === 'postgres' ? await serverOfDeps() : undefined
   const made: SavedPlace[] = []
 
   const make = async (): Promise<SavedPlace> => {
@@ -85,7 +85,7 @@ export const openSavedPlaces = async (engine: Engine) => {
     const database = server && (await createDatabase(server.url))
     const databaseUrl = database?.url
     const environment = databaseUrl ? { CROSSPOINT_DATABASE_URL: databaseUrl } : {}
-    const commands = openCommandLine({ ...environment, CROSSPOINT_DATA_DIR: dataDir, PATH: pathOfTools })
+    const commands = openCommandLine({ ...environment, CROSSPOINT_DATA_DIR: dataDir, PATH: pathOfDeps })
     const place: SavedPlace = {
       dataDir,
       databaseUrl,

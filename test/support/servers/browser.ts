@@ -305,7 +305,7 @@ export const goTo = async (page: Page, screen: string) => {
 }
 
 // More stops than any screen has.
-const mostStops = 250
+const maxStops = 250
 
 /** Where an element lies for somebody who goes by the Tab key: the focus is in it, or it comes before or after. */
 const wayTo = (element: ElementHandle<Node>) =>
@@ -352,7 +352,7 @@ export const tabTo = async (page: Page, locator: Locator) => {
   let element = await locator.elementHandle()
   if (element) await keepsFocus(element)
   if (element && !isFullRun) await focusBefore(element)
-  for (let stop = 0; stop < mostStops && element; stop += 1) {
+  for (let stop = 0; stop < maxStops && element; stop += 1) {
     const way = await wayTo(element)
     if (way === 'here' && (await keepsFocus(element))) return
     if (way === 'here') continue
@@ -393,7 +393,7 @@ export const typeInto = async (page: Page, locator: Locator, text: string) => {
 }
 
 // Longer than any list that a test looks through.
-const mostOptions = 60
+const maxOptions = 60
 
 /** Chooses an entry of a field with a list by keyboard, narrowed by what is typed. */
 export const choose = async (page: Page, field: Locator, name: string | RegExp, typed = '') => {
@@ -402,7 +402,7 @@ export const choose = async (page: Page, field: Locator, name: string | RegExp, 
   else if ((await field.getAttribute('aria-expanded')) !== 'true') await page.keyboard.press('ArrowDown')
   const option = page.getByRole('option', { name, exact: true })
   await option.waitFor()
-  for (let stop = 0; stop < mostOptions; stop += 1) {
+  for (let stop = 0; stop < maxOptions; stop += 1) {
     if ((await option.getAttribute('data-combobox-selected')) === 'true') {
       await page.keyboard.press('Enter')
       // A list that was drawn anew meanwhile has forgotten where one was.
@@ -416,7 +416,7 @@ export const choose = async (page: Page, field: Locator, name: string | RegExp, 
 /** Goes on by an arrow key to an element of what has the focus: a tab, an entry of a menu or of a tree. */
 export const arrowTo = async (page: Page, locator: Locator, key: string) => {
   await locator.waitFor()
-  for (let stop = 0; stop < mostStops; stop += 1) {
+  for (let stop = 0; stop < maxStops; stop += 1) {
     const element = await locator.elementHandle()
     if (element && (await keepsFocus(element))) return
     await page.keyboard.press(key)

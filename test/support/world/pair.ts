@@ -38,12 +38,12 @@ const connectionsOf = async (through: Transport, thread: number) => {
 }
 
 // A thread of two gets every second one.
-const mostTries = 60
+const maxTries = 60
 
 /** A connection, kept open, to the thread of a number: the system divides them as it likes. */
 const connectTo = async (port: number, thread: number): Promise<Transport> => {
   const refused: Transport[] = []
-  for (let tries = 0; tries < mostTries; tries += 1) {
+  for (let tries = 0; tries < maxTries; tries += 1) {
     const watcher = createTransport(port, { mostSockets: 1 })
     const before = (await connectionsOf(watcher, thread)) ?? 0
     const line = createTransport(port, { mostSockets: 1 })

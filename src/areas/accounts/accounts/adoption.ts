@@ -28,7 +28,7 @@ interface AccountFollowers {
 
 type MoveIn = (set: ChangeSet, first: AccountRecord, master: AccountRecord) => Promise<void>
 
-interface Tools {
+interface Deps {
   store: Store
   keyring: Keyring
 }
@@ -36,7 +36,7 @@ interface Tools {
 const isSameTree = (one: readonly string[], other: readonly string[]) => one.join() === other.join()
 
 /** How accounts of another system are taken in: each with those above it, who arrive before it. */
-export const createAccountAdoption = ({ store, keyring }: Tools) => {
+export const createAccountAdoption = ({ store, keyring }: Deps) => {
   const accounts = createAccountStore(store)
 
   const keyOf = (id: string, { apiKey }: AccountFacts, before: AccountHidden | undefined) => {

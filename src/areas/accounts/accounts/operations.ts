@@ -49,7 +49,7 @@ import {
   type TreePage,
 } from './store.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   settings: Settings
   keyring: Keyring
@@ -75,7 +75,7 @@ type Subject = { own: AccountRecord; parent?: undefined } | { own?: undefined; p
 
 export type Accounts = ReturnType<typeof createAccounts>
 
-export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
+export const createAccounts = ({ store, settings, keyring, mail }: Deps) => {
   const accounts = createAccountStore(store)
   const adopting = createAccountAdoption({ store, keyring })
   const hostNames = createHostNames({ store, settings })

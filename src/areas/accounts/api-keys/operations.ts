@@ -40,7 +40,7 @@ import type { ApiKey } from './schema.ts'
 import { apiKeySettings } from './settings.ts'
 import { createApiKeyStore, idClaim } from './store.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   settings: Settings
   afterwards: Afterwards
@@ -55,7 +55,7 @@ interface Known {
   inServiceUntil: number
 }
 
-const mostKnown = 5_000
+const maxKnown = 5_000
 
 const isHashOf = (text: string, hash: string) =>
   timingSafeEqual(Buffer.from(sha256Hex(text)), Buffer.from(hash))
@@ -67,7 +67,7 @@ const refused = (reason: string, accountId?: string) =>
 export type ApiKeys = ReturnType<typeof createApiKeys>
 
 /** Named API keys of accounts: beside the one that every account has, with limits. */
-export const createApiKeys = ({ store, settings, afterwards, security }: Tools) => {
+export const createApiKeys = ({ store, settings, afterwards, security }: Deps) => {
   const keys = createApiKeyStore(store)
   const { records, clock } = store
   const known = new Map<string, Known>()
@@ -137,7 +137,7 @@ export const createApiKeys = ({ store, settings, afterwards, security }: Tools) 
       if (isGood) return one.actor
       const judged = await judge(text)
       known.set(text, { era, ...judged })
-      forgetOldest(known, mostKnown)
+      forgetOldest(known, maxKnown)
       return judged.actor
     },
 
@@ -156,7 +156,7 @@ export const createApiKeys = ({ store, settings, afterwards, security }: Tools) 
       if ((noted.get(key.id) ?? 0) > now) return
       // Until the settings are read nobody else begins.
       noted.set(key.id, now + 1000)
-      forgetOldest(noted, mostKnown)
+      forgetOldest(noted, maxKnown)
       afterwards.run('noting the use of an API key', async () => {
         const { last_used_every_s: pause } = await settings.of(apiKeySettings)
         noted.set(key.id, now + pause * 1000)

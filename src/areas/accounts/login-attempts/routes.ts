@@ -9,7 +9,7 @@ import type { Settings } from '../../../settings/settings.ts'
 import type { LoginAttempts } from './operations.ts'
 import { LoginAttempt } from './schema.ts'
 
-interface Tools {
+interface Deps {
   attempts: LoginAttempts
   settings: Settings
   clock: Clock
@@ -22,7 +22,7 @@ const windowQuery = {
   created_to: 'Gregorian seconds; now unless given',
 }
 
-export const loginAttemptRoutes = ({ attempts, settings, clock }: Tools): Route[] => {
+export const loginAttemptRoutes = ({ attempts, settings, clock }: Deps): Route[] => {
   const listing = async (query: URLSearchParams, place: { accountId: string; ownerId?: string }) => {
     const { maximum_range: maximum } = await settings.of(crossbarSettings)
     const window = timeWindow(query, gregorianNow(clock), maximum)

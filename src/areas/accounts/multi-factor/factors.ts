@@ -22,7 +22,7 @@ import {
 import { createFactorStore, type FactorRecord } from './store.ts'
 import { otpauthUrl } from './totp.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   keyring: Keyring
 }
@@ -41,7 +41,7 @@ interface Passed {
 export type Factors = ReturnType<typeof createFactors>
 
 /** Second factors of users: a secret shared with an authenticator app, and recovery codes. */
-export const createFactors = ({ store, keyring }: Tools) => {
+export const createFactors = ({ store, keyring }: Deps) => {
   const factors = createFactorStore(store)
   const { clock } = store
   const unixNow = () => clock.now() / 1000

@@ -16,7 +16,7 @@ type MultiFactorSetting = NonNullable<AuthModule['multi_factor']>
 export type Providers = ReturnType<typeof createProviders>
 
 // More providers than this in one account are not looked through.
-const mostProviders = 50
+const maxProviders = 50
 
 const assertSupported = ({ provider_name: name }: ProviderDoc) => {
   if (name === 'duo') throw failure(notConfigured, { message: 'Duo is not available on this server' })
@@ -27,7 +27,7 @@ export const createProviders = ({ store }: { store: Store }) => {
   const providers = createProviderStore(store)
 
   const listOf = (scope: string) =>
-    providers.page({ accountId: scope, limit: mostProviders, descending: false })
+    providers.page({ accountId: scope, limit: maxProviders, descending: false })
 
   const firstEnabled = async (scope: string) => (await listOf(scope)).find(({ doc }) => doc.enabled)
 

@@ -18,7 +18,7 @@ import type { Factors } from './factors.ts'
 import type { Providers as ProviderOperations } from './operations.ts'
 import { ProviderRow, Providers } from './schema.ts'
 
-interface Tools {
+interface Deps {
   providers: ProviderOperations
   factors: Factors
   users: Users
@@ -28,7 +28,7 @@ const onSystem = '/v2/multi_factor'
 const onAccount = '/v2/accounts/{account_id}/multi_factor'
 const userQrCode = '/v2/accounts/{account_id}/users/{user_id}/qrcode'
 
-export const multiFactorRoutes = ({ providers, factors, users }: Tools): Route[] => {
+export const multiFactorRoutes = ({ providers, factors, users }: Deps): Route[] => {
   const fails = [notConfigured] as const
   const providing = {
     variable: 'provider_id',

@@ -9,7 +9,7 @@ import { bytesAbove, isCounted, type QuotaRules, quotasOf, valuesAbove } from '.
 import { quotaSettings } from './settings.ts'
 import { createQuotaStore } from './store.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   settings: Settings
   refusals: Refusals
@@ -30,7 +30,7 @@ const placeOf = ({ accountId, kind }: Born[number]) => `${accountId}/${kind}`
 const sumBytes = (files: readonly { bytes: number }[]) => files.reduce((sum, { bytes }) => sum + bytes, 0)
 
 /** What accounts may have, judged where it is written, whoever writes it. */
-export const createQuotas = ({ store, settings, refusals }: Tools) => {
+export const createQuotas = ({ store, settings, refusals }: Deps) => {
   const rows = createQuotaStore(store)
   const { records } = store
 

@@ -31,7 +31,7 @@ export const quotasOf = (rules: QuotaRules, accountId: string): AccountQuotas =>
 }
 
 // A character of JavaScript is at most three bytes of UTF-8: most texts need not be looked at.
-const mostBytesOfCharacter = 3
+const maxBytesOfCharacter = 3
 
 interface Texts {
   kind: string
@@ -42,7 +42,7 @@ interface Texts {
 /** The bytes of a record that has more than `limit`; else undefined. Files are bounded by whoever takes them in. */
 export const bytesAbove = ({ kind, docText, hiddenText }: Texts, limit: number): number | undefined => {
   const hidden = isFileKind(kind) ? '' : hiddenText
-  if ((docText.length + hidden.length) * mostBytesOfCharacter <= limit) return undefined
+  if ((docText.length + hidden.length) * maxBytesOfCharacter <= limit) return undefined
   const bytes = Buffer.byteLength(docText) + Buffer.byteLength(hidden)
   return bytes > limit ? bytes : undefined
 }

@@ -9,7 +9,7 @@ import { retrying, type Store } from '../../../storage/store.ts'
 import { accountIsLocked } from './failures.ts'
 import { createLockStore, type LockHidden } from './store.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   settings: Settings
   log: Log
@@ -18,7 +18,7 @@ interface Tools {
 export type LoginLock = ReturnType<typeof createLoginLock>
 
 /** Too many failed sign-ins lock an account for a while, where `lock_account_on_failed_attempts` is set. */
-export const createLoginLock = ({ store, settings, log }: Tools) => {
+export const createLoginLock = ({ store, settings, log }: Deps) => {
   const locks = createLockStore(store)
   const unixNow = () => Math.floor(store.clock.now() / 1000)
   const find = (account: AccountRecord) => locks.find(account.id, account.id)

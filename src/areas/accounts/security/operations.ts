@@ -20,7 +20,7 @@ import { createSecurityStore, type SecurityDoc, type SecurityRecord, securityId 
 export type { LoginLock } from './login-lock.ts'
 export type { ModulePolicy } from './rules.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   settings: Settings
   providers: Providers
@@ -29,7 +29,7 @@ interface Tools {
 export type Security = ReturnType<typeof createSecurity>
 
 /** How one may sign in to an account: its own settings, those of the accounts above up to the reseller, the system's. */
-export const createSecurity = ({ store, settings, providers }: Tools) => {
+export const createSecurity = ({ store, settings, providers }: Deps) => {
   const documents = createSecurityStore(store)
 
   const find = (accountId: string) => documents.find(accountId, securityId)

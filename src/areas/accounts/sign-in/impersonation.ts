@@ -6,7 +6,7 @@ import type { Store } from '../../../storage/store.ts'
 import type { LoginAttempts, Visit } from '../login-attempts/operations.ts'
 import type { Session, SignIn } from './operations.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   signIn: SignIn
   tokens: Pick<Tokens, 'originsOf'>
@@ -22,7 +22,7 @@ const originalOf = ({ accountId, user, claims }: Actor) => {
 export type Impersonation = ReturnType<typeof createImpersonation>
 
 /** Acting as another user, in that user's name and with that user's rights. */
-export const createImpersonation = ({ store, signIn, tokens, attempts }: Tools) => ({
+export const createImpersonation = ({ store, signIn, tokens, attempts }: Deps) => ({
   /** No second factor is asked for. It is kept who did it before they can: a session without a trace is never told. */
   async begin(visit: Visit, actor: Actor, account: AccountRecord, user: UserRecord): Promise<Session> {
     await assertInService(store, account)

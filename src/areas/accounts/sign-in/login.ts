@@ -24,7 +24,7 @@ import type { Users } from '../users/operations.ts'
 import type { KnownNetworks } from './networks.ts'
 import type { AccountNames, Session, SignIn } from './operations.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   deriver: Deriver
   users: Users
@@ -96,7 +96,7 @@ const wayDisabled = 'this way to sign in is disabled'
 export type Login = ReturnType<typeof createLogin>
 
 /** Signing in with the digest of a user name and password, and a second factor where one is asked for. */
-export const createLogin = (tools: Tools) => {
+export const createLogin = (tools: Deps) => {
   const { store, deriver, users, signIn, security, lock, providers, factors, passkeys, attempts } = tools
   const { networks, validate } = tools
   const { guesses } = deriver

@@ -12,16 +12,16 @@ interface Networks {
   networks: readonly string[]
 }
 
-interface Tools {
+interface Deps {
   store: Store
   afterwards: Afterwards
 }
 
 // Whoever is always on the road is told of an old place again some day.
-const mostKept = 100
+const maxKept = 100
 
 /** From where users have signed in. */
-export const createKnownNetworks = ({ store, afterwards }: Tools) => {
+export const createKnownNetworks = ({ store, afterwards }: Deps) => {
   const known = createAttachment<Networks>(store, 'sign_in_networks')
   const { records } = store
 
@@ -35,7 +35,7 @@ export const createKnownNetworks = ({ store, afterwards }: Tools) => {
     const networks = before?.doc.networks ?? []
     if (networks.includes(network)) return
     const set = new ChangeSet({ ...author, authAccountId: account.id, authUserId: id })
-    known.put(set, holderOf(user), before, { networks: [...networks, network].slice(-mostKept) })
+    known.put(set, holderOf(user), before, { networks: [...networks, network].slice(-maxKept) })
     const after = JSON.stringify({ client_address: clientAddress, network, is_first: networks.length === 0 })
     set.happened({ accountId: account.id, type: 'sign_in.new_address', kind: 'user', id, after })
     await store.commit(set)

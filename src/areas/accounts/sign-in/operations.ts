@@ -20,7 +20,7 @@ import type { ApiKeys } from '../api-keys/operations.ts'
 import type { Security } from '../security/operations.ts'
 import { notRenewable } from './failures.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   settings: Settings
   tokens: Tokens
@@ -54,7 +54,7 @@ const appsOf = ({ doc: { available_apps: names } }: AccountRecord) =>
 
 export type SignIn = ReturnType<typeof createSignIn>
 
-export const createSignIn = (tools: Tools) => {
+export const createSignIn = (tools: Deps) => {
   const { store, settings, tokens, accounts, security, apiKeys, accountOfNumber } = tools
   /** Phone number, realm, name, id: the first that finds an account decides; what finds nothing falls through. */
   const candidates = async (names: AccountNames): Promise<AccountRecord[]> => {

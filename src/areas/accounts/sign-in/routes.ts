@@ -38,7 +38,7 @@ import { methodMeant, methodProblems } from './rules.ts'
 import { ApiAuth, Enrolment, LoginResult, TokenInfo, UserAuth } from './schema.ts'
 import { visitOf } from './visit.ts'
 
-interface Tools {
+interface Deps {
   signIn: SignIn
   login: Login
   impersonation: Impersonation
@@ -71,7 +71,7 @@ const qrCode = (url: string, type: string) =>
     ? new FileAnswer(qrPng(url), type, { 'cache-control': 'no-store' })
     : answer({ data: [{ qr_url: url }], headers: { 'cache-control': 'no-store' } })
 
-export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, users }: Tools): Route[] => [
+export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, users }: Deps): Route[] => [
   put('/v2/user_auth', {
     summary: 'Sign in with the digest of a user name and password',
     allow: anyone,

@@ -29,12 +29,12 @@ export type UserFacts = {
   passwordChanged?: number
 }
 
-interface Tools {
+interface Deps {
   store: Store
   deriver: Deriver
 }
 
-const mostRemembered = 100_000
+const maxRemembered = 100_000
 const longestName = 200
 
 const factsOf = ({ facts }: Arrival) => facts as UserFacts
@@ -56,13 +56,13 @@ const createDigestMemory = () => {
     remember(arrival: Arrival) {
       marks.delete(placeOf(arrival))
       marks.set(placeOf(arrival), markOf(arrival))
-      forgetOldest(marks, mostRemembered)
+      forgetOldest(marks, maxRemembered)
     },
   }
 }
 
 /** How users of another system are taken in: they sign in as they did there. */
-export const createUserAdoption = ({ store, deriver }: Tools) => {
+export const createUserAdoption = ({ store, deriver }: Deps) => {
   const { records } = store
   const users = createUserStore(store)
   const photos = createFiles(store, userPhotoKind)

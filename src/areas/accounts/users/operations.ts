@@ -62,7 +62,7 @@ interface Leaving {
   objectTypes: readonly ObjectType[]
 }
 
-interface Tools {
+interface Deps {
   store: Store
   deriver: Deriver
   settings: Settings
@@ -73,7 +73,7 @@ interface Tools {
 
 export type Users = ReturnType<typeof createUsers>
 
-export const createUsers = ({ store, deriver, settings, owned, configs }: Tools) => {
+export const createUsers = ({ store, deriver, settings, owned, configs }: Deps) => {
   const users = createUserStore(store)
   const { adoption, moveIn } = createUserAdoption({ store, deriver })
   const { records, clock } = store

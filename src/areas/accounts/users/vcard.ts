@@ -20,7 +20,7 @@ interface Profile {
   title?: string
 }
 
-const mostOctets = 75
+const maxOctets = 75
 
 /** Commas, semicolons and backslashes carry meaning; a line break is written as `\n`, other controls are left out. */
 const escaped = (text: string) =>
@@ -37,7 +37,7 @@ const folded = (line: string) => {
   let octets = 0
   for (const letter of line) {
     const size = Buffer.byteLength(letter)
-    if (octets + size > mostOctets) {
+    if (octets + size > maxOctets) {
       parts.push(part)
       part = ''
       octets = 1

@@ -34,7 +34,7 @@ import { bookingTold } from './told.ts'
 /** Units below nothing that the balance of a prepaid account may go to; undefined of others. */
 type Overdraft = (account: AccountRecord) => Promise<number | undefined>
 
-interface Tools {
+interface Deps {
   store: Store
   accounts: Accounts
   audit: ServiceAudit
@@ -68,7 +68,7 @@ const wholeMonth = /^(\d{4})(0[1-9]|1[0-2])$/
 export type Ledgers = ReturnType<typeof createLedgers>
 
 /** The money of accounts: every movement balanced, none ever changed, none twice. */
-export const createLedgers = ({ store, accounts, audit, charged, overdraft }: Tools) => {
+export const createLedgers = ({ store, accounts, audit, charged, overdraft }: Deps) => {
   const rows = createLedgerStore(store)
   const arrivals = createArrivals(store)
   const { clock } = store

@@ -36,7 +36,7 @@ const windowQuery = {
   created_to: 'Gregorian seconds; now unless given',
 }
 
-interface RouteTools {
+interface RouteDeps {
   ledgers: Ledgers
   accounts: Accounts
   settings: Settings
@@ -73,7 +73,7 @@ const requestProblems = async ({ data }: { data: Requested }) => ({
   ...sourceProblems(data.source?.service),
 })
 
-export const ledgerRoutes = ({ ledgers, accounts, settings, clock }: RouteTools): Route[] => {
+export const ledgerRoutes = ({ ledgers, accounts, settings, clock }: RouteDeps): Route[] => {
   const windowOf = async ({ query }: Pick<Call, 'query'>) => {
     const { maximum_range: range } = await settings.of(crossbarSettings)
     return openTimeWindow(query, gregorianNow(clock), range)

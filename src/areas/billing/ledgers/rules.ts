@@ -1,6 +1,6 @@
 import { type Failure, invalid } from '../../../lib/failure.ts'
 import { gregorianMilliseconds, unixOfGregorian } from '../../../lib/gregorian.ts'
-import { dollarsOfUnits, mostUnits } from '../../../lib/money.ts'
+import { dollarsOfUnits, maxUnits } from '../../../lib/money.ts'
 import { monthOf } from '../../../lib/time-key.ts'
 import type { Counting } from '../services/agreed.rules.ts'
 
@@ -90,7 +90,7 @@ export const tooLarge =
   (fields: Readonly<Record<Excess, string>>) =>
   (excess: Excess): Failure => {
     const isMoney = excess === 'amount'
-    const target = isMoney ? dollarsOfUnits(mostUnits) : mostUnits
+    const target = isMoney ? dollarsOfUnits(maxUnits) : maxUnits
     const message = isMoney
       ? `Balances and the sums of a month stay within ${target} dollars`
       : `The quantities of a month stay within ${target}`

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import { mostDollars } from '../../../lib/money.ts'
+import { maxDollars } from '../../../lib/money.ts'
 import {
   anyObject,
   anyText,
@@ -27,7 +27,7 @@ export const LedgerRequest = open(
     source: must(source),
     usage: must(usage),
     amount: must(
-      number({ exclusiveMinimum: 0, maximum: mostDollars, description: 'Dollars, at most four decimals' }),
+      number({ exclusiveMinimum: 0, maximum: maxDollars, description: 'Dollars, at most four decimals' }),
     ),
     description: text(0, 1024, multiline),
     period: open({ start: gregorian('Begins'), end: gregorian('Ends') }),

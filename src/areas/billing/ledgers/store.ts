@@ -1,7 +1,7 @@
 import { type Failure, failure } from '../../../lib/failure.ts'
 import { forgetOldest } from '../../../lib/forget-oldest.ts'
 import { gregorianOfUnix, monthBefore } from '../../../lib/gregorian.ts'
-import { mostUnits } from '../../../lib/money.ts'
+import { maxUnits } from '../../../lib/money.ts'
 import { timedPlace } from '../../../lib/time-key.ts'
 import type { ChangeSet } from '../../../storage/change-set.ts'
 import type { Row } from '../../../storage/db.ts'
@@ -173,7 +173,7 @@ const totalOf = (bookings: readonly Booking[]) => bookings.reduce((sum, { amount
 
 const alreadyBooked = () => failure(bookedAlready, {})
 
-const mostBooksKnown = 20_000
+const maxBooksKnown = 20_000
 
 export const createLedgerStore = ({ all, scan, words }: Store) => {
   /** The month that books are known to be open for. Balances are never removed, and their months never go back. */
@@ -278,9 +278,9 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
   ) => {
     const [balance, sum] =
       amount < 0
-        ? [`units >= -${mostUnits}`, `${sumOfMonth('amount')} >= -${mostUnits}`]
-        : [`${balanceWithOpenSales} <= ${mostUnits}`, `${sumOfMonth('amount')} <= ${mostUnits}`]
-    const quantity = `${sumOfMonth('usage_quantity')} <= ${mostUnits}`
+        ? [`units >= -${maxUnits}`, `${sumOfMonth('amount')} >= -${maxUnits}`]
+        : [`${balanceWithOpenSales} <= ${maxUnits}`, `${sumOfMonth('amount')} <= ${maxUnits}`]
+    const quantity = `${sumOfMonth('usage_quantity')} <= ${maxUnits}`
     const params = [accountId, month, source.service]
     set
       .run(holdBalance(`${balance} AND ${sum}`), params, { rows: 1, orElse: () => excess('amount') })
@@ -322,7 +322,7 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
       const [row] = await all('SELECT month FROM ledger_balances WHERE account_id = $1', [accountId])
       if (!row) return
       known.set(accountId, row.month as number)
-      forgetOldest(known, mostBooksKnown)
+      forgetOldest(known, maxBooksKnown)
     },
 
     /** Adds everything that a booking is to a change set. `at` is in Unix milliseconds. Answers with the entry's id. */
@@ -337,7 +337,7 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
       set
         .run(openBalance, [accountId, monthNumber(at)])
         .run(holdBalance('true'), [accountId])
-        .run(holdBalance(`${balanceWithOpenSales} <= ${mostUnits}`), [accountId], { rows: 1, orElse })
+        .run(holdBalance(`${balanceWithOpenSales} <= ${maxUnits}`), [accountId], { rows: 1, orElse })
     },
 
     /** The same for many bookings of one account. Answers with their ids; the change set has to say what they are. */

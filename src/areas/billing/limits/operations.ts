@@ -17,7 +17,7 @@ import { type EffectiveLimits, Limits } from './schema.ts'
 export type LimitsStored = AttachmentRecord<Limits>
 export type OperatorLimitsStored = AttachmentRecord<OperatorLimits>
 
-interface Tools {
+interface Deps {
   store: Store
   accounts: Pick<Accounts, 'resellerOf'>
   services: Pick<Services, 'rest'>
@@ -38,7 +38,7 @@ const overdraftOf = ({ allow_postpay: isAllowed, max_postpay_amount: dollars = 0
   isAllowed ? unitsOfDollars(dollars) : 0
 
 /** How many calls accounts may have, what they want of that, and whether they may pay later. */
-export const createLimits = ({ store, accounts, services, quantities }: Tools) => {
+export const createLimits = ({ store, accounts, services, quantities }: Deps) => {
   const wishes = createAttachment<Limits>(store, 'limits')
   const operatorLimits = createAttachment<OperatorLimits>(store, 'operator_limits')
 

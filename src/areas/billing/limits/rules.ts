@@ -98,11 +98,11 @@ export const effectiveLimits = (
 }
 
 const amounts = ['max_postpay_amount', 'reserve_amount'] as const
-const mostDecimals = 4
+const maxDecimals = 4
 
 /** Amounts that are no whole number of units. */
 export const amountProblems = (limits: OperatorLimits): Problems => {
-  const inexact = amounts.filter((key) => (decimalsOf(limits[key] ?? 0) ?? 0) > mostDecimals)
-  const decimals = { message: `Money has at most ${mostDecimals} decimals`, target: mostDecimals }
+  const inexact = amounts.filter((key) => (decimalsOf(limits[key] ?? 0) ?? 0) > maxDecimals)
+  const decimals = { message: `Money has at most ${maxDecimals} decimals`, target: maxDecimals }
   return Object.fromEntries(inexact.map((key) => [key, { decimals }]))
 }

@@ -10,12 +10,12 @@ import type { Rate } from './schema.ts'
 /** A row by column name; cells that hold nothing are absent or empty. */
 type RateCells = Readonly<Record<string, string | undefined>>
 
-const mostDollars = 1_000_000
+const maxDollars = 1_000_000
 
 const isWhole = (from: number, to: number) => (cell: string) =>
   /^\d{1,15}$/.test(cell) && Number(cell) >= from && Number(cell) <= to
 const isPrice = (cell: string) =>
-  /^\d{0,7}(?:\.\d+)?$/.test(cell) && /\d/.test(cell) && Number(cell) <= mostDollars && isExactPrice(cell)
+  /^\d{0,7}(?:\.\d+)?$/.test(cell) && /\d/.test(cell) && Number(cell) <= maxDollars && isExactPrice(cell)
 const isShort = (cell: string) => cell.length <= 256
 const isDirection = (cell: string) => cell === 'inbound' || cell === 'outbound'
 

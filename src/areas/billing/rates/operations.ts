@@ -22,7 +22,7 @@ import type { NewRate, NumberRate, Rate } from './schema.ts'
 import { rateSettings } from './settings.ts'
 import { createRateStore, type RateStored } from './store.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   settings: Settings
   accounts: Pick<Accounts, 'find' | 'resellerOf'>
@@ -48,7 +48,7 @@ const idOf = (fields: RateFields) =>
 
 const unusable = () => invalid({ 'number format': { error: { message: 'Number is un-rateable' } } })
 
-export const createRates = ({ store, settings, accounts, ratedeckOf }: Tools) => {
+export const createRates = ({ store, settings, accounts, ratedeckOf }: Deps) => {
   const rates = createRateStore(store)
 
   const deckOr = async (ratedeckId: string | undefined) =>

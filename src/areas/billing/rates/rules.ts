@@ -27,7 +27,7 @@ export interface RateCandidate {
 }
 
 const longestPrefix = 15
-const mostDecimals = 8
+const maxDecimals = 8
 const dollarFields = ['rate_cost', 'rate_surcharge', 'internal_rate_cost'] as const
 const centsPerDollar = 100
 const heaviest = 100
@@ -119,12 +119,12 @@ export const numberRate = (number: string, ratedeckId: string, { id, doc }: Rate
 
 /** Whether a price can be kept exactly. */
 export const isExactPrice = (value: number | string) =>
-  (decimalsOf(value) ?? Number.POSITIVE_INFINITY) <= mostDecimals
+  (decimalsOf(value) ?? Number.POSITIVE_INFINITY) <= maxDecimals
 
 const priceProblems = (rate: Partial<Rate>): Problems => {
   const inexact = dollarFields.filter((field) => rate[field] !== undefined && !isExactPrice(rate[field]))
   const problem = {
-    precision: { message: `A price has at most ${mostDecimals} decimals`, target: mostDecimals },
+    precision: { message: `A price has at most ${maxDecimals} decimals`, target: maxDecimals },
   }
   return Object.fromEntries(inexact.map((field) => [field, problem]))
 }

@@ -13,9 +13,9 @@ import {
 } from '../../../lib/schema.ts'
 
 // Amounts stay within 15 significant digits, so that the number in JSON is exactly the decimal it was written as.
-const mostDollars = 1_000_000
+const maxDollars = 1_000_000
 const dollars = (description: string, more: object = {}) =>
-  number({ minimum: 0, maximum: mostDollars, description: `${description}; up to eight decimals`, ...more })
+  number({ minimum: 0, maximum: maxDollars, description: `${description}; up to eight decimals`, ...more })
 
 const seconds = (minimum: number, fallback: number, description: string) =>
   integer({ minimum, maximum: 86_400, default: fallback, description })

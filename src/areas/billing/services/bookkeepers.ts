@@ -12,7 +12,7 @@ import { type DelinquencyReason, standingAfter } from './rules.ts'
 import type { BookkeeperStandings, Standing } from './standing.ts'
 import type { Vendors } from './vendors.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   books: Books
   priceBook: PriceBook
@@ -32,7 +32,7 @@ interface ChargedMeans extends PaymentMeans {
 export type Bookkeepers = ReturnType<typeof createBookkeepers>
 
 /** Who keeps the books of accounts, and what they say. */
-export const createBookkeepers = ({ store, books, priceBook, gateways, vendors }: Tools) => {
+export const createBookkeepers = ({ store, books, priceBook, gateways, vendors }: Deps) => {
   const docOf = async (accountId: string) => (await books.services.find(accountId))?.doc ?? {}
 
   const canCharge = ({ type }: Bookkeeper) => gateways.of(type)?.capabilities.charges === true

@@ -37,7 +37,7 @@ import { chargesAgreed } from './signals.ts'
 import type { Standings } from './standing.ts'
 import { createTurnStore } from './store.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   books: Books
   quantities: QuantityBook
@@ -75,7 +75,7 @@ interface Wish {
 }
 
 // Each lost turn is somebody else's success: this many in a row do not happen.
-const mostTries = 100
+const maxTries = 100
 
 const amountOf = (compared: readonly ComparedInvoice[]) =>
   compared.reduce((sum, invoice) => sum + Math.max(0, riseOf(invoice)) + invoice.today, 0)
@@ -89,7 +89,7 @@ const amountOf = (compared: readonly ComparedInvoice[]) =>
  * Who waits for the same payers' turn is judged together, each after those before it, and written at once. Whatever may
  * have gone wrong because of the company is judged again alone.
  */
-export const createConsent = (tools: Tools): Gate => {
+export const createConsent = (tools: Deps): Gate => {
   const { store, books, standings, audit, quantities, charged, quotes } = tools
   const { clock } = store
   const turns = createTurnStore(store)
@@ -261,7 +261,7 @@ export const createConsent = (tools: Tools): Gate => {
   }
 
   const together = async (payerIds: readonly string[], wishes: readonly Wish[]): Promise<Outcome[]> => {
-    for (let tries = 1; tries <= mostTries; tries += 1) {
+    for (let tries = 1; tries <= maxTries; tries += 1) {
       const outcomes = await tryOnce(payerIds, wishes)
       if (outcomes) return outcomes
       await store.fence()

@@ -17,7 +17,7 @@ import {
 import type { QuantityBook } from './quantities/operations.ts'
 import { moved, type Totals, withMore } from './quantities/rules.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   books: Books
   quantities: QuantityBook
@@ -42,7 +42,7 @@ const sumOf = (compared: readonly ComparedInvoice[], unitsOf: (one: ComparedInvo
  * What changes would cost that nobody writes. Priced as though all of them were agreed to at once, on what there is when
  * they are priced.
  */
-export const createForesight = (tools: Tools): Foresight<Foreseen> => {
+export const createForesight = (tools: Deps): Foresight<Foreseen> => {
   const { store, books, quantities, charged } = tools
 
   /** As whoever consents compares them: no more is given back than was charged. */

@@ -36,7 +36,7 @@ import type { Vendors } from './vendors.ts'
 /** How overrides or counts given in a request meet those that are there. */
 export type Manner = 'replace' | 'merge'
 
-interface Tools {
+interface Deps {
   store: Store
   accounts: Accounts
   plans: Plans
@@ -71,7 +71,7 @@ interface Read {
 export type Services = ReturnType<typeof createServices>
 
 /** What accounts are sold, what they have of it, and what it costs them. */
-export const createServices = (tools: Tools) => {
+export const createServices = (tools: Deps) => {
   const { store, accounts, plans, vendors, books, priceBook, quantities, standings, audit, isDirty } = tools
   const { services } = books
 

@@ -9,7 +9,7 @@ interface Seat<Work> {
 }
 
 // So many that a commit costs each of them little, so few that the first does not wait long for the last.
-const mostTogether = 32
+const maxTogether = 32
 
 /**
  * Lets those who price the same accounts, and then write, do so one after the other. Within this process they wait for
@@ -55,7 +55,7 @@ export const createPayerTurns = <Work>(
     const { promise, resolve: settle } = Promise.withResolvers<Outcome>()
     const seat = { work, settle }
     const company = waiting.get(key)
-    if (company && company.length < mostTogether) company.push(seat)
+    if (company && company.length < maxTogether) company.push(seat)
     else begin(key, ids, [seat])
     const outcome = await promise
     if (outcome !== 'done') throw outcome.error

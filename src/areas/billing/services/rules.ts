@@ -1,5 +1,5 @@
 import type { Problems } from '../../../lib/failure.ts'
-import { dollarsOfUnits, mostUnits, unitsOfDollars } from '../../../lib/money.ts'
+import { dollarsOfUnits, maxUnits, unitsOfDollars } from '../../../lib/money.ts'
 import type { PaymentTokens } from './payment-tokens/rules.ts'
 import type { Invoice } from './pricing/invoices.ts'
 import type { PricedItem } from './pricing/items.ts'
@@ -106,7 +106,7 @@ export const sizeProblems = (
   pathOf: (category: string, item: string) => string,
 ): Problems => {
   const problems: Problems = {}
-  const target = dollarsOfUnits(mostUnits)
+  const target = dollarsOfUnits(maxUnits)
   const message = `An invoice stays within ${target} dollars`
   const linesBefore = before.flatMap(({ items }) => items)
   for (const { items } of after) {
@@ -115,7 +115,7 @@ export const sizeProblems = (
       const { category, item } = line
       const known = linesBefore.find((one) => one.category === category && one.item === item)
       sum += sizeOf(line)
-      if (sum > mostUnits && sizeOf(line) > (known ? sizeOf(known) : 0))
+      if (sum > maxUnits && sizeOf(line) > (known ? sizeOf(known) : 0))
         problems[pathOf(category, item)] = { maximum: { message, target } }
     }
   }

@@ -6,7 +6,7 @@ import type { Bookkeeper, PlanDoc } from './pricing/plan.ts'
 import type { ServicesDoc } from './rules.ts'
 import type { createServicesStore } from './store.ts'
 
-interface Tools {
+interface Deps {
   store: Pick<Store, 'records'>
   accounts: Pick<Accounts, 'resellerOf'>
   services: Pick<ReturnType<typeof createServicesStore>, 'find'>
@@ -29,7 +29,7 @@ const forbidden = (value: string) =>
 export type Vendors = ReturnType<typeof createVendors>
 
 /** Whose bookkeepers, and with them whose credentials, take the money that accounts owe. */
-export const createVendors = ({ store, accounts, services }: Tools) => {
+export const createVendors = ({ store, accounts, services }: Deps) => {
   const find = (id: string) => store.records.find(id, accountKind, id)
 
   /** A seller uses its own bookkeepers, and those of accounts above that lend it theirs. */

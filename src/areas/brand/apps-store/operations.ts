@@ -24,7 +24,7 @@ import {
 } from './rules.ts'
 import { appsStoreSettings } from './settings.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   settings: Settings
   services: Pick<Services, 'rest'>
@@ -57,7 +57,7 @@ interface Change {
 export type AppsStore = ReturnType<typeof createAppsStore>
 
 /** The apps of web clients: which there are, which accounts have, and who sees them. */
-export const createAppsStore = ({ store, settings, services }: Tools) => {
+export const createAppsStore = ({ store, settings, services }: Deps) => {
   const documents = createAttachment<AppsStoreDoc>(store, 'apps_store')
 
   const find = (accountId: string) => documents.find({ accountId, id: accountId })

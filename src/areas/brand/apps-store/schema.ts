@@ -13,13 +13,13 @@ import {
   text,
   uniqueList,
 } from '../../../lib/schema.ts'
-import { appIdForm, mostBlacklisted, mostUsers } from './rules.ts'
+import { appIdForm, maxBlacklisted, maxUsers } from './rules.ts'
 
 const AllowedUsers = choice(['all', 'admins', 'specific'], {
   default: 'all',
   description: '`specific`: those under users',
 })
-const Users = list(open({ id: must(id()) }), { maxItems: mostUsers, default: [] })
+const Users = list(open({ id: must(id()) }), { maxItems: maxUsers, default: [] })
 
 /** Who has an app of an account. */
 export const Installation = open(
@@ -69,7 +69,7 @@ export const Blacklist = open(
   {
     blacklist: must(
       uniqueList(text(1, 64, { pattern: appIdForm, description: 'Id of an app' }), {
-        maxItems: mostBlacklisted,
+        maxItems: maxBlacklisted,
       }),
     ),
   },

@@ -9,7 +9,7 @@ import type { Alerts } from '../../events/alerts/operations.ts'
 import type { Alert } from '../../events/alerts/schema.ts'
 import type { Whitelabels } from '../whitelabel/operations.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   hostNames: HostNames
   whitelabel: Pick<Whitelabels, 'conflicts'>
@@ -28,7 +28,7 @@ const alertOf = (name: string, accountId: string, fields: readonly string[], mas
 })
 
 /** Alerts the operator about conflicting host names: those of moved accounts, and two that were written at the same time. */
-export const createHostNameConflicts = ({ store, hostNames, whitelabel, alerts }: Tools) => {
+export const createHostNameConflicts = ({ store, hostNames, whitelabel, alerts }: Deps) => {
   const { records } = store
 
   const look = async (accountId: string, masterId: string) => {

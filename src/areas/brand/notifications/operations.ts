@@ -22,7 +22,7 @@ import { bodyProblems, htmlOf, largestBody, recipientProblems, subjectProblems, 
 import type { Notification, Preview } from './schema.ts'
 import { createAttemptLog } from './store.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   mail: Mail
   senders: Senders
@@ -59,7 +59,7 @@ interface Sample {
 }
 
 // Who looks at a draft before it is used by many.
-const mostPreviewers = 5
+const maxPreviewers = 5
 
 /** What of the settings differs from above: only that is the level's own. */
 const ownSettings = (data: Notification, above: Template): TemplateDoc => {
@@ -78,7 +78,7 @@ const ownSettings = (data: Notification, above: Template): TemplateDoc => {
 export type Notifications = ReturnType<typeof createNotifications>
 
 /** How notices are worded and sent, by account; and what became of them. */
-export const createNotifications = ({ store, mail, senders }: Tools) => {
+export const createNotifications = ({ store, mail, senders }: Deps) => {
   const { notices, templates } = mail
   const attempts = createAttemptLog(store)
 
@@ -144,13 +144,13 @@ export const createNotifications = ({ store, mail, senders }: Tools) => {
 
   const previewersOf = ({ to }: Preview, caller: string | undefined) => {
     const addresses = to?.email_addresses ?? (caller === undefined ? [] : [caller])
-    if (addresses.length > 0 && addresses.length <= mostPreviewers) return addresses
+    if (addresses.length > 0 && addresses.length <= maxPreviewers) return addresses
     const path = 'to.email_addresses'
     if (addresses.length === 0) {
       throw invalid({ [path]: { required: { message: 'Field is required but missing', value: path } } })
     }
     throw invalid({
-      [path]: { maxItems: { message: 'Too many people for a preview', target: mostPreviewers } },
+      [path]: { maxItems: { message: 'Too many people for a preview', target: maxPreviewers } },
     })
   }
 

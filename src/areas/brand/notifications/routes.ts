@@ -24,7 +24,7 @@ import {
 } from './schema.ts'
 import { attemptData, attemptListing, notificationData, notificationRow } from './views.ts'
 
-interface Tools {
+interface Deps {
   notifications: Notifications
   settings: Settings
   clock: Clock
@@ -44,7 +44,7 @@ const windowQuery = {
 
 /** The routes of one level. `levelOf` tells whose versions a call means. */
 const levelRoutes = (
-  { notifications, settings, clock }: Tools,
+  { notifications, settings, clock }: Deps,
   place: '/v2' | '/v2/accounts/{account_id}',
 ): Route[] => {
   const isAccount = place !== '/v2'
@@ -178,7 +178,7 @@ const levelRoutes = (
   ]
 }
 
-export const notificationRoutes = (tools: Tools): Route[] => [
+export const notificationRoutes = (tools: Deps): Route[] => [
   ...levelRoutes(tools, '/v2'),
   ...levelRoutes(tools, '/v2/accounts/{account_id}'),
 ]

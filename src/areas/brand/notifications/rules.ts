@@ -17,7 +17,7 @@ const unknownIn = (template: string, names: Names) =>
   namesIn(template).filter((name) => !Object.hasOwn(names, name))
 
 // A long value many times over would make a mail of any size.
-const mostUses = 1000
+const maxUses = 1000
 const longestValue = 2000
 
 /** Names that nobody will fill in are mistakes. */
@@ -27,8 +27,8 @@ export const bodyProblems = (path: string, template: string, names: Names): Prob
     const message = 'The template uses unknown macros'
     return { [path]: { macro: { message, cause: unknown.slice(0, 20), target: Object.keys(names) } } }
   }
-  if (usesIn(template).length <= mostUses) return {}
-  return { [path]: { maxItems: { message: 'The template uses too many macros', target: mostUses } } }
+  if (usesIn(template).length <= maxUses) return {}
+  return { [path]: { maxItems: { message: 'The template uses too many macros', target: maxUses } } }
 }
 
 /** Subjects are kept in logs and shown in lists: no code or link may stand in one. */

@@ -4,7 +4,7 @@ import type { Store } from '../../../storage/store.ts'
 import type { BrandFiles } from './files/operations.ts'
 import type { Whitelabels } from './operations.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   whitelabels: Pick<Whitelabels, 'find'>
   files: Pick<BrandFiles, 'get'>
@@ -13,7 +13,7 @@ interface Tools {
 const printable = new Set(['image/png', 'image/jpeg'])
 
 /** What stands on paper for an account: the name and the picture of the nearest brand, its own first. */
-export const createBrands = ({ store, whitelabels, files }: Tools) => {
+export const createBrands = ({ store, whitelabels, files }: Deps) => {
   const logoOf = async (accountId: string) => {
     try {
       const { contentType, bytes } = await files.get(accountId, 'logo')

@@ -21,7 +21,7 @@ import {
   whitelabelId,
 } from './store.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   /** What goes with the settings. */
   attached: readonly Attached[]
@@ -30,7 +30,7 @@ interface Tools {
 }
 
 // A host may stand a few names below its brand's domain.
-const mostLabels = 8
+const maxLabels = 8
 
 /** Who writes settings. */
 interface Writer {
@@ -46,7 +46,7 @@ export const counted = ['branding', 'whitelabel'] as const
 export type Whitelabels = ReturnType<typeof createWhitelabels>
 
 /** How accounts present themselves: at most one record each, found by its domain. */
-export const createWhitelabels = ({ store, attached, hostNames, derivedHostsOf }: Tools) => {
+export const createWhitelabels = ({ store, attached, hostNames, derivedHostsOf }: Deps) => {
   const whitelabels = createWhitelabelStore(store)
   const { records } = store
 
@@ -108,7 +108,7 @@ export const createWhitelabels = ({ store, attached, hostNames, derivedHostsOf }
 
     /** The brand that a host belongs to: its own, or that of a domain above it. */
     async ofHost(host: string): Promise<WhitelabelStored | undefined> {
-      const labels = hostNameOf(host)?.split('.').slice(-mostLabels) ?? []
+      const labels = hostNameOf(host)?.split('.').slice(-maxLabels) ?? []
       for (const at of labels.keys()) {
         const found = await whitelabels.holder(domainClaim(labels.slice(at).join('.')))
         if (found) return found

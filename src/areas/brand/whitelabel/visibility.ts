@@ -9,7 +9,7 @@ import type { Whitelabels } from './operations.ts'
 import { domainOf } from './rules.ts'
 import type { WhitelabelStored } from './store.ts'
 
-interface Tools {
+interface Deps {
   clock: Clock
   accounts: Pick<Accounts, 'find'>
   whitelabels: Pick<Whitelabels, 'byDomain'>
@@ -33,7 +33,7 @@ export type BrandVisibility = ReturnType<typeof createBrandVisibility>
  * Strangers see a brand if its DNS matches the operator's template, or the operator has confirmed the host. The brand's
  * account, and the accounts below and above it, always see the brand.
  */
-export const createBrandVisibility = ({ clock, accounts, whitelabels, domains }: Tools) => {
+export const createBrandVisibility = ({ clock, accounts, whitelabels, domains }: Deps) => {
   const known = new Map<string, Known>()
   const looking = new Map<string, Promise<boolean>>()
 

@@ -27,7 +27,7 @@ const legsAtOnce = 100
 
 const notFound = (message: string) => failure(missingParameter, { message })
 
-interface Tools {
+interface Deps {
   store: Store
   settings: Settings
   archive: ArchiveReading
@@ -38,7 +38,7 @@ interface Tools {
 const isUnreachable = (error: unknown) => isFailure(error, callArchiveUnreachable)
 
 /** Call detail records, as they are looked at. Nothing here writes. */
-export const createCdrs = ({ store, settings, archive, metrics, log }: Tools) => {
+export const createCdrs = ({ store, settings, archive, metrics, log }: Deps) => {
   const legs = createCdrStore(store, archive)
   const interactions = createInteractionStore(store, archive)
   const summaries = createSummaryStore(store, legs)

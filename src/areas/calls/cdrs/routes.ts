@@ -90,14 +90,14 @@ const quarterOffsetIn = (query: URLSearchParams) => {
 
 type Asked = Pick<Call, 'account' | 'actor' | 'query' | 'request'>
 
-interface Tools {
+interface Deps {
   cdrs: Cdrs
   stats: CallStats
   store: Store
   resellerOf: ResellerOf
 }
 
-export const cdrRoutes = ({ cdrs, stats, store, resellerOf }: Tools): Route[] => {
+export const cdrRoutes = ({ cdrs, stats, store, resellerOf }: Deps): Route[] => {
   const now = () => gregorianNow(store.clock)
 
   const owner = async ({ path }: { path: { account_id: string; user_id: string } }) => {

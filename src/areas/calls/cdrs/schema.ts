@@ -17,7 +17,7 @@ import {
 } from '../../../lib/schema.ts'
 
 /** Longer call ids are shortened when the record comes in. */
-export const mostCallIdCharacters = 255
+export const maxCallIdCharacters = 255
 
 // Three years, and a hundred thousand units a minute: room for any call, and every cost stays exact.
 const seconds = (description: string) => integer({ minimum: 0, maximum: 100_000_000, description })
@@ -30,7 +30,7 @@ const exactUnits = (description: string) =>
 
 // The far end of a call chooses its id: it may contain anything but what no store keeps.
 const callId = (shortest: number, notes: { description?: string } = {}) =>
-  text(shortest, mostCallIdCharacters, { ...multiline, ...notes })
+  text(shortest, maxCallIdCharacters, { ...multiline, ...notes })
 
 const resourceTypes = [
   'offnet-origination',

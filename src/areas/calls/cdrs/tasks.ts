@@ -13,7 +13,7 @@ import type { Place, TimeWindow } from './reading/rules.ts'
 import { sheetRowOf } from './rules.ts'
 import { columnsFor } from './sheet/columns.ts'
 
-interface Tools {
+interface Deps {
   cdrs: Cdrs
   clock: Clock
   resellerOf: ResellerOf
@@ -66,7 +66,7 @@ async function* partsOf(
   }
 }
 
-const createExport = ({ cdrs, clock, resellerOf }: Tools): OutputAction => ({
+const createExport = ({ cdrs, clock, resellerOf }: Deps): OutputAction => ({
   category: 'cdrs',
   action: 'export',
   description: 'Export call detail records of any range',
@@ -109,7 +109,7 @@ const createExport = ({ cdrs, clock, resellerOf }: Tools): OutputAction => ({
   },
 })
 
-const createDump = ({ cdrs, clock }: Tools): OutputAction => ({
+const createDump = ({ cdrs, clock }: Deps): OutputAction => ({
   category: 'billing',
   action: 'dump',
   description: "Export this month's call detail records",
@@ -129,4 +129,4 @@ const createDump = ({ cdrs, clock }: Tools): OutputAction => ({
   },
 })
 
-export const createCdrTasks = (tools: Tools): OutputAction[] => [createExport(tools), createDump(tools)]
+export const createCdrTasks = (tools: Deps): OutputAction[] => [createExport(tools), createDump(tools)]

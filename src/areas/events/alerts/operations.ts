@@ -34,7 +34,7 @@ import { Alert, type AlertRow } from './schema.ts'
 import { alertCheckSettings, alertSettings } from './settings.ts'
 import { type AlertStored, causeClaim, createAlertStore } from './store.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   settings: Settings
   accounts: Pick<Accounts, 'find'>
@@ -60,7 +60,7 @@ const readerOf = (actor: Actor, account: AccountRecord): Reader => ({
 export type Alerts = ReturnType<typeof createAlerts>
 
 /** What people are to be told: by somebody, or because something of their account is not as it should be. */
-export const createAlerts = ({ store, settings, accounts, mail, generated }: Tools) => {
+export const createAlerts = ({ store, settings, accounts, mail, generated }: Deps) => {
   const alerts = createAlertStore(store)
   const hidden = createAttachment<HiddenAlerts>(store, 'hidden_alerts')
   const now = () => gregorianNow(store.clock)

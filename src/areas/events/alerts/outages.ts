@@ -6,7 +6,7 @@ import { retrying, type Store } from '../../../storage/store.ts'
 import type { Alerts } from './operations.ts'
 import type { Alert } from './schema.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   log: Log
   alerts: Pick<Alerts, 'raise' | 'withdraw'>
@@ -34,7 +34,7 @@ const patienceMs = 60_000
 export type Outages = ReturnType<typeof createOutages>
 
 /** Hosts of others that cannot be reached: the log is told once for each time, and operators when it lasts. */
-export const createOutages = ({ store, log, alerts }: Tools, watched: Watched) => {
+export const createOutages = ({ store, log, alerts }: Deps, watched: Watched) => {
   const { requestId, noun, causeOf, alertOf } = watched
   const { clock } = store
   const outages = new Map<string, Outage>()

@@ -16,7 +16,7 @@ export const causeClaim = (cause: string) => ({ scope: systemScope, name: 'alert
 
 const claimName = 'alert'
 // Alerts under one key that are looked at.
-const mostUnderKey = 500
+const maxUnderKey = 500
 
 const never = 999_999_999_999
 const endDigits = 12
@@ -41,7 +41,7 @@ export const createAlertStore = (store: Store) => {
     ],
   })
 
-  const under = (key: string) => store.records.claimants(systemScope, claimName, `${key}/`, mostUnderKey)
+  const under = (key: string) => store.records.claimants(systemScope, claimName, `${key}/`, maxUnderKey)
 
   return {
     ...collection,

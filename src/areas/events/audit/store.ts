@@ -30,7 +30,7 @@ const weight = ['changes', 'before_doc', 'after_doc']
   .join(' + ')
 
 // So much of records is read at once, and at least one entry.
-const mostBytes = 4_000_000
+const maxBytes = 4_000_000
 
 const leavings = shape({ tree: optional(text()), recordName: optional(text()) })
 
@@ -38,7 +38,7 @@ const leavings = shape({ tree: optional(text()), recordName: optional(text()) })
 const isEntry = `action <> '${happened}' AND digest IS NOT NULL`
 
 // A question that finds little looks through this many entries at once, and says where to go on.
-const mostLookedThrough = 5000
+const maxLookedThrough = 5000
 // Ids begin with the time, and may run ahead of it where very many are made at once.
 const idSlackMs = 60_000
 
@@ -108,10 +108,10 @@ export const createAuditStore = (store: Store) => {
     const params = [accountId, idAt(from ?? 0), to === undefined ? afterAllIds : idAt(to + idSlackMs)]
     const range = 'account_id = $1 AND id >= $2 AND id < $3'
     const [row] = await scan(
-      `SELECT count(*) AS count FROM (SELECT id FROM audit_log WHERE ${range} LIMIT ${mostLookedThrough}) AS range`,
+      `SELECT count(*) AS count FROM (SELECT id FROM audit_log WHERE ${range} LIMIT ${maxLookedThrough}) AS range`,
       params,
     )
-    return Number(row?.count) === mostLookedThrough ? undefined : sourceWhere(range, params)
+    return Number(row?.count) === maxLookedThrough ? undefined : sourceWhere(range, params)
   }
 
   const sourceOf = async (wanted: Wanted): Promise<Source> => {
@@ -150,7 +150,7 @@ export const createAuditStore = (store: Store) => {
       const [edge] = await read(
         `SELECT ${descending ? 'min' : 'max'}(sequence) AS sequence, count(*) AS count FROM (
           SELECT sequence FROM (${source.sequences(behind)}) AS found
-            ORDER BY sequence ${direction} LIMIT ${mostLookedThrough}) AS looked`,
+            ORDER BY sequence ${direction} LIMIT ${maxLookedThrough}) AS looked`,
         begun.params,
       )
       if (edge?.sequence === null || edge?.sequence === undefined) return { items: [], next: undefined }
@@ -163,10 +163,10 @@ export const createAuditStore = (store: Store) => {
             ORDER BY sequence ${direction} LIMIT ${count}`,
           params,
         )
-      const fitting = fittingIn(await select(`${weight} AS weight`, limit), limit, mostBytes)
+      const fitting = fittingIn(await select(`${weight} AS weight`, limit), limit, maxBytes)
       const items = entries.list(await select(entries.columns, fitting))
       if (items.length === fitting) return { items, next: items.at(-1)?.sequence }
-      return { items, next: Number(edge.count) === mostLookedThrough ? last : undefined }
+      return { items, next: Number(edge.count) === maxLookedThrough ? last : undefined }
     },
 
     async find(accountId: string, id: string): Promise<AuditEntry | undefined> {

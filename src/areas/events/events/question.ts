@@ -8,7 +8,7 @@ import { timeBoundsIn } from '../../../lib/time-bounds.ts'
 /** What is asked of the feed, without where it goes on. */
 export type Wanted = Omit<FeedQuestion, 'after' | 'limit'>
 
-const mostTypes = 100
+const maxTypes = 100
 
 const typesIn = (query: URLSearchParams): string[] => {
   const types = (query.get('type') ?? '').split(',').filter((type) => type !== '')
@@ -22,9 +22,9 @@ const typesIn = (query: URLSearchParams): string[] => {
         },
       },
     })
-  if (types.length > mostTypes)
+  if (types.length > maxTypes)
     throw invalid({
-      type: { maxItems: { message: 'Too many types', target: mostTypes, value: types.length } },
+      type: { maxItems: { message: 'Too many types', target: maxTypes, value: types.length } },
     })
   return types
 }

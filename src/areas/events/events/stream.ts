@@ -5,10 +5,10 @@ import { describeError, type Log } from '../../../lib/log.ts'
 import type { Wanted } from './question.ts'
 
 // Bytes that a reader may have left behind before it is cut off.
-const mostWaiting = 262_144
+const maxWaiting = 262_144
 // What it missed is read in parts of so many, and written as it is taken: so much may wait then.
 const readAtOnce = 100
-const mostMissedWaiting = 65_536
+const maxMissedWaiting = 65_536
 // A reader that does not take what it missed for so long is cut off.
 const stallMs = 30_000
 const heartbeatMs = 10_000
@@ -46,7 +46,7 @@ const restFilter =
     (from === undefined || event.at >= from) &&
     (to === undefined || event.at < to)
 
-interface Tools {
+interface Deps {
   feed: Feed
   frames: Frames
   actorOf: (event: FeedEvent) => string | undefined
@@ -62,7 +62,7 @@ interface StreamOrder {
 
 /** Writes what was missed, and then what comes, in order and each once. Answers with what ends it. */
 export const startStream = (
-  { feed, frames, actorOf, log }: Tools,
+  { feed, frames, actorOf, log }: Deps,
   { wanted, after, withBefore }: StreamOrder,
   line: Line,
 ) => {
@@ -98,7 +98,7 @@ export const startStream = (
     if (!isLive) return
     for (const event of events) {
       if (!isNext(event)) continue
-      if (line.waiting > mostWaiting) return cut()
+      if (line.waiting > maxWaiting) return cut()
       write(event)
     }
   }
@@ -119,7 +119,7 @@ export const startStream = (
     for (const event of events) {
       if (!isNext(event)) continue
       write(event)
-      if (line.waiting > mostMissedWaiting && !(await isTaken())) return
+      if (line.waiting > maxMissedWaiting && !(await isTaken())) return
     }
   }
 

@@ -12,7 +12,7 @@ import { type Broker, createBroker } from './broker.ts'
 import { alertOf, hostOf, type Target } from './rules.ts'
 import { createCursorStore } from './store.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   settings: Settings
   rounds: Pick<Rounds, 'isHeld'>
@@ -22,7 +22,7 @@ interface Tools {
   alerts: { outagesOf(watched: Watched): Outages }
 }
 
-const mostAtOnce = 200
+const maxAtOnce = 200
 // What was published since is published again after a death: repeats are cheap, a write for each event is not.
 const cursorMs = 250
 
@@ -44,7 +44,7 @@ interface Shift {
  * Publishes every event to a broker: of all processes one at a time, in the order of the feed, from where the broker
  * has confirmed it last. What was on its way when a process or a broker died is published again.
  */
-export const createMessageBus = (tools: Tools) => {
+export const createMessageBus = (tools: Deps) => {
   const { store, settings, feed, log, calls } = tools
   const cursor = createCursorStore(store)
   const outages = tools.alerts.outagesOf({
@@ -101,7 +101,7 @@ export const createMessageBus = (tools: Tools) => {
   }
 
   const publishNext = async (shift: Shift): Promise<boolean> => {
-    const events = await feed.all(shift.position, mostAtOnce)
+    const events = await feed.all(shift.position, maxAtOnce)
     const last = events.at(-1)
     if (!last || !(await publish(shift, events))) return false
     shift.position = last.sequence

@@ -24,11 +24,11 @@ export const messageOf = (event: FeedEvent, exchange: string) => ({
 })
 
 // What a span of many messages links to is bounded, as by OpenTelemetry's own libraries.
-const mostLinks = 128
+const maxLinks = 128
 
 /** Which requests events come from, as far as somebody records their traces. */
 export const tracesOf = (events: readonly FeedEvent[]) =>
-  [...new Set(events.flatMap(({ author }) => author.trace ?? []))].slice(0, mostLinks)
+  [...new Set(events.flatMap(({ author }) => author.trace ?? []))].slice(0, maxLinks)
 
 /** The broker's host, for people: the whole address has a password in it. */
 export const hostOf = ({ url }: Target) => {

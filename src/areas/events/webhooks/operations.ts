@@ -23,7 +23,7 @@ import { sampleFor } from './samples.ts'
 import { type Attempt, type Replay, Webhook, WebhookRecord as WebhookAnswer } from './schema.ts'
 import type { WebhookRecord, WebhookStore } from './store.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   feed: Feed
   mail: Mail
@@ -57,7 +57,7 @@ const isOn = (hook: WebhookRecord | undefined) => hook?.doc.enabled === true
 export type Webhooks = ReturnType<typeof createWebhooks>
 
 /** Whom accounts have told of events outside. */
-export const createWebhooks = (tools: Tools) => {
+export const createWebhooks = (tools: Deps) => {
   const { store, feed, mail, outgoing, accounts, alerts, hooks, rows, attempts, courier, wake } = tools
   const { clock } = store
   const { ids: noticeIds } = mail.notices

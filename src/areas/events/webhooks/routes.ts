@@ -38,13 +38,13 @@ const replayProblems = (sent: unknown): Problems => {
   return { after: { forbidden: { message: 'Either attempt_id or after, not both', value: after } } }
 }
 
-interface Tools {
+interface Deps {
   webhooks: Webhooks
   settings: Settings
   clock: Clock
 }
 
-export const webhookRoutes = ({ webhooks, settings, clock }: Tools) => {
+export const webhookRoutes = ({ webhooks, settings, clock }: Deps) => {
   const subject = ({ path }: { path: { account_id: string; webhook_id: string } }) =>
     webhooks.get(path.account_id, path.webhook_id)
 

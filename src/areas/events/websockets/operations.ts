@@ -7,7 +7,7 @@ import { describeError, type Log } from '../../../lib/log.ts'
 import type { Store } from '../../../storage/store.ts'
 import { createWebSocketStore, type OpenKey, type OpenPage, type OpenRow } from './store.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   leases: Leases
   log: Log
@@ -29,7 +29,7 @@ export type Directory = ReturnType<typeof createDirectory>
  * Which connections are open to which process. A process writes down its own, under a lease that it holds as long as
  * it lives: what a dead one has left is not shown, and taken away.
  */
-export const createDirectory = ({ store, leases, log }: Tools) => {
+export const createDirectory = ({ store, leases, log }: Deps) => {
   const rows = createWebSocketStore(store)
   const name = `websockets/${randomHex(8)}`
   const changed = new Map<string, { key: OpenKey; row: OpenRow | undefined }>()

@@ -8,7 +8,7 @@ import { type Conversation, createConversation } from './session.ts'
 import { websocketSettings } from './settings.ts'
 import { createSubscriptions } from './subscriptions.ts'
 
-interface Tools {
+interface Deps {
   feed: Feed
   store: Store
   settings: Settings
@@ -20,7 +20,7 @@ interface Tools {
 const judgeMilliseconds = 1000
 
 /** Events in the family's WebSocket protocol, to all clients of this process. */
-export const createWebSocketServer = ({ feed, store, settings, directory, node, log }: Tools) => {
+export const createWebSocketServer = ({ feed, store, settings, directory, node, log }: Deps) => {
   const subscriptions = createSubscriptions(feed)
   const open = new Set<Conversation>()
   let judging: NodeJS.Timeout | undefined

@@ -37,7 +37,7 @@ type Verdict = { actor: Actor } | { objection: string }
 /** What is told to the client in place of an answer. */
 class Complaint extends Error {}
 
-interface Tools {
+interface Deps {
   store: Store
   directory: Directory
   subscriptions: Subscriptions
@@ -52,7 +52,7 @@ export interface Conversation extends Session {
   judgeAgain(): Promise<void>
 }
 
-export const createConversation = (tools: Tools): Conversation => {
+export const createConversation = (tools: Deps): Conversation => {
   const { store, directory, subscriptions, node, connection, mostSubscriptions } = tools
   const held = new Map<string, Subscription>()
   /** The accounts whose tokens were sent: each sees the connection. */

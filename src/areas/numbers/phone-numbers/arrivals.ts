@@ -46,7 +46,7 @@ import {
 import { numberManagerSettings } from './settings.ts'
 import type { NumberView } from './view.ts'
 
-interface Tools {
+interface Deps {
   clock: Clock
   settings: Settings
   planning: NumberPlanning
@@ -81,7 +81,7 @@ const foundOffer = (number: string, { carrier, carrierData }: Offer): Found => (
 })
 
 /** Numbers that come into an account, or into another state there. */
-export const createArrivals = ({ clock, settings, planning, features, desk, book }: Tools) => {
+export const createArrivals = ({ clock, settings, planning, features, desk, book }: Deps) => {
   const { standingOf, settle } = book
 
   /** A number that its carrier keeps here is taken with the change; one from outside waits for the carrier's answer. */

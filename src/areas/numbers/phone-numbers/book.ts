@@ -19,7 +19,7 @@ import { mayMove, type Standing } from './rules.ts'
 import { createNumberStore, type NumberRecord } from './store.ts'
 import type { NumberView } from './view.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   planning: NumberPlanning
   findAccount(id: string): Promise<AccountRecord | undefined>
@@ -42,7 +42,7 @@ export const setOf = (request: NumberRequest) => new ChangeSet(request.author)
 export type NumberBook = ReturnType<typeof createNumberBook>
 
 /** What all operations do with the inventory: who stands where, which number is meant, and what is written. */
-export const createNumberBook = ({ store, planning, findAccount }: Tools) => {
+export const createNumberBook = ({ store, planning, findAccount }: Deps) => {
   const numbers = createNumberStore(store)
 
   const standingOf = async (by: NumberCaller, ownerId: string, target: AccountRecord): Promise<Standing> => ({

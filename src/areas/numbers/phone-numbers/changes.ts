@@ -32,14 +32,14 @@ const withoutDevice = (facts: NumberFacts): NumberFacts => {
   return { ...facts, doc, hidden, usedBy: facts.usedBy === mobileUse ? '' : facts.usedBy }
 }
 
-interface Tools {
+interface Deps {
   features: NumberFeatures
   book: NumberBook
   planning: NumberPlanning
 }
 
 /** Numbers that change where they are. */
-export const createChanges = ({ features, book, planning }: Tools) => {
+export const createChanges = ({ features, book, planning }: Deps) => {
   const { numbers, settle, rewrite, own, assertAuthorised, addRemoval } = book
 
   /** What follows from settings and from other records, anew. */

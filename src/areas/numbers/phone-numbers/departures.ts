@@ -16,7 +16,7 @@ import { numberManagerSettings } from './settings.ts'
 import type { NumberRecord } from './store.ts'
 import type { NumberView } from './view.ts'
 
-interface Tools {
+interface Deps {
   clock: Clock
   settings: Settings
   features: NumberFeatures
@@ -35,7 +35,7 @@ const bareFacts = (stored: NumberRecord, state: NumberState, accountId: string):
 }
 
 /** Numbers that their owners give up, or lose. */
-export const createDepartures = ({ clock, settings, features, desk, book, findAccount }: Tools) => {
+export const createDepartures = ({ clock, settings, features, desk, book, findAccount }: Deps) => {
   const { settle, removable, assertAuthorised, addRemoval } = book
 
   const carrierOf = ({ carrier }: NumberRecord) => desk.of(carrier)

@@ -22,7 +22,7 @@ import { type CarrierDesk, foundRecord } from './requests.ts'
 import { numberOrderRefused } from './signals.ts'
 import { createNumberView } from './view.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   queue: Queue
   desk: CarrierDesk
@@ -49,7 +49,7 @@ const asText = (reply: { reason?: string; message?: string; outcome: string }) =
   reply.reason ?? reply.message ?? reply.outcome
 
 /** What is asked of carriers and providers once a number's change is committed, and what follows from their answers. */
-export const createNumberErrands = ({ store, queue, desk, book, provider }: Tools) => {
+export const createNumberErrands = ({ store, queue, desk, book, provider }: Deps) => {
   const { numbers, settle, addRemoval } = book
 
   const supplierOf = (carrier: string) => {

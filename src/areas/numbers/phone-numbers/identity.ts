@@ -11,7 +11,7 @@ const serving: ReadonlySet<NumberState> = new Set(['in_service', 'port_in', 'por
 /** Blanks, brackets, dots, slashes and dashes only make a number readable; U+2010 to U+2015 and U+2212 are dashes. */
 const withoutFormat = (text: string) => text.replace(/[\s().\-/\u2010-\u2015\u2212]/g, '')
 
-interface Tools {
+interface Deps {
   numbers: Numbers
   findAccount(id: string): Promise<AccountRecord | undefined>
 }
@@ -19,7 +19,7 @@ interface Tools {
 export type NumberIdentity = ReturnType<typeof createNumberIdentity>
 
 /** Whose a number is. */
-export const createNumberIdentity = ({ numbers, findAccount }: Tools) => {
+export const createNumberIdentity = ({ numbers, findAccount }: Deps) => {
   const unassigned = (cause: string, accountId: string, number: string) =>
     failure(numberUnassigned, { data: { cause, account_id: accountId, number } })
 

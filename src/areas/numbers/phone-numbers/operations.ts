@@ -20,7 +20,7 @@ import { createNumberView, type NumberView } from './view.ts'
 export type { NumberCaller, NumberPlan, NumberRequest } from './requests.ts'
 export type { NumberRecord, NumberView }
 
-interface Tools {
+interface Deps {
   store: Store
   queue: Queue
   settings: Settings
@@ -37,7 +37,7 @@ export type Performed = NumberPlan & { refusal?: Failure }
 export type Numbers = ReturnType<typeof createNumbers>
 
 /** The inventory of phone numbers: what may happen to a number, planned first and then committed. */
-export const createNumbers = (tools: Tools) => {
+export const createNumbers = (tools: Deps) => {
   const { store, queue, settings, planning, features, provider, desk, findAccount } = tools
   const book = createNumberBook({ store, planning, findAccount })
   const { numbers } = book

@@ -28,7 +28,7 @@ import type { NumberUpkeep } from './upkeep.operations.ts'
 const onAccount = '/v2/accounts/{account_id}/phone_numbers'
 const oneNumber = `${onAccount}/{phone_number}` as const
 
-interface Tools {
+interface Deps {
   numbers: Numbers
   identity: NumberIdentity
   upkeep: NumberUpkeep
@@ -54,7 +54,7 @@ const stateFailures = [
 const fieldFailures = [invalidData, multipleChoice]
 const carrierFailures = [numberFault, noChangeRequired]
 
-export const phoneNumberRoutes = (tools: Tools): Route[] => {
+export const phoneNumberRoutes = (tools: Deps): Route[] => {
   const { numbers, identity, upkeep, cascadeQuantity, search, searchQuery } = tools
   const { plan, features } = numbers
 

@@ -12,7 +12,7 @@ import { numberNotFound } from './failures.ts'
 import type { NumberPlan, NumberRecord, Numbers, NumberView } from './operations.ts'
 import { numberManagerSettings } from './settings.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   settings: Settings
   numbers: Numbers
@@ -26,12 +26,12 @@ const roundAuthor: Author = { requestId: 'round/phone-numbers' }
 const numbersAtOnce = 200
 // An account with more than this gives its numbers up before it goes, in writes of their own: one write would keep
 // all others waiting for seconds.
-const mostInOneWrite = 2000
+const maxInOneWrite = 2000
 
 export type NumberUpkeep = ReturnType<typeof createNumberUpkeep>
 
 /** What is done to numbers without anybody asking for each: repairs, the end of passing states, accounts that go. */
-export const createNumberUpkeep = ({ store, settings, numbers, findDevice }: Tools) => {
+export const createNumberUpkeep = ({ store, settings, numbers, findDevice }: Deps) => {
   const pagesOf = async function* (accountId: string) {
     let after: string | undefined
     for (;;) {
@@ -127,7 +127,7 @@ export const createNumberUpkeep = ({ store, settings, numbers, findDevice }: Too
 
   const leaving: Attached = {
     async removeWith(set, { accountId }) {
-      while ((await numbers.store.countOf(accountId, mostInOneWrite + 1)) > mostInOneWrite)
+      while ((await numbers.store.countOf(accountId, maxInOneWrite + 1)) > maxInOneWrite)
         await releaseSome(set.author, accountId)
       const view = numbers.view()
       for await (const found of pagesOf(accountId))

@@ -18,7 +18,7 @@ import { belowAccount, difference, effective } from './rules.ts'
 import { configsSettings } from './settings.ts'
 import { type AccountConfigStored, createAccountConfigStore } from './store.ts'
 
-interface Tools {
+interface Deps {
   declared: Declared
   store: Store
   settings: Settings
@@ -53,7 +53,7 @@ export type AccountConfigs = ReturnType<typeof createAccountConfigs>
  * Settings documents with values per account, for clients and areas that ask for them. Those that this server follows
  * as a whole (listeners, throttling, sign-in) have no account level and are not shown to accounts.
  */
-export const createAccountConfigs = (tools: Tools) => {
+export const createAccountConfigs = (tools: Deps) => {
   const { declared, store, settings, node, accounts, systemConfigs, validate } = tools
   const { settings: documents, accountSettings: accountLevels } = declared
   const hasAccountLevel = (name: string) => Object.hasOwn(accountLevels, name)

@@ -10,7 +10,7 @@ import type { Hit } from './store.ts'
 const inAccount = '/v2/accounts/{account_id}/search'
 
 // Rows for each field of a multiple search: a search box shows no more.
-const mostOfEach = 50
+const maxOfEach = 50
 
 const query = {
   t: `What is searched for: ${searchTypes.join(', ')}`,
@@ -49,7 +49,7 @@ export const searchRoutes = (search: Search): Route[] => {
     new ListAnswer(hits(accountId, readQuestion(request.value)))
 
   const several = async ({ request }: Call, accountId: string) => {
-    const page = { accountId, limit: mostOfEach, descending: false }
+    const page = { accountId, limit: maxOfEach, descending: false }
     const found = readQuestions(request.value).map(async (question) => {
       const rows = (await search.find(question, page)).map((hit) => JSON.parse(rowOf(question, hit)))
       return [question.field, rows] as const

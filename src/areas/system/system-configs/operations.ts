@@ -32,7 +32,7 @@ import {
 } from './rules.ts'
 import { createSystemConfigStore, type SystemConfigStored } from './store.ts'
 
-interface Tools {
+interface Deps {
   declared: Pick<Declared, 'settings'>
   store: Store
   /** The section that holds for this process alone. */
@@ -69,7 +69,7 @@ const tlsKeys = ['use_ssl', 'ssl_port', 'ssl_cert', 'ssl_key', 'ssl_ca_cert', 's
 
 export type SystemConfigs = ReturnType<typeof createSystemConfigs>
 
-export const createSystemConfigs = ({ declared, store, node, validate, tlsProblems }: Tools) => {
+export const createSystemConfigs = ({ declared, store, node, validate, tlsProblems }: Deps) => {
   const collection = createSystemConfigStore(store, (name) => documentShape(schemaOf(name)))
   const partials = new Map<string, TSchema>()
 

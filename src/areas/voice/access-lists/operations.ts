@@ -5,7 +5,7 @@ import type { Accounts } from '../../accounts/accounts/operations.ts'
 import type { DeviceRecord, Devices } from '../devices/operations.ts'
 import { decideAccess } from './rules.ts'
 
-interface Tools {
+interface Deps {
   accounts: Accounts
   devices: Devices
 }
@@ -19,7 +19,7 @@ export interface ListOwner {
 export type AccessLists = ReturnType<typeof createAccessLists>
 
 /** Which addresses and user agents an account, and each of its devices, lets in: a member of their records. */
-export const createAccessLists = ({ accounts, devices }: Tools) => ({
+export const createAccessLists = ({ accounts, devices }: Deps) => ({
   decide: decideAccess,
 
   /** Puts the list in the place of what was there before, or removes it. Answers with the record that has it. */

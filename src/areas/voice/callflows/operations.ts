@@ -22,7 +22,7 @@ import { type CallflowRecord, createCallflowStore } from './store.ts'
 
 export type { CallflowRecord }
 
-interface Tools {
+interface Deps {
   store: Store
   numbers: Numbers
 }
@@ -42,7 +42,7 @@ const mayGo = ({ state, carrier, hidden }: NumberRecord) =>
 export type Callflows = ReturnType<typeof createCallflows>
 
 /** What happens to calls of the numbers of an account. */
-export const createCallflows = ({ store, numbers }: Tools) => {
+export const createCallflows = ({ store, numbers }: Deps) => {
   const callflows = createCallflowStore(store)
   const compiled = new WeakMap<object, readonly Pattern[]>()
 

@@ -11,7 +11,7 @@ export const noMatch = 'no_match'
 
 // A request holds no deeper containers than 64, and each step takes two.
 const deepest = 25
-const mostModules = 500
+const maxModules = 500
 
 interface Place {
   path: string
@@ -55,9 +55,9 @@ export const flowProblems = (flow: unknown): Problems => {
   let modules = 1
   for (let place = waiting.pop(); place; place = waiting.pop()) {
     modules += 1
-    if (modules > mostModules || place.depth > deepest) {
-      const message = `A flow has at most ${mostModules} modules, ${deepest} behind each other`
-      return { flow: { too_large: { message, target: mostModules } } }
+    if (modules > maxModules || place.depth > deepest) {
+      const message = `A flow has at most ${maxModules} modules, ${deepest} behind each other`
+      return { flow: { too_large: { message, target: maxModules } } }
     }
     Object.assign(problems, stepProblems(place))
     waiting.push(...childrenOf(place))
@@ -86,7 +86,7 @@ interface Named {
 
 // Modules that are about one record, which bears the name of the module.
 const kindsNamed = new Set(['callflow', 'device', 'group', 'user'])
-const mostNamed = 100
+const maxNamed = 100
 
 const namedIn = ({ module, data }: { module: string; data: Json }): Named[] => {
   const members = Array.isArray(data.endpoints) ? data.endpoints : []
@@ -103,7 +103,7 @@ const namedIn = ({ module, data }: { module: string; data: Json }): Named[] => {
 export const recordsNamedIn = (flow: unknown): Named[] => {
   const named = new Map<string, Named>()
   for (const step of stepsOf(flow)) for (const one of namedIn(step)) named.set(`${one.kind}/${one.id}`, one)
-  return [...named.values()].slice(0, mostNamed)
+  return [...named.values()].slice(0, maxNamed)
 }
 
 interface Rewriting {

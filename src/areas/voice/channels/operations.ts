@@ -7,7 +7,7 @@ import type { DeviceRecord, Devices } from '../devices/operations.ts'
 import { channelOf, hasPart, isAt } from './rules.ts'
 import type { Channel } from './schema.ts'
 
-interface Tools {
+interface Deps {
   clock: Clock
   devices: Devices
   mediaSwitch: MediaSwitch
@@ -16,7 +16,7 @@ interface Tools {
 export type Channels = ReturnType<typeof createChannels>
 
 /** The calls that go on, as the edges of the network know them. A call is an account's by what its edge was told of it. */
-export const createChannels = ({ clock, devices, mediaSwitch }: Tools) => {
+export const createChannels = ({ clock, devices, mediaSwitch }: Deps) => {
   const channelsOf = (calls: readonly ActiveCall[]) => calls.map((call) => channelOf(call, clock.now()))
 
   const all = (account: AccountRecord) => mediaSwitch.calls(account.id)

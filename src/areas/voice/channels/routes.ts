@@ -20,13 +20,13 @@ const listed = ({ found, unreachable }: Heard<Channel>) =>
 
 const listing = { isLong: true, allow: accountMember, answers: list(Channel), fails: edgeFails } as const
 
-interface Tools {
+interface Deps {
   channels: Channels
   devices: Devices
   records: Records
 }
 
-export const channelRoutes = ({ channels, devices, records }: Tools): Route[] => [
+export const channelRoutes = ({ channels, devices, records }: Deps): Route[] => [
   get(all, {
     summary: 'List the calls of an account that go on',
     ...listing,

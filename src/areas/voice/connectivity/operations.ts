@@ -28,7 +28,7 @@ import {
 import { connectivityShape } from './schema.ts'
 import { type ConnectivityRecord, createConnectivityStore } from './store.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   numbers: Numbers
   accounts: Pick<Accounts, 'find' | 'hostNames'>
@@ -85,7 +85,7 @@ const serversIn = ({ accountId, id, doc }: ConnectivityRecord): TrunkServer[] =>
 export type Trunks = ReturnType<typeof createTrunks>
 
 /** Trunks: the PBX servers of accounts, and the numbers whose calls they take. */
-export const createTrunks = (tools: Tools) => {
+export const createTrunks = (tools: Deps) => {
   const { store, numbers, accounts, destinations, sip } = tools
   const trunks = createConnectivityStore(store, sip)
 

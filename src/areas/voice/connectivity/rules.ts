@@ -168,7 +168,7 @@ const repeated = (values: readonly (readonly [path: string, value: string | unde
   })
 }
 
-const mostDids = 2000
+const maxDids = 2000
 
 const repetitionProblems = (doc: Partial<Connectivity>, normalize: (text: string) => string): Problems => {
   const { servers = [] } = doc
@@ -186,12 +186,12 @@ const repetitionProblems = (doc: Partial<Connectivity>, normalize: (text: string
   const message = 'Two servers cannot have the same'
   const paths = [users, addresses, numbers].flatMap(repeated)
   const many: Problems =
-    dids.length > mostDids
+    dids.length > maxDids
       ? {
           servers: {
             maxProperties: {
-              message: `The servers must not have more than ${mostDids} numbers`,
-              target: mostDids,
+              message: `The servers must not have more than ${maxDids} numbers`,
+              target: maxDids,
             },
           },
         }

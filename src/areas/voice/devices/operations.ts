@@ -34,13 +34,13 @@ import {
   createDeviceStore,
   type DeviceRecord,
   identityClaim,
-  mostReaching,
+  maxReaching,
   uniqueNamesOf,
   usernameClaim,
   usernameTaken,
 } from './store.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   mediaSwitch: MediaSwitch
   hostNames: HostNames
@@ -79,7 +79,7 @@ export type SipClaims = typeof sipClaims
 
 export type Devices = ReturnType<typeof createDevices>
 
-export const createDevices = (tools: Tools) => {
+export const createDevices = (tools: Deps) => {
   const { store, mediaSwitch, hostNames, mobileNumbers, destinations } = tools
   const devices = createDeviceStore(store)
 
@@ -211,7 +211,7 @@ export const createDevices = (tools: Tools) => {
     /** The ids of the devices that ring for a user: where they have signed in, and theirs where nobody else has. */
     async reaching(accountId: string, userId: string): Promise<string[]> {
       const [own, signedIn] = await Promise.all([
-        devices.page({ accountId, ownerId: userId, limit: mostReaching, descending: false }),
+        devices.page({ accountId, ownerId: userId, limit: maxReaching, descending: false }),
         devices.signedIn(accountId, userId),
       ])
       const free = own.filter(({ doc }) => Object.keys(doc.hotdesk?.users ?? {}).length === 0)

@@ -29,7 +29,7 @@ const requireNotify = (action: unknown) => {
 }
 
 // Whole devices, of which each may be as large as a record can be.
-const mostBytesAtOnce = 4_000_000
+const maxBytesAtOnce = 4_000_000
 
 // No flag: web clients send it everywhere, and must not get an error for it.
 const statusQuery = { with_status: 'true adds `registrable` and `registered` to each row' }
@@ -59,7 +59,7 @@ export const deviceRoutes = (devices: Devices, records: Records) => {
       ...collectionListing(devices, account.id, ownerId),
       async page({ whole: _, ...request }) {
         const query = { ...request, accountId: account.id, ...owner }
-        const limit = await devices.fitting(query, mostBytesAtOnce)
+        const limit = await devices.fitting(query, maxBytesAtOnce)
         const items = await devices.page({ ...query, limit })
         const presence = await devices.presenceOf(account, items)
         for (const host of presence.unreachable) silent.add(host)

@@ -11,7 +11,7 @@ import { Device } from './schema.ts'
 export type DeviceRecord = StoredRecord<DeviceDoc, object>
 
 // Phones that ring for one user.
-export const mostReaching = 500
+export const maxReaching = 500
 
 export const usernameTaken = (username: string) =>
   taken('sip.username', 'SIP credentials already in use', username)
@@ -121,7 +121,7 @@ export const createDeviceStore = (store: Store) => {
 
     /** The ids of the devices at which a user has signed in. */
     async signedIn(accountId: string, userId: string): Promise<string[]> {
-      const holders = await records.claimants(accountId, signedInName, `${userId}/`, mostReaching)
+      const holders = await records.claimants(accountId, signedInName, `${userId}/`, maxReaching)
       return holders.map(({ id }) => id)
     },
 
@@ -141,7 +141,7 @@ export const createDeviceStore = (store: Store) => {
     /** The device of this id that has a realm which is no account's. */
     async underRealm(realm: string, id: string): Promise<DeviceRecord | undefined> {
       const { scope, name, prefix } = identitiesUnder(realm)
-      const holders = await records.claimants(scope, name, prefix, mostReaching)
+      const holders = await records.claimants(scope, name, prefix, maxReaching)
       const holder = holders.find((one) => one.id === id)
       return holder && collection.find(holder.accountId, holder.id)
     },

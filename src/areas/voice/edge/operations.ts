@@ -15,7 +15,7 @@ import { maxAgeSeconds } from '../routing/questions.rules.ts'
 import { type EdgeQuestion, mayBe } from './rules.ts'
 import type { EdgeAnswer } from './schema.ts'
 
-interface Tools {
+interface Deps {
   records: Records
   accounts: Accounts
   devices: Devices
@@ -74,7 +74,7 @@ const isInRealm = ({ doc }: DeviceRecord, realm: string) =>
 export type Edge = ReturnType<typeof createEdge>
 
 /** What an edge proxy has to know of a packet. Asked for every packet that it has not cached: all reads are cached. */
-export const createEdge = (tools: Tools) => {
+export const createEdge = (tools: Deps) => {
   const { records, accounts, devices, accessLists, rateLimits, resources, trunks } = tools
 
   const inRealmOf = async (

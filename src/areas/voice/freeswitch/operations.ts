@@ -13,7 +13,7 @@ import { ownContext, userDocument } from './directory.rules.ts'
 import { notFound } from './documents.rules.ts'
 import type { SwitchQuestion } from './schema.ts'
 
-interface Tools {
+interface Deps {
   records: Records
   accounts: Accounts
   edge: Pick<Edge, 'decide' | 'senderOf'>
@@ -44,7 +44,7 @@ const forbidden = refusing(403, 'Forbidden')
 export type SwitchDocuments = ReturnType<typeof createSwitchDocuments>
 
 /** What a FreeSWITCH asks over mod_xml_curl. It is judged like what any other edge asks. */
-export const createSwitchDocuments = ({ records, accounts, edge, routing, carriers }: Tools) => {
+export const createSwitchDocuments = ({ records, accounts, edge, routing, carriers }: Deps) => {
   const callerIdOf = async ({
     account,
     device,

@@ -10,7 +10,7 @@ import type { Alerts } from '../../events/alerts/operations.ts'
 import { alertOf, causeOf, pauseAfter, provisionedMac, replyOf, type Untaken } from './rules.ts'
 import { provisioningSettings } from './settings.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   settings: Settings
   outgoing: Outgoing
@@ -31,7 +31,7 @@ interface KnownPhone {
 }
 
 const deviceKind = 'device'
-const mostReplyBytes = 65_536
+const maxReplyBytes = 65_536
 
 /** What the service said; no status: it did not answer. */
 interface Reply {
@@ -46,7 +46,7 @@ interface Reply {
  * Tells the operator's provisioning service what phones have to be set to, until it has taken it. While it does not,
  * admins are alerted: once, and the alert goes when it does.
  */
-export const createProvisioning = ({ store, settings, outgoing, accounts, alerts }: Tools) => {
+export const createProvisioning = ({ store, settings, outgoing, accounts, alerts }: Deps) => {
   const bodyOf = async ({ accountId, id, payload: { mac } }: Errand<KnownPhone>) => {
     const device = await store.records.find(accountId, deviceKind, id)
     const place = { account_id: accountId, device_id: id, mac_address: mac }
@@ -67,7 +67,7 @@ export const createProvisioning = ({ store, settings, outgoing, accounts, alerts
         json: body,
         headers,
         timeoutMs,
-        maxBytes: mostReplyBytes,
+        maxBytes: maxReplyBytes,
         isOperators: true,
       })
       const text = withoutEchoes(reply, { ...body, authorization_header: authorization })

@@ -14,11 +14,11 @@ const pausesMs = [1, 5, 15, 60].map((minutes) => minutes * minuteMs)
 /** How long to wait after a number of failures in a row. */
 export const pauseAfter = (failures: number) => pausesMs[Math.min(failures, pausesMs.length) - 1] ?? minuteMs
 
-const mostReply = 2000
+const maxReply = 2000
 
 /** What the service said, as far as it is worth keeping. */
 export const replyOf = (status: number | undefined, text: string): Json => {
-  const reply = text.slice(0, mostReply)
+  const reply = text.slice(0, maxReply)
   return { ...(status === undefined ? {} : { status }), reply }
 }
 

@@ -7,7 +7,7 @@ import type { MediaSwitch } from '../../../switch/media-switch.ts'
 import type { DeviceRecord, Devices } from '../devices/operations.ts'
 import type { CallWishes } from './rules.ts'
 
-interface Tools {
+interface Deps {
   settings: Settings
   devices: Devices
   mediaSwitch: MediaSwitch
@@ -23,7 +23,7 @@ interface Callable {
 export type Quickcalls = ReturnType<typeof createQuickcalls>
 
 /** Calls that ring one's own phones first, and the number when one of them answers. */
-export const createQuickcalls = ({ settings, devices, mediaSwitch }: Tools) => {
+export const createQuickcalls = ({ settings, devices, mediaSwitch }: Deps) => {
   const invitesAnyone = async ({ doc }: Callable) => {
     const { default_allow_anonymous_quickcalls: usual } = await settings.of(crossbarSettings)
     return (memberOf(doc, 'allow_anonymous_quickcalls') ?? usual) === true

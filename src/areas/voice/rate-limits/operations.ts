@@ -19,7 +19,7 @@ interface LimitsInForce {
   device: EffectiveLimits
 }
 
-interface Tools {
+interface Deps {
   settings: Settings
   accounts: Accounts
   devices: Devices
@@ -28,7 +28,7 @@ interface Tools {
 export type RateLimits = ReturnType<typeof createRateLimits>
 
 /** How many SIP packets an account, and each of its devices, may send: a member of their records. */
-export const createRateLimits = ({ settings, accounts, devices }: Tools) => {
+export const createRateLimits = ({ settings, accounts, devices }: Deps) => {
   /** What the accounts above say, nearest first. */
   const above = async ({ hidden }: AccountRecord) => {
     const ancestors = await Promise.all(hidden.tree.toReversed().map((id) => accounts.find(id)))

@@ -5,7 +5,7 @@ import type { DeviceRecord, Devices } from '../devices/operations.ts'
 import { rowOf } from './rules.ts'
 import type { Registration } from './schema.ts'
 
-interface Tools {
+interface Deps {
   devices: Devices
   mediaSwitch: MediaSwitch
 }
@@ -22,7 +22,7 @@ export type Registrations = ReturnType<typeof createRegistrations>
  * Who is registered, as the edges of the network know it. Edges are asked for the account's own devices, by user name and
  * realm, and for nothing else: what others have is never at hand.
  */
-export const createRegistrations = ({ devices, mediaSwitch }: Tools) => {
+export const createRegistrations = ({ devices, mediaSwitch }: Deps) => {
   const rowsOf = async (account: AccountRecord, batch: readonly DeviceRecord[]) => {
     const known = new Map(batch.map((device) => [device.id, device]))
     const phones = batch.map((device) => devices.phoneOf(account, device))

@@ -30,7 +30,7 @@ import {
 import { type Gateway, type Resource, resourceShape } from './schema.ts'
 import type { ResourceHidden, ResourceRecord, ResourceStore } from './store.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   resources: ResourceStore
   hosts: CarrierHosts
@@ -91,7 +91,7 @@ interface KnownCarrier extends Pick<OwnersCarrier, 'isSure'> {
 const standardProgressSeconds = 10
 
 // Nobody waits until more have failed.
-const mostTargets = 20
+const maxTargets = 20
 
 const credentialsOf = ({ server, username, password, realm = server }: Readonly<Gateway>) => {
   if (username === undefined) return {}
@@ -123,7 +123,7 @@ const chainOf = ({ id, hidden: { tree } }: AccountRecord) => [id, ...tree.toReve
 export type Resources = ReturnType<typeof createResources>
 
 /** Carriers: who takes calls to numbers outside, and who brings them. */
-export const createResources = ({ store, resources, hosts, destinations, outgoing }: Tools) => {
+export const createResources = ({ store, resources, hosts, destinations, outgoing }: Deps) => {
   const compiled = new WeakMap<ResourceRecord, Carrier>()
   const recordOf = new WeakMap<Carrier, ResourceRecord>()
 
@@ -258,8 +258,8 @@ export const createResources = ({ store, resources, hosts, destinations, outgoin
       const local = chooseGateways(await Promise.all(owners.map(carriersOf)), question)
       const global =
         huntAccountId === undefined ? chooseGateways([await carriersOf(systemScope)], question) : []
-      const ofAccounts = (await Promise.all(local.slice(0, mostTargets).map(localTarget))).flat()
-      return [...ofAccounts, ...global.map((choice) => targetOf(choice, true))].slice(0, mostTargets)
+      const ofAccounts = (await Promise.all(local.slice(0, maxTargets).map(localTarget))).flat()
+      return [...ofAccounts, ...global.map((choice) => targetOf(choice, true))].slice(0, maxTargets)
     },
 
     /**

@@ -17,9 +17,9 @@ import {
 } from '../../../lib/schema.ts'
 import { readableSecret } from '../../../lib/secrets.ts'
 
-const mostPatterns = 100
+const maxPatterns = 100
 
-const Patterns = (description: string) => list(text(1, 256), { maxItems: mostPatterns, description })
+const Patterns = (description: string) => list(text(1, 256), { maxItems: maxPatterns, description })
 
 // What stands in front of and behind a number in a SIP address must not end its user part.
 const aroundNumber = (description: string) =>

@@ -34,7 +34,7 @@ export interface Carriers {
   targetsFor(account: AccountRecord, number: OutsideNumber): Promise<readonly GatewayTarget[]>
 }
 
-interface Tools {
+interface Deps {
   records: Records
   settings: Settings
   accounts: Accounts
@@ -53,10 +53,10 @@ type Fact = FactTable[keyof FactTable] | undefined
 type Look = (actor: Actor, want: Want) => Promise<Fact>
 
 // Steps that each ask for what the step before has brought up. Deeper than any flow leads.
-const mostRounds = 100
+const maxRounds = 100
 
 // Numbers of an account among which a callback number is looked for.
-const mostNumbers = 100
+const maxNumbers = 100
 
 const outOfHand = () => new Error('a route asks for ever more')
 
@@ -65,7 +65,7 @@ const mayAsk = (actor: Actor, account: AccountRecord) => isSuperduper(actor) || 
 export type Routing = ReturnType<typeof createRouting>
 
 /** Where calls go. Asked for every call: reads are cached or go by an index. */
-export const createRouting = (tools: Tools) => {
+export const createRouting = (tools: Deps) => {
   const { records, settings, accounts, devices, callflows, groups, numbers, limits } = tools
   const { running, carriers, destinations, trunks } = tools
 
@@ -99,7 +99,7 @@ export const createRouting = (tools: Tools) => {
       return { accountId, isInService, mustLeave: !isInService || hidden.features.force_outbound === true }
     },
     async callbackNumber(_actor, { accountId }) {
-      const first = await numbers.store.page({ accountId, limit: mostNumbers, descending: false })
+      const first = await numbers.store.page({ accountId, limit: maxNumbers, descending: false })
       const inService = first.filter(({ state }) => state === 'in_service')
       return (inService.find(({ doc }) => doc.e911 !== undefined) ?? inService[0])?.id
     },
@@ -121,7 +121,7 @@ export const createRouting = (tools: Tools) => {
     const { flat_rate_classifiers: classifiers } = await settings.of(routingSettings)
     const rules = { numbering: await numbers.planning.rules(), flatRate: { classifiers } }
     const known = new Map<string, Fact>()
-    for (let round = 0; round < mostRounds; round += 1) {
+    for (let round = 0; round < maxRounds; round += 1) {
       const decided = decideRoute(question, known, rules)
       if ('answer' in decided) return withoutControlCharacters(decided.answer)
       const found = await Promise.all(decided.wants.map((want) => looks[want.what](actor, want)))

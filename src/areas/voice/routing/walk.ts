@@ -109,7 +109,7 @@ export interface Place {
 
 const outsideSeconds = 120
 // Groups in groups, and flows that forward to flows, look at no more.
-const mostRung = 500
+const maxRung = 500
 const deepestPath = 10
 
 /** The place of a device that does not register, from its record. */
@@ -571,7 +571,7 @@ export const createDecision = (asking: Asking, { numbering, flatRate }: Rules, q
     groups: readonly string[],
   ): Stage => {
     rung += 1
-    if (rung > mostRung) return leftOut(type, id, 'too_many')
+    if (rung > maxRung) return leftOut(type, id, 'too_many')
     if (type === 'device') return ringDevice(id, place, { delay, timeout })
     if (type === 'user') return ringUser(id, place, { delay, timeout })
     return type === 'group'

@@ -27,7 +27,7 @@ import {
 import { createChangeStore } from './store.ts'
 import { createToldEdge, type ToldEdge } from './told-edge.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   settings: Settings
   rounds: Pick<Rounds, 'isHeld'>
@@ -41,9 +41,9 @@ interface Tools {
 
 // Whether an edge that has nothing to be told is still there, and one that was away is back.
 const probeMs = 5000
-const mostAtOnce = 2000
+const maxAtOnce = 2000
 // Changes before the first notification that another process may not have sent to the edges.
-const mostMissed = 2000
+const maxMissed = 2000
 
 interface Shift {
   edges: readonly ToldEdge[]
@@ -63,7 +63,7 @@ const addTo = (realms: Map<string, Set<string>>, accountId: string, realm: strin
  * Tells the edges what became stale: of all processes one at a time, in the order of the feed. Whoever begins knows not
  * what the one before has told, so the first word to each edge is that everything is stale.
  */
-export const createEdgeFollower = (tools: Tools) => {
+export const createEdgeFollower = (tools: Deps) => {
   const { store, settings, feed, log, outgoing, metrics, accounts } = tools
   const { clock } = store
   const changes = createChangeStore(store)
@@ -111,7 +111,7 @@ export const createEdgeFollower = (tools: Tools) => {
     const ownRealms = new Map<string, Set<string>>()
     for (const [accountId, realm] of await changes.ownRealms()) addTo(ownRealms, accountId, realm)
     const told = edges.map((edge) => createToldEdge(edge, heard))
-    const revoked = await revokedIn(await changes.behind(position - mostMissed, position, mostMissed))
+    const revoked = await revokedIn(await changes.behind(position - maxMissed, position, maxMissed))
     for (const one of told) one.stale([], generationOf(position), revoked)
     return { edges: told, position, ownRealms, probedAt: clock.now() }
   }
@@ -148,8 +148,8 @@ export const createEdgeFollower = (tools: Tools) => {
   const tellNext = async (shift: Shift): Promise<boolean> => {
     const newest = await feed.newest()
     if (newest === shift.position) return false
-    const found = await changes.behind(shift.position, newest, mostAtOnce)
-    const isCut = found.length === mostAtOnce
+    const found = await changes.behind(shift.position, newest, maxAtOnce)
+    const isCut = found.length === maxAtOnce
     const position = isCut ? (found.at(-1)?.sequence ?? newest) : newest
     const realms = await staleBy(found, shift.ownRealms)
     const revoked = await revokedIn(found)

@@ -9,9 +9,9 @@ const table = 'generations'
 const paceMs = 400
 const atOnce = 4
 // If more realms change at once, everything is stale.
-const mostRealms = 200
+const maxRealms = 200
 // If more records change at once, or while the edge is away, no earlier answer is used without the server.
-const mostRecords = 5000
+const maxRecords = 5000
 
 interface Heard {
   reached(edge: Edge): void
@@ -49,7 +49,7 @@ export const createToldEdge = (edge: Edge, heard: Heard) => {
     // Records that are added meanwhile follow next time, after their realms.
     const records = [...revoked]
     // If all records are revoked, edges have to fetch answers about unchanged realms again, too.
-    const isForAll = isBehind || realms.length > mostRealms || revoked.has(everyRecord)
+    const isForAll = isBehind || realms.length > maxRealms || revoked.has(everyRecord)
     if (isForAll) await tell(everyRealm, newest)
     else await forEachFew(realms, atOnce, async ([realm, generation]) => void (await tell(realm, generation)))
     await revoke(records)
@@ -85,7 +85,7 @@ export const createToldEdge = (edge: Edge, heard: Heard) => {
       newest = generation
       for (const realm of realms) pending.set(realm, generation)
       for (const [record, at] of revokedRecords) revoked.set(record, at)
-      if (revoked.size > mostRecords) {
+      if (revoked.size > maxRecords) {
         revoked.clear()
         revoked.set(everyRecord, generation)
       }

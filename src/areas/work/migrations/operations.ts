@@ -19,7 +19,7 @@ export interface Migration extends Work {
   description: string
 }
 
-interface Tools {
+interface Deps {
   store: Store
   leases: Leases
   rounds: Rounds
@@ -45,8 +45,8 @@ interface Order {
 const patienceMs = 2000
 const pauseMs = 25
 // More ids than these are not listed.
-const mostIds = 1000
-const mostFailures = 100
+const maxIds = 1000
+const maxFailures = 100
 // Runs take turns, so that a short one does not wait for a long one to end.
 const turnMs = 300
 
@@ -63,7 +63,7 @@ const notKnown = () =>
 export type Migrations = ReturnType<typeof createMigrations>
 
 /** Migrations of accounts: what there is, what was performed, and runs that go on in the background. */
-export const createMigrations = ({ store, leases, rounds, node, log, metrics, migrations }: Tools) => {
+export const createMigrations = ({ store, leases, rounds, node, log, metrics, migrations }: Deps) => {
   const books = createMigrationStore(store)
   const { runs } = books
   const known = new Map(Object.entries(migrations))
@@ -100,7 +100,7 @@ export const createMigrations = ({ store, leases, rounds, node, log, metrics, mi
       failed,
       skipped,
       changed,
-      failures: failed > 0 ? await books.failures(run, mostFailures) : [],
+      failures: failed > 0 ? await books.failures(run, maxFailures) : [],
       ...performer,
     }
   }
@@ -182,11 +182,11 @@ export const createMigrations = ({ store, leases, rounds, node, log, metrics, mi
       if (!entered) throw failure(badIdentifier, { cause: order.account.id })
       const run = await awaited(entered)
       const isDone = run.state === 'ended'
-      const isShort = run.succeeded <= mostIds
+      const isShort = run.succeeded <= maxIds
       return {
         isDone,
         data: {
-          ...(isDone && isShort ? { performed_on: await books.performedBy(run, mostIds) } : {}),
+          ...(isDone && isShort ? { performed_on: await books.performedBy(run, maxIds) } : {}),
           run: await view(run),
         },
       }

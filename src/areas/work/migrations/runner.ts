@@ -22,7 +22,7 @@ export interface Work {
   accountsAtOnce: number
 }
 
-interface Tools {
+interface Deps {
   store: Store
   books: MigrationStore
   log: Log
@@ -88,7 +88,7 @@ const halfOf = (standing: Standing, begun: Planned) => {
 }
 
 /** Goes through the accounts of runs, a turn at a time: each is one commit that either happens whole, with its place in the run, or not. */
-export const createRunner = ({ store, books, log, find }: Tools) => {
+export const createRunner = ({ store, books, log, find }: Deps) => {
   const { clock } = store
 
   const planOne = async (standing: Standing, work: Work, account: AccountRecord, index: number) => {

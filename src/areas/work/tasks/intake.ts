@@ -32,7 +32,7 @@ interface Wishes {
 
 // Large enough that transactions are few, small enough that one in memory is nothing.
 const partBytes = 256 * 1024
-const mostIncompleteTold = 1000
+const maxIncompleteTold = 1000
 
 const badFormat = (message: string) => failure(invalidTaskRequest, { data: { csv: { format: { message } } } })
 
@@ -71,7 +71,7 @@ const createJudge = ({ mandatory }: Wishes) => {
   const takeRow = (cells: readonly (string | undefined)[], columns: readonly string[]) => {
     if (cells.length !== columns.length) throw notRectangular(rowHint(columns, cells))
     rowCount += 1
-    if (incomplete.length < mostIncompleteTold && needed.some((index) => !cells[index])) {
+    if (incomplete.length < maxIncompleteTold && needed.some((index) => !cells[index])) {
       incomplete.push(plainCsvLine(cells.map((cell) => cell && restored(cell))).slice(0, -2))
     }
   }

@@ -53,7 +53,7 @@ export interface Origin {
   position?: string | undefined
 }
 
-interface Tools {
+interface Deps {
   base: Store
   store: TaskStore
   actions: readonly TaskAction[]
@@ -80,7 +80,7 @@ const isWithoutColumns = (input: TaskInput) =>
 
 const noColumns: Intake = { header: [], rowCount: 0, incomplete: [] }
 
-export const createMaker = ({ base, store, actions, find, requireRoomForInput, log }: Tools) => {
+export const createMaker = ({ base, store, actions, find, requireRoomForInput, log }: Deps) => {
   const { clock } = base
   const { tasks } = store
 

@@ -43,7 +43,7 @@ export type {
 export type { TaskInput, TaskOrder } from './making.ts'
 export type { TaskRecord } from './store.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   settings: Settings
   leases: Leases
@@ -71,7 +71,7 @@ const retentionAuthor: Author = { requestId: 'task-retention' }
 
 export type Tasks = ReturnType<typeof createTasks>
 
-export const createTasks = (tools: Tools) => {
+export const createTasks = (tools: Deps) => {
   const { store: base, settings, leases, rounds, log, metrics, mail, node, actions } = tools
   const { clock } = base
   const store = createTaskStore(base)

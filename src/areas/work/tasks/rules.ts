@@ -135,14 +135,14 @@ const hashOf = (text: string) => {
   return hash >>> 0
 }
 
-const mostSlots = 2 ** 25
+const maxSlots = 2 ** 25
 
 /**
  * Which keys come more than once, in bounded memory: no repeated key is missed, and a few others are taken for one.
  * `expected` is how many keys there are.
  */
 export const createRepeats = (expected: number) => {
-  const slots = new Uint8Array(Math.min(mostSlots, 2 ** Math.ceil(Math.log2(expected * 16 + 16))))
+  const slots = new Uint8Array(Math.min(maxSlots, 2 ** Math.ceil(Math.log2(expected * 16 + 16))))
   const slotOf = (key: string) => hashOf(key) % slots.length
   return {
     add(key: string) {

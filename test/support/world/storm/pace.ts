@@ -3,7 +3,7 @@ import { eventually } from '../../run/eventually.ts'
 import { type Granted, type Insist, withKey } from './insist.ts'
 
 /** Fewer than a server's connections for one address. */
-const mostUnderWay = 800
+const maxUnderWay = 800
 const tickMs = 5
 const longestPauseMs = 800
 
@@ -38,7 +38,7 @@ export const createPace = (insist: Insist, accountPaths: readonly string[], perS
   }
 
   const arrive = () => {
-    if (underWay.size >= mostUnderWay) {
+    if (underWay.size >= maxUnderWay) {
       heldBack += 1
       return
     }

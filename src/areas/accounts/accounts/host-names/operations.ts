@@ -23,7 +23,7 @@ import {
   type WantedHostName,
 } from './rules.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   settings: Settings
 }
@@ -38,7 +38,7 @@ type Wanted = Omit<WantedHostName, 'path' | 'text'> & { host: string }
 export type HostNames = ReturnType<typeof createHostNames>
 
 /** Host names of brands, conferences and realms, compared as one tree. */
-export const createHostNames = ({ store, settings }: Tools) => {
+export const createHostNames = ({ store, settings }: Deps) => {
   const { records } = store
 
   const relationTo = async ({ id, tree }: Claimant, holderId: string): Promise<Relation> => {

@@ -24,7 +24,7 @@ import type { Assertion, NewCredential } from './schema.ts'
 import { createPasskeyStore, credentialClaim, type Passkey } from './store.ts'
 import { assertionOptions, readNew, registrationOptions } from './webauthn.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   settings: Settings
   keyring: Keyring
@@ -43,7 +43,7 @@ interface Challenge {
   goodUntil: number
 }
 
-const mostRead = 100
+const maxRead = 100
 
 const unusable = () => failure(invalidCredentials, {})
 
@@ -53,7 +53,7 @@ export type Passkeys = ReturnType<typeof createPasskeys>
  * Passkeys of users. A challenge is sealed text: it says itself what it is for and until when, so that nobody who asks
  * for many of them fills anything. Only those that were answered are kept, until they are too old.
  */
-export const createPasskeys = ({ store, settings, keyring, log }: Tools) => {
+export const createPasskeys = ({ store, settings, keyring, log }: Deps) => {
   const passkeys = createPasskeyStore(store)
   const { clock } = store
 
@@ -67,7 +67,7 @@ export const createPasskeys = ({ store, settings, keyring, log }: Tools) => {
   }
 
   const ofUser = async ({ accountId, id }: UserRecord, rpId?: string): Promise<Passkey[]> => {
-    const all = await passkeys.page({ accountId, ownerId: id, limit: mostRead, descending: false })
+    const all = await passkeys.page({ accountId, ownerId: id, limit: maxRead, descending: false })
     return rpId === undefined ? all : all.filter(({ doc }) => doc.rp_id === rpId)
   }
 

@@ -26,7 +26,7 @@ import type { AccountNames, Session, SignIn } from '../operations.ts'
 import type { Resets } from './resets.ts'
 import { accountKeys, isLinkedTo, linkHost, recoveryLink, recoveryProblems, recoveryValues } from './rules.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   settings: Settings
   mail: Mail
@@ -90,7 +90,7 @@ const pauseMs = 10_000
 export type Recovery = ReturnType<typeof createRecovery>
 
 /** A way back in for who forgot the password: an id by mail, good once and for a while. */
-export const createRecovery = (tools: Tools) => {
+export const createRecovery = (tools: Deps) => {
   const { store, settings, mail, afterwards, rounds, resets, users, signIn, security, attempts, brands } =
     tools
 

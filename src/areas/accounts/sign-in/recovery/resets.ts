@@ -9,10 +9,10 @@ import type { ChangeSet } from '../../../../storage/change-set.ts'
 import { putDocument } from '../../../../storage/collection.ts'
 import { holderOf, requireRecord } from '../../../../storage/records.ts'
 import type { Store } from '../../../../storage/store.ts'
-import { mostResets } from './rules.ts'
+import { maxResets } from './rules.ts'
 import { createResetStore, type ResetRecord, resetClaim } from './store.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   settings: Settings
 }
@@ -26,7 +26,7 @@ interface ResetFacts {
 export type Resets = ReturnType<typeof createResets>
 
 /** The reset ids that were mailed to users. */
-export const createResets = ({ store, settings }: Tools) => {
+export const createResets = ({ store, settings }: Deps) => {
   const resets = createResetStore(store)
   const isGood = (reset: { expires: number }) => reset.expires > gregorianNow(store.clock)
 
@@ -40,7 +40,7 @@ export const createResets = ({ store, settings }: Tools) => {
       const { lifetimeSeconds: lifetime = usual, size = usualSize } = said
       const before = await resets.find(user.accountId, user.id)
       const good = before?.hidden.resets.filter(isGood) ?? []
-      if (good.length >= mostResets) return undefined
+      if (good.length >= maxResets) return undefined
       const resetId = randomHex(Math.ceil(size / 2)).slice(0, size)
       const reset = { hash: sha256Hex(resetId), expires: gregorianNow(store.clock) + lifetime }
       requireRecord(set, holderOf(user))

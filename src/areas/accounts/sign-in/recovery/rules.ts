@@ -6,7 +6,7 @@ export const sentence =
   'Request for password recovery handled: if the user exists and has a mail address, a mail is on its way'
 
 /** More mails than this are not sent to one user while earlier reset ids are good. */
-export const mostResets = 5
+export const maxResets = 5
 
 /** The link that the first start prints: short enough for a line of a terminal, and far too long to guess. */
 export const firstLink = { lifetimeSeconds: 1800, size: 42 }

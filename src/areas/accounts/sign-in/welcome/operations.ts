@@ -12,7 +12,7 @@ import type { Resets } from '../recovery/resets.ts'
 import { recoveryLink } from '../recovery/rules.ts'
 import { linkSeconds, namedHost, welcomeValues } from './rules.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   settings: Settings
   mail: Mail
@@ -33,7 +33,7 @@ interface Newcomer {
 const kindName = 'new_user'
 
 /** A mail to each new user, with a link to a password of their own: nobody has to tell them one. */
-export const createWelcome = ({ store, settings, mail, resets, users, brands }: Tools) => {
+export const createWelcome = ({ store, settings, mail, resets, users, brands }: Deps) => {
   const hostFor = async (accountId: string) => {
     const account = await store.records.find(accountId, accountKind, accountId)
     const { recovery_ui_hosts: hosts } = await settings.of(crossbarSettings)

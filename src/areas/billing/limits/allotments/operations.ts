@@ -23,7 +23,7 @@ import { createAllotmentStore, type Use } from './store.ts'
 // No cycle is longer than a month; for reports a year and a month are kept.
 const usesKeptDays = 400
 
-interface Tools {
+interface Deps {
   store: Store
   accounts: Pick<Accounts, 'find'>
   limits: LimitBook
@@ -33,7 +33,7 @@ interface Tools {
 export type Allotments = ReturnType<typeof createAllotments>
 
 /** Seconds of calls that are included, and how many of them are used. */
-export const createAllotments = ({ store, accounts, limits, classOf }: Tools) => {
+export const createAllotments = ({ store, accounts, limits, classOf }: Deps) => {
   const uses = createAllotmentStore(store)
   const now = () => gregorianNow(store.clock)
 

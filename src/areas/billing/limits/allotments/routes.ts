@@ -19,7 +19,7 @@ const Consumed = keyed(
   }),
 )
 
-interface RouteTools {
+interface RouteDeps {
   allotments: AllotmentOperations
   limits: LimitBook
 }
@@ -31,7 +31,7 @@ const stretchIn = (query: URLSearchParams, now: number): Stretch | undefined => 
   return { from: minuteOf(from), to }
 }
 
-export const allotmentRoutes = ({ allotments, limits }: RouteTools): Route[] => {
+export const allotmentRoutes = ({ allotments, limits }: RouteDeps): Route[] => {
   const subject = async ({ account }: Pick<Call, 'account'>) => {
     const record = await limits.operatorRecord(account)
     return { record, ...(record ? { revision: record.revision } : {}) }

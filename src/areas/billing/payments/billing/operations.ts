@@ -23,7 +23,7 @@ import type { Transactions } from '../transactions/operations.ts'
 import { raisedToCoin } from '../transactions/rules.ts'
 import { type Bill, type BillDoc, createBillStore, type Progress } from './store.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   books: Books
   bookkeepers: Bookkeepers
@@ -51,7 +51,7 @@ const unlessBilled = async (write: () => Promise<void>) => {
 export type Billing = ReturnType<typeof createBilling>
 
 /** On the first of each month every account is billed for what its plans come to: once, whatever happens meanwhile. */
-export const createBilling = (tools: Tools) => {
+export const createBilling = (tools: Deps) => {
   const { store, books, bookkeepers, charged, ledgers, transactions, invoices, log } = tools
   const rows = createBillStore(store)
   const { clock } = store

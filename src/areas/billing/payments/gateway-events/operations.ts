@@ -20,7 +20,7 @@ import { type Transaction, wasGivenUp } from '../transactions/rules.ts'
 import { balanceStep, disputeStateOf, isDecided } from './rules.ts'
 import { createGatewayEventStore } from './store.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   books: Books
   bookkeepers: Bookkeepers
@@ -58,7 +58,7 @@ const subjectOf = (vendorId: string, event: GatewayEvent) =>
   `payment/${vendorId}/${event.kind === 'means' ? event.customer : event.chargeId}`
 
 /** What gateways tell by themselves: taken in once, and answered at once; what follows is an errand. */
-export const createGatewayEvents = (tools: Tools) => {
+export const createGatewayEvents = (tools: Deps) => {
   const { store, books, bookkeepers, ledgers, transactions, invoices, paymentTokens, mail } = tools
   const rows = createGatewayEventStore(store)
   const { clock } = store

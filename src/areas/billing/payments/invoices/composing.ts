@@ -31,7 +31,7 @@ import {
 } from './rules.ts'
 import type { InvoiceStore } from './store.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   settings: Settings
   books: Books
@@ -75,7 +75,7 @@ const lineOf = (entry: Entry): InvoiceLine =>
 export type Composing = ReturnType<typeof createComposing>
 
 /** What stands on the invoices of an account: the same for the document that is issued and for the draft of it. */
-export const createComposing = (tools: Tools) => {
+export const createComposing = (tools: Deps) => {
   const { store, settings, books, bookkeepers, ledgers, rows, resellerOf, companyNameOf } = tools
   const { clock } = store
 

@@ -31,7 +31,7 @@ interface Dunning extends AboutInvoice {
   nextAt?: number
 }
 
-interface Tools {
+interface Deps {
   store: Store
   settings: Settings
   books: Books
@@ -74,7 +74,7 @@ const dayText = (unixMs: number) => new Date(unixMs).toISOString().slice(0, 10)
  * by hand, then the account is delinquent. Each step is one commit, with its mail and what the change feed tells; money
  * that comes in between ends it.
  */
-export const createDunning = (tools: Tools): ErrandKind<Dunning> => {
+export const createDunning = (tools: Deps): ErrandKind<Dunning> => {
   const { store, settings, books, bookkeepers, transactions, progress, rows, mail } = tools
   const { clock } = store
 

@@ -18,7 +18,7 @@ export interface AboutInvoice {
   invoiceId: string
 }
 
-interface Tools {
+interface Deps {
   store: Store
   settings: Settings
   rows: InvoiceStore
@@ -38,7 +38,7 @@ interface Issuing {
 export type InvoiceIssuing = ReturnType<typeof createInvoiceIssuing>
 
 /** Makes documents of what is booked. */
-export const createInvoiceIssuing = ({ store, settings, rows, composing }: Tools) => {
+export const createInvoiceIssuing = ({ store, settings, rows, composing }: Deps) => {
   const { clock } = store
 
   const prefixFor = async (issuerId: string) => {

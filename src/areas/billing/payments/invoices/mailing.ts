@@ -9,7 +9,7 @@ import { type AboutInvoice, invoiceMailKind } from './issuing.ts'
 import { numberText } from './rules.ts'
 import type { InvoiceStore } from './store.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   books: Books
   rows: InvoiceStore
@@ -20,7 +20,7 @@ interface Tools {
 const invoiceDocument = 'invoice'
 
 /** Sends an invoice to the admins of its account. It is an errand because only what was written has a number. */
-export const createInvoiceMailing = ({ books, rows, mail }: Tools): ErrandKind<AboutInvoice> => ({
+export const createInvoiceMailing = ({ books, rows, mail }: Deps): ErrandKind<AboutInvoice> => ({
   kind: invoiceMailKind,
   async conclude({ payload: { accountId, invoiceId } }) {
     const account = await books.account(accountId)

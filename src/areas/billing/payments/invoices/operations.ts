@@ -39,7 +39,7 @@ import {
 } from './rules.ts'
 import type { InvoicePage, InvoiceStore } from './store.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   rows: InvoiceStore
   composing: Composing
@@ -69,7 +69,7 @@ type Issued = Invoice & { status: IssuedStatus }
 export type Invoices = ReturnType<typeof createInvoices>
 
 /** What accounts were billed, as documents. */
-export const createInvoices = (tools: Tools) => {
+export const createInvoices = (tools: Deps) => {
   const { store, rows, composing, issuing, progress, bookkeepers, charged, ledgers, transactions } = tools
   const { clock } = store
 

@@ -5,7 +5,7 @@ import type { Brand, CreditNoteSheet, InvoiceSheet } from './pdf.ts'
 import { type CreditNote, type Invoice, numberText } from './rules.ts'
 import type { InvoiceStore } from './store.ts'
 
-interface Tools {
+interface Deps {
   settings: Settings
   rows: Pick<InvoiceStore, 'get' | 'notesOf'>
   /** The brand of an account, or of the nearest one above it that has one. */
@@ -20,7 +20,7 @@ const fontFolder = () => {
 export type InvoicePrinting = ReturnType<typeof createInvoicePrinting>
 
 /** Documents as PDF. The library is loaded when the first one is asked for: a server that prints none does not pay for it. */
-export const createInvoicePrinting = ({ settings, rows, brandOf }: Tools) => {
+export const createInvoicePrinting = ({ settings, rows, brandOf }: Deps) => {
   const paper = async (issuerId: string) => {
     const { font } = await settings.of(invoiceSettings)
     const folder = fontFolder()

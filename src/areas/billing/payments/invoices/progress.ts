@@ -14,7 +14,7 @@ export const dunningKind = 'dunning'
 
 export const errandId = ({ accountId, id }: Pick<Invoice, 'accountId' | 'id'>) => `${accountId}/${id}`
 
-interface Tools {
+interface Deps {
   store: Pick<Store, 'clock'>
   rows: InvoiceStore
   ledgers: Pick<Ledgers, 'balance'>
@@ -34,7 +34,7 @@ export const isIssued = <I extends Invoice>(
 export type InvoiceProgress = ReturnType<typeof createInvoiceProgress>
 
 /** How invoices come to be paid. */
-export const createInvoiceProgress = ({ store, rows, ledgers, bookkeepers }: Tools) => {
+export const createInvoiceProgress = ({ store, rows, ledgers, bookkeepers }: Deps) => {
   /** Units that an account lacks to pay each of its unpaid invoices: money pays the oldest one first. */
   const shortfalls = async (accountId: string): Promise<{ invoice: Invoice; missing: number }[]> => {
     const debt = -(await ledgers.balance(accountId))

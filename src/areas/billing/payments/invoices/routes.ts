@@ -20,7 +20,7 @@ const all = '/v2/accounts/{account_id}/invoices'
 const one = `${all}/{invoice_id}` as const
 const notes = `${one}/credit_notes` as const
 
-interface RouteTools {
+interface RouteDeps {
   invoices: Invoices
   printing: InvoicePrinting
 }
@@ -43,7 +43,7 @@ const amountProblems = async ({ data: { amount } }: { data: { amount?: unknown }
   return { amount: { decimals: { message: 'Money has at most 4 decimals', target: 4, value: amount } } }
 }
 
-export const invoiceRoutes = ({ invoices, printing }: RouteTools): Route[] => {
+export const invoiceRoutes = ({ invoices, printing }: RouteDeps): Route[] => {
   const listing = (accountId: string, status: string | undefined): Listing<Invoice> => ({
     page: ({ after, limit, descending }) =>
       invoices.page({ accountId, status, ...(after ? { after } : {}), limit, descending }),

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import { mostDollars } from '../../../../lib/money.ts'
+import { maxDollars } from '../../../../lib/money.ts'
 import {
   anyObject,
   anyText,
@@ -89,7 +89,7 @@ export const InvoiceAnswer = open({
 export const CreditRequest = open({
   amount: number({
     exclusiveMinimum: 0,
-    maximum: mostDollars,
+    maximum: maxDollars,
     description: 'Dollars; all that is left unless given',
   }),
   reason: text(1, 1024, multiline),

@@ -21,7 +21,7 @@ import { raisedToCoin, type Transaction } from '../transactions/rules.ts'
 import { pauseMs, type TopupDoc, topupDescription, topupDue } from './rules.ts'
 import { createTopupStore } from './store.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   settings: Settings
   books: Books
@@ -50,7 +50,7 @@ const kindName = 'topup'
 export type Topups = ReturnType<typeof createTopups>
 
 /** Money that is added to accounts, by hand or when there is little left. */
-export const createTopups = (tools: Tools) => {
+export const createTopups = (tools: Deps) => {
   const { store, settings, books, bookkeepers, ledgers, transactions, queue, log } = tools
   const rows = createTopupStore(store)
   const { clock } = store

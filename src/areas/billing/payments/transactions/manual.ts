@@ -16,7 +16,7 @@ export type ManualOrder = Pick<Wanted, 'amount' | 'metadata' | 'order_id'> & {
 /** Whether whoever asks may let a vendor's bookkeeper move money. */
 type MayAct = (vendorId: string) => boolean
 
-interface Tools {
+interface Deps {
   transactions: Transactions
   bookkeepers: Bookkeepers
 }
@@ -24,7 +24,7 @@ interface Tools {
 export type ManualTransactions = ReturnType<typeof createManualTransactions>
 
 /** Money that the vendor of a bookkeeper takes or gives back by hand. */
-export const createManualTransactions = ({ transactions, bookkeepers }: Tools) => {
+export const createManualTransactions = ({ transactions, bookkeepers }: Deps) => {
   const assertMayAct = (mayAct: MayAct, vendorId: string) => {
     if (mayAct(vendorId)) return
     throw failure(forbidden, { cause: 'money is moved by the vendor of the bookkeeper' })

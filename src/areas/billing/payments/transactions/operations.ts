@@ -59,7 +59,7 @@ export interface Wanted {
   sale?: Transaction
 }
 
-interface Tools {
+interface Deps {
   store: Store
   settings: Settings
   books: Books
@@ -87,7 +87,7 @@ export type Transactions = ReturnType<typeof createTransactions>
  * Money that moves at bookkeepers. What is wanted is on disk before a gateway is asked, and how it ended is booked in
  * one piece: so whatever dies, or gets lost, in between is found out by asking again under the same key.
  */
-export const createTransactions = (tools: Tools) => {
+export const createTransactions = (tools: Deps) => {
   const { store, settings, bookkeepers, ledgers, audit, queue, log } = tools
   const rows = createTransactionStore(store)
   const settlement = createSettlement({ ...tools, rows })

@@ -33,7 +33,7 @@ import {
 
 const base = '/v2/accounts/{account_id}/transactions'
 
-interface RouteTools {
+interface RouteDeps {
   transactions: Transactions
   manual: ManualTransactions
   billing: Billing
@@ -67,7 +67,7 @@ const mayAct =
   (vendorId: string) =>
     actor.accountId === vendorId || isSuperduper(actor)
 
-export const transactionRoutes = (tools: RouteTools): Route[] => {
+export const transactionRoutes = (tools: RouteDeps): Route[] => {
   const { transactions, manual, billing, ledgers, services, settings, clock } = tools
 
   const windowOf = async ({ query }: Pick<Call, 'query'>): Promise<TimeWindow> => {

@@ -1,6 +1,6 @@
 import type { Problems } from '../../../../lib/failure.ts'
 import { gregorianMilliseconds, unixOfGregorian } from '../../../../lib/gregorian.ts'
-import { decimalsOf, dollarsOfUnits, mostDollars } from '../../../../lib/money.ts'
+import { decimalsOf, dollarsOfUnits, maxDollars } from '../../../../lib/money.ts'
 import type { Order, Outcome, PaymentMeans } from '../../../../payment/gateway.ts'
 import type { Bookkeeper } from '../../services/pricing/plan.ts'
 
@@ -177,9 +177,9 @@ export const amountProblems = (
   if (amount <= 0) {
     return { amount: { minimum: { message: words.minimum, target: 0, value: amount } } }
   }
-  if (amount > mostDollars) {
-    const message = `Value must be at most ${mostDollars}`
-    return { amount: { maximum: { message, target: mostDollars, value: amount } } }
+  if (amount > maxDollars) {
+    const message = `Value must be at most ${maxDollars}`
+    return { amount: { maximum: { message, target: maxDollars, value: amount } } }
   }
   if ((decimalsOf(amount) ?? 0) > decimals) {
     const message = `Money has at most ${decimals} decimals`

@@ -17,7 +17,7 @@ import {
 } from './rules.ts'
 import type { TransactionStore } from './store.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   rows: TransactionStore
   books: Books
@@ -28,7 +28,7 @@ interface Tools {
 }
 
 /** What follows from how a movement ended, in one change set: the ledger, the standing, the mail. */
-export const createSettlement = ({ store, rows, books, bookkeepers, ledgers, mail, ended }: Tools) => {
+export const createSettlement = ({ store, rows, books, bookkeepers, ledgers, mail, ended }: Deps) => {
   const { clock } = store
 
   const post = (set: ChangeSet, transaction: Transaction): string => {

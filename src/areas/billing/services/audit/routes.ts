@@ -29,7 +29,7 @@ const AuditAnswer = open({ id: must(anyText()), status: must(anyText()), invoice
 const boundSummarySeconds = 366 * 86_400
 const usualSummarySeconds = 31 * 86_400
 
-interface RouteTools {
+interface RouteDeps {
   audit: ServiceAudit
   settings: Settings
   clock: Clock
@@ -60,7 +60,7 @@ const auditListing = (audit: ServiceAudit, accountId: string, window: TimeWindow
   record: whole,
 })
 
-export const serviceAuditRoutes = ({ audit, settings, clock }: RouteTools): Route[] => {
+export const serviceAuditRoutes = ({ audit, settings, clock }: RouteDeps): Route[] => {
   /** `created_to` alone reaches back a year; without any bound the last 31 days count. */
   const daysOf = ({ query }: Pick<Call, 'query'>) => {
     const reach = movingBounds(query).end ? usualSummarySeconds : boundSummarySeconds

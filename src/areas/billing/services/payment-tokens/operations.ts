@@ -10,20 +10,20 @@ import type { Bookkeeper } from '../pricing/plan.ts'
 import type { ServicesDoc } from '../rules.ts'
 import { type PaymentToken, type PaymentTokens, withDefault, withoutToken, withToken } from './rules.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   books: Books
   bookkeepers: Bookkeepers
 }
 
-const mostTokens = 20
+const maxTokens = 20
 
 const customerKey = ({ type, vendor_id }: PaymentToken['bookkeeper']) => `${type}/${vendor_id}`
 
 export type PaymentTokenBook = ReturnType<typeof createPaymentTokens>
 
 /** What accounts pay with. The secrets of a payment method never come here: the gateway gets them from the browser. */
-export const createPaymentTokens = ({ store, books, bookkeepers }: Tools) => {
+export const createPaymentTokens = ({ store, books, bookkeepers }: Deps) => {
   const { clock } = store
 
   const tokensOf = async (accountId: string): Promise<PaymentTokens> =>
@@ -88,9 +88,9 @@ export const createPaymentTokens = ({ store, books, bookkeepers }: Tools) => {
     /** Keeps a payment method that the gateway has. Done twice, it is the same one. */
     async keep(author: Author, account: AccountRecord, method: string, isDefault: boolean) {
       const bookkeeper = await placeFor(account)
-      if (Object.keys(await tokensOf(account.id)).length >= mostTokens) {
-        const message = `An account has at most ${mostTokens} payment methods`
-        throw invalid({ payment_method: { maxItems: { message, target: mostTokens } } })
+      if (Object.keys(await tokensOf(account.id)).length >= maxTokens) {
+        const message = `An account has at most ${maxTokens} payment methods`
+        throw invalid({ payment_method: { maxItems: { message, target: maxTokens } } })
       }
       const customer = await customerAt(account, bookkeeper)
       const kept = await vaultOf(bookkeeper).keep({ token: method, customer }, bookkeeper.vendor_id)

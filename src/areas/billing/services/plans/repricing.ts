@@ -13,7 +13,7 @@ import { createPlanStore } from './store.ts'
 // An edited plan may belong to very many accounts: what it means for each is told a page at a time, each page in one
 // commit with how far it is.
 
-interface Tools {
+interface Deps {
   store: Store
   books: Books
   priceBook: PriceBook
@@ -23,7 +23,7 @@ interface Tools {
 const accountsAtOnce = 50
 
 /** Leaves an audit entry for each account of whose invoice an edited plan changes something, and has bookkeepers told. */
-export const createRepricing = ({ store, books, priceBook, audit }: Tools): ErrandKind<Repricing> => {
+export const createRepricing = ({ store, books, priceBook, audit }: Deps): ErrandKind<Repricing> => {
   const plans = createPlanStore(store)
 
   const compare = async (account: AccountRecord, { planId: id, before, after }: Repricing) => {

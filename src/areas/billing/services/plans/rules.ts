@@ -6,12 +6,12 @@ import { PlanOverrides } from './schema.ts'
 
 const moneyKeys = new Set(['rate', 'flat_rate', 'activation_charge'])
 const tierKeys = new Set(['rates', 'flat_rates'])
-const mostDecimals = 4
+const maxDecimals = 4
 
 const tooFine = (path: string, value: unknown, what = 'Money'): Problems => {
-  if (typeof value !== 'number' || (decimalsOf(value) ?? 0) <= mostDecimals) return {}
-  const message = `${what} has at most ${mostDecimals} decimals`
-  return { [path]: { decimals: { message, target: mostDecimals, value } } }
+  if (typeof value !== 'number' || (decimalsOf(value) ?? 0) <= maxDecimals) return {}
+  const message = `${what} has at most ${maxDecimals} decimals`
+  return { [path]: { decimals: { message, target: maxDecimals, value } } }
 }
 
 const taxProblems = (taxes: readonly unknown[], path: string): Problems => {

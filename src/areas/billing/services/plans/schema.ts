@@ -1,5 +1,5 @@
 import { OperatorLimits } from '../../../../lib/limit-shapes.ts'
-import { mostDollars } from '../../../../lib/money.ts'
+import { maxDollars } from '../../../../lib/money.ts'
 import {
   anyObject,
   anyText,
@@ -21,7 +21,7 @@ import { messagePrices } from '../pricing/plan.ts'
 
 // The plan document. Keys it does not name are kept.
 
-const dollars = (description: string) => number({ minimum: 0, maximum: mostDollars, description })
+const dollars = (description: string) => number({ minimum: 0, maximum: maxDollars, description })
 const count = (description: string, minimum = 0) => integer({ minimum, maximum: 1_000_000_000, description })
 const tiers = (description: string) =>
   keyedBy('^\\d{1,9}$', dollars('Dollars'), { description: `${description}; keys are quantities` })

@@ -13,7 +13,7 @@ export type CountSource = (
 // An account that changes all the time while it is counted is left for another time.
 const attempts = 5
 
-interface Tools {
+interface Deps {
   store: Store
   quantities: QuantityBook
   sources: readonly CountSource[]
@@ -22,7 +22,7 @@ interface Tools {
 export type Reconciliation = ReturnType<typeof createReconciliation>
 
 /** Counts an account's records anew and puts its quantities right, should they ever differ. */
-export const createReconciliation = ({ store, quantities, sources }: Tools) => {
+export const createReconciliation = ({ store, quantities, sources }: Deps) => {
   const recount = async (accountId: string): Promise<Quantities> => {
     const counted: Quantities = {}
     for (const source of sources)

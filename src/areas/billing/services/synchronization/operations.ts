@@ -48,7 +48,7 @@ export const createTelling = ({ store, settings }: { store: Store; settings: Set
   }
 }
 
-interface Tools {
+interface Deps {
   store: Store
   tell: TellBookkeepers
   books: Books
@@ -69,7 +69,7 @@ const graceMs = 60_000
 export type Synchronization = ReturnType<typeof createSynchronization>
 
 /** Tells bookkeepers outside what is on the invoices of accounts, until they have taken it. */
-export const createSynchronization = ({ store, tell: tellLater, books, bookkeepers, queue }: Tools) => {
+export const createSynchronization = ({ store, tell: tellLater, books, bookkeepers, queue }: Deps) => {
   const rows = createSyncStore(store)
   const { clock } = store
 

@@ -27,7 +27,7 @@ import type { DomainCheck, DomainChecks, SenderCheck } from './schema.ts'
 import type { DomainTemplate } from './template.ts'
 import { createDomainWatch, type DomainStandings } from './watch.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   afterwards: Afterwards
   settings: Settings
@@ -45,7 +45,7 @@ const checkMs = 5000
 const authorityMs = 1500
 
 // A check of dead name servers takes all of its time, and look-ups of all accounts share what the process can do at once.
-const mostChecks = 3
+const maxChecks = 3
 
 /** How a check looks names up. */
 interface Inquiry {
@@ -65,7 +65,7 @@ const isPortal = ({ name }: Entry) => /^web (?:gui|interface|portal)$/i.test(nam
 export type WhitelabelDomainChecks = ReturnType<typeof createWhitelabelDomains>
 
 /** The DNS records that resellers have to set up, and whether they have. */
-export const createWhitelabelDomains = (tools: Tools) => {
+export const createWhitelabelDomains = (tools: Deps) => {
   const { settings, systemConfigs, dns, whitelabels, senders, template } = tools
 
   /** What was asked for, else what the account has set; the 400 when there is neither. */
@@ -147,7 +147,7 @@ export const createWhitelabelDomains = (tools: Tools) => {
   /** Lets an account have a few checks under way. */
   const inTurn = async <T>(accountId: string, work: () => Promise<T>): Promise<T> => {
     const running = checks.get(accountId) ?? 0
-    if (running >= mostChecks) throw failure(tooManyRequests, { retryAfterSeconds: checkMs / 1000 })
+    if (running >= maxChecks) throw failure(tooManyRequests, { retryAfterSeconds: checkMs / 1000 })
     checks.set(accountId, running + 1)
     try {
       return await work()

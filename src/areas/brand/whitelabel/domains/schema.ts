@@ -2,8 +2,8 @@ import type { Static } from 'typebox'
 import { anyText, closed, flag, keyed, keyedBy, list, must, open } from '../../../../lib/schema.ts'
 
 // A check looks every one of them up: nobody sets up hundreds of records.
-const mostHosts = 100
-const mostTypes = 16
+const maxHosts = 100
+const maxTypes = 16
 
 const mapping = list(anyText({ maxLength: 1024 }), {
   minItems: 1,
@@ -21,7 +21,7 @@ const Entry = open({
 
 const Alias = closed({ mapping: must(mapping), name: must(name), zone })
 
-const Hosts = keyed(Entry, { maxProperties: mostHosts })
+const Hosts = keyed(Entry, { maxProperties: maxHosts })
 
 /** Types that are shown to resellers, and not looked up. */
 const otherTypes = {
@@ -46,14 +46,14 @@ export const WhitelabelDomains = closed(
     A: Hosts,
     AAAA: Hosts,
     CNAM: Hosts,
-    CNAME: keyedBy('\\{\\{domain\\}\\}', Alias, { maxProperties: mostHosts }),
+    CNAME: keyedBy('\\{\\{domain\\}\\}', Alias, { maxProperties: maxHosts }),
     MX: Hosts,
     NAPTR: Hosts,
     SRV: Hosts,
     TXT: Hosts,
     ...otherTypes,
   },
-  { title: 'Whitelabel domains', maxProperties: mostTypes },
+  { title: 'Whitelabel domains', maxProperties: maxTypes },
 )
 export type WhitelabelDomains = Static<typeof WhitelabelDomains>
 

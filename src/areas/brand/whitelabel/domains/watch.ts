@@ -31,7 +31,7 @@ interface Found {
   checks: DomainChecks
 }
 
-interface Tools {
+interface Deps {
   store: Store
   settings: Settings
   afterwards: Afterwards
@@ -51,7 +51,7 @@ const turnOf = (domain: string, hours: number) =>
   Number.parseInt(hash('sha256', domain).slice(0, 8), 16) % hours
 
 /** Remembers how the DNS records of brands stand, and tells when one that was right is so no more. */
-export const createDomainWatch = ({ store, settings, afterwards, whitelabels, standings, look }: Tools) => {
+export const createDomainWatch = ({ store, settings, afterwards, whitelabels, standings, look }: Deps) => {
   const { clock, records } = store
 
   const keep = async (author: Author, { accountId, domain, checks }: Found) => {

@@ -12,7 +12,7 @@ import type { Store } from '../../../../storage/store.ts'
 import { emailVerificationNotice } from '../notices.ts'
 import { assertOneFile } from '../rules.ts'
 import { readDkimKey } from './dkim-key.ts'
-import { codeFrom, codeSeconds, mostAddresses, sameAddress } from './rules.ts'
+import { codeFrom, codeSeconds, maxAddresses, sameAddress } from './rules.ts'
 import type { SenderEmail, SenderEmailChange } from './schema.ts'
 import {
   addressClaim,
@@ -23,7 +23,7 @@ import {
   type SenderRecord,
 } from './store.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   keyring: Keyring
   mail: Mail
@@ -56,14 +56,14 @@ export const metadataOf = ({ id, created, modified, hidden }: SenderRecord) => (
 
 const tooMany = (): Problems => ({
   email: {
-    maxItems: { message: `An account has at most ${mostAddresses} sender addresses`, target: mostAddresses },
+    maxItems: { message: `An account has at most ${maxAddresses} sender addresses`, target: maxAddresses },
   },
 })
 
 export type SenderEmails = ReturnType<typeof createSenderEmails>
 
 /** Addresses that mail of an account comes from: each is good once its owner has sent a mailed code back. */
-export const createSenderEmails = ({ store, keyring, mail }: Tools) => {
+export const createSenderEmails = ({ store, keyring, mail }: Deps) => {
   const emails = createSenderStore(store)
   const books = createCodeBooks(store)
   const { clock, records } = store
@@ -123,8 +123,8 @@ export const createSenderEmails = ({ store, keyring, mail }: Tools) => {
       const holder = await records.claimant(addressClaim(accountId, email))
       if (holder && holder.id !== own?.id) return addressTaken(email)
       if (own) return {}
-      const query = { accountId, limit: mostAddresses, descending: false }
-      return (await emails.rows(query)).length < mostAddresses ? {} : tooMany()
+      const query = { accountId, limit: maxAddresses, descending: false }
+      return (await emails.rows(query)).length < maxAddresses ? {} : tooMany()
     },
 
     async create({ author, account }: Hand, doc: SenderEmail): Promise<SenderRecord> {
@@ -176,7 +176,7 @@ export const createSenderEmails = ({ store, keyring, mail }: Tools) => {
 
     /** All of an account, the oldest first. */
     async all(accountId: string): Promise<SenderRecord[]> {
-      const found = await emails.page({ accountId, limit: mostAddresses, descending: false })
+      const found = await emails.page({ accountId, limit: maxAddresses, descending: false })
       return found.toSorted((a, b) => (a.id < b.id ? -1 : 1))
     },
 
@@ -189,7 +189,7 @@ export const createSenderEmails = ({ store, keyring, mail }: Tools) => {
     },
 
     removeWith: (async (set, { accountId }) => {
-      const found = await emails.page({ accountId, limit: mostAddresses, descending: false })
+      const found = await emails.page({ accountId, limit: maxAddresses, descending: false })
       for (const record of found) emails.remove(set, record)
     }) satisfies Attached['removeWith'],
   }

@@ -62,4 +62,4 @@ export const codeProblems = ({ code }: { code?: string | number }): Problems => 
 export const sameAddress = (a: string, b: string) => a.toLowerCase() === b.toLowerCase()
 
 /** More than any reseller needs: all of them are read to find the one that mail comes from. */
-export const mostAddresses = 100
+export const maxAddresses = 100

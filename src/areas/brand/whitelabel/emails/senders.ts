@@ -22,14 +22,14 @@ export interface SenderAddress {
   }
 }
 
-interface Tools {
+interface Deps {
   store: Store
   whitelabels: Whitelabels
   emails: SenderEmails
 }
 
 /** Whose mail comes from which address, and what it is signed with. */
-export const createBrandSenders = ({ store, whitelabels, emails }: Tools) => {
+export const createBrandSenders = ({ store, whitelabels, emails }: Deps) => {
   /** The account, then those above it, the nearest first. */
   const chainOf = async (accountId: string): Promise<string[]> => {
     const account = await store.records.find(accountId, accountKind, accountId)

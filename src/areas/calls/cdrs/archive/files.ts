@@ -25,10 +25,10 @@ const likelyEndBytes = 65_536
 // Objects in memory take so many times what they take in a file.
 const endWeight = 10
 const rowsWeight = 8
-const mostEndBytes = 64_000_000
-const mostRowBytes = 32_000_000
+const maxEndBytes = 64_000_000
+const maxRowBytes = 32_000_000
 // A full file has some 400 kB of filters.
-const mostFilterBytes = 32_000_000
+const maxFilterBytes = 32_000_000
 
 /** Keeps what was made of files, the latest used, up to a weight. What is in the making is waited for by all. */
 const createWeighed = <T>(most: number) => {
@@ -53,7 +53,7 @@ const createWeighed = <T>(most: number) => {
   }
 }
 
-interface Tools {
+interface Deps {
   /** Undefined: this process was told of no archive. */
   objects: ObjectStore | undefined
   register: Pick<ArchiveRegister, 'isLive'>
@@ -62,10 +62,10 @@ interface Tools {
 }
 
 /** Files of call records, read in parts. */
-export const createArchiveFiles = ({ objects, register, metrics, log }: Tools) => {
-  const ends = createWeighed<FileEnd>(mostEndBytes)
-  const groups = createWeighed<CdrRow[]>(mostRowBytes)
-  const filters = createWeighed<Uint8Array>(mostFilterBytes)
+export const createArchiveFiles = ({ objects, register, metrics, log }: Deps) => {
+  const ends = createWeighed<FileEnd>(maxEndBytes)
+  const groups = createWeighed<CdrRow[]>(maxRowBytes)
+  const filters = createWeighed<Uint8Array>(maxFilterBytes)
   const reader = createFileReader()
 
   const measured = async (path: string, from: number, to: number) => {

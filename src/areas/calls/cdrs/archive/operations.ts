@@ -20,7 +20,7 @@ import { type FileSizes, usualSizes } from './rules.ts'
 import type { ArchiveRegister, FileRow } from './store.ts'
 import { createArchiveWriter } from './writing.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   settings: Settings
   objects: ObjectStore
@@ -55,7 +55,7 @@ export const createCallArchive = ({
   metrics,
   log,
   sizes = usualSizes,
-}: Tools) => {
+}: Deps) => {
   const { cdrs, clock } = store
   const months = createCdrMonthStore(store)
 

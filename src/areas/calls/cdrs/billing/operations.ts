@@ -10,7 +10,7 @@ import type { CallQuestion, Rates } from '../../../billing/rates/operations.ts'
 import type { Leg } from '../intake/rules.ts'
 import { type CallDebit, callsService, lacksRate, type NewCall, rated, ratedNumber } from './rules.ts'
 
-interface Tools {
+interface Deps {
   accounts: Pick<Accounts, 'find' | 'resellerOf'>
   rates: Pick<Rates, 'lookUpMany' | 'ratedeckOf'>
   limits: Pick<LimitBook, 'ofOperator'>
@@ -30,7 +30,7 @@ interface Tariff {
 export type CallBilling = ReturnType<typeof createCallBilling>
 
 /** What calls cost, and who pays it, when their records come in. */
-export const createCallBilling = (tools: Tools) => {
+export const createCallBilling = (tools: Deps) => {
   const { accounts, rates, limits, ledgers, allotments, classOf } = tools
 
   const tariffOf = async (account: AccountRecord): Promise<Tariff> => ({

@@ -24,13 +24,13 @@ const kindName = 'departed_calls'
 // Others write in between: a million records take some 90 minutes.
 const pauseMs = 1000
 
-interface Tools {
+interface Deps {
   store: Store
   settings: Settings
   register: ArchiveRegister
 }
 
-export const createDepartures = ({ store, settings, register }: Tools) => {
+export const createDepartures = ({ store, settings, register }: Deps) => {
   const { clock } = store
   const rows = createDepartureStore(store, register)
 

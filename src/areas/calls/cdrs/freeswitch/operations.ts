@@ -17,7 +17,7 @@ import { callRecordSettings, ingestSettings } from '../settings.ts'
 import { type PostedLeg, readPostedLeg, UnreadableBody } from './body.ts'
 import { type AccountHint, isUnwanted, lacksEnd, type SwitchLeg, switchLegOf } from './rules.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   settings: Settings
   accounts: Accounts
@@ -50,7 +50,7 @@ const digest = (text: string) => hash('sha256', text, 'buffer')
 export type FreeswitchIntake = ReturnType<typeof createFreeswitchIntake>
 
 /** Call detail records as FreeSWITCH posts them, one leg a request. */
-export const createFreeswitchIntake = ({ store, settings, accounts, intake, log, count }: Tools) => {
+export const createFreeswitchIntake = ({ store, settings, accounts, intake, log, count }: Deps) => {
   const documents = createCollection<SettingsDoc, Json>(store, {
     kind: settingsKind,
     sortKey: (_doc, id) => id,

@@ -9,7 +9,7 @@ import { callRecordSettings } from '../settings.ts'
 import { interactionOf, isIgnored, type Leg, Rejection, rowOf } from './rules.ts'
 import { createIntakeStore, keyOf } from './store.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   settings: Settings
   archive?: Pick<ArchiveReading, 'find'>
@@ -39,7 +39,7 @@ export interface LegAdoption {
   ): Promise<('accepted' | 'duplicate')[]>
 }
 
-export const createLegAdoption = ({ store, settings, archive }: Tools): LegAdoption => {
+export const createLegAdoption = ({ store, settings, archive }: Deps): LegAdoption => {
   const legs = createIntakeStore(store, archive)
 
   const describe = (set: ChangeSet, added: readonly CdrRow[]) => {

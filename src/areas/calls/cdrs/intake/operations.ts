@@ -39,7 +39,7 @@ import type { IntakeReport } from './schema.ts'
 import { createIntakeStore, keyOf, type LegName, legKeyOf } from './store.ts'
 import { createUnions, unionOf } from './unions.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   settings: Settings
   /** Holds a record against its schema: texts are cast where that is allowed. */
@@ -135,7 +135,7 @@ const isVerdict = (judged: Leg | ReadyLeg | LegVerdict): judged is LegVerdict =>
 export type Intake = ReturnType<typeof createIntake>
 
 /** The way in for call detail records, wherever they come from. A record counts as accepted when it is on disk. */
-export const createIntake = (tools: Tools) => {
+export const createIntake = (tools: Deps) => {
   const { store, settings, validate, billing, archive, count: tally, countRepair } = tools
   const legs = createIntakeStore(store, archive)
   const now = () => gregorianNow(store.clock)

@@ -103,7 +103,7 @@ interface Validated {
 // Validation reports up to 500 problems, or one of a very large record. Each round mends these values; later rounds remove the fields
 // that contain them.
 const mendingRounds = 3
-const mostRounds = 100
+const maxRounds = 100
 
 /** A record that validation has rejected, with its descriptive fields repaired, and the problems that remain. */
 export const repaired = async (
@@ -115,7 +115,7 @@ export const repaired = async (
     const { value, problems } = await validate(record)
     const found = billedIn(problems)
     if (hasProblems(found)) return { value, problems: found }
-    if (!hasProblems(problems) || round === mostRounds) return { value, problems }
+    if (!hasProblems(problems) || round === maxRounds) return { value, problems }
     for (const [path, rules] of Object.entries(problems)) {
       if (round <= mendingRounds) mend(record, path, rules)
       else removeField(record, path)

@@ -9,7 +9,7 @@ import { monthOf } from '../../../../lib/time-key.ts'
 import { type CallCost, callCost } from '../../../billing/rates/pricing.rules.ts'
 import { type CdrRow, emptyRow, fieldColumns } from '../columns.ts'
 import { cellCareOf } from '../rules.ts'
-import { type Cdr, mostCallIdCharacters } from '../schema.ts'
+import { type Cdr, maxCallIdCharacters } from '../schema.ts'
 
 // What becomes of a record on its way in: which are not kept, what is taken out, what is worked out.
 
@@ -33,7 +33,7 @@ const sensitive =
 const judgeKey = (key: string) => key !== '__proto__' && !isPrivateKey(key) && !sensitive.test(key)
 
 // The same few keys come again and again.
-const mostKeys = 2000
+const maxKeys = 2000
 const judgedKeys = new Map<string, boolean>()
 
 /** Whether a field of this name is kept: it is not private, and tells nothing that nobody is to read. */
@@ -41,7 +41,7 @@ export const isKept = (key: string) => {
   const known = judgedKeys.get(key)
   if (known !== undefined) return known
   const judged = judgeKey(key)
-  if (judgedKeys.size < mostKeys) judgedKeys.set(key, judged)
+  if (judgedKeys.size < maxKeys) judgedKeys.set(key, judged)
   return judged
 }
 
@@ -76,13 +76,13 @@ export const pricedIn = (key: PriceKey, micro: MicroUnits): Json => {
   return { [key]: wholeUnitsOf(micro), ...(isWhole(exact) ? {} : { [`exact_${key}`]: exact }) }
 }
 
-const mostUnits = 1_000_000_000
+const maxUnits = 1_000_000_000
 const decimalUnits = /^\d{1,10}\.\d{1,6}$/
 
 /** A price with decimals; a number that a switch has divided has more of them than are reckoned with. */
 const decimalIn = (sent: unknown) => {
   if (typeof sent === 'string') return decimalUnits.test(sent) ? sent : undefined
-  const isFraction = typeof sent === 'number' && !Number.isInteger(sent) && sent >= 0 && sent < mostUnits
+  const isFraction = typeof sent === 'number' && !Number.isInteger(sent) && sent >= 0 && sent < maxUnits
   return isFraction ? sent : undefined
 }
 
@@ -130,9 +130,9 @@ const digestCharacters = 32
 export const storedCallId = (sent: string): string => {
   const text = storable(sent)
   const isKept =
-    text === sent && (sent.length <= mostCallIdCharacters || [...sent].length <= mostCallIdCharacters)
+    text === sent && (sent.length <= maxCallIdCharacters || [...sent].length <= maxCallIdCharacters)
   if (isKept) return sent
-  const beginning = [...text].slice(0, mostCallIdCharacters - digestCharacters - 1).join('')
+  const beginning = [...text].slice(0, maxCallIdCharacters - digestCharacters - 1).join('')
   // UTF-8 has no unpaired surrogates.
   const digest = hash('sha256', Buffer.from(sent, 'utf16le'), 'hex').slice(0, digestCharacters)
   return `${beginning}-${digest}`

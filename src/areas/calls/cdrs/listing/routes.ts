@@ -92,7 +92,7 @@ const listingOf = (source: Source, scope: Scope, manner: Manner): Listing<CdrRow
 })
 
 // More would keep the store's threads from others: the rest is held against each record here, a few at a time.
-const mostConditions = 20
+const maxConditions = 20
 
 const isHiddenAtTimes = (path: string) => {
   const key = path.slice(path.lastIndexOf('.') + 1)
@@ -105,7 +105,7 @@ const narrowLegs = ({ legs }: Cdrs, { forReseller }: RowView): Source['narrow'] 
   const isTaken = (question: Question) =>
     legs.isCondition(question) && (forReseller || !isHiddenAtTimes(question.key))
   return (scope, questions) => {
-    const taken = questions.filter(isTaken).slice(0, mostConditions)
+    const taken = questions.filter(isTaken).slice(0, maxConditions)
     const left = questions.filter((question) => !taken.includes(question))
     const ownerId = scope.ownerId ?? ownerAskedFor(taken)
     const narrower = { ...scope, questions: taken, ...(ownerId === undefined ? {} : { ownerId }) }

@@ -18,7 +18,7 @@ import { callRecordSettings } from '../settings.ts'
 import { outdated, unprepared } from './rules.ts'
 import { createCdrMonthStore } from './store.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   settings: Settings
   intake: Intake
@@ -61,7 +61,7 @@ const roundAuthor: Author = { requestId: 'cdr-retention' }
 const preparing: Author = { requestId: 'cdr-months' }
 
 /** Call detail records by month: how long they are kept, and how they are taken out. */
-export const createCdrMonths = ({ store, settings, intake, register, archive, hasArchive, log }: Tools) => {
+export const createCdrMonths = ({ store, settings, intake, register, archive, hasArchive, log }: Deps) => {
   const cdrs = createCdrMonthStore(store)
 
   const count = async (month: number) => (await cdrs.count(month)) + (await register.count(month))

@@ -7,7 +7,7 @@ import { daysApart, dueCosts, type Period, periodAt } from './rules.ts'
 import { createRebuildStore } from './store.ts'
 
 // A month of more records than these is done day by day: whoever writes records waits for a step.
-const mostLegs = 20_000
+const maxLegs = 20_000
 
 /** Statistics of an account counted anew from its stored records, whose costs are checked as well. */
 export const createCdrRebuild = (store: Store): StepwiseWork => {
@@ -27,7 +27,7 @@ export const createCdrRebuild = (store: Store): StepwiseWork => {
 
   const spanOf = async (accountId: string, period: Period, start: number, time: number): Promise<Span> => {
     const whole = { from: Math.max(period.from, start), end: period.end }
-    if ((await legs.count(accountId, period, whole, mostLegs)) <= mostLegs) return whole
+    if ((await legs.count(accountId, period, whole, maxLegs)) <= maxLegs) return whole
     const from = Math.floor(time / daySeconds) * daySeconds
     return { from, end: from + daySeconds }
   }

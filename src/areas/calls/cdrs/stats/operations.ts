@@ -6,7 +6,7 @@ import {
   type Cell,
   type Chart,
   inOrder,
-  mostCells,
+  maxCells,
   piecesOf,
   type ReadSpan,
   readSpansOf,
@@ -26,7 +26,7 @@ const refuse = (end: number) =>
   invalid({
     created_from: {
       date_range: {
-        message: `these are more than ${mostCells} rows: take a longer interval or a shorter range`,
+        message: `these are more than ${maxCells} rows: take a longer interval or a shorter range`,
         cause: end,
       },
     },
@@ -39,7 +39,7 @@ const addCells = (cells: Cells, found: readonly Cell[], end: number) => {
     if (known) addSums(known, cell)
     else cells.set(key, cell)
   }
-  if (cells.size > mostCells) throw refuse(end)
+  if (cells.size > maxCells) throw refuse(end)
 }
 
 export type CallStats = ReturnType<typeof createCallStats>

@@ -198,7 +198,7 @@ export interface Cell extends Sums {
 }
 
 /** Rows of a chart: more are refused. */
-export const mostCells = 100_000
+export const maxCells = 100_000
 
 const rounded = (value: number, decimals: number) => Math.round(value * 10 ** decimals) / 10 ** decimals
 

@@ -10,7 +10,7 @@ import {
   type CountedLeg,
   type Dimension,
   type Grouping,
-  mostCells,
+  maxCells,
   type Piece,
   type ReadSpan,
   sumNames,
@@ -63,7 +63,7 @@ export const createStatsStore = (store: Store, legs: CdrStore) => ({
       AND seconds = ${mark(piece.seconds)}`
     const place = bucketSql('start', bucket, utcOffset, mark)
     const span = `start >= ${mark(piece.from)} AND start < ${mark(piece.end)}`
-    const rest = `GROUP BY 1, group_value LIMIT ${mark(mostCells + 1)}`
+    const rest = `GROUP BY 1, group_value LIMIT ${mark(maxCells + 1)}`
     const select = `SELECT ${place} AS bucket, group_value, ${totals}`
     const sql =
       group === undefined
@@ -89,7 +89,7 @@ export const createStatsStore = (store: Store, legs: CdrStore) => ({
           const place = bucketSql('created', bucket, utcOffset, mark)
           const inStretch = rangeOf(stretch, legOrder, { after, until, descending: true }, mark)
           const where = `${heldBy(holder, mark)} AND ${inStretch}`
-          const size = mark(mostCells + 1)
+          const size = mark(maxCells + 1)
           return store.cdrs.read(monthsOf(part), (source) =>
             readCells(
               store,

@@ -9,7 +9,7 @@ import { lowBalanceNotice } from '../notices.ts'
 import { inDollars, type NoticedDoc, noticeThreshold, pauseMs, sameNotice, wantsMail } from './rules.ts'
 import { createWatchStore } from './store.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   accounts: Pick<Accounts, 'find'>
   mail: Mail
@@ -39,7 +39,7 @@ interface Watchable {
  * Tells subscribers, and the admins of an account by mail, that its balance is low: once for each time it becomes so, and
  * once a day.
  */
-export const createBalanceWatch = ({ store, accounts, mail, balance, awaitsTopup }: Tools) => {
+export const createBalanceWatch = ({ store, accounts, mail, balance, awaitsTopup }: Deps) => {
   const rows = createWatchStore(store)
   const { clock } = store
 

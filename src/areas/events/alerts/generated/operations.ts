@@ -28,7 +28,7 @@ interface Purse {
   isGood(account: AccountRecord): Promise<boolean>
 }
 
-interface Tools {
+interface Deps {
   store: Store
   settings: Settings
   services: Pick<Services, 'hasPlans'>
@@ -42,7 +42,7 @@ type Checks = SettingsOf<typeof alertCheckSettings>
 export type GeneratedAlerts = ReturnType<typeof createGeneratedAlerts>
 
 /** Alerts that are read off the state of an account each time somebody looks: so they end by themselves. */
-export const createGeneratedAlerts = ({ store, settings, services, limits, purse, porting }: Tools) => {
+export const createGeneratedAlerts = ({ store, settings, services, limits, purse, porting }: Deps) => {
   const ofPorts = async ({ id }: AccountRecord, checks: Checks) => {
     const { check_port_requests: ports, check_port_action_required: isAsked } = checks
     return ports && isAsked ? portRows(id, await porting(id)) : []

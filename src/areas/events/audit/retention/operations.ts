@@ -8,7 +8,7 @@ import type { Store } from '../../../../storage/store.ts'
 import type { Audit } from '../operations.ts'
 import { removalKind, removalText } from '../removal.ts'
 import { lineOf, removable } from './rules.ts'
-import { createAuditRetentionStore, mostAtOnce } from './store.ts'
+import { createAuditRetentionStore, maxAtOnce } from './store.ts'
 
 const author: Author = { requestId: 'audit-retention' }
 
@@ -30,7 +30,7 @@ export const createAuditRetention = (
 
   /** Answers whether there may be more to remove. */
   const removeSome = async (accountId: string, before: number, guard: Statement) => {
-    const first = await rows.first(accountId, mostAtOnce)
+    const first = await rows.first(accountId, maxAtOnce)
     const removed = removable(first, before)
     const last = removed.at(-1)
     if (!last) return false
@@ -45,7 +45,7 @@ export const createAuditRetention = (
       ...(await placeOfGone(accountId)),
     })
     await store.commit(set)
-    return removed.length === mostAtOnce
+    return removed.length === maxAtOnce
   }
 
   const isOld = async (accountId: string, before: number) => {

@@ -7,7 +7,7 @@ import { dropFromIndex } from '../indexing/store.ts'
 import type { OldEntry } from './rules.ts'
 
 /** Entries that one write lets go of. */
-export const mostAtOnce = 5000
+export const maxAtOnce = 5000
 
 const entries = shape({
   sequence: integer(),

@@ -15,8 +15,8 @@ const letGo = shape({ id: text(), sequence: integer() })
 const lines = shape({ id: text(), beforeDoc: text() })
 
 // Entries at once: so many, and of not much more than so many characters together.
-const mostAtOnce = 500
-const mostCharacters = 4_000_000
+const maxAtOnce = 500
+const maxCharacters = 4_000_000
 
 const inChain = `sequence IS NOT NULL AND digest IS NOT NULL AND action <> '${happened}'`
 
@@ -70,8 +70,8 @@ export const createVerificationStore = ({ scan }: Store) => ({
       `SELECT max(sequence) AS sequence FROM (
         SELECT sequence, ${length} AS own, sum(${length}) OVER (ORDER BY sequence) AS total FROM (
           SELECT * FROM audit_log WHERE account_id = $1 AND sequence > $2 AND ${inChain}
-            ORDER BY sequence LIMIT ${mostAtOnce}) AS next) AS sized
-        WHERE total - own <= ${mostCharacters}`,
+            ORDER BY sequence LIMIT ${maxAtOnce}) AS next) AS sized
+        WHERE total - own <= ${maxCharacters}`,
       [accountId, after],
     )
     if (row?.sequence === null || row?.sequence === undefined) return []

@@ -11,7 +11,7 @@ import type { WebhookRecord } from '../store.ts'
 import { hookEventOf, keysOf, type Parcel, parcelOf, type ToldEvent } from './payload.ts'
 import { nextTry, triesLeft, type Verdict, verdictOf } from './rules.ts'
 
-interface Tools {
+interface Deps {
   store: Pick<Store, 'clock'>
   settings: Settings
   outgoing: Outgoing
@@ -37,7 +37,7 @@ export interface Tried {
   dueAt: number | undefined
 }
 
-const mostKeptBytes = 2048
+const maxKeptBytes = 2048
 
 /** What came of a call, whoever is to blame. */
 type Outcome = { verdict: Verdict; reason?: string } & Partial<
@@ -76,7 +76,7 @@ const outcomeOf = ({ status, headers, text }: OutgoingAnswer, told: object): Out
 export type Courier = ReturnType<typeof createCourier>
 
 /** Tells receivers of events, once each time it is asked to. */
-export const createCourier = ({ store: { clock }, settings, outgoing }: Tools) => {
+export const createCourier = ({ store: { clock }, settings, outgoing }: Deps) => {
   const headersOf = ({ id, accountId, doc }: WebhookRecord, parcel: Parcel, eventId: string) => {
     const keys = keysOf(doc)
     const seconds = Math.floor(clock.now() / 1000)
@@ -107,7 +107,7 @@ export const createCourier = ({ store: { clock }, settings, outgoing }: Tools) =
         ...(parcel.method === 'GET' ? {} : { body: parcel.content }),
         headers: { ...doc.custom_request_headers, ...headers },
         timeoutMs,
-        maxBytes: mostKeptBytes,
+        maxBytes: maxKeptBytes,
         cutsOff: true,
         causes: trace === undefined ? [] : [trace],
         signal,

@@ -14,7 +14,7 @@ import type { WebhookRecord, WebhookStore } from '../store.ts'
 import { createAudience } from './audience.ts'
 import type { Delivery, DeliveryStore, Replay } from './store.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   rounds: Pick<Rounds, 'isHeld'>
   feed: Feed
@@ -32,7 +32,7 @@ const lookEveryMs = 1000
 // What comes within this time is looked at together.
 const gatherMs = 10
 
-const mostKnown = 5000
+const maxKnown = 5000
 
 type NewDelivery = Omit<Delivery, 'attempts'>
 
@@ -85,7 +85,7 @@ const inParts = <T extends { deliveries: readonly unknown[] }>(found: readonly T
  * Finds out which hooks are to be told of what is committed. One process at a time does; what it finds and how far it
  * has looked are one write, so that whoever goes on tells each hook of each event once.
  */
-export const createDispatcher = ({ store, rounds, feed, hooks, rows, sending }: Tools) => {
+export const createDispatcher = ({ store, rounds, feed, hooks, rows, sending }: Deps) => {
   const { clock } = store
   const bell = createBell()
   const audience = createAudience()
@@ -116,7 +116,7 @@ export const createDispatcher = ({ store, rounds, feed, hooks, rows, sending }: 
     const change = await changeBehind({ accountId, below: false, after, limit: 1, recordId: id })
     if (!change) return undefined
     beginnings.set(key, change.sequence)
-    forgetOldest(beginnings, mostKnown)
+    forgetOldest(beginnings, maxKnown)
     return change.sequence
   }
 

@@ -21,7 +21,7 @@ import { isLeftOut, toldOf } from './payload.ts'
 import { longestLifeMs, nextTry } from './rules.ts'
 import type { Delivery, DeliveryStore, HookPlace } from './store.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   settings: Settings
   leases: Leases
@@ -51,8 +51,8 @@ const lookEveryMs = 500
 const occupiedPauseMs = 300
 // What waits for a hook that is switched off is looked at again then.
 const heldMs = 60_000
-const mostKnown = 10_000
-const mostNoted = 100
+const maxKnown = 10_000
+const maxNoted = 100
 
 interface Turn {
   place: HookPlace
@@ -74,7 +74,7 @@ interface Note {
  * Tells receivers what waits for them. Every process does; a hook is one process's at a time, so that what is about one
  * record is told in its order, while hooks and records do not wait for each other.
  */
-export const createSender = (tools: Tools) => {
+export const createSender = (tools: Deps) => {
   const { store, settings, leases, rounds, feed, log, hooks, rows, attempts, courier, sending, switchOff } =
     tools
   const { clock } = store
@@ -92,7 +92,7 @@ export const createSender = (tools: Tools) => {
     return all.map(() => undefined)
   }
 
-  const gather = createGathering(mostNoted, noteTogether, ({ loggedBy = '' }) => loggedBy)
+  const gather = createGathering(maxNoted, noteTogether, ({ loggedBy = '' }) => loggedBy)
 
   const note = (statements: readonly Statement[]) => gather({ loggedBy: undefined, statements })
 
@@ -188,7 +188,7 @@ export const createSender = (tools: Tools) => {
   const hold = async (turn: Turn) => {
     const { hookId } = turn.place
     held.set(hookId, clock.now() + heldMs)
-    forgetOldest(held, mostKnown)
+    forgetOldest(held, maxKnown)
     await rows.forgetBefore(hookId, clock.now() - longestLifeMs, turn.signal)
   }
 
@@ -247,7 +247,7 @@ export const createSender = (tools: Tools) => {
   const begin = (place: HookPlace, signal: AbortSignal) => {
     begun.delete(place.hookId)
     begun.set(place.hookId, performance.now())
-    forgetOldest(begun, mostKnown)
+    forgetOldest(begun, maxKnown)
     const turn = take(place, signal)
       .catch(async (error) => {
         if (signal.aborted) return

@@ -6,7 +6,7 @@ import type { NumberPlanning } from '../numbering/operations.ts'
 import type { NumberRecord, NumberStore } from '../store.ts'
 import type { ArrivingNumber } from './rules.ts'
 
-interface Tools {
+interface Deps {
   numbers: NumberStore
   planning: Pick<NumberPlanning, 'rules'>
 }
@@ -21,7 +21,7 @@ interface Tools {
 export const createNumberAdoptions = ({
   numbers,
   planning,
-}: Tools): Record<'number' | 'hearsay', Adoption> => {
+}: Deps): Record<'number' | 'hearsay', Adoption> => {
   // What is there of the numbers of a batch, read at once; good for the first attempt to put them.
   const looked = new WeakMap<Arrival, { before: NumberRecord | undefined }>()
   // A number changes hands by leaving one account and coming to the other: what was withdrawn is not there any more.

@@ -4,7 +4,7 @@ import { createPoolStore, placeInPool, removeFromPool } from '../pools/store.ts'
 import type { NumberStore } from '../store.ts'
 import type { ArrivingStock } from './rules.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   numbers: NumberStore
 }
@@ -12,7 +12,7 @@ interface Tools {
 const kind = 'number_pool'
 
 /** Numbers that accounts of another system have in stock. Whoever uses one of them has it as a number as well. */
-export const createStockAdoption = ({ store, numbers }: Tools): Adoption => {
+export const createStockAdoption = ({ store, numbers }: Deps): Adoption => {
   const pools = createPoolStore(store)
 
   const takerOf = async ({ accountId, id }: Arrival) => {

@@ -35,7 +35,7 @@ import {
   publicFieldsIn,
 } from './rules.ts'
 
-export interface NumberTaskTools {
+export interface NumberTaskDeps {
   numbers: Numbers
   settings: Settings
   validate: Validate
@@ -99,7 +99,7 @@ const asAgreed = (context: TaskContext): TaskContext => ({
 
 const withoutFacts = numberColumns.filter((column) => column !== 'e164')
 
-const createWork = ({ numbers, settings, validate, findAccount }: NumberTaskTools) => {
+const createWork = ({ numbers, settings, validate, findAccount }: NumberTaskDeps) => {
   const nameOf = async (accountId: string) =>
     accountId === '' ? undefined : (await findAccount(accountId))?.doc.name
 
@@ -341,7 +341,7 @@ const actionOf = (name: keyof Performers, work: Work, foresight: Foresight): Inp
 type Performers = Work['performers']
 
 /** What tasks can do with the numbers of a CSV. */
-export const createNumberInputActions = (tools: NumberTaskTools): TaskAction[] => {
+export const createNumberInputActions = (tools: NumberTaskDeps): TaskAction[] => {
   const work = createWork(tools)
   const names = Object.keys(wordings) as (keyof Work['performers'])[]
   return names.map((name) => actionOf(name, work, tools.foresight))

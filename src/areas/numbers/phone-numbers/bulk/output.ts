@@ -7,7 +7,7 @@ import type { OutputAction, OutputPart, TaskContext } from '../../../work/tasks/
 import type { NumberRecord } from '../operations.ts'
 import type { NumberState } from '../rules.ts'
 import { numberStates } from '../schema.ts'
-import type { NumberTaskTools } from './input.ts'
+import type { NumberTaskDeps } from './input.ts'
 import { numberColumns, numberRow } from './rules.ts'
 
 const rowsOfAPart = 500
@@ -33,7 +33,7 @@ const keyset = async function* (read: (after: NumberRecord | undefined) => Promi
 const dumps: readonly (NumberState | undefined)[] = [undefined, ...numberStates]
 
 /** What tasks can do with numbers without being given any. */
-export const createNumberOutputActions = (tools: NumberTaskTools): OutputAction[] => {
+export const createNumberOutputActions = (tools: NumberTaskDeps): OutputAction[] => {
   const { numbers, findAccount, repair } = tools
   const { store } = numbers
 

@@ -8,7 +8,7 @@ import { poolCarrier } from './pools.ts'
 import { labelOnly, ownStock, reservedByReseller, reservedStock } from './stock.ts'
 import { createStock } from './store.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   settings: Settings
   phonebook: Phonebook
@@ -19,7 +19,7 @@ export interface Carriers {
   of(module: string): Carrier
 }
 
-export const createCarriers = ({ store, settings, phonebook }: Tools): Carriers => {
+export const createCarriers = ({ store, settings, phonebook }: Deps): Carriers => {
   const stock = createStock(store)
   const speaking = [
     ownStock(stock, 'knm_local'),

@@ -34,7 +34,7 @@ type FeatureSubject = Pick<FeatureContext, 'state' | 'usedBy'> & {
   featuresDenied?: readonly string[] | undefined
 }
 
-interface Tools {
+interface Deps {
   clock: Clock
   settings: Settings
   provider: FeatureProvider
@@ -99,7 +99,7 @@ export const createNumberFeatures = ({
   findAccount,
   resellerSettings,
   messagesOf,
-}: Tools) => {
+}: Deps) => {
   const listsOf = async (account: AccountRecord | undefined): Promise<FeatureLists> => {
     const { features: system } = await settings.of(numberManagerSettings)
     const own = account ? await resellerSettings(account) : {}

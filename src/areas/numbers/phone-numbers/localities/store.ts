@@ -49,7 +49,7 @@ const insertOne = insertSql(1)
 const askedTogether = 40
 const findSql = `SELECT ${localities.columns} FROM localities WHERE generation = $1 AND prefix IN (${placeholders(askedTogether, 2)})`
 
-const mostCityRows = 5000
+const maxCityRows = 5000
 const droppedAtOnce = 5000
 
 /** The geography of numbers. Rows of a generation count once the record `localities` names it. */
@@ -86,7 +86,7 @@ export const createLocalityRows = (store: Store) => ({
       `SELECT city, region, prefix, country FROM localities
         WHERE generation = $1 AND country = $2 AND city_key >= $3 AND city_key < $4
         ORDER BY city_key, region, prefix LIMIT $5`,
-      [generation, country, name, `${name}\u{10ffff}`, mostCityRows],
+      [generation, country, name, `${name}\u{10ffff}`, maxCityRows],
     )
   },
 

@@ -113,14 +113,14 @@ const lookUpCountry = (number: string): string =>
 
 // A look-up takes 20 us. Under +1 area code and exchange decide, and numbers come in blocks of these.
 const exchangeLength = '+12125550100'.length - 4
-const mostExchanges = 20_000
+const maxExchanges = 20_000
 const countries = new Map<string, string>()
 
 const countryOfExchange = (number: string) => {
   const exchange = number.slice(0, exchangeLength)
   const known = countries.get(exchange)
   if (known !== undefined) return known
-  if (countries.size >= mostExchanges) countries.clear()
+  if (countries.size >= maxExchanges) countries.clear()
   const country = lookUpCountry(number)
   countries.set(exchange, country)
   return country

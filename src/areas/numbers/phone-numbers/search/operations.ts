@@ -34,7 +34,7 @@ import { type CarriersInfo, FindNumbers, type FoundNumber, type FoundNumberDetai
 import { createSearchRows } from './store.ts'
 import { createWhereabouts } from './whereabouts.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   settings: Settings
   accounts: Accounts
@@ -68,7 +68,7 @@ const isModuleList = (value: unknown): value is CarrierModule[] =>
 export type NumberSearch = ReturnType<typeof createNumberSearch>
 
 /** Looks for numbers at the carriers, and tells what carriers and localities know of numbers. */
-export const createNumberSearch = (tools: Tools) => {
+export const createNumberSearch = (tools: Deps) => {
   const { store, settings, accounts, configs, carriers, localities, log } = tools
   const rows = createSearchRows(store)
   const oldest = () => store.clock.now() - keptMs

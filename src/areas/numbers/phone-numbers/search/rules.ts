@@ -29,11 +29,11 @@ export const questionIn = (query: URLSearchParams): Json => {
 
 const digits = /^\+?\d+$/
 
-const mostNationalDigits = 10
+const maxNationalDigits = 10
 
 const isTooLong = (prefix: string, country: string) => {
   const whole = e164Prefix(prefix, country) ?? prefix
-  return nationalPrefix(whole, country).replace('+', '').length > mostNationalDigits
+  return nationalPrefix(whole, country).replace('+', '').length > maxNationalDigits
 }
 
 /** What the schema cannot say. */
@@ -42,8 +42,8 @@ export const questionProblems = ({ prefix, country = usualCountry }: Partial<Fin
     ? {
         prefix: {
           maxLength: {
-            message: `String must not have more than ${mostNationalDigits} digits behind the country's code`,
-            target: mostNationalDigits,
+            message: `String must not have more than ${maxNationalDigits} digits behind the country's code`,
+            target: maxNationalDigits,
             value: prefix,
           },
         },

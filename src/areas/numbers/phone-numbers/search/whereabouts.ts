@@ -8,14 +8,14 @@ import { phoneNumberSettings } from '../settings.ts'
 import { cityNotFound, localityEntry } from './rules.ts'
 import type { NumberLocality } from './schema.ts'
 
-interface Tools {
+interface Deps {
   settings: Settings
   phonebook: Phonebook
   localities: Localities
 }
 
 /** Where numbers are: of the inventory service, when one is configured, else of what the operator has imported. */
-export const createWhereabouts = ({ settings, phonebook, localities }: Tools) => ({
+export const createWhereabouts = ({ settings, phonebook, localities }: Deps) => ({
   /** Each number with what is known of its place. */
   async localityOf(texts: readonly string[]): Promise<Record<string, unknown>> {
     const numbers = texts.map(normalizeNumber)

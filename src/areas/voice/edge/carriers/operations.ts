@@ -5,7 +5,7 @@ import type { Resources } from '../../resources/operations.ts'
 import type { CarrierQuestion } from './rules.ts'
 import type { CarrierAnswer } from './schema.ts'
 
-interface Tools {
+interface Deps {
   resources: Pick<Resources, 'carrierAt'>
   numbers: Pick<Numbers, 'findAnywhere' | 'normalize'>
   accounts: Pick<Accounts, 'find'>
@@ -17,7 +17,7 @@ const unsureSeconds = 5
 
 export type CarrierDecisions = ReturnType<typeof createCarrierDecisions>
 
-export const createCarrierDecisions = ({ resources, numbers, accounts }: Tools) => {
+export const createCarrierDecisions = ({ resources, numbers, accounts }: Deps) => {
   const accountOfNumber = async (text: string): Promise<AccountRecord | undefined> => {
     const number = await numbers.findAnywhere(await numbers.normalize(text))
     return number && accounts.find(number.accountId)

@@ -13,7 +13,7 @@ import type { Devices } from '../../devices/operations.ts'
 import type { Edge } from '../operations.ts'
 import { type Ending, endingsOf } from './rules.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   settings: Settings
   mediaSwitch: MediaSwitch
@@ -51,7 +51,7 @@ const conclude = <P extends CallsPayload>({ payload }: { payload: P }, hosts: Un
  * Ends what devices, users, accounts and trunks use when they are disabled or removed: registrations at once, calls after a grace
  * period.
  */
-export const createEnding = (tools: Tools) => {
+export const createEnding = (tools: Deps) => {
   const { store, settings, mediaSwitch, accounts, devices, trunks, edge } = tools
   const { clock } = store
 

@@ -11,7 +11,7 @@ import type { Resources } from '../../resources/operations.ts'
 import { assertMayHaveCredentials, type Edge, mayAsk, ownRealm, type Sender } from '../operations.ts'
 import type { EdgeExportRow } from './schema.ts'
 
-interface Tools {
+interface Deps {
   store: Pick<Store, 'fence'>
   feed: Pick<Feed, 'newest'>
   edge: Edge
@@ -49,7 +49,7 @@ async function* nothing(): AsyncGenerator<EdgeExportRow[]> {}
 export type EdgeExport = ReturnType<typeof createEdgeExport>
 
 /** All that an edge may ask about a realm, told at once. */
-export const createEdgeExport = ({ store, feed, edge, accounts, devices, trunks, resources }: Tools) => {
+export const createEdgeExport = ({ store, feed, edge, accounts, devices, trunks, resources }: Deps) => {
   const isCarriers = async (text: string) => {
     const address = parseAddress(text)
     return address !== undefined && (await resources.isCarriers(address))

@@ -20,7 +20,7 @@ import { type Alike, type Concern, emergencyAlerts, gathered, partedRecord, plac
 import { EdgeEmergency, EdgeRefusal, type EdgeReportsTaken } from './schema.ts'
 import { createEmergencyClaims } from './store.ts'
 
-interface Tools {
+interface Deps {
   store: Pick<Store, 'clock' | 'commit' | 'records'>
   accounts: Pick<Accounts, 'find' | 'resellerOf'>
   alerts: Pick<Alerts, 'raise'>
@@ -53,7 +53,7 @@ const refusalOf = ({ sender, likeness, report }: Alike): Refusal => {
 export type EdgeReporting = ReturnType<typeof createEdgeReporting>
 
 /** What edges tell of the calls that they have carried and of the packets that they have turned away. */
-export const createEdgeReporting = (tools: Tools) => {
+export const createEdgeReporting = (tools: Deps) => {
   const { store, accounts, alerts, edge, intake, legs, running, refusals, validate } = tools
   const emergencies = createEmergencyClaims(store)
 

@@ -28,7 +28,7 @@ import {
   type WrittenDestination,
 } from './rules.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   settings: Settings
   resources: Pick<ResourceStore, 'allHosts' | 'few' | 'namesHost'>
@@ -76,7 +76,7 @@ export type Destinations = ReturnType<typeof createDestinations>
  * Checks where customers have calls sent: when they write it, and again at each call, since names lead elsewhere later.
  * Hosts of carriers, edges and this server are rejected, and private networks unless the operator allows them.
  */
-export const createDestinations = ({ store, settings, resources, carriers, hosts }: Tools) => {
+export const createDestinations = ({ store, settings, resources, carriers, hosts }: Deps) => {
   const { records, clock } = store
   let everyones: { hosts: Promise<HostSet>; until: number } | undefined
 

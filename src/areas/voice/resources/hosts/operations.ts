@@ -6,7 +6,7 @@ import type { Clock } from '../../../../lib/clock.ts'
 import { forgetOldest } from '../../../../lib/forget-oldest.ts'
 import type { CarrierHost } from './rules.ts'
 
-interface Tools {
+interface Deps {
   clock: Clock
   dns: Pick<Dns, 'find'>
 }
@@ -42,8 +42,8 @@ const [shortestMs, longestMs] = [30_000, 3_600_000]
 const failedMs = 5000
 // Whoever calls waits for a decision: what comes later serves the next call.
 const patienceMs = 500
-const mostHosts = 10_000
-const mostServices = 8
+const maxHosts = 10_000
+const maxServices = 8
 
 // What says nothing says nothing of time, either.
 const heldMs = (all: readonly Found[]) => {
@@ -70,7 +70,7 @@ const placesIn = (found: Found | undefined, port?: number): HostPlace[] =>
 export type CarrierHosts = ReturnType<typeof createCarrierHosts>
 
 /** The addresses behind the host names of carriers, kept for as long as the DNS says, and on while nobody answers. */
-export const createCarrierHosts = ({ clock, dns }: Tools) => {
+export const createCarrierHosts = ({ clock, dns }: Deps) => {
   const known = new Map<string, Known>()
   const looking = new Map<string, Promise<void>>()
   let failed: { cause: unknown } | undefined
@@ -92,7 +92,7 @@ export const createCarrierHosts = ({ clock, dns }: Tools) => {
     if (service === undefined) return { answers: [], places: [] }
     const services = await find({ name: service, type: 'SRV' })
     if (!services) return { answers: [undefined], places: [] }
-    const found = services.records.flatMap(serviceIn).slice(0, mostServices)
+    const found = services.records.flatMap(serviceIn).slice(0, maxServices)
     if (found.length === 0) return { answers: [], places: [] }
     const sorted = found.toSorted((a, b) => a.priority - b.priority || b.weight - a.weight)
     const all = await Promise.all(
@@ -138,7 +138,7 @@ export const createCarrierHosts = ({ clock, dns }: Tools) => {
         const earlier = isNothing ? lastPlaces(host) : undefined
         known.delete(key)
         known.set(key, { ...found, earlier })
-        forgetOldest(known, mostHosts)
+        forgetOldest(known, maxHosts)
       })
       .finally(() => looking.delete(key))
     looking.set(key, started)

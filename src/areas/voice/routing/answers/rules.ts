@@ -4,7 +4,7 @@ import type { RouteAnswer } from '../schema.ts'
 import type { Ending, Stage } from '../stages.ts'
 
 // No flow rings more, whatever leads back to where.
-const mostTargets = 100
+const maxTargets = 100
 
 const sipReasons: Readonly<Record<number, string>> = {
   402: 'Payment Required',
@@ -81,7 +81,7 @@ export const told = (stage: Stage, { number, variables, limits, accountId }: Sai
   }
   const targets = stage.targets
     .toSorted((a, b) => a.delay_s - b.delay_s)
-    .slice(0, mostTargets)
+    .slice(0, maxTargets)
     .map(({ account_id: owner, caller_id: callerId, isForwarded: _, ...target }) => ({
       ...target,
       ...(owner === accountId ? {} : { account_id: owner }),

@@ -25,7 +25,7 @@ import { type CallPrice, paidCallOf, secondsLeft } from './rules.ts'
 import { type RunningCallAnswer, RunningCallReport } from './schema.ts'
 import { createRunningStore, type RunningCall } from './store.ts'
 
-interface Tools {
+interface Deps {
   store: Store
   settings: Settings
   accounts: Pick<Accounts, 'find'>
@@ -47,7 +47,7 @@ const lostMs = 300_000
 const marginSeconds = 2
 
 // Calls that are over and are remembered.
-const mostEnded = 10_000
+const maxEnded = 10_000
 
 type Answered = readonly [report: RunningCallReport, answer: RunningCallAnswer]
 
@@ -58,7 +58,7 @@ const perMinute = 'per_minute'
 export type RunningCallBook = ReturnType<typeof createRunningCalls>
 
 /** The running calls over carriers, of all edges, and what they have reserved. */
-export const createRunningCalls = (tools: Tools) => {
+export const createRunningCalls = (tools: Deps) => {
   const { store, settings, accounts, numbers, limits, allotments, balance, billing, validate } = tools
   const { clock } = store
   const rows = createRunningStore(store)
@@ -302,7 +302,7 @@ export const createRunningCalls = (tools: Tools) => {
       )
       for (const { id } of over) {
         ended.set(id, true)
-        forgetOldest(ended, mostEnded)
+        forgetOldest(ended, maxEnded)
       }
       const ofAccounts = Map.groupBy(over, ({ accountId }) => accountId)
       await Promise.all(

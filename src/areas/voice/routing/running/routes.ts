@@ -3,7 +3,7 @@ import { post, type Route } from '../../../../http/route.ts'
 import { invalid } from '../../../../lib/failure.ts'
 import { memberOf } from '../../../../lib/member.ts'
 import type { RunningCallBook } from './operations.ts'
-import { mostCalls, RunningCalls, RunningCallsAnswer } from './schema.ts'
+import { maxCalls, RunningCalls, RunningCallsAnswer } from './schema.ts'
 
 const callsIn = (sent: unknown): readonly unknown[] => {
   const calls = memberOf(sent, 'calls')
@@ -11,9 +11,9 @@ const callsIn = (sent: unknown): readonly unknown[] => {
     throw invalid({ calls: { required: { message: 'Field is required but missing', value: 'calls' } } })
   if (!Array.isArray(calls))
     throw invalid({ calls: { type: { message: 'Value did not match type(s): array', target: 'array' } } })
-  if (calls.length > mostCalls) {
-    const message = `The list must not have more than ${mostCalls} items`
-    throw invalid({ calls: { maxItems: { message, target: mostCalls } } })
+  if (calls.length > maxCalls) {
+    const message = `The list must not have more than ${maxCalls} items`
+    throw invalid({ calls: { maxItems: { message, target: maxCalls } } })
   }
   return calls
 }

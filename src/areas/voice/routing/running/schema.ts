@@ -3,7 +3,7 @@ import { daySeconds } from '../../../../lib/gregorian.ts'
 import { anyText, choice, flag, id, integer, list, must, open, text } from '../../../../lib/schema.ts'
 import { trunks } from '../offnet.rules.ts'
 
-export const mostCalls = 200
+export const maxCalls = 200
 
 const name = must(
   text(1, 128, { description: 'As the edge names it; another one for each call and account' }),
@@ -42,7 +42,7 @@ export const RunningCalls = open(
   {
     calls: must(
       list(RunningCallReport, {
-        maxItems: mostCalls,
+        maxItems: maxCalls,
         description: 'An invalid call has the answer `invalid`, and does not affect the others',
       }),
     ),

@@ -28,7 +28,7 @@ import {
   type Verdict,
 } from './judging.ts'
 
-interface Tools {
+interface Deps {
   base: Store
   store: TaskStore
   settings: Settings
@@ -82,7 +82,7 @@ interface Judging extends Work<InputAction> {
   overlay: Overlay
 }
 
-export const createRunner = ({ base, store, settings, log, metrics, mail, find }: Tools) => {
+export const createRunner = ({ base, store, settings, log, metrics, mail, find }: Deps) => {
   const finished = metrics.counter({
     name: 'crosspoint_tasks_finished_total',
     help: 'Tasks that ended by themselves, by how.',
