@@ -1,7 +1,7 @@
 import { accountsArea } from '../src/areas/accounts/accounts/area.ts'
 import { usersArea } from '../src/areas/accounts/users/area.ts'
-import { adoptMaster } from '../src/areas/adopted-master.ts'
-import type { Adoption } from '../src/areas/adoption.ts'
+import { importMaster } from '../src/areas/adopted-master.ts'
+import type { ImportedRecord } from '../src/areas/adoption.ts'
 import { area } from '../src/areas/area.ts'
 import { paymentsArea } from '../src/areas/billing/payments/area.ts'
 import { servicesArea } from '../src/areas/billing/services/area.ts'
@@ -41,12 +41,12 @@ export const kazooArea = area({
     /** The master account takes the place of the first start's. */
     const accountAdoption = adoptions.account
     if (!accountAdoption) throw new Error('nobody takes in accounts')
-    const accountOrMaster: Adoption = {
+    const accountOrMaster: ImportedRecord = {
       ...accountAdoption,
       async put(set, arrival) {
         const { tree } = arrival.facts
         const isMaster = Array.isArray(tree) && tree.length === 0
-        if (isMaster && (await adoptMaster({ accounts, users, services }, set, arrival))) return true
+        if (isMaster && (await importMaster({ accounts, users, services }, set, arrival))) return true
         return accountAdoption.put(set, arrival)
       },
     }

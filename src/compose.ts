@@ -9,7 +9,7 @@ import { assemble, declarationsOf } from './areas/assemble.ts'
 import { type Areas, areas as everything } from './areas/index.ts'
 import { createAuthenticate } from './auth/authenticate.ts'
 import type { KeyLayer } from './auth/credentials.ts'
-import { createDeriver } from './auth/deriving/deriver.ts'
+import { createPasswordHasher } from './auth/deriving/deriver.ts'
 import { accountKind, masterClaim, startAuthor } from './auth/identity.ts'
 import { createKeyGranter, obtainServerKey } from './auth/key-handover.ts'
 import { createKeyring, markOf } from './auth/keyring.ts'
@@ -21,14 +21,14 @@ import { createRefusals } from './events/refusals.ts'
 import { createSequencer } from './events/sequencer.ts'
 import { type FirstAdmin, isPasswordIgnored, makeMaster } from './first-start.ts'
 import { createResponseCache } from './http/answer/response-cache.ts'
-import type { Frame, Life } from './http/exchange.ts'
+import type { ServerContext, ShutdownState } from './http/exchange.ts'
 import { createIdempotency } from './http/judge/idempotency.ts'
 import { createValidate } from './http/judge/judge-data.ts'
 import { createRouter } from './http/judge/router.ts'
 import { openApiText } from './http/openapi/openapi.ts'
 import type { Route } from './http/route.ts'
 import { createInFlight } from './http/throttle/in-flight.ts'
-import { createReadTurns } from './http/throttle/read-turns.ts'
+import { createReadQueue } from './http/throttle/read-turns.ts'
 import { createThrottle } from './http/throttle/throttle.ts'
 import { bucketColumns } from './http/throttle/token-buckets.ts'
 import { createCounts, openCountRows } from './http/wire/counts.ts'
@@ -40,14 +40,14 @@ import { assertFree, createPlainServer, drain, listen } from './http/wire/server
 import { createSite } from './http/wire/site.ts'
 import { createTlsListener, type TlsListener } from './http/wire/tls.ts'
 import { inspectTls, tlsFilesOf } from './http/wire/tls-files.ts'
-import { createUnderWay } from './http/wire/under-way.ts'
+import { createActiveRequests } from './http/wire/under-way.ts'
 import { createUpgrades } from './http/wire/upgrades.ts'
-import { createWitness } from './http/witness.ts'
+import { createRequestObserver } from './http/witness.ts'
 import { createAfterwards } from './jobs/afterwards.ts'
 import { createLeases } from './jobs/leases.ts'
 import { createQueue } from './jobs/queue.ts'
-import { retentionRounds } from './jobs/retention/rounds.ts'
-import { createRounds, type Rounds } from './jobs/rounds.ts'
+import { retentionJobs } from './jobs/retention/rounds.ts'
+import { createScheduler, type Scheduler } from './jobs/rounds.ts'
 import type { Clock } from './lib/clock.ts'
 import { describeError, type Log } from './lib/log.ts'
 import { createMetrics, type Figures, figuresText, type Metrics } from './lib/metrics.ts'
@@ -55,7 +55,7 @@ import { openSharedRows } from './lib/shared-rows.ts'
 import { courierBySmtp, courierToFolder } from './mail/couriers.ts'
 import { createMail } from './mail/mail.ts'
 import { createNotices } from './mail/notices.ts'
-import { createPost, postRounds } from './mail/post.ts'
+import { createPost, mailSchedule } from './mail/post.ts'
 import { openObjectStore } from './object-store/open.ts'
 import { createCalls } from './outgoing/calls.ts'
 import { createOutgoing } from './outgoing/client.ts'
@@ -74,7 +74,7 @@ import { measureStore } from './storage/store-metrics.ts'
 import { upgradeStorage } from './storage/upgrades.ts'
 import { createMediaSwitch } from './switch/chosen-switch.ts'
 import { processMetricsText } from './telemetry/process-metrics.ts'
-import type { Company, FirstThread } from './threads/company.ts'
+import type { FirstThread, SharedThreadState } from './threads/company.ts'
 import { version } from './version.ts'
 
 export interface RunningServer {
@@ -89,7 +89,7 @@ export interface RunningServer {
   routes: readonly Route[]
   store: Store
   feed: Feed
-  rounds: Rounds
+  rounds: Scheduler
   /** From now on `/readyz` is red and every answer ends its connection, so that clients go elsewhere. */
   retire(): void
   /** What this thread tells at `/metrics`, and what all of the process tell. */
@@ -117,7 +117,7 @@ interface Parts {
    */
   timeOfDay?: Clock
   /** Where several threads of the process answer requests. */
-  company?: Company | undefined
+  company?: SharedThreadState | undefined
   /** Of a further thread: the first one does everything but to answer requests. */
   first?: FirstThread | undefined
   /** What further threads tell at `/metrics`. */
@@ -176,7 +176,7 @@ const followListeners = (db: Database, tls: TlsListener, places: Places, log: Lo
 }
 
 /** Errands are carried out at once, whichever process they were committed in. */
-const followWork = (db: Database, rounds: Rounds) =>
+const followWork = (db: Database, rounds: Scheduler) =>
   db.onStale((keys) => {
     if (keys !== 'everything') for (const kind of workIn(keys)) rounds.nudge(kind)
   })
@@ -189,7 +189,7 @@ const openRecorder = async ({ otlpEndpoint: endpoint, serviceName }: Config, nod
 }
 
 /** How much is open at the moment. */
-const measureOpen = (metrics: Metrics, { life, places, upgrades }: Frame, thread: number) => {
+const measureOpen = (metrics: Metrics, { life, places, upgrades }: ServerContext, thread: number) => {
   const gauge = (name: string, help: string, read: () => number) =>
     metrics.gauge({ name, help, isOfThread: true }, read)
   gauge('crosspoint_connections_open', 'Connections of clients.', places.open)
@@ -288,14 +288,14 @@ const putTogether = async (
   // The embedded store has one server, whose memory is enough where it has one thread.
   const isOneOfMany = db.engine === 'postgres'
   const shared = isOneOfMany || company ? createSignInBuckets(store) : undefined
-  const deriver = createDeriver({ settings, clock, metrics, shared, layers, company })
+  const deriver = createPasswordHasher({ settings, clock, metrics, shared, layers, company })
   const allowedPrivateHosts = async () => (await settings.of(crossbarSettings)).allowed_private_hosts
   const calls = createCalls({ metrics, recorder })
   const dns = createDns({ servers: config.dnsServers, allowedPrivateHosts, calls })
   const outgoing = createOutgoing({ log, calls, allowedPrivateHosts })
   const afterwards = createAfterwards(log)
   const leases = createLeases(store, timeOfDay ?? clock, log)
-  const rounds = createRounds({ leases, store, clock, log, nudgeElsewhere: first?.nudge })
+  const rounds = createScheduler({ leases, store, clock, log, nudgeElsewhere: first?.nudge })
   const queue = createQueue({ store, log, metrics, recorder })
   const feed = createFeed({ store, db, log })
   const sequencer = db.placesAppends ? undefined : createSequencer({ store, db, leases, log })
@@ -339,13 +339,13 @@ const putTogether = async (
   const firstAdmin = first ? undefined : await begin()
   const idempotency = createIdempotency({ store, keyring, settings, clock, log })
   rounds.add(idempotency.round)
-  const life: Life = { isEnding: false, isOver: false, live: new Set() }
+  const life: ShutdownState = { isEnding: false, isOver: false, live: new Set() }
   const counts = createCounts(company && openCountRows(company.places))
   const places = createPlaces({ settings, clock, log, counts })
   const upgrades = createUpgrades(assembled.upgrades, counts)
-  const frame: Frame = {
+  const frame: ServerContext = {
     life,
-    underWay: createUnderWay(),
+    underWay: createActiveRequests(),
     places,
     upgrades,
     router: createRouter(routes),
@@ -387,7 +387,7 @@ const putTogether = async (
       shared: isOneOfMany ? shared : undefined,
       rows: company && openSharedRows(company.buckets, bucketColumns),
     }),
-    turns: createReadTurns(company?.threads),
+    turns: createReadQueue(company?.threads),
     inFlight: createInFlight(company?.threads),
     responseCache: createResponseCache(store.generationOf, metrics, responseCacheBytes),
     refusals,
@@ -397,7 +397,7 @@ const putTogether = async (
     store,
     clock,
     log,
-    witness: createWitness({ metrics, log, logsAccess: config.logsAccess }),
+    witness: createRequestObserver({ metrics, log, logsAccess: config.logsAccess }),
     recorder,
     node,
     version,
@@ -435,8 +435,8 @@ const putTogether = async (
     log,
     metrics,
   })
-  for (const round of [...assembled.rounds, ...postRounds(post, queue)]) rounds.add(round)
-  for (const round of retentionRounds(store, settings, shared)) rounds.add(round)
+  for (const round of [...assembled.rounds, ...mailSchedule(post, queue)]) rounds.add(round)
+  for (const round of retentionJobs(store, settings, shared)) rounds.add(round)
   rounds.add(queue.tidying(async () => (await settings.of(crossbarSettings)).work_outcome_days))
   rounds.hold(async () => (await areas.imports.isUnderWay()) || (await readMove(store)) !== undefined)
   const warnings = first ? [] : [await areas.imports.warning(), await moveWarning(store)]

@@ -5,16 +5,16 @@ import { Type } from 'typebox'
 import { describe, expect, it } from 'vitest'
 import { accountsArea } from '../src/areas/accounts/accounts/area.ts'
 import type { Accounts } from '../src/areas/accounts/accounts/operations.ts'
-import { accountLeaving } from '../src/areas/accounts/accounts/signals.ts'
+import { accountDeleted } from '../src/areas/accounts/accounts/signals.ts'
 import { type Area, type AreaDeps, area } from '../src/areas/area.ts'
 import { assemble, declarationsOf } from '../src/areas/assemble.ts'
 import { areas } from '../src/areas/index.ts'
 import type { AccountRecord } from '../src/auth/identity.ts'
 import { accountAdmin } from '../src/auth/policies.ts'
-import { ListAnswer, made } from '../src/http/answer/answers.ts'
+import { ListResponse, made } from '../src/http/answer/answers.ts'
 import { collectionListing } from '../src/http/answer/listing.ts'
 import { get, put, type Route } from '../src/http/route.ts'
-import type { ErrandKind } from '../src/jobs/queue.ts'
+import type { JobKind } from '../src/jobs/queue.ts'
 import { list, must, open, text } from '../src/lib/schema.ts'
 import type { Notice } from '../src/mail/notices.ts'
 import { frameSettings } from '../src/settings/documents.ts'
@@ -48,7 +48,7 @@ const createPostcards = ({ store, settings }: AreaDeps, accounts: Pick<Accounts,
   const delivered: string[] = []
   const later = () => store.clock.now() + 1000
 
-  const deliverer: ErrandKind<{ says: string }, string | undefined> = {
+  const deliverer: JobKind<{ says: string }, string | undefined> = {
     kind: 'postcard',
     ask: async ({ accountId }) => (await accounts.find(accountId))?.doc.name,
     conclude({ payload }, name) {
@@ -97,7 +97,7 @@ const postcardRoutes = ({ cards, write }: Postcards): Route[] => [
     allow: accountAdmin,
     answers: PostcardAnswer,
     list: true,
-    run: ({ path }) => new ListAnswer(collectionListing(cards, path.account_id)),
+    run: ({ path }) => new ListResponse(collectionListing(cards, path.account_id)),
   }),
 ]
 
@@ -124,7 +124,7 @@ const createPostcardsArea = () => {
             },
           },
         ],
-        hears: [on(accountLeaving, postcards.sayGoodbye)],
+        hears: [on(accountDeleted, postcards.sayGoodbye)],
       }
     },
   })
@@ -178,7 +178,7 @@ describeAnyEngine('an area that is added by one line', (engine) => {
       return seen.delivered.filter((text) => text === 'Reseller: Leaver has left').length
     }
     const refused = new ChangeSet({ requestId: 'test' })
-      .tell(accountLeaving, await areas.accounts.get(account.id))
+      .tell(accountDeleted, await areas.accounts.get(account.id))
       .record({ accountId: account.id, kind: 'note', id: 'x', action: 'created' })
       .run("DELETE FROM work WHERE kind = 'nothing'", [], { rows: 1, orElse: conflict })
     await expect(store.commit(refused)).rejects.toMatchObject({ kind: { name: 'datastore_conflict' } })

@@ -1,6 +1,6 @@
 // The documents of a Kazoo, held against the store of this machine.
 
-import { tellingRefusals } from '../../src/commands/refusals.ts'
+import { printingRefusals } from '../../src/commands/refusals.ts'
 import { status } from '../../src/commands/statuses.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import type { ComparedWithDatabase } from '../comparing/operations.ts'
@@ -49,7 +49,7 @@ const textOf = (compared: ComparedWithDatabase) => {
 
 /** Answers with the status: 0 when both say the same, 2 when not. */
 export const compareWithDatabase = (named: string, { sample, seed, json }: Asked): Promise<number> =>
-  tellingRefusals(() =>
+  printingRefusals(() =>
     withSource(named, async (source) => {
       const compared = await withImports(({ compare, respond }) =>
         compare(source, {

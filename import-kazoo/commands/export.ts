@@ -1,4 +1,4 @@
-import { tellingRefusals } from '../../src/commands/refusals.ts'
+import { printingRefusals } from '../../src/commands/refusals.ts'
 import { status } from '../../src/commands/statuses.ts'
 import { openLeavingFolder } from '../leaving/folder.ts'
 import { leavingJson, leavingText } from '../leaving/report.ts'
@@ -7,7 +7,7 @@ import { createTold } from './progress.ts'
 
 /** Writes everything into a folder, as documents that a Kazoo takes; answers with the status. */
 export const exportKazoo = (directory: string, { json = false }: { json?: boolean }): Promise<number> =>
-  tellingRefusals(() =>
+  printingRefusals(() =>
     withImports(async ({ leave }) => {
       const folder = await openLeavingFolder(directory)
       const report = await leave(folder, createTold())

@@ -3,12 +3,12 @@ import type { AreaDeps, OffersOf } from '../../src/areas/area.ts'
 import { declarationsOf } from '../../src/areas/assemble.ts'
 import { checkLedgers } from '../../src/areas/billing/ledgers/verification.sql.ts'
 import { areas } from '../../src/areas/index.ts'
-import { createDeriver, nicenessOfMany } from '../../src/auth/deriving/deriver.ts'
+import { createPasswordHasher, nicenessOfMany } from '../../src/auth/deriving/deriver.ts'
 import { createKeyring, readServerKey } from '../../src/auth/keyring.ts'
 import { bareAreas } from '../../src/commands/bare-areas.ts'
 import { createCommandLog } from '../../src/commands/command-log.ts'
 import { openStore } from '../../src/commands/open-store.ts'
-import { tellingRefusals } from '../../src/commands/refusals.ts'
+import { printingRefusals } from '../../src/commands/refusals.ts'
 import { status } from '../../src/commands/statuses.ts'
 import { configFromEnvironment } from '../../src/config/env.ts'
 import { validateLeniently } from '../../src/http/judge/judge-data.ts'
@@ -97,7 +97,7 @@ export const withImports = async <T>(work: (parts: Parts) => Promise<T>): Promis
   const log = createCommandLog(config, 'warn')
   const metrics = createMetrics()
   const leases = createLeases(store, systemClock, log)
-  const deriver = createDeriver({ settings, clock: systemClock, metrics, niceness: nicenessOfMany })
+  const deriver = createPasswordHasher({ settings, clock: systemClock, metrics, niceness: nicenessOfMany })
   const tools: Partial<AreaDeps> = {
     store,
     settings,
@@ -200,7 +200,7 @@ export const withSource = async <T>(named: string, work: (source: Source) => Pro
 
 /** Imports the records of a Kazoo; answers with the status. */
 export const importKazoo = (named: string | undefined, options: ImportOptions): Promise<number> =>
-  tellingRefusals(async () => {
+  printingRefusals(async () => {
     if (options.undo) return undo()
     if (named === undefined) throw new Refusal('a source is missing')
     return withSource(named, (source) => perform(source, options))

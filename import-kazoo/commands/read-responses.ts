@@ -1,5 +1,5 @@
 import { type AccountRecord, type Actor, accountKind, masterClaim } from '../../src/auth/identity.ts'
-import { Answer, RawJson } from '../../src/http/answer/answers.ts'
+import { ApiResponse, RawJson } from '../../src/http/answer/answers.ts'
 import { createRouter, routeOf, segmentsOf } from '../../src/http/judge/router.ts'
 import type { Call, Route } from '../../src/http/route.ts'
 import { badIdentifier, Failure, failure, isOutage } from '../../src/lib/failure.ts'
@@ -9,7 +9,7 @@ import type { Store } from '../../src/storage/store.ts'
 const parsed = (value: unknown) => (value instanceof RawJson ? JSON.parse(value.text) : (value ?? {}))
 
 const partsOf = (result: unknown): { data: Json; metadata: Json } =>
-  result instanceof Answer
+  result instanceof ApiResponse
     ? { data: parsed(result.fields.data), metadata: parsed(result.fields.metadata) }
     : { data: parsed(result), metadata: {} }
 

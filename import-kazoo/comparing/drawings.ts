@@ -1,4 +1,4 @@
-import type { Adoption, Arrival } from '../../src/areas/adoption.ts'
+import type { ImportedRecord, Importer } from '../../src/areas/adoption.ts'
 import type { Validate } from '../../src/areas/area.ts'
 import type { Difference } from '../../src/lib/differences.ts'
 import type { Store } from '../../src/storage/store.ts'
@@ -27,7 +27,7 @@ export interface Look {
 
 interface Deps {
   store: Store
-  adoptions: Readonly<Record<string, Adoption>>
+  adoptions: Readonly<Record<string, ImportedRecord>>
   validate: Validate
   chapters: readonly Chapter[]
 }
@@ -71,7 +71,7 @@ export const createDrawings = ({ store, adoptions, validate, chapters }: Deps) =
   }
 
   return {
-    async arrivalOf({ draft, document }: Drawing): Promise<Arrival> {
+    async arrivalOf({ draft, document }: Drawing): Promise<Importer> {
       const { accountId, id, created, modified } = draft
       const { doc } = await settingAside(draft, document)
       // What is secret, and files, are not held against each other.

@@ -1,6 +1,6 @@
 // What the documents of a Kazoo come to, held against what stands here: what differs is what the store has changed or lost.
 
-import type { Adoption } from '../../src/areas/adoption.ts'
+import type { ImportedRecord } from '../../src/areas/adoption.ts'
 import type { Validate } from '../../src/areas/area.ts'
 import type { Numbers } from '../../src/areas/numbers/phone-numbers/operations.ts'
 import type { ImportStates } from '../../src/areas/system/imports/area.ts'
@@ -23,7 +23,7 @@ import { type BothSums, createSums, createTally, type Tally } from './tally.ts'
 interface Deps {
   store: Store
   states: Pick<ImportStates, 'read'>
-  adoptions: Readonly<Record<string, Adoption>>
+  adoptions: Readonly<Record<string, ImportedRecord>>
   validate: Validate
   chapters: readonly Chapter[]
   numbers: Pick<Numbers['store'], 'findSeveral'>

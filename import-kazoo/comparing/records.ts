@@ -1,5 +1,5 @@
 import { publicHalf } from '../../src/areas/accounts/accounts/rules.ts'
-import type { Adoption } from '../../src/areas/adoption.ts'
+import type { ImportedRecord } from '../../src/areas/adoption.ts'
 import { accountKind } from '../../src/auth/identity.ts'
 import { differencesBetween } from '../../src/lib/differences.ts'
 import type { Json } from '../../src/lib/json.ts'
@@ -13,7 +13,7 @@ import { differencesOfRecords } from './rules.ts'
 
 interface Deps {
   store: Pick<Store, 'records'>
-  adoptions: Readonly<Record<string, Adoption>>
+  adoptions: Readonly<Record<string, ImportedRecord>>
   drawings: Drawings
 }
 
@@ -53,7 +53,7 @@ export const createRecordComparison = ({ store: { records }, adoptions, drawings
   }
 
   /** Answers with the record as it is to stand here. */
-  const compareOne = async ({ add }: Look, drawing: Drawing, drawn: NonNullable<Adoption['drawn']>) => {
+  const compareOne = async ({ add }: Look, drawing: Drawing, drawn: NonNullable<ImportedRecord['drawn']>) => {
     const { as, accountId, id } = drawing.draft
     const { expected, stored } = await drawn(await arrivalOf(drawing))
     const place = { account_id: accountId, question: as, id }

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import type { Adoption, ArrivingFile } from '../../src/areas/adoption.ts'
+import type { ImportedFile, ImportedRecord } from '../../src/areas/adoption.ts'
 import { secret } from '../../src/lib/secrets.ts'
 import type { ChangeSet } from '../../src/storage/change-set.ts'
 import type { Store } from '../../src/storage/store.ts'
@@ -82,7 +82,7 @@ export const createKeeping = ({ all, scan, sealing }: Store) => {
     action,
   })
 
-  const fileRow = (place: KeptPlace, common: Pick<Row, 'type' | 'revision'>, file: ArrivingFile): Row => {
+  const fileRow = (place: KeptPlace, common: Pick<Row, 'type' | 'revision'>, file: ImportedFile): Row => {
     const { role: name, contentType, bytes } = file
     const doc = shut(place, bytes.toString('base64'), { content_type: contentType })
     return { ...place, ...common, name, bytes: bytes.length, doc }
@@ -97,7 +97,7 @@ export const createKeeping = ({ all, scan, sealing }: Store) => {
       text: content,
       revision,
       files,
-    }: KeptFacts & { revision: string; files: readonly ArrivingFile[] },
+    }: KeptFacts & { revision: string; files: readonly ImportedFile[] },
   ): Promise<boolean> => {
     const before = await revisionOf(place)
     if (before === revision) return false
@@ -132,7 +132,7 @@ export const createKeeping = ({ all, scan, sealing }: Store) => {
         return new Map(files.map(({ name, bytes }) => [name, bytes]))
       },
       remove: (set, { accountId, id }) => forget(set, keptPlace(accountId, id)),
-    } satisfies Adoption,
+    } satisfies ImportedRecord,
 
     /** All preserved documents, account by account, in pages of so many. */
     async *pages(limit: number): AsyncGenerator<KeptDocument[]> {

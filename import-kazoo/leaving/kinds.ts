@@ -1,7 +1,7 @@
 // The documents that records become, by the kind of the record.
 
 import type { Accounts } from '../../src/areas/accounts/accounts/operations.ts'
-import type { QuantityBook } from '../../src/areas/billing/services/quantities/operations.ts'
+import type { QuantityReader } from '../../src/areas/billing/services/quantities/operations.ts'
 import { type AccountRecord, userPhotoKind } from '../../src/auth/identity.ts'
 import { csvLine } from '../../src/lib/csv.ts'
 import type { Json } from '../../src/lib/json.ts'
@@ -28,7 +28,7 @@ import type { LeavingStore } from './store.ts'
 interface KindDeps {
   store: Pick<Store, 'records'>
   accounts: Pick<Accounts, 'apiKeyOf'>
-  quantities: Pick<QuantityBook, 'of'>
+  quantities: Pick<QuantityReader, 'of'>
   rows: Pick<LeavingStore, 'taskFile'>
 }
 

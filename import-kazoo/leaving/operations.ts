@@ -1,7 +1,7 @@
 // The way back: everything that a Kazoo would know, as documents.
 
 import type { Accounts } from '../../src/areas/accounts/accounts/operations.ts'
-import type { QuantityBook } from '../../src/areas/billing/services/quantities/operations.ts'
+import type { QuantityReader } from '../../src/areas/billing/services/quantities/operations.ts'
 import type { CdrMonths } from '../../src/areas/calls/cdrs/months/operations.ts'
 import type { Numbers } from '../../src/areas/numbers/phone-numbers/operations.ts'
 import { type AccountRecord, accountKind, masterClaim, secondFactorKind } from '../../src/auth/identity.ts'
@@ -38,7 +38,7 @@ import { createLeavingStore } from './store.ts'
 interface Deps {
   store: Store
   accounts: Pick<Accounts, 'descendants' | 'resellerOf' | 'apiKeyOf'>
-  quantities: Pick<QuantityBook, 'of'>
+  quantities: Pick<QuantityReader, 'of'>
   numbers: Pick<Numbers['store'], 'pageOfSystem' | 'findSeveral'>
   months: Pick<CdrMonths, 'months' | 'documents'>
   keeping: Pick<Keeping, 'pages'>

@@ -1,4 +1,4 @@
-import type { Adoption, Arrival, ArrivingFile } from '../../src/areas/adoption.ts'
+import type { ImportedFile, ImportedRecord, Importer } from '../../src/areas/adoption.ts'
 import type { Validate } from '../../src/areas/area.ts'
 import type { Keyring } from '../../src/auth/keyring.ts'
 import { Failure, isOutage } from '../../src/lib/failure.ts'
@@ -12,7 +12,7 @@ import { type DatabaseRow, type DocumentRow, type RecordPlace, type RunStore, re
 interface Deps {
   store: Store
   run: RunStore
-  adoptions: Readonly<Record<string, Adoption>>
+  adoptions: Readonly<Record<string, ImportedRecord>>
   validate: Validate
   keyring: Keyring
   author: Author
@@ -71,7 +71,7 @@ export const createBatches = ({ store, run, adoptions, validate, keyring, author
     document: KazooDocument,
     { role, name, contentType }: AttachedFile,
     { as, accountId, id }: Draft,
-  ): Promise<{ file?: ArrivingFile; finding?: Finding }> => {
+  ): Promise<{ file?: ImportedFile; finding?: Finding }> => {
     const unreadable = (reason: string): { finding: Finding } => ({
       finding: {
         severity: 'needs_hand',
@@ -95,7 +95,7 @@ export const createBatches = ({ store, run, adoptions, validate, keyring, author
       draft.files.length === 0
         ? []
         : await Promise.all(draft.files.map((file) => readFile(source, document, file, draft)))
-    const arrival: Arrival = {
+    const arrival: Importer = {
       accountId: draft.accountId,
       id: draft.id,
       created: draft.created,
@@ -122,7 +122,7 @@ export const createBatches = ({ store, run, adoptions, validate, keyring, author
     converted: Converted
     before: DocumentRow | undefined
     row: DocumentRow
-    arrivals: readonly { as: string; arrival: Arrival }[]
+    arrivals: readonly { as: string; arrival: Importer }[]
     findings: readonly Finding[]
   }
 

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Adoption } from '../../src/areas/adoption.ts'
+import type { ImportedRecord } from '../../src/areas/adoption.ts'
 import type { Validate } from '../../src/areas/area.ts'
-import type { LegAdoption } from '../../src/areas/calls/cdrs/intake/adoption.ts'
+import type { LegImporter } from '../../src/areas/calls/cdrs/intake/adoption.ts'
 import type { ImportStates } from '../../src/areas/system/imports/area.ts'
 import { beingUndone, type ImportState } from '../../src/areas/system/imports/rules.ts'
-import type { Deriver } from '../../src/auth/deriving/deriver.ts'
+import type { PasswordHasher } from '../../src/auth/deriving/deriver.ts'
 import { masterClaim } from '../../src/auth/identity.ts'
 import type { Keyring } from '../../src/auth/keyring.ts'
 import type { Leases } from '../../src/jobs/leases.ts'
@@ -32,13 +32,13 @@ import { createRunStore } from './store.ts'
 interface ImportDeps {
   store: Store
   states: ImportStates
-  adoptions: Readonly<Record<string, Adoption>>
+  adoptions: Readonly<Record<string, ImportedRecord>>
   validate: Validate
   keyring: Keyring
   leases: Leases
   /** Of keys, which arrive by the thousand. */
-  deriver: Pick<Deriver, 'beside'>
-  legAdoption: LegAdoption
+  deriver: Pick<PasswordHasher, 'beside'>
+  legAdoption: LegImporter
   /** Nothing of what another system has billed up to now is billed again. */
   billedThere(set: ChangeSet): Promise<void>
   /** The settings of the system, which months obey. */

@@ -1,4 +1,4 @@
-import type { Adoption } from '../../src/areas/adoption.ts'
+import type { ImportedRecord } from '../../src/areas/adoption.ts'
 import type { Validate } from '../../src/areas/area.ts'
 import { validPartOf } from '../../src/areas/valid-part.ts'
 import { isObject, type Json } from '../../src/lib/json.ts'
@@ -8,7 +8,7 @@ import type { Draft, Finding, KazooDocument } from '../documents/document.ts'
 import { rejectedIn, rejectedOf, withRejected } from '../documents/rejected.ts'
 
 interface Deps {
-  adoptions: Readonly<Record<string, Pick<Adoption, 'schema' | 'rules' | 'repair' | 'leavesOut'>>>
+  adoptions: Readonly<Record<string, Pick<ImportedRecord, 'schema' | 'rules' | 'repair' | 'leavesOut'>>>
   validate: Validate
 }
 

@@ -2,7 +2,7 @@
 // and the database, and never a credential.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isObject, type Json } from '../../src/lib/json.ts'
-import { type Answer, type Asked, createKeptConnections } from '../../src/outgoing/kept-connections.ts'
+import { type Asked, createConnectionPool, type PooledResponse } from '../../src/outgoing/kept-connections.ts'
 import { parsed } from './document-text.ts'
 import { SourceTrouble } from './source.ts'
 
@@ -54,7 +54,7 @@ const isOfCertificate = (code: string) => /CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS/.
 
 const maxAnswerBytes = 64 * 1024 * 1024
 
-const sessionCookie = ({ headers }: Answer) =>
+const sessionCookie = ({ headers }: PooledResponse) =>
   headers['set-cookie']
     ?.map((cookie) => /^AuthSession=[^;]+/.exec(cookie)?.[0])
     .find((cookie) => cookie !== undefined && cookie !== 'AuthSession=')
@@ -65,7 +65,7 @@ export const createConnection = ({ base, host, credentials }: Place, patience: P
   const basic = credentials
     ? `Basic ${Buffer.from(`${credentials.name}:${credentials.password}`).toString('base64')}`
     : undefined
-  const asking = createKeptConnections(base)
+  const asking = createConnectionPool(base)
   let cookie: string | undefined
   let signingIn: Promise<boolean> | undefined
 
@@ -100,7 +100,7 @@ export const createConnection = ({ base, host, credentials }: Place, patience: P
     return new Fault(code)
   }
 
-  async function* piecesOf(message: Answer, watch: Watch): AsyncGenerator<Uint8Array> {
+  async function* piecesOf(message: PooledResponse, watch: Watch): AsyncGenerator<Uint8Array> {
     const pieces = message[Symbol.asyncIterator]()
     try {
       for (;;) {

@@ -7,7 +7,7 @@ import type { Collection } from '../storage/collection.ts'
 import type { StoredRecord } from '../storage/records.ts'
 
 /** A file that comes with a record. */
-export interface ArrivingFile {
+export interface ImportedFile {
   /** What it is to its record: `logo`, `photo`, `input`. */
   role: string
   contentType: string
@@ -17,7 +17,7 @@ export interface ArrivingFile {
 }
 
 /** A record of another system as it is to stand here: with its own id and times. */
-export interface Arrival {
+export interface Importer {
   accountId: string
   id: string
   /** Gregorian seconds. */
@@ -29,7 +29,7 @@ export interface Arrival {
   doc: Json
   /** What is not, in the words of the area. Secrets among it are in clear, and are never kept so. */
   facts: Json
-  files: readonly ArrivingFile[]
+  files: readonly ImportedFile[]
 }
 
 /** A record as it would stand, and as it stands. */
@@ -42,7 +42,7 @@ interface Drawn {
  * How an area takes in records as they are. Nobody is asked and nobody is told: no consent, no quota, no signal, no
  * errand; what belongs together comes together.
  */
-export interface Adoption {
+export interface ImportedRecord {
   /** Checked before `put`: values that break it are removed and stored as rejected. Without it the area takes any document. */
   schema?: TSchema
   /** Checked after the schema; values that break the rules are removed and stored as rejected, too. */
@@ -50,26 +50,26 @@ export interface Adoption {
   /** Repairs a document that would do more without the values at these places than it did with them. */
   repair?(doc: Json, removed: readonly Place[]): Json
   /** Keys, dotted, that `put` leaves out because they cannot hold here: for documents that no one schema describes. */
-  leavesOut?(arrival: Pick<Arrival, 'id' | 'doc'>): Promise<readonly string[]>
+  leavesOut?(arrival: Pick<Importer, 'id' | 'doc'>): Promise<readonly string[]>
   /** The kind of the records that it makes, under the account and the id of their arrival; undefined where they are none. */
   kind?: string
   /** What keeps a file from being taken in, in words for an operator; the record comes without it. */
   fileProblem?(
-    file: ArrivingFile,
-    arrival: Pick<Arrival, 'accountId' | 'id'>,
+    file: ImportedFile,
+    arrival: Pick<Importer, 'accountId' | 'id'>,
   ): string | undefined | Promise<string | undefined>
   /** What is done for many at once before they are put: deriving keys. */
-  prepare?(arrivals: readonly Arrival[]): Promise<void>
+  prepare?(arrivals: readonly Importer[]): Promise<void>
   /** Adds what makes the record stand as it arrives. False when it does already: nothing is added. */
-  put(set: ChangeSet, arrival: Arrival): Promise<boolean>
+  put(set: ChangeSet, arrival: Importer): Promise<boolean>
   /** The same for many at once, where records come by the million: answers for each whether something was added. */
-  putMany?(set: ChangeSet, arrivals: readonly Arrival[]): Promise<boolean[]>
+  putMany?(set: ChangeSet, arrivals: readonly Importer[]): Promise<boolean[]>
   /** The record as it would be put, beside what stands there: nothing is written. */
-  drawn?(arrival: Arrival): Promise<Drawn>
+  drawn?(arrival: Importer): Promise<Drawn>
   /** The files of a record that stand here, by what they are to it, as they came. */
-  files?(place: Pick<Arrival, 'accountId' | 'id'>): Promise<ReadonlyMap<string, Buffer>>
+  files?(place: Pick<Importer, 'accountId' | 'id'>): Promise<ReadonlyMap<string, Buffer>>
   /** Takes it away with what came with it. False when there is none. */
-  remove(set: ChangeSet, place: Pick<Arrival, 'accountId' | 'id'>): Promise<boolean>
+  remove(set: ChangeSet, place: Pick<Importer, 'accountId' | 'id'>): Promise<boolean>
   /**
    * Reckons anew what follows from everything that has arrived since: to be called whenever a source is read to its end,
    * and before anybody uses what arrived. Again is harmless.
@@ -78,16 +78,16 @@ export interface Adoption {
 }
 
 /** The adoption of records that lie in a collection. `contentOf` hears what an earlier arrival left, whose made-up secrets stay. */
-export const adoptingInto = <Doc extends object, Hidden extends object>(
+export const importingInto = <Doc extends object, Hidden extends object>(
   collection: Pick<
     Collection<Doc, Hidden>,
     'kind' | 'find' | 'leftBy' | 'arriving' | 'freeNames' | 'insert' | 'replace' | 'remove'
   >,
   contentOf: (
-    arrival: Arrival,
+    arrival: Importer,
     before: StoredRecord<Doc, Hidden> | undefined,
   ) => { doc: Doc; hidden: Hidden } | Promise<{ doc: Doc; hidden: Hidden }>,
-): Required<Pick<Adoption, 'kind' | 'put' | 'drawn' | 'remove'>> => ({
+): Required<Pick<ImportedRecord, 'kind' | 'put' | 'drawn' | 'remove'>> => ({
   kind: collection.kind,
   async drawn(arrival) {
     const { accountId, id, created, modified, revision } = arrival

@@ -1,5 +1,5 @@
 import type { Static, TSchema } from 'typebox'
-import type { Deriver } from '../auth/deriving/deriver.ts'
+import type { PasswordHasher } from '../auth/deriving/deriver.ts'
 import type { Keyring } from '../auth/keyring.ts'
 import type { Tokens } from '../auth/tokens.ts'
 import type { Dns } from '../dns/dns.ts'
@@ -10,8 +10,8 @@ import type { PostedPage } from '../http/wire/posted-page.ts'
 import type { Upgrade } from '../http/wire/upgrade.ts'
 import type { Afterwards } from '../jobs/afterwards.ts'
 import type { Leases } from '../jobs/leases.ts'
-import type { Job, Queue } from '../jobs/queue.ts'
-import type { Rounds } from '../jobs/rounds.ts'
+import type { AnyJob, Queue } from '../jobs/queue.ts'
+import type { Scheduler } from '../jobs/rounds.ts'
 import type { Problems } from '../lib/failure.ts'
 import type { Handover, Json } from '../lib/json.ts'
 import type { Log } from '../lib/log.ts'
@@ -25,10 +25,10 @@ import type { Outgoing } from '../outgoing/client.ts'
 import type { Documents, SettingsDocument } from '../settings/keys.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Author } from '../storage/change-set.ts'
-import type { Hearing } from '../storage/signal.ts'
+import type { SignalHandler } from '../storage/signal.ts'
 import type { Gate, Store } from '../storage/store.ts'
 import type { MediaSwitch } from '../switch/media-switch.ts'
-import type { Adoption } from './adoption.ts'
+import type { ImportedRecord } from './adoption.ts'
 import type { CountSource } from './billing/services/reconciliation/operations.ts'
 import type { Migration } from './work/migrations/operations.ts'
 import type { TaskAction } from './work/tasks/operations.ts'
@@ -72,7 +72,7 @@ export interface AreaDeps {
   store: Store
   settings: Settings
   keyring: Keyring
-  deriver: Deriver
+  deriver: PasswordHasher
   tokens: Tokens
   mediaSwitch: MediaSwitch
   /** The name of this process: the settings section that holds for it alone. */
@@ -88,7 +88,7 @@ export interface AreaDeps {
   callArchive: ObjectStore | undefined
   afterwards: Afterwards
   leases: Leases
-  rounds: Rounds
+  rounds: Scheduler
   queue: Queue
   feed: Feed
   refusals: Refusals
@@ -107,7 +107,7 @@ export interface Collected {
   /** The shapes of what clients write, by the names that clients know. */
   schemas: Readonly<Record<string, TSchema>>
   /** How records of another system are taken in, by what they are. */
-  adoptions: Readonly<Record<string, Adoption>>
+  adoptions: Readonly<Record<string, ImportedRecord>>
 }
 
 /** What an area adds to the server beside what it offers to other areas. */
@@ -120,9 +120,9 @@ export interface Contributions extends Partial<Collected> {
   /** What clients that switch to WebSocket are served. */
   upgrades?: readonly Upgrade[]
   /** What it does in the background. */
-  jobs?: readonly Job[]
+  jobs?: readonly AnyJob[]
   /** What it hears of other areas. */
-  hears?: readonly Hearing[]
+  hears?: readonly SignalHandler[]
   /** What judges everything that is to be written. */
   gates?: readonly Gate[]
   /** What has to be in the store before anybody asks. */

@@ -1,7 +1,7 @@
 import type { Route } from '../http/route.ts'
 import type { PostedPage } from '../http/wire/posted-page.ts'
 import type { Upgrade } from '../http/wire/upgrade.ts'
-import type { Round } from '../jobs/rounds.ts'
+import type { ScheduledJob } from '../jobs/rounds.ts'
 import { frameSettings } from '../settings/documents.ts'
 import type { SettingsDocument } from '../settings/keys.ts'
 import type { Author } from '../storage/change-set.ts'
@@ -73,7 +73,7 @@ interface Assembled<List extends readonly Area[]> {
   posted: readonly PostedPage[]
   upgrades: readonly Upgrade[]
   /** Everything that is done in the background. */
-  rounds: readonly Round[]
+  rounds: readonly ScheduledJob[]
   prepare(author: Author): Promise<void>
   stop(): Promise<void>
 }

@@ -1,8 +1,8 @@
 import type { TSchema } from 'typebox'
 import type { Actor } from '../auth/identity.ts'
 import type { Policy } from '../auth/policies.ts'
-import { type Extras, ListAnswer, made, one, removed } from '../http/answer/answers.ts'
-import { keptListing, type Listing } from '../http/answer/listing.ts'
+import { type Extras, ListResponse, made, one, removed } from '../http/answer/answers.ts'
+import { cachedListing, type Listing } from '../http/answer/listing.ts'
 import { type Call, del, get, patch, post, put, type Route, type RouteSpec } from '../http/route.ts'
 import type { Json } from '../lib/json.ts'
 import type { Warning } from '../settings/unknown-keys.ts'
@@ -60,7 +60,7 @@ export const recordRoutes = <Doc extends object, Hidden extends object>(
 ): Required<Pick<Contributions, 'routes' | 'schemas' | 'adoptions'>> => {
   const { path, called, row, routes, shown = () => ({}), warns, assertMayChange, afterChange } = serving
   const { kind, shape, ownerOf, problems, adoption } = records
-  const { list = ({ account }: Call) => keptListing(records, ownerOf(account)), variable = `${kind}_id` } =
+  const { list = ({ account }: Call) => cachedListing(records, ownerOf(account)), variable = `${kind}_id` } =
     serving
   const [single, many] = called
   const onePath = `${path}/{${variable}}`
@@ -110,7 +110,7 @@ export const recordRoutes = <Doc extends object, Hidden extends object>(
         summary: `List the ${many} of an account`,
         answers: row,
         list: true,
-        run: (call) => new ListAnswer(list(call)),
+        run: (call) => new ListResponse(list(call)),
       }),
       ...route('create', put, path, {
         summary: `Create ${single}`,

@@ -3,10 +3,10 @@ import { invalid, joinProblems, type Problems } from '../lib/failure.ts'
 import type { Json } from '../lib/json.ts'
 import { type RecordShape, storedPart } from '../lib/record-shape.ts'
 import { type Author, ChangeSet, type Claim, conflict, systemScope } from '../storage/change-set.ts'
-import { type Collection, type HeldClaim, readsOf } from '../storage/collection.ts'
+import { type Collection, readsOf, type StoredClaim } from '../storage/collection.ts'
 import type { StoredRecord } from '../storage/records.ts'
 import type { Store } from '../storage/store.ts'
-import { type Adoption, type Arrival, adoptingInto } from './adoption.ts'
+import { type ImportedRecord, type Importer, importingInto } from './adoption.ts'
 
 /** Who writes a record, and in which account. Each call of a route is one. */
 export interface Writer {
@@ -46,8 +46,8 @@ export interface RecordsDefinition<Doc extends object, Hidden extends object> {
   /** The same for a record that is deleted. */
   beforeDelete?(set: ChangeSet, record: StoredRecord<Doc, Hidden>): Promise<void> | void
   /** How records of another system are stored. Without it: as they are, if their schema accepts them. */
-  adoption?: Pick<Adoption, 'rules' | 'repair'>
-  adopted?(arrival: Arrival): { doc: Doc; hidden: Hidden }
+  adoption?: Pick<ImportedRecord, 'rules' | 'repair'>
+  adopted?(arrival: Importer): { doc: Doc; hidden: Hidden }
 }
 
 /**
@@ -130,8 +130,8 @@ export const records = <Doc extends object, Hidden extends object>(
     adoption: {
       schema: shape.body,
       ...adoption,
-      ...adoptingInto({ ...collection, insert }, adopted),
-    } satisfies Adoption,
+      ...importingInto({ ...collection, insert }, adopted),
+    } satisfies ImportedRecord,
   }
 }
 
@@ -141,7 +141,7 @@ export interface UniqueName {
   problems: Problems
 }
 
-export const uniqueClaims = (names: readonly UniqueName[]): HeldClaim[] =>
+export const uniqueClaims = (names: readonly UniqueName[]): StoredClaim[] =>
   names.map(({ claim, problems }) => ({ ...claim, orElse: () => invalid(problems) }))
 
 /** Names that other records have. */

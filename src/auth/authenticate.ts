@@ -1,11 +1,11 @@
 import { failure, invalidCredentials, SignInRefusal } from '../lib/failure.ts'
-import { forgetOldest } from '../lib/forget-oldest.ts'
+import { evictOldest } from '../lib/forget-oldest.ts'
 import { isId } from '../lib/ids.ts'
 import { crossbarSettings } from '../settings/documents.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Store } from '../storage/store.ts'
 import { type DigestMethod, digestWanted, isDigest } from './credentials.ts'
-import type { Deriver } from './deriving/deriver.ts'
+import type { PasswordHasher } from './deriving/deriver.ts'
 import { type AccountRecord, type Actor, accountKind, type UserRecord, userKind } from './identity.ts'
 import { keyHolder } from './key-holder.ts'
 import { sha256Hex } from './keyring.ts'
@@ -83,7 +83,7 @@ export type Authenticate = ReturnType<typeof createAuthenticate>
 interface Deps {
   store: Store
   tokens: Tokens
-  deriver: Deriver
+  deriver: PasswordHasher
   settings: Settings
   /** Named API keys, which are sent like tokens. */
   apiKeys: { isKey(text: string): boolean; actorOf(key: string): Promise<Actor> }
@@ -149,7 +149,7 @@ export const createAuthenticate = (tools: Deps) => {
       await giveBack()
       deriver.acquaintances.note(entry.account.id, clientAddress)
       known.set(hash, entry)
-      forgetOldest(known, maxBasic)
+      evictOldest(known, maxBasic)
     }
     const { account, user } = entry
     if (user.doc.enabled === false) throw refused('the user is disabled', account.id)

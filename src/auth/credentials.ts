@@ -84,7 +84,7 @@ const wrap = (salt: string, mark: string, parameters: KeyLayer, secret: string) 
 }
 
 /** What is to be derived: the layers of a secret, from this one on. */
-export interface Derivation {
+export interface PasswordHashing {
   /** Hex; the account's. */
   salt: string
   method: DigestMethod
@@ -97,7 +97,7 @@ export interface Derivation {
 
 /** The keys of every layer, one by one. It holds its thread for as long as it takes: see deriving/. */
 export const derive = (
-  { salt, method, fromLayer, toLayer = keyLayers.length, secret }: Derivation,
+  { salt, method, fromLayer, toLayer = keyLayers.length, secret }: PasswordHashing,
   layers: readonly KeyLayer[] = keyLayers,
 ): string[] => {
   const keys: string[] = []
@@ -109,7 +109,11 @@ export const derive = (
 }
 
 /** All layers of a digest. */
-export const digestDerivation = (salt: string, method: DigestMethod, digest: string): Derivation => ({
+export const digestOfPasswordHash = (
+  salt: string,
+  method: DigestMethod,
+  digest: string,
+): PasswordHashing => ({
   salt,
   method,
   fromLayer: 1,
@@ -117,7 +121,7 @@ export const digestDerivation = (salt: string, method: DigestMethod, digest: str
 })
 
 /** The layers that a stored key lacks. */
-export const renewal = (salt: string, key: string): Derivation => {
+export const renewal = (salt: string, key: string): PasswordHashing => {
   const { method, layer } = placeOf(key)
   return { salt, method, fromLayer: layer + 1, secret: key }
 }

@@ -1,12 +1,12 @@
 import type { Clock } from '../lib/clock.ts'
 import { failure, SignInRefusal, tooManyRequests } from '../lib/failure.ts'
-import { forgetOldest } from '../lib/forget-oldest.ts'
+import { evictOldest } from '../lib/forget-oldest.ts'
 import { isId } from '../lib/ids.ts'
 import { networkOf } from '../lib/network.ts'
 import { authSettings } from '../settings/documents.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { SignInBucket, SignInBuckets } from '../storage/sign-in-buckets.ts'
-import type { Acquaintances } from './deriving/acquaintances.ts'
+import type { KnownNetworkCache } from './deriving/acquaintances.ts'
 import { sha256Hex } from './keyring.ts'
 
 interface Bucket {
@@ -18,7 +18,7 @@ interface Bucket {
 interface Deps {
   settings: Settings
   clock: Clock
-  acquaintances: Acquaintances
+  acquaintances: KnownNetworkCache
   /** What other processes have counted, too. */
   shared: SignInBuckets | undefined
 }
@@ -31,7 +31,7 @@ const minuteMs = 60_000
  * One network alone cannot use up what is there for all, and one from which somebody signed in to the account before has
  * only its own measure: whoever guesses does not lock the owner out.
  */
-export const createGuesses = ({ settings, clock, acquaintances, shared }: Deps) => {
+export const createFailedSignInLimiter = ({ settings, clock, acquaintances, shared }: Deps) => {
   const buckets = new Map<string, Bucket>()
 
   const bucketOf = (key: string, most: number, perMinute: number): Bucket => {
@@ -41,7 +41,7 @@ export const createGuesses = ({ settings, clock, acquaintances, shared }: Deps) 
     const bucket = { left: Math.min(most, before.left + minutes * perMinute), filledAt: now }
     buckets.delete(key)
     buckets.set(key, bucket)
-    forgetOldest(buckets, maxRemembered)
+    evictOldest(buckets, maxRemembered)
     return bucket
   }
 

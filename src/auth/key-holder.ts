@@ -1,6 +1,6 @@
 import type { Records } from '../storage/records.ts'
 import { type DigestMethod, isEmptyPassword } from './credentials.ts'
-import type { Asker, Deriver } from './deriving/deriver.ts'
+import type { Asker, PasswordHasher } from './deriving/deriver.ts'
 import { type UserRecord, userKind } from './identity.ts'
 
 /** Where sign-in keys are looked for: an account, or nobody's place, where none is found in the same time. */
@@ -15,7 +15,7 @@ export interface KeyPlace {
  * a key that gets another layer during the look-up is found there.
  */
 export const keyHolder = async (
-  { records, deriver }: { records: Records; deriver: Deriver },
+  { records, deriver }: { records: Records; deriver: PasswordHasher },
   asker: Asker,
   { accountId, salt }: KeyPlace,
   { method, digest }: { method: DigestMethod; digest: string },

@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import { decodeProtectedHeader, errors, jwtVerify, SignJWT } from 'jose'
 import type { Clock } from '../lib/clock.ts'
 import { Failure, failure, invalidCredentials, isOutage } from '../lib/failure.ts'
-import { forgetOldest } from '../lib/forget-oldest.ts'
+import { evictOldest } from '../lib/forget-oldest.ts'
 import { gregorianNow, gregorianOfUnix } from '../lib/gregorian.ts'
 import { randomHex } from '../lib/ids.ts'
 import { authSettings } from '../settings/documents.ts'
@@ -95,7 +95,7 @@ const makeKeyPair = promisify(generateKeyPair)
 
 const remember = <T>(memory: Map<string, T>, token: string, entry: T) => {
   memory.set(token, entry)
-  forgetOldest(memory, maxVerified)
+  evictOldest(memory, maxVerified)
 }
 
 const systemDefinition: CollectionDefinition<object, SystemHidden> = {

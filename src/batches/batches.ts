@@ -1,7 +1,7 @@
 // Batches: work on many rows that outlives processes. One process at a time works on a run, and every row is done once.
 
 import { isLeaseLost, type Lease, type Leases, leaseLost } from '../jobs/leases.ts'
-import type { Round, Rounds } from '../jobs/rounds.ts'
+import type { ScheduledJob, Scheduler } from '../jobs/rounds.ts'
 import { csvLine, plainCsvLine } from '../lib/csv.ts'
 import { isOutage } from '../lib/failure.ts'
 import { describeError, type Log } from '../lib/log.ts'
@@ -53,7 +53,7 @@ interface Deps<Detail> {
   base: Store
   runs: RunStore<Detail>
   leases: Leases
-  rounds: Rounds
+  rounds: Scheduler
   node: string
   log: Log
   metrics: Metrics
@@ -274,7 +274,7 @@ export const createBatches = <Detail>(tools: Deps<Detail>) => {
     }
   }
 
-  const jobs: Round[] = [
+  const jobs: ScheduledJob[] = [
     {
       name: takingUp,
       everySeconds: lookEverySeconds,

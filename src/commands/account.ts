@@ -1,5 +1,5 @@
 import { User } from '../areas/accounts/users/schema.ts'
-import { createDeriver } from '../auth/deriving/deriver.ts'
+import { createPasswordHasher } from '../auth/deriving/deriver.ts'
 import { freshPassword } from '../auth/fresh-password.ts'
 import { type AccountRecord, masterClaim, type UserRecord } from '../auth/identity.ts'
 import { ConfigError } from '../config/config.ts'
@@ -35,7 +35,7 @@ interface Work {
 
 const offersOf = (
   store: Store,
-  deriver: ReturnType<typeof createDeriver>,
+  deriver: ReturnType<typeof createPasswordHasher>,
   settings: ReturnType<typeof settingsOf>,
   log: Log,
 ) => {
@@ -104,7 +104,7 @@ const perform = async (action: Action, username: string): Promise<Result> => {
   process.umask(0o077)
   const { store, close } = await openStore(config, systemClock)
   const settings = settingsOf(store)
-  const deriver = createDeriver({ settings, clock: systemClock, metrics: createMetrics() })
+  const deriver = createPasswordHasher({ settings, clock: systemClock, metrics: createMetrics() })
   try {
     const offers = offersOf(store, deriver, settings, createCommandLog(config, 'warn'))
     const author: Author = { requestId: newId(systemClock.now()), authMethod: 'command' }

@@ -5,7 +5,7 @@ import { makeBackup } from '../saved/backup.ts'
 import type { Manifest } from '../saved/manifest.ts'
 import { restoreBackup } from '../saved/restore.ts'
 import { Refusal } from '../storage/saved-store.ts'
-import { tellingRefusals, tidyWhenInterrupted } from './refusals.ts'
+import { printingRefusals, tidyWhenInterrupted } from './refusals.ts'
 import { status } from './statuses.ts'
 
 const rowsOf = ({ counts }: Manifest) => Object.values(counts).reduce((sum, count) => sum + count, 0)
@@ -30,7 +30,7 @@ interface BackupOptions {
 
 /** Makes a backup; answers with the status. */
 export const backUp = (file: string, { recipient: recipients = [], json }: BackupOptions): Promise<number> =>
-  tellingRefusals(async () => {
+  printingRefusals(async () => {
     const config = configFromEnvironment()
     process.umask(0o077)
     tidyWhenInterrupted()
@@ -52,7 +52,7 @@ interface RestoreOptions {
 
 /** Puts a backup into an empty place; answers with the status. */
 export const restore = (file: string, { identity, json }: RestoreOptions): Promise<number> =>
-  tellingRefusals(async () => {
+  printingRefusals(async () => {
     const config = configFromEnvironment()
     process.umask(0o077)
     tidyWhenInterrupted()

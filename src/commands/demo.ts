@@ -5,9 +5,9 @@ import { type Config, ConfigError } from '../config/config.ts'
 import { configFromEnvironment } from '../config/env.ts'
 import { systemClock } from '../lib/clock.ts'
 import { createCommandLog } from './command-log.ts'
-import { createDesk, Refused } from './demo/desk.ts'
+import { createDemoClient, Refused } from './demo/desk.ts'
 import { createPast } from './demo/past.ts'
-import { chanceOfStory, daysOfStory, tellStory } from './demo/story.ts'
+import { chanceOfStory, daysOfStory, seedDemo } from './demo/story.ts'
 import type { Stage } from './demo/tree.ts'
 import { checkForMissingStore } from './missing-store.ts'
 import { createProgress } from './progress.ts'
@@ -46,7 +46,7 @@ const fill = async (server: RunningServer, config: Config, past: Stage['past'], 
   const account = await masterOf(server)
   const admin = await adminOf(server, account.id)
   const chance = chanceOfStory()
-  const desk = createDesk(server, past, chance)
+  const desk = createDemoClient(server, past, chance)
   const progress = createProgress(process.stderr, options.calls)
   const stage: Stage = {
     server,
@@ -70,7 +70,7 @@ const fill = async (server: RunningServer, config: Config, past: Stage['past'], 
     counts: { accounts: 0, users: 0, devices: 0, numbers: 0 },
   }
   let calls = 0
-  await tellStory(stage, options.calls, {
+  await seedDemo(stage, options.calls, {
     onCalls(count) {
       calls += count
       progress.show(calls, `${calls.toLocaleString('en-US')} call records`)

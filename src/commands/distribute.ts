@@ -2,7 +2,7 @@ import { configFromEnvironment } from '../config/env.ts'
 import { distributeStorage, type Placed } from '../storage/distribution/distribute.ts'
 import { connectTo, runnerOn } from '../storage/postgres-dump.ts'
 import { Refusal } from '../storage/saved-store.ts'
-import { tellingRefusals } from './refusals.ts'
+import { printingRefusals } from './refusals.ts'
 import { status } from './statuses.ts'
 
 const words: Record<Placed['outcome'], string> = {
@@ -13,7 +13,7 @@ const words: Record<Placed['outcome'], string> = {
 
 /** Distributes the tables of a store on Citus; answers with the status. */
 export const distribute = ({ json }: { json?: boolean }): Promise<number> =>
-  tellingRefusals(async () => {
+  printingRefusals(async () => {
     const { databaseUrl } = configFromEnvironment()
     if (!databaseUrl)
       throw new Refusal(

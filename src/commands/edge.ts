@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { randomHex } from '../lib/ids.ts'
 import { Refusal } from '../storage/saved-store.ts'
 import { type EdgeValues, edgeFiles, writeEdgeFiles } from './edge-files.ts'
-import { tellingRefusals } from './refusals.ts'
+import { printingRefusals } from './refusals.ts'
 import { status } from './statuses.ts'
 
 interface EdgeOptions {
@@ -88,7 +88,7 @@ const ownerOf = () => {
 
 /** Writes the files of an edge; answers with the status. */
 export const writeKamailio = (options: EdgeOptions): Promise<number> =>
-  tellingRefusals(async () => {
+  printingRefusals(async () => {
     const owner = ownerOf()
     const { force = false, json } = options
     const folder = resolve(options.write)

@@ -7,7 +7,7 @@ import { Refusal } from '../storage/saved-store.ts'
 import { fill, type MoveFault, openNewStore } from './moving/fill.ts'
 import { closeOldStore, withOldStore } from './moving/old-store.ts'
 import { inspectTarget, nameOf, openSide, refuseCitus, requireSameKey, targetOf } from './moving/places.ts'
-import { reasonOf, tellingRefusals } from './refusals.ts'
+import { printingRefusals, reasonOf } from './refusals.ts'
 import { status } from './statuses.ts'
 
 interface MoveOptions {
@@ -112,7 +112,7 @@ const cancel = (config: Config) =>
 
 /** Moves a store, or takes the beginning of a move back. Returns the status. */
 export const move = ({ to, cancel: isCanceled, json }: MoveOptions): Promise<number> =>
-  tellingRefusals(async () => {
+  printingRefusals(async () => {
     const config = configFromEnvironment()
     process.umask(0o077)
     if (isCanceled) {

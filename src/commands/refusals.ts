@@ -14,7 +14,7 @@ export const reasonOf = (error: unknown): string | undefined => {
 }
 
 /** Runs a command; what keeps it from its work is told in a line, and the status is 1. */
-export const tellingRefusals = async (work: () => Promise<number>): Promise<number> => {
+export const printingRefusals = async (work: () => Promise<number>): Promise<number> => {
   try {
     return await work()
   } catch (error) {

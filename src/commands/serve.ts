@@ -102,7 +102,7 @@ const startThreads = async (config: Config, log: Log) => {
   if (wanted === 1)
     return { server: await startServer(config, { clock: systemClock, log }), threads: undefined }
   // What it takes to run several is not loaded for one.
-  const [{ createCompany }, { startHttpThreads }] = await Promise.all([
+  const [{ createSharedThreadState: createCompany }, { startHttpThreads }] = await Promise.all([
     import('../threads/company.ts'),
     import('../threads/http-threads.ts'),
   ])

@@ -22,7 +22,7 @@ import { checkDocuments } from '../storage/verification/documents.ts'
 import { checkPostgres, checkSqlite, hasAmcheck } from '../storage/verification/engine.ts'
 import { bareAreas } from './bare-areas.ts'
 import { openStore } from './open-store.ts'
-import { tellingRefusals } from './refusals.ts'
+import { printingRefusals } from './refusals.ts'
 import { status } from './statuses.ts'
 
 interface Plan {
@@ -188,7 +188,7 @@ const sayAll = ({ checks, faults, untold, leftOut }: Found) => {
 
 /** Looks through the store; answers with the status: 1 when something is not sound. */
 export const verifyStore = ({ json }: { json?: boolean }): Promise<number> =>
-  tellingRefusals(async () => {
+  printingRefusals(async () => {
     const config = configFromEnvironment()
     process.umask(0o077)
     const found = await look(config)

@@ -5,7 +5,7 @@ import type { Database } from '../storage/db.ts'
 import type { Store } from '../storage/store.ts'
 import type { FeedEvent } from './events.ts'
 import { orderedKey } from './sequencer.ts'
-import { createFeedRows, type FeedQuestion, type FeedRow, type HeadRow, inParts } from './store.ts'
+import { createFeedRows, type EventQuery, type FeedRow, type HeadRow, inParts } from './store.ts'
 
 export interface FeedPage {
   events: FeedEvent[]
@@ -169,7 +169,7 @@ export const createFeed = ({
     return { events, isCut: false }
   }
 
-  const page = async (question: FeedQuestion): Promise<FeedPage> => {
+  const page = async (question: EventQuery): Promise<FeedPage> => {
     const { limit, withBefore = false } = question
     const { heads, begin, last, isFull } = await rows.page(question)
     const [part = [], ...others] = inParts(heads)

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createBell } from '../jobs/bell.ts'
+import { createWaker } from '../jobs/bell.ts'
 import { inOneLine } from '../jobs/queue.ts'
-import type { Round, Rounds } from '../jobs/rounds.ts'
+import type { ScheduledJob, Scheduler } from '../jobs/rounds.ts'
 import type { Log } from '../lib/log.ts'
 import type { Statement } from '../storage/db.ts'
 import type { Store } from '../storage/store.ts'
@@ -9,7 +9,7 @@ import type { Feed } from './feed.ts'
 
 interface Deps {
   store: Pick<Store, 'fence'>
-  rounds: Pick<Rounds, 'isHeld'>
+  rounds: Pick<Scheduler, 'isHeld'>
   feed: Pick<Feed, 'onMore'>
   log: Log
 }
@@ -49,7 +49,7 @@ export const createFollower = <Way, Shift>(tools: Deps, work: Work<Way, Shift>) 
   }
 
   const follow = async (way: Way, shift: Shift, signal: AbortSignal) => {
-    const bell = createBell()
+    const bell = createWaker()
     const unfollow = feed.onMore(bell.ring)
     try {
       while (!signal.aborted) {
@@ -68,7 +68,7 @@ export const createFollower = <Way, Shift>(tools: Deps, work: Work<Way, Shift>) 
     }
   }
 
-  const job: Round = {
+  const job: ScheduledJob = {
     name: work.name,
     everySeconds: 1,
     due: async () => (await work.wanted()) !== undefined,

@@ -1,6 +1,6 @@
 // PostgreSQL only: SQLite gives an entry its place when it is written.
 import { failure, lostLease } from '../lib/failure.ts'
-import { forgetOldest } from '../lib/forget-oldest.ts'
+import { evictOldest } from '../lib/forget-oldest.ts'
 import { zip } from '../lib/list.ts'
 import type { Statement } from '../storage/db.ts'
 import { type Head, maxHeads, middleOf, newestPlace, type Placed, placeOf } from '../storage/placing.ts'
@@ -8,7 +8,7 @@ import type { Store } from '../storage/store.ts'
 import { integer, type RowOf, shape, text } from '../storage/table.ts'
 
 /** How many entries are put in order by one write. */
-export const maxAtOnce = 400
+export const maxEventsPerBatch = 400
 
 const waiting = shape({
   place: integer(),
@@ -58,7 +58,7 @@ export const createOrder = ({ all, words, writeUnrecorded }: Store) => {
       await all(
         `SELECT ${words.position} AS "place", account_id AS "accountId", action, coalesce(tree, '') AS tree, digest,
             coalesce(span, 1) AS span
-          FROM audit_log WHERE sequence IS NULL ORDER BY ${words.position} LIMIT ${maxAtOnce}`,
+          FROM audit_log WHERE sequence IS NULL ORDER BY ${words.position} LIMIT ${maxEventsPerBatch}`,
       ),
     )
 
@@ -140,7 +140,7 @@ export const createOrder = ({ all, words, writeUnrecorded }: Store) => {
         forget()
         throw error
       }
-      while (heads.size > maxHeads) forgetOldest(heads, maxHeads)
+      while (heads.size > maxHeads) evictOldest(heads, maxHeads)
       return rows.length
     },
   }

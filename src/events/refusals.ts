@@ -1,11 +1,11 @@
 import type { Afterwards } from '../jobs/afterwards.ts'
-import { forgetOldest } from '../lib/forget-oldest.ts'
-import { type Author, ChangeSet, type Happening } from '../storage/change-set.ts'
+import { evictOldest } from '../lib/forget-oldest.ts'
+import { type Author, ChangeSet, type EventDraft } from '../storage/change-set.ts'
 import type { Store } from '../storage/store.ts'
 
 /** Something that was refused. */
 export interface Refusal {
-  happening: Happening
+  happening: EventDraft
   /** What sets it apart from others of the same type and record, which are told beside it. */
   about?: string
 }
@@ -16,7 +16,7 @@ export interface Refusal {
  */
 export interface Refusals {
   /** Tells of it after the answer. */
-  tell(author: Author, happening: Happening): void
+  tell(author: Author, happening: EventDraft): void
   /** Tells of what others refused, and answers with how many were new: they are on disk then. */
   note(author: Author, refusals: readonly Refusal[]): Promise<number>
 }
@@ -45,7 +45,7 @@ export const createRefusals = ({ store, afterwards }: Deps): Refusals => {
     if (before !== undefined && now - before < pauseMs) return true
     told.delete(key)
     told.set(key, now)
-    forgetOldest(told, maxRemembered)
+    evictOldest(told, maxRemembered)
     return false
   }
 

@@ -4,7 +4,7 @@ import { describeError, type Log } from '../lib/log.ts'
 import { feedKey, systemScope } from '../storage/change-set.ts'
 import { cacheKey, type Database } from '../storage/db.ts'
 import type { Store } from '../storage/store.ts'
-import { createOrder, maxAtOnce } from './order.sql.ts'
+import { createOrder, maxEventsPerBatch } from './order.sql.ts'
 
 /** Wakes whoever reads what is in order. */
 export const orderedKey = cacheKey(systemScope, 'feed', 'ordered')
@@ -48,7 +48,7 @@ export const createSequencer = ({ store, db, leases, log }: Deps) => {
     if (!held) return
     while (!held.lost.aborted) {
       isWoken = false
-      if ((await order.placeNext(held.guardStatement(), [orderedKey])) === maxAtOnce) continue
+      if ((await order.placeNext(held.guardStatement(), [orderedKey])) === maxEventsPerBatch) continue
       if (!isWoken || isStopped) return
       await sleep(gatherMs)
     }

@@ -7,7 +7,7 @@ import type { Store } from '../storage/store.ts'
 import { integer, json, optional, type RowOf, shape, text } from '../storage/table.ts'
 import { typeCondition } from './events.ts'
 
-export interface FeedQuestion {
+export interface EventQuery {
   accountId: string
   /** Also what is below the account. */
   below: boolean
@@ -114,7 +114,7 @@ const lookMs = 4
 // A question that finds little looks through this many events, and says where to go on.
 const maxLookedThrough = 5000
 /** The conditions of a question beside account and place; parameters are numbered from `next`. */
-const conditionsOf = ({ types = [], recordId, actorId, from, to }: FeedQuestion, next: number) => {
+const conditionsOf = ({ types = [], recordId, actorId, from, to }: EventQuery, next: number) => {
   const { sql, params } = typeCondition(types, next)
   const found = { terms: [sql], params: [...params] as Value[] }
   const add = (term: (place: string) => string, value: Value | undefined) => {
@@ -129,7 +129,7 @@ const conditionsOf = ({ types = [], recordId, actorId, from, to }: FeedQuestion,
   return found
 }
 
-const isNarrow = ({ types = [], recordId, actorId, from, to }: FeedQuestion) =>
+const isNarrow = ({ types = [], recordId, actorId, from, to }: EventQuery) =>
   types.length > 0 || [recordId, actorId, from, to].some((one) => one !== undefined)
 
 const inRange = 'sequence > $2 AND sequence <= $3'
@@ -187,7 +187,7 @@ export const createFeedRows = ({ all, words }: Store) => {
     /** The sequence behind which events are kept. */
     forgotten,
 
-    async page(question: FeedQuestion): Promise<FoundRows> {
+    async page(question: EventQuery): Promise<FoundRows> {
       const { accountId, below, limit, isTop = false } = question
       const begin = await behindOf(question.after)
       const most = isNarrow(question) ? Math.max(maxLookedThrough, limit) : limit

@@ -1,10 +1,10 @@
 import { invalid } from '../lib/failure.ts'
 import { traceparentOf } from '../lib/trace.ts'
 import type { Author, ChargeConsent } from '../storage/change-set.ts'
-import type { Exchange } from './exchange.ts'
+import type { RequestContext } from './exchange.ts'
 
 /** Rejects what cannot be the id of a quote: without one, a request accepts what its caller was shown last. */
-export const requireQuoteId = (exchange: Exchange) => {
+export const requireQuoteId = (exchange: RequestContext) => {
   const value = exchange.value('quote_id') ?? undefined
   if (value === undefined || (typeof value === 'string' && value !== '')) return
   // Routes that take the id of something else as quote_id describe it in their query.
@@ -14,7 +14,7 @@ export const requireQuoteId = (exchange: Exchange) => {
   throw invalid({ quote_id: { type: { message, value } } })
 }
 
-const consentOf = (exchange: Exchange): ChargeConsent => {
+const consentOf = (exchange: RequestContext): ChargeConsent => {
   const quoteId = exchange.value('quote_id')
   const { claims, key, user } = exchange.actor ?? {}
   const caller = claims?.jti ?? key?.id ?? user?.id
@@ -26,7 +26,7 @@ const consentOf = (exchange: Exchange): ChargeConsent => {
 }
 
 /** Who stands behind what a request writes. */
-export const authorOf = (exchange: Exchange): Author => {
+export const authorOf = (exchange: RequestContext): Author => {
   const { actor } = exchange
   const author: Author = {
     requestId: exchange.id,

@@ -21,15 +21,15 @@ import type { Idempotency } from './judge/idempotency.ts'
 import type { Match, Router } from './judge/router.ts'
 import type { Method, Route } from './route.ts'
 import type { InFlight } from './throttle/in-flight.ts'
-import type { Turns } from './throttle/read-turns.ts'
+import type { FairQueue } from './throttle/read-turns.ts'
 import type { Throttle } from './throttle/throttle.ts'
 import { type Body, emptyBody } from './wire/bodies.ts'
 import type { WaitingBody } from './wire/body-bytes.ts'
 import type { Places } from './wire/places.ts'
 import { targetOf } from './wire/target.ts'
-import type { UnderWay } from './wire/under-way.ts'
+import type { ActiveRequests } from './wire/under-way.ts'
 import type { Upgrades } from './wire/upgrades.ts'
-import type { Witness } from './witness.ts'
+import type { RequestObserver } from './witness.ts'
 
 /** A path outside of `/v2`: it answers by itself. */
 export type PlainPage = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void
@@ -56,7 +56,7 @@ interface RestrictionQuestion {
 }
 
 /** Whether the process goes on. */
-export interface Life {
+export interface ShutdownState {
   /** It has been asked to end: whoever asks is told to go elsewhere. */
   isEnding: boolean
   /** What goes on until somebody ends it has been ended. */
@@ -66,11 +66,11 @@ export interface Life {
 }
 
 /** What the pipeline needs of the rest of the server. */
-export interface Frame {
+export interface ServerContext {
   router: Router
   pages: Pages
-  life: Life
-  underWay: UnderWay
+  life: ShutdownState
+  underWay: ActiveRequests
   places: Places
   upgrades: Upgrades
   authenticate: Authenticate
@@ -87,7 +87,7 @@ export interface Frame {
   settleServices(accountIds: readonly string[]): Promise<void>
   throttle: Throttle
   /** Of reads that a page is made of, and of those that go on. */
-  turns: { short: Turns; long: Turns }
+  turns: { short: FairQueue; long: FairQueue }
   inFlight: InFlight
   responseCache: ResponseCache
   /** Tells subscribers of requests that were refused. */
@@ -100,7 +100,7 @@ export interface Frame {
   clock: Clock
   log: Log
   /** Tells of each request when it is over. */
-  witness: Witness
+  witness: RequestObserver
   /** Takes the spans of requests, where somebody wants them. */
   recorder: Recorder | undefined
   node: string
@@ -108,8 +108,8 @@ export interface Frame {
 }
 
 /** One request on its way through the pipeline: each step fills in what the later ones read. */
-export class Exchange {
-  readonly frame: Frame
+export class RequestContext {
+  readonly frame: ServerContext
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly id: string
@@ -154,7 +154,7 @@ export class Exchange {
   /** Room for the answer was waited for. */
   hasRoom = false
 
-  constructor(frame: Frame, request: IncomingMessage, response: ServerResponse, id: string) {
+  constructor(frame: ServerContext, request: IncomingMessage, response: ServerResponse, id: string) {
     this.frame = frame
     this.request = request
     this.response = response

@@ -22,17 +22,17 @@ import { createKeyedQueue } from '../lib/one-at-a-time.ts'
 import { percentDecoded } from '../lib/utf8.ts'
 import { crossbarSettings } from '../settings/documents.ts'
 import { isConflict, retrying } from '../storage/store.ts'
-import { ListAnswer, LiveAnswer } from './answer/answers.ts'
+import { ListResponse, LiveResponse } from './answer/answers.ts'
 import { planList } from './answer/listing.ts'
 import { sendLive } from './answer/live.ts'
 import { respond } from './answer/respond.ts'
-import { inTurn, sendEmpty, sendKept } from './answer/sending.ts'
+import { inTurn, sendCached, sendEmpty } from './answer/sending.ts'
 import { authorOf, requireQuoteId } from './author.ts'
-import type { Exchange } from './exchange.ts'
+import type { RequestContext } from './exchange.ts'
 import { accessDenied, admit, assertAllowed, badCredential } from './judge/admission.ts'
 import { answerAgain } from './judge/answer-again.ts'
 import { unbuiltIn } from './judge/family.ts'
-import { judgeData } from './judge/judge-data.ts'
+import { validateData } from './judge/judge-data.ts'
 import { payForBody, payForRecord, payTokens, resourceOf, shareOf } from './judge/paying.ts'
 import { checkPreconditions, revisionOf } from './judge/preconditions.ts'
 import { queryProblems, queryWarnings } from './judge/query-rules.ts'
@@ -44,7 +44,7 @@ import { canonicalPeer, clientAddress, trustedProxies } from './wire/client-addr
 import { preferredType, takesType } from './wire/media.ts'
 import { targetOf } from './wire/target.ts'
 
-type Step = (exchange: Exchange) => void | Promise<void>
+type Step = (exchange: RequestContext) => void | Promise<void>
 
 const answerPreflight: Step = (exchange) => {
   if (exchange.method !== 'OPTIONS') return
@@ -84,7 +84,7 @@ export const findClientAddress: Step = (exchange) => {
 }
 
 /** Whether the route that the request is for reads such a body by itself. Known before anybody is authenticated. */
-const isStreamed = ({ frame, segments, method, request }: Exchange) => {
+const isStreamed = ({ frame, segments, method, request }: RequestContext) => {
   const place = segments[1] === 'account' ? ['v2', 'accounts', '', ...segments.slice(2)] : segments
   const match = frame.router.find(place)
   const types = match && routeOf(match, method)?.route.spec.streams
@@ -99,10 +99,10 @@ const verbIn = (verb: unknown) => {
 }
 
 /** The method that a request means: a POST may name another one. */
-const methodMeant = ({ method, body, query }: Exchange) =>
+const methodMeant = ({ method, body, query }: RequestContext) =>
   method === 'POST' ? (verbIn(body.envelope.verb ?? query.get('verb')) ?? method) : method
 
-const takeContent = (exchange: Exchange, bytes: Buffer) => {
+const takeContent = (exchange: RequestContext, bytes: Buffer) => {
   const { request, crossbar, frame } = exchange
   const limits = { values: shareOf(exchange) * crossbar.max_body_values, fields: crossbar.max_form_fields }
   exchange.body = openContent(request, bytes, limits, frame.clock)
@@ -110,7 +110,7 @@ const takeContent = (exchange: Exchange, bytes: Buffer) => {
     throw invalid({ data: { required: { message: 'Field is required but missing', value: 'data' } } })
 }
 
-const readUnjudged = async (exchange: Exchange) => {
+const readUnjudged = async (exchange: RequestContext) => {
   const { request, crossbar } = exchange
   const limits = { unjudged: crossbar.unjudged_body_size, whole: crossbar.max_upload_size }
   const read = await readSmallBody(request, limits)
@@ -119,7 +119,7 @@ const readUnjudged = async (exchange: Exchange) => {
 }
 
 /** Before anything is read: what a compressed body unfolds to has no limit that its own size would tell. */
-const refuseEncoded = ({ headers }: Exchange['request']) => {
+const refuseEncoded = ({ headers }: RequestContext['request']) => {
   const encoding = headers['content-encoding']?.trim().toLowerCase() || 'identity'
   if (encoding === 'identity') return
   const message = 'bodies with a Content-Encoding are not taken: send it as it is'
@@ -155,7 +155,7 @@ const authenticate: Step = async (exchange) => {
   }
 }
 
-const lacksCredential = ({ waitingBody }: Exchange) => {
+const lacksCredential = ({ waitingBody }: RequestContext) => {
   if (!waitingBody) return badCredential('no credentials')
   const message = `a body of more than ${waitingBody.unjudged} bytes needs its credential in a header or in the query`
   return failure(invalidCredentials, { data: { message } }, 'no credentials')
@@ -177,10 +177,10 @@ const matchRoute: Step = (exchange) => {
   exchange.variables = found.path
 }
 
-const isPublic = (exchange: Exchange) => exchange.route?.spec.allow.needsToken === false
+const isPublic = (exchange: RequestContext) => exchange.route?.spec.allow.needsToken === false
 
 /** A path below an account names it even where it leads nowhere: whoever tries pays from that account's bucket. */
-const accountIdIn = ({ variables, segments }: Exchange) =>
+const accountIdIn = ({ variables, segments }: RequestContext) =>
   variables.account_id ?? (segments[1] === 'accounts' ? segments[2] : undefined)
 
 const findAccount: Step = async (exchange) => {
@@ -256,7 +256,7 @@ const authorize: Step = (exchange) => {
 const envelopeValues = 100
 
 /** Rejects a body with more values than any record may have before it is parsed. Lists and rows are taken one by one. */
-const assertFitsRecord = async (exchange: Exchange, bytes: Buffer) => {
+const assertFitsRecord = async (exchange: RequestContext, bytes: Buffer) => {
   const { route, frame, request } = exchange
   if (!route?.spec.body || route.spec.judgesItself || route.spec.takesMany) return
   if (!isJsonBody(request, bytes)) return
@@ -268,7 +268,7 @@ const assertFitsRecord = async (exchange: Exchange, bytes: Buffer) => {
 }
 
 /** What waited is read now that somebody has answered for it, and paid for before anything is made of it. */
-const readWaiting = async (exchange: Exchange, waitingBody: WaitingBody) => {
+const readWaiting = async (exchange: RequestContext, waitingBody: WaitingBody) => {
   const { actor, request } = exchange
   const { announced, unjudged } = waitingBody
   if (!actor) throw failure(tooLarge, { limit: unjudged })
@@ -303,7 +303,7 @@ const claimKey: Step = (exchange) => {
   return claimFor(exchange, actor, key)
 }
 
-const claimFor = async (exchange: Exchange, actor: Actor, key: string) => {
+const claimFor = async (exchange: RequestContext, actor: Actor, key: string) => {
   const { method, body, request, frame } = exchange
   const parts = [method, targetOf(request), body.digest ?? '']
   const verdict = await frame.idempotency.judge({
@@ -312,7 +312,7 @@ const claimFor = async (exchange: Exchange, actor: Actor, key: string) => {
     key,
     parts,
   })
-  if ('kept' in verdict) return sendKept(exchange, verdict.kept)
+  if ('kept' in verdict) return sendCached(exchange, verdict.kept)
   exchange.claim = verdict.claim
   exchange.lost = verdict.lost
 }
@@ -352,14 +352,14 @@ const planListing: Step = (exchange) => {
   exchange.listPlan = planList(query, (name) => exchange.value(name), crossbar, route.spec.module)
 }
 
-const callOf = (exchange: Exchange): Call => ({
+const callOf = (exchange: RequestContext): Call => ({
   path: exchange.variables,
   data: undefined,
   sent: exchange.body.data,
   subject: undefined,
   // Policies saw to it that these are there where a route reads them.
   account: exchange.account as AccountRecord,
-  actor: exchange.actor as NonNullable<Exchange['actor']>,
+  actor: exchange.actor as NonNullable<RequestContext['actor']>,
   visitor: exchange.actor,
   author: authorOf(exchange),
   query: exchange.query,
@@ -379,7 +379,7 @@ const callOf = (exchange: Exchange): Call => ({
 })
 
 /** After a lost race: the account as the winner left it, whichever process that was. */
-const readAgain = async (exchange: Exchange) => {
+const readAgain = async (exchange: RequestContext) => {
   await exchange.frame.store.fence()
   await findAccount(exchange)
   requireAccount(exchange)
@@ -404,7 +404,7 @@ const rights: readonly Step[] = [
 ]
 
 /** Whether whoever asked may still ask: tokens end, accounts are moved, disabled and removed. */
-const mayStill = async (exchange: Exchange) => {
+const mayStill = async (exchange: RequestContext) => {
   exchange.actor = undefined
   exchange.refusal = undefined
   try {
@@ -418,14 +418,14 @@ const mayStill = async (exchange: Exchange) => {
 
 /** Parents and record, its price, body, precondition, execution. */
 const runRoute = async (
-  exchange: Exchange,
+  exchange: RequestContext,
   route: Route,
   call: Call,
   pay = payForRecord,
 ): Promise<unknown> => {
   call.subject = await route.subject?.(call)
   await pay(exchange, call.subject)
-  call.data = await judgeData(exchange, route, call)
+  call.data = await validateData(exchange, route, call)
   checkPreconditions(exchange, route, call.subject)
   return route.spec.isLong ? inTurn(exchange, 'long', async () => route.run(call)) : route.run(call)
 }
@@ -435,7 +435,7 @@ const paidAlready = async () => undefined
 const oneAtATime = createKeyedQueue()
 
 /** Requests that lost a race for one record run one after the other: side by side, all but one would lose again. */
-const runAgain = (exchange: Exchange, route: Route, lost: Call) =>
+const runAgain = (exchange: RequestContext, route: Route, lost: Call) =>
   oneAtATime(exchange.path, () => {
     let [before, last] = [lost, lost]
     return retrying(
@@ -454,7 +454,7 @@ const runAgain = (exchange: Exchange, route: Route, lost: Call) =>
  * A lost write race starts again from the record as it is now, so that a PATCH is merged into it and If-Match is held
  * against it. What comes as a stream comes once.
  */
-const carryOut = async (exchange: Exchange, route: Route): Promise<unknown> => {
+const carryOut = async (exchange: RequestContext, route: Route): Promise<unknown> => {
   requireQuoteId(exchange)
   const call = callOf(exchange)
   try {
@@ -465,10 +465,10 @@ const carryOut = async (exchange: Exchange, route: Route): Promise<unknown> => {
   }
 }
 
-const answer = (exchange: Exchange, route: Route, result: unknown) => {
-  if (result instanceof LiveAnswer) return sendLive(exchange, result, () => mayStill(exchange))
+const answer = (exchange: RequestContext, route: Route, result: unknown) => {
+  if (result instanceof LiveResponse) return sendLive(exchange, result, () => mayStill(exchange))
   const { list = false } = route.spec
-  if (list !== 'keyed' && result instanceof ListAnswer !== list) {
+  if (list !== 'keyed' && result instanceof ListResponse !== list) {
     throw new Error(`${route.method} ${route.path} does not answer with the list it declares`)
   }
   return respond(exchange, result)
@@ -512,7 +512,7 @@ const steps: readonly Step[] = [
   execute,
 ]
 
-export const runSteps = async (exchange: Exchange) => {
+export const runSteps = async (exchange: RequestContext) => {
   for (const step of steps) {
     const running = step(exchange)
     if (running) await running

@@ -3,7 +3,7 @@ import { Failure } from '../lib/failure.ts'
 import type { Log } from '../lib/log.ts'
 import { type Metrics, secondsBounds } from '../lib/metrics.ts'
 import { type SpanFacts, timeSpan } from '../lib/trace.ts'
-import type { Exchange } from './exchange.ts'
+import type { RequestContext } from './exchange.ts'
 import { canonicalPeer } from './wire/client-address.ts'
 
 // What is told of every request when it is over: a line in the log, a duration, a span.
@@ -24,18 +24,18 @@ const unknownRoute = 'unknown'
 
 const actorIn = (actor: Actor | undefined) => actor?.user?.id ?? actor?.key?.id ?? actor?.accountId
 
-const reasonOf = ({ fault }: Exchange) => {
+const reasonOf = ({ fault }: RequestContext) => {
   if (fault === undefined) return undefined
   return fault instanceof Failure ? fault.kind.name : 'unexpected'
 }
 
-const addressOf = ({ clientAddress, request }: Exchange) =>
+const addressOf = ({ clientAddress, request }: RequestContext) =>
   clientAddress || canonicalPeer(request.socket.remoteAddress ?? '')
 
 /** Begins to watch a request; what it answers with is to be called when the request is over. */
-export type Witness = ReturnType<typeof createWitness>
+export type RequestObserver = ReturnType<typeof createRequestObserver>
 
-export const createWitness = ({ metrics, log, logsAccess }: Deps) => {
+export const createRequestObserver = ({ metrics, log, logsAccess }: Deps) => {
   const durations = metrics.histogram({
     name: 'crosspoint_http_request_duration_seconds',
     help: 'Seconds from the head of a request to the end of its answer.',
@@ -43,7 +43,10 @@ export const createWitness = ({ metrics, log, logsAccess }: Deps) => {
     bounds: secondsBounds,
   })
 
-  const tell = (exchange: Exchange, facts: { method: string; route: string; status: number; ms: number }) =>
+  const tell = (
+    exchange: RequestContext,
+    facts: { method: string; route: string; status: number; ms: number },
+  ) =>
     log.write('info', 'request', {
       client_address: addressOf(exchange),
       method: facts.method,
@@ -58,7 +61,7 @@ export const createWitness = ({ metrics, log, logsAccess }: Deps) => {
     })
 
   /** `place` is the template of a path that no route stands for. */
-  return (exchange: Exchange, place?: string) => {
+  return (exchange: RequestContext, place?: string) => {
     const began = performance.now()
     const endSpan = timeSpan(exchange.trace, 'server')
     return (sent?: number) => {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Failure, importUnderWay, isFailure, storeMoved } from '../lib/failure.ts'
+import { Failure, importInProgress, isFailure, storeMoved } from '../lib/failure.ts'
 import { describeError, type Log } from '../lib/log.ts'
 
 /** Work that a request causes but whose answer must not wait for it, nor tell by its timing that it happened. */
@@ -22,7 +22,7 @@ export const createAfterwards = (log: Log): Afterwards => {
       await work()
     } catch (error) {
       // What a request causes beside its answer is left out while nobody else may write.
-      if (error instanceof Failure && (isFailure(error, importUnderWay) || isFailure(error, storeMoved)))
+      if (error instanceof Failure && (isFailure(error, importInProgress) || isFailure(error, storeMoved)))
         return
       log.write('error', `${name} failed`, { error: describeError(error) })
     }

@@ -1,5 +1,5 @@
 /** Wakes an idle loop. */
-export const createBell = () => {
+export const createWaker = () => {
   let wake: (() => void) | undefined
   let hasRung = false
 
@@ -30,4 +30,4 @@ export const createBell = () => {
   }
 }
 
-export type Bell = ReturnType<typeof createBell>
+export type Waker = ReturnType<typeof createWaker>

@@ -2,18 +2,18 @@ import { once } from 'node:events'
 import { dayMs } from '../lib/gregorian.ts'
 import { describeError, type Log } from '../lib/log.ts'
 import type { Metrics } from '../lib/metrics.ts'
-import { faultOf, inLaterSpan, type Recorder, tellOfSpan } from '../lib/trace.ts'
+import { faultOf, inLaterSpan, type Recorder, reportSpan } from '../lib/trace.ts'
 import { type Author, ChangeSet } from '../storage/change-set.ts'
 import type { Statement } from '../storage/db.ts'
-import { errandStatement, type Errand as NextErrand, workKey } from '../storage/errand.ts'
+import { errandStatement, type JobDraft as NextErrand, workKey } from '../storage/errand.ts'
 import { isConflict, retrying, type Store } from '../storage/store.ts'
 import { measureQueue } from './queue-metrics.ts'
-import { forgetOldRows } from './retention/old-rows.ts'
-import type { Round } from './rounds.ts'
+import { deleteOldRows } from './retention/old-rows.ts'
+import type { ScheduledJob } from './rounds.ts'
 import { createWorkStore, type Tried, type Work } from './store.ts'
 
 /** An errand that is carried out. Times in Unix milliseconds. */
-export type Errand<Payload> = Omit<Work, 'payload'> & { payload: Payload }
+export type Job<Payload> = Omit<Work, 'payload'> & { payload: Payload }
 
 /** What follows from an answer: how the errand stands now, and what is written together with that. */
 export type Conclusion<Payload = unknown> = {
@@ -46,7 +46,7 @@ export type Conclusion<Payload = unknown> = {
 )
 
 /** How errands of one kind are carried out. */
-export interface ErrandKind<Payload, Answer = undefined> {
+export interface JobKind<Payload, Answer = undefined> {
   kind: string
   /** How often to look for what was not told of; what is committed anywhere is told of at once. */
   everySeconds?: number
@@ -59,9 +59,9 @@ export interface ErrandKind<Payload, Answer = undefined> {
    * knows what became of an errand whose process died. What it throws is logged, and it is asked again after a pause.
    * Absent: everything is done in `conclude`.
    */
-  ask?(errand: Errand<Payload>, signal: AbortSignal): Promise<Answer>
+  ask?(errand: Job<Payload>, signal: AbortSignal): Promise<Answer>
   /** What follows. Asks nobody; repeated after a lost race, with the errand as it is then. */
-  conclude(errand: Errand<Payload>, answer: Answer): Promise<Conclusion<Payload>> | Conclusion<Payload>
+  conclude(errand: Job<Payload>, answer: Answer): Promise<Conclusion<Payload>> | Conclusion<Payload>
   /** Milliseconds before the next try, when `attempts` have been made. */
   pauseMs?(attempts: number): number
   /** What could not be carried out so often has failed. Without it, it is tried for ever. */
@@ -71,7 +71,7 @@ export interface ErrandKind<Payload, Answer = undefined> {
 }
 
 /** What is done in the background: errands of a kind, or the same again and again. */
-export type Job = ErrandKind<unknown, unknown> | Round
+export type AnyJob = JobKind<unknown, unknown> | ScheduledJob
 
 type Lasting = Exclude<Conclusion, { state: 'forgotten' }>
 
@@ -141,7 +141,7 @@ export const createQueue = ({ store, log, metrics, recorder }: Deps) => {
   const measures = measureQueue({ metrics, rows, clock, kinds: () => [...performers.keys()] })
 
   const triedAs = (
-    { attempts, payload: before }: Errand<unknown>,
+    { attempts, payload: before }: Job<unknown>,
     conclusion: Lasting,
     pauseMs: (attempts: number) => number,
   ): Tried => {
@@ -175,10 +175,10 @@ export const createQueue = ({ store, log, metrics, recorder }: Deps) => {
   }
 
   /** How work of a kind is done: false when the outside is not there. */
-  const performerOf = <Payload, Answer>(kind: ErrandKind<Payload, Answer>) => {
+  const performerOf = <Payload, Answer>(kind: JobKind<Payload, Answer>) => {
     const { pauseMs = growingPause, mostAttempts = Number.POSITIVE_INFINITY } = kind
 
-    const errandOf = (work: Work): Errand<Payload> => ({
+    const errandOf = (work: Work): Job<Payload> => ({
       ...work,
       payload: JSON.parse(work.payload),
     })
@@ -188,22 +188,22 @@ export const createQueue = ({ store, log, metrics, recorder }: Deps) => {
       return work && errandOf(work)
     }
 
-    const settle = async (errand: Errand<Payload>, conclusion: Conclusion<Payload>) => {
+    const settle = async (errand: Job<Payload>, conclusion: Conclusion<Payload>) => {
       const end =
         conclusion.state === 'forgotten'
           ? rows.forget(errand)
           : rows.tried(errand, triedAs(errand, conclusion, pauseMs))
       await commit([end, ...(conclusion.statements ?? [])], conclusion)
       measures.tried(kind.kind, conclusion.state)
-      tellOfSpan({ 'crosspoint.errand_state': conclusion.state })
-      if (conclusion.state === 'failed') tellOfSpan({ 'error.type': 'failed' })
+      reportSpan({ 'crosspoint.errand_state': conclusion.state })
+      if (conclusion.state === 'failed') reportSpan({ 'error.type': 'failed' })
     }
 
     /**
      * Of several who know the answer one settles it: the store decides. What was asked for again meanwhile is carried
      * out again.
      */
-    const conclude = (errand: Errand<Payload>, answer: Answer): Promise<boolean> =>
+    const conclude = (errand: Job<Payload>, answer: Answer): Promise<boolean> =>
       retrying(async (attempt) => {
         const current = attempt === 1 ? errand : await find(errand.id)
         if (current?.state !== 'waiting') return true
@@ -217,7 +217,7 @@ export const createQueue = ({ store, log, metrics, recorder }: Deps) => {
         return !(conclusion.state === 'waiting' && conclusion.isOutsideDown)
       })
 
-    const postpone = async (errand: Errand<Payload>, error: unknown) => {
+    const postpone = async (errand: Job<Payload>, error: unknown) => {
       const facts = {
         kind: kind.kind,
         id: errand.id,
@@ -229,7 +229,7 @@ export const createQueue = ({ store, log, metrics, recorder }: Deps) => {
       const state = errand.attempts + 1 < mostAttempts ? 'waiting' : 'failed'
       try {
         await settle(errand, { state, outcome })
-        tellOfSpan({ 'error.type': faultOf(error) })
+        reportSpan({ 'error.type': faultOf(error) })
       } catch (late) {
         if (!isConflict(late)) throw late
       }
@@ -321,7 +321,7 @@ export const createQueue = ({ store, log, metrics, recorder }: Deps) => {
 
   return {
     /** The round of a job. Errands of a kind are carried out in one that has the kind's name. */
-    round(kind: Job): Round {
+    round(kind: AnyJob): ScheduledJob {
       if ('run' in kind) return kind
       const { everySeconds = 5, atOnce = 4, farewellMs } = kind
       const isOn = async () => (kind.isOn ? kind.isOn() : true)
@@ -365,8 +365,8 @@ export const createQueue = ({ store, log, metrics, recorder }: Deps) => {
     },
 
     /** Deletes what ended longer ago than operators want to know of. */
-    tidying: (daysKept: () => Promise<number>): Round =>
-      forgetOldRows(store, {
+    tidying: (daysKept: () => Promise<number>): ScheduledJob =>
+      deleteOldRows(store, {
         name: 'work outcomes',
         table: 'work',
         key: ['kind', 'id'],

@@ -3,13 +3,13 @@ import { isOutage } from '../lib/failure.ts'
 import { describeError, type Log } from '../lib/log.ts'
 import { inTrace } from '../lib/trace.ts'
 import type { Statement } from '../storage/db.ts'
-import { createRoundRows } from '../storage/leases.ts'
+import { createScheduleRows } from '../storage/leases.ts'
 import type { Store } from '../storage/store.ts'
-import { createBell } from './bell.ts'
+import { createWaker } from './bell.ts'
 import { isLeaseLost, type Lease, type Leases, leaseLost } from './leases.ts'
 
 /** What the server does again and again by itself; of all processes of a store one at a time. */
-export interface Round {
+export interface ScheduledJob {
   name: string
   everySeconds: number
   /**
@@ -24,8 +24,8 @@ export interface Round {
   run(signal: AbortSignal, guard: Statement): Promise<void>
 }
 
-export interface Rounds {
-  add(round: Round): void
+export interface Scheduler {
+  add(round: ScheduledJob): void
   /** As long as it answers true, no round is done. */
   hold(isHeld: () => Promise<boolean>): void
   /** For work that lasts as long as its server: once true, it begins nothing more, records what it has begun, and ends. */
@@ -45,10 +45,10 @@ const longestPauseMs = 60_000
 // Another process is just doing the round: it may have passed the new work already.
 const occupiedPauseMs = 300
 
-const createRunner = (round: Round, { leases, store, clock, log, isHeld }: RunnerDeps) => {
-  const rows = createRoundRows(store)
+const createRunner = (round: ScheduledJob, { leases, store, clock, log, isHeld }: RunnerDeps) => {
+  const rows = createScheduleRows(store)
   const stopping = new AbortController()
-  const bell = createBell()
+  const bell = createWaker()
   let looping: Promise<void> | undefined
   let isTimed = false
   /** The end of what was begun last. */
@@ -156,7 +156,7 @@ interface RunnerDeps extends RoundDeps {
   isHeld(): Promise<boolean>
 }
 
-export const createRounds = (tools: RoundDeps): Rounds => {
+export const createScheduler = (tools: RoundDeps): Scheduler => {
   let isHeld = async () => false
   const runners = new Map<string, ReturnType<typeof createRunner>>()
   let isStarted = false

@@ -369,7 +369,7 @@ export const notConfigured = failureKind('not_configured', ({ message }: { messa
 
 export const datastoreUnreachable = failureKind('datastore_unreachable', plain(503, 'datastore_unreachable'))
 
-export const importUnderWay = failureKind(
+export const importInProgress = failureKind(
   'import_under_way',
   plain(
     503,

@@ -7,7 +7,7 @@ import { currentTrace, inTrace, type Trace } from './trace.ts'
  * caller gets the answer to its own item, at the same place in what `work` answers with. A store may lie on several
  * servers, of which one is gone: what fails in company is done once more by account, where that is told, so that nobody shares that fate.
  */
-export const createGathering = <Item, Answer>(
+export const createBatcher = <Item, Answer>(
   most: number,
   work: (items: readonly Item[]) => Promise<readonly Answer[]>,
   accountOf: (item: Item) => string = () => '',

@@ -30,4 +30,4 @@ export const happeningTypes = [
   'webhook.replayed',
 ] as const
 
-export type HappeningType = (typeof happeningTypes)[number]
+export type EventType = (typeof happeningTypes)[number]

@@ -8,7 +8,7 @@ export type Test =
   | { is: 'notBefore' | 'notAfter'; bound: number }
 
 /** One filter of a query. */
-export interface Question {
+export interface ListQuery {
   /** Dotted path. */
   key: string
   test: Test

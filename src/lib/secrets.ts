@@ -269,7 +269,7 @@ export const withoutSecrets = (schema: object | undefined, doc: Json): Json => {
 }
 
 /** The document as the answers of its own record show it. */
-export const asAnswered = (schema: object | undefined, doc: Json): Json =>
+export const visibleSecrets = (schema: object | undefined, doc: Json): Json =>
   withoutUrlSecrets(mapSecrets(schema, doc, (value, mark) => (mark === 'masked' ? masked : value)))
 
 /** The same JSON text with the values of secrets replaced. Texts without any pass unparsed. */
@@ -356,7 +356,7 @@ const keptUrlsIn = (given: unknown, before: unknown): unknown => {
 }
 
 /** The written record, in which URLs that come back masked are the stored ones. */
-export const withKeptUrls = (given: Json, before: Json): Json => {
+export const withStoredUrls = (given: Json, before: Json): Json => {
   const text = JSON.stringify(before)
   return maskUrls(text) === text ? given : (keptUrlsIn(given, before) as Json)
 }
@@ -385,7 +385,7 @@ const kept = (shape: Shape | undefined, given: unknown, before: unknown, fillsIn
  * The document after a write by a client that cannot see its secrets: a secret that comes back masked or empty is unchanged.
  * `whole`: the client sent the whole document, and secrets that it left out are unchanged, too.
  */
-export const withKeptSecrets = (
+export const withStoredSecrets = (
   schema: object | undefined,
   given: Json,
   before: Json,

@@ -137,7 +137,7 @@ export const faultOf = (error: unknown): string => {
 type Work<T> = () => Promise<T>
 
 /** Has something told of the span at hand. */
-export const tellOfSpan = (facts: SpanFacts) => {
+export const reportSpan = (facts: SpanFacts) => {
   const told = currentTrace()?.facts
   if (told) Object.assign(told, facts)
 }

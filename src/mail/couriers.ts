@@ -5,15 +5,15 @@ import { type Clock, isoTime } from '../lib/clock.ts'
 import { codeOf, messageOf } from '../lib/error-facts.ts'
 import { dayMs } from '../lib/gregorian.ts'
 import { memberOf } from '../lib/member.ts'
-import { tellOfSpan } from '../lib/trace.ts'
+import { reportSpan } from '../lib/trace.ts'
 import { type Calls, serverIn } from '../outgoing/calls.ts'
-import type { LetterErrand } from './letter.ts'
+import type { QueuedMailJob } from './letter.ts'
 import { nodemailer } from './message.ts'
 
 /** What takes a finished mail away. */
-export interface Courier {
+export interface MailTransport {
   /** Resolves with what was said when the mail was taken on; rejects when it was not. */
-  carry(message: Buffer, from: string, letter: LetterErrand): Promise<string>
+  carry(message: Buffer, from: string, letter: QueuedMailJob): Promise<string>
   close(): void
 }
 
@@ -27,7 +27,7 @@ export interface Refusal {
 }
 
 /** Connections to the mail server at a time, each kept for the next letter. */
-export const maxAtOnce = 4
+export const maxConcurrentMails = 4
 
 // A server that does not answer must not hold a letter for minutes.
 const timeouts = { connectionTimeout: 8000, greetingTimeout: 8000, socketTimeout: 20_000 }
@@ -52,7 +52,7 @@ const replyCodeOf = (error: unknown) => {
 }
 
 /** Over SMTP; credentials and TLS as the URL says. */
-export const courierBySmtp = (url: string, calls: Calls): Courier => {
+export const courierBySmtp = (url: string, calls: Calls): MailTransport => {
   let transport: Transporter | undefined
   const call = {
     purpose: 'mail',
@@ -60,11 +60,11 @@ export const courierBySmtp = (url: string, calls: Calls): Courier => {
     kind: 'client',
     facts: { 'network.protocol.name': 'smtp', ...serverIn(url) },
     outcomeOf(reply: string) {
-      tellOfSpan(replyFacts(Number.parseInt(reply, 10)))
+      reportSpan(replyFacts(Number.parseInt(reply, 10)))
       return 'done'
     },
     faultOf(error: unknown) {
-      tellOfSpan(replyFacts(replyCodeOf(error)))
+      reportSpan(replyFacts(replyCodeOf(error)))
       return refusalOf(error).isServerDown ? 'unreachable' : 'refused'
     },
   } as const
@@ -72,7 +72,7 @@ export const courierBySmtp = (url: string, calls: Calls): Courier => {
     async carry(message, from, { payload: { recipient } }) {
       refuseNowhere(recipient)
       const { createTransport } = await nodemailer()
-      transport ??= createTransport({ url, pool: true, maxConnections: maxAtOnce, ...timeouts })
+      transport ??= createTransport({ url, pool: true, maxConnections: maxConcurrentMails, ...timeouts })
       const sending = transport
       return calls.watch(call, async () => {
         const { response } = await sending.sendMail({ envelope: { from, to: recipient }, raw: message })
@@ -122,7 +122,7 @@ const removeBefore = async (folder: string, name: string) => {
  * Into files, for servers without SMTP: people read them with any mail program. Whatever is too old goes, once an hour
  * at most, when another letter comes: without one the folder does not grow.
  */
-export const courierToFolder = (folder: string, { clock, daysKept }: Keeping): Courier => {
+export const courierToFolder = (folder: string, { clock, daysKept }: Keeping): MailTransport => {
   let tidiedAt = 0
 
   const tidy = async () => {

@@ -1,11 +1,11 @@
 import type { Keyring } from '../auth/keyring.ts'
-import type { Errand } from '../jobs/queue.ts'
+import type { Job } from '../jobs/queue.ts'
 
 /** The kind of errand that a letter is. */
 export const mailKind = 'mail'
 
 /** What waits to be sent. Times are Unix milliseconds. */
-export interface Letter {
+export interface QueuedMail {
   notice: string
   recipient: string
   /** The account whose log has it. */
@@ -18,7 +18,7 @@ export interface Letter {
   goodUntil: number
 }
 
-export type LetterErrand = Errand<Letter>
+export type QueuedMailJob = Job<QueuedMail>
 
 /** A document that goes with a letter. It is made when the letter is sent: letters that wait are small. */
 export interface Attachment {

@@ -3,10 +3,10 @@ import type { Keyring } from '../auth/keyring.ts'
 import { newId } from '../lib/ids.ts'
 import { renderHtml, renderSubject, renderText, type Values } from '../lib/template.ts'
 import type { ChangeSet } from '../storage/change-set.ts'
-import { type Errand, errandStatement, workKey } from '../storage/errand.ts'
+import { errandStatement, type JobDraft, workKey } from '../storage/errand.ts'
 import type { Store } from '../storage/store.ts'
 import { isEmailAddress } from './email-address.ts'
-import { type Attachment, type Content, type Letter, mailKind, sealContent } from './letter.ts'
+import { type Attachment, type Content, mailKind, type QueuedMail, sealContent } from './letter.ts'
 import { carriesSecret, type Declared, type Macros, type Notices } from './notices.ts'
 import { createTemplates, type Template, type Templates } from './templates.ts'
 
@@ -107,7 +107,7 @@ export const createMail = ({ store, notices, keyring }: Deps): Mail => {
     { account, notice, goodForSeconds }: Pick<Order, 'account' | 'goodForSeconds'> & { notice: string },
     content: Content,
     loggedBy = account.id,
-  ): Errand<Letter> => {
+  ): JobDraft<QueuedMail> => {
     const now = clock.now()
     const id = newId(now)
     // Stable over all attempts: a mail program that gets a letter twice, because the server died between its delivery

@@ -1,7 +1,7 @@
 import type { Keyring } from '../auth/keyring.ts'
-import { type Conclusion, type ErrandKind, inOneLine, type Queue } from '../jobs/queue.ts'
-import { forgetOldRows } from '../jobs/retention/old-rows.ts'
-import type { Round } from '../jobs/rounds.ts'
+import { type Conclusion, inOneLine, type JobKind, type Queue } from '../jobs/queue.ts'
+import { deleteOldRows } from '../jobs/retention/old-rows.ts'
+import type { ScheduledJob } from '../jobs/rounds.ts'
 import { messageOf } from '../lib/error-facts.ts'
 import { describeError, type Log } from '../lib/log.ts'
 import type { Metrics } from '../lib/metrics.ts'
@@ -9,15 +9,15 @@ import { crossbarSettings } from '../settings/documents.ts'
 import type { Settings } from '../settings/settings.ts'
 import { systemScope } from '../storage/change-set.ts'
 import type { Store } from '../storage/store.ts'
-import { type Courier, maxAtOnce, type Refusal, refusalOf } from './couriers.ts'
+import { type MailTransport, maxConcurrentMails, type Refusal, refusalOf } from './couriers.ts'
 import { signMessage } from './dkim.ts'
 import {
   type Content,
   type DocumentOf,
-  type Letter,
-  type LetterErrand,
   mailKind,
   openContent,
+  type QueuedMail,
+  type QueuedMailJob,
 } from './letter.ts'
 import { composeMessage } from './message.ts'
 import type { Sender, Senders, Signing } from './senders.ts'
@@ -28,7 +28,7 @@ interface Deps {
   keyring: Keyring
   settings: Settings
   senders: Senders
-  courier: Courier
+  courier: MailTransport
   documentOf: DocumentOf
   log: Log
   metrics: Metrics
@@ -81,7 +81,7 @@ export const createPost = (tools: Deps) => {
   const { clock } = store
 
   /** The address that the template asks for if it is proved, else the account's, else the system's. */
-  const senderFor = async ({ accountId }: LetterErrand, { from }: Content): Promise<Sender> => {
+  const senderFor = async ({ accountId }: QueuedMailJob, { from }: Content): Promise<Sender> => {
     if (from?.accountId === systemScope) return { address: from.address }
     const own = await senders.senderOf(accountId)
     if (from && (await senders.maySendAs(from.accountId, from.address)))
@@ -101,7 +101,7 @@ export const createPost = (tools: Deps) => {
     }
   }
 
-  const pack = async (letter: LetterErrand): Promise<Parcel> => {
+  const pack = async (letter: QueuedMailJob): Promise<Parcel> => {
     const content = openContent(keyring, letter.id, letter.payload.sealed)
     const { senderName } = content
     const sender = { ...(await senderFor(letter, content)), ...(senderName ? { name: senderName } : {}) }
@@ -111,12 +111,12 @@ export const createPost = (tools: Deps) => {
     return { ...signed(message, signing), sender, subject: content.subject }
   }
 
-  const loggedBy = ({ accountId, payload }: Pick<LetterErrand, 'accountId' | 'payload'>) =>
+  const loggedBy = ({ accountId, payload }: Pick<QueuedMailJob, 'accountId' | 'payload'>) =>
     payload.loggedBy ?? accountId
 
   /** What is noted, and what the log says: never its text, which may hold a secret. */
   const attempt = (
-    { id, accountId, attempts: before, payload }: LetterErrand,
+    { id, accountId, attempts: before, payload }: QueuedMailJob,
     parcel: Parcel | undefined,
     { outcome, reply }: { outcome: Outcome; reply: string },
   ) => {
@@ -138,10 +138,10 @@ export const createPost = (tools: Deps) => {
   }
 
   const refused = (
-    letter: LetterErrand,
+    letter: QueuedMailJob,
     parcel: Parcel | undefined,
     { isFinal, isServerDown, reason }: Refusal,
-  ): Conclusion<Letter> => {
+  ): Conclusion<QueuedMail> => {
     const { notice, recipient, goodUntil } = letter.payload
     const facts = { notice, to: recipient, tries: letter.attempts + 1, reason }
     const pause_ms = usualPausesMs[letter.attempts] ?? longestPauseMs
@@ -156,7 +156,7 @@ export const createPost = (tools: Deps) => {
     return { state: 'waiting', dueAt, isOutsideDown, outcome: reason, statements: noted('deferred') }
   }
 
-  const carry = async (letter: LetterErrand, { message, sender }: Parcel): Promise<Answer['reply']> => {
+  const carry = async (letter: QueuedMailJob, { message, sender }: Parcel): Promise<Answer['reply']> => {
     try {
       return await courier.carry(message, sender.address, letter)
     } catch (error) {
@@ -164,7 +164,7 @@ export const createPost = (tools: Deps) => {
     }
   }
 
-  const ask = async (letter: LetterErrand): Promise<Answer> => {
+  const ask = async (letter: QueuedMailJob): Promise<Answer> => {
     if (letter.payload.goodUntil < clock.now()) return { reply: nobodyCares }
     // What is sent and cannot be noted would be sent again, and again.
     await attempts.reach(loggedBy(letter))
@@ -178,9 +178,9 @@ export const createPost = (tools: Deps) => {
     return { parcel, reply: await carry(letter, parcel) }
   }
 
-  const letters: ErrandKind<Letter, Answer> = {
+  const letters: JobKind<QueuedMail, Answer> = {
     kind: mailKind,
-    atOnce: maxAtOnce,
+    atOnce: maxConcurrentMails,
     farewellMs,
     ask,
     conclude(letter, { parcel, reply }) {
@@ -194,7 +194,7 @@ export const createPost = (tools: Deps) => {
     letters,
 
     /** Deletes attempts that are older than the settings say. */
-    tidying: forgetOldRows(store, {
+    tidying: deleteOldRows(store, {
       name: 'mail log',
       table: 'mail_attempts',
       key: ['account_id', 'id'],
@@ -211,7 +211,7 @@ export const createPost = (tools: Deps) => {
 type Post = ReturnType<typeof createPost>
 
 /** What the server has to do by itself so that mail is sent. */
-export const postRounds = ({ letters, tidying }: Post, queue: Queue): Round[] => [
+export const mailSchedule = ({ letters, tidying }: Post, queue: Queue): ScheduledJob[] => [
   queue.round(letters),
   tidying,
 ]

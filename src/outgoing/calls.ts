@@ -1,5 +1,5 @@
 import { type Metrics, secondsBounds } from '../lib/metrics.ts'
-import { currentTraceparent, inLaterSpan, type Recorder, type SpanFacts, tellOfSpan } from '../lib/trace.ts'
+import { currentTraceparent, inLaterSpan, type Recorder, reportSpan, type SpanFacts } from '../lib/trace.ts'
 
 // Whatever leaves for the servers of others, in whatever protocol: each call is counted, and has a span.
 
@@ -63,8 +63,8 @@ export const traceHeaders = () => {
 
 /** What came of a call over HTTP: `2xx` to `5xx`. To whoever calls, a refusal is an error. */
 export const httpOutcome = (status: number) => {
-  tellOfSpan({ 'http.response.status_code': status })
-  if (status >= 400) tellOfSpan({ 'error.type': String(status) })
+  reportSpan({ 'http.response.status_code': status })
+  if (status >= 400) reportSpan({ 'error.type': String(status) })
   return `${Math.floor(status / 100)}xx`
 }
 
@@ -91,7 +91,7 @@ export const createCalls = ({ metrics, recorder }: Deps) => {
           answer = await work()
         } catch (error) {
           const fault = faultOf(error)
-          tellOfSpan({ 'error.type': fault })
+          reportSpan({ 'error.type': fault })
           count(fault)
           throw error
         }

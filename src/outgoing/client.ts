@@ -9,7 +9,7 @@ import type { Log } from '../lib/log.ts'
 import { type Calls, httpOutcome, type Purpose, serverIn, traceHeaders } from './calls.ts'
 import {
   type AllowedHosts,
-  createJudgedLookup,
+  createGuardedLookup,
   type LookUpAll,
   literalIn,
   PrivateHost,
@@ -57,7 +57,7 @@ export interface OutgoingCall {
   isQuiet?: boolean
 }
 
-export interface OutgoingAnswer {
+export interface OutgoingResponse {
   status: number
   headers: Headers
   text: string
@@ -67,7 +67,7 @@ export interface OutgoingAnswer {
 
 /** Calls to servers of others: bounded in time and size, never redirected. */
 export interface Outgoing {
-  send(call: OutgoingCall): Promise<OutgoingAnswer>
+  send(call: OutgoingCall): Promise<OutgoingResponse>
   /**
    * Whether an address may be called for a customer, as far as that is known now: a name that nobody knows may be known
    * later. It is judged again at each call.
@@ -167,7 +167,7 @@ const watchedCall = ({ method, purpose, causes = [] }: OutgoingCall, { address }
   kind: 'client' as const,
   facts: { 'http.request.method': method, ...serverIn(address.href) },
   causes,
-  outcomeOf: ({ status }: OutgoingAnswer) => httpOutcome(status),
+  outcomeOf: ({ status }: OutgoingResponse) => httpOutcome(status),
   faultOf: (error: unknown) => (error instanceof OutgoingError ? error.fault : 'unreachable'),
 })
 
@@ -187,7 +187,7 @@ const isPrivate = (error: unknown) => error instanceof PrivateHost
 
 export const createOutgoing = ({ log, calls, allowedPrivateHosts, lookUpAll = lookup }: Deps): Outgoing => {
   const agents = { http: new http.Agent(kept), https: new https.Agent(kept) }
-  const judged = createJudgedLookup(lookUpAll, allowedPrivateHosts)
+  const judged = createGuardedLookup(lookUpAll, allowedPrivateHosts)
 
   /** Judged calls have a socket each: one that leads to where only the operator may go is never shared with them. */
   const wayOf = async ({ isOperators }: OutgoingCall, { protocol, hostname }: URL) => {
@@ -227,7 +227,7 @@ export const createOutgoing = ({ log, calls, allowedPrivateHosts, lookUpAll = lo
     await Promise.race([looking, sleep(maxLookingMs, undefined, { ref: false })])
   }
 
-  const attempt = async (call: OutgoingCall, target: Target): Promise<OutgoingAnswer> => {
+  const attempt = async (call: OutgoingCall, target: Target): Promise<OutgoingResponse> => {
     const deadline = AbortSignal.timeout(call.timeoutMs)
     const signal = call.signal ? AbortSignal.any([deadline, call.signal]) : deadline
     try {

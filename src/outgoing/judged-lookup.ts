@@ -27,7 +27,7 @@ export const requireAllowed = async (address: string, allowedHosts: AllowedHosts
  * Looks names up for sockets and judges what was found: the socket connects to these addresses and to no others, so
  * whatever the name leads to a moment later makes no difference.
  */
-export const createJudgedLookup = (lookUpAll: LookUpAll, allowedHosts: AllowedHosts): LookupFunction => {
+export const createGuardedLookup = (lookUpAll: LookUpAll, allowedHosts: AllowedHosts): LookupFunction => {
   const find = async (host: string, options: LookupOptions) => {
     const [found, allowed] = await Promise.all([lookUpAll(host, { ...options, all: true }), allowedHosts()])
     const [first, ...others] = found.filter(({ address }) => isAllowed(allowed, host, address))

@@ -8,18 +8,18 @@ export interface Asked {
 }
 
 /** An answer whose body is still to be read. */
-export type Answer = IncomingMessage
+export type PooledResponse = IncomingMessage
 
 /**
  * Asks one server, which an operator has named, by the thousand: over connections that are kept. Nothing is followed, asked
  * again or bounded but by the signal. `fetch` takes twice as much of a processor.
  */
-export const createKeptConnections = (base: string) => {
+export const createConnectionPool = (base: string) => {
   const { Agent, request } = base.startsWith('https:') ? https : http
   const agent = new Agent({ keepAlive: true })
 
   return {
-    send: (path: string, { body, ...how }: Asked, signal: AbortSignal): Promise<Answer> =>
+    send: (path: string, { body, ...how }: Asked, signal: AbortSignal): Promise<PooledResponse> =>
       new Promise((resolve, reject) => {
         const asked = request(`${base}${path}`, { ...how, agent, signal })
         asked.on('response', resolve)

@@ -102,7 +102,7 @@ export type SyncOutcome =
   | { status: 'failed'; reason: string; message: string }
 
 /** What a gateway keeps of a payment method, as far as it may be shown. */
-export interface KeptMeans {
+export interface StoredMeans {
   token: string
   /** Gregorian seconds after which it is no good; undefined when it lasts. */
   expiration?: number
@@ -116,7 +116,7 @@ export interface Vault {
   /** What a browser needs to hand a new payment method to the gateway. */
   begin(customer: string, vendorId: string): Promise<Record<string, string>>
   /** Keeps a payment method that the gateway got from a browser. Refusals are failures. */
-  keep(means: PaymentMeans, vendorId: string): Promise<KeptMeans>
+  keep(means: PaymentMeans, vendorId: string): Promise<StoredMeans>
   forget(means: PaymentMeans, vendorId: string): Promise<void>
 }
 
@@ -137,7 +137,7 @@ export type GatewayEvent =
       reason: string
     }
   /** A payment method has changed, or is about to expire. */
-  | { kind: 'means'; customer: string; means: KeptMeans }
+  | { kind: 'means'; customer: string; means: StoredMeans }
 
 /** A refund as the gateway has it. */
 export interface OutsideRefund {

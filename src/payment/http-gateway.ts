@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Clock } from '../lib/clock.ts'
 import { dollarsOfUnits } from '../lib/money.ts'
 import { signatureOf } from '../lib/signature.ts'
-import { type Outgoing, type OutgoingAnswer, OutgoingError } from '../outgoing/client.ts'
+import { type Outgoing, OutgoingError, type OutgoingResponse } from '../outgoing/client.ts'
 import type { Settings } from '../settings/settings.ts'
 import {
   declined,
@@ -36,12 +36,12 @@ interface Reply {
   retryable?: unknown
 }
 
-type Answered = { answer: OutgoingAnswer } | { fault: string; isSlow: boolean }
+type Answered = { answer: OutgoingResponse } | { fault: string; isSlow: boolean }
 
 const textOr = (value: unknown, fallback: string) =>
   typeof value === 'string' && value !== '' ? value.slice(0, 500) : fallback
 
-const replyOf = (answer: OutgoingAnswer): Reply => {
+const replyOf = (answer: OutgoingResponse): Reply => {
   try {
     const body = answer.json()
     return typeof body === 'object' && body !== null ? body : {}
@@ -51,7 +51,7 @@ const replyOf = (answer: OutgoingAnswer): Reply => {
 }
 
 /** What an answer says of a movement. Whatever is not clear is unknown. */
-const outcomeOf = (answer: OutgoingAnswer): Outcome => {
+const outcomeOf = (answer: OutgoingResponse): Outcome => {
   const { status, id, code, message, retryable } = replyOf(answer)
   if (answer.status === 200 && status === 'succeeded' && typeof id === 'string')
     return { status: 'succeeded', id: id.slice(0, 256) }
@@ -71,7 +71,7 @@ const bodyOf = (operation: 'charge' | 'refund' | 'lookup', order: Order) => ({
   description: order.description,
 })
 
-const synced = ({ status, text }: OutgoingAnswer): SyncOutcome => {
+const synced = ({ status, text }: OutgoingResponse): SyncOutcome => {
   if (status === 200) return { status: 'synced' }
   if (status === 402) return { status: 'delinquent', message: text.slice(0, 500) }
   return { status: 'failed', reason: 'rejected', message: `the bookkeeper answered ${status}` }

@@ -1,5 +1,5 @@
 import type Stripe from 'stripe'
-import type { GatewayEvent, GatewayEvents, KeptMeans, OutsideRefund } from './gateway.ts'
+import type { GatewayEvent, GatewayEvents, OutsideRefund, StoredMeans } from './gateway.ts'
 import { unitsOfStripe } from './stripe-amounts.ts'
 import { stripeLibrary } from './stripe-library.ts'
 
@@ -8,7 +8,7 @@ import { stripeLibrary } from './stripe-library.ts'
 interface Deps {
   secretOf(vendorId: string): Promise<string | undefined>
   clientFor(vendorId: string): Promise<Stripe>
-  keptOf(method: Stripe.PaymentMethod): KeptMeans
+  keptOf(method: Stripe.PaymentMethod): StoredMeans
   endOfMonth(year: number, month: number): number
   /** The name of the metadata that holds our idempotency key. */
   mark: string
@@ -40,7 +40,7 @@ const disputeOf = (dispute: Stripe.Dispute): GatewayEvent | undefined => {
   }
 }
 
-const meansOf = (customer: string | undefined, means: KeptMeans): GatewayEvent | undefined =>
+const meansOf = (customer: string | undefined, means: StoredMeans): GatewayEvent | undefined =>
   customer === undefined ? undefined : { kind: 'means', customer, means }
 
 export const createStripeEvents = (tools: Deps): GatewayEvents => {

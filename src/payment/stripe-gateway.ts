@@ -10,10 +10,10 @@ import {
   type ChargeOrder,
   declined,
   type Gateway,
-  type KeptMeans,
   type Order,
   type Outcome,
   type RefundOrder,
+  type StoredMeans,
   unknown,
   type Vault,
 } from './gateway.ts'
@@ -56,7 +56,7 @@ const clientOf = ({ api_key: key = '', api_url: url, timeout_ms: timeout }: Acce
 
 const endOfMonth = (year: number, month: number) => gregorianOfUnix(Date.UTC(year, month, 1) / 1000) - 1
 
-const keptOf = ({ id, type, card }: Stripe.PaymentMethod): KeptMeans =>
+const keptOf = ({ id, type, card }: Stripe.PaymentMethod): StoredMeans =>
   card
     ? {
         token: id,

@@ -1,7 +1,7 @@
 import { integer, optional, table, text } from './table.ts'
 
 /** What stands for the action of what is no change of a record, and therefore no entry of the audit. */
-export const happened = 'happened'
+export const emitEvent = 'happened'
 
 /** What the digest of an entry is of, as it stands in the store. */
 export const auditColumns = {

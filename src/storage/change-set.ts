@@ -2,15 +2,15 @@ import { contentDigest } from '../lib/chain.ts'
 import type { Clock } from '../lib/clock.ts'
 import { differencesBetween } from '../lib/differences.ts'
 import { datastoreConflict, type Failure, failure, lostLease } from '../lib/failure.ts'
-import type { HappeningType } from '../lib/happening-types.ts'
+import type { EventType } from '../lib/happening-types.ts'
 import { newId, randomHex } from '../lib/ids.ts'
 import type { Json } from '../lib/json.ts'
 import { currentTraceparent } from '../lib/trace.ts'
 import { actorOf } from './actor.ts'
-import { auditLog, happened } from './audit-log.ts'
+import { auditLog, emitEvent } from './audit-log.ts'
 import { type Append, cacheKey, type Statement, type Value, type Write } from './db.ts'
 import { type Base, entryDocs } from './entry-docs.ts'
-import { type Errand, errandStatement, workKey } from './errand.ts'
+import { errandStatement, type JobDraft, workKey } from './errand.ts'
 import { type KeyClaim, markCommitted } from './idempotency.ts'
 import type { Signal } from './signal.ts'
 import { integer, table, text } from './table.ts'
@@ -67,7 +67,7 @@ export interface Change {
   id: string
   action: 'created' | 'edited' | 'deleted'
   /** What subscribers know it by, where that is not `<kind>.<action>`: `number.state_changed`. */
-  event?: HappeningType
+  event?: EventType
   /** Who stood above the account, top first, where it is gone and cannot be asked. */
   tree?: readonly string[]
   /** What people call the record, where that is not its id. */
@@ -81,10 +81,10 @@ export interface Change {
 }
 
 /** Something that subscribers hear of, and that is no change of a record. */
-export interface Happening {
+export interface EventDraft {
   accountId: string
   /** `balance.low` */
-  type: HappeningType
+  type: EventType
   /** What it is about. */
   kind: string
   id: string
@@ -163,7 +163,7 @@ interface Newcomer {
 }
 
 /** Where an account stands at the moment of a write. */
-export interface Standing {
+export interface AccountPath {
   /** Itself; for what belongs to nobody, the master account. */
   accountId: string
   /** Those above it, top first. */
@@ -180,11 +180,11 @@ export const feedKey = cacheKey(systemScope, 'feed', 'committed')
 export class ChangeSet {
   readonly author: Author
   readonly changes: Change[] = []
-  readonly happenings: Happening[] = []
+  readonly happenings: EventDraft[] = []
   readonly statements: Statement[] = []
   readonly stale: string[] = []
   readonly counts: Count[] = []
-  readonly errands: Errand[] = []
+  readonly errands: JobDraft[] = []
   /** Accounts that begin here, by id: nobody can look up yet who stands above them. */
   readonly newcomers = new Map<string, Newcomer>()
   readonly transfers: Transfer[] = []
@@ -237,7 +237,7 @@ export class ChangeSet {
   }
 
   /** Tells subscribers of something that is no change of a record. */
-  happened(happening: Happening) {
+  happened(happening: EventDraft) {
     this.happenings.push(happening)
     return this
   }
@@ -255,7 +255,7 @@ export class ChangeSet {
   }
 
   /** Has something done after the commit, and only if there is one. */
-  errand<Payload>(errand: Errand<Payload>) {
+  errand<Payload>(errand: JobDraft<Payload>) {
     // Change sets of several requests may be written together.
     this.errands.push({ trace: currentTraceparent(), ...errand })
     if (errand.dueAt === undefined) this.stale.push(workKey(errand.kind))
@@ -359,7 +359,7 @@ interface EntryFacts {
   at: number
   author: string
   actorId: string | undefined
-  standingOf(accountId: string): Standing
+  standingOf(accountId: string): AccountPath
   /** The entry that an edit of a large record refers to. */
   baseOf(change: Change): Base | undefined
 }
@@ -386,13 +386,13 @@ const entryOf = (change: Change, facts: EntryFacts, secrets: Secrets): Append =>
 
 const noChange = { beforeDoc: undefined, baseId: undefined, changes: undefined, recordName: undefined }
 
-const happeningOf = (happening: Happening, facts: EntryFacts, secrets: Secrets): Append => {
+const happeningOf = (happening: EventDraft, facts: EntryFacts, secrets: Secrets): Append => {
   const { accountId, kind, id, type, after, ids } = happening
   return appended({
     ...placeOf(accountId, facts),
     kind,
     recordId: id,
-    action: happened,
+    action: emitEvent,
     event: type,
     ...noChange,
     span: ids?.length,
@@ -445,7 +445,7 @@ const keyMarks = (sets: readonly ChangeSet[]): Statement[] => {
 /** In one order for everybody: writes that ask for the same errands do not wait for each other. */
 const errandStatements = (sets: readonly ChangeSet[], at: number): Statement[] => {
   const errands = sets.flatMap((set) => set.errands)
-  const placeOf = ({ kind, id }: Errand) => `${kind}\n${id}`
+  const placeOf = ({ kind, id }: JobDraft) => `${kind}\n${id}`
   return errands
     .sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1))
     .map((errand) => errandStatement(errand, at))

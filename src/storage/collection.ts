@@ -23,7 +23,7 @@ export interface CollectionDefinition<Doc extends object, Hidden extends object>
   ownerId?(doc: Doc): string
   /** The list row without its id; undefined values are left out. */
   row(doc: Doc, hidden: Hidden): object
-  claims?(record: StoredRecord<Doc, Hidden>): HeldClaim[]
+  claims?(record: StoredRecord<Doc, Hidden>): StoredClaim[]
   /** What the record counts as in the account's services: [category, item] each. */
   counts?(doc: Readonly<Doc>): readonly (readonly [category: string, item: string])[]
   /** The schema that marks what is secret in a record; without it names tell. Secrets are stored sealed. */
@@ -33,7 +33,7 @@ export interface CollectionDefinition<Doc extends object, Hidden extends object>
 }
 
 /** A claim with the failure of whoever comes second. */
-export interface HeldClaim extends Claim {
+export interface StoredClaim extends Claim {
   orElse: () => Failure
 }
 

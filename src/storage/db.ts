@@ -1,6 +1,6 @@
 import type { Failure } from '../lib/failure.ts'
 import type { CsvQuery } from './csv-lines.ts'
-import type { Seating } from './writer-seat.ts'
+import type { WriterRegistry } from './writer-seat.ts'
 
 /** What both engines can bind. Booleans are stored as 0 and 1. */
 export type Value = string | number | Uint8Array | null
@@ -114,7 +114,7 @@ export interface Database {
     work: (run: (sql: string, params?: readonly Value[]) => Promise<Row[]>) => Promise<void>,
   ): Promise<void>
   /** How further threads of this process come to write; absent where each opens the store by itself. */
-  readonly seating?: Seating
+  readonly seating?: WriterRegistry
   close(): Promise<void>
 }
 

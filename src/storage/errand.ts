@@ -5,7 +5,7 @@ import { cacheKey, type Statement } from './db.ts'
  * Something that is asked of the outside, or done later, because of a change: committed with it, and carried out
  * after it by `jobs/queue.ts`, until it has an end.
  */
-export interface Errand<Payload = unknown> {
+export interface JobDraft<Payload = unknown> {
   kind: string
   /** Makes it one with every other of its kind that bears it: asked for again, there is still one. */
   id: string
@@ -36,7 +36,7 @@ const insert = `INSERT INTO work
     state = 'waiting', marks = work.marks + 1, outcome = '', finished_at = 0, trace = excluded.trace`
 
 /** The statement that keeps an errand. `now` in Unix milliseconds. */
-export const errandStatement = (errand: Errand, now: number): Statement => {
+export const errandStatement = (errand: JobDraft, now: number): Statement => {
   const { kind, id, accountId, subject = '', dueAt = now, payload, again = 'move' } = errand
   const { trace = currentTraceparent() } = errand
   const place = [kind, id, accountId, subject, dueAt, now]

@@ -15,7 +15,7 @@ interface Forgettable {
 const rowsAtOnce = 1000
 
 /** Removes rows in transactions of bounded size, until none is left or `signal` says to stop. */
-export const forgetRows = async (
+export const expireRows = async (
   { all, writeUnrecorded }: Pick<Store, 'all' | 'writeUnrecorded'>,
   { table, key, where, params }: Forgettable,
   signal?: AbortSignal,

@@ -83,7 +83,7 @@ export const createLeaseRows = ({ all, writeUnrecorded, writeAlone }: Store) => 
 })
 
 /** When a round was done last, in Unix milliseconds; 0 when it never was. */
-export const createRoundRows = ({ all, writeUnrecorded }: Store) => ({
+export const createScheduleRows = ({ all, writeUnrecorded }: Store) => ({
   async doneAt(name: string): Promise<number> {
     const rows = await all(`SELECT ${rounds.columns} FROM rounds WHERE name = $1`, [name])
     return rounds.first(rows)?.doneAt ?? 0

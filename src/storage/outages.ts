@@ -7,7 +7,7 @@ export const movedText = 'the store was moved'
 export const movedCode = 'XP001'
 
 /** No more is known. */
-export const noAnswer = 'it does not answer'
+export const noDatabase = 'it does not answer'
 
 const words: readonly [pattern: RegExp, says: string][] = [
   [/^25006 |readonly database|read-only/, 'it is read-only, or a standby'],
@@ -24,8 +24,8 @@ const textOf = ({ cause }: Failure) => {
 }
 
 export const outageInWords = (error: unknown) => {
-  if (!(error instanceof Failure)) return noAnswer
+  if (!(error instanceof Failure)) return noDatabase
   if (isFailure(error, datastoreFull)) return 'it has no room left'
   const text = textOf(error)
-  return words.find(([pattern]) => pattern.test(text))?.[1] ?? noAnswer
+  return words.find(([pattern]) => pattern.test(text))?.[1] ?? noDatabase
 }

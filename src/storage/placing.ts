@@ -1,5 +1,5 @@
 import { chained } from '../lib/chain.ts'
-import { happened } from './audit-log.ts'
+import { emitEvent } from './audit-log.ts'
 
 // The order of all that is committed, which has no gaps, and the chain of each account's entries of the audit. Whoever
 // gives places has to be the only one who does: the writer of the embedded store, or who holds the lease of the feed.
@@ -33,7 +33,7 @@ export interface Placed {
 /** The place behind the last one that was given; `head` is where the account's chain ends so far. */
 export const placeOf = (row: Unplaced, last: number, head: Head | undefined): Placed => {
   const sequence = last + row.span
-  if (row.action === happened) return { sequence, digest: null, previousDigest: null, head: undefined }
+  if (row.action === emitEvent) return { sequence, digest: null, previousDigest: null, head: undefined }
   const previousDigest = head?.digest ?? null
   const digest = chained(row.digest, { previous: previousDigest, sequence })
   return { sequence, digest, previousDigest, head: { sequence, digest } }

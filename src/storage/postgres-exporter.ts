@@ -17,7 +17,7 @@ export interface ExporterData {
 }
 
 /** Lines of CSV; or why the server refused the statement; or that it is away or full, and what it said of that. */
-export type CopyAnswer =
+export type CopyChunk =
   | { bytes: Uint8Array<ArrayBuffer> }
   | { refusal: string; code: string | undefined }
   | { isFull: boolean; reason: string }
@@ -31,13 +31,13 @@ const nextLink = inTurn(
   ),
 )
 
-const verdictOn = (error: unknown): CopyAnswer => {
+const verdictOn = (error: unknown): CopyChunk => {
   const verdict = outageOf(error)
   if (isServerError(verdict)) return { refusal: verdict.message, code: verdict.code }
   return { isFull: isFailure(verdict, datastoreFull), reason: messageOf(error) }
 }
 
-const answer = (query: CsvQuery): Promise<CopyAnswer> =>
+const answer = (query: CsvQuery): Promise<CopyChunk> =>
   nextLink()
     .lines(query)
     .then((bytes) => ({ bytes }), verdictOn)

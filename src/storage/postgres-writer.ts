@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { datastoreUnreachable, type Failure, failure } from '../lib/failure.ts'
-import { forgetOldest } from '../lib/forget-oldest.ts'
+import { evictOldest } from '../lib/forget-oldest.ts'
 import type { CommittedBatch, StaleListener, Write } from './db.ts'
 import { isDistributed } from './distribution/commits.ts'
 import { BrokenBatch, type PendingWrite, sendTogether } from './postgres-batch.ts'
@@ -226,7 +226,7 @@ export const createWriter = (
     } finally {
       runs.delete(lane)
       committing.delete(sender)
-      forgetOldest(unanswered, maxUnanswered)
+      evictOldest(unanswered, maxUnanswered)
     }
   }
 

@@ -4,7 +4,7 @@ import { randomHex } from '../lib/ids.ts'
 import type { CsvQuery } from './csv-lines.ts'
 import type { Database, Row, StaleListener, Value } from './db.ts'
 import { inTurn } from './in-turn.ts'
-import type { CopyAnswer, ExporterData } from './postgres-exporter.ts'
+import type { CopyChunk, ExporterData } from './postgres-exporter.ts'
 import {
   againMilliseconds,
   createLink,
@@ -92,7 +92,7 @@ export const openPostgres = (
     createLink({ servers, patienceMilliseconds: patienceMilliseconds * scanFactor, prepare: makeReadOnly }),
   )
   // Lines of exports go through a thread of their own: with them come more bytes than the event loop should have to tidy up.
-  const exporter = createWorkerLink<CsvQuery, CopyAnswer>(
+  const exporter = createWorkerLink<CsvQuery, CopyChunk>(
     new URL('./postgres-exporter.ts', import.meta.url),
     {
       url,

@@ -1,4 +1,4 @@
-import { forgetOldest } from '../lib/forget-oldest.ts'
+import { evictOldest } from '../lib/forget-oldest.ts'
 import type { Database } from './db.ts'
 import { placeOf } from './generations.ts'
 
@@ -36,7 +36,7 @@ export const createRecordCounts = (db: Pick<Database, 'onStale'>) => {
     const count: Count = { counted: 0, atMost, changedSince: 0 }
     counts.delete(place)
     counts.set(place, count)
-    forgetOldest(counts, maxKinds)
+    evictOldest(counts, maxKinds)
     try {
       count.counted = await countUpTo(atMost)
     } catch (error) {

@@ -1,7 +1,7 @@
 import { datastoreConflict, type Failure, failure, isOutage } from '../lib/failure.ts'
-import { createGathering } from '../lib/gathering.ts'
+import { createBatcher } from '../lib/gathering.ts'
 import type { Statement } from './db.ts'
-import { forgetRows } from './forgetting.ts'
+import { expireRows } from './forgetting.ts'
 import { isConflict, type Store } from './store.ts'
 import { integer, type RowOf, shape } from './table.ts'
 
@@ -157,7 +157,7 @@ export const createSignInBuckets = ({ all, writeAlone, writeUnrecorded, clock }:
   }
 
   /** Whether each of them found what it takes, as if they had come one after the other. */
-  const takeTogether = createGathering(maxTogether, async (takes: readonly Draw[]) => {
+  const takeTogether = createBatcher(maxTogether, async (takes: readonly Draw[]) => {
     // Buckets count as full until the store says otherwise: mostly there is enough, and nothing has to be read.
     let rows: Awaited<ReturnType<typeof rowsOf>> = new Map()
     for (let races = 0; races < maxRaces; races += 1) {
@@ -170,7 +170,7 @@ export const createSignInBuckets = ({ all, writeAlone, writeUnrecorded, clock }:
     throw failure(datastoreConflict, {})
   })
 
-  const giveBackTogether = createGathering(maxTogether, async (draws: readonly Draw[]) => {
+  const giveBackTogether = createBatcher(maxTogether, async (draws: readonly Draw[]) => {
     const sums: Sums = new Map()
     for (const { buckets, tokens } of draws)
       for (const bucket of buckets) note(sums, sumWith(sums, bucket, tokens))
@@ -179,7 +179,7 @@ export const createSignInBuckets = ({ all, writeAlone, writeUnrecorded, clock }:
     return draws.map(() => undefined)
   })
 
-  const spendTogether = createGathering(maxTogether, async (spends: readonly Spend[]) => {
+  const spendTogether = createBatcher(maxTogether, async (spends: readonly Spend[]) => {
     const now = clock.now()
     const owns: Sums = new Map()
     const shares = spends.flatMap(({ own, everybody: bucket }) => {
@@ -216,7 +216,7 @@ export const createSignInBuckets = ({ all, writeAlone, writeUnrecorded, clock }:
       unlessAway(spendTogether({ own, everybody }), undefined),
 
     forgetFull: (signal: AbortSignal) =>
-      forgetRows(
+      expireRows(
         { all, writeUnrecorded },
         { table: 'sign_in_buckets', key: ['bucket'], where: 'void_at < $1', params: [clock.now()] },
         signal,

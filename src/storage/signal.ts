@@ -17,7 +17,7 @@ export const signal = <Told>(name: string): Signal<Told> => ({ name })
 type Hear<Told> = (set: ChangeSet, told: Told, together: readonly ChangeSet[]) => Promise<void> | void
 
 /** Somebody who hears a signal. */
-export interface Hearing {
+export interface SignalHandler {
   name: string
   hear: Hear<unknown>
 }
@@ -26,7 +26,7 @@ export interface Hearing {
  * @example
  * on(accountLeaving, (set, account) => files.removeWith(set, account))
  */
-export const on = <Told>({ name }: Signal<Told>, hear: Hear<Told>): Hearing => ({
+export const on = <Told>({ name }: Signal<Told>, hear: Hear<Told>): SignalHandler => ({
   name,
   // A signal of this name carries nothing else: `ChangeSet.tell` takes what the signal says.
   hear: (set, told, together) => hear(set, told as Told, together),
@@ -35,7 +35,7 @@ export const on = <Told>({ name }: Signal<Told>, hear: Hear<Told>): Hearing => (
 /** Lets everything that change sets tell be heard, and what is told meanwhile too. */
 export const deliver = async (
   sets: readonly ChangeSet[],
-  hearings: ReadonlyMap<string, readonly Hearing[]>,
+  hearings: ReadonlyMap<string, readonly SignalHandler[]>,
 ) => {
   for (const set of sets)
     for (let next = set.told.shift(); next; next = set.told.shift())

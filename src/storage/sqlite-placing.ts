@@ -1,4 +1,4 @@
-import { forgetOldest } from '../lib/forget-oldest.ts'
+import { evictOldest } from '../lib/forget-oldest.ts'
 import { auditLog } from './audit-log.ts'
 import type { Row, Value } from './db.ts'
 import { type Head, maxHeads, middleOf, newestPlace, type Placed, placeOf, type Unplaced } from './placing.ts'
@@ -31,7 +31,7 @@ const sql = {
  * Gives rows of the audit log their places as they are added: within the transaction that adds them, while nobody else
  * can write. What it remembers holds until a transaction is undone, or another process has written.
  */
-export const createPlacing = (prepared: ReturnType<typeof createStatements>) => {
+export const createCommitOrder = (prepared: ReturnType<typeof createStatements>) => {
   const heads = new Map<string, Head | undefined>()
   const moved = new Set<string>()
   let last = 0
@@ -98,7 +98,7 @@ export const createPlacing = (prepared: ReturnType<typeof createStatements>) => 
         if (end) prepared(sql.moveHead).run(accountId, end.sequence, end.digest)
       }
       moved.clear()
-      while (heads.size > maxHeads) forgetOldest(heads, maxHeads)
+      while (heads.size > maxHeads) evictOldest(heads, maxHeads)
     },
 
     /** To be called when a transaction, or a part of it, was undone. */

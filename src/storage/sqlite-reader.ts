@@ -20,7 +20,7 @@ export interface Scan {
 }
 
 /** Rows come without the names of their columns, which would be written out and read for each of them. */
-export type ScanAnswer =
+export type ScanChunk =
   | { names: string[]; rows: Value[][] }
   | { bytes: Uint8Array<ArrayBuffer> }
   | { error: string }
@@ -56,7 +56,7 @@ const rowsOf = ({ sql, params }: Scan) => {
   return { names: statement.columns().map(({ name }) => name), rows }
 }
 
-const answer = async (scan: Scan): Promise<ScanAnswer> => {
+const answer = async (scan: Scan): Promise<ScanChunk> => {
   try {
     if (scan.functions && !learnt.has(scan.functions)) await learn(scan.functions)
     return scan.as === 'bytes' ? { bytes: bytesOf(scan) } : rowsOf(scan)

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { forgetOldest } from '../lib/forget-oldest.ts'
+import { evictOldest } from '../lib/forget-oldest.ts'
 
 // What filters and months make of statements is without end: the oldest is given up, and prepared anew if it comes back.
 const maxKept = 300
@@ -15,7 +15,7 @@ export const createStatements = (connection: DatabaseSync) => {
     if (!statement) {
       statement = connection.prepare(sqliteText(sql))
       statements.set(sql, statement)
-      forgetOldest(statements, maxKept)
+      evictOldest(statements, maxKept)
     }
     return statement
   }

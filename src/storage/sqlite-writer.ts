@@ -5,7 +5,7 @@ import { elementAt } from '../lib/list.ts'
 import type { Value } from './db.ts'
 import { noteCommit } from './sqlite-commits.ts'
 import { openDurable } from './sqlite-open.ts'
-import { createPlacing } from './sqlite-placing.ts'
+import { createCommitOrder } from './sqlite-placing.ts'
 import { createStatements } from './sqlite-statements.ts'
 import { commitsAt, type FromWriter } from './writer-seat.ts'
 
@@ -54,7 +54,7 @@ const connection = openDurable(file)
 const committed = new Int32Array(commits)
 
 const prepared = createStatements(connection)
-const placing = createPlacing(prepared)
+const placing = createCommitOrder(prepared)
 
 /** The first statement that touched other rows than it had to; undefined when all is well. */
 const apply = ({ statements, entries, statementOf }: Task) => {

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { datastoreFull, datastoreUnreachable, failure, storeMoved } from '../lib/failure.ts'
-import { forgetOldest } from '../lib/forget-oldest.ts'
+import { evictOldest } from '../lib/forget-oldest.ts'
 import { randomHex } from '../lib/ids.ts'
 import { elementAt, zip } from '../lib/list.ts'
 import { sqliteLines } from './csv-lines.ts'
@@ -11,11 +11,11 @@ import type { CommittedBatch, Database, Row, StaleListener, Value, Write } from 
 import { movedText } from './outages.ts'
 import { createForeignCommits, prepareCommits } from './sqlite-commits.ts'
 import { openDurable } from './sqlite-open.ts'
-import type { Scan, ScanAnswer, SqliteReaderData } from './sqlite-reader.ts'
+import type { Scan, ScanChunk, SqliteReaderData } from './sqlite-reader.ts'
 import { sqliteText } from './sqlite-statements.ts'
 import type { Batch, Outcome } from './sqlite-writer.ts'
 import { createWorkerLink, longReadNiceness } from './worker-link.ts'
-import { createWriterSeat, createWriterThread, type Seating } from './writer-seat.ts'
+import { createWriterClient, createWriterThread, type WriterRegistry } from './writer-seat.ts'
 
 const maxQueries = 500
 const exportThreads = 2
@@ -67,13 +67,13 @@ export const openSqlite = (file: string, { tellsKeys = false }: SqliteOptions = 
 }
 
 /** The same in a further thread of a process that has opened the file; what is written goes to the thread of that. */
-export const joinSqlite = async (file: string, seating: Seating): Promise<Database> => {
+export const joinSqlite = async (file: string, seating: WriterRegistry): Promise<Database> => {
   const { writer, ...db } = openBeside(file, seating)
   await writer.seat.take()
   return db
 }
 
-const openBeside = (file: string, seating: Seating): Database & { writer: SqliteWriter } => {
+const openBeside = (file: string, seating: WriterRegistry): Database & { writer: SqliteWriter } => {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   const connection = openDurable(file)
   connection.exec('PRAGMA mmap_size = 268435456')
@@ -87,7 +87,7 @@ const openBeside = (file: string, seating: Seating): Database & { writer: Sqlite
   const fence = createFence(connection, seating.processId, announce, writer)
   const readerScript = new URL('./sqlite-reader.ts', import.meta.url)
   const startReader = (cacheKilobytes: number) =>
-    createWorkerLink<Scan, ScanAnswer>(readerScript, { file, cacheKilobytes } satisfies SqliteReaderData, {
+    createWorkerLink<Scan, ScanChunk>(readerScript, { file, cacheKilobytes } satisfies SqliteReaderData, {
       niceness: longReadNiceness,
       idleMilliseconds: readerRestsMs,
     })
@@ -112,7 +112,7 @@ const openBeside = (file: string, seating: Seating): Database & { writer: Sqlite
       statement.setReturnArrays(true)
       query = { statement, names: statement.columns().map(({ name }) => name) }
       queries.set(sql, query)
-      forgetOldest(queries, maxQueries)
+      evictOldest(queries, maxQueries)
     }
     return query
   }
@@ -226,14 +226,14 @@ const failureOf = (message: string) => {
 type SqliteWriter = ReturnType<typeof createWriter>
 
 /** Hands writes to the writer's thread, one batch at a time. */
-const createWriter = (seating: Seating, announce: StaleListener) => {
+const createWriter = (seating: WriterRegistry, announce: StaleListener) => {
   const batchListeners: ((batch: CommittedBatch) => void)[] = []
   let pending: PendingWrite[] = []
   let running: Promise<void> | undefined
   let current: Promise<void> | undefined
   let sent: readonly PendingWrite[] = []
   let closing = false
-  const seat = createWriterSeat({ seating, onStale: announce })
+  const seat = createWriterClient({ seating, onStale: announce })
 
   const posted = (batch: readonly PendingWrite[]): Batch => {
     const texts = new Map<string, number>()

@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts'
 import { datastoreConflict, isFailure, isOutage } from '../lib/failure.ts'
 import { inSpan } from '../lib/trace.ts'
-import { type Change, type ChangeSet, type Standing, writeOf } from './change-set.ts'
+import { type AccountPath, type Change, type ChangeSet, writeOf } from './change-set.ts'
 import type { Database, Engine, Statement, Write } from './db.ts'
 import { type Base, findBase, isPatchable } from './entry-docs.ts'
 import { createGenerations, type GenerationOf } from './generations.ts'
@@ -9,7 +9,7 @@ import { createMonthlyTable, type MonthlyTable } from './monthly.ts'
 import { outageInWords } from './outages.ts'
 import { createRecords, type Records } from './records.ts'
 import { createSealing, type Sealing } from './sealing.ts'
-import { deliver, type Hearing } from './signal.ts'
+import { deliver, type SignalHandler } from './signal.ts'
 import { type SqlWords, sqlWordsOf } from './sql-words.ts'
 
 /** What areas are given: reads, and the one way to write. */
@@ -55,7 +55,7 @@ export interface Store {
   /** How many writes have failed because the store had no room, or was not there. */
   outages(): number
   /** Has signals heard from now on. */
-  hear(...hearings: readonly Hearing[]): void
+  hear(...hearings: readonly SignalHandler[]): void
   /** Says from now on where accounts stand in their tree; undefined of those that are not there. */
   locate(standingOf: StandingOf): void
   /** Where an account stands; of `system` the master account. Undefined of those that are not there. */
@@ -64,7 +64,7 @@ export interface Store {
   guard(gate: Gate): void
 }
 
-type StandingOf = (accountId: string) => Promise<Standing | undefined>
+type StandingOf = (accountId: string) => Promise<AccountPath | undefined>
 
 /**
  * Judges what is to be written, and may add what follows from its judgement; it throws to refuse. `write` does the
@@ -95,7 +95,7 @@ const takeRoom: Statement[] = [
 
 /** `cacheBytes`: of records that are kept at hand, where that is not what a server keeps. */
 export const createStore = (db: Database, clock: Clock, cacheBytes?: number): Store => {
-  const hearings = new Map<string, Hearing[]>()
+  const hearings = new Map<string, SignalHandler[]>()
   const gates: Gate[] = []
   const sealing = createSealing()
 
@@ -125,7 +125,7 @@ export const createStore = (db: Database, clock: Clock, cacheBytes?: number): St
   let standingOf: StandingOf | undefined
 
   const standingsOf = async (sets: readonly ChangeSet[], lookUp: StandingOf) => {
-    const standings = new Map<string, Standing>()
+    const standings = new Map<string, AccountPath>()
     for (const { changes, happenings, newcomers } of sets) {
       for (const { accountId } of [...changes, ...happenings]) {
         if (standings.has(accountId)) continue
@@ -137,7 +137,7 @@ export const createStore = (db: Database, clock: Clock, cacheBytes?: number): St
     return standings
   }
 
-  const basesOf = async (changes: readonly Change[], known: (accountId: string) => Standing) => {
+  const basesOf = async (changes: readonly Change[], known: (accountId: string) => AccountPath) => {
     const bases = new Map<Change, Base | undefined>()
     for (const change of changes) {
       const accountId = change.tree ? change.accountId : known(change.accountId).accountId

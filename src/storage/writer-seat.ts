@@ -15,7 +15,7 @@ export const commitsAt = 0
 const writersAt = 1
 
 /** How a thread comes to a seat, and again to one if the writing thread dies. */
-export interface Seating {
+export interface WriterRegistry {
   /** A port to the writing thread, which may have to be started. */
   seat(): Promise<MessagePort> | MessagePort
   /** Whether others have seats, so that what they commit has to be heard of. */
@@ -58,7 +58,7 @@ export const createWriterThread = (file: string, processId: string, tellsKeys: b
     return started
   }
 
-  const seating: Seating = {
+  const seating: WriterRegistry = {
     commits,
     processId,
     tellsKeys,
@@ -82,7 +82,7 @@ export const createWriterThread = (file: string, processId: string, tellsKeys: b
 }
 
 interface SeatDeps {
-  seating: Seating
+  seating: WriterRegistry
   onStale(keys: readonly string[] | 'everything'): void
 }
 
@@ -91,7 +91,7 @@ const assertOpen = () => {
 }
 
 /** The seat of a thread. It keeps the process alive only while a write is under way. */
-export const createWriterSeat = ({ seating, onStale }: SeatDeps) => {
+export const createWriterClient = ({ seating, onStale }: SeatDeps) => {
   let underWay: PromiseWithResolvers<readonly Outcome[]> | undefined
   const numbers = new Int32Array(seating.commits)
   let seen = Atomics.load(numbers, commitsAt)

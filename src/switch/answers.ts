@@ -7,7 +7,7 @@ export const edgeFails = [mediaSwitchUnreachable]
 export const switchFails = [mediaSwitchMissing, ...edgeFails]
 
 /** What is asked for may be at edges that did not answer. */
-export const assertAllAnswered = (unreachable: readonly string[]) => {
+export const assertAllResponded = (unreachable: readonly string[]) => {
   const edges = unreachable.map((host) => ({ host, reason: 'did not answer' }))
   if (edges.length > 0) throw failure(mediaSwitchUnreachable, { edges })
 }

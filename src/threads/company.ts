@@ -4,7 +4,7 @@ import { randomHex } from '../lib/ids.ts'
 import { createSharedMemory, type SharedMemory } from '../lib/shared-rows.ts'
 
 /** What the threads of a process have together, where several answer requests. */
-export interface Company {
+export interface SharedThreadState {
   /** How many they are. */
   threads: number
   /** Buckets of throttling. */
@@ -28,7 +28,7 @@ export interface FirstThread {
 const buckets = 100_000
 const addresses = 65_536
 
-export const createCompany = (threads: number): Company => ({
+export const createSharedThreadState = (threads: number): SharedThreadState => ({
   threads,
   buckets: createSharedMemory(buckets, bucketColumns),
   places: createSharedMemory(addresses, countColumns),

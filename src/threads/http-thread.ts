@@ -6,14 +6,14 @@ import { systemClock } from '../lib/clock.ts'
 import { createLineWriter } from '../lib/line-writer.ts'
 import { createLog } from '../lib/log.ts'
 import { joinSqlite } from '../storage/sqlite.ts'
-import type { Company, FirstThread } from './company.ts'
-import { createPeer } from './peer.ts'
+import type { FirstThread, SharedThreadState } from './company.ts'
+import { createThreadRpc } from './peer.ts'
 
 /** What a further thread is given. */
 export interface ThreadData {
   /** Of the process; its port is the one that is served. */
   config: Config
-  company: Company
+  company: SharedThreadState
   threadNumber: number
   /** How the embedded store is written to; the seats are asked for. */
   store: { commits: SharedArrayBuffer; processId: string }
@@ -27,7 +27,7 @@ let server: RunningServer | undefined
 
 const lines = createLineWriter((text) => process.stderr.write(text))
 
-const first = createPeer(parentPort, {
+const first = createThreadRpc(parentPort, {
   async start() {
     const db = await joinSqlite(join(config.dataDir, 'crosspoint.db'), {
       ...store,

@@ -3,18 +3,18 @@ import type { RunningServer } from '../compose.ts'
 import type { Config } from '../config/config.ts'
 import type { Figures } from '../lib/metrics.ts'
 import { threadScript } from '../storage/worker-link.ts'
-import type { Seating } from '../storage/writer-seat.ts'
-import type { Company } from './company.ts'
+import type { WriterRegistry } from '../storage/writer-seat.ts'
+import type { SharedThreadState } from './company.ts'
 import type { ThreadData } from './http-thread.ts'
-import { type Answers, createPeer, type Peer } from './peer.ts'
+import { createThreadRpc, type ThreadReplies, type ThreadRpc } from './peer.ts'
 
 interface Deps {
   /** Of the process. */
   config: Config
   /** The first thread's, which is running. */
   server: RunningServer
-  company: Company
-  seating: Seating
+  company: SharedThreadState
+  seating: WriterRegistry
 }
 
 export type HttpThreads = Awaited<ReturnType<typeof startHttpThreads>>
@@ -22,7 +22,7 @@ export type HttpThreads = Awaited<ReturnType<typeof startHttpThreads>>
 // As much as the first thread has, whose flags do not reach here: three semi-spaces.
 const maxYoungGenerationSizeMb = 24
 
-const startThread = (data: ThreadData, answers: Answers) => {
+const startThread = (data: ThreadData, answers: ThreadReplies) => {
   const script = new URL('./http-thread.ts', import.meta.url).href
   const worker = new Worker(threadScript, {
     workerData: { ...data, script },
@@ -33,7 +33,7 @@ const startThread = (data: ThreadData, answers: Answers) => {
   worker.on('error', (error) => {
     throw error
   })
-  return { worker, peer: createPeer(worker, answers) }
+  return { worker, peer: createThreadRpc(worker, answers) }
 }
 
 /** Starts the further threads that answer requests, on the port of the first one. */
@@ -43,7 +43,7 @@ export const startHttpThreads = async ({ config, server, company, seating }: Dep
     company,
     store: { commits: seating.commits, processId: seating.processId },
   }
-  const answers: Answers = {
+  const answers: ThreadReplies = {
     async seat() {
       const port = await seating.seat()
       return { content: port, transfer: [port] }
@@ -58,7 +58,7 @@ export const startHttpThreads = async ({ config, server, company, seating }: Dep
     startThread({ ...data, threadNumber: index + 2 }, answers),
   )
   const askAll = <T>(question: string) =>
-    Promise.all(threads.map(({ peer }: { peer: Peer }) => peer.ask<T>(question)))
+    Promise.all(threads.map(({ peer }: { peer: ThreadRpc }) => peer.ask<T>(question)))
   const end = () => Promise.all(threads.map(({ worker }) => worker.terminate()))
   try {
     await askAll('start')

@@ -14,7 +14,7 @@ interface Answer {
 }
 
 /** By name, what a thread answers to when it is asked. */
-export type Answers = Readonly<Record<string, (content: never) => Promise<Answer> | Answer>>
+export type ThreadReplies = Readonly<Record<string, (content: never) => Promise<Answer> | Answer>>
 
 interface Waiting {
   resolve(content: unknown): void
@@ -23,10 +23,10 @@ interface Waiting {
 
 const gone = () => new Error('the other thread has ended')
 
-export type Peer = ReturnType<typeof createPeer>
+export type ThreadRpc = ReturnType<typeof createThreadRpc>
 
 /** The other end of `port`: what it is asked for, and what it asks for. */
-export const createPeer = (port: MessagePort | Worker, answers: Answers) => {
+export const createThreadRpc = (port: MessagePort | Worker, answers: ThreadReplies) => {
   const waiting = new Map<number, Waiting>()
   let last = 0
   let hasLeft = false

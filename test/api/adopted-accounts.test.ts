@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest'
 import type { AccountFacts } from '../../src/areas/accounts/accounts/adoption.ts'
-import { adoptMaster } from '../../src/areas/adopted-master.ts'
+import { importMaster } from '../../src/areas/adopted-master.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import { type Arriving, createTaker, once } from '../support/kazoo/adopting.ts'
 import { credentialsOf, describeAnyEngine, useWorld } from '../support/world/world.ts'
@@ -155,7 +155,7 @@ describeAnyEngine('adopted accounts', (engine) => {
     const facts = { nameClaim: 'late', isReseller: true, isSuperduper: true }
     const set = new ChangeSet({ requestId: 'run' })
     const arrival = taker.arrivalOf(account(id, [], facts))
-    await expect(adoptMaster(world.server.areas, set, arrival)).rejects.toThrow('has sub-accounts')
+    await expect(importMaster(world.server.areas, set, arrival)).rejects.toThrow('has sub-accounts')
     expect(set.statements).toEqual([])
   })
 })
@@ -187,10 +187,10 @@ describeAnyEngine('the master account of another system', (engine) => {
       },
     }
     const set = new ChangeSet({ requestId: 'run' })
-    expect(await adoptMaster(server.areas, set, taker.arrivalOf(arriving))).toBe(true)
+    expect(await importMaster(server.areas, set, taker.arrivalOf(arriving))).toBe(true)
     await server.store.adopt(set)
     const again = new ChangeSet({ requestId: 'run' })
-    expect(await adoptMaster(server.areas, again, taker.arrivalOf(arriving))).toBe(false)
+    expect(await importMaster(server.areas, again, taker.arrivalOf(arriving))).toBe(false)
     expect(await taker.take(world, arriving)).toEqual([false])
 
     const credentials = credentialsOf('operator', 'operator-secret')

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { expect, it } from 'vitest'
 import type { UserFacts } from '../../src/areas/accounts/users/adoption.ts'
-import type { ArrivingFile } from '../../src/areas/adoption.ts'
+import type { ImportedFile } from '../../src/areas/adoption.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { type Arriving, createTaker, once } from '../support/kazoo/adopting.ts'
 import { credentialsOf, describeEngines, useWorld } from '../support/world/world.ts'
@@ -198,7 +198,7 @@ describeEngines('adopted users', (engine) => {
 
   it('come without a photo that is none', () => {
     const place = { accountId: '1'.repeat(32), id: '2'.repeat(32) }
-    const problemOf = (file: ArrivingFile) => taker.adoptionOf('user').fileProblem?.(file, place)
+    const problemOf = (file: ImportedFile) => taker.adoptionOf('user').fileProblem?.(file, place)
     const file = (bytes: Buffer) => ({ role: 'photo', contentType: 'image/png', bytes })
     expect(problemOf(file(png))).toBeUndefined()
     expect(problemOf(file(Buffer.from('<svg>')))).toBe('it is no image of a known kind')

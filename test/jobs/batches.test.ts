@@ -4,7 +4,7 @@ import { beforeEach, expect, it } from 'vitest'
 import { createBatches, createProgress, endsTheWork, type Progress } from '../../src/batches/batches.ts'
 import { createRunStore, type Run, type RunKey } from '../../src/batches/store.ts'
 import { createLeases, type Lease } from '../../src/jobs/leases.ts'
-import { createRounds } from '../../src/jobs/rounds.ts'
+import { createScheduler } from '../../src/jobs/rounds.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { newId } from '../../src/lib/ids.ts'
 import { createMetrics } from '../../src/lib/metrics.ts'
@@ -104,7 +104,7 @@ describeEngines('a batch', (engine) => {
   ) => {
     const leases = leasesOf()
     const { log, errors } = createTestLog()
-    const rounds = createRounds({ leases, store: world.store, clock: systemClock, log })
+    const rounds = createScheduler({ leases, store: world.store, clock: systemClock, log })
     const batches = createBatches({
       base: world.store,
       runs,

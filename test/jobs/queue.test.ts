@@ -1,11 +1,11 @@
 // Errands (jobs/queue.ts): committed with what they follow from, carried out at least once, concluded once.
 
 import { beforeEach, expect, it } from 'vitest'
-import { type Conclusion, createQueue, type ErrandKind } from '../../src/jobs/queue.ts'
+import { type Conclusion, createQueue, type JobKind } from '../../src/jobs/queue.ts'
 import { datastoreConflict, failure } from '../../src/lib/failure.ts'
 import { createMetrics } from '../../src/lib/metrics.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
-import type { Errand } from '../../src/storage/errand.ts'
+import type { JobDraft } from '../../src/storage/errand.ts'
 import { createStore } from '../../src/storage/store.ts'
 import { createTestClock } from '../support/run/clock.ts'
 import { createTestLog } from '../support/run/log.ts'
@@ -19,8 +19,8 @@ const accountOf = (name: string) => name.repeat(32)
 
 const kindOf = (
   kind: string,
-  parts: Partial<ErrandKind<Letter, string>> & Pick<ErrandKind<Letter, string>, 'ask'>,
-): ErrandKind<Letter, string> => ({ kind, atOnce: 1, conclude: () => ({ state: 'done' }), ...parts })
+  parts: Partial<JobKind<Letter, string>> & Pick<JobKind<Letter, string>, 'ask'>,
+): JobKind<Letter, string> => ({ kind, atOnce: 1, conclude: () => ({ state: 'done' }), ...parts })
 
 describeEngines('the work queue', (engine) => {
   const clock = createTestClock()
@@ -49,7 +49,7 @@ describeEngines('the work queue', (engine) => {
       action: 'created',
     })
 
-  const errand = (id: string, more: Partial<Errand<Letter>> = {}): Errand<Letter> => ({
+  const errand = (id: string, more: Partial<JobDraft<Letter>> = {}): JobDraft<Letter> => ({
     kind,
     id,
     accountId: accountOf('a'),
@@ -57,22 +57,22 @@ describeEngines('the work queue', (engine) => {
     ...more,
   })
 
-  const wanting = (...errands: Errand<Letter>[]) => {
+  const wanting = (...errands: JobDraft<Letter>[]) => {
     const set = noted()
     for (const one of errands) set.errand(one)
     return world.store.commit(set)
   }
 
   const queueOn = (store = world.store) => createQueue({ store, log: log.log, metrics: createMetrics() })
-  const run = async (of: ErrandKind<Letter, string>, queue = queueOn()) => {
+  const run = async (of: JobKind<Letter, string>, queue = queueOn()) => {
     await queue.round(of).run(new AbortController().signal, { sql: '', params: [] })
     return queue
   }
 
   /** Carries out everything that is due, and answers with what was asked, in that order. */
-  const asked = async (parts: Partial<ErrandKind<Letter, string>> = {}) => {
+  const asked = async (parts: Partial<JobKind<Letter, string>> = {}) => {
     const said: string[] = []
-    const ask: ErrandKind<Letter, string>['ask'] = async ({ payload }) => {
+    const ask: JobKind<Letter, string>['ask'] = async ({ payload }) => {
       said.push(payload.says)
       return 'yes'
     }
@@ -161,7 +161,7 @@ describeEngines('the work queue', (engine) => {
       sets: [noted('after').errand(errand('two'))],
     })
     const said: string[] = []
-    const ask: ErrandKind<Letter, string>['ask'] = async ({ id }) => {
+    const ask: JobKind<Letter, string>['ask'] = async ({ id }) => {
       said.push(id)
       return id
     }
@@ -215,7 +215,7 @@ describeEngines('the work queue', (engine) => {
   it('is carried out again when it was asked for again meanwhile', async () => {
     await wanting(errand('one'))
     const said: string[] = []
-    const ask: ErrandKind<Letter, string>['ask'] = async ({ payload }) => {
+    const ask: JobKind<Letter, string>['ask'] = async ({ payload }) => {
       said.push(payload.says)
       if (said.length === 1) await wanting(errand('one', { payload: { says: 'changed' } }))
       return 'yes'
@@ -229,7 +229,7 @@ describeEngines('the work queue', (engine) => {
     async (again) => {
       await wanting(errand('busy', { dueAt: clock.now() }))
       let times = 0
-      const ask: ErrandKind<Letter, string>['ask'] = async () => {
+      const ask: JobKind<Letter, string>['ask'] = async () => {
         times += 1
         if (times > 9) throw new Error('it never ends')
         clock.advance({ seconds: 1 })
@@ -274,7 +274,7 @@ describeEngines('the work queue', (engine) => {
       return world.store.all(sql, params)
     }
     const said: string[] = []
-    const ask: ErrandKind<Letter, string>['ask'] = async ({ payload }) => {
+    const ask: JobKind<Letter, string>['ask'] = async ({ payload }) => {
       said.push(payload.says)
       return 'yes'
     }
@@ -328,7 +328,7 @@ describeEngines('the work queue', (engine) => {
     await wanting(errand('first', { subject: kind }))
     await wanting(errand('second', { subject: kind, dueAt: clock.now() + 60_000 }))
     const said: string[] = []
-    const ask: ErrandKind<Letter, string>['ask'] = async ({ id }) => {
+    const ask: JobKind<Letter, string>['ask'] = async ({ id }) => {
       said.push(id)
       return 'yes'
     }

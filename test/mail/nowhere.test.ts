@@ -1,13 +1,13 @@
 // Mail to people who were made up, at a real mail server.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createMetrics } from '../../src/lib/metrics.ts'
-import { type Courier, courierBySmtp, refusalOf } from '../../src/mail/couriers.ts'
-import type { LetterErrand } from '../../src/mail/letter.ts'
+import { courierBySmtp, type MailTransport, refusalOf } from '../../src/mail/couriers.ts'
+import type { QueuedMailJob } from '../../src/mail/letter.ts'
 import { createCalls } from '../../src/outgoing/calls.ts'
 import { type SmtpServer, startSmtpServer } from '../support/servers/smtp-server.ts'
 
 let smtp: SmtpServer
-let courier: Courier
+let courier: MailTransport
 
 beforeAll(async () => {
   smtp = await startSmtpServer()
@@ -20,7 +20,7 @@ afterAll(async () => {
 })
 
 const carry = (recipient: string) => {
-  const letter = { payload: { recipient } } as LetterErrand
+  const letter = { payload: { recipient } } as QueuedMailJob
   return courier.carry(Buffer.from('Subject: hello\r\n\r\nHello.\r\n'), 'crosspoint@localhost', letter)
 }
 

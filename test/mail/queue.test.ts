@@ -6,7 +6,7 @@ import { afterEach, expect, it } from 'vitest'
 import { alertNotice } from '../../src/areas/events/alerts/notices.ts'
 import { taskFinishedNotice } from '../../src/areas/work/tasks/notices.ts'
 import { createLeases } from '../../src/jobs/leases.ts'
-import { createRounds } from '../../src/jobs/rounds.ts'
+import { createScheduler } from '../../src/jobs/rounds.ts'
 import { datastoreConflict, failure } from '../../src/lib/failure.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import { eventually } from '../support/run/eventually.ts'
@@ -284,7 +284,7 @@ describeAnyEngine('the mail queue', (engine) => {
     const { store, send, clock, another, post, waiting } = await office(smtp.url)
     const processes = [post, another()].map((one) => {
       const leases = createLeases(store, clock, createTestLog().log)
-      const rounds = createRounds({ leases, store, clock, log: createTestLog().log })
+      const rounds = createScheduler({ leases, store, clock, log: createTestLog().log })
       for (const round of one.rounds) rounds.add(round)
       rounds.start()
       return { leases, rounds }

@@ -16,7 +16,7 @@ import type { Json } from '../../src/lib/json.ts'
 import { openDirectory } from '../../src/object-store/directory.ts'
 import type { ObjectStore } from '../../src/object-store/object-store.ts'
 import { openS3 } from '../../src/object-store/s3.ts'
-import { createRoundRows } from '../../src/storage/leases.ts'
+import { createScheduleRows } from '../../src/storage/leases.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { createStore, type Store } from '../../src/storage/store.ts'
@@ -169,7 +169,7 @@ const diesOften = (engine: Engine, makeArchive: () => Promise<Archive>) => {
     return { server, session }
   }
 
-  const isDone = async (store: Store) => (await createRoundRows(store).doneAt(round)) > 0
+  const isDone = async (store: Store) => (await createScheduleRows(store).doneAt(round)) > 0
 
   /** The next server does the round as soon as it is there. */
   const askAgain = (store: Store) =>

@@ -1,6 +1,6 @@
 // In whose turn passwords are checked.
 import { expect, it } from 'vitest'
-import { type Caller, createDerivationTurns, type Lane } from '../../src/auth/deriving/derivation-turns.ts'
+import { type Caller, createHashQueue, type Lane } from '../../src/auth/deriving/derivation-turns.ts'
 import { networkOf } from '../../src/lib/network.ts'
 import { createTestClock } from '../support/run/clock.ts'
 
@@ -13,7 +13,7 @@ const caller = (network: string, accountId: string, lane: Lane = 'stranger'): Ca
 })
 
 const begin = () => {
-  const turns = createDerivationTurns<string>(createTestClock())
+  const turns = createHashQueue<string>(createTestClock())
   const add = (who: Caller, job: string, within = bounds) => turns.add(who, job, within)
   /** How many are served before this one, that one included. */
   const turnOf = (job: string) => {

@@ -1,7 +1,7 @@
 // Keys that are derived beside a work that wants the memory and the cores.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterAll, describe, expect, it } from 'vitest'
-import { createDeriver } from '../../src/auth/deriving/deriver.ts'
+import { createPasswordHasher } from '../../src/auth/deriving/deriver.ts'
 import { createMetrics, figuresText } from '../../src/lib/metrics.ts'
 import type { Settings } from '../../src/settings/settings.ts'
 import { createTestClock } from '../support/run/clock.ts'
@@ -9,7 +9,7 @@ import { createTestClock } from '../support/run/clock.ts'
 const rules = { derivation_threads: 2, derivations_waiting: 10 }
 
 const metrics = createMetrics()
-const deriver = createDeriver({
+const deriver = createPasswordHasher({
   settings: { of: async () => rules } as unknown as Settings,
   clock: createTestClock(),
   metrics,

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { datastoreUnreachable, failure } from '../../src/lib/failure.ts'
-import { createGathering } from '../../src/lib/gathering.ts'
+import { createBatcher } from '../../src/lib/gathering.ts'
 import { beginTrace, currentTrace, inTrace } from '../../src/lib/trace.ts'
 
 it('what comes while a batch is under way is the next one, up to its bound', async () => {
   const batches: string[][] = []
-  const ask = createGathering(3, async (items: readonly string[]) => {
+  const ask = createBatcher(3, async (items: readonly string[]) => {
     batches.push([...items])
     return items.map((item) => item.toUpperCase())
   })
@@ -17,7 +17,7 @@ it('what comes while a batch is under way is the next one, up to its bound', asy
 })
 
 it('a failure is told to all of its batch, and to nobody else', async () => {
-  const ask = createGathering(2, async (items: readonly number[]) => {
+  const ask = createBatcher(2, async (items: readonly number[]) => {
     if (items.includes(2)) throw new Error('two')
     return items
   })
@@ -31,7 +31,7 @@ it('a failure is told to all of its batch, and to nobody else', async () => {
 })
 
 it('each batch belongs to the trace of its first caller, whoever has begun the first of all', async () => {
-  const ask = createGathering(2, async (items: readonly string[]) => items.map(() => currentTrace()?.traceId))
+  const ask = createBatcher(2, async (items: readonly string[]) => items.map(() => currentTrace()?.traceId))
   const callers = ['a', 'b', 'c', 'd', 'e'].map((item) => ({ item, trace: beginTrace(undefined, undefined) }))
   const answers = await Promise.all(callers.map(({ item, trace }) => inTrace(trace, () => ask(item))))
   const [a, , c, , e] = callers.map(({ trace }) => trace.traceId)
@@ -48,7 +48,7 @@ const away = () => failure(datastoreUnreachable, {})
 /** Work that notes its batches, and fails as `judge` says. */
 const gatheringWith = (judge: (items: readonly Item[]) => Error | undefined) => {
   const batches: string[] = []
-  const gather = createGathering(
+  const gather = createBatcher(
     10,
     async (items: readonly Item[]) => {
       batches.push(items.map(({ text }) => text).join(' '))

@@ -1,14 +1,14 @@
 // Who prices the same accounts does so one after the other, and who waits for the same ones goes together.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { createPayerTurns, type Outcome } from '../../src/areas/billing/services/payer-turns.ts'
+import { createPayerLock, type Outcome } from '../../src/areas/billing/services/payer-turns.ts'
 
 const done = (works: readonly unknown[]): Outcome[] => works.map(() => 'done')
 
 /** Turns whose runs end when they are told to. */
 const heldTurns = () => {
   const runs: { ids: readonly string[]; works: readonly string[]; end(outcomes?: Outcome[]): void }[] = []
-  const take = createPayerTurns<string>((ids, works) => {
+  const take = createPayerLock<string>((ids, works) => {
     const { promise, resolve } = Promise.withResolvers<Outcome[]>()
     runs.push({ ids, works, end: (outcomes = done(works)) => resolve(outcomes) })
     return promise
@@ -48,7 +48,7 @@ it('tells each how its own work ended', async () => {
 
 it('tells all of them of what ended their run, and goes on with the next', async () => {
   let runs = 0
-  const take = createPayerTurns<string>(async (_, works) => {
+  const take = createPayerLock<string>(async (_, works) => {
     runs += 1
     if (runs === 1) throw new Error('lost')
     return done(works)
@@ -77,7 +77,7 @@ it('never runs two at once that have an account in common, and forgets nobody', 
     fc.asyncProperty(fc.array(idSets, { maxLength: 60 }), async (wishes) => {
       const held = new Set<string>()
       const seen: number[] = []
-      const take = createPayerTurns<number>(async (ids, works) => {
+      const take = createPayerLock<number>(async (ids, works) => {
         for (const id of ids) {
           expect(held.has(id)).toBe(false)
           held.add(id)

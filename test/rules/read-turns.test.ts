@@ -1,11 +1,11 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { createInFlight } from '../../src/http/throttle/in-flight.ts'
-import { createTurns } from '../../src/http/throttle/read-turns.ts'
+import { createFairQueue } from '../../src/http/throttle/read-turns.ts'
 
 describe('turns', () => {
   it('go round by payer, however many requests one of them has', async () => {
-    const turns = createTurns({ most: 1, mostOfOne: 1 })
+    const turns = createFairQueue({ most: 1, mostOfOne: 1 })
     const order: string[] = []
     const work = async (payer: string) => {
       const giveBack = await turns.take(payer)
@@ -20,7 +20,7 @@ describe('turns', () => {
   })
 
   it('are no more at once than there may be, of one and of all', async () => {
-    const turns = createTurns({ most: 3, mostOfOne: 2 })
+    const turns = createFairQueue({ most: 3, mostOfOne: 2 })
     const atWork = { a: 0, b: 0 }
     const highest = { a: 0, b: 0, all: 0 }
     const work = async (payer: 'a' | 'b') => {
@@ -39,7 +39,7 @@ describe('turns', () => {
   })
 
   it('are refused to whoever has thousands waiting already', async () => {
-    const turns = createTurns({ most: 1, mostOfOne: 1 })
+    const turns = createFairQueue({ most: 1, mostOfOne: 1 })
     const first = Array.from({ length: 2000 }, () => turns.take('greedy').then((giveBack) => giveBack()))
     await expect(turns.take('greedy')).rejects.toThrow('too_many_requests')
     await expect(turns.take('modest')).resolves.toBeTypeOf('function')

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
-  type CallQuestion,
   type Carrier,
+  type CarrierCallQuery,
   carrierOf,
   chooseGateways,
   compileCarrier,
@@ -17,7 +17,7 @@ const any = '^\\+?\\d+$'
 const carrier = (id: string, doc: Partial<Resource> = {}): Carrier =>
   compileCarrier(id, { name: id, gateways: [{ server: `${id}.test` }], rules: [any], ...doc })
 
-const call = (more: Partial<CallQuestion> = {}): CallQuestion => ({
+const call = (more: Partial<CarrierCallQuery> = {}): CarrierCallQuery => ({
   number: '+14155550100',
   emergency: false,
   flags: [],
@@ -31,7 +31,7 @@ describe('the carriers of a call', () => {
   const takes: [
     what: string,
     doc: Partial<Resource>,
-    question: Partial<CallQuestion>,
+    question: Partial<CarrierCallQuery>,
     number: string | undefined,
   ][] = [
     ['a rule that fits, without a group', { rules: ['^\\+1'] }, {}, '+14155550100'],

@@ -8,7 +8,7 @@ import { isAllowed } from '../../src/areas/voice/routing/callers.rules.ts'
 import { type FactTable, nameOf, type Want } from '../../src/areas/voice/routing/facts.ts'
 import { decideRoute } from '../../src/areas/voice/routing/rules.ts'
 import type { RouteAnswer } from '../../src/areas/voice/routing/schema.ts'
-import type { CallQuestion } from '../../src/areas/voice/routing/walk.ts'
+import type { CallflowQuery } from '../../src/areas/voice/routing/walk.ts'
 import type { Json } from '../../src/lib/json.ts'
 import type { OperatorLimits } from '../../src/lib/limit-shapes.ts'
 import { compilePattern } from '../../src/lib/pattern.ts'
@@ -134,8 +134,8 @@ const look = (town: Town, { what, accountId, key }: Want): unknown => {
   }
 }
 
-const answerOf = (town: Town, asked: Partial<CallQuestion>): RouteAnswer => {
-  const question = { accountId: 'acme', from: 'account', number: '100', ...asked } as CallQuestion
+const answerOf = (town: Town, asked: Partial<CallflowQuery>): RouteAnswer => {
+  const question = { accountId: 'acme', from: 'account', number: '100', ...asked } as CallflowQuery
   const known = new Map<string, FactTable[keyof FactTable] | undefined>()
   for (let round = 0; round < 50; round += 1) {
     const decided = decideRoute(question, known, rules)
@@ -153,7 +153,7 @@ const wordOf = (target: RouteAnswer['targets'][number]) => {
   return `${type === 'device' ? device_id : `${resource_id}:${number}`} ${delay_s}+${timeout_s}`
 }
 
-const brief = (town: Town, asked: Partial<CallQuestion> = {}) => {
+const brief = (town: Town, asked: Partial<CallflowQuery> = {}) => {
   const { decision, targets, reason } = answerOf(town, asked)
   return [decision, ...(reason === undefined ? [] : [reason]), ...targets.map(wordOf)].join(' | ')
 }
@@ -188,7 +188,7 @@ const world: Town = { ...ann, ...desk, callflows: toWorld }
 const us = '+14155550100'
 
 describe('a call rings', () => {
-  const cases: [title: string, town: Town, expected: string, asked?: Partial<CallQuestion>][] = [
+  const cases: [title: string, town: Town, expected: string, asked?: Partial<CallflowQuery>][] = [
     ['all phones of a user together', home, 'ring | desk 0+20 | soft 0+20'],
     [
       'one phone, as long as its step says',
@@ -380,7 +380,7 @@ describe('the callflow of a number', () => {
 })
 
 describe('a flow ends', () => {
-  const ending = (town: Town, asked: Partial<CallQuestion> = {}) => {
+  const ending = (town: Town, asked: Partial<CallflowQuery> = {}) => {
     const { reason, module, sip_code, sip_reason, otherwise } = answerOf(town, asked)
     return otherwise ? { otherwise } : { reason, module, sip_code, sip_reason }
   }
@@ -917,7 +917,7 @@ describe('a call that leaves the account', () => {
   const id = (number: string) => ({ caller_id: { external: { name: number, number } } })
   const [one, two, three] = ['+14155550101', '+14155550102', '+14155550103']
   const numbers = Object.fromEntries([one, two, three].map((number) => [number, { accountId: 'acme' }]))
-  const shown = (town: Town, asked: Partial<CallQuestion> = {}) =>
+  const shown = (town: Town, asked: Partial<CallflowQuery> = {}) =>
     answerOf(town, { ...call, caller: '100', ...asked }).caller_id
 
   it('shows the external caller id of device, user, then account, and what of it is hidden', () => {

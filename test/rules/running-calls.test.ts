@@ -6,7 +6,7 @@ import type { Limits } from '../../src/areas/billing/limits/schema.ts'
 import { callCost } from '../../src/areas/billing/rates/pricing.rules.ts'
 import type { Funds, Reserved } from '../../src/areas/voice/routing/facts.ts'
 import { billingOf, creditOf, trunks } from '../../src/areas/voice/routing/offnet.rules.ts'
-import { longestSeconds, secondsLeft } from '../../src/areas/voice/routing/running/rules.ts'
+import { maxRunningSeconds, secondsLeft } from '../../src/areas/voice/routing/running/rules.ts'
 import type { OperatorLimits } from '../../src/lib/limit-shapes.ts'
 
 const limitsOf = (wishes: Limits, operator: OperatorLimits = {}) =>
@@ -179,7 +179,7 @@ describe('the time that running calls have left', () => {
       ),
     ).toEqual([119, 89])
     expect(secondsLeft([{ elapsed: 61, costOf }], 100)).toEqual([59])
-    expect(secondsLeft([{ elapsed: 1, costOf: () => 0 }], 0)).toEqual([longestSeconds])
+    expect(secondsLeft([{ elapsed: 1, costOf: () => 0 }], 0)).toEqual([maxRunningSeconds])
     expect(secondsLeft([], 0)).toEqual([])
   })
 
@@ -205,7 +205,7 @@ describe('the time that running calls have left', () => {
       fc.property(runs, fc.integer({ min: 0, max: 50_000 }), (all, credit) => {
         const calls = callsOf(all)
         const first = Math.min(...secondsLeft(calls, credit))
-        if (first === longestSeconds) return
+        if (first === maxRunningSeconds) return
         const cost = calls.reduce((sum, { elapsed, costOf }) => sum + costOf(elapsed + first + 1), 0)
         expect(cost).toBeGreaterThan(credit)
       }),

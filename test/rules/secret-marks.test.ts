@@ -10,15 +10,15 @@ import { allRoutes } from '../../src/commands/openapi.ts'
 import { createValidation } from '../../src/http/judge/validation.ts'
 import { isObject, type Json } from '../../src/lib/json.ts'
 import {
-  asAnswered,
   isSecretKey,
   maskUrls,
-  withKeptSecrets,
-  withKeptUrls,
+  visibleSecrets,
   withMasks,
   withoutEchoes,
   withoutEmptySecrets,
   withoutSecrets,
+  withStoredSecrets,
+  withStoredUrls,
 } from '../../src/lib/secrets.ts'
 import { placesIn } from '../support/matchers/schema-texts.ts'
 
@@ -96,7 +96,7 @@ it('a document is shown to four kinds of readers', () => {
     password: '***',
     note: { api_key: '***', list: [{ pin: '***' }] },
   })
-  expect(asAnswered(User, doc)).toEqual({ ...withMasks(User, doc), hotdesk: { pin: '4711' } })
+  expect(visibleSecrets(User, doc)).toEqual({ ...withMasks(User, doc), hotdesk: { pin: '4711' } })
   expect(withoutSecrets(User, doc)).toEqual({ hotdesk: {}, note: { list: [{}] } })
   expect(withoutSecrets(undefined, doc)).toEqual({ hotdesk: {}, note: { list: [{}] } })
 })
@@ -109,18 +109,18 @@ it('a secret that comes back masked or empty is unchanged, one that is missing o
     gone: { secret: 'x' },
   }
   const given = { api_key: '***', list: [{ password: '***' }, { password: '***' }], deep: { open: 2 } }
-  expect(withKeptSecrets(undefined, given, before, 'whole')).toEqual({
+  expect(withStoredSecrets(undefined, given, before, 'whole')).toEqual({
     api_key: 'old',
     list: [{ password: 'first' }, {}],
     deep: { open: 2, secret: 'kept' },
   })
-  expect(withKeptSecrets(undefined, given, before, 'changed')).toEqual({
+  expect(withStoredSecrets(undefined, given, before, 'changed')).toEqual({
     api_key: 'old',
     list: [{ password: 'first' }, {}],
     deep: { open: 2 },
   })
   const filled = { api_key: '', list: [{ password: null }], deep: { secret: 'new' } }
-  expect(withKeptSecrets(undefined, filled, before, 'whole')).toEqual({
+  expect(withStoredSecrets(undefined, filled, before, 'whole')).toEqual({
     api_key: 'old',
     list: [{}],
     deep: { secret: 'new' },
@@ -194,8 +194,8 @@ describe('a URL that comes back masked', () => {
       { one: 'https://c:***@other.test' },
     ],
   ])('%s', (_title, given, stored) => {
-    expect(withKeptUrls(given, before)).toEqual(stored)
-    expect(withKeptSecrets(undefined, given, before, 'changed')).toEqual(stored)
+    expect(withStoredUrls(given, before)).toEqual(stored)
+    expect(withStoredSecrets(undefined, given, before, 'changed')).toEqual(stored)
   })
 
   it('and is not a stored one is rejected, in every field', () => {

@@ -11,7 +11,7 @@ import {
   addedBy,
   holdsFor,
   type Tax,
-  type TaxStanding,
+  type TaxStatus,
   taxed,
   taxTotals,
 } from '../../src/areas/billing/services/pricing/taxes.ts'
@@ -62,7 +62,7 @@ describe('a tax holds', () => {
   const californian = { ...vat, jurisdiction: 'US-CA' }
   const federal = { ...vat, jurisdiction: 'US' }
 
-  it.each<[string, Tax, TaxStanding, boolean]>([
+  it.each<[string, Tax, TaxStatus, boolean]>([
     ['everywhere without a jurisdiction', vat, {}, true],
     ['in its jurisdiction', californian, { jurisdiction: 'US-CA' }, true],
     ['in all that lies in it', federal, { jurisdiction: 'US-CA' }, true],
@@ -92,7 +92,7 @@ describe('a tax holds', () => {
 
 const bookkeeper = { id: 'default_bookkeeper', type: 'default', vendor_id: 'reseller' }
 
-const priced = (items: Record<string, ItemPlan>, counts: Record<string, number>, tax: TaxStanding = {}) => {
+const priced = (items: Record<string, ItemPlan>, counts: Record<string, number>, tax: TaxStatus = {}) => {
   const counted = { account: { devices: counts }, cascade: {}, manual: {} }
   const [invoice] = priceAccount([{ bookkeeper, plan: { devices: items }, tax }], counted)
   if (!invoice) throw new Error('no invoice')

@@ -1,6 +1,6 @@
 // How the server notices that an edge does not answer. Real edges: test/processes/edge-generations.test.ts.
 import { expect, it } from 'vitest'
-import { createToldEdge } from '../../src/areas/voice/switch/told-edge.ts'
+import { createEdgeNotifier } from '../../src/areas/voice/switch/told-edge.ts'
 import type { Edge } from '../../src/switch/kamailio/edges.ts'
 import { eventually } from '../support/run/eventually.ts'
 
@@ -18,7 +18,7 @@ const openEdge = () => {
       state.meanwhile()
     },
   }
-  const told = createToldEdge(edge, {
+  const told = createEdgeNotifier(edge, {
     reached: () => state.heard.push('reached'),
     failed: () => state.heard.push('failed'),
   })

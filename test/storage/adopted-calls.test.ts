@@ -1,6 +1,6 @@
 // Call records of another system that belong to months of which records lie in files.
 import { expect, it } from 'vitest'
-import { createLegAdoption } from '../../src/areas/calls/cdrs/intake/adoption.ts'
+import { createLegImporter } from '../../src/areas/calls/cdrs/intake/adoption.ts'
 import type { Cdr } from '../../src/areas/calls/cdrs/schema.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { randomHex } from '../../src/lib/ids.ts'
@@ -22,7 +22,7 @@ describeEngines('Call records that are adopted into an archived month', (engine)
       const opened = await openTestDatabase(engine)
       const store = createStore(opened.db, systemClock)
       const around = archiveAround(store)
-      const adoption = createLegAdoption({ store, settings: kept, archive: around.reading })
+      const adoption = createLegImporter({ store, settings: kept, archive: around.reading })
       return { opened, store, around, adoption }
     },
     async ({ opened, around }) => {

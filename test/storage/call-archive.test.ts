@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createArchiveRegister } from '../../src/areas/calls/cdrs/archive/store.ts'
 import { type CdrRow, columns } from '../../src/areas/calls/cdrs/columns.ts'
-import { createDepartureStore } from '../../src/areas/calls/cdrs/departures/store.ts'
+import { createDeletedAccountStore } from '../../src/areas/calls/cdrs/departures/store.ts'
 import { askedOf } from '../../src/areas/calls/cdrs/filters/rules.ts'
 import type { Intake } from '../../src/areas/calls/cdrs/intake/operations.ts'
 import { createIntakeStore } from '../../src/areas/calls/cdrs/intake/store.ts'
@@ -457,7 +457,7 @@ describeEngines('A month of call records that others move', (engine) => {
     const [months, rebuild] = [createCdrMonthStore(other), createRebuildStore(other)]
     const files = { ...around.reading, register: createArchiveRegister(other) }
     const intake = createIntakeStore(other, files)
-    const departures = createDepartureStore(other, files.register)
+    const departures = createDeletedAccountStore(other, files.register)
     const period = { month: late, from: edge, end: edge + 40 * 86_400, tables: [early, late] }
     const readings: Record<string, () => Promise<unknown>> = {
       count: () => months.count(late),

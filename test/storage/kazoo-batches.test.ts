@@ -6,7 +6,7 @@ import { createBatches } from '../../import-kazoo/running/batches.ts'
 import { type BatchTold, createReading } from '../../import-kazoo/running/reading.ts'
 import { createRunStore } from '../../import-kazoo/running/store.ts'
 import { openSource } from '../../import-kazoo/source/open.ts'
-import type { Adoption } from '../../src/areas/adoption.ts'
+import type { ImportedRecord } from '../../src/areas/adoption.ts'
 import { createKeyring } from '../../src/auth/keyring.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { datastoreConflict, failure } from '../../src/lib/failure.ts'
@@ -34,7 +34,7 @@ describeEngines('documents of a Kazoo', (engine) => {
     const taken: string[] = []
     const removed: string[] = []
     const told: BatchTold[] = []
-    const thing: Adoption = {
+    const thing: ImportedRecord = {
       async put(set, { accountId, id }) {
         if (refused.has(id)) throw failure(datastoreConflict, {})
         taken.push(id)

@@ -5,10 +5,10 @@ import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { thisProcess } from '../../src/jobs/holder.ts'
 import { createLeases, type Lease } from '../../src/jobs/leases.ts'
-import { createRounds, type Round } from '../../src/jobs/rounds.ts'
+import { createScheduler, type ScheduledJob } from '../../src/jobs/rounds.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import type { Statement } from '../../src/storage/db.ts'
-import { createLeaseRows, createRoundRows, type Holder } from '../../src/storage/leases.ts'
+import { createLeaseRows, createScheduleRows, type Holder } from '../../src/storage/leases.ts'
 import { createStore } from '../../src/storage/store.ts'
 import { createTestClock } from '../support/run/clock.ts'
 import { eventually } from '../support/run/eventually.ts'
@@ -188,7 +188,7 @@ describeEngines('a lease', (engine) => {
   it('lets a round be done once in its time by all processes together', async () => {
     const done: string[] = []
     const make = (name: 'one' | 'other') => {
-      const rounds = createRounds({
+      const rounds = createScheduler({
         leases: world[name],
         store: world.store,
         clock,
@@ -214,7 +214,7 @@ describeEngines('a lease', (engine) => {
 
   it('lets a round be done soon after it was nudged, and survives that it fails', async () => {
     const { log, entries } = createTestLog()
-    const rounds = createRounds({ leases: world.one, store: world.store, clock, log })
+    const rounds = createScheduler({ leases: world.one, store: world.store, clock, log })
     let runs = 0
     const run = async () => {
       runs += 1
@@ -238,7 +238,7 @@ describeEngines('a lease', (engine) => {
 
   it('does a round only when it was nudged, if a server is told so', async () => {
     const { log } = createTestLog()
-    const rounds = createRounds({ leases: world.one, store: world.store, clock, log })
+    const rounds = createScheduler({ leases: world.one, store: world.store, clock, log })
     const done: string[] = []
     rounds.add({ name: 'by time', everySeconds: 1, run: async () => void done.push('by time') })
     rounds.add({ name: 'nudged', everySeconds: 1, run: async () => void done.push('nudged') })
@@ -256,11 +256,11 @@ describeEngines('a lease', (engine) => {
 
   /** A round that loses its lease the first time that it is done, in a way of its own, and is done again. */
   const losingOnce = async (
-    round: Pick<Round, 'name' | 'everySeconds' | 'due'>,
+    round: Pick<ScheduledJob, 'name' | 'everySeconds' | 'due'>,
     lose: (signal: AbortSignal, guard: Statement, taken: Lease | undefined) => Promise<unknown>,
   ) => {
     const { log, entries } = createTestLog()
-    const rounds = createRounds({ leases: world.one, store: world.store, clock, log })
+    const rounds = createScheduler({ leases: world.one, store: world.store, clock, log })
     let runs = 0
     rounds.add({
       ...round,
@@ -294,7 +294,7 @@ describeEngines('a lease', (engine) => {
     await losingOnce({ name: 'threshing', everySeconds: 86_400 }, async (_signal, _guard, taken) =>
       taken?.release(),
     )
-    expect(await createRoundRows(world.store).doneAt('threshing')).toBeGreaterThan(0)
+    expect(await createScheduleRows(world.store).doneAt('threshing')).toBeGreaterThan(0)
   })
 
   it('looks again after a round that heard it was taken over, and left it', () =>
@@ -306,7 +306,12 @@ describeEngines('a lease', (engine) => {
   it('does a round that a stop has broken off after the next start', async () => {
     let runs = 0
     const make = () => {
-      const rounds = createRounds({ leases: world.one, store: world.store, clock, log: createTestLog().log })
+      const rounds = createScheduler({
+        leases: world.one,
+        store: world.store,
+        clock,
+        log: createTestLog().log,
+      })
       const run = async (signal: AbortSignal) => {
         runs += 1
         if (runs === 1) await once(signal, 'abort')
@@ -330,7 +335,7 @@ describeEngines('a lease', (engine) => {
   })
 
   it('aborts a round when the server stops, and waits for it', async () => {
-    const rounds = createRounds({ leases: world.one, store: world.store, clock, log: createTestLog().log })
+    const rounds = createScheduler({ leases: world.one, store: world.store, clock, log: createTestLog().log })
     const steps: string[] = []
     const run = (signal: AbortSignal) =>
       new Promise<void>((resolve) => {

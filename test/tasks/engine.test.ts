@@ -1,6 +1,6 @@
 // How tasks run: every row once and in order, whatever happens in between. The action is the tests' own.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Foresight, InputAction, OutputAction } from '../../src/areas/work/tasks/operations.ts'
+import type { ChargePreview, InputAction, OutputAction } from '../../src/areas/work/tasks/operations.ts'
 import type { AccountRecord } from '../../src/auth/identity.ts'
 import { accountMember, superduper } from '../../src/auth/policies.ts'
 import { failure, faultyRequest } from '../../src/lib/failure.ts'
@@ -493,7 +493,7 @@ describeAnyEngine('a running task', (engine) => {
 
     it('tells what its rows would charge, each counted once whichever process judged it', async () => {
       await world.configure({ rows_at_once: 2 })
-      const pricing: Foresight<number> = {
+      const pricing: ChargePreview<number> = {
         add: async (sum = 0, sets) => sum + sets.length,
         priced: async (sum = 0) => [
           { account_id: account.id, name: 'Payer', today: sum, recurring: 0, invoices: [] },

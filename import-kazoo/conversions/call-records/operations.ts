@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { CdrRow } from '../../../src/areas/calls/cdrs/columns.ts'
-import type { LegAdoption } from '../../../src/areas/calls/cdrs/intake/adoption.ts'
+import type { LegImporter } from '../../../src/areas/calls/cdrs/intake/adoption.ts'
 import { type Author, ChangeSet } from '../../../src/storage/change-set.ts'
 import { readingAgain } from '../../../src/storage/monthly.ts'
 import { isConflict, retrying } from '../../../src/storage/store.ts'
@@ -65,7 +65,7 @@ interface MonthImport<Others> {
 }
 
 interface Deps {
-  legAdoption: LegAdoption
+  legAdoption: LegImporter
   author: Author
   /** Writes what a set holds. One without a change has nothing but books. */
   commit(set: ChangeSet): Promise<void>
@@ -135,7 +135,7 @@ const ignoredNote: Note = { severity: 'left_out', code: 'call_record_ignored' }
 interface Conversion<Others> extends Pick<MonthImport<Others>, 'database' | 'convertOthers'> {
   accountId: string
   joins: Joins | undefined
-  judge: Awaited<ReturnType<LegAdoption['judging']>>
+  judge: Awaited<ReturnType<LegImporter['judging']>>
 }
 
 const convertBatch = <Others>(

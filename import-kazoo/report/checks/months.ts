@@ -1,4 +1,4 @@
-import type { AdoptedLeg } from '../../../src/areas/calls/cdrs/intake/adoption.ts'
+import type { ImportedLeg } from '../../../src/areas/calls/cdrs/intake/adoption.ts'
 import { costsOf, interactionOf } from '../../../src/areas/calls/cdrs/intake/rules.ts'
 import type { Fault } from '../../../src/lib/check.ts'
 import { ChangeSet } from '../../../src/storage/change-set.ts'
@@ -50,7 +50,7 @@ export const checkCalls = async (tools: CheckDeps, tell: Tell) => {
   }
 
   /** The ids of legs that would be taken in, were they to arrive now: they are not there. Nothing is written. */
-  const missingOf = async (legs: readonly AdoptedLeg[]) => {
+  const missingOf = async (legs: readonly ImportedLeg[]) => {
     const judge = await legAdoption.judging()
     const rows = legs.flatMap((leg) => {
       const judged = judge(leg)

@@ -1,5 +1,5 @@
-import type { Adoption } from '../../../src/areas/adoption.ts'
-import type { LegAdoption } from '../../../src/areas/calls/cdrs/intake/adoption.ts'
+import type { ImportedRecord } from '../../../src/areas/adoption.ts'
+import type { LegImporter } from '../../../src/areas/calls/cdrs/intake/adoption.ts'
 import type { Fault } from '../../../src/lib/check.ts'
 import type { Author } from '../../../src/storage/change-set.ts'
 import type { Store } from '../../../src/storage/store.ts'
@@ -18,8 +18,8 @@ export interface CheckDeps {
   records: Store['records']
   facts: Facts
   chapters: readonly Chapter[]
-  adoptions: Readonly<Record<string, Adoption>>
-  legAdoption: LegAdoption
+  adoptions: Readonly<Record<string, ImportedRecord>>
+  legAdoption: LegImporter
   author: Author
   respond: Respond
 }

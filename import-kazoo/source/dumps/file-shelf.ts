@@ -1,6 +1,6 @@
 // A database whose documents stand in parts of files, in any order, and perhaps in several revisions: the last one counts.
 import { basename, dirname } from 'node:path'
-import { forgetOldest } from '../../../src/lib/forget-oldest.ts'
+import { evictOldest } from '../../../src/lib/forget-oldest.ts'
 import { isObject } from '../../../src/lib/json.ts'
 import { bytesWithin, parsedRow, type ReadDocument, readDocument } from '../document-text.ts'
 import { bytesOfFile, checkedFile, fileBelow } from '../files.ts'
@@ -124,7 +124,7 @@ export const createFileShelf = (database: string, parts: readonly Part[], kept: 
     const reading = readSmall()
     kept.set(database, reading)
     reading.catch(() => kept.delete(database))
-    forgetOldest(kept, maxKept)
+    evictOldest(kept, maxKept)
     return reading
   }
 

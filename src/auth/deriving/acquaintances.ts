@@ -1,16 +1,16 @@
 import { BroadcastChannel } from 'node:worker_threads'
-import { forgetOldest } from '../../lib/forget-oldest.ts'
+import { evictOldest } from '../../lib/forget-oldest.ts'
 import { networkOf } from '../../lib/network.ts'
 
 const maxRemembered = 20_000
 
-export type Acquaintances = ReturnType<typeof createAcquaintances>
+export type KnownNetworkCache = ReturnType<typeof createKnownNetworkCache>
 
 /**
  * From where people signed in to which account: in the memory of this process, the oldest forgotten first. `channel` is
  * where several threads of it tell each other.
  */
-export const createAcquaintances = (channel?: string) => {
+export const createKnownNetworkCache = (channel?: string) => {
   const known = new Map<string, true>()
   const others = channel === undefined ? undefined : new BroadcastChannel(channel)
   const keyOf = (accountId: string, address: string) => `${accountId} ${networkOf(address)}`
@@ -18,7 +18,7 @@ export const createAcquaintances = (channel?: string) => {
   const learn = (key: string) => {
     known.delete(key)
     known.set(key, true)
-    forgetOldest(known, maxRemembered)
+    evictOldest(known, maxRemembered)
   }
 
   others?.unref()

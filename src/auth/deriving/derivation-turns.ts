@@ -2,7 +2,7 @@
 // comes who was served least of late, by network and by account. Whoever signed in well before has every second turn,
 // however many strangers wait.
 import type { Clock } from '../../lib/clock.ts'
-import { forgetOldest } from '../../lib/forget-oldest.ts'
+import { evictOldest } from '../../lib/forget-oldest.ts'
 
 /**
  * Who is signed in, who signed in well before from the same network, others, and work that nobody waits for. The first
@@ -49,7 +49,7 @@ const smallerFirst = (one: readonly number[], other: readonly number[]) => {
   return 0
 }
 
-export const createDerivationTurns = <Job>(clock: Clock) => {
+export const createHashQueue = <Job>(clock: Clock) => {
   let waiting: Waiting<Job>[] = []
   let taken = 0
   const served = new Map<string, Served>()
@@ -64,7 +64,7 @@ export const createDerivationTurns = <Job>(clock: Clock) => {
     const count = loadOf(key) + 1
     served.delete(key)
     served.set(key, { count, at: clock.now() })
-    forgetOldest(served, maxRemembered)
+    evictOldest(served, maxRemembered)
   }
 
   const networkKey = ({ network }: Caller) => `network ${network}`

@@ -9,19 +9,19 @@ import type { Settings } from '../../settings/settings.ts'
 import type { Author } from '../../storage/change-set.ts'
 import type { SignInBuckets } from '../../storage/sign-in-buckets.ts'
 import { createWorkerLink } from '../../storage/worker-link.ts'
-import type { Company } from '../../threads/company.ts'
+import type { SharedThreadState } from '../../threads/company.ts'
 import {
-  type Derivation,
   type DigestMethod,
-  digestDerivation,
   digestOf,
+  digestOfPasswordHash,
   type KeyLayer,
   keyLayers,
+  type PasswordHashing,
   renewal,
 } from '../credentials.ts'
-import { createGuesses } from '../guesses.ts'
-import { createAcquaintances } from './acquaintances.ts'
-import { createDerivationTurns, type Lane } from './derivation-turns.ts'
+import { createFailedSignInLimiter } from '../guesses.ts'
+import { createKnownNetworkCache } from './acquaintances.ts'
+import { createHashQueue, type Lane } from './derivation-turns.ts'
 
 /** Who wants something derived. */
 export interface Asker {
@@ -33,7 +33,7 @@ export interface Asker {
 }
 
 interface Job {
-  derivation: Derivation
+  derivation: PasswordHashing
   lane: Lane
   /** When it was asked for, by the process's own time in milliseconds. */
   since: number
@@ -52,7 +52,7 @@ const usualNiceness = 5
 export const nicenessOfMany = 15
 
 const startThread = (layers: readonly KeyLayer[], niceness: number) =>
-  createWorkerLink<Derivation, string[]>(script, { layers }, { niceness })
+  createWorkerLink<PasswordHashing, string[]>(script, { layers }, { niceness })
 
 // A thread takes some megabytes while it is there, and 32 more while it derives.
 const idleMs = 60_000
@@ -62,7 +62,7 @@ const placesInAll = 8
 const secondsEach = 0.1
 
 /** What each of the threads that answer requests may take of what there is for all of them: at least one. */
-const partOf = (all: number, company: Pick<Company, 'threads'> | undefined) =>
+const partOf = (all: number, company: Pick<SharedThreadState, 'threads'> | undefined) =>
   Math.max(1, Math.floor(all / (company?.threads ?? 1)))
 
 const derivationsByCores = () => Math.min(maxThreads, availableParallelism())
@@ -75,7 +75,7 @@ interface DeriverDeps {
   /** What keys cost, where that is not what strangers should meet. */
   layers?: readonly KeyLayer[] | undefined
   /** Where several threads of the process sign people in: each derives its part. */
-  company?: Pick<Company, 'threads' | 'acquaintances'> | undefined
+  company?: Pick<SharedThreadState, 'threads' | 'acquaintances'> | undefined
   /** How far its threads give way to all others on the machine, from 0 to 19. */
   niceness?: number
 }
@@ -84,10 +84,10 @@ const isVisitor = (lane: Lane) => lane === 'known' || lane === 'stranger'
 
 const closed = () => failure(overloaded, { retryAfterSeconds: 1 })
 
-export type Deriver = ReturnType<typeof createDeriver>
+export type PasswordHasher = ReturnType<typeof createPasswordHasher>
 
 /** Derives sign-in keys in threads of its own: those of the runtime read files and look up names meanwhile. */
-export const createDeriver = ({
+export const createPasswordHasher = ({
   settings,
   clock,
   metrics,
@@ -96,7 +96,7 @@ export const createDeriver = ({
   company,
   niceness = usualNiceness,
 }: DeriverDeps) => {
-  const turns = createDerivationTurns<Job>(clock)
+  const turns = createHashQueue<Job>(clock)
   const durations = metrics.histogram({
     name: 'crosspoint_sign_in_derivation_duration_seconds',
     help: 'Seconds from the moment a sign-in key was to be derived until it was, waiting included.',
@@ -115,7 +115,7 @@ export const createDeriver = ({
     },
     () => turns.size,
   )
-  const acquaintances = createAcquaintances(company?.acquaintances)
+  const acquaintances = createKnownNetworkCache(company?.acquaintances)
   const idle: Thread[] = []
   let running = 0
   let threads = 1
@@ -163,7 +163,7 @@ export const createDeriver = ({
     })
   }
 
-  const ask = async ({ clientAddress, accountId, lane }: Asker, derivation: Derivation) => {
+  const ask = async ({ clientAddress, accountId, lane }: Asker, derivation: PasswordHashing) => {
     const rules = await settings.of(authSettings)
     if (isClosed && isVisitor(lane)) throw closed()
     threads = partOf(rules.derivation_threads ?? derivationsByCores(), company)
@@ -178,11 +178,11 @@ export const createDeriver = ({
   }
 
   const signInKeys = (asker: Asker, salt: string, method: DigestMethod, digest: string) =>
-    ask(asker, digestDerivation(salt, method, digest))
+    ask(asker, digestOfPasswordHash(salt, method, digest))
 
   return {
     acquaintances,
-    guesses: createGuesses({ settings, clock, acquaintances, shared }),
+    guesses: createFailedSignInLimiter({ settings, clock, acquaintances, shared }),
 
     /** Who wants to sign in to an account. */
     visitor: (accountId: string, clientAddress: string | undefined): Asker => ({
@@ -218,11 +218,11 @@ export const createDeriver = ({
      */
     async arrivingKey(
       accountId: string,
-      derivation: Pick<Derivation, 'salt' | 'method'> & { digest: string; toLayer: number },
+      derivation: Pick<PasswordHashing, 'salt' | 'method'> & { digest: string; toLayer: number },
     ): Promise<string> {
       const { salt, method, digest, toLayer } = derivation
       const asker = { accountId, clientAddress: undefined, lane: 'background' } as const
-      const asked = { ...digestDerivation(salt, method, digest), toLayer }
+      const asked = { ...digestOfPasswordHash(salt, method, digest), toLayer }
       return elementAt(await ask(asker, asked), -1)
     },
 

@@ -1,10 +1,10 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Numbered } from '../../storage/worker-link.ts'
-import { type Derivation, derive, type KeyLayer } from '../credentials.ts'
+import { derive, type KeyLayer, type PasswordHashing } from '../credentials.ts'
 
 const { layers }: { layers: readonly KeyLayer[] } = workerData
 
 // Runs in a worker thread: a derivation takes all of a core for a tenth of a second.
-parentPort?.on('message', ({ number, content }: Numbered<Derivation>) => {
+parentPort?.on('message', ({ number, content }: Numbered<PasswordHashing>) => {
   parentPort?.postMessage({ number, content: derive(content, layers) })
 })

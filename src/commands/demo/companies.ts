@@ -3,7 +3,7 @@ import { type Place, places } from './places.ts'
 import { harborPlans, type Plan, spreePlans } from './plans.ts'
 import type { RhythmName } from './rhythms.ts'
 
-export interface Company {
+export interface SampleCompany {
   /** Of its realm and its mail addresses. */
   slug: string
   name: string
@@ -21,7 +21,7 @@ export interface Company {
   topups: readonly (readonly [daysAgo: number, dollars: number])[]
   /** So many days before the end somebody closed it. */
   disabledDaysAgo?: number
-  below?: readonly Company[]
+  below?: readonly SampleCompany[]
   common?: readonly string[]
   address?: readonly [street: string, city: string, region: string, postalCode: string]
 }
@@ -32,13 +32,13 @@ export interface Reseller {
   tongue: Tongue
   timezone: string
   plans: readonly Plan[]
-  customers: readonly Company[]
+  customers: readonly SampleCompany[]
 }
 
 const us = { tongue: 'en', timezone: 'America/Los_Angeles' } as const
 const de = { tongue: 'de', timezone: 'Europe/Berlin', plan: 'Telefonanlage' } as const
 
-const harborCustomers: readonly Company[] = [
+const harborCustomers: readonly SampleCompany[] = [
   {
     ...us,
     slug: 'lakeside-bakery',
@@ -192,7 +192,7 @@ const harborCustomers: readonly Company[] = [
   },
 ]
 
-const spreeCustomers: readonly Company[] = [
+const spreeCustomers: readonly SampleCompany[] = [
   {
     ...de,
     slug: 'baeckerei-morgenrot',

@@ -20,7 +20,7 @@ export interface Caller {
   send(method: string, path: string, sent: Sent): Promise<Json>
 }
 
-export type Desk = ReturnType<typeof createDesk>
+export type DemoClient = ReturnType<typeof createDemoClient>
 
 /** Whatever the demo asks for has to succeed: else it ends with what the server said. */
 export class Refused extends Error {}
@@ -41,7 +41,11 @@ const maxTries = 20
 const secondMs = 1000
 
 /** Where people of the story sit and work; each request takes its while. */
-export const createDesk = (server: Pick<RunningServer, 'port' | 'areas'>, past: Past, chance: Chance) => {
+export const createDemoClient = (
+  server: Pick<RunningServer, 'port' | 'areas'>,
+  past: Past,
+  chance: Chance,
+) => {
   const { accounts, users, signIn } = server.areas
   const base = `http://127.0.0.1:${server.port}/v2/`
 

@@ -1,6 +1,6 @@
 import { createLocalities } from '../../areas/numbers/phone-numbers/localities/operations.ts'
 import type { Locality } from '../../areas/numbers/phone-numbers/localities/rules.ts'
-import type { Company } from './companies.ts'
+import type { SampleCompany } from './companies.ts'
 import { textIn } from './desk.ts'
 import { numberOf, numbersInStock, type Place, places } from './places.ts'
 import type { BuiltCompany, Stage } from './tree.ts'
@@ -44,7 +44,7 @@ const createShelf = () => {
 
 const pathOf = (account: string, number: string) => `${account}/phone_numbers/${encodeURIComponent(number)}`
 
-const addressOf = ({ name, address }: Company) => {
+const addressOf = ({ name, address }: SampleCompany) => {
   const [street_address, locality, region, postal_code] = address ?? []
   return address
     ? { e911: { caller_name: name.slice(0, 30), street_address, locality, region, postal_code } }

@@ -125,12 +125,12 @@ const dailyCalls = (
   }))
 }
 
-export interface Told {
+export interface SeedProgress {
   onCalls(count: number): void
 }
 
 /** Tells two months of the life of a telephone company, as it would have happened. */
-export const tellStory = async (stage: Stage, legs: number, { onCalls }: Told) => {
+export const seedDemo = async (stage: Stage, legs: number, { onCalls }: SeedProgress) => {
   const cast = await setUp(stage)
   const chapters = [...chaptersOf(stage, cast), ...dailyCalls(stage, cast, legs, onCalls)]
   for (const { daysAgo, run } of chapters.toSorted((a, b) => b.daysAgo - a.daysAgo)) {

@@ -2,8 +2,8 @@ import type { RunningServer } from '../../compose.ts'
 import { dayMs } from '../../lib/gregorian.ts'
 import type { Line, Telephoning } from './calls.ts'
 import type { Chance } from './chance.ts'
-import { type Company, domainOf, emailOf, languages, type Reseller, resellers } from './companies.ts'
-import { type Caller, type Desk, textIn } from './desk.ts'
+import { domainOf, emailOf, languages, type Reseller, resellers, type SampleCompany } from './companies.ts'
+import { type Caller, type DemoClient, textIn } from './desk.ts'
 import type { Past } from './past.ts'
 import { type Person, peopleOf } from './people.ts'
 import { commonPhone, deskPhone, type Phone, softphone } from './phones.ts'
@@ -23,7 +23,7 @@ export interface Stage {
   server: RunningServer
   past: Past
   chance: Chance
-  desk: Desk
+  desk: DemoClient
   operator: Caller
   masterId: string
   newPassword(): string
@@ -49,7 +49,7 @@ export interface BuiltReseller extends Built {
 }
 
 export interface BuiltCompany extends Built {
-  company: Company
+  company: SampleCompany
   /** Who sells to it. */
   seller: BuiltReseller
   /** The first users are the ones who sign in. */
@@ -79,7 +79,7 @@ const putAccount = async (
   stage: Stage,
   by: Caller,
   parentId: string,
-  { name, slug, tongue, timezone }: Pick<Company, 'name' | 'slug' | 'tongue' | 'timezone'>,
+  { name, slug, tongue, timezone }: Pick<SampleCompany, 'name' | 'slug' | 'tongue' | 'timezone'>,
   admin: Person,
 ): Promise<Built & { adminId: string }> => {
   const language = languages[tongue]
@@ -128,7 +128,7 @@ const putPhone = async (stage: Stage, path: string, by: Caller, phone: Phone, ow
 const firstExtension = 101
 const firstCommonExtension = 201
 
-type NewCompany = Built & { adminId: string; company: Company }
+type NewCompany = Built & { adminId: string; company: SampleCompany }
 
 /** Somebody of a company; the first one is its admin, who is there already. */
 const hire = async (
@@ -160,7 +160,7 @@ const connect = async (
   agent: phone.agent,
 })
 
-const sipName = ({ slug }: Company, extension: string) => `${slug.slice(0, 12)}-${extension}`
+const sipName = ({ slug }: SampleCompany, extension: string) => `${slug.slice(0, 12)}-${extension}`
 
 /** The people of a company, with a phone each, some with a second one; and the phones that are nobody's. */
 const staff = async (stage: Stage, built: NewCompany, people: readonly Person[]) => {
@@ -205,7 +205,7 @@ const buildCompany = async (
   stage: Stage,
   seller: BuiltReseller,
   parentId: string,
-  company: Company,
+  company: SampleCompany,
 ): Promise<BuiltCompany[]> => {
   const people = peopleOf(stage.chance, company.tongue, company.users)
   const [admin] = people

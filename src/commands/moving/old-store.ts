@@ -5,7 +5,12 @@ import { createOrder } from '../../events/order.sql.ts'
 import { createLeases, type Leases } from '../../jobs/leases.ts'
 import { systemClock } from '../../lib/clock.ts'
 import type { Database } from '../../storage/db.ts'
-import { closeStore, hasUnorderedEntries, readRoundLeases, reopenStore } from '../../storage/moving/marks.ts'
+import {
+  closeStore,
+  hasUnorderedEntries,
+  readScheduleLeases,
+  reopenStore,
+} from '../../storage/moving/marks.ts'
 import { Refusal } from '../../storage/saved-store.ts'
 import type { Store } from '../../storage/store.ts'
 import { createCommandLog } from '../command-log.ts'
@@ -37,10 +42,10 @@ const longestRoundMs = 30_000
 /** Waits until servers have completed the rounds in progress: mail that was sent is recorded as sent. */
 const awaitRounds = async ({ db, leases }: OldStore) => {
   const end = performance.now() + longestRoundMs
-  let running = await readRoundLeases(db)
+  let running = await readScheduleLeases(db)
   for (;;) {
     const held = await Promise.all(running.map(({ name }) => leases.isHeld(name)))
-    const tokens = new Set((await readRoundLeases(db)).map(({ token }) => token))
+    const tokens = new Set((await readScheduleLeases(db)).map(({ token }) => token))
     running = running.filter(({ token }, index) => held[index] && tokens.has(token))
     if (running.length === 0 || performance.now() > end) return
     await sleep(roundPauseMs)

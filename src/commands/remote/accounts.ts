@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { withConsent } from './consent.ts'
-import { firstOf, sayJson, sayRows } from './lists.ts'
+import { firstOf, printJson, printRows } from './lists.ts'
 import { column, idColumn, isRow, type Row, textIn } from './rows.ts'
 import {
   type AtServer,
@@ -11,7 +11,7 @@ import {
   type RunRemote,
   type Site,
 } from './running.ts'
-import { isolated, sayFields } from './table.ts'
+import { isolated, printFields } from './table.ts'
 import { printable, type Terminal } from './terminal.ts'
 
 const columns = [
@@ -25,7 +25,7 @@ const list = async (terminal: Terminal, { all, limit, query, ...options }: Liste
   const { crosspoint, path, json } = await openSite(terminal, options)
   const rows = crosspoint.eachOf<Row>(`${path}/${all ? 'descendants' : 'children'}`, query)
   const shown = all ? columns.filter(({ title }) => title !== 'BELOW') : columns
-  await sayRows(terminal, { rows: firstOf(rows, limit), columns: shown, json, none: 'no accounts below' })
+  await printRows(terminal, { rows: firstOf(rows, limit), columns: shown, json, none: 'no accounts below' })
 }
 
 interface Branch {
@@ -80,7 +80,7 @@ const sayBranch = async (
 const tree = async (terminal: Terminal, options: AtServer) => {
   const site = await openSite(terminal, options)
   const top = await treeBelow(site)
-  if (site.json) await sayJson(terminal, top)
+  if (site.json) await printJson(terminal, top)
   else await sayBranch(terminal, top, '', '')
 }
 
@@ -90,14 +90,14 @@ const shownOf = (record: Row) =>
       [name, isRow(value) || Array.isArray(value) ? JSON.stringify(value) : `${value}`] as const,
   )
 
-export const sayRecord = async ({ terminal, json }: Site, record: unknown) => {
-  if (json || !isRow(record)) await sayJson(terminal, record)
-  else await sayFields(terminal, shownOf(record))
+export const printRecord = async ({ terminal, json }: Site, record: unknown) => {
+  if (json || !isRow(record)) await printJson(terminal, record)
+  else await printFields(terminal, shownOf(record))
 }
 
 const show = async (terminal: Terminal, named: string | undefined, options: AtServer) => {
   const site = await openSite(terminal, named === undefined ? options : { ...options, account: named })
-  await sayRecord(site, (await site.crosspoint.request({ path: site.path })).data)
+  await printRecord(site, (await site.crosspoint.request({ path: site.path })).data)
 }
 
 interface New extends AtServer {
@@ -113,7 +113,7 @@ const create = async (terminal: Terminal, name: string, { realm, ...options }: N
     options,
     async () => (await site.crosspoint.request({ method: 'PUT', path: site.path, data })).envelope,
   )
-  if (site.json) return sayJson(terminal, made.data)
+  if (site.json) return printJson(terminal, made.data)
   await terminal.say(`${printable(textIn(made.data, 'id'))}\n`)
 }
 

@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { RequestOptions } from '../../../client/src/core.ts'
 import { connect } from './connection.ts'
 import { withConsent } from './consent.ts'
-import { sayJson, sayJsonRows } from './lists.ts'
+import { printJson, printJsonRows } from './lists.ts'
 import { isRow } from './rows.ts'
 import { pairs, profileOption, queryOption, type RunRemote } from './running.ts'
 import { Mistake, type Terminal } from './terminal.ts'
@@ -103,12 +103,12 @@ const api = async (terminal: Terminal, method: string, said: string, asked: Aske
   }
   if (asked.all) {
     if (options.method !== 'GET') throw new Mistake('--all reads a list, with GET')
-    return sayJsonRows(terminal, crosspoint.eachOf(path, query))
+    return printJsonRows(terminal, crosspoint.eachOf(path, query))
   }
   const answer = await withConsent(terminal, asked, async () => (await crosspoint.request(options)).envelope)
   // The token is not for logs and screens.
   const { auth_token: _token, ...envelope } = answer
-  await sayJson(terminal, asked.envelope ? envelope : answer.data)
+  await printJson(terminal, asked.envelope ? envelope : answer.data)
 }
 
 export const addApi = (program: Command, run: RunRemote) =>

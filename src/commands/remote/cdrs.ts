@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { firstOf, sayRows } from './lists.ts'
+import { firstOf, printRows } from './lists.ts'
 import { column, idColumn, type Row, timeColumn } from './rows.ts'
 import {
   type AtServer,
@@ -38,7 +38,7 @@ const queryOf = ({ from, to, query }: Window & Pick<Listed, 'query'>) => ({
 const list = async (terminal: Terminal, { limit, ...options }: Listed & Window) => {
   const { crosspoint, path, json } = await openSite(terminal, options)
   const rows = firstOf(crosspoint.eachOf<Row>(`${path}/cdrs`, queryOf(options)), limit)
-  await sayRows(terminal, { rows, columns, json, none: 'no call detail records of that time' })
+  await printRows(terminal, { rows, columns, json, none: 'no call detail records of that time' })
 }
 
 const exportCsv = async (terminal: Terminal, options: AtServer & Window & Pick<Listed, 'query'>) => {

@@ -37,7 +37,7 @@ const tellRefusal = (terminal: Terminal, error: CrosspointError) => {
 const isSystemError = (error: unknown): error is Error => error instanceof Error && 'syscall' in error
 
 /** Answers with the status that the process ends with. What nobody has foreseen is thrown on. */
-export const tellFailure = (terminal: Terminal, error: unknown): number => {
+export const printFailure = (terminal: Terminal, error: unknown): number => {
   if (error instanceof Interrupted) return status.interrupted
   if (error instanceof CrosspointError) return tellRefusal(terminal, error)
   if (!(error instanceof Mistake || isSystemError(error))) throw error

@@ -11,10 +11,10 @@ export const jsonText = (value: unknown, indent?: number) =>
     (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
 
-export const sayJson = (terminal: Terminal, value: unknown) => terminal.say(`${jsonText(value, 2)}\n`)
+export const printJson = (terminal: Terminal, value: unknown) => terminal.say(`${jsonText(value, 2)}\n`)
 
 /** One document, whose rows are written as they come. */
-export const sayJsonRows = async <Row>(terminal: Terminal, rows: AsyncIterable<Row>) => {
+export const printJsonRows = async <Row>(terminal: Terminal, rows: AsyncIterable<Row>) => {
   let before = '['
   for await (const row of rows) {
     await terminal.say(`${before}\n${jsonText(row)}`)
@@ -31,8 +31,8 @@ interface Listing<Row> {
   none: string
 }
 
-export const sayRows = async <Row>(terminal: Terminal, { rows, columns, json, none }: Listing<Row>) => {
-  if (json) return sayJsonRows(terminal, rows)
+export const printRows = async <Row>(terminal: Terminal, { rows, columns, json, none }: Listing<Row>) => {
+  if (json) return printJsonRows(terminal, rows)
   const table = createTable(terminal, columns)
   let count = 0
   for await (const row of rows) {

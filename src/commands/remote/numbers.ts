@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { status } from '../statuses.ts'
 import { yesOption } from './accounts.ts'
 import { withConsent } from './consent.ts'
-import { firstOf, sayJson, sayRows } from './lists.ts'
+import { firstOf, printJson, printRows } from './lists.ts'
 import { column, isRow, type Row, textIn, timeColumn } from './rows.ts'
 import { type AtServer, count, type Listed, listing, onAccount, openSite, type RunRemote } from './running.ts'
 import { printable, type Terminal } from './terminal.ts'
@@ -14,7 +14,7 @@ const columns = [number, column('STATE'), column('USED BY', 'used_by'), timeColu
 const list = async (terminal: Terminal, { limit, query, ...options }: Listed) => {
   const { crosspoint, path, json } = await openSite(terminal, options)
   const rows = firstOf(crosspoint.eachOf<Row>(`${path}/phone_numbers`, query), limit)
-  await sayRows(terminal, { rows, columns, json, none: 'no numbers' })
+  await printRows(terminal, { rows, columns, json, none: 'no numbers' })
 }
 
 interface Search extends AtServer {
@@ -34,7 +34,7 @@ const search = async (terminal: Terminal, prefix: string, { country, quantity, .
     path: `${path}/phone_numbers`,
     query: { prefix, quantity, country },
   })
-  await sayRows(terminal, {
+  await printRows(terminal, {
     rows: rowsIn(data),
     columns: found,
     json,
@@ -54,7 +54,7 @@ const buy = async (terminal: Terminal, numbers: readonly string[], options: AtSe
     return (await crosspoint.request({ method: 'PUT', path: collection, data: { numbers } })).envelope
   })
   const failed = entriesIn(data, 'error')
-  if (json) await sayJson(terminal, data)
+  if (json) await printJson(terminal, data)
   else for (const [bought] of entriesIn(data, 'success')) await terminal.say(`${printable(bought)}\n`)
   for (const [refused, reason] of failed) {
     const said = textIn(reason, 'message') || textIn(reason, 'error')

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Query } from '../../../client/src/core.ts'
 import type { Run } from '../statuses.ts'
 import { accountNamed, type Connection, connect } from './connection.ts'
-import { tellFailure } from './failures.ts'
+import { printFailure } from './failures.ts'
 import { openTerminal, type Terminal } from './terminal.ts'
 
 /** Runs what works over the network: what goes wrong is told and becomes the status. */
@@ -16,7 +16,7 @@ export const remotely =
       try {
         return await work(terminal)
       } catch (error) {
-        return tellFailure(terminal, error)
+        return printFailure(terminal, error)
       }
     })
 

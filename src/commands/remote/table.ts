@@ -102,7 +102,7 @@ export const createTable = <Row>(terminal: Terminal, columns: readonly Column<Ro
 }
 
 /** One record: a line for each of its fields. */
-export const sayFields = async (terminal: Terminal, fields: readonly (readonly [string, string])[]) => {
+export const printFields = async (terminal: Terminal, fields: readonly (readonly [string, string])[]) => {
   // Keys of records are tenants' own, too.
   const shown = fields.map(([name, value]) => [printable(name), value] as const)
   const width = Math.max(...shown.map(([name]) => name.length))

@@ -5,8 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, InvalidArgumentError } from 'commander'
 import { createProgress } from '../progress.ts'
 import { status } from '../statuses.ts'
-import { sayRecord } from './accounts.ts'
-import { firstOf, sayJson, sayRows } from './lists.ts'
+import { printRecord } from './accounts.ts'
+import { firstOf, printJson, printRows } from './lists.ts'
 import { column, idColumn, type Row, textIn, timeColumn } from './rows.ts'
 import {
   type AtServer,
@@ -35,7 +35,7 @@ const columns = [
 const list = async (terminal: Terminal, { limit, query, ...options }: Listed) => {
   const { crosspoint, path, json } = await openSite(terminal, options)
   const rows = firstOf(crosspoint.eachOf<Row>(`${path}/tasks`, query), limit)
-  await sayRows(terminal, { rows, columns, json, none: 'no tasks' })
+  await printRows(terminal, { rows, columns, json, none: 'no tasks' })
 }
 
 const read = async ({ crosspoint, path }: Site, id: string): Promise<Row> =>
@@ -43,7 +43,7 @@ const read = async ({ crosspoint, path }: Site, id: string): Promise<Row> =>
 
 const show = async (terminal: Terminal, id: string, options: AtServer) => {
   const site = await openSite(terminal, options)
-  await sayRecord(site, await read(site, id))
+  await printRecord(site, await read(site, id))
 }
 
 /** Nothing more will become of it. */
@@ -87,7 +87,7 @@ const watchAt = async (site: Site, id: string) => {
     progress.show(done, text)
   }
   progress.end()
-  if (json) await sayJson(terminal, task)
+  if (json) await printJson(terminal, task)
   else await terminal.say(`${printable(textIn(task, 'status'))}: ${progressOf(task).text}\n`)
   return textIn(task, 'status') === 'success' ? status.done : status.failed
 }
@@ -106,7 +106,7 @@ const startAt = async (site: Site, id: string, { watch: isWatched, charges }: St
   const query = charges ? {} : { accept_charges: false }
   const { envelope } = await site.crosspoint.request({ method: 'PATCH', path, query })
   if (isWatched) return watchAt(site, id)
-  if (site.json) return sayJson(site.terminal, envelope.metadata)
+  if (site.json) return printJson(site.terminal, envelope.metadata)
   return site.terminal.say(`${printable(`${id} ${textIn(envelope.metadata, 'status')}`)}\n`)
 }
 
@@ -149,7 +149,7 @@ const create = async (terminal: Terminal, what: Action, file: string | undefined
   const { envelope } = await site.crosspoint.request({ method: 'PUT', path, query, ...input })
   const id = textIn(envelope.metadata, 'id')
   if (options.start || options.watch) return startAt(site, id, options)
-  if (site.json) return sayJson(terminal, envelope.metadata)
+  if (site.json) return printJson(terminal, envelope.metadata)
   return terminal.say(`${printable(id)}\n`)
 }
 

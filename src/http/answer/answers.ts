@@ -31,7 +31,7 @@ interface AnswerFields {
 }
 
 /** An answer that is more than its data. Anything else a route returns is taken as the data. */
-export class Answer {
+export class ApiResponse {
   readonly fields: AnswerFields
 
   constructor(fields: AnswerFields) {
@@ -40,7 +40,7 @@ export class Answer {
 }
 
 /** Bytes instead of an envelope: an image, a PEM, a vCard. */
-export class FileAnswer {
+export class FileResponse {
   readonly bytes: Uint8Array
   readonly contentType: string
   readonly headers: Record<string, string>
@@ -53,7 +53,7 @@ export class FileAnswer {
 }
 
 /** Bytes that are made while they are sent, at the pace of the client. */
-export class StreamAnswer {
+export class StreamResponse {
   readonly contentType: string
   readonly headers: Record<string, string>
   /** Its `return` is called when the client leaves early. */
@@ -71,7 +71,7 @@ export class StreamAnswer {
 }
 
 /** Text that comes as it comes into being, for as long as the client stays. */
-export class LiveAnswer {
+export class LiveResponse {
   readonly contentType: string
   readonly headers: Record<string, string>
   /** Begins to write; answers with what ends that. */
@@ -89,7 +89,7 @@ export class LiveAnswer {
 }
 
 /** A list: paged, filtered and rendered by listing.ts. */
-export class ListAnswer<T = unknown> {
+export class ListResponse<T = unknown> {
   readonly listing: Listing<T>
 
   constructor(listing: Listing<T>) {
@@ -98,7 +98,7 @@ export class ListAnswer<T = unknown> {
 }
 
 /** Data that is an array without pages: its rows come in batches, and are never all at hand. */
-export class RowsAnswer {
+export class RowsResponse {
   readonly batches: AsyncIterable<readonly unknown[]>
   /** What the envelope tells of the rows beside them: asked when they are written. */
   readonly metadata: (() => Record<string, unknown>) | undefined
@@ -109,12 +109,12 @@ export class RowsAnswer {
   }
 }
 
-export const answer = (fields: AnswerFields) => new Answer(fields)
+export const answer = (fields: AnswerFields) => new ApiResponse(fields)
 
 /** What whoever asked may go on with for some seconds, and then asks for again by a name for this content. */
 export const lasting = (data: unknown, seconds: number) => {
   const text = JSON.stringify(data)
-  return new Answer({
+  return new ApiResponse({
     data: new RawJson(text),
     // Not a secret, only a name for this content: the fast digest does.
     etag: hash('md5', text, 'hex'),
@@ -123,7 +123,7 @@ export const lasting = (data: unknown, seconds: number) => {
 }
 
 /** A private 202: the work goes on after the answer. */
-export const accepted = (message: string) => new Answer({ data: message, status: 202, message })
+export const accepted = (message: string) => new ApiResponse({ data: message, status: 202, message })
 
 /** The JSON text of a record's public half with its id in front. The server's own values replace stored ones of the same key. */
 const publicText = (record: StoredRecord<object, object>, readOnly?: Record<string, unknown>) => {
@@ -155,7 +155,7 @@ export interface Extras {
 
 /** One record. */
 export const one = (record: StoredRecord<object, object>, { readOnly, metadata, etag }: Extras = {}) =>
-  new Answer({
+  new ApiResponse({
     data: new RawJson(publicText(record, readOnly)),
     metadata: { ...metadataOf(record), ...metadata },
     revision: record.revision,
@@ -164,7 +164,7 @@ export const one = (record: StoredRecord<object, object>, { readOnly, metadata, 
 
 interface Remembered {
   key: string
-  answer: Answer
+  answer: ApiResponse
 }
 
 const remembered = new WeakMap<StoredRecord<object, object>, Remembered>()
@@ -180,11 +180,11 @@ export const oneRemembered = (
   record: StoredRecord<object, object>,
   key: string,
   extras: () => Extras,
-): Answer => {
+): ApiResponse => {
   const known = remembered.get(record)
   if (known?.key === key) return known.answer
   const { data, metadata, ...fields } = one(record, extras()).fields
-  const answer = new Answer({
+  const answer = new ApiResponse({
     ...fields,
     data: new RawJson(inOnePiece(data instanceof RawJson ? data.text : JSON.stringify(data))),
     metadata: new RawJson(inOnePiece(JSON.stringify(metadata))),
@@ -195,7 +195,7 @@ export const oneRemembered = (
 
 /** A record that this request made. */
 export const made = (record: StoredRecord<object, object>, extras: Extras = {}) =>
-  new Answer({ ...one(record, extras).fields, created: record.id })
+  new ApiResponse({ ...one(record, extras).fields, created: record.id })
 
 /** A record as it was before this request removed it. */
 export const removed = (record: StoredRecord<object, object>, extras: Extras = {}) =>

@@ -1,12 +1,12 @@
 import { namesSecret } from '../../lib/secrets.ts'
-import type { Exchange } from '../exchange.ts'
+import type { RequestContext } from '../exchange.ts'
 import {
   type Coding,
   closed,
   codings,
   compressed,
   compressedPieces,
-  longestEnding,
+  maxEndingBytes,
   type Packed,
   type Piece,
 } from '../wire/compression.ts'
@@ -25,7 +25,7 @@ const leastBytes = 16_384
 
 const compressible = new Set(['application/json', 'text/csv', 'application/x-ndjson'])
 
-const isOpen = ({ method, route, crossbar }: Exchange, headers: Headers) =>
+const isOpen = ({ method, route, crossbar }: RequestContext, headers: Headers) =>
   (method === 'GET' || method === 'HEAD') &&
   route !== undefined &&
   !route.spec.tellsOnce &&
@@ -34,27 +34,27 @@ const isOpen = ({ method, route, crossbar }: Exchange, headers: Headers) =>
   // Parts of files are named by their bytes.
   headers['accept-ranges'] === undefined
 
-const mayBeCompressed = (exchange: Exchange, headers: Headers) =>
+const mayBeCompressed = (exchange: RequestContext, headers: Headers) =>
   compressible.has(headers['content-type'] ?? '') && isOpen(exchange, headers)
 
 /** Whether records are shown as they are kept, secrets and all, and not by the rows of their list. */
-const showsRecords = ({ listPlan }: Exchange) =>
+const showsRecords = ({ listPlan }: RequestContext) =>
   listPlan === undefined || listPlan.fields !== undefined || listPlan.fullDocs
 
 /** Tells caches that others get it in another coding. */
-export const tellVariance = (exchange: Exchange, headers: Headers) => {
+export const setVary = (exchange: RequestContext, headers: Headers) => {
   if (!isOpen(exchange, headers)) return
   headers.vary = headers.vary === undefined ? 'Accept-Encoding' : `${headers.vary}, Accept-Encoding`
 }
 
 /** The coding of an answer of that length. */
-const codingOf = (exchange: Exchange, headers: Headers, bytes: number): Coding | undefined => {
+const codingOf = (exchange: RequestContext, headers: Headers, bytes: number): Coding | undefined => {
   const accepted = exchange.header('accept-encoding')
   const isLong = bytes >= leastBytes
   // Most answers are short and their clients take them as they are.
   if (!isLong && !accepted?.includes('=0')) return undefined
   if (!mayBeCompressed(exchange, headers)) return undefined
-  tellVariance(exchange, headers)
+  setVary(exchange, headers)
   const choice = codingFor(accepted, codings)
   return isLong || choice?.isRequired ? choice?.coding : undefined
 }
@@ -77,7 +77,12 @@ const splitAt = (bytes: Buffer, token: string | undefined): [Buffer, Buffer] => 
 const tokenKey = '"auth_token"'
 
 /** Whether what is to be compressed may have a secret in it. Of rows that lists show it is known that they have none. */
-const showsSecret = (exchange: Exchange, headers: Headers, front: Buffer, token: string | undefined) => {
+const showsSecret = (
+  exchange: RequestContext,
+  headers: Headers,
+  front: Buffer,
+  token: string | undefined,
+) => {
   if (token !== undefined && front.includes(token)) return true
   if (!showsRecords(exchange)) return false
   if (headers['content-type'] !== 'application/json') return true
@@ -87,7 +92,7 @@ const showsSecret = (exchange: Exchange, headers: Headers, front: Buffer, token:
 
 /** A body as the client would rather have it; undefined: as it is. `headers` tell what was done. */
 export const compressedBody = (
-  exchange: Exchange,
+  exchange: RequestContext,
   headers: Headers,
   body: string | Uint8Array,
   token: string | undefined,
@@ -95,7 +100,7 @@ export const compressedBody = (
   const coding = codingOf(exchange, headers, body.length)
   if (coding === undefined) return undefined
   const [front, ending] = splitAt(Buffer.from(bytesOf(body)), token)
-  if (ending.length > longestEnding || showsSecret(exchange, headers, front, token)) return undefined
+  if (ending.length > maxEndingBytes || showsSecret(exchange, headers, front, token)) return undefined
   tellCoding(headers, coding)
   return compressed(coding, front, ending)
 }
@@ -108,13 +113,13 @@ export interface ListBytes {
 
 /** The same for a list, in pieces: its rows are compressed, and the rest of the envelope is sent as it is. */
 export const compressedList = (
-  exchange: Exchange,
+  exchange: RequestContext,
   headers: Headers,
   { list: { bytes, packed }, tail }: { list: ListBytes; tail: Uint8Array },
   token: string | undefined,
 ): Promise<readonly Uint8Array[]> | undefined => {
   const coding = codingOf(exchange, headers, bytes.length + tail.length)
-  if (coding === undefined || tail.length > longestEnding) return undefined
+  if (coding === undefined || tail.length > maxEndingBytes) return undefined
   const front = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   if (token !== undefined && front.includes(token)) return undefined
   // Without the token: its key is in the tail, and a row with a key of that name must not end the search for secrets.
@@ -172,7 +177,7 @@ async function* resumed(
 
 /** The same for a body that comes in pieces. Its length is not known, but whether it begins long. */
 export const compressedStream = async (
-  exchange: Exchange,
+  exchange: RequestContext,
   headers: Headers,
   pieces: Pieces,
   token: string | undefined,

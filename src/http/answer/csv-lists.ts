@@ -2,7 +2,7 @@ import { csvLine, flattenRow } from '../../lib/csv.ts'
 import { failure, faultyRequest } from '../../lib/failure.ts'
 import { bareFileName } from '../../lib/file-name.ts'
 import { giveBack } from '../../storage/give-back.ts'
-import type { Exchange } from '../exchange.ts'
+import type { RequestContext } from '../exchange.ts'
 import { attachment, headerText } from '../file-names.ts'
 import {
   flatRow,
@@ -23,13 +23,13 @@ import { harmless } from './visitors.ts'
 // The room of a stream of parts, of which the next are made ahead.
 const sheetStreamBytes = 6_000_000
 
-const csvFileName = (exchange: Exchange) => {
+const csvFileName = (exchange: RequestContext) => {
   const named = exchange.header('x-file-name')
   const asked = named === undefined ? exchange.value('file_name') : headerText(named)
   return (typeof asked === 'string' && bareFileName(asked)) || 'result.csv'
 }
 
-const csvHeaders = (exchange: Exchange): Headers => ({
+const csvHeaders = (exchange: RequestContext): Headers => ({
   ...harmless,
   'content-type': 'text/csv',
   ...attachment(csvFileName(exchange)),
@@ -56,7 +56,7 @@ const addColumns = (columns: Set<string>, row: string) => {
 }
 
 /** The whole list as CSV: one walk to learn the columns, one to write, so that memory stays constant. */
-async function* csvPieces<T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan): Pieces {
+async function* csvPieces<T>(exchange: RequestContext, listing: Listing<T>, plan: ListPlan): Pieces {
   const columns = new Set<string>(['id'])
   const render = flatRow(listing, plan)
   const learn = (item: T) => {
@@ -72,7 +72,7 @@ async function* csvPieces<T>(exchange: Exchange, listing: Listing<T>, plan: List
 
 /** The lines of a list with fixed columns: from the store itself, unless a filter has to look at every record. */
 async function* sheetLines<T>(
-  exchange: Exchange,
+  exchange: RequestContext,
   listing: Listing<T>,
   plan: ListPlan,
   sheet: Sheet<T>,
@@ -90,7 +90,7 @@ async function* sheetLines<T>(
 }
 
 async function* sheetPieces<T>(
-  exchange: Exchange,
+  exchange: RequestContext,
   listing: Listing<T>,
   plan: ListPlan,
   sheet: Sheet<T>,
@@ -104,7 +104,7 @@ async function* sheetPieces<T>(
   if (!isBegun) yield sheet.header
 }
 
-export const sendCsv = <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) => {
+export const sendCsv = <T>(exchange: RequestContext, listing: Listing<T>, plan: ListPlan) => {
   const sheet = plan.fields ? undefined : listing.sheet
   const headers = csvHeaders(exchange)
   return sheet
@@ -118,7 +118,7 @@ export const sendCsv = <T>(exchange: Exchange, listing: Listing<T>, plan: ListPl
 
 /** A page of CSV is made whole: what follows it stands in a header before it. It takes room while it grows. */
 const collectCsvPage = async <T>(
-  exchange: Exchange,
+  exchange: RequestContext,
   listing: Listing<T>,
   plan: ListPlan,
   render: Render<T>,
@@ -140,12 +140,12 @@ const collectCsvPage = async <T>(
 }
 
 /** CSV has no envelope: the key of the next page stands in a header. */
-const csvPageHeaders = (exchange: Exchange, { nextStartKey }: PageEnd): Headers => ({
+const csvPageHeaders = (exchange: RequestContext, { nextStartKey }: PageEnd): Headers => ({
   ...(nextStartKey === undefined ? {} : { 'x-next-start-key': nextStartKey }),
   ...csvHeaders(exchange),
 })
 
-export const sendCsvPage = <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) => {
+export const sendCsvPage = <T>(exchange: RequestContext, listing: Listing<T>, plan: ListPlan) => {
   const sheet = plan.fields ? undefined : listing.sheet
   const render = sheet ? (item: T) => sheet.line(item) : flatRow(listing, plan)
   const wanted = sheet ? { ...plan, needsWhole: true } : plan

@@ -1,5 +1,5 @@
 import { isoTime } from '../../lib/clock.ts'
-import { forgetOldest } from '../../lib/forget-oldest.ts'
+import { evictOldest } from '../../lib/forget-oldest.ts'
 import { RawJson } from './answers.ts'
 
 /** The parts of every answer, as texts ready to be joined. */
@@ -30,7 +30,7 @@ const tokenMember = (token: string) => {
   if (known !== undefined) return known
   const made = `,"auth_token":${JSON.stringify(token)}`
   tokenMembers.set(token, made)
-  forgetOldest(tokenMembers, maxTokenMembers)
+  evictOldest(tokenMembers, maxTokenMembers)
   return made
 }
 

@@ -1,7 +1,7 @@
 import { failure, faultyRequest } from '../../lib/failure.ts'
 import { isPrivateKey } from '../../lib/json-merge.ts'
 import { memberOf as memberIn } from '../../lib/member.ts'
-import type { Question, Test } from '../../lib/question.ts'
+import type { ListQuery, Test } from '../../lib/question.ts'
 import { maskUrls } from '../../lib/secrets.ts'
 import { timeBoundsIn } from '../../lib/time-bounds.ts'
 
@@ -88,7 +88,7 @@ const byKeyName = new Map<string, Test>([
   ['missing_value', { is: 'unfilled' }],
 ])
 
-const timeQuestions = (query: URLSearchParams): Question[] =>
+const timeQuestions = (query: URLSearchParams): ListQuery[] =>
   (['created', 'modified'] as const).flatMap((key) => {
     const { from, to } = timeBoundsIn(query, key)
     const tests: Test[] = [
@@ -98,7 +98,7 @@ const timeQuestions = (query: URLSearchParams): Question[] =>
     return tests.map((test) => ({ key, test }))
   })
 
-const questionOf = (name: string, value: string): Question | undefined => {
+const questionOf = (name: string, value: string): ListQuery | undefined => {
   const keyTest = byKeyName.get(name)
   if (keyTest) return { key: value, test: keyTest }
   const match = byPrefix.find(([prefix]) => name.startsWith(prefix))
@@ -109,7 +109,7 @@ const questionOf = (name: string, value: string): Question | undefined => {
  * The filters of a query: a record is kept when all of them are answered with yes. A bound of time that is no time, and a
  * reversed window, are a 400.
  */
-export const questionsOf = (query: URLSearchParams): Question[] => {
+export const questionsOf = (query: URLSearchParams): ListQuery[] => {
   const questions = timeQuestions(query)
   for (const [name, value] of query) {
     const question = questionOf(name, value)
@@ -173,7 +173,7 @@ const judges: { [T in Test as T['is']]: (value: unknown, test: T) => boolean } =
 
 const isBound = ({ is }: Test) => is === 'notBefore' || is === 'notAfter'
 
-const filterOfOne = ({ key, test }: Question): Filter => {
+const filterOfOne = ({ key, test }: ListQuery): Filter => {
   const path = pathOf(key)
   const judge = judges[test.is] as (value: unknown, test: Test) => boolean
   // What is never edited counts as modified when it was created.
@@ -188,7 +188,7 @@ const filterOfOne = ({ key, test }: Question): Filter => {
  * All questions as one filter, or undefined when there are none: then no record needs to be parsed.
  * One that cannot be evaluated (broken JSON) keeps nothing.
  */
-export const filterOf = (questions: readonly Question[]): Filter | undefined => {
+export const filterOf = (questions: readonly ListQuery[]): Filter | undefined => {
   if (questions.length === 0) return undefined
   const filters = questions.map(filterOfOne)
   return (record) => filters.every((filter) => filter(record))

@@ -1,6 +1,6 @@
 import { failure, faultyRequest, invalid, valueShown } from '../../lib/failure.ts'
 import { isTrue, type Json } from '../../lib/json.ts'
-import type { Question } from '../../lib/question.ts'
+import type { ListQuery } from '../../lib/question.ts'
 import { maskUrls } from '../../lib/secrets.ts'
 import type { Collection } from '../../storage/collection.ts'
 import type { ListRow, StoredRecord } from '../../storage/records.ts'
@@ -74,7 +74,7 @@ export interface Listing<T> {
   /** What `fields` picks from, where that is more than the record. */
   pickable?(item: T): Json
   /** Takes over filters that it can apply while it reads, and gives back the others. */
-  narrowed?(questions: readonly Question[]): { listing: Listing<T>; left: readonly Question[] }
+  narrowed?(questions: readonly ListQuery[]): { listing: Listing<T>; left: readonly ListQuery[] }
   sheet?: Sheet<T>
   /** The row for CSV, where its columns have other names than in JSON. */
   flat?(item: T): Json
@@ -111,7 +111,7 @@ export interface ListPlan {
   startKey: string | undefined
   after: Cursor | undefined
   descending: boolean
-  questions: readonly Question[]
+  questions: readonly ListQuery[]
   filter: Filter | undefined
   fields: FieldPicker | undefined
   fullDocs: boolean
@@ -423,7 +423,7 @@ export const collectionListing = <Doc extends object, Hidden extends object>(
  * The same for lists of which everybody who may see them sees the rows that are stored, and nothing else: their pages are
  * kept.
  */
-export const keptListing = <Doc extends object, Hidden extends object>(
+export const cachedListing = <Doc extends object, Hidden extends object>(
   collection: Pick<Collection<Doc, Hidden>, 'kind' | 'page' | 'rows' | 'fitting'>,
   accountId: string,
   ownerId?: string,

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { failure, rangeNotSatisfiable } from '../../lib/failure.ts'
-import type { Exchange } from '../exchange.ts'
+import type { RequestContext } from '../exchange.ts'
 import { type Coding, pack } from '../wire/compression.ts'
-import type { ListAnswer, RowsAnswer } from './answers.ts'
+import type { ListResponse, RowsResponse } from './answers.ts'
 import { sendCsv, sendCsvPage } from './csv-lists.ts'
 import { type EnvelopeParts, envelopeTail } from './envelope.ts'
 import {
@@ -14,7 +14,7 @@ import {
   narrow,
   type PageEnd,
 } from './listing.ts'
-import { type CacheSlot, type ListBody, largestCached } from './response-cache.ts'
+import { type CacheSlot, type ListBody, maxCachedBytes } from './response-cache.ts'
 import {
   type Batches,
   dataMember,
@@ -51,7 +51,7 @@ const revisionOf = (bytes: Buffer, { nextStartKey = '' }: PageEnd) =>
   createRevision().update(bytes.subarray(dataMember.length)).update(nextStartKey).digest('hex')
 
 /** The envelope behind the data. Only pages have a revision. */
-const tailOf = <T>(exchange: Exchange, listing: Listing<T>, end: PageEnd, revision: string) => {
+const tailOf = <T>(exchange: RequestContext, listing: Listing<T>, end: PageEnd, revision: string) => {
   const parts = { ...common(exchange, 'success'), metadata: listing.metadata?.() }
   if (!revision) return envelopeTail(parts)
   const extra = {
@@ -63,7 +63,7 @@ const tailOf = <T>(exchange: Exchange, listing: Listing<T>, end: PageEnd, revisi
 }
 
 const sendBody = <T>(
-  exchange: Exchange,
+  exchange: RequestContext,
   listing: Listing<T>,
   body: ListBody,
   slot: CacheSlot | undefined,
@@ -82,7 +82,7 @@ const sendBody = <T>(
 
 /** Streams a list that is too long to be collected. The revision of a page follows its rows. */
 const streamList = <T>(
-  exchange: Exchange,
+  exchange: RequestContext,
   listing: Listing<T>,
   { paginate }: ListPlan,
   batches: AsyncGenerator<string[], PageEnd>,
@@ -110,10 +110,11 @@ const assertWithin = async (batches: Batches, limit: number) => {
   }
 }
 
-const isInOne = (exchange: Exchange) => exchange.value('is_chunked') === 'false' || wantsPretty(exchange)
+const isInOne = (exchange: RequestContext) =>
+  exchange.value('is_chunked') === 'false' || wantsPretty(exchange)
 
 const makeList = async <T>(
-  exchange: Exchange,
+  exchange: RequestContext,
   listing: Listing<T>,
   plan: ListPlan,
   slot: CacheSlot | undefined,
@@ -124,7 +125,7 @@ const makeList = async <T>(
   const batches = rows()
   // A page has its revision in a header, so it is collected even if it is not cached.
   if (!plan.paginate && !slot) return streamList(exchange, listing, plan, batches)
-  const gathered = await gather(batches, largestCached)
+  const gathered = await gather(batches, maxCachedBytes)
   if ('end' in gathered) {
     const { begun, end } = gathered
     const [open, close] = bracketsOf(listing)
@@ -141,7 +142,7 @@ const makeList = async <T>(
   }
 }
 
-const sendJsonList = <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) => {
+const sendJsonList = <T>(exchange: RequestContext, listing: Listing<T>, plan: ListPlan) => {
   const { frame, route, variables } = exchange
   const { paginate } = plan
   // A printed list would be printed in one go, and a list in one piece may be refused for its size.
@@ -154,18 +155,18 @@ const sendJsonList = <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan
   }
   if (!isLong(plan)) return send()
   // A collected list takes its room twice for a moment: as rows, and joined.
-  const room = found?.bytes.length ?? (paginate || slot ? 2 * largestCached : rowStreamBytes)
+  const room = found?.bytes.length ?? (paginate || slot ? 2 * maxCachedBytes : rowStreamBytes)
   return withRoom(exchange, room, send)
 }
 
-export const sendList = <T>(exchange: Exchange, answer: ListAnswer<T>) => {
+export const sendList = <T>(exchange: RequestContext, answer: ListResponse<T>) => {
   if (!exchange.listPlan) throw new Error(`the list parameters of ${exchange.path} were not read`)
   const [listing, plan] = narrow(answer.listing, exchange.listPlan)
   if (exchange.accepts !== 'text/csv') return sendJsonList(exchange, listing, plan)
   return (plan.paginate ? sendCsvPage : sendCsv)(exchange, listing, plan)
 }
 
-async function* rowsOf(exchange: Exchange, batches: AsyncIterable<readonly unknown[]>) {
+async function* rowsOf(exchange: RequestContext, batches: AsyncIterable<readonly unknown[]>) {
   const iterator = batches[Symbol.asyncIterator]()
   for (;;) {
     const { done, value } = await inTurn(exchange, 'long', () => iterator.next())
@@ -176,8 +177,8 @@ async function* rowsOf(exchange: Exchange, batches: AsyncIterable<readonly unkno
 
 /** Rows that make up the whole answer. */
 export const sendRows = (
-  exchange: Exchange,
-  { batches }: RowsAnswer,
+  exchange: RequestContext,
+  { batches }: RowsResponse,
   metadata: () => EnvelopeParts['metadata'],
 ) =>
   withRoom(exchange, rowStreamBytes, () => {

@@ -1,6 +1,6 @@
-import type { Exchange } from '../exchange.ts'
-import { onDeparture } from '../wire/departures.ts'
-import type { LiveAnswer } from './answers.ts'
+import type { RequestContext } from '../exchange.ts'
+import { onClose } from '../wire/departures.ts'
+import type { LiveResponse } from './answers.ts'
 import { writeHead } from './sending.ts'
 
 /** An answer that goes on as long as both sides want. */
@@ -24,7 +24,11 @@ const lingerMs = 5000
  * Begins an answer that has no end of its own. It ends when the client goes, when whoever asked loses the right to it
  * (`mayStill` says so), and when the server ends.
  */
-export const sendLive = (exchange: Exchange, answer: LiveAnswer, mayStill: () => Promise<boolean>) => {
+export const sendLive = (
+  exchange: RequestContext,
+  answer: LiveResponse,
+  mayStill: () => Promise<boolean>,
+) => {
   const { response, request, frame } = exchange
   const { socket } = request
   const { live } = frame.life
@@ -60,7 +64,7 @@ export const sendLive = (exchange: Exchange, answer: LiveAnswer, mayStill: () =>
           stay()
           resolve()
         }
-        const stay = onDeparture(socket, done)
+        const stay = onClose(socket, done)
         response.once('drain', done)
       }),
     end() {
@@ -83,7 +87,7 @@ export const sendLive = (exchange: Exchange, answer: LiveAnswer, mayStill: () =>
   judging.unref()
   // Of who has gone before nothing is heard any more.
   if (socket.destroyed) return finish()
-  forgetDeparture = onDeparture(socket, finish)
+  forgetDeparture = onClose(socket, finish)
   live.add(line.end)
   close = answer.open(line)
   // Streams have been told to go: this one was asked for before, and judged meanwhile.

@@ -7,7 +7,7 @@ import {
   SignInRefusal,
   validationError,
 } from '../../lib/failure.ts'
-import type { Exchange } from '../exchange.ts'
+import type { RequestContext } from '../exchange.ts'
 
 // One line for everybody who was not let in. Programs read them (examples/fail2ban), hence the order of the fields: the
 // address comes before anything that whoever asks may have chosen.
@@ -32,7 +32,7 @@ const closedIn = (failure: Failure): Pick<Told, 'reason' | 'accountId'> | undefi
   return { reason: 'the trial of the account has ended', accountId: failure.details.accountId }
 }
 
-const bringsPassword = ({ credential, refusal }: Exchange, error: unknown) =>
+const bringsPassword = ({ credential, refusal }: RequestContext, error: unknown) =>
   error === refusal && credential?.kind === 'basic'
 
 /** What the pipeline says of a denial, as the failure's own cause. */
@@ -56,13 +56,13 @@ const tellDenial = (error: Failure): Told | undefined => {
 }
 
 /** Undefined for whatever else went wrong, and for the question after the second factor, which is no refusal. */
-const told = (exchange: Exchange, error: Failure) => {
+const told = (exchange: RequestContext, error: Failure) => {
   const isSignIn = exchange.route?.spec.price?.is === 'signIn' || bringsPassword(exchange, error)
   return isSignIn || error.cause instanceof SignInRefusal ? tellSignIn(error) : tellDenial(error)
 }
 
 /** Says in the log that somebody was refused: from where, to which account, why. */
-export const logRefusal = (exchange: Exchange, error: unknown, status: number) => {
+export const logRefusal = (exchange: RequestContext, error: unknown, status: number) => {
   const { frame, clientAddress, account, actor, route, id } = exchange
   if (!(error instanceof Failure) || !frame.log.enabled('info')) return
   const line = told(exchange, error)

@@ -3,12 +3,12 @@ import { Failure, isOutage, unexpected } from '../../lib/failure.ts'
 import { iconTypes, imageTypes } from '../../lib/image-type.ts'
 import type { Json } from '../../lib/json.ts'
 import { describeError } from '../../lib/log.ts'
-import type { Exchange } from '../exchange.ts'
+import type { RequestContext } from '../exchange.ts'
 import { routeOf } from '../judge/router.ts'
-import { outlastsAnswer } from '../wire/refused-body.ts'
-import { Answer, FileAnswer, ListAnswer, RawJson, RowsAnswer, StreamAnswer } from './answers.ts'
+import { outlastsResponse } from '../wire/refused-body.ts'
+import { ApiResponse, FileResponse, ListResponse, RawJson, RowsResponse, StreamResponse } from './answers.ts'
 import { type EnvelopeParts, envelopeOf, envelopeTail } from './envelope.ts'
-import { tellRefusal } from './happenings.ts'
+import { reportRefusal } from './happenings.ts'
 import { isLarge, largePieces, roughBytesOf } from './large-data.ts'
 import { sendList, sendRows } from './lists.ts'
 import { createPrettyPrinter } from './pretty.ts'
@@ -38,7 +38,7 @@ const withoutLastSlashes = (path: string) => {
  * The path of a record that was created: below the path of the request, next to it (a sub-account is created at the path
  * of its parent, a payment at `transactions/sale`), or below the account (devices of a user).
  */
-const location = ({ frame, path, segments }: Exchange, id: string): Headers => {
+const location = ({ frame, path, segments }: RequestContext, id: string): Headers => {
   const isRead = (place: readonly string[]) => {
     const match = frame.router.find(place)
     return match !== undefined && routeOf(match, 'GET') !== undefined
@@ -52,27 +52,27 @@ const location = ({ frame, path, segments }: Exchange, id: string): Headers => {
   return place ? { location: `/${place.map(encodeURIComponent).join('/')}` } : {}
 }
 
-async function* largeAnswer(exchange: Exchange, { data, ...rest }: EnvelopeParts): Pieces {
+async function* largeAnswer(exchange: RequestContext, { data, ...rest }: EnvelopeParts): Pieces {
   const print = wantsPretty(exchange) ? createPrettyPrinter() : (text: string) => text
   yield print('{"data":')
   for await (const piece of largePieces(data)) yield print(piece)
   yield print(envelopeTail(rest)) + (wantsPretty(exchange) ? '\n' : '')
 }
 
-type Metadata = Answer['fields']['metadata']
+type Metadata = ApiResponse['fields']['metadata']
 
 /** Keys of the request that nothing reads are reported next to what the route reports. */
-const withWarnings = (metadata: Metadata, { warnings }: Exchange): Metadata => {
+const withWarnings = (metadata: Metadata, { warnings }: RequestContext): Metadata => {
   if (warnings.length === 0) return metadata
   const known: Json = metadata instanceof RawJson ? JSON.parse(metadata.text) : { ...metadata }
   const own = Array.isArray(known.warnings) ? known.warnings : []
   return { ...known, warnings: [...own, ...warnings] }
 }
 
-const isStreamable = ({ method, claim }: Exchange, { status = 200 }: Answer['fields']) =>
+const isStreamable = ({ method, claim }: RequestContext, { status = 200 }: ApiResponse['fields']) =>
   method === 'GET' && status === 200 && !claim
 
-const sendAnswer = (exchange: Exchange, { fields }: Answer) => {
+const sendAnswer = (exchange: RequestContext, { fields }: ApiResponse) => {
   const { data, metadata, revision, status, message, pageSize, created, headers, authToken } = fields
   const tag = fields.etag ?? revision
   const etag = tag === undefined ? undefined : `"${tag}"`
@@ -110,7 +110,7 @@ const fileHeaders = (contentType: string, headers: Headers): Headers => ({
 const byteRange = /^bytes=(\d+)-(\d*)$/
 
 /** A usable range gives 206; one that cannot be used gives the whole file. */
-const sendFile = (exchange: Exchange, { bytes, contentType, headers }: FileAnswer) => {
+const sendFile = (exchange: RequestContext, { bytes, contentType, headers }: FileResponse) => {
   const etag = headers.etag ?? `"${hash('sha256', bytes, 'hex').slice(0, 32)}"`
   const wire: Headers = { ...fileHeaders(contentType, headers), etag, 'accept-ranges': 'bytes' }
   if (isUnchanged(exchange, etag)) return sendEmpty(exchange, 304, wire)
@@ -126,7 +126,7 @@ const sendFile = (exchange: Exchange, { bytes, contentType, headers }: FileAnswe
 const fileStreamBytes = 2_000_000
 
 /** Pieces are made in turns: they are parsed and put together again. */
-async function* inTurns(exchange: Exchange, chunks: Pieces): Pieces {
+async function* inTurns(exchange: RequestContext, chunks: Pieces): Pieces {
   const iterator = chunks[Symbol.asyncIterator]()
   try {
     for (;;) {
@@ -139,30 +139,30 @@ async function* inTurns(exchange: Exchange, chunks: Pieces): Pieces {
   }
 }
 
-const sendStream = (exchange: Exchange, { contentType, headers, chunks }: StreamAnswer) =>
+const sendStream = (exchange: RequestContext, { contentType, headers, chunks }: StreamResponse) =>
   withRoom(exchange, fileStreamBytes, () =>
     sendStreamed(exchange, fileHeaders(contentType, headers), inTurns(exchange, chunks)),
   )
 
 /** Sends what a route returned. */
-export const respond = (exchange: Exchange, result: unknown) => {
-  if (result instanceof ListAnswer) return sendList(exchange, result)
-  if (result instanceof RowsAnswer)
+export const respond = (exchange: RequestContext, result: unknown) => {
+  if (result instanceof ListResponse) return sendList(exchange, result)
+  if (result instanceof RowsResponse)
     return sendRows(exchange, result, () => withWarnings(result.metadata?.(), exchange))
-  if (result instanceof FileAnswer) return sendFile(exchange, result)
-  if (result instanceof StreamAnswer) return sendStream(exchange, result)
-  return sendAnswer(exchange, result instanceof Answer ? result : new Answer({ data: result }))
+  if (result instanceof FileResponse) return sendFile(exchange, result)
+  if (result instanceof StreamResponse) return sendStream(exchange, result)
+  return sendAnswer(exchange, result instanceof ApiResponse ? result : new ApiResponse({ data: result }))
 }
 
 /**
  * Nobody is there to be answered: the client went away before its request was read, or the server ends, and whatever it
  * was asked for by those who have gone may fail.
  */
-const hasLeft = ({ request, response, frame }: Exchange, error: unknown) =>
+const hasLeft = ({ request, response, frame }: RequestContext, error: unknown) =>
   error === request.errored || (frame.life.isOver && response.destroyed)
 
 /** Sends an expected failure in its envelope; anything else as one plain 500 and a log entry. */
-export const respondFailure = (exchange: Exchange, error: unknown) => {
+export const respondFailure = (exchange: RequestContext, error: unknown) => {
   const { response, frame, id } = exchange
   exchange.fault = error
   const answer = error instanceof Failure ? error.answer : undefined
@@ -178,11 +178,11 @@ export const respondFailure = (exchange: Exchange, error: unknown) => {
     })
   }
   if (answer) logRefusal(exchange, error, answer.status)
-  if (error instanceof Failure) tellRefusal(exchange, error, error.answer)
+  if (error instanceof Failure) reportRefusal(exchange, error, error.answer)
   if (response.headersSent) return void response.destroy()
   const { status, message, data, metadata, headers, extra: further } = answer ?? unexpected
   const wire: Headers = { ...headers }
-  if (outlastsAnswer(exchange.request)) wire.connection = 'close'
+  if (outlastsResponse(exchange.request)) wire.connection = 'close'
   const extra = { error: String(status), message, ...further }
   return sendJson(exchange, status, envelopeOf({ ...common(exchange, 'error'), data, metadata, extra }), wire)
 }

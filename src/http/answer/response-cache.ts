@@ -34,7 +34,7 @@ const cacheBytes = 24_000_000
 // A name contains the client's start key, which may be as long as a body.
 const namesBytes = 4_000_000
 /** A larger body is streamed and not cached. 500 call records of 2.8 kB are smaller. */
-export const largestCached = 2_000_000
+export const maxCachedBytes = 2_000_000
 
 /** What identifies a list. */
 interface ListRequest<T> {
@@ -114,7 +114,7 @@ export const createResponseCache = (generationOf: GenerationOf, metrics: Metrics
       return {
         found,
         async store(body) {
-          if (body.bytes.length > largestCached) return
+          if (body.bytes.length > maxCachedBytes) return
           if (moving && !(await moving.isAtEnd())) return
           set({ ...body, from: moving?.from ?? 0, packed: {} })
         },

@@ -1,4 +1,4 @@
-import type { Exchange } from '../exchange.ts'
+import type { RequestContext } from '../exchange.ts'
 import { isLong, type Listing, type ListPlan, listRows, type Render } from './listing.ts'
 import { createPrettyPrinter } from './pretty.ts'
 import { type Headers, inTurn, type Pieces, wantsPretty } from './sending.ts'
@@ -10,7 +10,12 @@ import { inSlices } from './slices.ts'
 export const rowStreamBytes = 2_000_000
 
 /** The rows of a list, read in turns. */
-export const rowsInTurn = <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan, render: Render<T>) =>
+export const rowsInTurn = <T>(
+  exchange: RequestContext,
+  listing: Listing<T>,
+  plan: ListPlan,
+  render: Render<T>,
+) =>
   listRows(listing, plan, render, {
     now: exchange.frame.clock.now,
     inTurn: (work) => inTurn(exchange, isLong(plan) ? 'long' : 'short', work),
@@ -56,7 +61,7 @@ const shapedRows = async (
 
 /** A list as JSON: `data` first, then the other envelope keys. `seen` gets the rows with the brackets around them. */
 export async function* jsonPieces(
-  exchange: Exchange,
+  exchange: RequestContext,
   [open, close]: readonly [string, string],
   batches: Batches,
   { tail, seen }: { tail(): string; seen?(text: string, rows: readonly string[]): void },

@@ -1,17 +1,11 @@
 import { failure, requestTimeout } from '../../lib/failure.ts'
 import { traceparentOf } from '../../lib/trace.ts'
-import type { Exchange } from '../exchange.ts'
-import type { KeptAnswer } from '../judge/held-keys.ts'
-import type { GiveBack, Room } from '../throttle/in-flight.ts'
+import type { RequestContext } from '../exchange.ts'
+import type { StoredResponse } from '../judge/held-keys.ts'
+import type { Release, Room } from '../throttle/in-flight.ts'
 import { corsHeaders } from '../wire/cors.ts'
 import { type Delivery, handOver, watchEnd } from '../wire/hand-over.ts'
-import {
-  compressedBody,
-  compressedList,
-  compressedStream,
-  type ListBytes,
-  tellVariance,
-} from './compressing.ts'
+import { compressedBody, compressedList, compressedStream, type ListBytes, setVary } from './compressing.ts'
 import { type EnvelopeParts, withoutToken, withToken } from './envelope.ts'
 import { prettyPrinted } from './pretty.ts'
 
@@ -20,13 +14,13 @@ import { prettyPrinted } from './pretty.ts'
 export type Headers = Record<string, string>
 
 /** Answers are for whoever asked, but reads by nobody in particular of what anybody may read. */
-const isPrivate = ({ actor, route, method }: Exchange) => {
+const isPrivate = ({ actor, route, method }: RequestContext) => {
   if (method === 'OPTIONS') return false
   if (actor !== undefined || (method !== 'GET' && method !== 'HEAD')) return true
   return route?.spec.allow.needsToken !== false
 }
 
-export const writeHead = (exchange: Exchange, status: number, headers: Headers) => {
+export const writeHead = (exchange: RequestContext, status: number, headers: Headers) => {
   const flat = [...corsHeaders, 'x-request-id', exchange.id, 'traceparent', traceparentOf(exchange.trace)]
   flat.push('x-content-type-options', 'nosniff')
   if (headers['cache-control'] === undefined && isPrivate(exchange))
@@ -36,25 +30,26 @@ export const writeHead = (exchange: Exchange, status: number, headers: Headers) 
 }
 
 /** Who has to share with its own other requests: the account of whoever asks, else where they ask from. */
-const payerOf = ({ actor, clientAddress }: Exchange) => actor?.accountId ?? clientAddress
+const payerOf = ({ actor, clientAddress }: RequestContext) => actor?.accountId ?? clientAddress
 
-const roomOf = ({ crossbar }: Exchange): Room => ({
+const roomOf = ({ crossbar }: RequestContext): Room => ({
   bytesOfOne: crossbar.answer_bytes_per_account,
   bytesOfAll: crossbar.answer_bytes,
   waitMilliseconds: crossbar.answer_wait_s * 1000,
 })
 
-const deliveryOf = ({ request, response, crossbar }: Exchange): Delivery => ({
+const deliveryOf = ({ request, response, crossbar }: RequestContext): Delivery => ({
   request,
   response,
   stallMilliseconds: crossbar.answer_stall_s * 1000,
 })
 
 /** The caller's own token, where answers tell it. */
-const toldToken = ({ crossbar, actor }: Exchange) => (crossbar?.include_auth_token ? actor?.token : undefined)
+const toldToken = ({ crossbar, actor }: RequestContext) =>
+  crossbar?.include_auth_token ? actor?.token : undefined
 
 /** Does work that costs more than other requests when it is the turn of whoever asks. */
-export const inTurn = async <T>(exchange: Exchange, kind: 'short' | 'long', work: () => Promise<T>) => {
+export const inTurn = async <T>(exchange: RequestContext, kind: 'short' | 'long', work: () => Promise<T>) => {
   const giveBack = await exchange.frame.turns[kind].take(payerOf(exchange))
   try {
     // Nobody waits for it any more.
@@ -66,7 +61,7 @@ export const inTurn = async <T>(exchange: Exchange, kind: 'short' | 'long', work
 }
 
 /** Waits for room for an answer of many pieces, which has it until it is sent. */
-export const withRoom = async <T>(exchange: Exchange, bytes: number, work: () => Promise<T>) => {
+export const withRoom = async <T>(exchange: RequestContext, bytes: number, work: () => Promise<T>) => {
   const { frame, request } = exchange
   const giveBack = await frame.inFlight.reserve(payerOf(exchange), bytes, roomOf(exchange), request.socket)
   exchange.hasRoom = true
@@ -78,7 +73,7 @@ export const withRoom = async <T>(exchange: Exchange, bytes: number, work: () =>
 }
 
 /** Room for what has turned out to be larger: there is some, or the request fails. */
-export const claimRoom = (exchange: Exchange, bytes: number): GiveBack =>
+export const claimRoom = (exchange: RequestContext, bytes: number): Release =>
   exchange.frame.inFlight.claim(payerOf(exchange), bytes, roomOf(exchange), exchange.request.socket)
 
 // Smaller answers are not counted: a connection has only so many of them.
@@ -90,7 +85,7 @@ const maxAtOnce = 262_144
  * Counts an answer until the client has taken it. What has been done is told in any case, and so is a failure, and what was made
  * in room that was waited for: it would be refused for what it has itself.
  */
-const count = (exchange: Exchange, status: number, bytes: number) => {
+const count = (exchange: RequestContext, status: number, bytes: number) => {
   const { method, frame, request, response } = exchange
   const isRead = (method === 'GET' || method === 'HEAD') && status < 400
   const payer = payerOf(exchange)
@@ -101,17 +96,17 @@ const count = (exchange: Exchange, status: number, bytes: number) => {
   response.once('finish', giveBack)
 }
 
-const isCounted = ({ crossbar, method }: Exchange, bytes: number) =>
+const isCounted = ({ crossbar, method }: RequestContext, bytes: number) =>
   bytes >= countedBytes && method !== 'HEAD' && crossbar !== undefined
 
-const writeInPieces = async (exchange: Exchange, pieces: readonly Uint8Array[]) => {
+const writeInPieces = async (exchange: RequestContext, pieces: readonly Uint8Array[]) => {
   const delivery = deliveryOf(exchange)
   for (const piece of pieces) if (!(await handOver(delivery, piece))) return
   exchange.response.end()
 }
 
 const sendAsItIs = async (
-  exchange: Exchange,
+  exchange: RequestContext,
   status: number,
   body: string | Uint8Array,
   headers: Headers,
@@ -132,7 +127,7 @@ const sendAsItIs = async (
 
 /** Sends the rows of a list, and the rest of its envelope. */
 export const sendListBytes = async (
-  exchange: Exchange,
+  exchange: RequestContext,
   list: ListBytes,
   tail: Uint8Array,
   headers: Headers,
@@ -141,7 +136,11 @@ export const sendListBytes = async (
   await sendPiecesAsTheyAre(exchange, pieces ?? [list.bytes, tail], headers)
 }
 
-const sendPiecesAsTheyAre = async (exchange: Exchange, pieces: readonly Uint8Array[], headers: Headers) => {
+const sendPiecesAsTheyAre = async (
+  exchange: RequestContext,
+  pieces: readonly Uint8Array[],
+  headers: Headers,
+) => {
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
   const counted = isCounted(exchange, length)
   if (counted) count(exchange, 200, length)
@@ -159,7 +158,7 @@ const sendPiecesAsTheyAre = async (exchange: Exchange, pieces: readonly Uint8Arr
 }
 
 export const send = async (
-  exchange: Exchange,
+  exchange: RequestContext,
   status: number,
   body: string | Uint8Array,
   headers: Headers,
@@ -170,32 +169,38 @@ export const send = async (
 }
 
 /** An answer without a body: preflights, 304. */
-export const sendEmpty = (exchange: Exchange, status: number, headers: Headers = {}) => {
+export const sendEmpty = (exchange: RequestContext, status: number, headers: Headers = {}) => {
   exchange.done = true
   if (status !== 304) headers['content-length'] = '0'
-  else tellVariance(exchange, headers)
+  else setVary(exchange, headers)
   writeHead(exchange, status, headers)
   exchange.response.end()
 }
 
-export const wantsPretty = (exchange: Exchange) =>
+export const wantsPretty = (exchange: RequestContext) =>
   exchange.header('x-pretty-print') === 'true' || exchange.isTrue('pretty_print')
 
 /** What is still under way: a route that can answer again knows more the next time. */
-const isProvisional = ({ route }: Exchange, { status }: KeptAnswer) =>
+const isProvisional = ({ route }: RequestContext, { status }: StoredResponse) =>
   status === 202 && route?.again !== undefined
 
 /** Ends what was done under the request's key. Without an answer to keep, whoever asks again gets one that is made anew. */
-export const settleKey = async (exchange: Exchange, answer?: KeptAnswer) => {
+export const settleKey = async (exchange: RequestContext, answer?: StoredResponse) => {
   const { claim, frame } = exchange
   exchange.claim = undefined
   if (claim)
     await frame.idempotency.settle(claim, answer && isProvisional(exchange, answer) ? undefined : answer)
 }
 
-const shaped = (exchange: Exchange, text: string) => (wantsPretty(exchange) ? prettyPrinted(text) : text)
+const shaped = (exchange: RequestContext, text: string) =>
+  wantsPretty(exchange) ? prettyPrinted(text) : text
 
-export const sendJson = async (exchange: Exchange, status: number, text: string, headers: Headers = {}) => {
+export const sendJson = async (
+  exchange: RequestContext,
+  status: number,
+  text: string,
+  headers: Headers = {},
+) => {
   headers['content-type'] = 'application/json'
   if (exchange.claim)
     await settleKey(exchange, { status, headers, ...withoutToken(text, exchange.actor?.token) })
@@ -203,14 +208,17 @@ export const sendJson = async (exchange: Exchange, status: number, text: string,
 }
 
 /** The answer that a request got the first time. The only token in it is the one that was sent along just now. */
-export const sendKept = (exchange: Exchange, { status, headers, body, tokenAt }: KeptAnswer) => {
+export const sendCached = (exchange: RequestContext, { status, headers, body, tokenAt }: StoredResponse) => {
   const token = toldToken(exchange)
   const text = tokenAt === undefined || token === undefined ? body : withToken(body, tokenAt, token)
   return send(exchange, status, shaped(exchange, text), { ...headers, 'idempotent-replayed': 'true' })
 }
 
 /** The envelope fields that do not depend on the answer. */
-export const common = (exchange: Exchange, status: 'success' | 'error'): Omit<EnvelopeParts, 'data'> => ({
+export const common = (
+  exchange: RequestContext,
+  status: 'success' | 'error',
+): Omit<EnvelopeParts, 'data'> => ({
   status,
   requestId: exchange.id,
   node: exchange.frame.node,
@@ -225,7 +233,7 @@ const matchesTag = (header = '', etag: string) =>
     .split(',')
     .some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag.replace(/^W\//, ''))
 
-export const isUnchanged = (exchange: Exchange, etag: string | undefined) =>
+export const isUnchanged = (exchange: RequestContext, etag: string | undefined) =>
   etag !== undefined &&
   (exchange.method === 'GET' || exchange.method === 'HEAD') &&
   matchesTag(exchange.header('if-none-match'), etag)
@@ -237,7 +245,7 @@ export type Pieces = AsyncIterable<string | Uint8Array>
  * Streams an answer at the pace of its client. The head waits for the first piece: what fails before anything is sent
  * is answered as a failure.
  */
-export const sendStreamed = async (exchange: Exchange, headers: Headers, pieces: Pieces) => {
+export const sendStreamed = async (exchange: RequestContext, headers: Headers, pieces: Pieces) => {
   const delivery = deliveryOf(exchange)
   for await (const piece of await compressedStream(exchange, headers, pieces, toldToken(exchange))) {
     if (!exchange.done) {

@@ -7,13 +7,13 @@ import { type Asked, letsPass } from '../../auth/scopes.ts'
 import { failure, forbidden, invalidCredentials } from '../../lib/failure.ts'
 import type { crossbarSettings } from '../../settings/documents.ts'
 import type { SettingsOf } from '../../settings/keys.ts'
-import type { Frame } from '../exchange.ts'
+import type { ServerContext } from '../exchange.ts'
 
 // Who is let in, and to what: asked for requests, and for what comes over connections that have left HTTP.
 
 /** Where somebody asks from. */
 interface Visit {
-  frame: Frame
+  frame: ServerContext
   crossbar: SettingsOf<typeof crossbarSettings>
   clientAddress: string
   peerAddress: string
@@ -62,7 +62,7 @@ const assertInScope = ({ actor, endpoint, access, rule }: Question) => {
 }
 
 /** Holds what is asked for against scopes, restrictions and the policy of the route. */
-export const assertAllowed = async (frame: Frame, question: Question) => {
+export const assertAllowed = async (frame: ServerContext, question: Question) => {
   const { actor, account, path, allow } = question
   assertInScope(question)
   if (!(await frame.isUnrestricted(question))) throw accessDenied('access denied by token restrictions')

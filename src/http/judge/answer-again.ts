@@ -1,8 +1,8 @@
 import { accountKind } from '../../auth/identity.ts'
 import { Failure, failure, idempotencyConflict } from '../../lib/failure.ts'
 import type { CommittedChange } from '../../storage/idempotency.ts'
-import { Answer } from '../answer/answers.ts'
-import type { Exchange } from '../exchange.ts'
+import { ApiResponse } from '../answer/answers.ts'
+import type { RequestContext } from '../exchange.ts'
 import type { Call, Route } from '../route.ts'
 import { routeOf } from './router.ts'
 
@@ -10,17 +10,21 @@ import { routeOf } from './router.ts'
 // it, by the route itself where it knows (`again`), else by reading what the request has made or changed.
 
 /** The route that reads what is at a path, if it answers in the very shape that the client waits for. */
-const readerOf = ({ frame }: Exchange, segments: readonly string[], { spec }: Route) => {
+const readerOf = ({ frame }: RequestContext, segments: readonly string[], { spec }: Route) => {
   const match = frame.router.find(segments)
   const found = match && routeOf(match, 'GET')
   if (!found || found.route.spec.list || found.route.spec.answers !== spec.answers) return undefined
   return found
 }
 
-const accountAt = async ({ frame, variables, account }: Exchange, id: string | undefined) =>
+const accountAt = async ({ frame, variables, account }: RequestContext, id: string | undefined) =>
   id === undefined || id === variables.account_id ? account : frame.store.records.find(id, accountKind, id)
 
-const read = async (exchange: Exchange, found: NonNullable<ReturnType<typeof readerOf>>, call: Call) => {
+const read = async (
+  exchange: RequestContext,
+  found: NonNullable<ReturnType<typeof readerOf>>,
+  call: Call,
+) => {
   const { route, path } = found
   const account = await accountAt(exchange, path.account_id)
   const { actor, frame } = exchange
@@ -33,7 +37,7 @@ const read = async (exchange: Exchange, found: NonNullable<ReturnType<typeof rea
 
 /** What a request made, when that is one record with a path of its own. */
 const readMade = async (
-  exchange: Exchange,
+  exchange: RequestContext,
   route: Route,
   call: Call,
   changes: readonly CommittedChange[],
@@ -44,12 +48,12 @@ const readMade = async (
       ? undefined
       : readerOf(exchange, [...exchange.segments, id], route)
   const result = found && (await read(exchange, found, call))
-  return result instanceof Answer && id !== undefined
-    ? new Answer({ ...result.fields, created: id })
+  return result instanceof ApiResponse && id !== undefined
+    ? new ApiResponse({ ...result.fields, created: id })
     : undefined
 }
 
-const readChanged = async (exchange: Exchange, route: Route, call: Call) => {
+const readChanged = async (exchange: RequestContext, route: Route, call: Call) => {
   const found = readerOf(exchange, exchange.segments, route)
   return found && read(exchange, found, call)
 }
@@ -64,7 +68,12 @@ const unlessGone = async (answering: Promise<unknown>) => {
   }
 }
 
-const answerOf = (exchange: Exchange, route: Route, call: Call, changes: readonly CommittedChange[]) => {
+const answerOf = (
+  exchange: RequestContext,
+  route: Route,
+  call: Call,
+  changes: readonly CommittedChange[],
+) => {
   if (route.again) return route.again(call, changes)
   return exchange.method === 'PUT'
     ? readMade(exchange, route, call, changes)
@@ -72,7 +81,7 @@ const answerOf = (exchange: Exchange, route: Route, call: Call, changes: readonl
 }
 
 export const answerAgain = async (
-  exchange: Exchange,
+  exchange: RequestContext,
   route: Route,
   call: Call,
   changes: readonly CommittedChange[],

@@ -7,7 +7,7 @@ import type { createKeyRows, KeyClaim, KeyHolder, KeyRow } from '../../storage/i
 
 // The keys of the requests that this server carries out just now, and what the store could not be told of them yet.
 
-export interface KeptAnswer {
+export interface StoredResponse {
   status: number
   headers: Record<string, string>
   /** JSON, without a token. */
@@ -19,7 +19,7 @@ export interface KeptAnswer {
 /** What became of a request: the answer to keep, or none when its key is let go. */
 interface News {
   claim: KeyClaim
-  answer: KeptAnswer | undefined
+  answer: StoredResponse | undefined
   /** Unix milliseconds. */
   since: number
 }
@@ -53,7 +53,7 @@ const contextOf = (claim: Place) => `idempotency/${placeOf(claim)}`
 
 const sizeOf = ({ answer }: News) => bytesOfNews + (answer ? 2 * answer.body.length : 0)
 
-export const createHeldKeys = ({ rows, keyring, clock, log }: Deps) => {
+export const createIdempotencyLocks = ({ rows, keyring, clock, log }: Deps) => {
   const server = randomHex(8)
   /** By token; until when other servers know that the request is under way. */
   const held = new Map<string, { claim: KeyClaim; until: number }>()
@@ -148,7 +148,7 @@ export const createHeldKeys = ({ rows, keyring, clock, log }: Deps) => {
   heartbeat.unref()
 
   /** Tells the store at once, and else in the background until it listens. */
-  const settle = async (claim: KeyClaim, answer: KeptAnswer | undefined) => {
+  const settle = async (claim: KeyClaim, answer: StoredResponse | undefined) => {
     const news = { claim, answer, since: clock.now() }
     // Whoever asks for a key that is let go may go on, whether or not the store has heard of it.
     if (!answer) held.delete(claim.token)
@@ -187,9 +187,9 @@ export const createHeldKeys = ({ rows, keyring, clock, log }: Deps) => {
     },
 
     open: (claim: KeyClaim, sealed: string) =>
-      JSON.parse(keyring.open(sealed, contextOf(claim))) as KeptAnswer,
+      JSON.parse(keyring.open(sealed, contextOf(claim))) as StoredResponse,
 
-    keep: (claim: KeyClaim, answer: KeptAnswer) => settle(claim, answer),
+    keep: (claim: KeyClaim, answer: StoredResponse) => settle(claim, answer),
     letGo: (claim: KeyClaim) => settle(claim, undefined),
 
     /** Says once more what has not been heard. */

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Keyring } from '../../auth/keyring.ts'
-import { forgetOldRows } from '../../jobs/retention/old-rows.ts'
+import { deleteOldRows } from '../../jobs/retention/old-rows.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { failure, idempotencyConflict, invalid } from '../../lib/failure.ts'
 import { randomHex } from '../../lib/ids.ts'
@@ -10,7 +10,7 @@ import type { Settings } from '../../settings/settings.ts'
 import { conflict } from '../../storage/change-set.ts'
 import { type CommittedChange, createKeyRows, type KeyClaim, type KeyRow } from '../../storage/idempotency.ts'
 import { retrying, type Store } from '../../storage/store.ts'
-import { createHeldKeys, type KeptAnswer } from './held-keys.ts'
+import { createIdempotencyLocks, type StoredResponse } from './held-keys.ts'
 
 // A request with an Idempotency-Key is carried out once: whoever sends it again gets the first answer, after a crash
 // and through any process too. Whatever it commits is marked with its key in the same transaction (change-set.ts).
@@ -27,7 +27,7 @@ interface KeyedRequest {
 
 /** What to do with a request: send what was kept, or carry it out. */
 type KeyVerdict =
-  | { kept: KeptAnswer }
+  | { kept: StoredResponse }
   /** `lost` is what an earlier try committed before it died unanswered. */
   | { claim: KeyClaim; lost: CommittedChange[] | undefined }
 
@@ -63,7 +63,7 @@ interface Deps {
 
 export const createIdempotency = ({ store, keyring, settings, clock, log }: Deps) => {
   const rows = createKeyRows(store)
-  const held = createHeldKeys({ rows, keyring, clock, log })
+  const held = createIdempotencyLocks({ rows, keyring, clock, log })
 
   const begin = async (claim: KeyClaim): Promise<KeyVerdict> => {
     await held.hold(claim, (holder) => rows.begin(claim, { holder, begunAt: clock.now() }, conflict))
@@ -103,7 +103,7 @@ export const createIdempotency = ({ store, keyring, settings, clock, log }: Deps
     return goOn(claim, row)
   }
 
-  const round = forgetOldRows(store, {
+  const round = deleteOldRows(store, {
     name: 'idempotency',
     everySeconds: 300,
     table: 'idempotency_keys',
@@ -124,7 +124,7 @@ export const createIdempotency = ({ store, keyring, settings, clock, log }: Deps
      * Says how a request has ended. What was carried out is answered alike to whoever asks again; its answer may hold
      * secrets. What failed and did nothing may be tried anew, and what failed half-way is answered from what it did.
      */
-    settle: (claim: KeyClaim, answer?: KeptAnswer): Promise<void> =>
+    settle: (claim: KeyClaim, answer?: StoredResponse): Promise<void> =>
       answer && (answer.status < 400 || (claim.hasCommitted && isLasting(answer.status)))
         ? held.keep(claim, answer)
         : held.letGo(claim),

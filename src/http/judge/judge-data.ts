@@ -3,12 +3,12 @@ import { restrictedClasses, restrictionKey, withoutClasses } from '../../lib/cal
 import { hasProblems, invalid, joinProblems, type Problems } from '../../lib/failure.ts'
 import { type Handover, isObject } from '../../lib/json.ts'
 import { dropNulls, dropPrivateKeys, mergePatch } from '../../lib/json-merge.ts'
-import { withKeptUrls, withoutEmptySecrets } from '../../lib/secrets.ts'
+import { withoutEmptySecrets, withStoredUrls } from '../../lib/secrets.ts'
 import { crossbarSettings } from '../../settings/documents.ts'
 import type { SettingsOf } from '../../settings/keys.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { requestWarnings, type Warning, warningsAt } from '../../settings/unknown-keys.ts'
-import type { Exchange } from '../exchange.ts'
+import type { RequestContext } from '../exchange.ts'
 import type { Call, Route } from '../route.ts'
 import { createValidation, type Manner, type Validation } from './validation.ts'
 
@@ -65,13 +65,13 @@ const writtenIn = (sent: object, { spec }: Route) => {
 }
 
 /** The body as it would be stored: for PATCH the record with the change merged in. */
-const proposed = (exchange: Exchange, route: Route, subject: unknown) => {
+const proposed = (exchange: RequestContext, route: Route, subject: unknown) => {
   const sent = exchange.body.data ?? {}
   const data = Array.isArray(sent) ? sent : writtenIn(sent, route)
   const before = docOf(subject)
   const whole =
     route.method === 'PATCH' && before && !Array.isArray(data) ? mergePatch(before, data) : dropNulls(data)
-  return isObject(whole) && isObject(before) ? withKeptUrls(whole, before) : whole
+  return isObject(whole) && isObject(before) ? withStoredUrls(whole, before) : whole
 }
 
 const topKeyOf = (path: string) => path.split('.', 1)[0]
@@ -86,7 +86,7 @@ const aboutOthers = (further: Problems, found: Problems): Problems => {
 const expectedKeys = new Set(['id', mark])
 
 /** What is reported of the keys that were sent and that neither schema nor response knows. */
-const warningsAbout = (schema: TSchema, exchange: Exchange, route: Route): Warning[] => {
+const warningsAbout = (schema: TSchema, exchange: RequestContext, route: Route): Warning[] => {
   const { data } = exchange.body
   const written = isObject(data) ? writtenIn(data, route) : undefined
   if (!isObject(written)) return []
@@ -100,7 +100,7 @@ const hasRestrictions = ({ spec: { body } }: Route) =>
   isObject(body) && isObject(body.properties) && Object.hasOwn(body.properties, restrictionKey)
 
 /** The data as the schema is to see it. Reports what it drops. */
-const preparedFor = async (exchange: Exchange, route: Route, call: Call) => {
+const preparedFor = async (exchange: RequestContext, route: Route, call: Call) => {
   // A write that lost a race is judged again.
   exchange.warnings = []
   const whole = proposed(exchange, route, call.subject)
@@ -116,7 +116,7 @@ const preparedFor = async (exchange: Exchange, route: Route, call: Call) => {
   return withoutClasses(prepared, unknown)
 }
 
-const judgeBy = async (schema: TSchema, exchange: Exchange, route: Route, call: Call) => {
+const judgeBy = async (schema: TSchema, exchange: RequestContext, route: Route, call: Call) => {
   const prepared = await preparedFor(exchange, route, call)
   const { value, problems, sound } = validationOf(schema)(prepared, mannerOf(exchange.crossbar))
   if (!hasProblems(problems)) {
@@ -131,7 +131,7 @@ const judgeBy = async (schema: TSchema, exchange: Exchange, route: Route, call: 
 }
 
 /** Holds the body against the route's schema and rules; all problems come in one 400. */
-export const judgeData = async (exchange: Exchange, route: Route, call: Call): Promise<unknown> => {
+export const validateData = async (exchange: RequestContext, route: Route, call: Call): Promise<unknown> => {
   const { body, judgesItself } = route.spec
   if (body && !judgesItself) return judgeBy(body, exchange, route, call)
   return exchange.body.data === undefined ? {} : proposed(exchange, route, undefined)

@@ -2,7 +2,7 @@ import type { AccountRecord } from '../../auth/identity.ts'
 import { isObject } from '../../lib/json.ts'
 import { memberOf } from '../../lib/member.ts'
 import { StoredRecord } from '../../storage/records.ts'
-import type { Exchange } from '../exchange.ts'
+import type { RequestContext } from '../exchange.ts'
 import { revisionOf } from './preconditions.ts'
 
 // What a request pays in throttling tokens: for itself, for the bytes that it brings, for the record that it changes.
@@ -11,9 +11,9 @@ import { revisionOf } from './preconditions.ts'
 const manyTimes = 10
 
 /** By how much cheaper, and how many times as many values, the body of a route may be. */
-export const shareOf = ({ route }: Exchange) => (route?.spec.takesMany ? manyTimes : 1)
+export const shareOf = ({ route }: RequestContext) => (route?.spec.takesMany ? manyTimes : 1)
 
-export const resourceOf = ({ route, segments }: Exchange) => {
+export const resourceOf = ({ route, segments }: RequestContext) => {
   const at = route?.resourceAt ?? 1
   const endpointArguments: readonly string[] = route ? segments.slice(at + 1) : []
   return { endpoint: segments[at] ?? '', endpointArguments }
@@ -23,7 +23,7 @@ const isAnyIn = (data: unknown, keys: readonly string[]) =>
   keys.some((key) => memberOf(data, key) !== undefined)
 
 /** Takes the price of the request itself, or 429. */
-export const payTokens = async (exchange: Exchange) => {
+export const payTokens = async (exchange: RequestContext) => {
   const { frame, crossbar, route, clientAddress, account, actor, method } = exchange
   const { endpoint } = resourceOf(exchange)
   // Reading what is public is free; writing is not, with or without a token.
@@ -36,7 +36,7 @@ export const payTokens = async (exchange: Exchange) => {
   exchange.tokens = await frame.throttle.pay(fare, price, crossbar)
 }
 
-const payForBytes = async (exchange: Exchange, bytes: number) => {
+const payForBytes = async (exchange: RequestContext, bytes: number) => {
   const { frame, crossbar, clientAddress, account, tokens, paidBytes } = exchange
   const fare = { clientAddress, accountId: account?.id, bytes, paidBytes }
   exchange.tokens = await frame.throttle.payForBytes(fare, crossbar, tokens)
@@ -44,7 +44,7 @@ const payForBytes = async (exchange: Exchange, bytes: number) => {
 }
 
 /** A body that waited pays for what it has beyond those that do not. */
-export const payForBody = (exchange: Exchange, length: number) => {
+export const payForBody = (exchange: RequestContext, length: number) => {
   const { unjudged_body_size: unjudged } = exchange.crossbar
   return payForBytes(exchange, unjudged + Math.ceil(Math.max(0, length - unjudged) / shareOf(exchange)))
 }
@@ -68,7 +68,7 @@ const maxBytesOfCharacter = 3
  * What changes a large record pays for it as for a body: all of it is judged, told and stored, however little was sent. A body
  * that was as large has paid for both.
  */
-export const payForRecord = async (exchange: Exchange, subject: unknown) => {
+export const payForRecord = async (exchange: RequestContext, subject: unknown) => {
   const { method, crossbar, account } = exchange
   if (method === 'GET' || method === 'HEAD') return
   const record = recordIn(subject, account)

@@ -1,5 +1,5 @@
 import { failure, preconditionFailed } from '../../lib/failure.ts'
-import type { Exchange } from '../exchange.ts'
+import type { RequestContext } from '../exchange.ts'
 import type { Route } from '../route.ts'
 
 // Whether what a client has read, or did not find, is still so.
@@ -14,7 +14,7 @@ export const revisionOf = (subject: unknown) => {
 }
 
 /** If-Match names the revision that the client read; an ETag may carry more behind it. */
-const checkRevision = (exchange: Exchange, subject: unknown) => {
+const checkRevision = (exchange: RequestContext, subject: unknown) => {
   const header = exchange.header('if-match')
   const revision = revisionOf(subject)
   if (header === undefined || revision === undefined) return
@@ -26,13 +26,13 @@ const checkRevision = (exchange: Exchange, subject: unknown) => {
  * If-None-Match: * says that the client found nothing. What PUT makes stands at a path that is not there yet, and actions
  * keep nothing at theirs.
  */
-const checkAbsence = (exchange: Exchange, { spec, path }: Route, subject: unknown) => {
+const checkAbsence = (exchange: RequestContext, { spec, path }: Route, subject: unknown) => {
   if (exchange.header('if-none-match')?.trim() !== '*' || exchange.method === 'PUT') return
   const isKept = spec.isKept?.(subject) ?? (path.endsWith('}') && revisionOf(subject) !== undefined)
   if (isKept) throw failure(preconditionFailed, {})
 }
 
-export const checkPreconditions = (exchange: Exchange, route: Route, subject: unknown) => {
+export const checkPreconditions = (exchange: RequestContext, route: Route, subject: unknown) => {
   if (exchange.method === 'GET' || exchange.method === 'HEAD') return
   checkRevision(exchange, subject)
   checkAbsence(exchange, route, subject)

@@ -1,13 +1,13 @@
 import { type Problems, valueShown } from '../../lib/failure.ts'
 import { type Warning, warningsAt } from '../../settings/unknown-keys.ts'
 import { filterNamesIn } from '../answer/filters.ts'
-import type { Exchange } from '../exchange.ts'
+import type { RequestContext } from '../exchange.ts'
 import type { Route } from '../route.ts'
 
 const flagValues: readonly unknown[] = [undefined, null, '', true, false, 'true', 'false']
 
 /** Flags stand in the query or beside the data of the body. */
-const flagProblems = ({ spec }: Route, exchange: Exchange): Problems =>
+const flagProblems = ({ spec }: Route, exchange: RequestContext): Problems =>
   Object.fromEntries(
     Object.entries({ ...spec.query, ...spec.wishes }).flatMap(([name, described]) => {
       if (typeof described === 'string') return []
@@ -30,7 +30,7 @@ const boundProblems = (route: Route, query: URLSearchParams): Problems => {
 }
 
 /** Flags that are neither true nor false, and time bounds that a sum does not have. */
-export const queryProblems = (route: Route, exchange: Exchange): Problems => ({
+export const queryProblems = (route: Route, exchange: RequestContext): Problems => ({
   ...flagProblems(route, exchange),
   ...boundProblems(route, exchange.query),
 })

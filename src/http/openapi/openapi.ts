@@ -11,7 +11,7 @@ import {
   type FailureKind,
   faultyRequest,
   forbidden,
-  importUnderWay,
+  importInProgress,
   invalidCredentials,
   notAcceptable,
   notEnoughCredit,
@@ -356,7 +356,7 @@ const failuresOf = ({ method, path, spec }: Route): FailureKind[] => {
   if (spec.list) kinds.push(faultyRequest, rangeNotSatisfiable)
   if (path.includes('{')) kinds.push(badIdentifier)
   if (method !== 'GET')
-    kinds.push(datastoreConflict, tooLarge, unsupportedMediaType, datastoreFull, importUnderWay, storeMoved)
+    kinds.push(datastoreConflict, tooLarge, unsupportedMediaType, datastoreFull, importInProgress, storeMoved)
   // Whatever moves what is counted may cost something.
   if (method !== 'GET' && path.includes('{account_id}'))
     kinds.push(chargesNotAccepted, billingIssue, notEnoughCredit)

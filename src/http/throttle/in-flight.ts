@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { failure, overloaded, tooManyRequests } from '../../lib/failure.ts'
-import { onDeparture } from '../wire/departures.ts'
+import { onClose } from '../wire/departures.ts'
 
 // The bytes of answers that are made and not yet taken by clients: of each payer, and of all together. Answers that are
 // streamed hold room for one batch, others for their whole body.
@@ -13,15 +13,15 @@ export interface Room {
 }
 
 /** Room that is taken. It may be given back more than once. */
-export type GiveBack = () => void
+export type Release = () => void
 
 export interface InFlight {
   /** Room for what is about to be made: waits for it, or fails after a while. */
-  reserve(payer: string, bytes: number, room: Room, socket: Duplex): Promise<GiveBack>
+  reserve(payer: string, bytes: number, room: Room, socket: Duplex): Promise<Release>
   /** Room for what is made already: now or never. */
-  claim(payer: string, bytes: number, room: Room, socket: Duplex): GiveBack
+  claim(payer: string, bytes: number, room: Room, socket: Duplex): Release
   /** Room for what has to be answered in any case. */
-  force(payer: string, bytes: number, socket: Duplex): GiveBack
+  force(payer: string, bytes: number, socket: Duplex): Release
 }
 
 interface Waiting {
@@ -74,7 +74,7 @@ export const createInFlight = (threads = 1): InFlight => {
     return false
   }
 
-  const take = (payer: string, bytes: number, socket: Duplex): GiveBack => {
+  const take = (payer: string, bytes: number, socket: Duplex): Release => {
     let isHeld = true
     total += bytes
     held.set(payer, bytesOf(payer) + bytes)
@@ -89,7 +89,7 @@ export const createInFlight = (threads = 1): InFlight => {
       while (letNextIn());
     }
     // A connection that closes gives back what its answers hold, even those that never got their turn on it.
-    const stay = onDeparture(socket, giveBack)
+    const stay = onClose(socket, giveBack)
     if (socket.destroyed) giveBack()
     return giveBack
   }
@@ -108,7 +108,7 @@ export const createInFlight = (threads = 1): InFlight => {
   }
 
   const wait = (payer: string, bytes: number, room: Room, socket: Duplex) =>
-    new Promise<GiveBack>((resolve, reject) => {
+    new Promise<Release>((resolve, reject) => {
       const giveUp = () => {
         end()
         reject(refusal(payer, bytes, room))
@@ -127,7 +127,7 @@ export const createInFlight = (threads = 1): InFlight => {
         stay()
         leave(payer, one)
       }
-      const stay = onDeparture(socket, giveUp)
+      const stay = onClose(socket, giveUp)
       queueOf(payer).push(one)
     })
 

@@ -7,7 +7,7 @@ import { failure, tooManyRequests } from '../../lib/failure.ts'
 
 type Release = () => void
 
-export interface Turns {
+export interface FairQueue {
   /** Waits for a turn of the payer; whoever gets it gives it back. Fails when too many of the payer wait already. */
   take(payer: string): Promise<Release>
 }
@@ -27,7 +27,7 @@ const maxWaitingOfOne = 2000
 // Each keeps a processor busy, here or at the database: more would only take them from what is asked for a moment.
 const longReads = () => Math.min(4, Math.max(2, availableParallelism()))
 
-export const createTurns = ({ most, mostOfOne }: TurnSettings): Turns => {
+export const createFairQueue = ({ most, mostOfOne }: TurnSettings): FairQueue => {
   // Its order is the order of turns.
   const waiting = new Map<string, (() => void)[]>()
   const running = new Map<string, number>()
@@ -101,10 +101,10 @@ export const createTurns = ({ most, mostOfOne }: TurnSettings): Turns => {
  * Reads of one page are many and short. Long ones are few at a time: they share the threads and connections for long
  * reads, where whoever asks next waits for those that have begun. `threads`: so many of the process answer requests.
  */
-export const createReadTurns = (threads = 1) => {
+export const createReadQueue = (threads = 1) => {
   const long = Math.max(1, Math.floor(longReads() / threads))
   return {
-    short: createTurns({ most: 24, mostOfOne: 12 }),
-    long: createTurns({ most: long, mostOfOne: Math.ceil(long / 2) }),
+    short: createFairQueue({ most: 24, mostOfOne: 12 }),
+    long: createFairQueue({ most: long, mostOfOne: Math.ceil(long / 2) }),
   }
 }

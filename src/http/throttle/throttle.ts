@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts'
 import { failure, tooManyRequests } from '../../lib/failure.ts'
-import { forgetOldest } from '../../lib/forget-oldest.ts'
+import { evictOldest } from '../../lib/forget-oldest.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import { ipv6Network } from '../../lib/network.ts'
 import type { SharedRows } from '../../lib/shared-rows.ts'
@@ -65,7 +65,7 @@ const createNetworks = () => {
     if (found) return found
     const networks = { network: ipv6Network(address, 64) ?? address, site: ipv6Network(address, 48) }
     known.set(address, networks)
-    forgetOldest(known, maxKnown)
+    evictOldest(known, maxKnown)
     return networks
   }
 }

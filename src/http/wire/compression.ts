@@ -113,7 +113,7 @@ const coders: Readonly<Record<Coding, Coder>> = {
 }
 
 /** No block that is not compressed holds more in all of the formats. */
-export const longestEnding = 65_535
+export const maxEndingBytes = 65_535
 
 // What takes longer than a moment is compressed beside the event loop. Of less the way there and back costs more.
 const maxNow = 65_536

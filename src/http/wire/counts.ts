@@ -45,7 +45,7 @@ type Leave = () => void
  * Places of which there are so many in all, and so many for one of whatever is counted. `kind` tells them from other
  * places that are counted in the same rows.
  */
-export const createSeats = (kind: string, counts: Counts) => {
+export const createSharedCounts = (kind: string, counts: Counts) => {
   const everybody = `${kind} all`
 
   const add = (keys: readonly string[], by: 1 | -1) => {

@@ -17,7 +17,7 @@ const setOf = (socket: Duplex) => {
 }
 
 /** Has `end` called when the connection closes. Answers with what takes that back: true when it had been due still. */
-export const onDeparture = (socket: Duplex, end: () => void): (() => boolean) => {
+export const onClose = (socket: Duplex, end: () => void): (() => boolean) => {
   const ends = setOf(socket)
   ends.add(end)
   return () => ends.delete(end)

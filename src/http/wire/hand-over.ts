@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { onDeparture } from './departures.ts'
+import { onClose } from './departures.ts'
 
 /** An answer on its way to its client. */
 export interface Delivery {
@@ -19,7 +19,7 @@ const taken = ({ request: { socket }, response, stallMilliseconds }: Delivery, p
       stay()
       resolve(isTaken)
     }
-    const stay = onDeparture(socket, () => end(false))
+    const stay = onClose(socket, () => end(false))
     const timer = setTimeout(() => socket.destroy(), stallMilliseconds)
     response.write(piece, (error) => end(!error))
   })
@@ -44,7 +44,7 @@ export const watchEnd = ({ request: { socket }, response, stallMilliseconds }: D
     timer.refresh()
   }
   const timer = setTimeout(look, stallMilliseconds)
-  const stay = onDeparture(socket, () => clearTimeout(timer))
+  const stay = onClose(socket, () => clearTimeout(timer))
   response.once('finish', () => {
     stay()
     clearTimeout(timer)

@@ -6,7 +6,7 @@ import { crossbarSettings } from '../../settings/documents.ts'
 import type { SettingsOf } from '../../settings/keys.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { trustedProxies } from './client-address.ts'
-import { type Counts, createSeats } from './counts.ts'
+import { type Counts, createSharedCounts } from './counts.ts'
 
 interface Deps {
   settings: Settings
@@ -32,7 +32,7 @@ export type Places = ReturnType<typeof createPlaces>
 
 /** Who may have a connection: so many in all, and so many from one address. Trusted proxies speak for many clients. */
 export const createPlaces = ({ settings, clock, log, counts }: Deps) => {
-  const seats = createSeats('connections', counts)
+  const seats = createSharedCounts('connections', counts)
   let open = 0
   let limits: Limits = {
     max_connections: Number.POSITIVE_INFINITY,

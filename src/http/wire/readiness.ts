@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { StoreTrouble } from '../../storage/db.ts'
-import { noAnswer, outageInWords } from '../../storage/outages.ts'
+import { noDatabase, outageInWords } from '../../storage/outages.ts'
 import type { Store } from '../../storage/store.ts'
-import type { Life } from '../exchange.ts'
+import type { ShutdownState } from '../exchange.ts'
 
 // Whether load balancers should send requests here.
 
 interface Deps {
   store: Pick<Store, 'all' | 'outages' | 'state' | 'writeObstacle'>
-  life: Life
+  life: ShutdownState
   /** Bytes that the disk of the embedded store has left; undefined where the store is elsewhere. */
   freeBytes: (() => Promise<number>) | undefined
   /** Whoever does not answer for this long is stuck. */
@@ -32,7 +32,7 @@ const troubles: Record<StoreTrouble, string> = {
 /** Hosts and errors are told by requests that fail, in the log; here anybody asks. */
 const unreadable = (error: unknown) => {
   const why = outageInWords(error)
-  return why === noAnswer ? 'the store does not answer' : `the store cannot be read: ${why}`
+  return why === noDatabase ? 'the store does not answer' : `the store cannot be read: ${why}`
 }
 
 const megabytes = (bytes: number) => Math.floor(bytes / (1024 * 1024))

@@ -8,7 +8,7 @@ const maxBytes = 16_000_000
 const longestMilliseconds = 10_000
 
 /** Whether the connection has to end with the answer, because more of the body may come than is read away. */
-export const outlastsAnswer = (request: IncomingMessage) =>
+export const outlastsResponse = (request: IncomingMessage) =>
   !request.complete && (announcedBytes(request) ?? 0) > maxBytes
 
 /** When an answer ends the connection, lets the client finish first: it would lose the answer to a reset. */

@@ -15,7 +15,7 @@ import { beginTrace, inTrace, traceparentOf } from '../../lib/trace.ts'
 import { envelopeOf } from '../answer/envelope.ts'
 import { respondFailure } from '../answer/respond.ts'
 import { settleKey } from '../answer/sending.ts'
-import { Exchange, type FoundPage, type Frame } from '../exchange.ts'
+import { type FoundPage, RequestContext, type ServerContext } from '../exchange.ts'
 import { runSteps } from '../pipeline.ts'
 import { holdBody } from './body-bytes.ts'
 import { corsHeaders } from './cors.ts'
@@ -62,13 +62,13 @@ const requireShortUrl = ({ url = '' }: IncomingMessage) => {
   if (url.length > longestUrl) throw failure(uriTooLong, { limit: longestUrl })
 }
 
-const showPage = ({ request, response, id, trace }: Exchange, { answer }: FoundPage) => {
+const showPage = ({ request, response, id, trace }: RequestContext, { answer }: FoundPage) => {
   response.setHeader(requestIdHeader, id)
   response.setHeader('traceparent', traceparentOf(trace))
   return answer(request, response)
 }
 
-const carryOut = async (exchange: Exchange) => {
+const carryOut = async (exchange: RequestContext) => {
   const { frame, request, path, method } = exchange
   const page = method === 'OPTIONS' ? undefined : frame.pages.find(path, method)
   const end = frame.witness(exchange, page?.route)
@@ -86,8 +86,8 @@ const carryOut = async (exchange: Exchange) => {
   }
 }
 
-const answer = (frame: Frame, request: IncomingMessage, response: ServerResponse) => {
-  const exchange = new Exchange(frame, request, response, requestIdOf(request))
+const answer = (frame: ServerContext, request: IncomingMessage, response: ServerResponse) => {
+  const exchange = new RequestContext(frame, request, response, requestIdOf(request))
   return frame.underWay.during(() => inTrace(exchange.trace, () => carryOut(exchange)))
 }
 
@@ -132,7 +132,7 @@ const noteConnections = (server: Server) => {
   return silent
 }
 
-const createHandler = (server: Server, frame: Frame): Handler => {
+const createHandler = (server: Server, frame: ServerContext): Handler => {
   const gather = createGathering()
   const silent = noteConnections(server)
   return (request, response) => {
@@ -201,7 +201,7 @@ const parseFailureOf = (error: ParseError): ParseFailure => {
 }
 
 const refusalText = (
-  { node, clock }: Frame,
+  { node, clock }: ServerContext,
   { status, reason, word = 'parse_error', message }: ParseFailure,
 ) => {
   const requestId = randomHex(16)
@@ -236,7 +236,7 @@ const lingerMilliseconds = 2000
  * Bytes that are no HTTP request get the envelope as well: behind the answers that are under way, and only when
  * the request that they belong to has no answer yet.
  */
-const createRefusing = (frame: Frame) => {
+const createRefusing = (frame: ServerContext) => {
   const refused = new WeakSet<Duplex>()
 
   const refuse = (failing: ParseFailure, socket: Duplex) => {
@@ -273,7 +273,7 @@ export const listenerOptions = {
 }
 
 /** What plain and TLS listeners have in common. */
-export const equip = <S extends Server>(server: S, frame: Frame): S => {
+export const equip = <S extends Server>(server: S, frame: ServerContext): S => {
   const handler = createHandler(server, frame)
   Object.assign(server, timeouts, judgedHere)
   server.on('connection', frame.places.admit)
@@ -302,7 +302,7 @@ export const equip = <S extends Server>(server: S, frame: Frame): S => {
   return server
 }
 
-export const createPlainServer = (frame: Frame) => equip(createServer(listenerOptions), frame)
+export const createPlainServer = (frame: ServerContext) => equip(createServer(listenerOptions), frame)
 
 /** Where a listener is. `isShared`: with further threads, among which the system divides connections. */
 interface ListeningPlace {

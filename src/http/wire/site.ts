@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { extname, join, relative, sep } from 'node:path'
 import { randomHex } from '../../lib/ids.ts'
 import type { PlainPage } from '../exchange.ts'
-import { onDeparture } from './departures.ts'
+import { onClose } from './departures.ts'
 import { type Encoding, encodingFor, encodings, hasAlready, tagOf } from './encodings.ts'
 import { type Delivery, handOver } from './hand-over.ts'
 import { unbuiltPage } from './unbuilt-page.ts'
@@ -122,7 +122,7 @@ const pieceBytes = 65_536
 const turnOf = (request: IncomingMessage, response: ServerResponse) =>
   new Promise<boolean>((resolve) => {
     if (response.socket) return resolve(true)
-    const stay = onDeparture(request.socket, () => resolve(false))
+    const stay = onClose(request.socket, () => resolve(false))
     response.once('socket', () => {
       stay()
       resolve(true)

@@ -3,12 +3,12 @@ import { messageOf } from '../../lib/error-facts.ts'
 import { describeError, type Log } from '../../lib/log.ts'
 import { crossbarSettings } from '../../settings/documents.ts'
 import type { Settings } from '../../settings/settings.ts'
-import type { Frame } from '../exchange.ts'
+import type { ServerContext } from '../exchange.ts'
 import { drain, equip, listen, listenerOptions } from './server.ts'
 import { type Credentials, inspectTls, stampOf, type TlsSettings } from './tls-files.ts'
 
 interface Deps {
-  frame: Frame
+  frame: ServerContext
   settings: Settings
   host: string
   /** Where plain HTTP is served. */

@@ -1,9 +1,9 @@
 // Requests go on when their clients have gone. Whoever closes what they read from waits for them.
 
-export type UnderWay = ReturnType<typeof createUnderWay>
+export type ActiveRequests = ReturnType<typeof createActiveRequests>
 
 /** The requests of a server that are being carried out. */
-export const createUnderWay = () => {
+export const createActiveRequests = () => {
   let count = 0
   let onLast: (() => void) | undefined
 

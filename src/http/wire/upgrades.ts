@@ -19,10 +19,10 @@ import { randomHex } from '../../lib/ids.ts'
 import { ipv6Network } from '../../lib/network.ts'
 import { crossbarSettings } from '../../settings/documents.ts'
 import { respondFailure } from '../answer/respond.ts'
-import { Exchange, type Frame } from '../exchange.ts'
+import { RequestContext, type ServerContext } from '../exchange.ts'
 import { accessDenied, admit, assertAllowed } from '../judge/admission.ts'
 import { findClientAddress, readSettings } from '../pipeline.ts'
-import { type Counts, createSeats } from './counts.ts'
+import { type Counts, createSharedCounts } from './counts.ts'
 import { targetOf } from './target.ts'
 import type { Connection, ConnectionLimits, Upgrade } from './upgrade.ts'
 import { closings, createWebSocket, type OpenWebSocket } from './web-socket.ts'
@@ -57,7 +57,7 @@ const assertHandshake = ({ headers }: IncomingMessage) => {
 const refusing = new Set<FailureKind>([invalidCredentials, validationError, forbidden])
 
 /** Nobody has to bring a credential to an upgrade; a bad one is refused all the same. */
-const assertCredential = async (exchange: Exchange) => {
+const assertCredential = async (exchange: RequestContext) => {
   const { headers } = exchange.request
   const credential = findCredential({ headers, envelope: {}, query: exchange.query })
   if (!credential) return
@@ -73,7 +73,7 @@ const assertCredential = async (exchange: Exchange) => {
 }
 
 /** Sends a refusal on a connection that Node has let go of, and ends it. */
-const refuse = (exchange: Exchange, error: unknown) => {
+const refuse = (exchange: RequestContext, error: unknown) => {
   const { request, response } = exchange
   if (request.socket.destroyed) return
   response.shouldKeepAlive = false
@@ -88,7 +88,7 @@ export interface Upgrades {
   openCount(): number
   /** Whether the request is one to switch; else it is answered like any other. */
   isOne(request: IncomingMessage): boolean
-  take(frame: Frame, request: IncomingMessage, head: Buffer): void
+  take(frame: ServerContext, request: IncomingMessage, head: Buffer): void
   /** Takes leave of all clients. */
   stop(): Promise<void>
 }
@@ -97,7 +97,7 @@ export interface Upgrades {
 export const createUpgrades = (offers: readonly Upgrade[], counts: Counts): Upgrades => {
   const offerAt = new Map(offers.flatMap((offer) => offer.paths.map((path) => [path, offer] as const)))
   const open = new Set<OpenWebSocket>()
-  const seats = createSeats('websockets', counts)
+  const seats = createSharedCounts('websockets', counts)
   let looking: NodeJS.Timeout | undefined
   let isStopping = false
   const protocol = new WebSocketServer({
@@ -124,7 +124,11 @@ export const createUpgrades = (offers: readonly Upgrade[], counts: Counts): Upgr
     looking = undefined
   }
 
-  const connectionOf = (exchange: Exchange, { application }: Upgrade, socket: OpenWebSocket): Connection => {
+  const connectionOf = (
+    exchange: RequestContext,
+    { application }: Upgrade,
+    socket: OpenWebSocket,
+  ): Connection => {
     const { frame, clientAddress, peerAddress } = exchange
     const { settings, clock } = frame
     const visit = async () => ({
@@ -159,7 +163,7 @@ export const createUpgrades = (offers: readonly Upgrade[], counts: Counts): Upgr
     }
   }
 
-  const begin = (exchange: Exchange, offer: Upgrade, limits: ConnectionLimits, raw: WebSocket) => {
+  const begin = (exchange: RequestContext, offer: Upgrade, limits: ConnectionLimits, raw: WebSocket) => {
     const { clock, log } = exchange.frame
     const socket = createWebSocket({ socket: raw, limits, clock, log })
     open.add(socket)
@@ -170,7 +174,7 @@ export const createUpgrades = (offers: readonly Upgrade[], counts: Counts): Upgr
   }
 
   /** What is judged before a client is trusted with anything: room, the shape of the request, price, credential. */
-  const judge = async (exchange: Exchange, offer: Upgrade, limits: ConnectionLimits) => {
+  const judge = async (exchange: RequestContext, offer: Upgrade, limits: ConnectionLimits) => {
     const { frame, request } = exchange
     await readSettings(exchange)
     findClientAddress(exchange)
@@ -199,10 +203,10 @@ export const createUpgrades = (offers: readonly Upgrade[], counts: Counts): Upgr
     }
   }
 
-  const take = async (frame: Frame, request: IncomingMessage, head: Buffer) => {
+  const take = async (frame: ServerContext, request: IncomingMessage, head: Buffer) => {
     // Whoever goes away meanwhile has gone.
     request.socket.on('error', () => request.socket.destroy())
-    const exchange = new Exchange(frame, request, new ServerResponse(request), randomHex(16))
+    const exchange = new RequestContext(frame, request, new ServerResponse(request), randomHex(16))
     const offer = offerAt.get(exchange.path)
     const end = frame.witness(exchange, exchange.path)
     try {

@@ -1,6 +1,6 @@
-import { forgetRows } from '../../storage/forgetting.ts'
+import { expireRows } from '../../storage/forgetting.ts'
 import type { Store } from '../../storage/store.ts'
-import type { Round } from '../rounds.ts'
+import type { ScheduledJob } from '../rounds.ts'
 
 interface OldRows {
   /** Of the job. */
@@ -16,14 +16,14 @@ interface OldRows {
 }
 
 /** A job that deletes old rows in transactions of bounded size; once an hour unless it says otherwise. */
-export const forgetOldRows = (
+export const deleteOldRows = (
   store: Pick<Store, 'all' | 'writeUnrecorded'>,
   { name, everySeconds = 3600, before, ...rows }: OldRows,
-): Round => ({
+): ScheduledJob => ({
   name,
   everySeconds,
   async run(signal) {
     const moment = await before()
-    if (moment !== undefined) await forgetRows(store, { ...rows, params: [moment] }, signal)
+    if (moment !== undefined) await expireRows(store, { ...rows, params: [moment] }, signal)
   },
 })

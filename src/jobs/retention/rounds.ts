@@ -4,19 +4,19 @@ import { authSettings, eventSettings } from '../../settings/documents.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { SignInBuckets } from '../../storage/sign-in-buckets.ts'
 import type { Store } from '../../storage/store.ts'
-import type { Round } from '../rounds.ts'
-import { forgetOldRows } from './old-rows.ts'
+import type { ScheduledJob } from '../rounds.ts'
+import { deleteOldRows } from './old-rows.ts'
 import { createRetentionStore } from './store.ts'
 
 // How long what only tells of the past is kept. What areas keep themselves they let go themselves.
 
 const hourSeconds = 3600
 
-export const retentionRounds = (
+export const retentionJobs = (
   store: Store,
   settings: Settings,
   signInBuckets: SignInBuckets | undefined,
-): Round[] => {
+): ScheduledJob[] => {
   const rows = createRetentionStore(store)
   const { clock } = store
 
@@ -57,7 +57,7 @@ export const retentionRounds = (
       },
     },
     // Of processes that died, and of work that ended long ago.
-    forgetOldRows(store, {
+    deleteOldRows(store, {
       name: 'old leases',
       everySeconds: daySeconds,
       table: 'leases',

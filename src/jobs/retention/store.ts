@@ -1,5 +1,5 @@
 // What is left over in tables of several areas, and in those that nobody owns.
-import { happened } from '../../storage/audit-log.ts'
+import { emitEvent } from '../../storage/audit-log.ts'
 import { cacheKey, type Statement } from '../../storage/db.ts'
 import { baseStoredMs, isBase, isNoBase } from '../../storage/entry-docs.ts'
 import type { Store } from '../../storage/store.ts'
@@ -67,7 +67,7 @@ export const createRetentionStore = (store: Store) => {
         { sql: `DELETE FROM feed_below WHERE ${between}`, params },
         // What the audit has let go of has no digest any more: it was an event, and nothing else.
         {
-          sql: `DELETE FROM audit_log WHERE (action = '${happened}' OR digest IS NULL) AND ${which} AND ${between}`,
+          sql: `DELETE FROM audit_log WHERE (action = '${emitEvent}' OR digest IS NULL) AND ${which} AND ${between}`,
           params,
         },
         // Of what was made or removed the audit keeps the whole record: nothing else tells what it was.

@@ -35,7 +35,7 @@ const writeMark = async (run: Run, which: Mark, { id, to }: Move) => {
 const roundLease = shape({ name: text(), token: text() })
 
 /** Of jobs in progress. */
-export const readRoundLeases = async ({ all }: Pick<Database, 'all'>) =>
+export const readScheduleLeases = async ({ all }: Pick<Database, 'all'>) =>
   roundLease.list(await all("SELECT name, token FROM leases WHERE name LIKE 'round/%'"))
 
 /** Whether an entry of the audit log has no place in the order yet. */

@@ -1,6 +1,6 @@
 import { failure } from '../../lib/failure.ts'
 import type { Outgoing } from '../../outgoing/client.ts'
-import { assertAllAnswered } from '../answers.ts'
+import { assertAllResponded } from '../answers.ts'
 import { quickcallFailed } from '../failures.ts'
 import type { ActiveCall, Batches, MediaSwitch, Phone, Registration } from '../media-switch.ts'
 import { callAt, callsAt, type EdgeCall, endCall, endCallsAt } from './calls.ts'
@@ -15,7 +15,7 @@ import {
   watchedEdges,
 } from './edges.ts'
 import { createRinging } from './quickcall.ts'
-import { type Contact, contactsAt, forgetAt } from './registrations.ts'
+import { type Contact, contactsAt, removeRegistration } from './registrations.ts'
 import { notifyRequest, paramsOf } from './requests.ts'
 
 interface Deps {
@@ -59,7 +59,7 @@ export const createKamailio = ({ outgoing, settings, resting }: Deps): MediaSwit
   const callOf = async (accountId: string, callId: string) => {
     const { answers, unreachable } = await askAll(edges, (edge) => callAt(edge, accountId, callId))
     const call = answers.find(({ found }) => found)?.found
-    if (!call) assertAllAnswered(unreachable)
+    if (!call) assertAllResponded(unreachable)
     return call
   }
 
@@ -70,7 +70,9 @@ export const createKamailio = ({ outgoing, settings, resting }: Deps): MediaSwit
     },
 
     endRegistrations: (batches, hosts) =>
-      tellInParts(batches, maxAtOnce, hosts, (edge, part) => forgetAt(edge, { phones: part, timeoutMs })),
+      tellInParts(batches, maxAtOnce, hosts, (edge, part) =>
+        removeRegistration(edge, { phones: part, timeoutMs }),
+      ),
 
     async notify(phone, notice) {
       const { found } = await contactsOf([phone])

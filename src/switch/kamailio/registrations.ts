@@ -113,7 +113,7 @@ const outdateAt = async (edge: Edge, phones: readonly Identity[], timeoutMs: num
 }
 
 /** Has one edge forget phones. */
-export const forgetAt = async (edge: Edge, { phones, timeoutMs }: Asked<Identity>) => {
+export const removeRegistration = async (edge: Edge, { phones, timeoutMs }: Asked<Identity>) => {
   const deadline = performance.now() + timeoutMs
   await outdateAt(edge, phones, timeoutMs)
   await forEachFew(placed(phones), atOnce, async ({ place }) => {

@@ -1,28 +1,28 @@
 // Takes records of another system in as an import does: a batch in one commit, held against schemas first.
 import { createHash } from 'node:crypto'
 import type { Draft } from '../../../import-kazoo/documents/document.ts'
-import type { Adoption, Arrival } from '../../../src/areas/adoption.ts'
+import type { ImportedRecord, Importer } from '../../../src/areas/adoption.ts'
 import { type AreaDeps, area } from '../../../src/areas/area.ts'
 import { ChangeSet } from '../../../src/storage/change-set.ts'
 import type { Store } from '../../../src/storage/store.ts'
 
-const arrivalOf = ({ files: _, as: __, ...draft }: Draft): Arrival => ({
+const arrivalOf = ({ files: _, as: __, ...draft }: Draft): Importer => ({
   ...draft,
   revision: createHash('sha256').update(JSON.stringify(draft)).digest('hex').slice(0, 32),
   files: [],
 })
 
 export const createAdopter = () => {
-  let adoptions: Readonly<Record<string, Adoption>> = {}
+  let adoptions: Readonly<Record<string, ImportedRecord>> = {}
   let validate: AreaDeps['validate'] | undefined
 
-  const adoptionOf = (kind: string): Adoption => {
+  const adoptionOf = (kind: string): ImportedRecord => {
     const adoption = adoptions[kind]
     if (!adoption) throw new Error(`nobody takes in a ${kind}`)
     return adoption
   }
 
-  const sound = async ({ schema }: Adoption, arrival: Arrival): Promise<Arrival> => {
+  const sound = async ({ schema }: ImportedRecord, arrival: Importer): Promise<Importer> => {
     if (!schema || !validate) return arrival
     const { sound: good, problems } = await validate(schema, arrival.doc)
     if (Object.keys(problems).length > 0)
@@ -30,7 +30,7 @@ export const createAdopter = () => {
     return { ...arrival, doc: { ...good } }
   }
 
-  const putAll = async (set: ChangeSet, adoption: Adoption, arrivals: readonly Arrival[]) => {
+  const putAll = async (set: ChangeSet, adoption: ImportedRecord, arrivals: readonly Importer[]) => {
     if (adoption.putMany) return adoption.putMany(set, arrivals)
     const put: boolean[] = []
     for (const arrival of arrivals) put.push(await adoption.put(set, arrival))

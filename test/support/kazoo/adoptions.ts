@@ -1,15 +1,15 @@
 // Records of another system, taken in as an import does it: past all gates.
 import { hash } from 'node:crypto'
 import type { Draft } from '../../../import-kazoo/documents/document.ts'
-import type { Arrival, ArrivingFile } from '../../../src/areas/adoption.ts'
+import type { ImportedFile, Importer } from '../../../src/areas/adoption.ts'
 import { type AreaDeps, area, type Collected } from '../../../src/areas/area.ts'
 import { hasProblems } from '../../../src/lib/failure.ts'
 import { ChangeSet } from '../../../src/storage/change-set.ts'
 import type { World } from '../world/world.ts'
 
-type Files = Readonly<Record<string, readonly ArrivingFile[]>>
+type Files = Readonly<Record<string, readonly ImportedFile[]>>
 
-const arrivalOf = ({ as: _, files: __, ...draft }: Draft, files: readonly ArrivingFile[]): Arrival => ({
+const arrivalOf = ({ as: _, files: __, ...draft }: Draft, files: readonly ImportedFile[]): Importer => ({
   ...draft,
   files,
   revision: hash('md5', JSON.stringify([draft, files])),

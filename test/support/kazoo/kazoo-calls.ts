@@ -6,7 +6,7 @@ import {
 } from '../../../import-kazoo/conversions/call-records/operations.ts'
 import type { KazooDocument } from '../../../import-kazoo/documents/document.ts'
 import { type CountedFindings, joinFindings } from '../../../import-kazoo/report/findings.ts'
-import type { LegAdoption } from '../../../src/areas/calls/cdrs/intake/adoption.ts'
+import type { LegImporter } from '../../../src/areas/calls/cdrs/intake/adoption.ts'
 import type { Json } from '../../../src/lib/json.ts'
 import type { ChangeSet } from '../../../src/storage/change-set.ts'
 import type { Store } from '../../../src/storage/store.ts'
@@ -49,7 +49,7 @@ interface Wish {
 
 /** Imports documents of one database as a run does; answers with what became of them. */
 export const importCalls = async (
-  { store, legAdoption }: { store: Store; legAdoption: LegAdoption },
+  { store, legAdoption }: { store: Store; legAdoption: LegImporter },
   wish: Wish,
 ) => {
   const { accountId, database, documents, pageSize = 3, after, documentsAtOnce } = wish

@@ -7,12 +7,12 @@ import { areas } from '../../../src/areas/index.ts'
 import type { AccountDoc, AccountHidden, AccountRecord } from '../../../src/auth/identity.ts'
 import { createKeyring } from '../../../src/auth/keyring.ts'
 import { createQueue } from '../../../src/jobs/queue.ts'
-import type { Round } from '../../../src/jobs/rounds.ts'
+import type { ScheduledJob } from '../../../src/jobs/rounds.ts'
 import { createMetrics } from '../../../src/lib/metrics.ts'
 import { courierBySmtp, courierToFolder } from '../../../src/mail/couriers.ts'
 import { createMail, type Order } from '../../../src/mail/mail.ts'
 import { createNotices, type Macros } from '../../../src/mail/notices.ts'
-import { createPost, postRounds } from '../../../src/mail/post.ts'
+import { createPost, mailSchedule } from '../../../src/mail/post.ts'
 import { noSenders, type Senders } from '../../../src/mail/senders.ts'
 import { createCalls } from '../../../src/outgoing/calls.ts'
 import { createSettings } from '../../../src/settings/settings.ts'
@@ -79,7 +79,7 @@ export const openPostOffice = async (engine: Engine, { smtpUrl, senders }: Setti
       documentOf: async ({ id }) => Buffer.from(`document ${id}`),
       log,
     })
-    const [letters, ...rounds] = postRounds(post, queue) as [Round, ...Round[]]
+    const [letters, ...rounds] = mailSchedule(post, queue) as [ScheduledJob, ...ScheduledJob[]]
     return { letters, rounds: [letters, ...rounds], tidying: post.tidying, close: post.close }
   }
   const posts = [postOn(store)]

@@ -1,6 +1,6 @@
 // Call records of any kind for properties, and how lists of them are read.
 import fc from 'fast-check'
-import type { ListPiece } from '../../../src/areas/calls/cdrs/archive/rules.ts'
+import type { ListChunk } from '../../../src/areas/calls/cdrs/archive/rules.ts'
 import { type CdrRow, columns } from '../../../src/areas/calls/cdrs/columns.ts'
 import { monthAt, type Place } from '../../../src/areas/calls/cdrs/reading/rules.ts'
 import type { Reading, Scope } from '../../../src/areas/calls/cdrs/reading/store.ts'
@@ -120,7 +120,7 @@ export const textOf = async (pieces: AsyncIterable<string | Uint8Array>) => {
 
 /** Follows the pages to the end. */
 export const pagesOf = async (
-  read: (scope: Scope, reading: Reading) => Promise<ListPiece>,
+  read: (scope: Scope, reading: Reading) => Promise<ListChunk>,
   scope: Scope,
   { limit, descending }: Pick<Reading, 'limit' | 'descending'>,
   between: () => Promise<void> = async () => {},

@@ -10,7 +10,7 @@ import { createTasks } from '../../../src/areas/work/tasks/operations.ts'
 import type { AccountHidden, AccountRecord, Actor } from '../../../src/auth/identity.ts'
 import { accountMember } from '../../../src/auth/policies.ts'
 import { createLeases } from '../../../src/jobs/leases.ts'
-import { createRounds } from '../../../src/jobs/rounds.ts'
+import { createScheduler } from '../../../src/jobs/rounds.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 import { newId } from '../../../src/lib/ids.ts'
 import type { Json } from '../../../src/lib/json.ts'
@@ -102,7 +102,7 @@ const createProcess = (db: Database, node: string, actionsOf: (store: Store) => 
   const store = createStore(db, systemClock)
   const { log, errors } = createTestLog()
   const leases = createLeases(store, systemClock, log)
-  const rounds = createRounds({ leases, store, clock: systemClock, log })
+  const rounds = createScheduler({ leases, store, clock: systemClock, log })
   const settings = createSettings(store.records, node)
   const tasks = createTasks({
     store,

@@ -6,7 +6,7 @@ import type { AccountRateLimits } from '../../../lib/packet-limits.ts'
 import type { ChangeSet, Claim } from '../../../storage/change-set.ts'
 import { holderOf } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
-import type { Adoption, Arrival } from '../../adoption.ts'
+import type { ImportedRecord, Importer } from '../../adoption.ts'
 import { publicHalf, treeAfterMove } from './rules.ts'
 import { Account } from './schema.ts'
 import { createAccountStore } from './store.ts'
@@ -36,7 +36,7 @@ interface Deps {
 const isSameTree = (one: readonly string[], other: readonly string[]) => one.join() === other.join()
 
 /** How accounts of another system are taken in: each with those above it, who arrive before it. */
-export const createAccountAdoption = ({ store, keyring }: Deps) => {
+export const createAccountImporter = ({ store, keyring }: Deps) => {
   const accounts = createAccountStore(store)
 
   const keyOf = (id: string, { apiKey }: AccountFacts, before: AccountHidden | undefined) => {
@@ -60,12 +60,12 @@ export const createAccountAdoption = ({ store, keyring }: Deps) => {
   })
 
   /** Packet limits arrive by themselves: what came before stays. */
-  const docOf = (arrival: Arrival, before: AccountRecord | undefined): AccountDoc => {
+  const docOf = (arrival: Importer, before: AccountRecord | undefined): AccountDoc => {
     const limits = before?.doc.rate_limits
     return { ...publicHalf(arrival.doc), ...(limits ? { rate_limits: limits } : {}) }
   }
 
-  const recordOf = (arrival: Arrival, before: AccountRecord | undefined, salt?: string) => {
+  const recordOf = (arrival: Importer, before: AccountRecord | undefined, salt?: string) => {
     const { id, created, modified, revision, facts } = arrival
     const hidden = hiddenOf(id, facts as AccountFacts, before?.hidden)
     return accounts.arriving(
@@ -88,7 +88,7 @@ export const createAccountAdoption = ({ store, keyring }: Deps) => {
     return below
   }
 
-  const put = async (set: ChangeSet, arrival: Arrival, followers: Pick<AccountFollowers, 'moveWith'>) => {
+  const put = async (set: ChangeSet, arrival: Importer, followers: Pick<AccountFollowers, 'moveWith'>) => {
     const stored = await accounts.find(arrival.id, arrival.id)
     const before = stored && accounts.leftBy([set], stored)
     if (before?.revision === arrival.revision) return false
@@ -104,7 +104,7 @@ export const createAccountAdoption = ({ store, keyring }: Deps) => {
   }
 
   return {
-    adoption: (followers: AccountFollowers): Adoption => ({
+    adoption: (followers: AccountFollowers): ImportedRecord => ({
       schema: Account,
       put: (set, arrival) => put(set, arrival, followers),
       async remove(set, { id }) {
@@ -132,7 +132,7 @@ export const createAccountAdoption = ({ store, keyring }: Deps) => {
      * Lets an account of another system take the place of the first one, which has nobody below it and goes. It keeps
      * the salt of its sign-in keys, so that people who move in sign in as before. False when it stands there already.
      */
-    async replaceMaster(set: ChangeSet, arrival: Arrival, claim: Claim, moveIn: MoveIn): Promise<boolean> {
+    async replaceMaster(set: ChangeSet, arrival: Importer, claim: Claim, moveIn: MoveIn): Promise<boolean> {
       const holder = await store.records.claimant(claim)
       if (!holder) throw new Error('there is no master account to be replaced')
       if (holder.id === arrival.id) return false

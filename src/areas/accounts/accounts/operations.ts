@@ -20,7 +20,7 @@ import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet, type Claim, type ClaimHolder } from '../../../storage/change-set.ts'
 import { holderOf } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
-import { createAccountAdoption } from './adoption.ts'
+import { createAccountImporter } from './adoption.ts'
 import { accountHasDescendants } from './failures.ts'
 import { createHostNames } from './host-names/operations.ts'
 import { claimantOf } from './host-names/rules.ts'
@@ -37,7 +37,7 @@ import {
   visibleAncestors,
 } from './rules.ts'
 import { accountsSettings } from './settings.ts'
-import { accountChanged, accountLeaving } from './signals.ts'
+import { accountChanged, accountDeleted } from './signals.ts'
 import {
   apiKeyClaim,
   createAccountStore,
@@ -77,7 +77,7 @@ export type Accounts = ReturnType<typeof createAccounts>
 
 export const createAccounts = ({ store, settings, keyring, mail }: Deps) => {
   const accounts = createAccountStore(store)
-  const adopting = createAccountAdoption({ store, keyring })
+  const adopting = createAccountImporter({ store, keyring })
   const hostNames = createHostNames({ store, settings })
   const { records, clock } = store
 
@@ -305,7 +305,7 @@ export const createAccounts = ({ store, settings, keyring, mail }: Deps) => {
       if (account.tally > 0) throw failure(accountHasDescendants, { cause: account.id })
       const set = new ChangeSet(author)
       await accounts.remove(set, account)
-      set.tell(accountLeaving, account)
+      set.tell(accountDeleted, account)
       await store.commit(set)
       return account
     },

@@ -16,7 +16,14 @@ import {
   superduper,
 } from '../../../auth/policies.ts'
 import { proxyProblems } from '../../../auth/proxies.ts'
-import { type Answer, ListAnswer, made, one, oneRemembered, removed } from '../../../http/answer/answers.ts'
+import {
+  type ApiResponse,
+  ListResponse,
+  made,
+  one,
+  oneRemembered,
+  removed,
+} from '../../../http/answer/answers.ts'
 import { type Listing, shortListing } from '../../../http/answer/listing.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../../http/route.ts'
 import {
@@ -109,7 +116,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     })
   }
 
-  const view = async (account: AccountRecord, actor: Actor): Promise<Answer> => {
+  const view = async (account: AccountRecord, actor: Actor): Promise<ApiResponse> => {
     if (account.hidden.trialExpires !== undefined) return one(account, await shown(account, actor))
     const resellerId = await accounts.resellerOf(account)
     const unsaid = await accounts.unsaid(account)
@@ -215,7 +222,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
 
   const ancestors = async ({ actor, account }: Call) => {
     const above = await accounts.ancestors(actor, account)
-    return new ListAnswer(
+    return new ListResponse(
       shortListing(
         above.map(({ id, doc }) => ({ id, name: doc.name, realm: doc.realm, flags: doc.flags ?? [] })),
       ),
@@ -300,7 +307,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
       allow: accountMember,
       answers: AccountRow,
       list: true,
-      run: ({ account }) => new ListAnswer(tree(account, true, childRow)),
+      run: ({ account }) => new ListResponse(tree(account, true, childRow)),
     }),
     get(`${anAccount}/descendants`, {
       summary: 'List all accounts below',
@@ -308,7 +315,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
       allow: accountMember,
       answers: AccountRow,
       list: true,
-      run: ({ account }) => new ListAnswer(tree(account, false, descendantRow)),
+      run: ({ account }) => new ListResponse(tree(account, false, descendantRow)),
     }),
     get(`${anAccount}/siblings`, {
       summary: 'List the accounts beside an account, itself included',
@@ -319,8 +326,8 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
       run: async ({ actor, account }) => {
         await accounts.assertSiblingsVisible(actor, account)
         const parentId = account.hidden.tree.at(-1)
-        if (!parentId) return new ListAnswer(shortListing([]))
-        return new ListAnswer(tree(await accounts.get(parentId), true, childRow))
+        if (!parentId) return new ListResponse(shortListing([]))
+        return new ListResponse(tree(await accounts.get(parentId), true, childRow))
       },
     }),
     get(`${anAccount}/parents`, {

@@ -10,4 +10,4 @@ export const accountChanged = signal<{ before: AccountRecord | undefined; after:
 export const accountMoved = signal<{ before: AccountRecord; after: AccountRecord }>('account moved')
 
 /** An account is removed. Nothing stands below it any more. */
-export const accountLeaving = signal<AccountRecord>('account leaving')
+export const accountDeleted = signal<AccountRecord>('account leaving')

@@ -9,7 +9,7 @@ import { searchKey } from '../../../lib/search-key.ts'
 import { fingerprint } from '../../../lib/secrets.ts'
 import { accountsOfTreeSql } from '../../../storage/account-tree.ts'
 import { type ChangeSet, conflict, systemScope } from '../../../storage/change-set.ts'
-import { createCollection, type HeldClaim } from '../../../storage/collection.ts'
+import { createCollection, type StoredClaim } from '../../../storage/collection.ts'
 import type { Row, Statement } from '../../../storage/db.ts'
 import { deleteRecord, fittingIn, recordColumns, sortKeyOf, weightColumn } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
@@ -39,7 +39,7 @@ export const realmClaim = (realm: string) => ({
 export const apiKeyClaim = (hash: string) => ({ scope: systemScope, name: 'api_key', value: hash })
 
 // Who comes second is judged again: a name is then refused, or held with the id behind it; a generated realm is drawn anew.
-const claims = ({ id, doc, hidden }: AccountRecord): HeldClaim[] => {
+const claims = ({ id, doc, hidden }: AccountRecord): StoredClaim[] => {
   const host = hostNameOf(doc.realm)
   return [
     { ...nameClaim(hidden.nameClaim), orElse: conflict },

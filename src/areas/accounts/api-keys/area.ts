@@ -1,6 +1,6 @@
 import { on } from '../../../storage/signal.ts'
 import { area } from '../../area.ts'
-import { accountLeaving } from '../accounts/signals.ts'
+import { accountDeleted } from '../accounts/signals.ts'
 import { securityArea } from '../security/area.ts'
 import { createApiKeys } from './operations.ts'
 import { apiKeyRoutes } from './routes.ts'
@@ -18,7 +18,7 @@ export const apiKeysArea = area({
     return {
       offers: keys,
       routes: apiKeyRoutes(keys),
-      hears: [on(accountLeaving, keys.removeWith)],
+      hears: [on(accountDeleted, keys.removeWith)],
       schemas: { api_keys: ApiKey },
     }
   },

@@ -19,7 +19,7 @@ import {
   type Problems,
   SignInRefusal,
 } from '../../../lib/failure.ts'
-import { forgetOldest } from '../../../lib/forget-oldest.ts'
+import { evictOldest } from '../../../lib/forget-oldest.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { newId, randomKey } from '../../../lib/ids.ts'
 import type { Settings } from '../../../settings/settings.ts'
@@ -137,7 +137,7 @@ export const createApiKeys = ({ store, settings, afterwards, security }: Deps) =
       if (isGood) return one.actor
       const judged = await judge(text)
       known.set(text, { era, ...judged })
-      forgetOldest(known, maxKnown)
+      evictOldest(known, maxKnown)
       return judged.actor
     },
 
@@ -156,7 +156,7 @@ export const createApiKeys = ({ store, settings, afterwards, security }: Deps) =
       if ((noted.get(key.id) ?? 0) > now) return
       // Until the settings are read nobody else begins.
       noted.set(key.id, now + 1000)
-      forgetOldest(noted, maxKnown)
+      evictOldest(noted, maxKnown)
       afterwards.run('noting the use of an API key', async () => {
         const { last_used_every_s: pause } = await settings.of(apiKeySettings)
         noted.set(key.id, now + pause * 1000)

@@ -1,6 +1,6 @@
 import type { ApiKeyRecord } from '../../../auth/api-keys.ts'
 import { accountAdmin } from '../../../auth/policies.ts'
-import { Answer, ListAnswer, made, one, removed } from '../../../http/answer/answers.ts'
+import { ApiResponse, ListResponse, made, one, removed } from '../../../http/answer/answers.ts'
 import { collectionListing, type Listing } from '../../../http/answer/listing.ts'
 import { del, get, patch, put, type Route } from '../../../http/route.ts'
 import type { ListRow } from '../../../storage/records.ts'
@@ -51,7 +51,7 @@ export const apiKeyRoutes = (keys: ApiKeys): Route[] => {
       allow: accountAdmin,
       answers: ApiKeyRow,
       list: true,
-      run: ({ path }) => new ListAnswer(listing(path.account_id)),
+      run: ({ path }) => new ListResponse(listing(path.account_id)),
     }),
     put(onAccount, {
       summary: 'Make a named API key; the answer tells it, and nothing else ever does',
@@ -63,7 +63,7 @@ export const apiKeyRoutes = (keys: ApiKeys): Route[] => {
       run: async ({ author, actor, account, data }) => {
         const { key, text } = await keys.create(author, actor, account, data)
         const { fields } = made(key, { readOnly: { key: text } })
-        return new Answer({ ...fields, headers: { 'cache-control': 'no-store' } })
+        return new ApiResponse({ ...fields, headers: { 'cache-control': 'no-store' } })
       },
     }),
     get(oneKey, {

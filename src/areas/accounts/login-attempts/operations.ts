@@ -10,7 +10,7 @@ import type { Store } from '../../../storage/store.ts'
 import { type AttemptType, createAttemptStore, secondFactors } from './store.ts'
 
 /** Who knocks: what is kept of a request that tries to sign in. */
-export interface Visit {
+export interface SignInClient {
   author: Author
   clientAddress: string
   peerAddress: string
@@ -33,7 +33,7 @@ export const createLoginAttempts = ({ store, afterwards }: { store: Store; after
   const attempts = createAttemptStore(store)
   const { clock } = store
 
-  const write = async (visit: Visit, attempt: Attempt) => {
+  const write = async (visit: SignInClient, attempt: Attempt) => {
     const { account, user, type, module, succeeded, message } = attempt
     const id = `${monthOf(clock.now())}-${newId(clock.now())}`
     const doc = {
@@ -60,7 +60,7 @@ export const createLoginAttempts = ({ store, afterwards }: { store: Store; after
     keep: write,
 
     /** Keeps an attempt. It is written after the answer, which must not tell by its time that an account exists. */
-    note(visit: Visit, attempt: Attempt) {
+    note(visit: SignInClient, attempt: Attempt) {
       afterwards.run('keeping a login attempt', () => write(visit, attempt))
     },
 

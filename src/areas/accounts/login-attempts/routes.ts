@@ -1,5 +1,5 @@
 import { accountAdmin } from '../../../auth/policies.ts'
-import { ListAnswer, one } from '../../../http/answer/answers.ts'
+import { ListResponse, one } from '../../../http/answer/answers.ts'
 import { timeListing, timeWindow } from '../../../http/answer/time-window.ts'
 import { get, type Route } from '../../../http/route.ts'
 import type { Clock } from '../../../lib/clock.ts'
@@ -26,7 +26,7 @@ export const loginAttemptRoutes = ({ attempts, settings, clock }: Deps): Route[]
   const listing = async (query: URLSearchParams, place: { accountId: string; ownerId?: string }) => {
     const { maximum_range: maximum } = await settings.of(crossbarSettings)
     const window = timeWindow(query, gregorianNow(clock), maximum)
-    return new ListAnswer(timeListing(attempts, place, window))
+    return new ListResponse(timeListing(attempts, place, window))
   }
 
   return [

@@ -1,8 +1,8 @@
 import { on } from '../../../storage/signal.ts'
-import { adoptingInto } from '../../adoption.ts'
+import { importingInto } from '../../adoption.ts'
 import { area } from '../../area.ts'
 import { usersArea } from '../users/area.ts'
-import { userBeginsAnew, userLeaving } from '../users/signals.ts'
+import { userBeginsAnew, userDeleted } from '../users/signals.ts'
 import { createFactors } from './factors.ts'
 import { createProviders } from './operations.ts'
 import { createPasskeys } from './passkeys/operations.ts'
@@ -22,7 +22,7 @@ export const multiFactorArea = area({
     const factors = createFactors(tools)
     const providers = createProviders(tools)
     const passkeys = createPasskeys(tools)
-    const adopting = adoptingInto<ProviderDoc, object>(createProviderStore(tools.store), ({ doc }) => ({
+    const adopting = importingInto<ProviderDoc, object>(createProviderStore(tools.store), ({ doc }) => ({
       doc: doc as ProviderDoc & typeof doc,
       hidden: {},
     }))
@@ -30,7 +30,7 @@ export const multiFactorArea = area({
       offers: { factors, providers, passkeys },
       routes: [...multiFactorRoutes({ providers, factors, users }), ...passkeyRoutes(passkeys, users)],
       adoptions: { multi_factor: { schema: Provider, ...adopting } },
-      hears: [userLeaving, userBeginsAnew].flatMap((signal) => [
+      hears: [userDeleted, userBeginsAnew].flatMap((signal) => [
         on(signal, factors.removeWith),
         on(signal, passkeys.removeWith),
       ]),

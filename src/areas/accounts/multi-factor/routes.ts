@@ -7,7 +7,7 @@ import {
   superduper,
   userOrAdmin,
 } from '../../../auth/policies.ts'
-import { FileAnswer } from '../../../http/answer/answers.ts'
+import { FileResponse } from '../../../http/answer/answers.ts'
 import { qrPng } from '../../../http/answer/qr-png.ts'
 import { del, get, type Route } from '../../../http/route.ts'
 import { notConfigured } from '../../../lib/failure.ts'
@@ -74,7 +74,7 @@ export const multiFactorRoutes = ({ providers, factors, users }: Deps): Route[] 
       answers: anyObject(),
       produces: ['image/png'],
       run: async ({ author, account, subject: user }) =>
-        new FileAnswer(qrPng(await factors.enrolmentUrl(author, { account, user })), 'image/png', {
+        new FileResponse(qrPng(await factors.enrolmentUrl(author, { account, user })), 'image/png', {
           'cache-control': 'no-store',
         }),
     }),

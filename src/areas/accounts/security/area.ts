@@ -1,4 +1,4 @@
-import { adoptingInto } from '../../adoption.ts'
+import { importingInto } from '../../adoption.ts'
 import { area } from '../../area.ts'
 import { multiFactorArea } from '../multi-factor/area.ts'
 import { createLoginLock } from './login-lock.ts'
@@ -15,7 +15,7 @@ export const securityArea = area({
   create(tools, { multiFactor: { providers } }) {
     const security = createSecurity({ ...tools, providers })
     const lock = createLoginLock(tools)
-    const adopting = adoptingInto<SecurityDoc, object>(createSecurityStore(tools.store), ({ doc }) => ({
+    const adopting = importingInto<SecurityDoc, object>(createSecurityStore(tools.store), ({ doc }) => ({
       doc,
       hidden: {},
     }))

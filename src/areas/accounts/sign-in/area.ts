@@ -10,7 +10,7 @@ import { loginAttemptsArea } from '../login-attempts/area.ts'
 import { multiFactorArea } from '../multi-factor/area.ts'
 import { securityArea } from '../security/area.ts'
 import { usersArea } from '../users/area.ts'
-import { userBeginsAnew, userLeaving, userToWelcome } from '../users/signals.ts'
+import { userBeginsAnew, userDeleted, userToWelcome } from '../users/signals.ts'
 import { createImpersonation } from './impersonation.ts'
 import { createLogin } from './login.ts'
 import { createKnownNetworks } from './networks.ts'
@@ -71,8 +71,8 @@ export const signInArea = area({
       ],
       jobs: [recovery.job, welcome.job],
       hears: [
-        on(userLeaving, resets.removeWith),
-        on(userLeaving, networks.removeWith),
+        on(userDeleted, resets.removeWith),
+        on(userDeleted, networks.removeWith),
         on(userBeginsAnew, resets.removeWith),
         on(userToWelcome, welcome.addTo),
       ],

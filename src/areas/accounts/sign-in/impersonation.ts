@@ -3,7 +3,7 @@ import { assertInService } from '../../../auth/standing.ts'
 import type { Tokens } from '../../../auth/tokens.ts'
 import { invalid } from '../../../lib/failure.ts'
 import type { Store } from '../../../storage/store.ts'
-import type { LoginAttempts, Visit } from '../login-attempts/operations.ts'
+import type { LoginAttempts, SignInClient } from '../login-attempts/operations.ts'
 import type { Session, SignIn } from './operations.ts'
 
 interface Deps {
@@ -24,7 +24,7 @@ export type Impersonation = ReturnType<typeof createImpersonation>
 /** Acting as another user, in that user's name and with that user's rights. */
 export const createImpersonation = ({ store, signIn, tokens, attempts }: Deps) => ({
   /** No second factor is asked for. It is kept who did it before they can: a session without a trace is never told. */
-  async begin(visit: Visit, actor: Actor, account: AccountRecord, user: UserRecord): Promise<Session> {
+  async begin(visit: SignInClient, actor: Actor, account: AccountRecord, user: UserRecord): Promise<Session> {
     await assertInService(store, account)
     if (user.doc.enabled === false) {
       throw invalid({ user: { disabled: { message: 'user disabled', cause: user.id } } })

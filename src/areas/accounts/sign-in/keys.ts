@@ -1,6 +1,6 @@
 import { anyAdminPerson, superduper } from '../../../auth/policies.ts'
 import type { Tokens } from '../../../auth/tokens.ts'
-import { answer, FileAnswer, ListAnswer } from '../../../http/answer/answers.ts'
+import { answer, FileResponse, ListResponse } from '../../../http/answer/answers.ts'
 import { collectionListing } from '../../../http/answer/listing.ts'
 import { get, put, type Route } from '../../../http/route.ts'
 import { actionRequired, invalidAction } from '../../../lib/failure.ts'
@@ -28,7 +28,7 @@ export const keyRoutes = (tokens: Tokens): Route[] => {
       allow: anyAdminPerson,
       answers: KeyRow,
       list: true,
-      run: () => new ListAnswer(collectionListing(keys, systemScope)),
+      run: () => new ListResponse(collectionListing(keys, systemScope)),
     }),
     get(oneKey, {
       summary: 'Read a public key',
@@ -39,7 +39,7 @@ export const keyRoutes = (tokens: Tokens): Route[] => {
       produces: [pem],
       run: ({ subject: key, request }) => {
         const { public_key_pem } = key.doc
-        if (request.accepts === pem) return new FileAnswer(Buffer.from(public_key_pem), pem)
+        if (request.accepts === pem) return new FileResponse(Buffer.from(public_key_pem), pem)
         return answer({ data: { id: key.id, public_key_pem }, revision: key.revision })
       },
     }),

@@ -1,5 +1,5 @@
 import { type DigestMethod, digestWanted, isDigest } from '../../../auth/credentials.ts'
-import type { Deriver } from '../../../auth/deriving/deriver.ts'
+import type { PasswordHasher } from '../../../auth/deriving/deriver.ts'
 import type { AccountRecord, UserRecord } from '../../../auth/identity.ts'
 import { type KeyPlace, keyHolder } from '../../../auth/key-holder.ts'
 import { isThroughAllowedProxy, proxyRefusal } from '../../../auth/proxies.ts'
@@ -16,7 +16,7 @@ import {
 import { randomHex } from '../../../lib/ids.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Validate } from '../../area.ts'
-import type { LoginAttempts, Visit } from '../login-attempts/operations.ts'
+import type { LoginAttempts, SignInClient } from '../login-attempts/operations.ts'
 import type { Factors, Passkeys, Providers } from '../multi-factor/operations.ts'
 import { Assertion } from '../multi-factor/passkeys/schema.ts'
 import type { LoginLock, ModulePolicy, Security } from '../security/operations.ts'
@@ -26,7 +26,7 @@ import type { AccountNames, Session, SignIn } from './operations.ts'
 
 interface Deps {
   store: Store
-  deriver: Deriver
+  deriver: PasswordHasher
   users: Users
   signIn: SignIn
   security: Security
@@ -103,13 +103,13 @@ export const createLogin = (tools: Deps) => {
   // Where no account is found the same work is done for nobody, so that the time tells nothing.
   const nobody: KeyPlace = { accountId: '0'.repeat(32), salt: randomHex(16) }
 
-  const holderOf = async (visit: Visit, place: KeyPlace, proof: Proof) => {
+  const holderOf = async (visit: SignInClient, place: KeyPlace, proof: Proof) => {
     const asker = deriver.visitor(place.accountId, visit.clientAddress)
     return keyHolder({ records: store.records, deriver }, asker, place, proof)
   }
 
   /** Looks as if there were such an account. */
-  const guessAtNobody = async (visit: Visit, login: Credentials, proof: Proof) => {
+  const guessAtNobody = async (visit: SignInClient, login: Credentials, proof: Proof) => {
     const { phone_number, account_realm, realm, account_name, account_id } = login
     const called = [phone_number, account_realm, realm, account_name, account_id].join('/').toLowerCase()
     await guesses.assertFew(called, visit.clientAddress)
@@ -118,7 +118,7 @@ export const createLogin = (tools: Deps) => {
   }
 
   const refuse = async (
-    visit: Visit,
+    visit: SignInClient,
     account: AccountRecord,
     user: UserRecord | undefined,
     reason: string,
@@ -130,7 +130,7 @@ export const createLogin = (tools: Deps) => {
     await lock.countFailure(visit.author, account)
   }
 
-  const assertThroughProxy = async (visit: Visit, account: AccountRecord, user: UserRecord) => {
+  const assertThroughProxy = async (visit: SignInClient, account: AccountRecord, user: UserRecord) => {
     if (isThroughAllowedProxy({ account, user }, visit.peerAddress)) return
     await refuse(visit, account, user, notThroughProxy)
     throw outsideProxies(account)
@@ -138,7 +138,7 @@ export const createLogin = (tools: Deps) => {
 
   /** Throws whatever keeps a user with the right password out. */
   const admit = async (
-    visit: Visit,
+    visit: SignInClient,
     host: string | undefined,
     account: AccountRecord,
     user: UserRecord,
@@ -158,7 +158,7 @@ export const createLogin = (tools: Deps) => {
   }
 
   /** The user whom a digest belongs to, in the first account that knows it. */
-  const identify = async (visit: Visit, login: Credentials): Promise<Known> => {
+  const identify = async (visit: SignInClient, login: Credentials): Promise<Known> => {
     const digest = login.credentials.toLowerCase()
     const { method } = login
     if (!isDigest(method, digest)) throw noDigest(method)
@@ -179,7 +179,7 @@ export const createLogin = (tools: Deps) => {
   }
 
   const noteFactor = (
-    visit: Visit,
+    visit: SignInClient,
     { account, user, policy }: Pick<Known, 'account' | 'user' | 'policy'>,
     succeeded: boolean,
     message: string,
@@ -205,7 +205,7 @@ export const createLogin = (tools: Deps) => {
   }
 
   /** A code, or what a passkey answered. */
-  const holdAgainst = async (visit: Visit, known: Known, response: string) => {
+  const holdAgainst = async (visit: SignInClient, known: Known, response: string) => {
     if (!response.startsWith('{')) return factors.pass(visit.author, known, response)
     const { value, problems } = await validate(Assertion, jsonIn(response))
     if (hasProblems(problems)) return undefined
@@ -213,7 +213,7 @@ export const createLogin = (tools: Deps) => {
     return isGood ? { recoveryCodes: undefined } : undefined
   }
 
-  const passSecondFactor = async (visit: Visit, known: Known, response: string) => {
+  const passSecondFactor = async (visit: SignInClient, known: Known, response: string) => {
     const passed = await holdAgainst(visit, known, response)
     noteFactor(visit, known, passed !== undefined, passed ? 'second factor passed' : wrongFactor)
     if (passed) return passed
@@ -223,7 +223,7 @@ export const createLogin = (tools: Deps) => {
 
   /** Asks for the second factor where the account's settings say so and a provider is there. */
   const secondFactor = async (
-    visit: Visit,
+    visit: SignInClient,
     known: Known,
     response: string | undefined,
   ): Promise<SecondFactor> => {
@@ -239,7 +239,7 @@ export const createLogin = (tools: Deps) => {
   }
 
   const open = async (
-    visit: Visit,
+    visit: SignInClient,
     { account, user, policy }: Pick<Known, 'account' | 'user' | 'policy'>,
     factor: SecondFactor,
     message = 'signed in',
@@ -262,7 +262,12 @@ export const createLogin = (tools: Deps) => {
     return codes ? { ...session, result: { ...session.result, recovery_codes: codes } } : session
   }
 
-  const noteKey = async (visit: Visit, account: AccountRecord, succeeded: boolean, message: string) => {
+  const noteKey = async (
+    visit: SignInClient,
+    account: AccountRecord,
+    succeeded: boolean,
+    message: string,
+  ) => {
     const policy = await security.policyOf(account, 'cb_api_auth')
     const facts = { account, user: undefined, type: 'api_auth', module: 'cb_api_auth' } as const
     if (succeeded ? policy.log_successful_attempts : policy.log_failed_attempts)
@@ -278,13 +283,13 @@ export const createLogin = (tools: Deps) => {
       return (await providers.meantBy(account, factor)) === undefined && !(await passkeys.hasAny(user))
     },
 
-    async logIn(visit: Visit, login: Credentials): Promise<Session> {
+    async logIn(visit: SignInClient, login: Credentials): Promise<Session> {
       const known = await identify(visit, login)
       return open(visit, known, await secondFactor(visit, known, login.multi_factor_response))
     },
 
     /** The address an authenticator app reads, for a user who has no second factor yet; with the first code a session. */
-    async enrol(visit: Visit, login: Credentials): Promise<{ url: string } | Session> {
+    async enrol(visit: SignInClient, login: Credentials): Promise<{ url: string } | Session> {
       const known = await identify(visit, login)
       const provider = await providers.meantBy(known.account, known.policy.multi_factor ?? {})
       if (!provider) throw failure(notConfigured, { message: 'no second-factor provider is configured' })
@@ -305,7 +310,7 @@ export const createLogin = (tools: Deps) => {
     passkeyOptions: (host: string | undefined) => passkeys.signInOptions(host),
 
     /** Signs in with a passkey alone, which has recognised its user: that is both factors. */
-    async byPasskey(visit: Visit, host: string | undefined, assertion: Assertion): Promise<Session> {
+    async byPasskey(visit: SignInClient, host: string | undefined, assertion: Assertion): Promise<Session> {
       const passkey = await passkeys.claimedBy(assertion)
       const user = passkey && (await users.find(passkey.accountId, passkey.doc.owner_id))
       if (!user) throw noCredentials('unknown passkey')
@@ -329,7 +334,7 @@ export const createLogin = (tools: Deps) => {
     },
 
     /** Signs in with an API key. */
-    async byApiKey(visit: Visit, key: string): Promise<Session> {
+    async byApiKey(visit: SignInClient, key: string): Promise<Session> {
       try {
         const { account, ...session } = await signIn.byApiKey(key, visit.clientAddress)
         if (!isThroughAllowedProxy({ account, user: undefined }, visit.peerAddress))

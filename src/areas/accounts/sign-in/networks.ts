@@ -5,7 +5,7 @@ import { createAttachment } from '../../../storage/attachment.ts'
 import { ChangeSet } from '../../../storage/change-set.ts'
 import { holderOf } from '../../../storage/records.ts'
 import { retrying, type Store } from '../../../storage/store.ts'
-import type { Visit } from '../login-attempts/operations.ts'
+import type { SignInClient } from '../login-attempts/operations.ts'
 
 interface Networks {
   /** The latest one last. */
@@ -25,7 +25,11 @@ export const createKnownNetworks = ({ store, afterwards }: Deps) => {
   const known = createAttachment<Networks>(store, 'sign_in_networks')
   const { records } = store
 
-  const keep = async ({ author, clientAddress }: Visit, account: AccountRecord, { kind, id }: UserRecord) => {
+  const keep = async (
+    { author, clientAddress }: SignInClient,
+    account: AccountRecord,
+    { kind, id }: UserRecord,
+  ) => {
     // Another process may just have noted it.
     await store.fence()
     const user = await records.find(account.id, kind, id)
@@ -45,7 +49,7 @@ export const createKnownNetworks = ({ store, afterwards }: Deps) => {
     removeWith: known.removeWith,
 
     /** Keeps from where a user has signed in, after the answer, and tells of it when nobody knew that network. */
-    note(visit: Visit, account: AccountRecord, user: UserRecord) {
+    note(visit: SignInClient, account: AccountRecord, user: UserRecord) {
       afterwards.run('noting from where a user signs in', () => retrying(() => keep(visit, account, user)))
     },
   }

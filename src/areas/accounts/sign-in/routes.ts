@@ -7,7 +7,7 @@ import {
   userOrAdmin,
 } from '../../../auth/policies.ts'
 import type { Tokens } from '../../../auth/tokens.ts'
-import { answer, FileAnswer } from '../../../http/answer/answers.ts'
+import { answer, FileResponse } from '../../../http/answer/answers.ts'
 import { qrPng } from '../../../http/answer/qr-png.ts'
 import { type Call, del, get, post, put, type Route } from '../../../http/route.ts'
 import {
@@ -68,7 +68,7 @@ const byDigest = {
 
 const qrCode = (url: string, type: string) =>
   type === 'image/png'
-    ? new FileAnswer(qrPng(url), type, { 'cache-control': 'no-store' })
+    ? new FileResponse(qrPng(url), type, { 'cache-control': 'no-store' })
     : answer({ data: [{ qr_url: url }], headers: { 'cache-control': 'no-store' } })
 
 export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, users }: Deps): Route[] => [

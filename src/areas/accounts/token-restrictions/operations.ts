@@ -11,7 +11,7 @@ import { type AttachmentRecord, createAttachment } from '../../../storage/attach
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import { holderOf } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
-import { type Adoption, adoptingInto } from '../../adoption.ts'
+import { type ImportedRecord, importingInto } from '../../adoption.ts'
 import { isAllowedByRestrictions } from './rules.ts'
 import { TokenRestrictions as RestrictionDoc } from './schema.ts'
 import { tokenRestrictionSettings } from './settings.ts'
@@ -56,8 +56,8 @@ export const createTokenRestrictions = ({ store, settings }: { store: Store; set
   return {
     adoption: {
       schema: RestrictionDoc,
-      ...adoptingInto(collection, ({ doc }) => ({ doc: doc as RestrictionDoc, hidden: {} })),
-    } satisfies Adoption,
+      ...importingInto(collection, ({ doc }) => ({ doc: doc as RestrictionDoc, hidden: {} })),
+    } satisfies ImportedRecord,
 
     find: (accountId: string) => collection.find(accountId, accountId),
     get: (accountId: string) => collection.get(accountId, accountId),

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { type DigestMethod, isEmptyPassword, layerOf } from '../../../auth/credentials.ts'
-import type { Deriver } from '../../../auth/deriving/deriver.ts'
+import type { PasswordHasher } from '../../../auth/deriving/deriver.ts'
 import {
   type AccountRecord,
   accountKind,
@@ -10,14 +10,14 @@ import {
   userKind,
   userPhotoKind,
 } from '../../../auth/identity.ts'
-import { forgetOldest } from '../../../lib/forget-oldest.ts'
+import { evictOldest } from '../../../lib/forget-oldest.ts'
 import { randomHex, randomKey } from '../../../lib/ids.ts'
 import { imageTypeOf } from '../../../lib/image-type.ts'
 import type { ChangeSet } from '../../../storage/change-set.ts'
 import { createFiles } from '../../../storage/files.ts'
 import type { Store } from '../../../storage/store.ts'
-import { type Adoption, type Arrival, adoptingInto } from '../../adoption.ts'
-import { largestPhoto } from './rules.ts'
+import { type ImportedRecord, type Importer, importingInto } from '../../adoption.ts'
+import { maxPhotoBytes } from './rules.ts'
 import { User } from './schema.ts'
 import { createUserStore, usernameClaim } from './store.ts'
 
@@ -31,13 +31,13 @@ export type UserFacts = {
 
 interface Deps {
   store: Store
-  deriver: Deriver
+  deriver: PasswordHasher
 }
 
 const maxRemembered = 100_000
 const longestName = 200
 
-const factsOf = ({ facts }: Arrival) => facts as UserFacts
+const factsOf = ({ facts }: Importer) => facts as UserFacts
 
 /**
  * Which digests users came with last: in the memory of this process, under a key that nobody else ever has. Stored, even
@@ -46,28 +46,28 @@ const factsOf = ({ facts }: Arrival) => facts as UserFacts
 const createDigestMemory = () => {
   const key = randomKey(32)
   const marks = new Map<string, string>()
-  const placeOf = ({ accountId, id }: Arrival) => `${accountId} ${id}`
-  const markOf = (arrival: Arrival) =>
+  const placeOf = ({ accountId, id }: Importer) => `${accountId} ${id}`
+  const markOf = (arrival: Importer) =>
     createHmac('sha256', key)
       .update(JSON.stringify([placeOf(arrival), factsOf(arrival).digests]))
       .digest('base64url')
   return {
-    isSame: (arrival: Arrival) => marks.get(placeOf(arrival)) === markOf(arrival),
-    remember(arrival: Arrival) {
+    isSame: (arrival: Importer) => marks.get(placeOf(arrival)) === markOf(arrival),
+    remember(arrival: Importer) {
       marks.delete(placeOf(arrival))
       marks.set(placeOf(arrival), markOf(arrival))
-      forgetOldest(marks, maxRemembered)
+      evictOldest(marks, maxRemembered)
     },
   }
 }
 
 /** How users of another system are taken in: they sign in as they did there. */
-export const createUserAdoption = ({ store, deriver }: Deps) => {
+export const createUserImporter = ({ store, deriver }: Deps) => {
   const { records } = store
   const users = createUserStore(store)
   const photos = createFiles(store, userPhotoKind)
   const memory = createDigestMemory()
-  const derived = new WeakMap<Arrival, readonly string[]>()
+  const derived = new WeakMap<Importer, readonly string[]>()
 
   const saltOf = async (accountId: string) => {
     const account = await records.find(accountId, accountKind, accountId)
@@ -75,7 +75,10 @@ export const createUserAdoption = ({ store, deriver }: Deps) => {
     return account.hidden.signInSalt
   }
 
-  const deriveKeys = async (arrival: Arrival, before: UserRecord | undefined): Promise<readonly string[]> => {
+  const deriveKeys = async (
+    arrival: Importer,
+    before: UserRecord | undefined,
+  ): Promise<readonly string[]> => {
     const { username } = arrival.doc
     const name = typeof username === 'string' ? username : undefined
     const all = Object.entries(factsOf(arrival).digests ?? {}) as [DigestMethod, string][]
@@ -95,7 +98,7 @@ export const createUserAdoption = ({ store, deriver }: Deps) => {
     return keys
   }
 
-  const hiddenOf = async (arrival: Arrival, before: UserRecord | undefined): Promise<UserHidden> => {
+  const hiddenOf = async (arrival: Importer, before: UserRecord | undefined): Promise<UserHidden> => {
     const signInKeys = derived.get(arrival) ?? (await deriveKeys(arrival, before))
     const isSame = before?.hidden.signInKeys.join() === signInKeys.join()
     const { passwordChanged } = factsOf(arrival)
@@ -108,13 +111,13 @@ export const createUserAdoption = ({ store, deriver }: Deps) => {
     }
   }
 
-  const photoOf = ({ files }: Arrival) =>
+  const photoOf = ({ files }: Importer) =>
     files.flatMap(({ bytes }) => {
       const contentType = imageTypeOf(bytes)
-      return contentType === undefined || bytes.length > largestPhoto ? [] : [{ contentType, bytes }]
+      return contentType === undefined || bytes.length > maxPhotoBytes ? [] : [{ contentType, bytes }]
     })[0]
 
-  const keepPhoto = async (set: ChangeSet, arrival: Arrival) => {
+  const keepPhoto = async (set: ChangeSet, arrival: Importer) => {
     const photo = photoOf(arrival)
     if (photo) return void (await photos.put(set, arrival, photo, arrival))
     const before = await photos.find(arrival.accountId, arrival.id)
@@ -125,7 +128,7 @@ export const createUserAdoption = ({ store, deriver }: Deps) => {
    * Whoever has the user name already is called otherwise from now on, and signs in as before: by what their clients
    * send, in which the old name is digested.
    */
-  const makeRoom = async (set: ChangeSet, { accountId, id, doc: { username } }: Arrival) => {
+  const makeRoom = async (set: ChangeSet, { accountId, id, doc: { username } }: Importer) => {
     if (typeof username !== 'string') return
     const holder = await records.claimant(usernameClaim(accountId, username))
     if (!holder || holder.id === id) return
@@ -137,17 +140,17 @@ export const createUserAdoption = ({ store, deriver }: Deps) => {
     users.arrivals.replace(set, other, users.arriving(other, content))
   }
 
-  const adopting = adoptingInto<UserDoc, UserHidden>(users.arrivals, async (arrival, before) => ({
+  const adopting = importingInto<UserDoc, UserHidden>(users.arrivals, async (arrival, before) => ({
     doc: arrival.doc as UserDoc,
     hidden: await hiddenOf(arrival, before),
   }))
 
-  const adoption: Adoption = {
+  const adoption: ImportedRecord = {
     ...adopting,
     schema: User,
 
     fileProblem({ bytes }) {
-      if (bytes.length > largestPhoto) return `it is larger than ${largestPhoto} bytes`
+      if (bytes.length > maxPhotoBytes) return `it is larger than ${maxPhotoBytes} bytes`
       return imageTypeOf(bytes) ? undefined : 'it is no image of a known kind'
     },
 

@@ -10,7 +10,7 @@ import { createPhotos } from './photo.ts'
 import { userRoutes } from './routes.ts'
 import { User } from './schema.ts'
 import { passwordSettings } from './settings.ts'
-import { userLeaving } from './signals.ts'
+import { userDeleted } from './signals.ts'
 
 /** The people of accounts. */
 export const usersArea = area({
@@ -30,7 +30,7 @@ export const usersArea = area({
     return {
       offers: users,
       routes: [...userRoutes(users, devices), ...userFileRoutes(users, photos)],
-      hears: [on(userLeaving, photos.removeWith)],
+      hears: [on(userDeleted, photos.removeWith)],
       counts: [users.counted],
       adoptions: { user: users.adoption },
       migrations: {

@@ -1,5 +1,5 @@
 import { accountMember } from '../../../auth/policies.ts'
-import { FileAnswer } from '../../../http/answer/answers.ts'
+import { FileResponse } from '../../../http/answer/answers.ts'
 import { harmless } from '../../../http/answer/visitors.ts'
 import { del, get, post, type Route } from '../../../http/route.ts'
 import { invalid } from '../../../lib/failure.ts'
@@ -20,10 +20,10 @@ const Photo = open(
 
 const photoFile = ({ contentType, bytes }: Image, wanted: string) => {
   if (wanted === 'application/base64') {
-    return new FileAnswer(Buffer.from(bytes.toString('base64')), wanted, harmless)
+    return new FileResponse(Buffer.from(bytes.toString('base64')), wanted, harmless)
   }
   const type = wanted === 'application/octet-stream' ? wanted : contentType
-  return new FileAnswer(bytes, type, harmless)
+  return new FileResponse(bytes, type, harmless)
 }
 
 /** What of a user is no JSON: photo and vCard. */
@@ -75,7 +75,7 @@ export const userFileRoutes = (users: Users, photos: Photos): Route[] => {
         const { org, name } = account.doc
         const text = vcardOf(user.doc, typeof org === 'string' ? org : name, image)
         const type = request.accepts === 'text/directory' ? request.accepts : 'text/x-vcard'
-        return new FileAnswer(Buffer.from(text), type)
+        return new FileResponse(Buffer.from(text), type)
       },
     }),
   ]

@@ -1,5 +1,5 @@
 import { weakKeyMarks } from '../../../auth/credentials.ts'
-import type { Deriver } from '../../../auth/deriving/deriver.ts'
+import type { PasswordHasher } from '../../../auth/deriving/deriver.ts'
 import type { AccountRecord, UserRecord } from '../../../auth/identity.ts'
 import type { StepwiseWork } from '../../../jobs/steps.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
@@ -10,7 +10,7 @@ import { createUserStore } from './store.ts'
 const usersPerStep = 10
 
 /** Puts the missing layers on the stored sign-in keys of an account's users: nobody has to know a password for it. */
-export const createKeyRenewal = (store: Store, deriver: Deriver): StepwiseWork => {
+export const createKeyRenewal = (store: Store, deriver: PasswordHasher): StepwiseWork => {
   const users = createUserStore(store)
 
   // Found by the keys themselves: whoever comes, goes or is renamed meanwhile, in the end no weak key is left.

@@ -1,5 +1,5 @@
 import { digestWanted, isDigest, isEmptyPassword } from '../../../auth/credentials.ts'
-import type { Asker, Deriver } from '../../../auth/deriving/deriver.ts'
+import type { Asker, PasswordHasher } from '../../../auth/deriving/deriver.ts'
 import {
   type AccountRecord,
   type Actor,
@@ -19,7 +19,7 @@ import { type Author, ChangeSet, type Claim } from '../../../storage/change-set.
 import { readsOf } from '../../../storage/collection.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { AccountConfigs } from '../../system/configs/operations.ts'
-import { createUserAdoption } from './adoption.ts'
+import { createUserImporter } from './adoption.ts'
 import {
   deletionProblems,
   insecure,
@@ -32,7 +32,7 @@ import {
   separate,
   strengthProblems,
 } from './rules.ts'
-import { userBeginsAnew, userLeaving, userToWelcome } from './signals.ts'
+import { userBeginsAnew, userDeleted, userToWelcome } from './signals.ts'
 import {
   createUserStore,
   hotdeskClaim,
@@ -64,7 +64,7 @@ interface Leaving {
 
 interface Deps {
   store: Store
-  deriver: Deriver
+  deriver: PasswordHasher
   settings: Settings
   /** A type that stands not here is one of which nobody owns anything. */
   owned: Partial<Record<ObjectType, OwnedObjects>>
@@ -75,7 +75,7 @@ export type Users = ReturnType<typeof createUsers>
 
 export const createUsers = ({ store, deriver, settings, owned, configs }: Deps) => {
   const users = createUserStore(store)
-  const { adoption, moveIn } = createUserAdoption({ store, deriver })
+  const { adoption, moveIn } = createUserImporter({ store, deriver })
   const { records, clock } = store
 
   /** What the account, its reseller or the system asks of passwords. */
@@ -272,7 +272,7 @@ export const createUsers = ({ store, deriver, settings, owned, configs }: Deps) 
       if (hasProblems(problems)) throw invalid(problems)
       const set = new ChangeSet(author)
       users.remove(set, user)
-      set.tell(userLeaving, user)
+      set.tell(userDeleted, user)
       const removed: RemovedObject[] = []
       for (const type of objectTypes) {
         const ids = (await owned[type]?.removeOwned(set, account, user.id)) ?? []

@@ -6,13 +6,13 @@ import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import { createFiles, type FileContent } from '../../../storage/files.ts'
 import { holderOf, requireRecord } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
-import { largestPhoto } from './rules.ts'
+import { maxPhotoBytes } from './rules.ts'
 import { createUserStore } from './store.ts'
 
 export type Image = FileContent
 
 const assertImage = ({ contentType, bytes }: Image): string => {
-  if (bytes.length > largestPhoto) throw failure(tooLarge, { limit: largestPhoto })
+  if (bytes.length > maxPhotoBytes) throw failure(tooLarge, { limit: maxPhotoBytes })
   const found = imageTypeOf(bytes)
   const claimsImage = contentType.startsWith('image/')
   if (found && (!claimsImage || contentType === found)) return found

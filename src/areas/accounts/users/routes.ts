@@ -1,8 +1,8 @@
 import type { UserRecord } from '../../../auth/identity.ts'
 import { accountAdmin, accountMember } from '../../../auth/policies.ts'
 import { proxyProblems } from '../../../auth/proxies.ts'
-import { ListAnswer, made, one, removed } from '../../../http/answer/answers.ts'
-import { keptListing } from '../../../http/answer/listing.ts'
+import { ListResponse, made, one, removed } from '../../../http/answer/answers.ts'
+import { cachedListing } from '../../../http/answer/listing.ts'
 import { type Call, del, type Findings, get, patch, post, put, type Route } from '../../../http/route.ts'
 import { hasProblems, joinProblems, validationError } from '../../../lib/failure.ts'
 import { isTrue, type Json } from '../../../lib/json.ts'
@@ -67,7 +67,7 @@ export const userRoutes = (users: Users, devices: Devices): Route[] => {
       allow: accountMember,
       answers: UserRow,
       list: true,
-      run: ({ path }) => new ListAnswer(keptListing(users, path.account_id)),
+      run: ({ path }) => new ListResponse(cachedListing(users, path.account_id)),
     }),
     put(onAccount, {
       summary: 'Create a user',

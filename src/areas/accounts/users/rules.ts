@@ -20,7 +20,7 @@ import { hasCallForward, hasExternalNumber, hasMusicOnHold, isEnabled } from '..
 import { userReadOnly } from './schema.ts'
 
 // A portrait: larger ones belong on a file server.
-export const largestPhoto = 2_000_000
+export const maxPhotoBytes = 2_000_000
 
 /** The secrets in a request: they are derived and forgotten. */
 export interface Secrets {

@@ -2,7 +2,7 @@ import type { UserRecord } from '../../../auth/identity.ts'
 import { signal } from '../../../storage/signal.ts'
 
 /** A user is removed. */
-export const userLeaving = signal<UserRecord>('user leaving')
+export const userDeleted = signal<UserRecord>('user leaving')
 
 /** A user was made who is to be welcomed. */
 export const userToWelcome = signal<UserRecord>('user to welcome')

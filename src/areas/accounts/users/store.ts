@@ -10,7 +10,7 @@ import { memberOf } from '../../../lib/member.ts'
 import { searchKey } from '../../../lib/search-key.ts'
 import { fingerprint } from '../../../lib/secrets.ts'
 import { type ChangeSet, conflict } from '../../../storage/change-set.ts'
-import { createCollection, type HeldClaim } from '../../../storage/collection.ts'
+import { createCollection, type StoredClaim } from '../../../storage/collection.ts'
 import { sortKeyOf } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
 import { featuresOf, isActingAdmin, lostPower } from './rules.ts'
@@ -54,7 +54,7 @@ const searchClaim = (accountId: string, id: string, doc: UserDoc) => ({
   value: `${searchKey(`${doc.first_name}${doc.last_name}`)}/${id}`,
 })
 
-const claims = ({ accountId, id, doc, hidden }: UserRecord): HeldClaim[] => {
+const claims = ({ accountId, id, doc, hidden }: UserRecord): StoredClaim[] => {
   const hotdesk = hotdeskIdOf(doc)
   return [
     ...(doc.username

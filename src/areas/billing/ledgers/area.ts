@@ -4,7 +4,7 @@ import { area } from '../../area.ts'
 import { numberOrderRefused } from '../../numbers/phone-numbers/signals.ts'
 import { limitsArea } from '../limits/area.ts'
 import { servicesArea } from '../services/area.ts'
-import { chargesAgreed } from '../services/signals.ts'
+import { chargesAccepted } from '../services/signals.ts'
 import { postingOf } from './charges.ts'
 import { createLedgers } from './operations.ts'
 import { ledgerRoutes } from './routes.ts'
@@ -22,7 +22,7 @@ export const ledgersArea = area({
       jobs: [ledgers.round],
       adoptions: { ledger: ledgers.arrivals },
       hears: [
-        on(chargesAgreed, (set, { account, due }) => {
+        on(chargesAccepted, (set, { account, due }) => {
           const postings = due.map((line) => postingOf(line, set.author, store.clock.now()))
           return ledgers.charge(set, account, postings)
         }),

@@ -1,12 +1,12 @@
 import { gregorianOfUnix } from '../../../lib/gregorian.ts'
 import { newId } from '../../../lib/ids.ts'
 import { type Author, actOf } from '../../../storage/change-set.ts'
-import type { AgreedLine } from '../services/agreed.rules.ts'
+import type { AcceptedLine } from '../services/agreed.rules.ts'
 import type { GivenBack } from './give-back.ts'
-import type { Posting } from './rules.ts'
+import type { LedgerPosting } from './rules.ts'
 
 /** A line of the ledger for something that is charged at once, or given back. `now` in Unix milliseconds. */
-export const postingOf = (line: AgreedLine, author: Author, now: number): Posting => {
+export const postingOf = (line: AcceptedLine, author: Author, now: number): LedgerPosting => {
   const { service, key, usage, amount, description, metadata, counting, units } = line
   return {
     source: { service, id: `${author.requestId}/${key}` },
@@ -26,7 +26,7 @@ export const postingOf = (line: AgreedLine, author: Author, now: number): Postin
 }
 
 /** The line that gives back what a line has charged. */
-export const postingBackOf = ({ charge, amount, units }: GivenBack, now: number): Posting => ({
+export const postingBackOf = ({ charge, amount, units }: GivenBack, now: number): LedgerPosting => ({
   source: charge.source,
   usage: { ...charge.usage, quantity: units },
   amount,

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { AccountRecord } from '../../../auth/identity.ts'
-import type { Round } from '../../../jobs/rounds.ts'
+import type { ScheduledJob } from '../../../jobs/rounds.ts'
 import { badIdentifier, failure, notEnoughCredit } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { newId } from '../../../lib/ids.ts'
@@ -11,25 +11,25 @@ import type { Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
 import type { ServiceAudit } from '../services/audit/operations.ts'
 import type { Charged } from '../services/charged.ts'
-import { createArrivals } from './arriving/operations.ts'
+import { createLedgerImporter } from './arriving/operations.ts'
 import { postingBackOf } from './charges.ts'
 import { givenBack, ofAct } from './give-back.ts'
 import {
-  type Booking,
   type Entry,
   type EntryDetails,
   entryJson,
+  type LedgerBooking,
+  type LedgerPosting,
   monthBeginningAt,
   monthNumber,
-  type Posting,
   type SourceSum,
   sumsJson,
   tooLarge,
 } from './rules.ts'
 import type { LedgerRequest } from './schema.ts'
-import { type Booked, balanceMoved } from './signals.ts'
+import { balanceMoved, type LedgerBooked } from './signals.ts'
 import { createLedgerStore, type EntryPage } from './store.ts'
-import { bookingTold } from './told.ts'
+import { ledgerResponse } from './told.ts'
 
 /** Units below nothing that the balance of a prepaid account may go to; undefined of others. */
 type Overdraft = (account: AccountRecord) => Promise<number | undefined>
@@ -44,14 +44,14 @@ interface Deps {
 
 const identityOf = (parts: readonly unknown[]) => hash('md5', JSON.stringify(parts), 'hex')
 
-const timedIdentityOf = ({ identity, time }: Pick<Posting, 'identity' | 'time'>) => {
+const timedIdentityOf = ({ identity, time }: Pick<LedgerPosting, 'identity' | 'time'>) => {
   const whole = identityOf(identity)
   if (time === undefined) return whole
   const first = time.toString(16).padStart(10, '0')
   return first + whole.slice(first.length)
 }
 
-const postedBy = (account: Booked, posting: Posting): Booking => {
+const postedBy = (account: LedgerBooked, posting: LedgerPosting): LedgerBooking => {
   const about = posting.about ?? { id: account.id, name: account.doc.name }
   const details = { account: about, ...posting.details }
   return { ...posting, about, details, identity: timedIdentityOf(posting) }
@@ -70,7 +70,7 @@ export type Ledgers = ReturnType<typeof createLedgers>
 /** The money of accounts: every movement balanced, none ever changed, none twice. */
 export const createLedgers = ({ store, accounts, audit, charged, overdraft }: Deps) => {
   const rows = createLedgerStore(store)
-  const arrivals = createArrivals(store)
+  const arrivals = createLedgerImporter(store)
   const { clock } = store
 
   const detailsOf = async (
@@ -97,7 +97,7 @@ export const createLedgers = ({ store, accounts, audit, charged, overdraft }: De
     account: AccountRecord,
     request: LedgerRequest,
     sign: 1 | -1,
-  ): Promise<Booking> => {
+  ): Promise<LedgerBooking> => {
     const details = await detailsOf(author, request, account)
     const { source, usage } = request
     return {
@@ -126,11 +126,11 @@ export const createLedgers = ({ store, accounts, audit, charged, overdraft }: De
   const bookEach = (
     set: ChangeSet,
     accountId: string,
-    bookings: readonly Booking[],
+    bookings: readonly LedgerBooking[],
     restraint?: Parameters<typeof rows.bookMany>[4],
   ) => {
     const ids = rows.bookMany(set, accountId, bookings, clock.now(), restraint)
-    for (const [id, booking] of zip(ids, bookings)) set.record(bookingTold(accountId, id, booking))
+    for (const [id, booking] of zip(ids, bookings)) set.record(ledgerResponse(accountId, id, booking))
   }
 
   const get = async (accountId: string, id: string, service?: string): Promise<Entry> => {
@@ -165,7 +165,7 @@ export const createLedgers = ({ store, accounts, audit, charged, overdraft }: De
     return behind.length === accountsPerRound
   }
 
-  const round: Round = {
+  const round: ScheduledJob = {
     name: 'ledger_months',
     everySeconds: 60,
     due: async () => (await rows.behind(monthNumber(clock.now()), 1)).length > 0,
@@ -182,7 +182,12 @@ export const createLedgers = ({ store, accounts, audit, charged, overdraft }: De
      * Adds a booking to a change set that does more than that. It may overdraw: what was used is owed. With `asked` it
      * is refused when what it leaves could not be shown.
      */
-    post(set: ChangeSet, account: Booked, posting: Posting, asked?: typeof requestFields): string {
+    post(
+      set: ChangeSet,
+      account: LedgerBooked,
+      posting: LedgerPosting,
+      asked?: typeof requestFields,
+    ): string {
       set.tell(balanceMoved, { account, isSpent: posting.amount < 0 })
       const restraint = asked && { tooLarge: tooLarge(asked) }
       return rows.book(set, account.id, postedBy(account, posting), clock.now(), restraint)
@@ -196,7 +201,7 @@ export const createLedgers = ({ store, accounts, audit, charged, overdraft }: De
      * Takes what an account has agreed to, or gives back: all of it or nothing. A prepaid account without enough is
      * refused with `not_enough_credit`. Zero amounts leave no trace.
      */
-    async charge(set: ChangeSet, account: AccountRecord, postings: readonly Posting[]): Promise<void> {
+    async charge(set: ChangeSet, account: AccountRecord, postings: readonly LedgerPosting[]): Promise<void> {
       const moving = postings.filter(({ amount }) => amount !== 0)
       if (moving.length === 0) return
       const amount = moving.reduce((sum, posting) => sum + posting.amount, 0)
@@ -229,7 +234,7 @@ export const createLedgers = ({ store, accounts, audit, charged, overdraft }: De
     },
 
     /** Adds many debits at once, which may overdraw. One line of the audit log tells of all of them. */
-    debitMany(set: ChangeSet, account: Booked, postings: readonly Posting[]) {
+    debitMany(set: ChangeSet, account: LedgerBooked, postings: readonly LedgerPosting[]) {
       set.tell(balanceMoved, { account, isSpent: true })
       const bookings = postings.map((posting) => postedBy(account, posting))
       rows.bookMany(set, account.id, bookings, clock.now())

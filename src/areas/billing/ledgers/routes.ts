@@ -1,6 +1,6 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
 import { accountMember, ownReseller } from '../../../auth/policies.ts'
-import { answer, ListAnswer } from '../../../http/answer/answers.ts'
+import { answer, ListResponse } from '../../../http/answer/answers.ts'
 import type { Listing } from '../../../http/answer/listing.ts'
 import { openTimeWindow } from '../../../http/answer/time-window.ts'
 import { type Call, get, put, type Route } from '../../../http/route.ts'
@@ -194,7 +194,7 @@ export const ledgerRoutes = ({ ledgers, accounts, settings, clock }: RouteDeps):
       query: windowQuery,
       answers: LedgerEntry,
       list: true,
-      run: async (call) => new ListAnswer(await entriesOf(call.account, call.path.source, call)),
+      run: async (call) => new ListResponse(await entriesOf(call.account, call.path.source, call)),
     }),
     get(`${base}/{source}/{entry_id}`, {
       summary: 'Read an entry of a ledger',

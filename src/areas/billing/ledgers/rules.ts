@@ -40,7 +40,7 @@ export interface EntryDetails {
 }
 
 /** A booking that is to be made. */
-export interface Booking {
+export interface LedgerBooking {
   source: Source
   usage: Usage
   /** Units; credits are positive, debits negative. */
@@ -53,7 +53,7 @@ export interface Booking {
 }
 
 /** A booking that somebody else asks for: activation charges, top-ups, calls. Money in units, debits negative. */
-export interface Posting extends Omit<Booking, 'about' | 'identity'> {
+export interface LedgerPosting extends Omit<LedgerBooking, 'about' | 'identity'> {
   /** Makes the booking happen once: the same one in the same month is refused. */
   identity: readonly unknown[]
   /**
@@ -62,7 +62,7 @@ export interface Posting extends Omit<Booking, 'about' | 'identity'> {
    * that are known by something else already, as a call is by its record.
    */
   time?: number
-  about?: Booking['about']
+  about?: LedgerBooking['about']
 }
 
 /** An entry as it is stored. */
@@ -154,9 +154,9 @@ export interface SourceSum {
 }
 
 /** What bookings of one source about one account come to. */
-export const sumOf = (bookings: readonly [Booking, ...Booking[]]): SourceSum => {
+export const sumOf = (bookings: readonly [LedgerBooking, ...LedgerBooking[]]): SourceSum => {
   const [{ source, about, usage }] = bookings
-  const total = (of: (booking: Booking) => number) => bookings.reduce((sum, one) => sum + of(one), 0)
+  const total = (of: (booking: LedgerBooking) => number) => bookings.reduce((sum, one) => sum + of(one), 0)
   return {
     service: source.service,
     forAccountId: about.id,

@@ -1,10 +1,10 @@
 import { signal } from '../../../storage/signal.ts'
 
 /** Whose money moves. */
-export interface Booked {
+export interface LedgerBooked {
   id: string
   doc: { name: string; topup?: unknown; notifications?: unknown }
 }
 
 /** Something is booked for or against an account. `isSpent`: its money becomes less. */
-export const balanceMoved = signal<{ account: Booked; isSpent: boolean }>('balance moved')
+export const balanceMoved = signal<{ account: LedgerBooked; isSpent: boolean }>('balance moved')

@@ -1,5 +1,5 @@
 import { type Failure, failure } from '../../../lib/failure.ts'
-import { forgetOldest } from '../../../lib/forget-oldest.ts'
+import { evictOldest } from '../../../lib/forget-oldest.ts'
 import { gregorianOfUnix, monthBefore } from '../../../lib/gregorian.ts'
 import { maxUnits } from '../../../lib/money.ts'
 import { timedPlace } from '../../../lib/time-key.ts'
@@ -8,18 +8,18 @@ import type { Row } from '../../../storage/db.ts'
 import type { Store } from '../../../storage/store.ts'
 import { bookedAlready } from './failures.ts'
 import {
-  type Booking,
   counterBook,
   type Entry,
   type EntryDetails,
   type Excess,
+  type LedgerBooking,
   monthNumber,
   rolloverId,
   rolloverService,
   type SourceSum,
   sumOf,
 } from './rules.ts'
-import { bookingTold } from './told.ts'
+import { ledgerResponse } from './told.ts'
 
 /** The lowest balance that a booking may leave, in units, and how it fails otherwise. */
 interface Floor {
@@ -169,7 +169,7 @@ const toSum = (row: Row): SourceSum => ({
   usage: usageOf(row),
 })
 
-const totalOf = (bookings: readonly Booking[]) => bookings.reduce((sum, { amount }) => sum + amount, 0)
+const totalOf = (bookings: readonly LedgerBooking[]) => bookings.reduce((sum, { amount }) => sum + amount, 0)
 
 const alreadyBooked = () => failure(bookedAlready, {})
 
@@ -206,7 +206,12 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
       )
   }
 
-  const moveBalance = (set: ChangeSet, accountId: string, bookings: readonly Booking[], floor?: Floor) => {
+  const moveBalance = (
+    set: ChangeSet,
+    accountId: string,
+    bookings: readonly LedgerBooking[],
+    floor?: Floor,
+  ) => {
     const move = 'UPDATE ledger_balances SET units = units + $2, entries = entries + $3 WHERE account_id = $1'
     const params = [accountId, totalOf(bookings), bookings.length]
     return floor
@@ -215,7 +220,7 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
   }
 
   /** Adds entries and their legs, in the order in which they move the balance. Answers with the ids of the entries. */
-  const addEntries = (set: ChangeSet, accountId: string, bookings: readonly Booking[], at: number) => {
+  const addEntries = (set: ChangeSet, accountId: string, bookings: readonly LedgerBooking[], at: number) => {
     const month = monthNumber(at)
     let moved = totalOf(bookings)
     let behind = bookings.length
@@ -273,7 +278,7 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
     set: ChangeSet,
     accountId: string,
     month: number,
-    { source, amount }: Booking,
+    { source, amount }: LedgerBooking,
     excess: Restraint['tooLarge'],
   ) => {
     const [balance, sum] =
@@ -291,7 +296,7 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
   const bookAll = (
     set: ChangeSet,
     accountId: string,
-    bookings: readonly Booking[],
+    bookings: readonly LedgerBooking[],
     at: number,
     restraint?: Restraint,
   ): readonly string[] => {
@@ -302,13 +307,13 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
     openMonth(set, accountId, month, at)
     moveBalance(set, accountId, bookings, restraint?.floor)
     const ids = addEntries(set, accountId, bookings, at)
-    const keyOf = ({ source, about }: Booking) => JSON.stringify([source.service, about.id])
+    const keyOf = ({ source, about }: LedgerBooking) => JSON.stringify([source.service, about.id])
     for (const same of Map.groupBy(bookings, keyOf).values())
-      addSum(set, accountId, month, sumOf(same as [Booking, ...Booking[]]))
+      addSum(set, accountId, month, sumOf(same as [LedgerBooking, ...LedgerBooking[]]))
     if (restraint) {
-      const alike = ({ source, amount }: Booking) => JSON.stringify([source.service, amount < 0])
+      const alike = ({ source, amount }: LedgerBooking) => JSON.stringify([source.service, amount < 0])
       for (const [booking] of Map.groupBy(bookings, alike).values())
-        requireShowable(set, accountId, month, booking as Booking, restraint.tooLarge)
+        requireShowable(set, accountId, month, booking as LedgerBooking, restraint.tooLarge)
     }
     return ids
   }
@@ -322,13 +327,19 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
       const [row] = await all('SELECT month FROM ledger_balances WHERE account_id = $1', [accountId])
       if (!row) return
       known.set(accountId, row.month as number)
-      forgetOldest(known, maxBooksKnown)
+      evictOldest(known, maxBooksKnown)
     },
 
     /** Adds everything that a booking is to a change set. `at` is in Unix milliseconds. Answers with the entry's id. */
-    book(set: ChangeSet, accountId: string, booking: Booking, at: number, restraint?: Restraint): string {
+    book(
+      set: ChangeSet,
+      accountId: string,
+      booking: LedgerBooking,
+      at: number,
+      restraint?: Restraint,
+    ): string {
       const [id] = bookAll(set, accountId, [booking], at, restraint) as [string]
-      set.record(bookingTold(accountId, id, booking))
+      set.record(ledgerResponse(accountId, id, booking))
       return id
     },
 

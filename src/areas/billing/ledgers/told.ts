@@ -1,12 +1,12 @@
 import { dollarsOfUnits } from '../../../lib/money.ts'
 import type { Change } from '../../../storage/change-set.ts'
-import { type Booking, shownDetails } from './rules.ts'
+import { type LedgerBooking, shownDetails } from './rules.ts'
 
 /** What is told of a booking at the moment it is made. The balance before it is known when it is written. */
-export const bookingTold = (
+export const ledgerResponse = (
   accountId: string,
   id: string,
-  { source, usage, amount, details }: Pick<Booking, 'source' | 'usage' | 'amount' | 'details'>,
+  { source, usage, amount, details }: Pick<LedgerBooking, 'source' | 'usage' | 'amount' | 'details'>,
 ): Change => ({
   accountId,
   kind: 'ledger',

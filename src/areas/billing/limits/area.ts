@@ -3,7 +3,7 @@ import { accountsArea } from '../../accounts/accounts/area.ts'
 import { area } from '../../area.ts'
 import { phoneNumbersArea } from '../../numbers/phone-numbers/area.ts'
 import { servicesArea } from '../services/area.ts'
-import { createUseArrivals } from './allotments/arriving.ts'
+import { createAllotmentUseImporter } from './allotments/arriving.ts'
 import { createAllotments } from './allotments/operations.ts'
 import { allotmentRoutes } from './allotments/routes.ts'
 import { createLimits } from './operations.ts'
@@ -28,7 +28,7 @@ export const limitsArea = area({
       routes: [...limitRoutes(limits), ...allotmentRoutes({ allotments, limits })],
       jobs: [allotments.tidying],
       counts: [limits.counted],
-      adoptions: { ...limits.adoptions, allotment_use: createUseArrivals(store) },
+      adoptions: { ...limits.adoptions, allotment_use: createAllotmentUseImporter(store) },
       schemas: { allotments: Allotments, limits: Limits, operator_limits: OperatorLimits },
     }
   },

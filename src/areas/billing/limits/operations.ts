@@ -8,9 +8,9 @@ import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import { holderOf } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
-import { type Adoption, type Arrival, adoptingInto } from '../../adoption.ts'
+import { type ImportedRecord, type Importer, importingInto } from '../../adoption.ts'
 import type { Services } from '../services/operations.ts'
-import type { QuantityBook } from '../services/quantities/operations.ts'
+import type { QuantityReader } from '../services/quantities/operations.ts'
 import { type CountOf, effectiveLimits, pricedTrunks, trunkMoves, withDefaults } from './rules.ts'
 import { type EffectiveLimits, Limits } from './schema.ts'
 
@@ -21,7 +21,7 @@ interface Deps {
   store: Store
   accounts: Pick<Accounts, 'resellerOf'>
   services: Pick<Services, 'rest'>
-  quantities: Pick<QuantityBook, 'of'>
+  quantities: Pick<QuantityReader, 'of'>
 }
 
 /** Who allows them is the reseller; undefined: the operator of the system. */
@@ -32,7 +32,7 @@ export interface AllowedCallerIds {
 
 const category = 'limits'
 
-export type LimitBook = ReturnType<typeof createLimits>
+export type LimitsOfAccounts = ReturnType<typeof createLimits>
 
 const overdraftOf = ({ allow_postpay: isAllowed, max_postpay_amount: dollars = 0 }: OperatorLimits) =>
   isAllowed ? unitsOfDollars(dollars) : 0
@@ -62,13 +62,13 @@ export const createLimits = ({ store, accounts, services, quantities }: Deps) =>
     for (const { item, delta } of trunkMoves(before, after)) set.count(accountId, category, item, delta)
   }
 
-  const arrivingWishes = adoptingInto(wishes.collection, ({ doc }) => ({ doc, hidden: {} }))
+  const arrivingWishes = importingInto(wishes.collection, ({ doc }) => ({ doc, hidden: {} }))
 
-  const wishOf = async ({ accountId, id }: Pick<Arrival, 'accountId' | 'id'>) =>
+  const wishOf = async ({ accountId, id }: Pick<Importer, 'accountId' | 'id'>) =>
     (await wishes.find({ accountId, id }))?.doc
 
   /** Trunks are counted with the limits that they are in. */
-  const wishAdoption: Adoption = {
+  const wishAdoption: ImportedRecord = {
     ...arrivingWishes,
     schema: Limits,
     async put(set, arrival) {
@@ -88,7 +88,7 @@ export const createLimits = ({ store, accounts, services, quantities }: Deps) =>
       limits: wishAdoption,
       operator_limits: {
         schema: OperatorLimits,
-        ...adoptingInto(operatorLimits.collection, ({ doc }) => ({ doc, hidden: {} })),
+        ...importingInto(operatorLimits.collection, ({ doc }) => ({ doc, hidden: {} })),
       },
     },
 

@@ -3,7 +3,7 @@ import { answer, RawJson } from '../../../http/answer/answers.ts'
 import { type Call, get, patch, post, type Route } from '../../../http/route.ts'
 import { failure, forbidden } from '../../../lib/failure.ts'
 import { OperatorLimits } from '../../../lib/limit-shapes.ts'
-import type { LimitBook, LimitsStored, OperatorLimitsStored } from './operations.ts'
+import type { LimitsOfAccounts, LimitsStored, OperatorLimitsStored } from './operations.ts'
 import { amountProblems, restrictionWarnings, withDefaults, withoutOperatorKeys } from './rules.ts'
 import { Limits, LimitsRecord } from './schema.ts'
 
@@ -24,7 +24,7 @@ type Change<Data, R> = Pick<Call<string, Data, LimitsSubject<R>>, 'author' | 'ac
 
 const refusal = 'Please contact your phone provider to add limits.'
 
-export const limitRoutes = (limits: LimitBook): Route[] => {
+export const limitRoutes = (limits: LimitsOfAccounts): Route[] => {
   const place = async ({ account }: Pick<Call, 'account'>) => placeOf(await limits.of(account))
 
   const placeToChange = async ({ actor, account }: Pick<Call, 'actor' | 'account'>) => {

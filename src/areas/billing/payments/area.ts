@@ -33,7 +33,7 @@ import { dunningSettings, invoiceSettings, topupSettings } from './settings.ts'
 import { createTopups } from './topup/operations.ts'
 import { topupRoutes } from './topup/routes.ts'
 import { lowBalanceThreshold } from './topup/rules.ts'
-import { createTransactionArrivals } from './transactions/arriving.ts'
+import { createTransactionImporter } from './transactions/arriving.ts'
 import { createManualTransactions } from './transactions/manual.ts'
 import { createTransactions } from './transactions/operations.ts'
 import { transactionRoutes } from './transactions/routes.ts'
@@ -111,7 +111,7 @@ export const paymentsArea = area({
         ...topupRoutes(topups, services.sellerOf),
         ...invoiceRoutes({ invoices, printing }),
       ],
-      adoptions: { transaction: createTransactionArrivals(tools) },
+      adoptions: { transaction: createTransactionImporter(tools) },
       posted: [stripePage(events)],
       gates: [createBillingGate(billing)],
       jobs: [

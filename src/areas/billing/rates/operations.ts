@@ -14,7 +14,7 @@ import {
   isRateable,
   leadingParts,
   numberRate,
-  type RateQuestion,
+  type RateQuery,
   rateProblems,
   withRoutes,
 } from './rules.ts'
@@ -33,13 +33,13 @@ interface Deps {
 export type { RateStored }
 
 /** Which price is asked for. */
-interface RateRequest extends Omit<RateQuestion, 'resellerId'> {
+interface RateRequest extends Omit<RateQuery, 'resellerId'> {
   /** The deck that the account's service plan names, or that a caller without an account chose; else the default one. */
   ratedeckId?: string | undefined
 }
 
 /** One of many calls that are to be priced. The number is as it was dialled. */
-export type CallQuestion = RateRequest & Pick<RateQuestion, 'resellerId'>
+export type RatedCallQuery = RateRequest & Pick<RateQuery, 'resellerId'>
 
 export type Rates = ReturnType<typeof createRates>
 
@@ -162,7 +162,7 @@ export const createRates = ({ store, settings, accounts, ratedeckOf }: Deps) => 
     },
 
     /** The rate of each of these calls, undefined where there is none: one read of the store for all of them. */
-    async lookUpMany(calls: readonly CallQuestion[]): Promise<(RateStored | undefined)[]> {
+    async lookUpMany(calls: readonly RatedCallQuery[]): Promise<(RateStored | undefined)[]> {
       const manner = await settings.of(rateSettings)
       const asked = calls.map((call) => {
         const { ratedeckId: deck = manner.default_ratedeck } = call

@@ -1,6 +1,6 @@
 import { type AccountRecord, isSuperduper } from '../../../auth/identity.ts'
 import { accountMember, anyToken, superduper } from '../../../auth/policies.ts'
-import { ListAnswer, made, one, removed } from '../../../http/answer/answers.ts'
+import { ListResponse, made, one, removed } from '../../../http/answer/answers.ts'
 import { collectionListing, shortListing } from '../../../http/answer/listing.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../../http/route.ts'
 import { failure, forbidden } from '../../../lib/failure.ts'
@@ -41,9 +41,9 @@ export const rateRoutes = (rates: Rates): Route[] => {
     const deck = textIn(query, 'ratedeck_id')
     const prefix = textIn(query, 'prefix')
     if (prefix !== undefined) {
-      return new ListAnswer(shortListing((await rates.leadingTo(prefix, deck)).map(wholeRow)))
+      return new ListResponse(shortListing((await rates.leadingTo(prefix, deck)).map(wholeRow)))
     }
-    return new ListAnswer(collectionListing(rates, systemScope, await rates.deckOr(deck)))
+    return new ListResponse(collectionListing(rates, systemScope, await rates.deckOr(deck)))
   }
 
   const change = async ({ author, subject: rate, data }: Call<typeof oneRate, Rate, RateStored>) =>

@@ -7,7 +7,7 @@ import type { NumberRate, Rate } from './schema.ts'
 import type { rateSettings } from './settings.ts'
 
 /** What a look-up wants to know. */
-export interface RateQuestion {
+export interface RateQuery {
   /** E.164 with its plus. */
   number: string
   direction?: string | undefined
@@ -44,7 +44,7 @@ export const isRateable = (number: string) => /^\+(?:1\d{10}|[2-9]\d{7,14})$/.te
 
 const defaultRoute = (prefix: number) => `^\\+?${prefix}.+$`
 
-type Judge = (rate: Rate, question: RateQuestion, manner: RateManner) => boolean
+type Judge = (rate: Rate, question: RateQuery, manner: RateManner) => boolean
 
 const routeFits = (prefix: number, number: string) => (route: string) => {
   if (route === defaultRoute(prefix)) return number.length > String(prefix).length + 1
@@ -90,7 +90,7 @@ const compare =
 /** The rate of a number among those whose prefix it begins with: the longest prefix, then the lowest weight. */
 export const chooseRate = <T extends RateCandidate>(
   candidates: readonly T[],
-  question: RateQuestion,
+  question: RateQuery,
   manner: RateManner,
 ): T | undefined =>
   candidates

@@ -3,7 +3,7 @@ import { createCollection } from '../../../storage/collection.ts'
 import { kind, type RecordOf, recordColumns } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
 import { placeholders } from '../../../storage/table.ts'
-import { type Arrival, adoptingInto } from '../../adoption.ts'
+import { type Importer, importingInto } from '../../adoption.ts'
 import { leadingParts } from './rules.ts'
 import type { Rate } from './schema.ts'
 
@@ -82,18 +82,18 @@ export const createRateStore = (store: Store) => {
     return found
   }
 
-  const contentOf = ({ doc }: Arrival) => ({ doc: doc as Rate, hidden: {} })
+  const contentOf = ({ doc }: Importer) => ({ doc: doc as Rate, hidden: {} })
 
   return {
     ...collection,
 
     adopting: {
-      ...adoptingInto(collection, contentOf),
+      ...importingInto(collection, contentOf),
 
       /** Decks hold millions: those that are there already are read together. */
-      async putMany(set: ChangeSet, arrivals: readonly Arrival[]): Promise<boolean[]> {
+      async putMany(set: ChangeSet, arrivals: readonly Importer[]): Promise<boolean[]> {
         const stored = await several(arrivals.map(({ id }) => id))
-        const into = adoptingInto({ ...collection, find: async (_scope, id) => stored.get(id) }, contentOf)
+        const into = importingInto({ ...collection, find: async (_scope, id) => stored.get(id) }, contentOf)
         const put: boolean[] = []
         for (const arrival of arrivals) put.push(await into.put(set, arrival))
         return put

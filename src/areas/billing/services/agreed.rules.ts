@@ -13,7 +13,7 @@ export interface Counting {
 }
 
 /** What is charged at once for what moves, and how much of what it is for: so much can be given back. */
-export interface AgreedLine extends DueLine {
+export interface AcceptedLine extends DueLine {
   /** Absent on lines that are about other lines: taxes. */
   counting?: Counting
   /** How many moved. */
@@ -44,7 +44,7 @@ const countingOf = ({ after }: ComparedInvoice, line: DueLine): Counting | undef
 export const agreedLines = (
   compared: readonly ComparedInvoice[],
   moves: readonly CountMove[],
-): AgreedLine[] => {
+): AcceptedLine[] => {
   const deltas = moves.map(({ category, item, own, below }) => ({ category, item, delta: own + below }))
   return compared.flatMap((invoice) =>
     dueToday(invoice).map((line) => {

@@ -2,29 +2,29 @@ import { createGateways } from '../../../payment/gateways.ts'
 import { httpSyncSettings, stripeSettings } from '../../../payment/settings.ts'
 import { on } from '../../../storage/signal.ts'
 import { accountsArea } from '../../accounts/accounts/area.ts'
-import { accountLeaving, accountMoved } from '../../accounts/accounts/signals.ts'
+import { accountDeleted, accountMoved } from '../../accounts/accounts/signals.ts'
 import { area } from '../../area.ts'
-import { createAuditArrivals, createDayArrivals } from './audit/arriving.ts'
+import { createQuantityDayImporter, createServiceAuditImporter } from './audit/arriving.ts'
 import { createServiceAudit } from './audit/operations.ts'
 import { serviceAuditRoutes } from './audit/routes.ts'
 import { createBookkeepers } from './bookkeepers.ts'
-import { createBooks } from './books.ts'
+import { createPricingData } from './books.ts'
 import { createCharged } from './charged.ts'
 import { createConsent } from './consent.ts'
-import { createForesight } from './foresight.ts'
+import { createChargePreview } from './foresight.ts'
 import { createServices } from './operations.ts'
 import { createPaymentTokens } from './payment-tokens/operations.ts'
 import { paymentTokenRoutes } from './payment-tokens/routes.ts'
 import { createPlans } from './plans/operations.ts'
 import { createRepricing } from './plans/repricing.ts'
 import { planRoutes } from './plans/routes.ts'
-import { createPriceBook } from './price-book.ts'
-import { createQuantityBook } from './quantities/operations.ts'
+import { createPriceLists } from './price-book.ts'
+import { createQuantities } from './quantities/operations.ts'
 import { createQuotes } from './quotes.ts'
 import { servicesRoutes } from './routes.ts'
-import { ArrivingServices } from './schema.ts'
+import { ImportedServices } from './schema.ts'
 import { servicesSettings } from './settings.ts'
-import { createStandings } from './standing.ts'
+import { createPaymentStatuses } from './standing.ts'
 import { createServicesStore } from './store.ts'
 import { createSynchronization, createTelling } from './synchronization/operations.ts'
 import { synchronizationRoutes } from './synchronization/routes.ts'
@@ -47,18 +47,18 @@ export const servicesArea = area({
   settings: [servicesSettings, httpSyncSettings, stripeSettings],
   create(tools, { accounts }) {
     const { store, settings } = tools
-    const quantities = createQuantityBook(tools)
+    const quantities = createQuantities(tools)
     const vendors = createVendors({ store, accounts, services: createServicesStore(store) })
     const plans = createPlans({ store, vendors })
     const planning = planRoutes(plans)
-    const priceBook = createPriceBook({ plans, accounts, settings })
-    const books = createBooks({ store, priceBook, quantities })
+    const priceBook = createPriceLists({ plans, accounts, settings })
+    const books = createPricingData({ store, priceBook, quantities })
     const gateways = createGateways({ ...tools, clock: store.clock })
     const bookkeepers = createBookkeepers({ store, books, priceBook, gateways, vendors })
-    const standings = createStandings({ books, settings, bookkeepers })
+    const standings = createPaymentStatuses({ books, settings, bookkeepers })
     const charged = createCharged(store)
     const quotes = createQuotes(store)
-    const foresight = createForesight({ store, books, quantities, charged })
+    const foresight = createChargePreview({ store, books, quantities, charged })
     const tell = createTelling(tools)
     const audit = createServiceAudit({ ...tools, quantities, tell })
     const synchronization = createSynchronization({ ...tools, tell, books, bookkeepers })
@@ -101,15 +101,15 @@ export const servicesArea = area({
         // What accounts have is counted above them, wherever they arrive.
         account: accounts.adoption(quantities),
         ...planning.adoptions,
-        services: { schema: ArrivingServices, ...createServicesStore(store).adopting },
-        service_audit: createAuditArrivals(store),
-        service_day: createDayArrivals(store),
+        services: { schema: ImportedServices, ...createServicesStore(store).adopting },
+        service_audit: createServiceAuditImporter(store),
+        service_day: createQuantityDayImporter(store),
       },
       jobs: [quantities.round, synchronization.job, quotes.round, repricing],
       hears: [
         on(accountMoved, quantities.moveWith),
-        on(accountLeaving, quantities.removeWith),
-        on(accountLeaving, synchronization.leaving.removeWith),
+        on(accountDeleted, quantities.removeWith),
+        on(accountDeleted, synchronization.leaving.removeWith),
       ],
       gates: [createConsent({ store, books, quantities, standings, audit, charged, quotes })],
       taskActions: createServiceTasks(accounts, quantities),

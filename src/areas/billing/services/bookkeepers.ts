@@ -4,25 +4,25 @@ import type { Gateway, PaymentMeans } from '../../../payment/gateway.ts'
 import type { Gateways } from '../../../payment/gateways.ts'
 import type { ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
-import type { Books } from './books.ts'
+import type { PricingData } from './books.ts'
 import { defaultToken, isExpired, type PaymentToken } from './payment-tokens/rules.ts'
-import type { PriceBook } from './price-book.ts'
+import type { PriceLists } from './price-book.ts'
 import type { Bookkeeper } from './pricing/plan.ts'
 import { type DelinquencyReason, standingAfter } from './rules.ts'
-import type { BookkeeperStandings, Standing } from './standing.ts'
+import type { BookkeeperStatuses, PaymentStatus } from './standing.ts'
 import type { Vendors } from './vendors.ts'
 
 interface Deps {
   store: Store
-  books: Books
-  priceBook: PriceBook
+  books: PricingData
+  priceBook: PriceLists
   gateways: Gateways
   vendors: Vendors
 }
 
-const good: Standing = { acceptable: true }
+const good: PaymentStatus = { acceptable: true }
 
-const refused = (reason: string, message: string): Standing => ({ acceptable: false, reason, message })
+const refused = (reason: string, message: string): PaymentStatus => ({ acceptable: false, reason, message })
 
 /** What an account pays with. */
 interface ChargedMeans extends PaymentMeans {
@@ -48,7 +48,7 @@ export const createBookkeepers = ({ store, books, priceBook, gateways, vendors }
     account: AccountRecord,
     gateway: Gateway,
     bookkeeper: Bookkeeper,
-  ): Promise<Standing> => {
+  ): Promise<PaymentStatus> => {
     if (!(await isReady(account, gateway, bookkeeper)))
       return refused('bookkeeper_fault', `bookkeeper ${bookkeeper.type} is not set up`)
     if (!gateway.capabilities.tokens) return good
@@ -59,7 +59,7 @@ export const createBookkeepers = ({ store, books, priceBook, gateways, vendors }
       : good
   }
 
-  const standings: BookkeeperStandings = {
+  const standings: BookkeeperStatuses = {
     /** What is known here: no bookkeeper is asked while a request waits. */
     async standing(account: AccountRecord, bookkeeper: Bookkeeper) {
       const gateway = gateways.of(bookkeeper.type)

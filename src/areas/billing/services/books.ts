@@ -1,21 +1,25 @@
 import { type AccountRecord, accountKind } from '../../../auth/identity.ts'
 import type { Store } from '../../../storage/store.ts'
 import { type ChargedItems, withFormerItems } from './charged.ts'
-import type { PriceBook, Terms } from './price-book.ts'
+import type { PriceLists, Terms } from './price-book.ts'
 import { type Invoice, priceAccount } from './pricing/invoices.ts'
 import type { Counted } from './pricing/items.ts'
 import { cascades, mergeRest, type PriceList } from './pricing/merge.ts'
 import type { PlanDoc } from './pricing/plan.ts'
-import type { QuantityBook } from './quantities/operations.ts'
+import type { QuantityReader } from './quantities/operations.ts'
 import { createServicesStore, type ServicesRecord } from './store.ts'
 
-export type Books = ReturnType<typeof createBooks>
+export type PricingData = ReturnType<typeof createPricingData>
 
 /** What plans say beside prices. */
 type PlanRest = Omit<PlanDoc, 'plan'>
 
 /** All that pricing an account needs to look up. */
-export const createBooks = (tools: { store: Store; priceBook: PriceBook; quantities: QuantityBook }) => {
+export const createPricingData = (tools: {
+  store: Store
+  priceBook: PriceLists
+  quantities: QuantityReader
+}) => {
   const { store, priceBook, quantities } = tools
   const services = createServicesStore(store)
 

@@ -162,7 +162,7 @@ export const withFormerItems = (
 }
 
 /** The same with what a change that is not written yet comes to. */
-export const withAgreed = (charged: ChargedItems, compared: readonly ComparedInvoice[]): ChargedItems => {
+export const withAccepted = (charged: ChargedItems, compared: readonly ComparedInvoice[]): ChargedItems => {
   const all = new Map(charged)
   for (const { prorations } of compared)
     for (const proration of prorations) {

@@ -13,10 +13,10 @@ import type { ChangeSet } from '../../../storage/change-set.ts'
 import type { Gate, Store } from '../../../storage/store.ts'
 import { agreedLines } from './agreed.rules.ts'
 import type { ServiceAudit } from './audit/operations.ts'
-import type { Books } from './books.ts'
-import { type Charged, type ChargedItems, chargedBy, withAgreed } from './charged.ts'
+import type { PricingData } from './books.ts'
+import { type Charged, type ChargedItems, chargedBy, withAccepted } from './charged.ts'
 import { type CountMove, concernedBy, isMoving, movesOfSets, type Request, removes } from './moves.ts'
-import { createPayerTurns, type Outcome } from './payer-turns.ts'
+import { createPayerLock, type Outcome } from './payer-turns.ts'
 import {
   type ComparedInvoice,
   comparedJson,
@@ -30,18 +30,18 @@ import {
 } from './pricing/invoices.ts'
 import type { Counted } from './pricing/items.ts'
 import type { PriceList } from './pricing/merge.ts'
-import type { QuantityBook } from './quantities/operations.ts'
+import type { QuantityReader } from './quantities/operations.ts'
 import { moved } from './quantities/rules.ts'
 import { covers, type Quotes, quoteOf } from './quotes.ts'
-import { chargesAgreed } from './signals.ts'
-import type { Standings } from './standing.ts'
+import { chargesAccepted } from './signals.ts'
+import type { PaymentStatuses } from './standing.ts'
 import { createTurnStore } from './store.ts'
 
 interface Deps {
   store: Store
-  books: Books
-  quantities: QuantityBook
-  standings: Standings
+  books: PricingData
+  quantities: QuantityReader
+  standings: PaymentStatuses
   audit: ServiceAudit
   charged: Charged
   quotes: Quotes
@@ -198,9 +198,9 @@ export const createConsent = (tools: Deps): Gate => {
     await tell(request, payer, { moves, compared })
     payer.soFar.isConcerned = true
     if (request.isCorrection) return
-    payer.soFar.charged = withAgreed(soFar.charged, compared)
+    payer.soFar.charged = withAccepted(soFar.charged, compared)
     charged.agreed(request.set, account.id, compared)
-    request.set.tell(chargesAgreed, { account, due: agreedLines(compared, moves) })
+    request.set.tell(chargesAccepted, { account, due: agreedLines(compared, moves) })
   }
 
   const openAll = async (payerIds: readonly string[], wishes: readonly Wish[]): Promise<Payer[]> => {
@@ -296,7 +296,7 @@ export const createConsent = (tools: Deps): Gate => {
     }
   }
 
-  const take = createPayerTurns<Wish>(async (payerIds, wishes) => {
+  const take = createPayerLock<Wish>(async (payerIds, wishes) => {
     const outcomes: Outcome[] = []
     for (const [wish, outcome] of zip(wishes, await inCompany(payerIds, wishes)))
       outcomes.push(outcome ?? (await alone(payerIds, wish)))

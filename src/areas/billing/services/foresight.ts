@@ -1,7 +1,7 @@
 import { dollarsOfUnits } from '../../../lib/money.ts'
 import type { Store } from '../../../storage/store.ts'
-import type { ForeseenCharge, Foresight } from '../../work/tasks/operations.ts'
-import type { Books } from './books.ts'
+import type { ChargePreview, PreviewedCharge } from '../../work/tasks/operations.ts'
+import type { PricingData } from './books.ts'
 import { type Charged, chargedBy } from './charged.ts'
 import { type CountMove, movesOfSets } from './moves.ts'
 import {
@@ -14,13 +14,13 @@ import {
   priceAccount,
   riseOf,
 } from './pricing/invoices.ts'
-import type { QuantityBook } from './quantities/operations.ts'
+import type { QuantityReader } from './quantities/operations.ts'
 import { moved, type Totals, withMore } from './quantities/rules.ts'
 
 interface Deps {
   store: Store
-  books: Books
-  quantities: QuantityBook
+  books: PricingData
+  quantities: QuantityReader
   charged: Charged
 }
 
@@ -42,7 +42,7 @@ const sumOf = (compared: readonly ComparedInvoice[], unitsOf: (one: ComparedInvo
  * What changes would cost that nobody writes. Priced as though all of them were agreed to at once, on what there is when
  * they are priced.
  */
-export const createForesight = (tools: Deps): Foresight<Foreseen> => {
+export const createChargePreview = (tools: Deps): ChargePreview<Foreseen> => {
   const { store, books, quantities, charged } = tools
 
   /** As whoever consents compares them: no more is given back than was charged. */
@@ -53,7 +53,7 @@ export const createForesight = (tools: Deps): Foresight<Foreseen> => {
     return compareInvoices(before, after, moment, chargedBy(await charged.of(accountId)))
   }
 
-  const chargeOf = async (accountId: string, more: Totals): Promise<ForeseenCharge | undefined> => {
+  const chargeOf = async (accountId: string, more: Totals): Promise<PreviewedCharge | undefined> => {
     const account = await books.account(accountId)
     if (!account) return undefined
     const lists = await books.lists(account, isFalling(more) ? await charged.of(accountId) : undefined)

@@ -7,15 +7,15 @@ import type { Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
 import type { ServiceAudit } from './audit/operations.ts'
 import type { AuditReason } from './audit/rules.ts'
-import type { Books } from './books.ts'
+import type { PricingData } from './books.ts'
 import { invalidBillingId, planIsNotAssigned } from './failures.ts'
 import type { Plans } from './plans/operations.ts'
 import type { PlanRecord } from './plans/store.ts'
-import type { PriceBook } from './price-book.ts'
+import type { PriceLists } from './price-book.ts'
 import { compareInvoices, type Invoice, invoiceJson, priceAccount } from './pricing/invoices.ts'
 import { mergeRest } from './pricing/merge.ts'
 import type { PlanDoc } from './pricing/plan.ts'
-import type { QuantityBook } from './quantities/operations.ts'
+import type { QuantityReader } from './quantities/operations.ts'
 import type { Quantities } from './quantities/rules.ts'
 import {
   type Assignment,
@@ -29,7 +29,7 @@ import {
   standingJson,
 } from './rules.ts'
 import type { PlanAssignment, ServicesChange, StandingChange } from './schema.ts'
-import type { Standings } from './standing.ts'
+import type { PaymentStatuses } from './standing.ts'
 import type { ServicesRecord } from './store.ts'
 import type { Vendors } from './vendors.ts'
 
@@ -41,17 +41,17 @@ interface Deps {
   accounts: Accounts
   plans: Plans
   vendors: Vendors
-  books: Books
-  priceBook: PriceBook
-  quantities: QuantityBook
-  standings: Standings
+  books: PricingData
+  priceBook: PriceLists
+  quantities: QuantityReader
+  standings: PaymentStatuses
   audit: ServiceAudit
   /** Whether a bookkeeper outside does not know yet how things are. */
   isDirty(accountId: string): Promise<boolean>
 }
 
 /** What an account and those below it have. */
-type Counts = Awaited<ReturnType<QuantityBook['of']>>
+type Counts = Awaited<ReturnType<QuantityReader['of']>>
 
 const masterOf = ({ id, hidden: { tree } }: AccountRecord) => tree[0] ?? id
 

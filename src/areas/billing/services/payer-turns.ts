@@ -16,7 +16,7 @@ const maxTogether = 32
  * each other here, and whoever waits for the same accounts goes together, in the order of coming; between processes
  * the turn that is stored decides. `run` answers with an outcome for each.
  */
-export const createPayerTurns = <Work>(
+export const createPayerLock = <Work>(
   run: (ids: readonly string[], works: readonly Work[]) => Promise<readonly Outcome[]>,
 ) => {
   const holdOne = createKeyedQueue()

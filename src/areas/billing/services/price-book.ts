@@ -49,10 +49,10 @@ const merge = (doc: ServicesDoc, { records, bookkeeper, priorities }: Sources): 
 
 const hasPlans = (doc: ServicesDoc) => Object.keys(doc.plans ?? {}).length > 0
 
-export type PriceBook = ReturnType<typeof createPriceBook>
+export type PriceLists = ReturnType<typeof createPriceLists>
 
 /** Merged price lists, kept as long as nothing changes that they are made of: merging costs more than pricing. */
-export const createPriceBook = (tools: { plans: Plans; accounts: Accounts; settings: Settings }) => {
+export const createPriceLists = (tools: { plans: Plans; accounts: Accounts; settings: Settings }) => {
   const { plans, accounts, settings } = tools
   const pages = new WeakMap<ServicesRecord, { sources: Sources; terms: Terms }>()
 

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { forgetOldRows } from '../../../jobs/retention/old-rows.ts'
+import { deleteOldRows } from '../../../jobs/retention/old-rows.ts'
 import { chargesNotAccepted, isFailure, type Quote } from '../../../lib/failure.ts'
 import type { Author } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
@@ -82,7 +82,7 @@ export const createQuotes = (store: Store) => {
       await rows.put(row, { ...row, ...placeOfId(place, quoteId) })
     },
 
-    round: forgetOldRows(store, {
+    round: deleteOldRows(store, {
       name: 'charge_quotes',
       table: 'charge_quotes',
       key: ['account_id', 'caller', 'request'],

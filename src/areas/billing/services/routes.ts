@@ -6,7 +6,7 @@ import {
   type ResellerOf,
   superduper,
 } from '../../../auth/policies.ts'
-import { FileAnswer, ListAnswer } from '../../../http/answer/answers.ts'
+import { FileResponse, ListResponse } from '../../../http/answer/answers.ts'
 import { collectionListing, type Listing } from '../../../http/answer/listing.ts'
 import { attachment } from '../../../http/file-names.ts'
 import { type Call, del, get, patch, post, type Route } from '../../../http/route.ts'
@@ -60,7 +60,7 @@ const csvOf = (items: readonly object[]) => {
   const rows = items.map((item) => flattenRow({ ...item }))
   const columns = columnsOf(rows)
   const lines = [columns, ...rows.map((row) => columns.map((column) => row.get(column)))]
-  return new FileAnswer(Buffer.from(lines.map(csvLine).join('')), 'text/csv', {
+  return new FileResponse(Buffer.from(lines.map(csvLine).join('')), 'text/csv', {
     ...attachment('services_summary.csv'),
   })
 }
@@ -105,13 +105,13 @@ export const servicesRoutes = (services: Services): Route[] => {
   const plansFor = async ({ account, request }: Pick<Call, 'account' | 'request'>) => {
     const { seller, plans } = await services.sold(account)
     const listing = collectionListing(plans, seller)
-    if (!isTrue(request.value('details'))) return new ListAnswer(listing)
+    if (!isTrue(request.value('details'))) return new ListResponse(listing)
     const whole: Listing<never> = {
       ...(listing as Listing<never>),
       page: (page) => listing.page({ ...page, whole: true }) as Promise<never[]>,
       row: (item) => JSON.stringify(listing.record(item)),
     }
-    return new ListAnswer(whole)
+    return new ListResponse(whole)
   }
 
   const selling = { allow: ownReseller, answers: ServicesAnswer }

@@ -10,7 +10,7 @@ import {
   messagePrices,
   type PlanDoc,
 } from './pricing/plan.ts'
-import type { TaxStanding } from './pricing/taxes.ts'
+import type { TaxStatus } from './pricing/taxes.ts'
 import type { Quantities } from './quantities/rules.ts'
 
 /** A plan that an account has. */
@@ -26,7 +26,7 @@ export interface ServicesDoc {
   manual?: Quantities
   bookkeeper?: Partial<Bookkeeper>
   ratedeck?: { id?: string; name?: string }
-  tax?: TaxStanding
+  tax?: TaxStatus
   billing_id?: string
   payment_tokens?: PaymentTokens
   /** Who the account is to gateways that keep payment methods: `type/vendor` -> the gateway's id. */

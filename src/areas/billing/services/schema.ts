@@ -67,7 +67,7 @@ export const Quantities = keyed(keyed(integer({ minimum: 0, maximum: 1_000_000_0
 })
 
 /** What an account is sold, as it comes from another system. */
-export const ArrivingServices = open({
+export const ImportedServices = open({
   plans: keyed(open({ vendor_id: must(text(32, 32)), overrides: must(PlanOverrides) })),
   overrides: PlanOverrides,
   manual: Quantities,

@@ -1,12 +1,12 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
 import { signal } from '../../../storage/signal.ts'
-import type { AgreedLine } from './agreed.rules.ts'
+import type { AcceptedLine } from './agreed.rules.ts'
 
 /** What an account pays at once, or is given back, for what a change set moves. */
 interface AgreedCharges {
   account: AccountRecord
-  due: readonly AgreedLine[]
+  due: readonly AcceptedLine[]
 }
 
 /** Somebody who was asked, or need not be, pays for what changes here. */
-export const chargesAgreed = signal<AgreedCharges>('charges agreed')
+export const chargesAccepted = signal<AgreedCharges>('charges agreed')

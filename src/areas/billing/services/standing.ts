@@ -1,23 +1,23 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
 import type { Settings } from '../../../settings/settings.ts'
-import type { Books } from './books.ts'
+import type { PricingData } from './books.ts'
 import type { PriceList } from './pricing/merge.ts'
 import type { Bookkeeper } from './pricing/plan.ts'
 import { servicesSettings } from './settings.ts'
 
-export type Standing = { acceptable: true } | { acceptable: false; reason: string; message?: string }
+export type PaymentStatus = { acceptable: true } | { acceptable: false; reason: string; message?: string }
 
 /** What is known of whether a bookkeeper will charge an account. */
-export interface BookkeeperStandings {
-  standing(account: AccountRecord, bookkeeper: Bookkeeper): Promise<Standing>
+export interface BookkeeperStatuses {
+  standing(account: AccountRecord, bookkeeper: Bookkeeper): Promise<PaymentStatus>
 }
 
-export type Standings = ReturnType<typeof createStandings>
+export type PaymentStatuses = ReturnType<typeof createPaymentStatuses>
 
-const good: Standing = { acceptable: true }
+const good: PaymentStatus = { acceptable: true }
 
 /** The reason when an account above is not in good standing. It does not reveal which account, or why. */
-const providersIssue: Standing = {
+const providersIssue: PaymentStatus = {
   acceptable: false,
   reason: 'delinquent',
   message: 'contact your provider',
@@ -27,10 +27,10 @@ const providersIssue: Standing = {
 const longestChain = 64
 
 /** Whether accounts may be charged more. */
-export const createStandings = (tools: {
-  books: Books
+export const createPaymentStatuses = (tools: {
+  books: PricingData
   settings: Settings
-  bookkeepers: BookkeeperStandings
+  bookkeepers: BookkeeperStatuses
 }) => {
   const { books, settings, bookkeepers } = tools
 
@@ -42,7 +42,7 @@ export const createStandings = (tools: {
     return payer ? payerOf(payer, left - 1) : account
   }
 
-  const ask = async (account: AccountRecord, lists: readonly PriceList[]): Promise<Standing> => {
+  const ask = async (account: AccountRecord, lists: readonly PriceList[]): Promise<PaymentStatus> => {
     for (const { bookkeeper } of lists) {
       const standing = await bookkeepers.standing(account, bookkeeper)
       if (!standing.acceptable) return standing
@@ -56,7 +56,7 @@ export const createStandings = (tools: {
     providersIssue,
 
     /** Whether an account may be charged `amount` units more. */
-    async of(account: AccountRecord, amount: number): Promise<Standing> {
+    async of(account: AccountRecord, amount: number): Promise<PaymentStatus> {
       const { enforce_good_standing: isEnforced } = await settings.of(servicesSettings)
       if (!isEnforced || amount <= 0) return good
       const payer = await payerOf(account)

@@ -4,7 +4,7 @@ import { createCollection, putDocument } from '../../../storage/collection.ts'
 import { requireRecord, type StoredRecord } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
 import { integer, type RowOf, table, text } from '../../../storage/table.ts'
-import { adoptingInto } from '../../adoption.ts'
+import { importingInto } from '../../adoption.ts'
 import { assignmentClaim } from './plans/store.ts'
 import type { ChargedItem, PriceSpan } from './pricing/proration.ts'
 import type { ServicesDoc } from './rules.ts'
@@ -28,7 +28,7 @@ export const createServicesStore = (store: Store) => {
 
   return {
     /** Takes in what another system has sold; what accounts have agreed on with gateways here stays. */
-    adopting: adoptingInto(collection, ({ doc }, before) => {
+    adopting: importingInto(collection, ({ doc }, before) => {
       const { payment_tokens, customers } = before?.doc ?? {}
       return {
         doc: { ...doc, ...(payment_tokens ? { payment_tokens } : {}), ...(customers ? { customers } : {}) },

@@ -1,7 +1,7 @@
 import { accountAdmin } from '../../../auth/policies.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
 import type { OutputAction, OutputPart, TaskAction } from '../../work/tasks/operations.ts'
-import type { QuantityBook } from './quantities/operations.ts'
+import type { QuantityReader } from './quantities/operations.ts'
 import type { MonthCount } from './quantities/rules.ts'
 
 const accountsAtOnce = 50
@@ -22,7 +22,7 @@ const placeOf = (position: string | undefined): { after?: readonly [string, stri
   position === undefined ? {} : { after: JSON.parse(position) }
 
 /** The actions over services that tasks can do. */
-export const createServiceTasks = (accounts: Accounts, quantities: QuantityBook): TaskAction[] => {
+export const createServiceTasks = (accounts: Accounts, quantities: QuantityReader): TaskAction[] => {
   async function* parts({ account }: { account: { id: string } }, position: string | undefined) {
     let place = placeOf(position)
     for (;;) {

@@ -1,5 +1,5 @@
 import { on } from '../../../storage/signal.ts'
-import { userLeaving } from '../../accounts/users/signals.ts'
+import { userDeleted } from '../../accounts/users/signals.ts'
 import { area } from '../../area.ts'
 import { servicesArea } from '../../billing/services/area.ts'
 import { createAppsStore } from './operations.ts'
@@ -18,7 +18,7 @@ export const appsStoreArea = area({
     return {
       offers: apps,
       routes: appsStoreRoutes(apps),
-      hears: [on(userLeaving, apps.forget)],
+      hears: [on(userDeleted, apps.forget)],
       adoptions: { apps_store: apps.adoption },
       schemas: { app: Installation, 'apps_store.blacklist': Blacklist },
     }

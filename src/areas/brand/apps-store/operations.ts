@@ -7,7 +7,7 @@ import { type AttachmentRecord, createAttachment } from '../../../storage/attach
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import { holderOf } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
-import { adoptingInto } from '../../adoption.ts'
+import { importingInto } from '../../adoption.ts'
 import type { Services } from '../../billing/services/operations.ts'
 import { appInstalled, appNotInstalled } from './failures.ts'
 import {
@@ -104,7 +104,7 @@ export const createAppsStore = ({ store, settings, services }: Deps) => {
 
   return {
     /** What accounts of another system had installed. */
-    adoption: adoptingInto(documents.collection, ({ doc }) => ({ doc: { ...noApps, ...doc }, hidden: {} })),
+    adoption: importingInto(documents.collection, ({ doc }) => ({ doc: { ...noApps, ...doc }, hidden: {} })),
 
     find,
     list,

@@ -1,6 +1,6 @@
 import type { Actor } from '../../../auth/identity.ts'
 import { accountAdmin, accountMember } from '../../../auth/policies.ts'
-import { answer, FileAnswer, ListAnswer } from '../../../http/answer/answers.ts'
+import { answer, FileResponse, ListResponse } from '../../../http/answer/answers.ts'
 import { shortListing } from '../../../http/answer/listing.ts'
 import { harmless, publicly } from '../../../http/answer/visitors.ts'
 import { type Call, del, get, post, put, type Route } from '../../../http/route.ts'
@@ -27,7 +27,7 @@ const pictureAnswer = (picture: Picture | undefined, visitor: Actor | undefined,
   if (!picture) throw failure(badIdentifier, { cause })
   if ('address' in picture)
     return answer({ data: picture.address, status: 302, headers: { location: picture.address } })
-  return new FileAnswer(picture.bytes, picture.contentType, { ...harmless, ...publicly(visitor) })
+  return new FileResponse(picture.bytes, picture.contentType, { ...harmless, ...publicly(visitor) })
 }
 
 export const appsStoreRoutes = (apps: AppsStore): Route[] => {
@@ -52,7 +52,7 @@ export const appsStoreRoutes = (apps: AppsStore): Route[] => {
       answers: AppRow,
       list: true,
       run: async ({ actor, account }) =>
-        new ListAnswer(shortListing((await apps.list(actor, account)).map(rowOf))),
+        new ListResponse(shortListing((await apps.list(actor, account)).map(rowOf))),
     }),
     get(blacklist, {
       summary: 'Read which apps an account and all below it do not see',

@@ -7,7 +7,7 @@ import { pictureIn } from '../../../lib/picture.ts'
 export const appIdForm = '^(?!blacklist$)[A-Za-z0-9_-]{1,64}$'
 
 /** Characters of an address or of a data URL. */
-export const longestImage = 200_000
+export const maxImageLength = 200_000
 export const imageForm = '^(?:https?://|data:image/[a-z.+-]+;base64,)'
 export const maxUsers = 1000
 export const maxBlacklisted = 200

@@ -1,13 +1,13 @@
 import { Type } from 'typebox'
 import { choice, keyedBy, multiline } from '../../../lib/schema.ts'
 import { address, flag, section, settingsDocument, unit } from '../../../settings/keys.ts'
-import { appIdForm, imageForm, longestImage } from './rules.ts'
+import { appIdForm, imageForm, maxImageLength } from './rules.ts'
 
 const optionalText = (longest: number, description: string) =>
   Type.Optional(Type.String({ maxLength: longest, description }))
 
 const image = (description: string) =>
-  Type.String({ maxLength: longestImage, pattern: imageForm, description })
+  Type.String({ maxLength: maxImageLength, pattern: imageForm, description })
 
 const Words = Type.Object(
   {

@@ -1,5 +1,5 @@
 import { accountKind, masterClaim } from '../../../auth/identity.ts'
-import type { Round } from '../../../jobs/rounds.ts'
+import type { ScheduledJob } from '../../../jobs/rounds.ts'
 import { daySeconds } from '../../../lib/gregorian.ts'
 import { ChangeSet } from '../../../storage/change-set.ts'
 import { retrying, type Store } from '../../../storage/store.ts'
@@ -45,7 +45,7 @@ export const createHostNameConflicts = ({ store, hostNames, whitelabel, alerts }
     if (set.changes.length > 0) await store.commit(set)
   }
 
-  const round: Round = {
+  const round: ScheduledJob = {
     name: 'host name conflicts',
     everySeconds: daySeconds,
     async run(signal) {

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import type { Mail } from '../../../mail/mail.ts'
 import type { TemplateBodies, TemplateDoc } from '../../../mail/templates.ts'
-import { type Adoption, type ArrivingFile, adoptingInto } from '../../adoption.ts'
-import { bodyProblems, largestBody } from './rules.ts'
+import { type ImportedFile, type ImportedRecord, importingInto } from '../../adoption.ts'
+import { bodyProblems, maxTemplateBytes } from './rules.ts'
 import { Notification } from './schema.ts'
 
 const roles = ['text', 'html'] as const
@@ -11,9 +11,9 @@ const roles = ['text', 'html'] as const
 const unusable = (template: string) => template.includes('{%') || template.includes('|')
 
 /** How notices of another system are taken in: with the bodies that say here what they said there. */
-export const createNoticeAdoption = ({ notices, templates }: Mail): Adoption => {
-  const problemOf = (id: string, { bytes }: ArrivingFile): string | undefined => {
-    if (bytes.length > largestBody) return `it is larger than ${largestBody} bytes`
+export const createNoticeImporter = ({ notices, templates }: Mail): ImportedRecord => {
+  const problemOf = (id: string, { bytes }: ImportedFile): string | undefined => {
+    if (bytes.length > maxTemplateBytes) return `it is larger than ${maxTemplateBytes} bytes`
     if (!isUtf8(bytes)) return 'it is not UTF-8'
     const template = bytes.toString('utf8')
     if (unusable(template)) return 'it has conditions or filters'
@@ -22,7 +22,7 @@ export const createNoticeAdoption = ({ notices, templates }: Mail): Adoption => 
     return Object.keys(problems).length > 0 ? 'it uses names that the notice does not know' : undefined
   }
 
-  const bodiesIn = (id: string, files: readonly ArrivingFile[]): TemplateBodies =>
+  const bodiesIn = (id: string, files: readonly ImportedFile[]): TemplateBodies =>
     Object.fromEntries(
       roles.flatMap((role) => {
         const file = files.find((one) => one.role === role)
@@ -42,7 +42,7 @@ export const createNoticeAdoption = ({ notices, templates }: Mail): Adoption => 
         }),
       )
     },
-    ...adoptingInto<TemplateDoc, TemplateBodies>(templates.arrivals, ({ id, doc, files }) => ({
+    ...importingInto<TemplateDoc, TemplateBodies>(templates.arrivals, ({ id, doc, files }) => ({
       doc: doc as TemplateDoc,
       hidden: bodiesIn(id, files),
     })),

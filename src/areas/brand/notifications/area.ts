@@ -1,6 +1,6 @@
 import { area } from '../../area.ts'
 import { whitelabelArea } from '../whitelabel/area.ts'
-import { createNoticeAdoption } from './adoption.ts'
+import { createNoticeImporter } from './adoption.ts'
 import { createNotifications } from './operations.ts'
 import { notificationRoutes } from './routes.ts'
 import { Notification } from './schema.ts'
@@ -16,7 +16,7 @@ export const notificationsArea = area({
     return {
       routes: notificationRoutes({ notifications, settings, clock: store.clock }),
       schemas: { notifications: Notification },
-      adoptions: { notification: createNoticeAdoption(tools.mail) },
+      adoptions: { notification: createNoticeImporter(tools.mail) },
     }
   },
 })

@@ -18,7 +18,14 @@ import type { Senders } from '../../../mail/senders.ts'
 import type { Template, TemplateBodies, TemplateDoc, TemplateRecord } from '../../../mail/templates.ts'
 import { type Author, ChangeSet, systemScope } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
-import { bodyProblems, htmlOf, largestBody, recipientProblems, subjectProblems, valuesIn } from './rules.ts'
+import {
+  bodyProblems,
+  htmlOf,
+  maxTemplateBytes,
+  recipientProblems,
+  subjectProblems,
+  valuesIn,
+} from './rules.ts'
 import type { Notification, Preview } from './schema.ts'
 import { createAttemptLog } from './store.ts'
 
@@ -179,7 +186,7 @@ export const createNotifications = ({ store, mail, senders }: Deps) => {
     },
 
     async putBody(author: Author, subject: NoticeSubject, type: BodyType, { bytes, charset }: SentBody) {
-      if (bytes.length > largestBody) throw failure(tooLarge, { limit: largestBody })
+      if (bytes.length > maxTemplateBytes) throw failure(tooLarge, { limit: maxTemplateBytes })
       assertUtf8Charset(charset)
       const body = utf8Text(bytes, 'body')
       const problems = bodyProblems('template', body, subject.notice.macros)

@@ -1,5 +1,5 @@
 import { accountAdmin, resellerAdmin, superduper } from '../../../auth/policies.ts'
-import { Answer, FileAnswer, ListAnswer } from '../../../http/answer/answers.ts'
+import { ApiResponse, FileResponse, ListResponse } from '../../../http/answer/answers.ts'
 import { shortListing } from '../../../http/answer/listing.ts'
 import { timeWindow } from '../../../http/answer/time-window.ts'
 import { attachment } from '../../../http/file-names.ts'
@@ -64,7 +64,7 @@ const levelRoutes = (
     isAccount ? account : actor.account
 
   const view = (found: NoticeSubject, more: { status?: number; created?: string } = {}) =>
-    new Answer({
+    new ApiResponse({
       data: notificationData(found),
       ...(found.revision ? { revision: found.revision } : {}),
       ...more,
@@ -74,7 +74,7 @@ const levelRoutes = (
     const body = type === 'text/html' ? template.bodies.html : template.bodies.text
     if (body === undefined) throw failure(badIdentifier, { cause: type })
     const name = `${notice.id}.${type === 'text/html' ? 'html' : 'txt'}`
-    return new FileAnswer(Buffer.from(body), `${type}; charset=utf-8`, {
+    return new FileResponse(Buffer.from(body), `${type}; charset=utf-8`, {
       ...harmless,
       ...attachment(name),
     })
@@ -88,7 +88,7 @@ const levelRoutes = (
       list: true,
       run: async (call) => {
         const found = await notifications.all(levelOf(call))
-        return new ListAnswer(shortListing(found.map(notificationRow)))
+        return new ListResponse(shortListing(found.map(notificationRow)))
       },
     }),
     put(all, {
@@ -118,7 +118,7 @@ const levelRoutes = (
       run: async (call) => {
         const { maximum_range: maximum } = await settings.of(crossbarSettings)
         const window = timeWindow(call.query, gregorianNow(clock), maximum)
-        return new ListAnswer(attemptListing(notifications, homeOf(call).id, window))
+        return new ListResponse(attemptListing(notifications, homeOf(call).id, window))
       },
     }),
     get(anAttempt, {
@@ -158,7 +158,7 @@ const levelRoutes = (
       answers: NotificationRecord,
       run: async ({ author, subject: found }) => {
         await notifications.remove(author, found)
-        return new Answer({ data: notificationData(found), metadata: { deleted: true } })
+        return new ApiResponse({ data: notificationData(found), metadata: { deleted: true } })
       },
     }),
     post(`${one}/preview`, {
@@ -172,7 +172,7 @@ const levelRoutes = (
       run: async (call) => {
         const caller = call.actor.user && addressOf(call.actor.user.doc)
         const sample = await notifications.preview(call.subject, homeOf(call), call.data, caller)
-        return new Answer({ data: sample, status: 202, message: 'Notification processing' })
+        return new ApiResponse({ data: sample, status: 202, message: 'Notification processing' })
       },
     }),
   ]

@@ -11,7 +11,7 @@ interface Rule {
 }
 
 /** A mail's body larger than this is no notice any more. */
-export const largestBody = 200_000
+export const maxTemplateBytes = 200_000
 
 const unknownIn = (template: string, names: Names) =>
   namesIn(template).filter((name) => !Object.hasOwn(names, name))

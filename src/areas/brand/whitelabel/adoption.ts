@@ -1,7 +1,7 @@
 import type { Json } from '../../../lib/json.ts'
 import { holderOf } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
-import { type Adoption, adoptingInto } from '../../adoption.ts'
+import { type ImportedRecord, importingInto } from '../../adoption.ts'
 import { SenderEmail } from './emails/schema.ts'
 import { createSenderStore, type SenderHidden } from './emails/store.ts'
 import type { BrandFiles } from './files/operations.ts'
@@ -11,9 +11,9 @@ import { Whitelabel } from './schema.ts'
 import { createWhitelabelStore, type WhitelabelHidden, whitelabelId } from './store.ts'
 
 /** How brands of another system are taken in, each with its files. */
-export const createBrandAdoption = (store: Store, files: BrandFiles): Adoption => {
+export const createBrandImporter = (store: Store, files: BrandFiles): ImportedRecord => {
   const whitelabels = createWhitelabelStore(store)
-  const adopting = adoptingInto<Whitelabel, WhitelabelHidden>(whitelabels, ({ doc }) => ({
+  const adopting = importingInto<Whitelabel, WhitelabelHidden>(whitelabels, ({ doc }) => ({
     doc,
     // The operator has served this brand before.
     hidden: { confirmedHosts: hostsOf(doc) },
@@ -45,9 +45,9 @@ export const createBrandAdoption = (store: Store, files: BrandFiles): Adoption =
 }
 
 /** How addresses that mail comes from are taken in: whoever has one has to confirm it, unless that was done here before. */
-export const createSenderAdoption = (store: Store): Adoption => ({
+export const createSenderImporter = (store: Store): ImportedRecord => ({
   schema: SenderEmail,
-  ...adoptingInto<SenderEmail, SenderHidden>(createSenderStore(store), ({ doc }, before) => ({
+  ...importingInto<SenderEmail, SenderHidden>(createSenderStore(store), ({ doc }, before) => ({
     doc: doc as SenderEmail & Json,
     hidden: before && before.doc.email === doc.email ? before.hidden : { isVerified: false },
   })),

@@ -1,13 +1,13 @@
 import { accountsArea } from '../../accounts/accounts/area.ts'
 import { area } from '../../area.ts'
 import { systemConfigsArea } from '../../system/system-configs/area.ts'
-import { createBrandAdoption, createSenderAdoption } from './adoption.ts'
+import { createBrandImporter, createSenderImporter } from './adoption.ts'
 import { createBrands } from './brands.ts'
 import { createWhitelabelDomains } from './domains/operations.ts'
 import { whitelabelDomainRoutes } from './domains/routes.ts'
 import { WhitelabelDomains } from './domains/schema.ts'
 import { createDomainTemplate } from './domains/template.ts'
-import { createDomainStandings } from './domains/watch.ts'
+import { createDomainStatuses } from './domains/watch.ts'
 import { createSenderEmails } from './emails/operations.ts'
 import { senderEmailRoutes } from './emails/routes.ts'
 import { SenderEmail } from './emails/schema.ts'
@@ -33,7 +33,7 @@ export const whitelabelArea = area({
     const { store } = tools
     const files = createBrandFiles(store)
     const emails = createSenderEmails(tools)
-    const standings = createDomainStandings(store)
+    const standings = createDomainStatuses(store)
     const template = createDomainTemplate(tools.settings)
     const whitelabels = createWhitelabels({
       store,
@@ -71,8 +71,8 @@ export const whitelabelArea = area({
       jobs: [domains.watch.round],
       counts: [whitelabels.counted],
       adoptions: {
-        whitelabel: createBrandAdoption(store, files),
-        whitelabel_email: createSenderAdoption(store),
+        whitelabel: createBrandImporter(store, files),
+        whitelabel_email: createSenderImporter(store),
       },
       schemas: {
         whitelabel: Whitelabel,

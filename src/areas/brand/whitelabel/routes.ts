@@ -1,5 +1,5 @@
 import { accountAdmin, accountMember, anyone } from '../../../auth/policies.ts'
-import { Answer, one, removed } from '../../../http/answer/answers.ts'
+import { ApiResponse, one, removed } from '../../../http/answer/answers.ts'
 import { publicly } from '../../../http/answer/visitors.ts'
 import { type Call, del, get, post, put, type Route } from '../../../http/route.ts'
 import { isTrue, type Json } from '../../../lib/json.ts'
@@ -43,7 +43,7 @@ export const whitelabelRoutes = (whitelabels: Whitelabels, visibility: BrandVisi
 
   const shownTo = ({ visitor }: Pick<Call, 'visitor'>, record: WhitelabelStored) => {
     const { fields } = one(record)
-    return new Answer({ ...fields, headers: publicly(visitor) })
+    return new ApiResponse({ ...fields, headers: publicly(visitor) })
   }
 
   return [

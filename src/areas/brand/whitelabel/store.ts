@@ -1,6 +1,6 @@
 import { invalid } from '../../../lib/failure.ts'
 import { type Claim, conflict, systemScope } from '../../../storage/change-set.ts'
-import { createCollection, type HeldClaim } from '../../../storage/collection.ts'
+import { createCollection, type StoredClaim } from '../../../storage/collection.ts'
 import type { StoredRecord } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
 import { hostNameClaim } from '../../accounts/accounts/host-names/rules.ts'
@@ -36,7 +36,7 @@ const conferenceClaim = (host: string, accountId: string): Claim => ({
   value: `${host}/${accountId}`,
 })
 
-const claims = ({ accountId, doc }: WhitelabelStored): HeldClaim[] => {
+const claims = ({ accountId, doc }: WhitelabelStored): StoredClaim[] => {
   const domain = domainOf(doc)
   const conference = conferenceDomainOf(doc)
   return [

@@ -1,7 +1,7 @@
 import { type Actor, isSuperduper } from '../../../auth/identity.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { badIdentifier, failure } from '../../../lib/failure.ts'
-import { forgetOldest } from '../../../lib/forget-oldest.ts'
+import { evictOldest } from '../../../lib/forget-oldest.ts'
 import { hostNameOf } from '../../../lib/host-name.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
 import type { WhitelabelDomainChecks } from './domains/operations.ts'
@@ -43,7 +43,7 @@ export const createBrandVisibility = ({ clock, accounts, whitelabels, domains }:
     const isSetUp = found ?? known.get(key)?.isSetUp ?? false
     known.delete(key)
     known.set(key, { isSetUp, until: clock.now() + (found ? setUpMs : notSetUpMs) })
-    forgetOldest(known, maxKnown)
+    evictOldest(known, maxKnown)
     return isSetUp
   }
 

@@ -1,6 +1,6 @@
 import { on } from '../../../storage/signal.ts'
 import { accountsArea } from '../../accounts/accounts/area.ts'
-import { accountLeaving } from '../../accounts/accounts/signals.ts'
+import { accountDeleted } from '../../accounts/accounts/signals.ts'
 import { area } from '../../area.ts'
 import { ledgersArea } from '../../billing/ledgers/area.ts'
 import { limitsArea } from '../../billing/limits/area.ts'
@@ -12,10 +12,10 @@ import { createCallArchive } from './archive/operations.ts'
 import { createArchiveReading } from './archive/reading.ts'
 import { createArchiveRegister } from './archive/store.ts'
 import { createCallBilling } from './billing/operations.ts'
-import { createDepartures } from './departures/operations.ts'
+import { createDeletedAccountCalls } from './departures/operations.ts'
 import { createFreeswitchIntake } from './freeswitch/operations.ts'
 import { freeswitchPage } from './freeswitch/routes.ts'
-import { createLegAdoption } from './intake/adoption.ts'
+import { createLegImporter } from './intake/adoption.ts'
 import { countRepairs, countVerdicts } from './intake/metrics.ts'
 import { createIntake } from './intake/operations.ts'
 import { cdrIntakeRoutes } from './intake/routes.ts'
@@ -65,10 +65,10 @@ export const cdrsArea = area({
       archive,
       hasArchive: objects !== undefined,
     })
-    const departures = createDepartures({ ...tools, register })
+    const departures = createDeletedAccountCalls({ ...tools, register })
     const archiving = objects && createCallArchive({ ...tools, objects, register, files, metrics })
     const freeswitch = createFreeswitchIntake({ ...tools, accounts, intake, count: count('freeswitch') })
-    const legAdoption = createLegAdoption({ ...tools, archive })
+    const legAdoption = createLegImporter({ ...tools, archive })
     return {
       offers: { intake, billing, months, legAdoption, legs: cdrs.legs },
       routes: [
@@ -85,7 +85,7 @@ export const cdrsArea = area({
         departures.kind,
         intake.unions,
       ],
-      hears: [on(accountLeaving, departures.begin)],
+      hears: [on(accountDeleted, departures.begin)],
       taskActions: createCdrTasks({ cdrs, clock: store.clock, resellerOf }),
       migrations: {
         rebuild_cdr_months: {

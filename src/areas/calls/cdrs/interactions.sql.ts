@@ -1,7 +1,7 @@
 import { gregorianUnixOffset } from '../../../lib/gregorian.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { ArchiveReading } from './archive/reading.ts'
-import { joinPieces, type ListPiece } from './archive/rules.ts'
+import { joinChunks, type ListChunk } from './archive/rules.ts'
 import type { CdrRow } from './columns.ts'
 import { createPartLists, type LineView, monthsOf, type Part } from './parts.sql.ts'
 import { monthsOfInteractions, type Place, type Stretch, windowOf } from './reading/rules.ts'
@@ -105,7 +105,7 @@ export const createInteractionStore = (store: Store, archive?: ArchiveReading, t
     return row && { time: row.found_time, mark: row.found_key }
   }
 
-  const storedPiece = async (part: Part, limit: number, long: boolean): Promise<ListPiece> => {
+  const storedPiece = async (part: Part, limit: number, long: boolean): Promise<ListChunk> => {
     const { params, mark } = createParams()
     const statement = statementOf(part, limit, { mark })
     const read = long ? store.scan : store.all
@@ -117,14 +117,14 @@ export const createInteractionStore = (store: Store, archive?: ArchiveReading, t
   }
 
   /** Of an interaction some legs may lie in files and others, that came late, in the store. */
-  const pieceOf = async (part: Part, limit: number, long: boolean): Promise<ListPiece> => {
+  const pieceOf = async (part: Part, limit: number, long: boolean): Promise<ListChunk> => {
     const { scope, stretch, files, after, descending } = part
     if (!archive || files.length === 0) return storedPiece(part, limit, long)
     const most = scope.ownerId === undefined ? Number.POSITIVE_INFINITY : triedAtOnce
     const asked = { holder: scope, window: stretch, after, descending, limit, most }
     const pieces = [storedPiece(part, limit, long), archive.interactions(files, asked)]
     const choose = (a: CdrRow, b: CdrRow) => (byChannelTime(a, b) <= 0 ? a : b)
-    return joinPieces(await Promise.all(pieces), { limit, descending, placeOf, choose })
+    return joinChunks(await Promise.all(pieces), { limit, descending, placeOf, choose })
   }
 
   const { batch, lines } = createPartLists(store, { sight, pieceOf, placeAfter, linesSql }, triedAtOnce)

@@ -1,6 +1,6 @@
 import { type ArchivedMonths, MonthMoved, type MonthRange, readingAgain } from '../../../storage/monthly.ts'
 import type { Store } from '../../../storage/store.ts'
-import type { ArchivedPart, ListPiece } from './archive/rules.ts'
+import type { ArchivedPart, ListChunk } from './archive/rules.ts'
 import type { CdrRow } from './columns.ts'
 import { endOf, type Place, placeWithin, type Stretch, stretchesBehind } from './reading/rules.ts'
 import type { Reading, Scope } from './reading/store.ts'
@@ -49,7 +49,7 @@ interface PartSource {
     archived: ArchivedMonths
     filesOf(stretch: Stretch): readonly ArchivedPart[]
   }>
-  pieceOf(part: Part, limit: number, long: boolean): Promise<ListPiece>
+  pieceOf(part: Part, limit: number, long: boolean): Promise<ListChunk>
   /** The place of the record that so many others precede; undefined: the part ends before it. */
   placeAfter(part: Part, records: number, scan: Store['scan']): Promise<Place | undefined>
   linesSql(part: Part, view: LineView): Promise<Uint8Array>
@@ -128,7 +128,7 @@ export const createPartLists = (
     })
   }
 
-  const readBatch = async (scope: Scope, { after, limit, descending, long }: Reading): Promise<ListPiece> => {
+  const readBatch = async (scope: Scope, { after, limit, descending, long }: Reading): Promise<ListChunk> => {
     const parts = await partsOf(scope, after, descending)
     const items: CdrRow[] = []
     for (const [at, part] of parts.entries()) {
@@ -172,7 +172,7 @@ export const createPartLists = (
   }
 
   return {
-    batch: (scope: Scope, reading: Reading): Promise<ListPiece> =>
+    batch: (scope: Scope, reading: Reading): Promise<ListChunk> =>
       readingAgain(() => readBatch(scope, reading)),
 
     /** The lines of CSV, many at a time, in the order of the list. */

@@ -1,6 +1,6 @@
 import { userKind } from '../../../auth/identity.ts'
 import { accountMember, type ResellerOf, seesCosts } from '../../../auth/policies.ts'
-import { ListAnswer, RowsAnswer } from '../../../http/answer/answers.ts'
+import { ListResponse, RowsResponse } from '../../../http/answer/answers.ts'
 import { movingBounds, timeWindow } from '../../../http/answer/time-window.ts'
 import { type Call, get, type Route } from '../../../http/route.ts'
 import { badIdentifier, failure, faultyRequest, invalid, missingParameter } from '../../../lib/failure.ts'
@@ -20,7 +20,7 @@ import {
   groupings,
   type Interval,
   intervals,
-  longestSpan,
+  maxSpanSeconds,
   quarterSeconds,
   spanOf,
 } from './stats/rules.ts'
@@ -123,7 +123,7 @@ export const cdrRoutes = ({ cdrs, stats, store, resellerOf }: Deps): Route[] => 
 
   const listed = async (listing: typeof legListing, call: Asked, ownerId?: string) => {
     const view = await viewOf(call)
-    return new ListAnswer(
+    return new ListResponse(
       listing(cdrs, await scopeOf(call, ownerId), { view, moving: movingBounds(call.query) }),
     )
   }
@@ -132,7 +132,7 @@ export const cdrRoutes = ({ cdrs, stats, store, resellerOf }: Deps): Route[] => 
     const interval: Interval = oneOf(query, 'interval', intervals) ?? 'day'
     const groupBy: Grouping | undefined = oneOf(query, 'group_by', groupings)
     const { maximumRange } = await cdrs.rules()
-    const window = timeWindow(query, now(), longestSpan[interval], maximumRange)
+    const window = timeWindow(query, now(), maxSpanSeconds[interval], maximumRange)
     return { span: spanOf(window), interval, groupBy, utcOffset: quarterOffsetIn(query) }
   }
 
@@ -208,7 +208,7 @@ export const cdrRoutes = ({ cdrs, stats, store, resellerOf }: Deps): Route[] => 
       answers: list(Cdr),
       fails: [missingParameter, callArchiveUnreachable],
       run: async (call) =>
-        new RowsAnswer(
+        new RowsResponse(
           cdrs.legDocuments(call.account.id, call.path.interaction_id, {
             order: isOldestFirst(call) ? 'oldest first' : 'newest first',
             ...(await costViewOf(call)),

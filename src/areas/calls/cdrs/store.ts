@@ -2,7 +2,7 @@ import { type ArchivedMonths, readingAgain } from '../../../storage/monthly.ts'
 import { isStorable } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { ArchiveReading } from './archive/reading.ts'
-import { joinPieces, type ListPiece } from './archive/rules.ts'
+import { joinChunks, type ListChunk } from './archive/rules.ts'
 import { type CdrRow, monthOfId } from './columns.ts'
 import { createConditions } from './filters/store.ts'
 import { createPartLists, type LineView, monthsOf, type Part } from './parts.sql.ts'
@@ -118,7 +118,7 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
   }
 
   /** With filters a piece is what one trial keeps: maybe nothing, and still not the end. */
-  const storedPiece = async (part: Part, limit: number, long: boolean): Promise<ListPiece> => {
+  const storedPiece = async (part: Part, limit: number, long: boolean): Promise<ListChunk> => {
     const isFiltered = part.scope.questions.length > 0
     const until = isFiltered ? await placeAfter(part, triedAtOnce, store.scan) : undefined
     const { params, mark } = createParams()
@@ -132,7 +132,7 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
     return { items, next: final && items.length === limit ? placeOf(final) : until }
   }
 
-  const pieceOf = async (part: Part, limit: number, long: boolean): Promise<ListPiece> => {
+  const pieceOf = async (part: Part, limit: number, long: boolean): Promise<ListChunk> => {
     const { scope, stretch, files, after, descending } = part
     if (!archive || files.length === 0) return storedPiece(part, limit, long)
     const { questions, ownerId } = scope
@@ -140,7 +140,7 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
     const most = isSelected ? triedAtOnce : Number.POSITIVE_INFINITY
     const asked = { holder: scope, window: stretch, after, descending, questions, limit, most }
     const pieces = [storedPiece(part, limit, long), archive.legs(files, asked)]
-    return joinPieces(await Promise.all(pieces), { limit, descending, placeOf })
+    return joinChunks(await Promise.all(pieces), { limit, descending, placeOf })
   }
 
   const linesSql = (part: Part, view: LineView) => {

@@ -1,7 +1,7 @@
 import { on } from '../../../storage/signal.ts'
 import { accountsArea } from '../../accounts/accounts/area.ts'
 import { accountChanged } from '../../accounts/accounts/signals.ts'
-import { userLeaving } from '../../accounts/users/signals.ts'
+import { userDeleted } from '../../accounts/users/signals.ts'
 import { area } from '../../area.ts'
 import { ledgersArea } from '../../billing/ledgers/area.ts'
 import { balanceMoved } from '../../billing/ledgers/signals.ts'
@@ -57,7 +57,7 @@ export const alertsArea = area({
       routes: alertRoutes(alerts),
       jobs: [watch.job, alerts.round],
       hears: [
-        on(userLeaving, alerts.removeWith),
+        on(userDeleted, alerts.removeWith),
         on(balanceMoved, (set, { account }) => watch.moved(set, account)),
         on(accountChanged, (set, { before, after }) => watch.changed(set, before, after)),
       ],

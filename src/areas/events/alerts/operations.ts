@@ -5,7 +5,7 @@ import {
   privLevelOf,
   userKind,
 } from '../../../auth/identity.ts'
-import type { Round } from '../../../jobs/rounds.ts'
+import type { ScheduledJob } from '../../../jobs/rounds.ts'
 import { badIdentifier, failure, forbidden } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import type { Mail } from '../../../mail/mail.ts'
@@ -15,7 +15,7 @@ import { createAttachment } from '../../../storage/attachment.ts'
 import { type Author, ChangeSet, type ClaimHolder, systemScope } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
-import { type Adoption, adoptingInto } from '../../adoption.ts'
+import { type ImportedRecord, importingInto } from '../../adoption.ts'
 import { alertsDisabled } from './failures.ts'
 import type { GeneratedAlerts } from './generated/operations.ts'
 import { alertNotice } from './notices.ts'
@@ -145,7 +145,7 @@ export const createAlerts = ({ store, settings, accounts, mail, generated }: Dep
     return ended.length === perRound
   }
 
-  const round: Round = {
+  const round: ScheduledJob = {
     name: 'alerts',
     everySeconds: 60,
     due: async () => (await alerts.firstToEnd(1)).some(({ doc }) => isExpired(doc, now())),
@@ -208,11 +208,11 @@ export const createAlerts = ({ store, settings, accounts, mail, generated }: Dep
     /** Alerts of another system: nobody has mail of them. */
     adoption: {
       schema: Alert,
-      ...adoptingInto(alerts, ({ doc }) => ({
+      ...importingInto(alerts, ({ doc }) => ({
         doc: { title: '', message: '', from: [], to: [], ...doc },
         hidden: {},
       })),
-    } satisfies Adoption,
+    } satisfies ImportedRecord,
 
     /** The same, and tells admins by mail. */
     async raise(set: ChangeSet, cause: string, doc: Alert) {

@@ -1,5 +1,5 @@
 import { accountMember, superduper } from '../../../auth/policies.ts'
-import { ListAnswer, made, one, removed } from '../../../http/answer/answers.ts'
+import { ListResponse, made, one, removed } from '../../../http/answer/answers.ts'
 import { shortListing } from '../../../http/answer/listing.ts'
 import { del, get, put, type Route } from '../../../http/route.ts'
 import type { Problems } from '../../../lib/failure.ts'
@@ -29,7 +29,7 @@ export const alertRoutes = (alerts: Alerts): Route[] => [
     answers: AlertRow,
     list: true,
     run: async ({ actor, account }) =>
-      new ListAnswer(shortListing((await alerts.list(actor, account)) as unknown as Json[])),
+      new ListResponse(shortListing((await alerts.list(actor, account)) as unknown as Json[])),
   }),
   put(all, {
     summary: 'Tell people something, of this account or of others',

@@ -1,5 +1,5 @@
 import { sequenceOf, sequenceText } from '../../../events/events.ts'
-import { ListAnswer } from '../../../http/answer/answers.ts'
+import { ListResponse } from '../../../http/answer/answers.ts'
 import type { Cursor, Listing } from '../../../http/answer/listing.ts'
 import type { Test } from '../../../lib/question.ts'
 import { timeBoundsIn } from '../../../lib/time-bounds.ts'
@@ -58,7 +58,7 @@ export const auditAnswer = (
   query: URLSearchParams,
   place: Pick<Wanted, 'accountId' | 'kind' | 'recordId'>,
 ) =>
-  new ListAnswer(
+  new ListResponse(
     listing(audit, {
       actorId: given(query, 'actor_id'),
       action: given(query, 'action'),

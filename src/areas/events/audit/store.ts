@@ -1,4 +1,4 @@
-import { happened } from '../../../storage/audit-log.ts'
+import { emitEvent } from '../../../storage/audit-log.ts'
 import type { Author } from '../../../storage/change-set.ts'
 import type { Value } from '../../../storage/db.ts'
 import { fittingIn } from '../../../storage/records.ts'
@@ -35,7 +35,7 @@ const maxBytes = 4_000_000
 const leavings = shape({ tree: optional(text()), recordName: optional(text()) })
 
 // What is no change, what has no place yet, and what retention has let go of is no entry of the audit.
-const isEntry = `action <> '${happened}' AND digest IS NOT NULL`
+const isEntry = `action <> '${emitEvent}' AND digest IS NOT NULL`
 
 // A question that finds little looks through this many entries at once, and says where to go on.
 const maxLookedThrough = 5000

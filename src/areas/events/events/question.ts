@@ -1,12 +1,12 @@
 import { isTypeName, sequenceOf } from '../../../events/events.ts'
-import type { FeedQuestion } from '../../../events/store.ts'
+import type { EventQuery } from '../../../events/store.ts'
 import { invalid } from '../../../lib/failure.ts'
 import { unixOfGregorian } from '../../../lib/gregorian.ts'
 import { isTrue } from '../../../lib/json.ts'
 import { timeBoundsIn } from '../../../lib/time-bounds.ts'
 
 /** What is asked of the feed, without where it goes on. */
-export type Wanted = Omit<FeedQuestion, 'after' | 'limit'>
+export type Wanted = Omit<EventQuery, 'after' | 'limit'>
 
 const maxTypes = 100
 

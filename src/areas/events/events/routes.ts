@@ -1,7 +1,7 @@
 import { accountAdmin } from '../../../auth/policies.ts'
 import { eventJson, type FeedEvent, sequenceOf, sequenceText, weightOf } from '../../../events/events.ts'
 import type { Feed } from '../../../events/feed.ts'
-import { ListAnswer, LiveAnswer } from '../../../http/answer/answers.ts'
+import { ListResponse, LiveResponse } from '../../../http/answer/answers.ts'
 import { badStartKey, type Cursor, type Listing } from '../../../http/answer/listing.ts'
 import { type Call, get, type Route } from '../../../http/route.ts'
 import { gregorianOfUnix } from '../../../lib/gregorian.ts'
@@ -64,12 +64,12 @@ export const eventRoutes = (feed: Feed, streams: Streams): Route[] => {
           // Whoever reads finds what was committed before.
           await feed.settled()
           const begin = place === 'now' ? await feed.newest() : place
-          return new ListAnswer(listing(wanted, begin, withBefore))
+          return new ListResponse(listing(wanted, begin, withBefore))
         }
         const resumed = request.header('last-event-id')
         const from = resumed === undefined ? place : placeIn(resumed, 'last-event-id')
         const after = from === 'now' ? await feed.newest() : from
-        return new LiveAnswer({
+        return new LiveResponse({
           contentType: 'text/event-stream',
           headers: {
             'x-accel-buffering': 'no',

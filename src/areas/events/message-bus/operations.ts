@@ -1,6 +1,6 @@
 import type { Feed } from '../../../events/feed.ts'
 import { createFollower } from '../../../events/follower.ts'
-import type { Rounds } from '../../../jobs/rounds.ts'
+import type { Scheduler } from '../../../jobs/rounds.ts'
 import { describeError, type Log } from '../../../lib/log.ts'
 import type { Calls } from '../../../outgoing/calls.ts'
 import { eventSettings } from '../../../settings/documents.ts'
@@ -15,7 +15,7 @@ import { createCursorStore } from './store.ts'
 interface Deps {
   store: Store
   settings: Settings
-  rounds: Pick<Rounds, 'isHeld'>
+  rounds: Pick<Scheduler, 'isHeld'>
   feed: Feed
   log: Log
   calls: Calls

@@ -1,13 +1,13 @@
-import { createBell } from '../../../jobs/bell.ts'
-import { forgetOldRows } from '../../../jobs/retention/old-rows.ts'
+import { createWaker } from '../../../jobs/bell.ts'
+import { deleteOldRows } from '../../../jobs/retention/old-rows.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { on } from '../../../storage/signal.ts'
 import { accountsArea } from '../../accounts/accounts/area.ts'
-import { accountLeaving } from '../../accounts/accounts/signals.ts'
+import { accountDeleted } from '../../accounts/accounts/signals.ts'
 import { area } from '../../area.ts'
 import { alertsArea } from '../alerts/area.ts'
 import { createAttemptStore } from './attempts.sql.ts'
-import { createCourier } from './deliveries/courier.ts'
+import { createWebhookSender } from './deliveries/courier.ts'
 import { createDispatcher } from './deliveries/dispatcher.ts'
 import { createSender } from './deliveries/sender.ts'
 import { createDeliveryStore } from './deliveries/store.ts'
@@ -32,8 +32,8 @@ export const webhooksArea = area({
     const hooks = createWebhookStore(store)
     const rows = createDeliveryStore(store)
     const attempts = createAttemptStore(store)
-    const courier = createCourier(tools)
-    const sending = createBell()
+    const courier = createWebhookSender(tools)
+    const sending = createWaker()
     const parts = { ...tools, accounts, alerts, hooks, rows, attempts, courier, sending }
     const dispatcher = createDispatcher(parts)
     const wake = { deliveries: () => sending.ring(), replays: dispatcher.wake }
@@ -45,7 +45,7 @@ export const webhooksArea = area({
       jobs: [
         dispatcher.round,
         sender.round,
-        forgetOldRows(store, {
+        deleteOldRows(store, {
           name: 'webhook attempts',
           table: 'webhook_attempts',
           key: ['account_id', 'id'],
@@ -53,7 +53,7 @@ export const webhooksArea = area({
           before: () => gregorianNow(clock) - attemptSeconds,
         }),
       ],
-      hears: [on(accountLeaving, webhooks.removeWith)],
+      hears: [on(accountDeleted, webhooks.removeWith)],
     }
   },
 })

@@ -14,7 +14,7 @@ import { records } from '../../records.ts'
 import type { Alerts } from '../alerts/operations.ts'
 import type { Alert } from '../alerts/schema.ts'
 import type { AttemptScope, AttemptStore } from './attempts.sql.ts'
-import type { Courier } from './deliveries/courier.ts'
+import type { WebhookSender } from './deliveries/courier.ts'
 import { deliveryOf } from './deliveries/dispatcher.ts'
 import type { DeliveryStore } from './deliveries/store.ts'
 import { webhookDisabledNotice } from './notices.ts'
@@ -33,7 +33,7 @@ interface Deps {
   hooks: WebhookStore
   rows: DeliveryStore
   attempts: AttemptStore
-  courier: Courier
+  courier: WebhookSender
   /** There is something to be told again. */
   wake: { deliveries(): void; replays(): void }
 }

@@ -1,5 +1,5 @@
 import { accountAdmin, anyone } from '../../../auth/policies.ts'
-import { accepted, answer, ListAnswer } from '../../../http/answer/answers.ts'
+import { accepted, answer, ListResponse } from '../../../http/answer/answers.ts'
 import { type Listing, shortListing } from '../../../http/answer/listing.ts'
 import { timeWindow } from '../../../http/answer/time-window.ts'
 import { get, patch, post } from '../../../http/route.ts'
@@ -58,7 +58,7 @@ export const webhookRoutes = ({ webhooks, settings, clock }: Deps) => {
 
   const attempts = async (query: URLSearchParams, place: { accountId: string; hookId?: string }) => {
     const { maximum_range: maximum } = await settings.of(crossbarSettings)
-    return new ListAnswer(listing({ ...place, ...timeWindow(query, gregorianNow(clock), maximum) }))
+    return new ListResponse(listing({ ...place, ...timeWindow(query, gregorianNow(clock), maximum) }))
   }
 
   const served = recordRoutes(webhooks, {
@@ -81,7 +81,7 @@ export const webhookRoutes = ({ webhooks, settings, clock }: Deps) => {
       allow: anyone,
       answers: WebhookKind,
       list: true,
-      run: () => new ListAnswer(shortListing(webhooks.kinds())),
+      run: () => new ListResponse(shortListing(webhooks.kinds())),
     }),
     get('/v2/webhooks/samples', {
       summary: 'Name the kinds of webhooks of which there are samples',
@@ -97,7 +97,7 @@ export const webhookRoutes = ({ webhooks, settings, clock }: Deps) => {
       run: ({ path }) => {
         const samples = samplesOf(path.sample_id)
         if (!samples) throw failure(badIdentifier, { cause: path.sample_id })
-        return new ListAnswer(shortListing(samples))
+        return new ListResponse(shortListing(samples))
       },
     }),
     patch(onAccount, {

@@ -190,6 +190,6 @@ export const actionWord = ({ type, action }: Told): string =>
   action ? actionWords[action] : type.slice(type.indexOf('.') + 1)
 
 /** What has failed for so long without a success is switched off. */
-export const patienceMs = 24 * 3_600_000
+export const disableAfterMs = 24 * 3_600_000
 
 export const tooManyFailures = 'too many failed attempts'

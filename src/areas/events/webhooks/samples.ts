@@ -1,5 +1,5 @@
 import type { Json } from '../../../lib/json.ts'
-import { payloadOf, type ToldEvent } from './deliveries/payload.ts'
+import { payloadOf, type WebhookEvent } from './deliveries/payload.ts'
 import type { Webhook } from './schema.ts'
 
 const ids = {
@@ -12,7 +12,7 @@ const at = 1_767_614_400_000
 const record = { id: ids.record_id, first_name: 'Ada', last_name: 'Lovelace', username: 'ada' }
 
 const changes = (['created', 'edited', 'deleted'] as const).map(
-  (action): ToldEvent => ({
+  (action): WebhookEvent => ({
     ...ids,
     at,
     type: `user.${action}`,
@@ -22,7 +22,7 @@ const changes = (['created', 'edited', 'deleted'] as const).map(
   }),
 )
 
-const callRecord: ToldEvent = {
+const callRecord: WebhookEvent = {
   ...ids,
   at,
   type: 'cdr.created',
@@ -38,10 +38,10 @@ const callRecord: ToldEvent = {
   },
 }
 
-const lowBalance: ToldEvent = { ...ids, at, type: 'balance.low', kind: 'account', after: {} }
+const lowBalance: WebhookEvent = { ...ids, at, type: 'balance.low', kind: 'account', after: {} }
 
 /** What hooks are told of, by kind, so that a receiver can be tried before anything happens. */
-const events: Readonly<Record<string, readonly ToldEvent[]>> = {
+const events: Readonly<Record<string, readonly WebhookEvent[]>> = {
   all: changes,
   cdr: [callRecord],
   notifications: [lowBalance],
@@ -74,10 +74,10 @@ export const samplesOf = (kind: string): Json[] | undefined =>
   Object.hasOwn(events, kind) ? events[kind]?.map((event) => payloadOf(hookOf(kind), event)) : undefined
 
 /** Something that a hook could be told of. */
-export const sampleFor = ({ hook }: Webhook, accountId: string, now: number): ToldEvent => {
+export const sampleFor = ({ hook }: Webhook, accountId: string, now: number): WebhookEvent => {
   const [known] = Object.hasOwn(events, hook) ? (events[hook] ?? []) : []
   const [kind = hook, what] = hook.split('.')
   const type = what === '*' ? `${kind}.edited` : hook
-  const sample: ToldEvent = known ?? { ...ids, at, type, kind }
+  const sample: WebhookEvent = known ?? { ...ids, at, type, kind }
   return { ...sample, account_id: accountId, at: now }
 }

@@ -1,5 +1,5 @@
 import type { Lease, Leases } from '../../../jobs/leases.ts'
-import type { Round } from '../../../jobs/rounds.ts'
+import type { ScheduledJob } from '../../../jobs/rounds.ts'
 import { badIdentifier, failure } from '../../../lib/failure.ts'
 import { gregorianOfUnix } from '../../../lib/gregorian.ts'
 import { randomHex } from '../../../lib/ids.ts'
@@ -78,7 +78,7 @@ export const createDirectory = ({ store, leases, log }: Deps) => {
     }
   }
 
-  const tidy: Round = {
+  const tidy: ScheduledJob = {
     name: 'websockets',
     everySeconds: 60,
     async run() {

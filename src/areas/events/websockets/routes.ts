@@ -1,5 +1,5 @@
 import { accountAdmin, anyone } from '../../../auth/policies.ts'
-import { ListAnswer } from '../../../http/answer/answers.ts'
+import { ListResponse } from '../../../http/answer/answers.ts'
 import type { Listing } from '../../../http/answer/listing.ts'
 import { get, type Route } from '../../../http/route.ts'
 import { type Directory, openJson } from './operations.ts'
@@ -29,7 +29,7 @@ export const websocketRoutes = (directory: Directory): Route[] => {
       allow: accountAdmin,
       answers: OpenWebSocket,
       list: true,
-      run: ({ account }) => new ListAnswer(listing(account.id)),
+      run: ({ account }) => new ListResponse(listing(account.id)),
     }),
     get(`${onAccount}/{websocket_id}`, {
       summary: 'Read an open WebSocket of an account',

@@ -2,13 +2,13 @@ import type { AccountRecord } from '../../../auth/identity.ts'
 import type { Call } from '../../../http/route.ts'
 import { on } from '../../../storage/signal.ts'
 import { accountsArea } from '../../accounts/accounts/area.ts'
-import { accountLeaving } from '../../accounts/accounts/signals.ts'
+import { accountDeleted } from '../../accounts/accounts/signals.ts'
 import { area } from '../../area.ts'
 import { servicesArea } from '../../billing/services/area.ts'
 import { configsArea } from '../../system/configs/area.ts'
 import { resourcesArea } from '../../voice/resources/area.ts'
-import { createNumberAdoptions } from './adopting/operations.ts'
-import { createStockAdoption } from './adopting/stock.ts'
+import { createNumberImporter } from './adopting/operations.ts'
+import { createStockImporter } from './adopting/stock.ts'
 import { createPhonebook } from './carriers/phonebook.ts'
 import { createCarriers } from './carriers/registry.ts'
 import { createNumberCollections } from './collections/operations.ts'
@@ -76,7 +76,7 @@ export const phoneNumbersArea = area({
     const desk = { offered: search.offered, of: carriers.of }
     const numbers = createNumbers({ ...tools, planning, features, provider, desk, findAccount })
     const identity = createNumberIdentity({ numbers, findAccount })
-    const arriving = createNumberAdoptions({ numbers: numbers.store, planning })
+    const arriving = createNumberImporter({ numbers: numbers.store, planning })
     const findDevice = (accountId: string, id: string) => store.records.find(accountId, deviceKind, id)
     const upkeep = createNumberUpkeep({ store, settings, numbers, findDevice })
     return {
@@ -109,7 +109,7 @@ export const phoneNumbersArea = area({
         ...numberSearchRoutes(search),
       ],
       jobs: [search.tidying, upkeep.round, ...numbers.errands.jobs],
-      hears: [on(accountLeaving, upkeep.leaving.removeWith)],
+      hears: [on(accountDeleted, upkeep.leaving.removeWith)],
       counts: [(accountId) => countedNumbers(numbers.store, accountId)],
       taskActions: createNumberTasks({ ...tools, numbers, findAccount, foresight, repair: upkeep.fix }),
       migrations: {
@@ -129,7 +129,7 @@ export const phoneNumbersArea = area({
       adoptions: {
         number: arriving.number,
         number_by_hearsay: arriving.hearsay,
-        pool_number: createStockAdoption({ store, numbers: numbers.store }),
+        pool_number: createStockImporter({ store, numbers: numbers.store }),
       },
     }
   },

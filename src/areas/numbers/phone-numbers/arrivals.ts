@@ -5,7 +5,7 @@ import { newId } from '../../../lib/ids.ts'
 import type { Json } from '../../../lib/json.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { ChangeSet } from '../../../storage/change-set.ts'
-import { assertFree, assertOrdered, type NumberBook, setOf } from './book.ts'
+import { assertFree, assertOrdered, type NumberPlanner, setOf } from './book.ts'
 import type { Offer } from './carriers/carrier.ts'
 import { factsOf, type NumberFacts } from './draft.ts'
 import {
@@ -21,7 +21,7 @@ import type { NumberPlanning } from './numbering/operations.ts'
 import { addOrder } from './orders.ts'
 import {
   type Activation,
-  type CarrierDesk,
+  type CarrierRequests,
   type Creation,
   type Found,
   foundRecord,
@@ -51,8 +51,8 @@ interface Deps {
   settings: Settings
   planning: NumberPlanning
   features: NumberFeatures
-  desk: CarrierDesk
-  book: NumberBook
+  desk: CarrierRequests
+  book: NumberPlanner
 }
 
 /** The facts of a number that comes into an account, or changes its state there. */
@@ -81,7 +81,7 @@ const foundOffer = (number: string, { carrier, carrierData }: Offer): Found => (
 })
 
 /** Numbers that come into an account, or into another state there. */
-export const createArrivals = ({ clock, settings, planning, features, desk, book }: Deps) => {
+export const createAssignments = ({ clock, settings, planning, features, desk, book }: Deps) => {
   const { standingOf, settle } = book
 
   /** A number that its carrier keeps here is taken with the change; one from outside waits for the carrier's answer. */

@@ -15,7 +15,7 @@ import {
   noFacts,
   reaches,
 } from './requests.ts'
-import { mayMove, type Standing } from './rules.ts'
+import { type CallerRights, mayMove } from './rules.ts'
 import { createNumberStore, type NumberRecord } from './store.ts'
 import type { NumberView } from './view.ts'
 
@@ -39,13 +39,17 @@ export const assertOrdered = ({ hidden }: NumberFacts) => {
 
 export const setOf = (request: NumberRequest) => new ChangeSet(request.author)
 
-export type NumberBook = ReturnType<typeof createNumberBook>
+export type NumberPlanner = ReturnType<typeof createNumberPlanner>
 
 /** What all operations do with the inventory: who stands where, which number is meant, and what is written. */
-export const createNumberBook = ({ store, planning, findAccount }: Deps) => {
+export const createNumberPlanner = ({ store, planning, findAccount }: Deps) => {
   const numbers = createNumberStore(store)
 
-  const standingOf = async (by: NumberCaller, ownerId: string, target: AccountRecord): Promise<Standing> => ({
+  const standingOf = async (
+    by: NumberCaller,
+    ownerId: string,
+    target: AccountRecord,
+  ): Promise<CallerRights> => ({
     isOperator: isSuperduper(by),
     isAboveOwner: ownerId !== '' && reaches(by, await findAccount(ownerId)),
     isBelowOwner: ownerId !== '' && by.account.hidden.tree.includes(ownerId),

@@ -2,7 +2,7 @@ import { isSuperduper } from '../../../auth/identity.ts'
 import { failure } from '../../../lib/failure.ts'
 import { mergeObject } from '../../../lib/json-merge.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
-import { assertOrdered, type NumberBook, setOf } from './book.ts'
+import { assertOrdered, type NumberPlanner, setOf } from './book.ts'
 import { factsOf, type NumberFacts } from './draft.ts'
 import { numberForbidden, numberNotFound } from './failures.ts'
 import type { NumberFeatures } from './features/operations.ts'
@@ -34,7 +34,7 @@ const withoutDevice = (facts: NumberFacts): NumberFacts => {
 
 interface Deps {
   features: NumberFeatures
-  book: NumberBook
+  book: NumberPlanner
   planning: NumberPlanning
 }
 

@@ -4,13 +4,13 @@ import { failure } from '../../../lib/failure.ts'
 import { newId } from '../../../lib/ids.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
-import { assertFree, type NumberBook, setOf } from './book.ts'
+import { assertFree, type NumberPlanner, setOf } from './book.ts'
 import type { NumberFacts } from './draft.ts'
 import { invalidStateTransition, numberForbidden } from './failures.ts'
 import type { NumberFeatures } from './features/operations.ts'
 import { localFeature } from './features/rules.ts'
 import { addReturn, awaiting } from './orders.ts'
-import { type CarrierDesk, type Existing, foundRecord, type NumberPlan } from './requests.ts'
+import { type CarrierRequests, type Existing, foundRecord, type NumberPlan } from './requests.ts'
 import { earlierHolders, isLocal, isReleasable, type NumberState, releaseOf } from './rules.ts'
 import { numberManagerSettings } from './settings.ts'
 import type { NumberRecord } from './store.ts'
@@ -20,8 +20,8 @@ interface Deps {
   clock: Clock
   settings: Settings
   features: NumberFeatures
-  desk: CarrierDesk
-  book: NumberBook
+  desk: CarrierRequests
+  book: NumberPlanner
   findAccount(id: string): Promise<AccountRecord | undefined>
 }
 
@@ -35,7 +35,7 @@ const bareFacts = (stored: NumberRecord, state: NumberState, accountId: string):
 }
 
 /** Numbers that their owners give up, or lose. */
-export const createDepartures = ({ clock, settings, features, desk, book, findAccount }: Deps) => {
+export const createReleases = ({ clock, settings, features, desk, book, findAccount }: Deps) => {
   const { settle, removable, assertAuthorised, addRemoval } = book
 
   const carrierOf = ({ carrier }: NumberRecord) => desk.of(carrier)

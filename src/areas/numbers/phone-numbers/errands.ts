@@ -1,9 +1,9 @@
-import type { Errand, ErrandKind, Queue } from '../../../jobs/queue.ts'
+import type { Job, JobKind, Queue } from '../../../jobs/queue.ts'
 import { failure } from '../../../lib/failure.ts'
 import type { Json } from '../../../lib/json.ts'
 import { ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
-import type { NumberBook } from './book.ts'
+import type { NumberPlanner } from './book.ts'
 import type { Reply } from './carriers/carrier.ts'
 import { factsOf } from './draft.ts'
 import { numberFault } from './failures.ts'
@@ -18,15 +18,15 @@ import {
   registrationKind,
   releaseKind,
 } from './orders.ts'
-import { type CarrierDesk, foundRecord } from './requests.ts'
+import { type CarrierRequests, foundRecord } from './requests.ts'
 import { numberOrderRefused } from './signals.ts'
 import { createNumberView } from './view.ts'
 
 interface Deps {
   store: Store
   queue: Queue
-  desk: CarrierDesk
-  book: NumberBook
+  desk: CarrierRequests
+  book: NumberPlanner
   provider: FeatureProvider
 }
 
@@ -49,7 +49,7 @@ const asText = (reply: { reason?: string; message?: string; outcome: string }) =
   reply.reason ?? reply.message ?? reply.outcome
 
 /** What is asked of carriers and providers once a number's change is committed, and what follows from their answers. */
-export const createNumberErrands = ({ store, queue, desk, book, provider }: Deps) => {
+export const createNumberJobs = ({ store, queue, desk, book, provider }: Deps) => {
   const { numbers, settle, addRemoval } = book
 
   const supplierOf = (carrier: string) => {
@@ -67,7 +67,7 @@ export const createNumberErrands = ({ store, queue, desk, book, provider }: Deps
   }
 
   /** The way forth: the number is its owner's for good. */
-  const confirm = async ({ id, payload: { wish } }: Errand<OrderPayload>, carrierData: Json) => {
+  const confirm = async ({ id, payload: { wish } }: Job<OrderPayload>, carrierData: Json) => {
     if (!wish) return []
     const stored = await numbers.findAnywhere(wish.number)
     if (stored?.hidden.pendingOrder !== id) return []
@@ -79,7 +79,7 @@ export const createNumberErrands = ({ store, queue, desk, book, provider }: Deps
   }
 
   /** The way back: the number is where it was before, and so are the counts of whoever was to have it. */
-  const undo = async ({ id, accountId, payload: { wish, act } }: Errand<OrderPayload>) => {
+  const undo = async ({ id, accountId, payload: { wish, act } }: Job<OrderPayload>) => {
     if (!wish) return []
     const { author, before, number } = wish
     const stored = await numbers.findAnywhere(number)
@@ -100,7 +100,7 @@ export const createNumberErrands = ({ store, queue, desk, book, provider }: Deps
   const waiting = (reply: { reason: string; isDown: boolean }) =>
     ({ state: 'waiting', outcome: reply.reason, isOutsideDown: reply.isDown }) as const
 
-  const orders: ErrandKind<OrderPayload, Reply> = {
+  const orders: JobKind<OrderPayload, Reply> = {
     kind: orderKind,
     atOnce: ordersAtOnce,
     ask({ id, payload: { carrierData, wish } }, signal) {
@@ -117,7 +117,7 @@ export const createNumberErrands = ({ store, queue, desk, book, provider }: Deps
     },
   }
 
-  const releases: ErrandKind<ReleasePayload, Reply | typeof unneeded> = {
+  const releases: JobKind<ReleasePayload, Reply | typeof unneeded> = {
     kind: releaseKind,
     async ask({ id, payload }, signal) {
       const order = await orderBefore(payload)
@@ -164,7 +164,7 @@ export const createNumberErrands = ({ store, queue, desk, book, provider }: Deps
     return [set]
   }
 
-  const registrations: ErrandKind<RegistrationPayload, Registered | typeof unneeded> = {
+  const registrations: JobKind<RegistrationPayload, Registered | typeof unneeded> = {
     kind: registrationKind,
     async ask({ id, accountId, payload }) {
       const { registrar } = provider

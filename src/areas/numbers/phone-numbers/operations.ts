@@ -3,16 +3,16 @@ import type { Queue } from '../../../jobs/queue.ts'
 import { type Failure, failure } from '../../../lib/failure.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { Store } from '../../../storage/store.ts'
-import { createArrivals } from './arrivals.ts'
-import { createNumberBook } from './book.ts'
+import { createAssignments } from './arrivals.ts'
+import { createNumberPlanner } from './book.ts'
 import { createChanges } from './changes.ts'
-import { createDepartures } from './departures.ts'
-import { createNumberErrands } from './errands.ts'
+import { createReleases } from './departures.ts'
+import { createNumberJobs } from './errands.ts'
 import { numberNotFound } from './failures.ts'
 import type { NumberFeatures } from './features/operations.ts'
 import type { FeatureProvider } from './features/providers.ts'
 import type { NumberPlanning } from './numbering/operations.ts'
-import type { CarrierDesk, NumberCaller, NumberPlan } from './requests.ts'
+import type { CarrierRequests, NumberCaller, NumberPlan } from './requests.ts'
 import { maySee } from './rules.ts'
 import type { NumberRecord } from './store.ts'
 import { createNumberView, type NumberView } from './view.ts'
@@ -27,7 +27,7 @@ interface Deps {
   planning: NumberPlanning
   features: NumberFeatures
   provider: FeatureProvider
-  desk: CarrierDesk
+  desk: CarrierRequests
   findAccount(id: string): Promise<AccountRecord | undefined>
 }
 
@@ -39,12 +39,12 @@ export type Numbers = ReturnType<typeof createNumbers>
 /** The inventory of phone numbers: what may happen to a number, planned first and then committed. */
 export const createNumbers = (tools: Deps) => {
   const { store, queue, settings, planning, features, provider, desk, findAccount } = tools
-  const book = createNumberBook({ store, planning, findAccount })
+  const book = createNumberPlanner({ store, planning, findAccount })
   const { numbers } = book
   const { clock } = store
-  const arrivals = createArrivals({ clock, settings, planning, features, desk, book })
-  const departures = createDepartures({ clock, settings, features, desk, book, findAccount })
-  const errands = createNumberErrands({ store, queue, desk, book, provider })
+  const arrivals = createAssignments({ clock, settings, planning, features, desk, book })
+  const departures = createReleases({ clock, settings, features, desk, book, findAccount })
+  const errands = createNumberJobs({ store, queue, desk, book, provider })
   const changes = createChanges({ features, book, planning })
   const { addRelease, free, drop, ...leaving } = departures
   const { repair, renormalise, addMobile, removeMobile, addUse, ...changing } = changes

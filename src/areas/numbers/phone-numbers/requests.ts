@@ -63,7 +63,7 @@ export interface NumberPlan {
 }
 
 /** Where numbers come from that the inventory does not have, and who has to know when they change hands. */
-export interface CarrierDesk {
+export interface CarrierRequests {
   /** What a search of the account has brought up lately. */
   offered(accountId: string, number: string): Promise<Offer | undefined>
   of(module: string): Carrier

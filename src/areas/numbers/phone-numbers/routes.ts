@@ -1,6 +1,6 @@
 import { isSuperduper } from '../../../auth/identity.ts'
 import { accountMember } from '../../../auth/policies.ts'
-import { type Answer, ListAnswer, one } from '../../../http/answer/answers.ts'
+import { type ApiResponse, ListResponse, one } from '../../../http/answer/answers.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../../http/route.ts'
 import { failure, invalidData } from '../../../lib/failure.ts'
 import { isTrue, type Json } from '../../../lib/json.ts'
@@ -79,7 +79,11 @@ export const phoneNumberRoutes = (tools: Deps): Route[] => {
     return found?.accountId === '' ? found : subject(call)
   }
 
-  const shown = async (number: NumberRecord, { actor }: NumberCall, more: Json = {}): Promise<Answer> => {
+  const shown = async (
+    number: NumberRecord,
+    { actor }: NumberCall,
+    more: Json = {},
+  ): Promise<ApiResponse> => {
     const metadata = await metadataOf(features, number, isSuperduper(actor))
     return one(number, { readOnly: readOnlyOf(number), metadata: { ...metadata, ...more } })
   }
@@ -91,7 +95,7 @@ export const phoneNumberRoutes = (tools: Deps): Route[] => {
   }
 
   const listed = async ({ account, actor }: Pick<Call, 'account' | 'actor'>) =>
-    new ListAnswer(
+    new ListResponse(
       numberListing(numbers, account.id, {
         isOperator: isSuperduper(actor),
         cascadeQuantity: await cascadeQuantity(account.id),

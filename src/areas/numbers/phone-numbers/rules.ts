@@ -118,7 +118,7 @@ export const changeRefusal = (
   isOperator || allowsAdditions ? undefined : `account ${accountId} is not allowed to ${verb} numbers`
 
 /** How the caller stands to a number and to the account that is to get it. */
-export interface Standing {
+export interface CallerRights {
   isOperator: boolean
   /** The caller's account is the owner's or above it. */
   isAboveOwner: boolean
@@ -133,16 +133,16 @@ interface Held {
   accountId: string
 }
 
-const isAuthorised = ({ accountId }: Held, { isOperator, isAboveOwner, isAboveTarget }: Standing) =>
+const isAuthorised = ({ accountId }: Held, { isOperator, isAboveOwner, isAboveTarget }: CallerRights) =>
   isOperator || (accountId === '' ? isAboveTarget : isAboveOwner)
 
 /** Whether the caller may know of a number: asked before anything else. */
-export const maySee = (number: Held, standing: Standing) =>
+export const maySee = (number: Held, standing: CallerRights) =>
   number.state === 'available' ||
   isAuthorised(number, standing) ||
   (number.state === 'reserved' && standing.isBelowOwner)
 
-export const mayMove = (who: Exclude<Who, 'creator'>, number: Held, standing: Standing) => {
+export const mayMove = (who: Exclude<Who, 'creator'>, number: Held, standing: CallerRights) => {
   if (who === 'operator') return standing.isOperator
   if (isAuthorised(number, standing)) return true
   return who === 'anyone' || (who === 'family' && standing.isBelowOwner)

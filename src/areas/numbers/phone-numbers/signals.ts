@@ -8,7 +8,7 @@ export interface OwnNumber {
 }
 
 /** An account has a number no longer: it is somebody else's, or nobody's. */
-export const numberLeaving = signal<OwnNumber>('number leaving')
+export const numberReleased = signal<OwnNumber>('number leaving')
 
 /** A number of an account is written otherwise from now on. */
 export const numberRenamed = signal<OwnNumber & { after: string }>('number renamed')

@@ -6,7 +6,7 @@ import type { Store } from '../../../storage/store.ts'
 import { integer, oneOf, type RowOf, table, text } from '../../../storage/table.ts'
 import type { NumberState } from './rules.ts'
 import { numberStates } from './schema.ts'
-import { numberLeaving, numberRenamed } from './signals.ts'
+import { numberReleased, numberRenamed } from './signals.ts'
 
 /** Whether its owner has it for good: neither on its way from another carrier, nor ordered and not confirmed. */
 const isHeld = ({ accountId, state, hidden }: NumberRecord) =>
@@ -154,7 +154,7 @@ const tellArrival = (set: ChangeSet, before: NumberRecord | undefined, after: Nu
 }
 
 const tellLoss = (set: ChangeSet, before: NumberRecord) => {
-  if (before.accountId) set.tell(numberLeaving, { accountId: before.accountId, number: before.id })
+  if (before.accountId) set.tell(numberReleased, { accountId: before.accountId, number: before.id })
   const told = isReleased(before) ? ({ event: 'number.released' } as const) : {}
   set.record({ ...subject(before), action: 'deleted', before: audited(before), ...told })
 }

@@ -1,5 +1,5 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
-import type { Round } from '../../../jobs/rounds.ts'
+import type { ScheduledJob } from '../../../jobs/rounds.ts'
 import type { StepwiseWork } from '../../../jobs/steps.ts'
 import { failure } from '../../../lib/failure.ts'
 import { daySeconds, gregorianNow } from '../../../lib/gregorian.ts'
@@ -110,7 +110,7 @@ export const createNumberUpkeep = ({ store, settings, numbers, findDevice }: Dep
   }
 
   /** Numbers that have aged are available; what was discovered and not taken, or is deleted, leaves the inventory. */
-  const round: Round = {
+  const round: ScheduledJob = {
     name: 'phone-numbers',
     everySeconds: daySeconds,
     async run(signal, guard) {

@@ -1,7 +1,7 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
 import { badIdentifier, failure, type Problems } from '../../../lib/failure.ts'
 import type { Json } from '../../../lib/json.ts'
-import { asAnswered, withKeptSecrets } from '../../../lib/secrets.ts'
+import { visibleSecrets, withStoredSecrets } from '../../../lib/secrets.ts'
 import { isSettingsName } from '../../../settings/names.ts'
 import { mergeSections } from '../../../settings/sections.ts'
 import type { Settings } from '../../../settings/settings.ts'
@@ -10,7 +10,7 @@ import { type Author, ChangeSet, systemScope } from '../../../storage/change-set
 import { putDocument } from '../../../storage/collection.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
-import { type Adoption, adoptingInto } from '../../adoption.ts'
+import { type ImportedRecord, importingInto } from '../../adoption.ts'
 import type { Declared, Validate } from '../../area.ts'
 import { validPartOf } from '../../valid-part.ts'
 import type { Sent, SystemConfigs } from '../system-configs/operations.ts'
@@ -98,11 +98,11 @@ export const createAccountConfigs = (tools: Deps) => {
   }
 
   const wholeOf = ({ id, record }: AccountConfigSubject, values: Json, sent: Sent) =>
-    withKeptSecrets(schemaOf(id), values, record?.doc ?? {}, sent)
+    withStoredSecrets(schemaOf(id), values, record?.doc ?? {}, sent)
 
   /** How values of another system are taken in: those that would not hold are left. */
-  const adoption: Adoption = {
-    ...adoptingInto<Json, Record<never, never>>(collection, async ({ id, doc }) => {
+  const adoption: ImportedRecord = {
+    ...importingInto<Json, Record<never, never>>(collection, async ({ id, doc }) => {
       const schema = schemaOf(id)
       return { doc: schema ? (await validPartOf(validate, schema, doc)).doc : doc, hidden: {} }
     }),
@@ -147,10 +147,10 @@ export const createAccountConfigs = (tools: Deps) => {
 
     /** The values as they hold for the account. */
     read: ({ id, below, record }: AccountConfigSubject) =>
-      asAnswered(schemaOf(id), effective(below, record?.doc ?? {})),
+      visibleSecrets(schemaOf(id), effective(below, record?.doc ?? {})),
 
     /** Values of the account alone, as answers show them. */
-    shown: ({ id }: AccountConfigSubject, values: Json) => asAnswered(schemaOf(id), values),
+    shown: ({ id }: AccountConfigSubject, values: Json) => visibleSecrets(schemaOf(id), values),
 
     /** Keeps what differs from above; when nothing does, the account has no values of its own any more. */
     async replace(

@@ -1,8 +1,8 @@
 import { startAuthor } from '../../../auth/identity.ts'
-import { failure, importUnderWay } from '../../../lib/failure.ts'
+import { failure, importInProgress } from '../../../lib/failure.ts'
 import { on } from '../../../storage/signal.ts'
 import type { Gate } from '../../../storage/store.ts'
-import { accountLeaving } from '../../accounts/accounts/signals.ts'
+import { accountDeleted } from '../../accounts/accounts/signals.ts'
 import { area } from '../../area.ts'
 import { createImportState, type ImportStates } from './store.ts'
 
@@ -13,7 +13,7 @@ const closedDuring =
   (states: ImportStates): Gate =>
   async (sets, write) => {
     const isStart = sets.every(({ author }) => author === startAuthor)
-    if (!isStart && (await states.isUnderWay())) throw failure(importUnderWay, {})
+    if (!isStart && (await states.isUnderWay())) throw failure(importInProgress, {})
     await write(sets)
   }
 
@@ -28,7 +28,7 @@ export const importsArea = area({
     return {
       offers: states,
       gates: [closedDuring(states)],
-      hears: [on(accountLeaving, states.removeWith)],
+      hears: [on(accountDeleted, states.removeWith)],
     }
   },
 })

@@ -1,5 +1,5 @@
 import type { Store } from '../../../storage/store.ts'
-import type { Question, SearchType } from './rules.ts'
+import type { SearchQuery, SearchType } from './rules.ts'
 import { type AccountField, createSearchStore, type Hit, type SearchPage } from './store.ts'
 
 /** The claims that hold searchable names, by type and field. */
@@ -15,7 +15,7 @@ export const createSearch = (store: Store) => {
 
   return {
     /** Accounts below an account, or users and devices in it, whose field begins with the prefix. */
-    find({ type, field, prefix }: Question, page: Omit<SearchPage, 'prefix'>): Promise<Hit[]> {
+    find({ type, field, prefix }: SearchQuery, page: Omit<SearchPage, 'prefix'>): Promise<Hit[]> {
       const wanted = { ...page, prefix }
       if (type === 'account') return rows.accounts(field as AccountField, wanted)
       return rows.byClaim(claimsOf[type][field] as string, wanted)

@@ -1,9 +1,9 @@
 import { accountMember, anyToken } from '../../../auth/policies.ts'
-import { ListAnswer } from '../../../http/answer/answers.ts'
+import { ListResponse } from '../../../http/answer/answers.ts'
 import type { Listing } from '../../../http/answer/listing.ts'
 import { type Call, get, type Route } from '../../../http/route.ts'
 import type { Search } from './operations.ts'
-import { type Question, readQuestion, readQuestions, searchTypes } from './rules.ts'
+import { readSearchQueries, readSearchQuery, type SearchQuery, searchTypes } from './rules.ts'
 import { Found, FoundBy } from './schema.ts'
 import type { Hit } from './store.ts'
 
@@ -26,14 +26,14 @@ const multiQuery = {
   by_username: 'What the user name of users begins with',
 }
 
-const rowOf = ({ type }: Question, { record }: Hit) => {
+const rowOf = ({ type }: SearchQuery, { record }: Hit) => {
   if (type !== 'account') return record.rowText
   const { name, realm } = record.doc
   return JSON.stringify({ id: record.id, name, realm, descendants_count: record.tally })
 }
 
 export const searchRoutes = (search: Search): Route[] => {
-  const hits = (accountId: string, question: Question): Listing<Hit> => ({
+  const hits = (accountId: string, question: SearchQuery): Listing<Hit> => ({
     page: (request) => search.find(question, { ...request, accountId }),
     cursor: ({ key, record }) => [key, record.id],
     row: (hit) => rowOf(question, hit),
@@ -46,11 +46,11 @@ export const searchRoutes = (search: Search): Route[] => {
   })
 
   const one = ({ request }: Call, accountId: string) =>
-    new ListAnswer(hits(accountId, readQuestion(request.value)))
+    new ListResponse(hits(accountId, readSearchQuery(request.value)))
 
   const several = async ({ request }: Call, accountId: string) => {
     const page = { accountId, limit: maxOfEach, descending: false }
-    const found = readQuestions(request.value).map(async (question) => {
+    const found = readSearchQueries(request.value).map(async (question) => {
       const rows = (await search.find(question, page)).map((hit) => JSON.parse(rowOf(question, hit)))
       return [question.field, rows] as const
     })

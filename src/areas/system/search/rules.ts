@@ -14,7 +14,7 @@ const fields: Readonly<Record<SearchType, Readonly<Record<string, (text: string)
   device: { name: searchKey },
 }
 
-export interface Question {
+export interface SearchQuery {
   type: SearchType
   field: string
   prefix: string
@@ -54,7 +54,7 @@ const prefixOf = (type: SearchType, field: string, value: unknown) =>
   fields[type][field]?.(wantedText(value)) ?? ''
 
 /** The question in the parameters `t`, `q` and `v`, or everything that is wrong with them. */
-export const readQuestion = (value: (name: string) => unknown): Question => {
+export const readSearchQuery = (value: (name: string) => unknown): SearchQuery => {
   const type = value('t')
   const field = value('q')
   const wanted = value('v')
@@ -68,7 +68,7 @@ export const readQuestion = (value: (name: string) => unknown): Question => {
 }
 
 /** One question for each `by_<field>`. */
-export const readQuestions = (value: (name: string) => unknown): Question[] => {
+export const readSearchQueries = (value: (name: string) => unknown): SearchQuery[] => {
   const type = value('t')
   if (!isType(type)) throw invalid(typeProblems(type))
   const asked = fieldsOf(type).filter((field) => value(`by_${field}`) !== undefined)

@@ -8,7 +8,7 @@ import {
 } from '../../../lib/failure.ts'
 import { type Json, sameJson } from '../../../lib/json.ts'
 import { createRemoval } from '../../../lib/removal.ts'
-import { asAnswered, withKeptSecrets } from '../../../lib/secrets.ts'
+import { visibleSecrets, withStoredSecrets } from '../../../lib/secrets.ts'
 import { isSettingsName } from '../../../settings/names.ts'
 import { defaultsOf } from '../../../settings/sections.ts'
 import type { SettingsDoc } from '../../../settings/settings.ts'
@@ -16,7 +16,7 @@ import { type Warning, warningsOf } from '../../../settings/unknown-keys.ts'
 import { type Author, ChangeSet, systemScope } from '../../../storage/change-set.ts'
 import { putDocument, readsOf } from '../../../storage/collection.ts'
 import type { Store } from '../../../storage/store.ts'
-import { type Adoption, adoptingInto } from '../../adoption.ts'
+import { type ImportedRecord, importingInto } from '../../adoption.ts'
 import type { Declared, Validate } from '../../area.ts'
 import { validPartOf } from '../../valid-part.ts'
 import {
@@ -145,13 +145,13 @@ export const createSystemConfigs = ({ declared, store, node, validate, tlsProble
   }
 
   const wholeOf = ({ name, sections }: SystemConfigSubject, given: SettingsDoc, sent: Sent) =>
-    withKeptSecrets(documentShape(schemaOf(name)), given, sections, sent) as SettingsDoc
+    withStoredSecrets(documentShape(schemaOf(name)), given, sections, sent) as SettingsDoc
 
   const sectionOf = (
     { name, sections }: SystemConfigSubject,
     section: string,
     { values, sent }: SentSection,
-  ) => withKeptSecrets(schemaOf(name), values, sectionIn(sections, section) ?? {}, sent)
+  ) => withStoredSecrets(schemaOf(name), values, sectionIn(sections, section) ?? {}, sent)
 
   const assertKnown = ({ name, record }: SystemConfigSubject) => {
     if (!record && !schemaOf(name)) throw failure(badIdentifier, { cause: name })
@@ -182,7 +182,7 @@ export const createSystemConfigs = ({ declared, store, node, validate, tlsProble
 
     /** Settings of another system: of each section what can be followed here. */
     adoption: {
-      ...adoptingInto(collection, async ({ id, doc }) => {
+      ...importingInto(collection, async ({ id, doc }) => {
         const schema = schemaOf(id)
         const sections = await soundSections(id, doc as SettingsDoc)
         return { doc: storedHalf(sections, schema ? defaultsOf(schema) : {}), hidden: {} }
@@ -193,7 +193,7 @@ export const createSystemConfigs = ({ declared, store, node, validate, tlsProble
           for (const key of (await followable(id, values)).failing) left.push(`${section}.${key}`)
         return left
       },
-    } satisfies Adoption,
+    } satisfies ImportedRecord,
 
     /** Adds a document that the store does not have yet to a change set. */
     addTo(set: ChangeSet, name: string, sections: SettingsDoc) {
@@ -241,9 +241,9 @@ export const createSystemConfigs = ({ declared, store, node, validate, tlsProble
 
     /** Sections, or the document, as answers show them. */
     shown: (name: string, sections: SettingsDoc) =>
-      asAnswered(documentShape(schemaOf(name)), sections) as SettingsDoc,
+      visibleSecrets(documentShape(schemaOf(name)), sections) as SettingsDoc,
 
-    shownSection: (name: string, values: Json) => asAnswered(schemaOf(name), values),
+    shownSection: (name: string, values: Json) => visibleSecrets(schemaOf(name), values),
 
     /** The keys that nothing follows, of a section or of all of them. */
     warnings(name: string, sections: SettingsDoc): Warning[] {

@@ -1,5 +1,5 @@
 import { accountMember, superduper } from '../../../auth/policies.ts'
-import { answer, ListAnswer } from '../../../http/answer/answers.ts'
+import { answer, ListResponse } from '../../../http/answer/answers.ts'
 import type { Listing } from '../../../http/answer/listing.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../../http/route.ts'
 import { badIdentifier, badIdentifierList, failure } from '../../../lib/failure.ts'
@@ -113,7 +113,7 @@ export const systemConfigRoutes = (configs: SystemConfigs): Route[] => {
       allow: superduper,
       answers: SystemConfigName,
       list: true,
-      run: () => new ListAnswer(names),
+      run: () => new ListResponse(names),
     }),
     get(one, {
       summary: 'Read a settings document, its default section filled with the values nobody set',

@@ -1,7 +1,7 @@
 import { on } from '../../../storage/signal.ts'
 import { area } from '../../area.ts'
 import { phoneNumbersArea } from '../../numbers/phone-numbers/area.ts'
-import { numberLeaving, numberRenamed } from '../../numbers/phone-numbers/signals.ts'
+import { numberReleased, numberRenamed } from '../../numbers/phone-numbers/signals.ts'
 import { createCallflows } from './operations.ts'
 import { callflowRoutes } from './routes.ts'
 
@@ -15,7 +15,7 @@ export const callflowsArea = area({
     return {
       offers: callflows,
       ...callflowRoutes(callflows),
-      hears: [on(numberLeaving, callflows.replaceNumber), on(numberRenamed, callflows.replaceNumber)],
+      hears: [on(numberReleased, callflows.replaceNumber), on(numberRenamed, callflows.replaceNumber)],
     }
   },
 })

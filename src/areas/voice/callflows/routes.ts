@@ -2,12 +2,12 @@ import { hash } from 'node:crypto'
 import type { AccountRecord } from '../../../auth/identity.ts'
 import { accountMember } from '../../../auth/policies.ts'
 import {
+  cachedListing,
   collectionListing,
-  keptListing,
   type Listing,
   type PageRequest,
 } from '../../../http/answer/listing.ts'
-import type { Question } from '../../../lib/question.ts'
+import type { ListQuery } from '../../../lib/question.ts'
 import type { ListRow } from '../../../storage/records.ts'
 import { everyOperation, recordRoutes } from '../../record-routes.ts'
 import type { CallflowRecord, Callflows } from './operations.ts'
@@ -17,13 +17,13 @@ import { CallflowRow } from './schema.ts'
 const placeOf = ({ sortKey, id }: CallflowRecord) => `${sortKey}\0${id}`
 
 /** Of questions for the numbers of a callflow: those of which it has to list one. */
-const wantedIn = ({ key, test }: Question) =>
+const wantedIn = ({ key, test }: ListQuery) =>
   key === 'numbers' && test.is === 'oneOf' ? test.texts : undefined
 
 /** The callflows of an account, and what the ids in their flows are called. */
 export const callflowRoutes = (callflows: Callflows) => {
   const listed = (account: AccountRecord): Listing<ListRow> => ({
-    ...keptListing(callflows, account.id),
+    ...cachedListing(callflows, account.id),
     // What lists a number is found by it, not by looking through all.
     narrowed(questions) {
       const [texts] = questions.flatMap((question) => wantedIn(question) ?? [])

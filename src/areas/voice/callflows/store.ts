@@ -1,5 +1,5 @@
 import { type Claim, conflict } from '../../../storage/change-set.ts'
-import { createCollection, type HeldClaim } from '../../../storage/collection.ts'
+import { createCollection, type StoredClaim } from '../../../storage/collection.ts'
 import { type StoredRecord, sortKeyOf } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
 import { modulesOf } from './rules.ts'
@@ -16,7 +16,7 @@ const numberClaim = (accountId: string, value: string): Claim => ({
 const patternClaim = 'callflow_pattern'
 
 // Not a name that must be unique: those that have patterns are found by it.
-const claims = ({ accountId, id, doc }: CallflowRecord): HeldClaim[] => [
+const claims = ({ accountId, id, doc }: CallflowRecord): StoredClaim[] => [
   ...(doc.numbers ?? []).map((number) => ({ ...numberClaim(accountId, number), orElse: conflict })),
   ...(doc.patterns?.length ? [{ scope: accountId, name: patternClaim, value: id, orElse: conflict }] : []),
 ]

@@ -1,7 +1,7 @@
 import { type AccountRecord, type Actor, speaksForAccount } from '../../../auth/identity.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { badIdentifier, failure, forbidden } from '../../../lib/failure.ts'
-import { assertAllAnswered } from '../../../switch/answers.ts'
+import { assertAllResponded } from '../../../switch/answers.ts'
 import type { ActiveCall, Heard, MediaSwitch } from '../../../switch/media-switch.ts'
 import type { DeviceRecord, Devices } from '../devices/operations.ts'
 import { channelOf, hasPart, isAt } from './rules.ts'
@@ -61,7 +61,7 @@ export const createChannels = ({ clock, devices, mediaSwitch }: Deps) => {
       if (!actor.user || speaksForAccount(actor)) return
       const { found, unreachable } = await ofUser(account, actor.user.id)
       if (found.some(({ uuid }) => uuid === callId)) return
-      assertAllAnswered(unreachable)
+      assertAllResponded(unreachable)
       throw failure(forbidden, { cause: 'Only an admin may end the call of another user' })
     },
 

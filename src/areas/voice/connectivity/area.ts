@@ -4,7 +4,7 @@ import { on } from '../../../storage/signal.ts'
 import { accountsArea } from '../../accounts/accounts/area.ts'
 import { area } from '../../area.ts'
 import { phoneNumbersArea } from '../../numbers/phone-numbers/area.ts'
-import { numberLeaving, numberRenamed } from '../../numbers/phone-numbers/signals.ts'
+import { numberReleased, numberRenamed } from '../../numbers/phone-numbers/signals.ts'
 import { everyOperation, recordRoutes } from '../../record-routes.ts'
 import { devicesArea } from '../devices/area.ts'
 import { resourcesArea } from '../resources/area.ts'
@@ -39,7 +39,7 @@ export const connectivityArea = area({
           row: ({ id }) => JSON.stringify(id),
         }),
       }),
-      hears: [on(numberLeaving, trunks.replaceNumber), on(numberRenamed, trunks.replaceNumber)],
+      hears: [on(numberReleased, trunks.replaceNumber), on(numberRenamed, trunks.replaceNumber)],
     }
   },
 })

@@ -1,6 +1,6 @@
 import { taken } from '../../../lib/failure.ts'
 import { type Claim, conflict } from '../../../storage/change-set.ts'
-import { createCollection, type HeldClaim } from '../../../storage/collection.ts'
+import { createCollection, type StoredClaim } from '../../../storage/collection.ts'
 import { type StoredRecord, sortKeyOf } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
 import { type UniqueName, uniqueClaims } from '../../records.ts'
@@ -42,7 +42,7 @@ export const createConnectivityStore = (store: Store, sip: SipClaims) => {
       return names
     })
 
-  const claims = ({ accountId, doc }: ConnectivityRecord): HeldClaim[] => [
+  const claims = ({ accountId, doc }: ConnectivityRecord): StoredClaim[] => [
     ...uniqueClaims(uniqueNamesOf(accountId, doc)),
     // Who comes second is judged again.
     ...didsOf(doc).map(({ number }) => ({ ...didClaim(accountId, number), orElse: conflict })),

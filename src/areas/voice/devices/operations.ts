@@ -28,7 +28,7 @@ import {
   syncEventOf,
 } from './rules.ts'
 import { deviceShape } from './schema.ts'
-import { deviceChanged, deviceLeaving } from './signals.ts'
+import { deviceChanged, deviceDeleted } from './signals.ts'
 import {
   addressClaim,
   createDeviceStore,
@@ -191,7 +191,7 @@ export const createDevices = (tools: Deps) => {
     async beforeDelete(set, device) {
       const number = mobileNumberOf(device.doc)
       if (number) await mobileNumbers.release(set, device, number)
-      set.tell(deviceLeaving, device)
+      set.tell(deviceDeleted, device)
     },
   })
 

@@ -1,7 +1,7 @@
 import { type AccountRecord, userKind } from '../../../auth/identity.ts'
 import { accountAdmin, accountMember, ownerOrAdmin } from '../../../auth/policies.ts'
-import { accepted, answer, ListAnswer, made } from '../../../http/answer/answers.ts'
-import { collectionListing, keptListing, type Listing } from '../../../http/answer/listing.ts'
+import { accepted, answer, ListResponse, made } from '../../../http/answer/answers.ts'
+import { cachedListing, collectionListing, type Listing } from '../../../http/answer/listing.ts'
 import { type Call, get, post, put, type RequestFacts } from '../../../http/route.ts'
 import { actionRequired, badIdentifier, failure, invalidAction } from '../../../lib/failure.ts'
 import { isTrue } from '../../../lib/json.ts'
@@ -81,7 +81,7 @@ export const deviceRoutes = (devices: Devices, records: Records) => {
   const listed = ({ account, request }: Scope, ownerId?: string): Listing<ListRow> =>
     isTrue(request.value('with_status'))
       ? withStatus(account, ownerId)
-      : keptListing(devices, account.id, ownerId)
+      : cachedListing(devices, account.id, ownerId)
 
   const served = recordRoutes(devices, {
     path: onAccount,
@@ -111,7 +111,7 @@ export const deviceRoutes = (devices: Devices, records: Records) => {
       subject: owner,
       answers: DeviceRow,
       list: true,
-      run: (call) => new ListAnswer(listed(call, call.path.user_id)),
+      run: (call) => new ListResponse(listed(call, call.path.user_id)),
     }),
     put(onUser, {
       summary: 'Create a device that a user owns',

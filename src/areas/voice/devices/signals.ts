@@ -7,4 +7,4 @@ export const deviceChanged = signal<{ before: DeviceRecord | undefined; after: D
 )
 
 /** A device is removed: by itself, or with its owner. */
-export const deviceLeaving = signal<DeviceRecord>('device leaving')
+export const deviceDeleted = signal<DeviceRecord>('device leaving')

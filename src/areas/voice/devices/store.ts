@@ -1,7 +1,7 @@
 import { taken } from '../../../lib/failure.ts'
 import { searchKey } from '../../../lib/search-key.ts'
 import { type Claim, conflict, systemScope } from '../../../storage/change-set.ts'
-import { createCollection, type HeldClaim } from '../../../storage/collection.ts'
+import { createCollection, type StoredClaim } from '../../../storage/collection.ts'
 import { type StoredRecord, sortKeyOf } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
 import { type UniqueName, uniqueClaims } from '../../records.ts'
@@ -78,7 +78,7 @@ const searchClaim = (accountId: string, id: string, doc: DeviceDoc): Claim => ({
 const signedInName = 'hotdesk_user'
 
 /** Not a name that must be unique, hence the id behind it: devices are found by the users who signed in there. */
-const signedInClaims = (accountId: string, id: string, { hotdesk }: DeviceDoc): HeldClaim[] =>
+const signedInClaims = (accountId: string, id: string, { hotdesk }: DeviceDoc): StoredClaim[] =>
   Object.keys(hotdesk?.users ?? {}).map((userId) => ({
     scope: accountId,
     name: signedInName,
@@ -86,7 +86,7 @@ const signedInClaims = (accountId: string, id: string, { hotdesk }: DeviceDoc): 
     orElse: conflict,
   }))
 
-const claims = ({ accountId, id, doc }: DeviceRecord): HeldClaim[] => [
+const claims = ({ accountId, id, doc }: DeviceRecord): StoredClaim[] => [
   ...uniqueClaims(uniqueNamesOf(accountId, doc)),
   { ...searchClaim(accountId, id, doc), orElse: conflict },
   ...signedInClaims(accountId, id, doc),

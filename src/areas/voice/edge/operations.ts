@@ -12,7 +12,7 @@ import type { DeviceRecord, Devices } from '../devices/operations.ts'
 import type { RateLimits } from '../rate-limits/operations.ts'
 import type { Resources } from '../resources/operations.ts'
 import { maxAgeSeconds } from '../routing/questions.rules.ts'
-import { type EdgeQuestion, mayBe } from './rules.ts'
+import { type EdgeQuery, mayBe } from './rules.ts'
 import type { EdgeAnswer } from './schema.ts'
 
 interface Deps {
@@ -36,14 +36,14 @@ export interface Sender {
 }
 
 /** Whom a packet names, and where it came from. */
-type Claim = Pick<EdgeQuestion, 'realm' | 'username' | 'address'>
+type Claim = Pick<EdgeQuery, 'realm' | 'username' | 'address'>
 
 export const mayAsk = (actor: Actor, account: AccountRecord) => isSuperduper(actor) || isAbove(actor, account)
 
 /** Credentials are for those whom every account is below. */
 export const assertMayHaveCredentials = (
   actor: Actor,
-  { withCredentials }: Pick<EdgeQuestion, 'withCredentials'>,
+  { withCredentials }: Pick<EdgeQuery, 'withCredentials'>,
 ) => {
   if (withCredentials && !isSuperduper(actor))
     throw failure(forbidden, { cause: 'credentials are for the keys of the operator' })
@@ -55,7 +55,7 @@ export const ownRealm = () => failure(forbidden, { cause: 'only accounts above a
 const signsInByPassword = (sip: DeviceRecord['doc']['sip']) => (sip?.method ?? 'password') === 'password'
 
 /** What a proxy needs to hold a digest against, never the password. Names as they were asked: so phones say them. */
-const credentialsOf = ({ doc: { sip } }: DeviceRecord, { realm, username }: EdgeQuestion) => ({
+const credentialsOf = ({ doc: { sip } }: DeviceRecord, { realm, username }: EdgeQuery) => ({
   ...(sip?.password !== undefined && signsInByPassword(sip)
     ? { ha1: hash('md5', `${username}:${realm}:${sip.password}`, 'hex') }
     : {}),
@@ -63,7 +63,7 @@ const credentialsOf = ({ doc: { sip } }: DeviceRecord, { realm, username }: Edge
 })
 
 /** The same of a server of a trunk. */
-const trunkCredentials = ({ method, password }: TrunkServer, { realm, username }: EdgeQuestion) =>
+const trunkCredentials = ({ method, password }: TrunkServer, { realm, username }: EdgeQuery) =>
   method === 'password' && password !== undefined
     ? { ha1: hash('md5', `${username}:${realm}:${password}`, 'hex') }
     : {}
@@ -125,7 +125,7 @@ export const createEdge = (tools: Deps) => {
     return (await trunkOf(question, owner)) ?? (await neighbourOf(question, owner)) ?? named
   }
 
-  const stranger = ({ address }: EdgeQuestion): EdgeAnswer => ({
+  const stranger = ({ address }: EdgeQuery): EdgeAnswer => ({
     access_lists: { realm: { order: 'allow,deny', cidrs: [] } },
     rate_limits: rateLimits.ofUnknownRealm,
     max_age_s: maxAgeSeconds,
@@ -145,7 +145,7 @@ export const createEdge = (tools: Deps) => {
   }
 
   /** What holds for packets of a sender. */
-  const answerOf = async (sender: Sender, question: EdgeQuestion): Promise<EdgeAnswer> => {
+  const answerOf = async (sender: Sender, question: EdgeQuery): Promise<EdgeAnswer> => {
     const { address, userAgent, withCredentials } = question
     const { account, device, trunk, method } = sender
     const realmList = account.doc.access_lists
@@ -198,7 +198,7 @@ export const createEdge = (tools: Deps) => {
      * A realm that the actor is not above is answered like one that nobody has; but for the own one, where the actor
      * would take that answer for the truth.
      */
-    async decide(actor: Actor, question: EdgeQuestion): Promise<EdgeAnswer> {
+    async decide(actor: Actor, question: EdgeQuery): Promise<EdgeAnswer> {
       assertMayHaveCredentials(actor, question)
       const sender = await senderOf(question)
       if (!sender) return stranger(question)

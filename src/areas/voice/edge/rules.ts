@@ -4,7 +4,7 @@ import { bracketed } from '../../../lib/sip-host.ts'
 import type { Party } from '../../../switch/media-switch.ts'
 
 /** Where a packet says it comes from. */
-export interface EdgeQuestion {
+export interface EdgeQuery {
   realm: string
   username: string | undefined
   /** Where it really comes from, when the edge wants a decision. */
@@ -18,7 +18,7 @@ export interface EdgeQuestion {
 const given = (query: URLSearchParams, name: string) => query.get(name) || undefined
 
 /** What an edge asks, or a 400. */
-export const questionIn = (query: URLSearchParams): EdgeQuestion => {
+export const questionIn = (query: URLSearchParams): EdgeQuery => {
   const realm = given(query, 'realm')
   const text = given(query, 'address')
   const address = text === undefined ? undefined : parseAddress(text)

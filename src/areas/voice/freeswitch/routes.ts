@@ -1,5 +1,5 @@
 import { superduper } from '../../../auth/policies.ts'
-import { FileAnswer } from '../../../http/answer/answers.ts'
+import { FileResponse } from '../../../http/answer/answers.ts'
 import { post, type Route } from '../../../http/route.ts'
 import { anyText } from '../../../lib/schema.ts'
 import type { SwitchDocuments } from './operations.ts'
@@ -19,6 +19,6 @@ export const freeswitchRoutes = ({ answer }: SwitchDocuments): Route[] => [
     // Digests of passwords stand in it.
     tellsOnce: true,
     run: async ({ actor, data }) =>
-      new FileAnswer(Buffer.from(await answer(actor, data)), xml, { 'cache-control': 'no-store' }),
+      new FileResponse(Buffer.from(await answer(actor, data)), xml, { 'cache-control': 'no-store' }),
   }),
 ]

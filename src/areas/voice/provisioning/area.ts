@@ -2,7 +2,7 @@ import { on } from '../../../storage/signal.ts'
 import { accountsArea } from '../../accounts/accounts/area.ts'
 import { area } from '../../area.ts'
 import { alertsArea } from '../../events/alerts/area.ts'
-import { deviceChanged, deviceLeaving } from '../devices/signals.ts'
+import { deviceChanged, deviceDeleted } from '../devices/signals.ts'
 import { createProvisioning } from './operations.ts'
 import { provisioningSettings } from './settings.ts'
 
@@ -17,7 +17,7 @@ export const provisioningArea = area({
       jobs: [provisioning.job],
       hears: [
         on(deviceChanged, (set, { before, after }) => provisioning.changed(set, before, after)),
-        on(deviceLeaving, (set, device) => provisioning.changed(set, device, undefined)),
+        on(deviceDeleted, (set, device) => provisioning.changed(set, device, undefined)),
       ],
     }
   },

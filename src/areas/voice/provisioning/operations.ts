@@ -1,4 +1,4 @@
-import type { Errand, ErrandKind } from '../../../jobs/queue.ts'
+import type { Job, JobKind } from '../../../jobs/queue.ts'
 import type { Json } from '../../../lib/json.ts'
 import { withoutEchoes } from '../../../lib/secrets.ts'
 import type { Outgoing } from '../../../outgoing/client.ts'
@@ -47,7 +47,7 @@ interface Reply {
  * admins are alerted: once, and the alert goes when it does.
  */
 export const createProvisioning = ({ store, settings, outgoing, accounts, alerts }: Deps) => {
-  const bodyOf = async ({ accountId, id, payload: { mac } }: Errand<KnownPhone>) => {
+  const bodyOf = async ({ accountId, id, payload: { mac } }: Job<KnownPhone>) => {
     const device = await store.records.find(accountId, deviceKind, id)
     const place = { account_id: accountId, device_id: id, mac_address: mac }
     return provisionedMac(device?.doc) === undefined
@@ -77,7 +77,7 @@ export const createProvisioning = ({ store, settings, outgoing, accounts, alerts
     }
   }
 
-  const untaken = async (errand: Errand<KnownPhone>, { doc, status, text }: Reply): Promise<Untaken> => {
+  const untaken = async (errand: Job<KnownPhone>, { doc, status, text }: Reply): Promise<Untaken> => {
     const { accountId, id, payload } = errand
     const account = await accounts.find(accountId)
     const textIn = (key: string) => (typeof doc?.[key] === 'string' ? doc[key] : undefined)
@@ -94,7 +94,7 @@ export const createProvisioning = ({ store, settings, outgoing, accounts, alerts
 
   const urlOf = async () => (await settings.of(provisioningSettings)).provisioning_url
 
-  const kind: ErrandKind<KnownPhone, Reply> = {
+  const kind: JobKind<KnownPhone, Reply> = {
     kind: 'provisioning',
     atOnce: 1,
     isOn: async () => (await urlOf()) !== undefined,

@@ -1,5 +1,5 @@
 import { accountAdmin, accountMember } from '../../../auth/policies.ts'
-import { answer, RowsAnswer } from '../../../http/answer/answers.ts'
+import { answer, RowsResponse } from '../../../http/answer/answers.ts'
 import { del, get, type Route } from '../../../http/route.ts'
 import { anyText, list } from '../../../lib/schema.ts'
 import { edgeFails, unreachableIn } from '../../../switch/answers.ts'
@@ -19,7 +19,7 @@ export const registrationRoutes = (registrations: Registrations): Route[] => [
     fails: edgeFails,
     run: async ({ account }) => {
       const { batches, unreachable } = await registrations.list(account)
-      return new RowsAnswer(batches, () => unreachableIn([...unreachable]))
+      return new RowsResponse(batches, () => unreachableIn([...unreachable]))
     },
   }),
   get(`${all}/count`, {

@@ -13,8 +13,8 @@ import type { WrittenDestination } from './destinations/rules.ts'
 import type { CarrierHosts } from './hosts/operations.ts'
 import { comesFrom, isOneOf, plainHost } from './hosts/rules.ts'
 import {
-  type CallQuestion,
   type Carrier,
+  type CarrierCallQuery,
   type Choice,
   carrierOf,
   chooseGateways,
@@ -38,7 +38,7 @@ interface Deps {
   outgoing: Pick<Outgoing, 'mayCall'>
 }
 
-export type { CallQuestion, ResourceRecord }
+export type { CarrierCallQuery, ResourceRecord }
 
 /** A gateway of a carrier, as an edge sends a call to it. */
 export interface GatewayTarget {
@@ -68,7 +68,7 @@ export interface GatewayTarget {
 }
 
 /** Which calls, and whose carriers they may take. */
-interface TargetQuestion extends CallQuestion {
+interface TargetQuestion extends CarrierCallQuery {
   /** The account, or one above it, whose carriers alone may be taken; those of the system then are not. */
   huntAccountId?: string | undefined
   /** Carriers of the whole system alone may be taken. */

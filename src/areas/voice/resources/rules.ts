@@ -13,7 +13,7 @@ import type { Classifier, Gateway, Resource } from './schema.ts'
 export type ResourceDoc = Resource & { readonly [custom: string]: unknown }
 
 /** A call that is to leave. */
-export interface CallQuestion {
+export interface CarrierCallQuery {
   /** E.164 with its plus, or a short code as it is dialled. */
   number: string
   /** The name of the classifier that fits the number. */
@@ -142,7 +142,7 @@ interface Fit {
   around: Classifier
 }
 
-const fitOf = (carrier: Carrier, question: CallQuestion): Fit | undefined => {
+const fitOf = (carrier: Carrier, question: CarrierCallQuery): Fit | undefined => {
   const { doc } = carrier
   const { number, classification, emergency, flags, callerNumber } = question
   const around = isOn(doc) ? classOf(carrier, classification) : undefined
@@ -183,7 +183,7 @@ const written = (gateway: Readonly<Gateway>, { digits, around }: Fit) => {
  */
 export const chooseGateways = (
   tiers: readonly (readonly Carrier[])[],
-  question: CallQuestion,
+  question: CarrierCallQuery,
 ): readonly Choice[] =>
   tiers.flatMap((carriers) =>
     carriers

@@ -1,5 +1,5 @@
 import { conflict, systemScope } from '../../../storage/change-set.ts'
-import { createCollection, type HeldClaim } from '../../../storage/collection.ts'
+import { createCollection, type StoredClaim } from '../../../storage/collection.ts'
 import { type StoredRecord, sortKeyOf } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
 import { plainHost } from './hosts/rules.ts'
@@ -18,7 +18,7 @@ const hostClaimName = 'carrier_host'
 const hostsAtOnce = 500
 
 /** Carriers may share a host, so the value ends with the carrier's ID. */
-const hostClaims = ({ id, doc }: ResourceRecord): HeldClaim[] =>
+const hostClaims = ({ id, doc }: ResourceRecord): StoredClaim[] =>
   [...new Set(carrierHosts(doc).map(plainHost))].map((host) => ({
     scope: systemScope,
     name: hostClaimName,

@@ -155,7 +155,7 @@ export const createAsking = (known: Known): Asking => {
 }
 
 /** What an edge asks of a call. */
-export interface RouteQuestion {
+export interface RouteQuery {
   /** Without it and without an account a carrier brings the call. */
   realm: string | undefined
   /** Who has the realm, or is known by the address, where the edge has heard it already. */

@@ -6,7 +6,7 @@ import type { SipPlace } from '../../../lib/sip-host.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { Records } from '../../../storage/records.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
-import type { LimitBook } from '../../billing/limits/operations.ts'
+import type { LimitsOfAccounts } from '../../billing/limits/operations.ts'
 import type { Numbers } from '../../numbers/phone-numbers/operations.ts'
 import type { E911 } from '../../numbers/phone-numbers/schema.ts'
 import type { Callflows } from '../callflows/operations.ts'
@@ -20,14 +20,14 @@ import {
   type GatewayTarget,
   nameOf,
   type OutsideNumber,
-  type RouteQuestion,
+  type RouteQuery,
   type Want,
 } from './facts.ts'
 import { decideRoute } from './rules.ts'
-import type { RunningCallBook } from './running/operations.ts'
+import type { RunningCallRegister } from './running/operations.ts'
 import type { RouteAnswer } from './schema.ts'
 import { routingSettings } from './settings.ts'
-import type { CallQuestion } from './walk.ts'
+import type { CallflowQuery } from './walk.ts'
 
 /** The ways out of the platform that an account has for a number, in the order in which they are tried. */
 export interface Carriers {
@@ -42,8 +42,8 @@ interface Deps {
   callflows: Callflows
   groups: Groups
   numbers: Numbers
-  limits: LimitBook
-  running: Pick<RunningCallBook, 'fundsFor'>
+  limits: LimitsOfAccounts
+  running: Pick<RunningCallRegister, 'fundsFor'>
   carriers: Carriers
   destinations: Pick<Destinations, 'reach'>
   trunks: Pick<Trunks, 'trunkFor'>
@@ -117,7 +117,7 @@ export const createRouting = (tools: Deps) => {
     trunk: (_actor, { key }) => trunks.trunkFor(key),
   }
 
-  const decide = async (actor: Actor, question: CallQuestion): Promise<RouteAnswer> => {
+  const decide = async (actor: Actor, question: CallflowQuery): Promise<RouteAnswer> => {
     const { flat_rate_classifiers: classifiers } = await settings.of(routingSettings)
     const rules = { numbering: await numbers.planning.rules(), flatRate: { classifiers } }
     const known = new Map<string, Fact>()
@@ -139,12 +139,12 @@ export const createRouting = (tools: Deps) => {
   }
 
   /** Whose call it is, when no carrier brings it. */
-  const callerOf = ({ realm, accountId, deviceId }: RouteQuestion) => {
+  const callerOf = ({ realm, accountId, deviceId }: RouteQuery) => {
     if (accountId !== undefined) return accounts.find(accountId)
     return realm === undefined ? undefined : accountIn(realm, deviceId)
   }
 
-  const fromCaller = async (actor: Actor, question: RouteQuestion): Promise<RouteAnswer> => {
+  const fromCaller = async (actor: Actor, question: RouteQuery): Promise<RouteAnswer> => {
     const { number, deviceId, caller, isWithheld } = question
     const account = await callerOf(question)
     if (account && mayAsk(actor, account))
@@ -156,7 +156,7 @@ export const createRouting = (tools: Deps) => {
 
   const fromCarrier = async (
     actor: Actor,
-    { number, caller, callerName, isWithheld }: RouteQuestion,
+    { number, caller, callerName, isWithheld }: RouteQuery,
   ): Promise<RouteAnswer> => {
     const { normalize, isReconcilable } = await numbers.planning.rules()
     const written = normalize(number)
@@ -169,7 +169,7 @@ export const createRouting = (tools: Deps) => {
 
   return {
     /** A realm or a number of which the actor may not know is answered like one that nobody has. */
-    route: (actor: Actor, question: RouteQuestion): Promise<RouteAnswer> =>
+    route: (actor: Actor, question: RouteQuery): Promise<RouteAnswer> =>
       question.realm === undefined && question.accountId === undefined
         ? fromCarrier(actor, question)
         : fromCaller(actor, question),

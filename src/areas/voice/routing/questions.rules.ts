@@ -1,5 +1,5 @@
 import { invalid } from '../../../lib/failure.ts'
-import type { RouteQuestion } from './facts.ts'
+import type { RouteQuery } from './facts.ts'
 
 /** How long an edge may go on without asking again, and so how late it may hear of a change. */
 export const maxAgeSeconds = 60
@@ -11,7 +11,7 @@ const longestNumber = 64
 const longestName = 64
 
 /** What an edge asks, or a 400. */
-export const questionIn = (query: URLSearchParams): RouteQuestion => {
+export const questionIn = (query: URLSearchParams): RouteQuery => {
   const number = given(query, 'number')
   if (number === undefined)
     throw invalid({ number: { required: { message: 'Field is required but missing', value: 'number' } } })

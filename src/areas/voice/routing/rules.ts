@@ -1,7 +1,7 @@
 // Whom a call rings, in which order and for how long, or why nobody: the whole decision, from what is known.
 import type { EffectiveLimits } from '../../billing/limits/schema.ts'
 import { locationOf } from './answers/location.ts'
-import { refused, type Said, told } from './answers/rules.ts'
+import { refused, routeResponse, type Said } from './answers/rules.ts'
 import {
   disabledPart,
   emergencyName,
@@ -22,9 +22,9 @@ import {
 import { boundOf } from './offnet.rules.ts'
 import type { RouteAnswer } from './schema.ts'
 import { ended, type Stage } from './stages.ts'
-import { type CallQuestion, createDecision, type Decision, type Place, type Rules } from './walk.ts'
+import { type CallflowQuery, createDecision, type Decision, type Place, type Rules } from './walk.ts'
 
-const variablesOf = (caller: Party | undefined, question: CallQuestion) => ({
+const variablesOf = (caller: Party | undefined, question: CallflowQuery) => ({
   ...(question.from === 'carrier' ? { authorizing_type: 'resource' } : {}),
   ...(caller?.device ? { authorizing_id: caller.device.id, authorizing_type: 'device' } : {}),
   ...(caller?.user ? { owner_id: caller.user.id } : {}),
@@ -34,7 +34,7 @@ const emergencyRoute = (
   decision: Decision,
   caller: Party,
   number: string,
-  question: CallQuestion,
+  question: CallflowQuery,
 ): RouteAnswer => {
   const dialled = decision.dial(caller, number)
   const place: Place = {
@@ -56,7 +56,7 @@ const emergencyRoute = (
   const variables = { ...variablesOf(caller, question), classification: dialled.classification ?? '' }
   const said = { number: dialled.text, variables, limits: {}, accountId: caller.account.id }
   return {
-    ...told(stage, said),
+    ...routeResponse(stage, said),
     emergency: true,
     ...(address && callback !== undefined ? { location: locationOf(callback, address) } : {}),
   }
@@ -78,7 +78,7 @@ const decided = (decision: Decision, stage: Stage, said: Said & { callflow: Call
     ...said.limits,
     ...(charge?.calls === undefined ? {} : { carrier_calls: charge.calls }),
   }
-  return told(stage, { ...said, variables, limits })
+  return routeResponse(stage, { ...said, variables, limits })
 }
 
 /** A call of somebody of the account. */
@@ -86,7 +86,7 @@ const fromAccount = (
   decision: Decision,
   asking: Asking,
   account: AccountFacts,
-  question: CallQuestion,
+  question: CallflowQuery,
 ): RouteAnswer => {
   const { ask } = decision
   const { deviceId, number } = question
@@ -127,7 +127,7 @@ const fromAccount = (
 }
 
 /** A call that a carrier brings for a number of the account: what nothing lists goes nowhere. */
-const fromCarrier = (decision: Decision, account: AccountFacts, question: CallQuestion): RouteAnswer => {
+const fromCarrier = (decision: Decision, account: AccountFacts, question: CallflowQuery): RouteAnswer => {
   const dialled = decision.arrived(question.number)
   const written = question.number
   if (account.isDisabled) return refused('account_disabled', written, account.id)
@@ -149,7 +149,7 @@ const fromCarrier = (decision: Decision, account: AccountFacts, question: CallQu
 
 /** The decision, or what has to be known before it can be made. */
 export const decideRoute = (
-  question: CallQuestion,
+  question: CallflowQuery,
   known: Known,
   rules: Rules,
 ): { answer: RouteAnswer } | { wants: readonly Want[] } => {

@@ -56,7 +56,7 @@ import {
 } from './stages.ts'
 
 /** A call that has to go somewhere. */
-export interface CallQuestion {
+export interface CallflowQuery {
   /** Whose call it is: who calls, or, of calls from carriers, who is called. */
   accountId: string
   /** `carrier`: it comes from outside, for a number of the account. */
@@ -172,7 +172,7 @@ interface Charge {
 }
 
 /** Everything that a decision is made with, and what comes up on the way. */
-export const createDecision = (asking: Asking, { numbering, flatRate }: Rules, question: CallQuestion) => {
+export const createDecision = (asking: Asking, { numbering, flatRate }: Rules, question: CallflowQuery) => {
   const { ask } = asking
   const charges: Charge[] = []
   let classification: string | undefined

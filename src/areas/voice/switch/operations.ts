@@ -1,7 +1,7 @@
 import type { Feed } from '../../../events/feed.ts'
 import { createFollower } from '../../../events/follower.ts'
 import { inOneLine } from '../../../jobs/queue.ts'
-import type { Rounds } from '../../../jobs/rounds.ts'
+import type { Scheduler } from '../../../jobs/rounds.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { Metrics } from '../../../lib/metrics.ts'
 import type { Outgoing } from '../../../outgoing/client.ts'
@@ -25,12 +25,12 @@ import {
   recordName,
 } from './rules.ts'
 import { createChangeStore } from './store.ts'
-import { createToldEdge, type ToldEdge } from './told-edge.ts'
+import { createEdgeNotifier, type EdgeNotifier } from './told-edge.ts'
 
 interface Deps {
   store: Store
   settings: Settings
-  rounds: Pick<Rounds, 'isHeld'>
+  rounds: Pick<Scheduler, 'isHeld'>
   feed: Feed
   log: Log
   outgoing: Outgoing
@@ -46,7 +46,7 @@ const maxAtOnce = 2000
 const maxMissed = 2000
 
 interface Shift {
-  edges: readonly ToldEdge[]
+  edges: readonly EdgeNotifier[]
   /** Told up to here. */
   position: number
   /** Realms that devices of an account have, or have had, instead of its own. */
@@ -110,7 +110,7 @@ export const createEdgeFollower = (tools: Deps) => {
     const position = await feed.newest()
     const ownRealms = new Map<string, Set<string>>()
     for (const [accountId, realm] of await changes.ownRealms()) addTo(ownRealms, accountId, realm)
-    const told = edges.map((edge) => createToldEdge(edge, heard))
+    const told = edges.map((edge) => createEdgeNotifier(edge, heard))
     const revoked = await revokedIn(await changes.behind(position - maxMissed, position, maxMissed))
     for (const one of told) one.stale([], generationOf(position), revoked)
     return { edges: told, position, ownRealms, probedAt: clock.now() }

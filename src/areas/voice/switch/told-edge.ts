@@ -18,13 +18,13 @@ interface Heard {
   failed(edge: Edge, error: unknown): void
 }
 
-export type ToldEdge = ReturnType<typeof createToldEdge>
+export type EdgeNotifier = ReturnType<typeof createEdgeNotifier>
 
 /**
  * One edge that is told what is stale. Whatever is known of it before it is reached counts for nothing: it is told that
  * everything is stale, and from then on realm by realm. One that is slow or away keeps no other one waiting.
  */
-export const createToldEdge = (edge: Edge, heard: Heard) => {
+export const createEdgeNotifier = (edge: Edge, heard: Heard) => {
   const pending = new Map<string, number>()
   // Kept until the edge has them.
   const revoked = new Map<string, number>()

@@ -1,5 +1,5 @@
 import { on } from '../../../storage/signal.ts'
-import { accountLeaving } from '../../accounts/accounts/signals.ts'
+import { accountDeleted } from '../../accounts/accounts/signals.ts'
 import { area } from '../../area.ts'
 import { createMigrations } from './operations.ts'
 import { migrationRoutes } from './routes.ts'
@@ -14,7 +14,7 @@ export const migrationsArea = area({
     return {
       routes: migrationRoutes(migrations),
       jobs: migrations.jobs,
-      hears: [on(accountLeaving, migrations.removeWith)],
+      hears: [on(accountDeleted, migrations.removeWith)],
       stop: migrations.stop,
     }
   },

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { AccountRecord, Actor } from '../../../auth/identity.ts'
 import { createBatches } from '../../../batches/batches.ts'
 import type { Leases } from '../../../jobs/leases.ts'
-import type { Rounds } from '../../../jobs/rounds.ts'
+import type { Scheduler } from '../../../jobs/rounds.ts'
 import { badIdentifier, datastoreConflict, failure, invalid } from '../../../lib/failure.ts'
 import { gregorianNow, gregorianOfUnix } from '../../../lib/gregorian.ts'
 import { newId } from '../../../lib/ids.ts'
@@ -12,7 +12,7 @@ import { type Author, ChangeSet, type ClaimHolder } from '../../../storage/chang
 import { retrying, type Store } from '../../../storage/store.ts'
 import { isSameReach, performerOf, placeIn, type Reach } from './rules.ts'
 import { createRunner, type Work } from './runner.ts'
-import { createMigrationStore, type KeptRun, orderOf } from './store.ts'
+import { createMigrationStore, orderOf, type StoredRun } from './store.ts'
 
 /** Something that can be put right in accounts. */
 export interface Migration extends Work {
@@ -22,7 +22,7 @@ export interface Migration extends Work {
 interface Deps {
   store: Store
   leases: Leases
-  rounds: Rounds
+  rounds: Scheduler
   /** The name of this process. */
   node: string
   log: Log
@@ -80,7 +80,7 @@ export const createMigrations = ({ store, leases, rounds, node, log, metrics, mi
     work: createRunner({ store, books, log, find: (id) => known.get(id) }),
   })
 
-  const view = async (run: KeptRun) => {
+  const view = async (run: StoredRun) => {
     const { id, state, since, succeeded: performed, failed } = run
     const { includesDescendants, includesResellers, requested, total, performer } = orderOf(run)
     const { started, skipped, changed } = placeIn(run.position)
@@ -106,7 +106,7 @@ export const createMigrations = ({ store, leases, rounds, node, log, metrics, mi
   }
 
   /** The run that is asked for: a new one, or the one that does the same already. */
-  const enter = ({ actor, author, account, id: migration, reach }: Order): Promise<KeptRun | undefined> =>
+  const enter = ({ actor, author, account, id: migration, reach }: Order): Promise<StoredRun | undefined> =>
     retrying(async () => {
       const key = { accountId: account.id, id: newId(store.clock.now()) }
       const latest = await runs.latest(account.id, migration)
@@ -136,7 +136,7 @@ export const createMigrations = ({ store, leases, rounds, node, log, metrics, mi
     })
 
   /** The run when it has ended, or as it is after a while. */
-  const awaited = async (run: KeptRun): Promise<KeptRun> => {
+  const awaited = async (run: StoredRun): Promise<StoredRun> => {
     batches.wake()
     let latest = run
     for (let waited = 0; waited < patienceMs && latest.state === 'executing'; waited += pauseMs) {

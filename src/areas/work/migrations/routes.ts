@@ -1,5 +1,5 @@
 import { accountAdmin } from '../../../auth/policies.ts'
-import { Answer } from '../../../http/answer/answers.ts'
+import { ApiResponse } from '../../../http/answer/answers.ts'
 import { get, post, type Route } from '../../../http/route.ts'
 import { datastoreConflict } from '../../../lib/failure.ts'
 import type { Migrations } from './operations.ts'
@@ -37,7 +37,7 @@ export const migrationRoutes = (migrations: Migrations): Route[] => [
         ...order,
         moment: request.value('perform_migration'),
       })
-      return new Answer({ data, status: isDone ? 200 : 202 })
+      return new ApiResponse({ data, status: isDone ? 200 : 202 })
     },
   }),
 ]

@@ -19,9 +19,9 @@ export interface Ordered extends Reach {
 }
 
 /** A run as it is kept; the migration is its subject. */
-export type KeptRun = LongRun<Ordered>
+export type StoredRun = LongRun<Ordered>
 
-export const orderOf = ({ id, detail }: KeptRun): Ordered => {
+export const orderOf = ({ id, detail }: StoredRun): Ordered => {
   if (!detail) throw new Error(`the migration ${id} does not say what was asked for`)
   return detail
 }
@@ -58,7 +58,7 @@ export const createMigrationStore = (store: Store) => {
   const runs = createRunStore<Ordered>(store, 'migration')
 
   /** The lowest lines of what a run wrote. It comes in order, but for the account that the run was asked for. */
-  const lowest = async (run: KeptRun, name: 'out' | 'failed', limit: number) => {
+  const lowest = async (run: StoredRun, name: 'out' | 'failed', limit: number) => {
     const lines: (string | undefined)[][] = []
     for await (const { content } of runs.parts.read(run, name)) {
       const parser = createCsvParser()
@@ -84,10 +84,10 @@ export const createMigrationStore = (store: Store) => {
     },
 
     /** The accounts that a run was performed on. */
-    performedBy: async (run: KeptRun, limit: number): Promise<string[]> =>
+    performedBy: async (run: StoredRun, limit: number): Promise<string[]> =>
       (await lowest(run, 'out', limit)).map(({ accountId }) => accountId),
 
-    failures: async (run: KeptRun, limit: number) =>
+    failures: async (run: StoredRun, limit: number) =>
       (await lowest(run, 'failed', limit)).map(({ accountId, problem }) => ({
         account_id: accountId,
         message: problem,

@@ -78,7 +78,7 @@ export interface TaskContext {
 }
 
 /** What one account would pay. Money in dollars. */
-export interface ForeseenCharge {
+export interface PreviewedCharge {
   account_id: string
   name: string
   /** Due at once; negative: given back. */
@@ -89,10 +89,10 @@ export interface ForeseenCharge {
 }
 
 /** Tells what changes would cost that nobody writes: gathers bit by bit, and prices all of it in the end. */
-export interface Foresight<Gathered = unknown> {
+export interface ChargePreview<Gathered = unknown> {
   /** What was gathered before, and what some more change sets move. Kept as JSON, of a size that rows do not add to. */
   add(gathered: Gathered | undefined, sets: readonly ChangeSet[]): Promise<Gathered>
-  priced(gathered: Gathered | undefined): Promise<ForeseenCharge[]>
+  priced(gathered: Gathered | undefined): Promise<PreviewedCharge[]>
   /** The price lists of an account. Kept as JSON. */
   terms(accountId: string): Promise<unknown>
 }
@@ -121,7 +121,7 @@ export interface InputAction<State = unknown> extends Definition {
   /** Whether a cell that is not empty is good. Rows with bad ones fail with `bad field(s) X Y` and never get to `run`. */
   verifiers?: Readonly<Record<string, (cell: string) => boolean>>
   /** Where what rows change may cost something: a dry run tells what, and whoever starts such a task may refuse to pay. */
-  foresight?: Foresight
+  foresight?: ChargePreview
   /** `input`: the header of the input and `error`. Else the whole header, `error` included if wanted. */
   output: 'input' | readonly string[]
   /** What the row is about, a number say: rows of the same key never come in one `run`. */

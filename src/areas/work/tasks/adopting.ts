@@ -1,7 +1,7 @@
 import type { Part, RunKey } from '../../../batches/store.ts'
 import { CsvMistake, createCsvParser } from '../../../lib/csv-parse.ts'
 import { Failure } from '../../../lib/failure.ts'
-import type { Adoption, Arrival } from '../../adoption.ts'
+import type { ImportedRecord, Importer } from '../../adoption.ts'
 import { takeIn } from './intake.ts'
 import type { TaskDoc, TaskStore } from './store.ts'
 
@@ -64,11 +64,11 @@ const isCsv = (bytes: Buffer) => {
   }
 }
 
-const fileOf = ({ files }: Arrival, role: string) => files.find((file) => file.role === role)?.bytes
+const fileOf = ({ files }: Importer, role: string) => files.find((file) => file.role === role)?.bytes
 
 /** Tasks that another system has done, or will not do any more. None of them starts here. */
-export const createTaskAdoption = ({ tasks, runs }: TaskStore): Adoption => {
-  const contentOf = ({ accountId, doc }: Arrival, input: Parts | undefined, output: Output | undefined) => ({
+export const createTaskImporter = ({ tasks, runs }: TaskStore): ImportedRecord => {
+  const contentOf = ({ accountId, doc }: Importer, input: Parts | undefined, output: Output | undefined) => ({
     doc: {
       ...(doc as unknown as TaskDoc),
       csvs: [...(input ? ['in.csv'] : []), ...(output ? ['out.csv'] : [])],

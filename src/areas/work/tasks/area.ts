@@ -1,5 +1,5 @@
 import { on } from '../../../storage/signal.ts'
-import { accountLeaving } from '../../accounts/accounts/signals.ts'
+import { accountDeleted } from '../../accounts/accounts/signals.ts'
 import { quotasArea } from '../../accounts/quotas/area.ts'
 import { area } from '../../area.ts'
 import { taskFinishedNotice } from './notices.ts'
@@ -20,7 +20,7 @@ export const tasksArea = area({
     return {
       routes: taskRoutes(tasks),
       jobs: tasks.jobs,
-      hears: [on(accountLeaving, tasks.removeWith)],
+      hears: [on(accountDeleted, tasks.removeWith)],
       stop: tasks.stop,
       adoptions: { task: tasks.adoption },
     }

@@ -3,7 +3,7 @@ import { accountMember, superduper } from '../../../auth/policies.ts'
 import { createBatches } from '../../../batches/batches.ts'
 import type { Run, RunKey, RunState } from '../../../batches/store.ts'
 import type { Leases } from '../../../jobs/leases.ts'
-import type { Rounds } from '../../../jobs/rounds.ts'
+import type { Scheduler } from '../../../jobs/rounds.ts'
 import { plainCsvLine } from '../../../lib/csv.ts'
 import { badIdentifier, badIdentifierList, failure, forbidden } from '../../../lib/failure.ts'
 import { dayMs, gregorianNow } from '../../../lib/gregorian.ts'
@@ -15,7 +15,7 @@ import { type Author, ChangeSet, type ClaimHolder } from '../../../storage/chang
 import type { Store } from '../../../storage/store.ts'
 import type { Quotas } from '../../accounts/quotas/operations.ts'
 import type { TaskAction, TaskReader } from './actions.ts'
-import { createTaskAdoption } from './adopting.ts'
+import { createTaskImporter } from './adopting.ts'
 import { invalidTaskRequest } from './failures.ts'
 import { csvOf } from './intake.ts'
 import { createMaker, type Origin, type TaskOrder } from './making.ts'
@@ -28,12 +28,12 @@ import { createTaskStore, type TaskRecord } from './store.ts'
 
 export type {
   Cells,
-  ForeseenCharge,
-  Foresight,
+  ChargePreview,
   InputAction,
   OutputAction,
   OutputPart,
   OutputRow,
+  PreviewedCharge,
   RowEnd,
   RowResult,
   TaskAction,
@@ -47,7 +47,7 @@ interface Deps {
   store: Store
   settings: Settings
   leases: Leases
-  rounds: Rounds
+  rounds: Scheduler
   log: Log
   metrics: Metrics
   mail: Pick<Mail, 'notify'>
@@ -237,7 +237,7 @@ export const createTasks = (tools: Deps) => {
 
   return {
     page: tasks.page,
-    adoption: createTaskAdoption(store),
+    adoption: createTaskImporter(store),
     jobs: [...batches.jobs, { name: 'old tasks', everySeconds: dayMs / 1000, run: retain }],
     stop: batches.stop,
 

@@ -1,6 +1,6 @@
 import type { AccountRecord, Actor } from '../../../auth/identity.ts'
 import { accountMember, anyone, anyToken, type Policy, superduper } from '../../../auth/policies.ts'
-import { Answer, ListAnswer, StreamAnswer } from '../../../http/answer/answers.ts'
+import { ApiResponse, ListResponse, StreamResponse } from '../../../http/answer/answers.ts'
 import type { Listing } from '../../../http/answer/listing.ts'
 import { attachment } from '../../../http/file-names.ts'
 import { type Call, del, get, patch, put, type Route } from '../../../http/route.ts'
@@ -36,7 +36,7 @@ const inputOf = ({ stream, data, request }: Call<string, TaskRequest>): TaskInpu
 
 /** Answers about one task: its record is metadata. */
 const told = (view: TaskView, { revision }: Pick<TaskRecord, 'revision'>) =>
-  new Answer({
+  new ApiResponse({
     data: {},
     metadata: view,
     revision,
@@ -80,7 +80,7 @@ const collectionRoutes = (tasks: Tasks): Route[] => [
     allow: accountMember,
     answers: TaskAnswer,
     list: true,
-    run: ({ account }) => new ListAnswer(listing(tasks, account.id)),
+    run: ({ account }) => new ListResponse(listing(tasks, account.id)),
   }),
 ]
 
@@ -108,7 +108,7 @@ const routesBelow = <const Root extends string>(
 
   const csvOf = async (call: Reading, name: string) => {
     const { subject: task, actor } = call
-    return new StreamAnswer({
+    return new StreamResponse({
       contentType: 'text/csv',
       headers: attachment(fileName(task, name)),
       chunks: await tasks.read(task, name, { actor, account: accountOf(call) }),
@@ -116,7 +116,7 @@ const routesBelow = <const Root extends string>(
   }
 
   const made = (view: TaskView) =>
-    new Answer({
+    new ApiResponse({
       data: {},
       metadata: view,
       headers: { location: `/v2/accounts/${view.account_id}/tasks/${view.id}` },
@@ -186,14 +186,14 @@ const routesBelow = <const Root extends string>(
       run: async ({ author, subject: task, request }) => {
         const agreement = request.value('accept_charges')
         const refuses = agreement !== undefined && agreement !== '' && !isTrue(agreement)
-        return new Answer({ data: {}, metadata: await tasks.start(author, task, !refuses) })
+        return new ApiResponse({ data: {}, metadata: await tasks.start(author, task, !refuses) })
       },
     }),
     patch(`${oneTask}/stop`, {
       summary: 'Stop a task: no further row happens',
       ...operatingOne,
       run: async ({ author, subject: task }) =>
-        new Answer({ data: {}, metadata: await tasks.halt(author, task), pageSize: 1 }),
+        new ApiResponse({ data: {}, metadata: await tasks.halt(author, task), pageSize: 1 }),
     }),
     put(`${oneTask}/retry`, {
       summary: 'Make a new task from the failed rows of one that has ended',
@@ -224,7 +224,7 @@ const routesBelow = <const Root extends string>(
       ...aboutOne,
       fails: [badIdentifierList],
       run: async ({ author, actor, subject: task }) =>
-        new Answer({ data: {}, metadata: await tasks.remove(author, task, actor) }),
+        new ApiResponse({ data: {}, metadata: await tasks.remove(author, task, actor) }),
     }),
     get(`${oneTask}/input`, {
       summary: 'Read the input of a task',

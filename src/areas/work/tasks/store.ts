@@ -7,7 +7,7 @@ import type { Author, ChangeSet } from '../../../storage/change-set.ts'
 import { createCollection } from '../../../storage/collection.ts'
 import type { StoredRecord } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
-import type { ForeseenCharge } from './actions.ts'
+import type { PreviewedCharge } from './actions.ts'
 import type { TaskStatus } from './rules.ts'
 
 export interface TaskDoc {
@@ -132,11 +132,11 @@ export const createTaskStore = (store: Store) => {
     },
 
     /** Adds what a dry run would charge, to whomever pays: readers are shown what they may see of it. */
-    keepCharges: (set: ChangeSet, task: RunKey, charges: readonly ForeseenCharge[]) =>
+    keepCharges: (set: ChangeSet, task: RunKey, charges: readonly PreviewedCharge[]) =>
       keepJson(set, task, 'charges', charges),
 
     /** Undefined where nothing was found out. */
-    charges: (task: RunKey) => jsonOf<ForeseenCharge[]>(task, 'charges'),
+    charges: (task: RunKey) => jsonOf<PreviewedCharge[]>(task, 'charges'),
 
     /** Adds the price lists that its rows are charged by at most: of a dry run those by which it was priced. */
     keepTerms: (set: ChangeSet, task: RunKey, terms: unknown) => keepJson(set, task, 'terms', terms),

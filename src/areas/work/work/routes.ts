@@ -1,5 +1,5 @@
 import { superduper } from '../../../auth/policies.ts'
-import { ListAnswer } from '../../../http/answer/answers.ts'
+import { ListResponse } from '../../../http/answer/answers.ts'
 import type { Listing } from '../../../http/answer/listing.ts'
 import { type Call, get, post, type Route } from '../../../http/route.ts'
 import type { Queue } from '../../../jobs/queue.ts'
@@ -68,7 +68,7 @@ export const workRoutes = (queue: Queue): Route[] => {
       query,
       answers: WorkRecord,
       list: true,
-      run: (call) => new ListAnswer(listing(call)),
+      run: (call) => new ListResponse(listing(call)),
     }),
     get(one, {
       summary: 'Read how an errand stands',

@@ -7,7 +7,6 @@ import { systemScope } from '../../../../storage/change-set.ts'
 import type { Store } from '../../../../storage/store.ts'
 import {
   type Claimant,
-  type HeldUse,
   type Holding,
   holdingIn,
   hostNameClaimName,
@@ -19,6 +18,7 @@ import {
   realmFormProblem,
   reservationOf,
   reservationProblem,
+  type StoredHostNameUse,
   takenProblem,
   type WantedHostName,
 } from './rules.ts'
@@ -53,7 +53,7 @@ export const createHostNames = ({ store, settings }: Deps) => {
   const isAny = async (
     claimant: Claimant,
     holdings: readonly Holding[],
-    is: (relation: Relation, use: HeldUse) => boolean,
+    is: (relation: Relation, use: StoredHostNameUse) => boolean,
   ) => {
     for (const { accountId, use } of holdings) if (is(await relationTo(claimant, accountId), use)) return true
     return false
@@ -76,10 +76,14 @@ export const createHostNames = ({ store, settings }: Deps) => {
     return found
   }
 
-  const isTakenItself = async (claimant: Claimant, wanted: HeldUse, holdings: readonly Holding[]) => {
-    const isShared = (relation: Relation, held: HeldUse) => relation.isAncestor && held !== 'realm'
+  const isTakenItself = async (
+    claimant: Claimant,
+    wanted: StoredHostNameUse,
+    holdings: readonly Holding[],
+  ) => {
+    const isShared = (relation: Relation, held: StoredHostNameUse) => relation.isAncestor && held !== 'realm'
     const isSharedAbove = await isAny(claimant, holdings, isShared)
-    const isRefused = (relation: Relation, held: HeldUse) =>
+    const isRefused = (relation: Relation, held: StoredHostNameUse) =>
       !mayHaveToo(wanted, held, { ...relation, isSharedAbove })
     return isAny(claimant, holdings, isRefused)
   }

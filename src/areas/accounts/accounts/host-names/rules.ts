@@ -10,12 +10,12 @@ const uses = ['realm', 'domain', 'conference'] as const
 type HostNameUse = (typeof uses)[number]
 
 /** `derived`: a host that the DNS template derives from a domain, such as `portal.brand.test`. */
-export type HeldUse = HostNameUse | 'derived'
+export type StoredHostNameUse = HostNameUse | 'derived'
 
 /** An account that has a name. */
 export interface Holding {
   accountId: string
-  use: HeldUse
+  use: StoredHostNameUse
 }
 
 /** A host name that an account is to have. */
@@ -90,7 +90,7 @@ export interface Relation {
  * Whether two accounts may have one name, `upper` the account above. Visitors of a web host see one brand, so
  * the account below can only join its conference host to a host of the account above, which visitors still see.
  */
-const mayShare = (upper: HeldUse, lower: HeldUse) =>
+const mayShare = (upper: StoredHostNameUse, lower: StoredHostNameUse) =>
   (upper === 'realm') !== (lower === 'realm') || (lower === 'conference' && upper !== 'derived')
 
 /**
@@ -98,8 +98,8 @@ const mayShare = (upper: HeldUse, lower: HeldUse) =>
  * above has it for a web host, which several accounts below can join.
  */
 export const mayHaveToo = (
-  use: HeldUse,
-  held: HeldUse,
+  use: StoredHostNameUse,
+  held: StoredHostNameUse,
   { isSelf, isAncestor, isDescendant, isSharedAbove }: Relation & { isSharedAbove: boolean },
 ) => {
   if (isSelf) return true

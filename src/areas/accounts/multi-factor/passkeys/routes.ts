@@ -1,5 +1,5 @@
 import { userItself, userOrAdmin } from '../../../../auth/policies.ts'
-import { answer, ListAnswer, made, one, removed } from '../../../../http/answer/answers.ts'
+import { answer, ListResponse, made, one, removed } from '../../../../http/answer/answers.ts'
 import { collectionListing } from '../../../../http/answer/listing.ts'
 import { del, get, patch, put, type Route } from '../../../../http/route.ts'
 import { notConfigured } from '../../../../lib/failure.ts'
@@ -30,7 +30,7 @@ export const passkeyRoutes = (passkeys: Passkeys, users: Users): Route[] => {
       subject: ofUser,
       answers: PasskeyRow,
       list: true,
-      run: ({ path }) => new ListAnswer(collectionListing(passkeys, path.account_id, path.user_id)),
+      run: ({ path }) => new ListResponse(collectionListing(passkeys, path.account_id, path.user_id)),
     }),
     put(`${onUser}/options`, {
       summary: 'What a browser makes a new passkey with',

@@ -1,8 +1,8 @@
 import type { AccountRecord, UserRecord } from '../../../../auth/identity.ts'
 import { assertInService, isInService } from '../../../../auth/standing.ts'
 import type { Afterwards } from '../../../../jobs/afterwards.ts'
-import type { Errand, ErrandKind } from '../../../../jobs/queue.ts'
-import type { Rounds } from '../../../../jobs/rounds.ts'
+import type { Job, JobKind } from '../../../../jobs/queue.ts'
+import type { Scheduler } from '../../../../jobs/rounds.ts'
 import {
   failure,
   forbidden,
@@ -18,7 +18,7 @@ import type { Settings } from '../../../../settings/settings.ts'
 import { type Author, ChangeSet, systemScope } from '../../../../storage/change-set.ts'
 import { errandStatement } from '../../../../storage/errand.ts'
 import type { Store } from '../../../../storage/store.ts'
-import type { LoginAttempts, Visit } from '../../login-attempts/operations.ts'
+import type { LoginAttempts, SignInClient } from '../../login-attempts/operations.ts'
 import type { Security } from '../../security/operations.ts'
 import type { Users } from '../../users/operations.ts'
 import { passwordRecoveryNotice } from '../notices.ts'
@@ -31,7 +31,7 @@ interface Deps {
   settings: Settings
   mail: Mail
   afterwards: Afterwards
-  rounds: Pick<Rounds, 'nudge'>
+  rounds: Pick<Scheduler, 'nudge'>
   resets: Resets
   users: Users
   signIn: SignIn
@@ -127,7 +127,7 @@ export const createRecovery = (tools: Deps) => {
   }
 
   /** Accounts that share a name are all meant: nobody is shut out by a namesake. */
-  const answer = async ({ payload }: Errand<Asked>, verdict: LinkVerdict) => {
+  const answer = async ({ payload }: Job<Asked>, verdict: LinkVerdict) => {
     const { username, ui_url: uiUrl, ...names } = payload.request
     const set = new ChangeSet(payload.author)
     for (const account of await signIn.candidates(names)) {
@@ -137,7 +137,7 @@ export const createRecovery = (tools: Deps) => {
     return set
   }
 
-  const kind: ErrandKind<Asked, LinkVerdict> = {
+  const kind: JobKind<Asked, LinkVerdict> = {
     kind: kindName,
     everySeconds: 10,
     atOnce: 1,
@@ -180,7 +180,7 @@ export const createRecovery = (tools: Deps) => {
      * A session for the reset id of a mail: good for a new password and nothing else, so that a second factor is asked for
      * at the next sign-in. Every other reset id ends with this.
      */
-    async redeem(visit: Visit, resetId: string): Promise<Session> {
+    async redeem(visit: SignInClient, resetId: string): Promise<Session> {
       const found = await resets.find(resetId)
       const user = found && (await users.find(found.record.accountId, found.record.id))
       if (!user || user.doc.enabled === false) throw unknownReset(resetId)

@@ -1,5 +1,5 @@
 import { type AccountRecord, accountKind, type UserRecord } from '../../../../auth/identity.ts'
-import type { Errand, ErrandKind } from '../../../../jobs/queue.ts'
+import type { Job, JobKind } from '../../../../jobs/queue.ts'
 import { newId } from '../../../../lib/ids.ts'
 import { addressOf, type Mail } from '../../../../mail/mail.ts'
 import { crossbarSettings } from '../../../../settings/documents.ts'
@@ -46,7 +46,7 @@ export const createWelcome = ({ store, settings, mail, resets, users, brands }: 
     return reset && recoveryLink(`https://${host}/`, reset.resetId)
   }
 
-  const letter = async ({ accountId, payload }: Errand<Newcomer>, host: string | undefined) => {
+  const letter = async ({ accountId, payload }: Job<Newcomer>, host: string | undefined) => {
     const set = new ChangeSet(payload.author)
     const account = await store.records.find(accountId, accountKind, accountId)
     const user = await users.find(accountId, payload.userId)
@@ -63,7 +63,7 @@ export const createWelcome = ({ store, settings, mail, resets, users, brands }: 
     return set
   }
 
-  const kind: ErrandKind<Newcomer, string | undefined> = {
+  const kind: JobKind<Newcomer, string | undefined> = {
     kind: kindName,
     ask: ({ accountId }) => hostFor(accountId),
     async conclude(errand, host) {

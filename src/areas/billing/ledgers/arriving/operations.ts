@@ -2,10 +2,10 @@ import { monthBefore } from '../../../../lib/gregorian.ts'
 import { zip } from '../../../../lib/list.ts'
 import type { ChangeSet } from '../../../../storage/change-set.ts'
 import type { Store } from '../../../../storage/store.ts'
-import type { Adoption, Arrival } from '../../../adoption.ts'
+import type { ImportedRecord, Importer } from '../../../adoption.ts'
 import { type EntryDetails, rolloverService, type Source, type Usage } from '../rules.ts'
 import { monthsTogether, reckoned } from './rules.ts'
-import { type ArrivingEntry, createArrivalStore, type NewPlace } from './store.ts'
+import { createLedgerImportStore, type ImportedEntry, type NewPlace } from './store.ts'
 
 /** What an entry says of itself, as clients read it. */
 interface ArrivingDoc extends EntryDetails {
@@ -19,7 +19,7 @@ interface ArrivingFacts {
   amount: number
 }
 
-const entryOf = ({ id, accountId, created, doc, facts }: Arrival): ArrivingEntry => {
+const entryOf = ({ id, accountId, created, doc, facts }: Importer): ImportedEntry => {
   const { source, usage, ...details } = doc as unknown as ArrivingDoc
   const { month, amount } = facts as unknown as ArrivingFacts
   return {
@@ -41,13 +41,13 @@ const settledTogether = 16
 const entriesAtOnce = 1000
 
 /** Takes in what another system has booked, as it was booked there. Balances follow when all of it is there. */
-export const createArrivals = (
+export const createLedgerImporter = (
   store: Store,
-): Required<Pick<Adoption, 'put' | 'putMany' | 'remove' | 'settle'>> => {
-  const rows = createArrivalStore(store)
+): Required<Pick<ImportedRecord, 'put' | 'putMany' | 'remove' | 'settle'>> => {
+  const rows = createLedgerImportStore(store)
 
-  const putMany = async (set: ChangeSet, arrivals: readonly Arrival[]) => {
-    const isNew = new Map<Arrival, boolean>()
+  const putMany = async (set: ChangeSet, arrivals: readonly Importer[]) => {
+    const isNew = new Map<Importer, boolean>()
     for (const [accountId, ofAccount] of Map.groupBy(arrivals, (arrival) => arrival.accountId)) {
       const put = await rows.put(set, accountId, ofAccount.map(entryOf))
       for (const [arrival, is] of zip(ofAccount, put)) isNew.set(arrival, is)

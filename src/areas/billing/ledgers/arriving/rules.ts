@@ -11,7 +11,7 @@ export const correctionService = 'month_corrections'
 const correctionId = (month: number) => `${month}-ledgers_monthly_correction`
 
 /** What arrived of a month. Units. */
-export interface ArrivedMonth {
+export interface ImportedMonth {
   month: number
   /** What its entries come to, without what was carried over. */
   moved: number
@@ -29,7 +29,7 @@ export interface Reckoned {
 }
 
 /** What months come to, the oldest first: what has to be added so that each begins with what it says, and the balance. */
-export const reckoned = (months: readonly ArrivedMonth[], monthBefore: (month: number) => number) => {
+export const reckoned = (months: readonly ImportedMonth[], monthBefore: (month: number) => number) => {
   const entries: Reckoned[] = []
   let units = 0
   for (const { month, moved, rollover } of months) {

@@ -4,10 +4,10 @@ import type { Row, Statement } from '../../../../storage/db.ts'
 import type { Store } from '../../../../storage/store.ts'
 import { integer, type RowOf, shape, text } from '../../../../storage/table.ts'
 import { counterBook, type EntryDetails, rolloverService, type Source, type Usage } from '../rules.ts'
-import { type ArrivedMonth, correctionService, type Reckoned } from './rules.ts'
+import { correctionService, type ImportedMonth, type Reckoned } from './rules.ts'
 
 /** An entry of another system's book. Units; Gregorian seconds. */
-export interface ArrivingEntry {
+export interface ImportedEntry {
   id: string
   created: number
   month: number
@@ -37,7 +37,7 @@ const entryShape = {
 
 type EntryRow = Record<keyof typeof entryShape, string | number>
 
-const rowOf = ({ source, usage, forAccountId, details, ...entry }: ArrivingEntry): EntryRow => ({
+const rowOf = ({ source, usage, forAccountId, details, ...entry }: ImportedEntry): EntryRow => ({
   ...entry,
   source_service: source.service,
   source_id: source.id,
@@ -123,7 +123,7 @@ const setBalance = 'UPDATE ledger_balances SET units = $2, month = $3, entries =
 const utcMonthStart = (month: number) => Date.UTC(Math.floor(month / 100), (month % 100) - 1, 1) / 1000
 
 /** An entry that follows from others, as it stands in the book. */
-const entryOf = (accountId: string, { id, kind, month, amount }: Reckoned): ArrivingEntry => {
+const entryOf = (accountId: string, { id, kind, month, amount }: Reckoned): ImportedEntry => {
   const beginning = gregorianOfUnix(utcMonthStart(month))
   const usage = { type: 'month', quantity: 1, unit: 'month' }
   const before = monthBefore(month)
@@ -141,7 +141,7 @@ const entryOf = (accountId: string, { id, kind, month, amount }: Reckoned): Arri
 }
 
 /** The rows of entries that another system has booked. */
-export const createArrivalStore = ({ all, scan, words, writeUnrecorded }: Store) => {
+export const createLedgerImportStore = ({ all, scan, words, writeUnrecorded }: Store) => {
   const forIds = (sql: (given: string) => string, params: readonly string[], ids: readonly string[]) =>
     words.forEachRow({ shape: idShape, rows: ids.map((id) => ({ id })), params, sql, orElse: conflict })
 
@@ -198,7 +198,7 @@ export const createArrivalStore = ({ all, scan, words, writeUnrecorded }: Store)
 
   return {
     /** Puts entries of one account, each in the place of what bears its id. Tells which of them were not there so. */
-    async put(set: ChangeSet, accountId: string, entries: readonly ArrivingEntry[]): Promise<boolean[]> {
+    async put(set: ChangeSet, accountId: string, entries: readonly ImportedEntry[]): Promise<boolean[]> {
       const rows = entries.map(rowOf)
       const before = await standing(
         accountId,
@@ -233,7 +233,7 @@ export const createArrivalStore = ({ all, scan, words, writeUnrecorded }: Store)
     },
 
     /** What arrived of an account's months, the oldest first. Sums of months before `from` hold still. */
-    async months(accountId: string, from: number): Promise<ArrivedMonth[]> {
+    async months(accountId: string, from: number): Promise<ImportedMonth[]> {
       const moved = await scan(
         `SELECT month, CAST(sum(amount) AS BIGINT) AS units FROM ledger_months
             WHERE account_id = $1 AND month < $2 AND ${isMoving} GROUP BY month

@@ -1,8 +1,8 @@
 import type { Store } from '../../../../storage/store.ts'
-import type { Adoption, Arrival } from '../../../adoption.ts'
+import type { ImportedRecord, Importer } from '../../../adoption.ts'
 import { createAllotmentStore, type Use } from './store.ts'
 
-const useOf = ({ accountId, facts }: Arrival): Use => {
+const useOf = ({ accountId, facts }: Importer): Use => {
   const { allotment, minute, seconds } = facts as unknown as Omit<Use, 'accountId'>
   return { accountId, allotment, minute, seconds }
 }
@@ -14,7 +14,7 @@ const placeOf = (id: string) => {
 }
 
 /** Takes in what calls have used elsewhere of what they have included. It is forgotten like what is used here. */
-export const createUseArrivals = (store: Store): Adoption => {
+export const createAllotmentUseImporter = (store: Store): ImportedRecord => {
   const uses = createAllotmentStore(store)
   return {
     async put(set, arrival) {

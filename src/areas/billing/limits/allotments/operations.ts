@@ -1,5 +1,5 @@
 import type { AccountRecord } from '../../../../auth/identity.ts'
-import { forgetOldRows } from '../../../../jobs/retention/old-rows.ts'
+import { deleteOldRows } from '../../../../jobs/retention/old-rows.ts'
 import { failure } from '../../../../lib/failure.ts'
 import { daySeconds, gregorianNow } from '../../../../lib/gregorian.ts'
 import type { Allotment } from '../../../../lib/limit-shapes.ts'
@@ -7,7 +7,7 @@ import type { Author, ChangeSet } from '../../../../storage/change-set.ts'
 import type { Store } from '../../../../storage/store.ts'
 import type { Accounts } from '../../../accounts/accounts/operations.ts'
 import { allotmentsNotConfigured } from '../failures.ts'
-import type { LimitBook, OperatorLimitsStored } from '../operations.ts'
+import type { LimitsOfAccounts, OperatorLimitsStored } from '../operations.ts'
 import {
   type AllotmentTable,
   allotmentFor,
@@ -26,7 +26,7 @@ const usesKeptDays = 400
 interface Deps {
   store: Store
   accounts: Pick<Accounts, 'find'>
-  limits: LimitBook
+  limits: LimitsOfAccounts
   classOf(number: string): Promise<string | undefined>
 }
 
@@ -105,7 +105,7 @@ export const createAllotments = ({ store, accounts, limits, classOf }: Deps) => 
     },
 
     /** Forgets what was used so long ago that nobody counts it any more. */
-    tidying: forgetOldRows(store, {
+    tidying: deleteOldRows(store, {
       name: 'allotment uses',
       everySeconds: daySeconds,
       table: 'allotment_uses',

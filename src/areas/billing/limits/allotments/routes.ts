@@ -4,7 +4,7 @@ import { type Call, get, post, type Route } from '../../../../http/route.ts'
 import { Allotments } from '../../../../lib/limit-shapes.ts'
 import { anyText, integer, keyed, must, open } from '../../../../lib/schema.ts'
 import { allotmentsNotConfigured } from '../failures.ts'
-import type { LimitBook } from '../operations.ts'
+import type { LimitsOfAccounts } from '../operations.ts'
 import type { Allotments as AllotmentOperations } from './operations.ts'
 import { minuteOf, type Stretch } from './rules.ts'
 
@@ -21,7 +21,7 @@ const Consumed = keyed(
 
 interface RouteDeps {
   allotments: AllotmentOperations
-  limits: LimitBook
+  limits: LimitsOfAccounts
 }
 
 /** The time that a request asks for, to the minute; undefined: the current cycles. */

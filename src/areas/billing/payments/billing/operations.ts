@@ -1,5 +1,5 @@
 import type { AccountRecord } from '../../../../auth/identity.ts'
-import type { Round } from '../../../../jobs/rounds.ts'
+import type { ScheduledJob } from '../../../../jobs/rounds.ts'
 import { isFailure, isOutage } from '../../../../lib/failure.ts'
 import { gregorianNow } from '../../../../lib/gregorian.ts'
 import { describeError, type Log } from '../../../../lib/log.ts'
@@ -11,7 +11,7 @@ import { bookedAlready } from '../../ledgers/failures.ts'
 import type { Ledgers } from '../../ledgers/operations.ts'
 import { dueMonthly, invoiceJson } from '../../services/area.ts'
 import type { Bookkeepers } from '../../services/bookkeepers.ts'
-import type { Books } from '../../services/books.ts'
+import type { PricingData } from '../../services/books.ts'
 import type { Charged } from '../../services/charged.ts'
 import type { Invoice } from '../../services/pricing/invoices.ts'
 import { bookkeeperKey } from '../../services/synchronization/rules.ts'
@@ -25,7 +25,7 @@ import { type Bill, type BillDoc, createBillStore, type Progress } from './store
 
 interface Deps {
   store: Store
-  books: Books
+  books: PricingData
   bookkeepers: Bookkeepers
   charged: Charged
   ledgers: Ledgers
@@ -189,7 +189,7 @@ export const createBilling = (tools: Deps) => {
     }
   }
 
-  const round: Round = {
+  const round: ScheduledJob = {
     name: 'monthly_bills',
     everySeconds: 60,
     async due() {

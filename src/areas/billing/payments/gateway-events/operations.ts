@@ -1,5 +1,5 @@
-import type { Conclusion, Errand, ErrandKind } from '../../../../jobs/queue.ts'
-import { forgetOldRows } from '../../../../jobs/retention/old-rows.ts'
+import type { Conclusion, Job, JobKind } from '../../../../jobs/queue.ts'
+import { deleteOldRows } from '../../../../jobs/retention/old-rows.ts'
 import { isFailure } from '../../../../lib/failure.ts'
 import { dayMs, gregorianNow } from '../../../../lib/gregorian.ts'
 import { isId } from '../../../../lib/ids.ts'
@@ -11,8 +11,8 @@ import type { Store } from '../../../../storage/store.ts'
 import { bookedAlready } from '../../ledgers/failures.ts'
 import type { Ledgers } from '../../ledgers/operations.ts'
 import type { Bookkeepers } from '../../services/bookkeepers.ts'
-import type { Books } from '../../services/books.ts'
-import type { PaymentTokenBook } from '../../services/payment-tokens/operations.ts'
+import type { PricingData } from '../../services/books.ts'
+import type { PaymentTokenLookup } from '../../services/payment-tokens/operations.ts'
 import type { InvoiceStore } from '../invoices/store.ts'
 import { paymentDisputeNotice } from '../notices.ts'
 import type { Transactions } from '../transactions/operations.ts'
@@ -22,12 +22,12 @@ import { createGatewayEventStore } from './store.ts'
 
 interface Deps {
   store: Store
-  books: Books
+  books: PricingData
   bookkeepers: Bookkeepers
   ledgers: Ledgers
   transactions: Transactions
   invoices: Pick<InvoiceStore, 'tell'>
-  paymentTokens: PaymentTokenBook
+  paymentTokens: PaymentTokenLookup
   mail: Mail
 }
 
@@ -84,7 +84,7 @@ export const createGatewayEvents = (tools: Deps) => {
     return wasGivenUp(cleared) ? undefined : cleared
   }
 
-  const ask = async ({ payload }: Errand<AboutEvent>): Promise<Facts> => {
+  const ask = async ({ payload }: Job<AboutEvent>): Promise<Facts> => {
     const { type, vendorId, event } = payload
     const events = eventsOf(type, vendorId)
     if (!events) return {}
@@ -186,7 +186,7 @@ export const createGatewayEvents = (tools: Deps) => {
     return isKnown ? { ...done('the payment method is up to date'), sets: [set] } : done('nobody here has it')
   }
 
-  const conclude = async ({ payload }: Errand<AboutEvent>, facts: Facts): Promise<Conclusion<AboutEvent>> => {
+  const conclude = async ({ payload }: Job<AboutEvent>, facts: Facts): Promise<Conclusion<AboutEvent>> => {
     const { vendorId, event } = payload
     if (event.kind === 'means') return refresh(payload, facts.accountId)
     if (!facts.sale) return done('it is about no sale of ours')
@@ -198,9 +198,9 @@ export const createGatewayEvents = (tools: Deps) => {
       : done(`the transaction is ${sale.status}`)
   }
 
-  const kind: ErrandKind<AboutEvent, Facts> = { kind: kindName, ask, conclude }
+  const kind: JobKind<AboutEvent, Facts> = { kind: kindName, ask, conclude }
 
-  const tidying = forgetOldRows(store, {
+  const tidying = deleteOldRows(store, {
     name: 'payment event ids',
     everySeconds: 24 * 3600,
     table: 'payment_events',

@@ -7,7 +7,7 @@ import type { Store } from '../../../../storage/store.ts'
 import type { Ledgers } from '../../ledgers/operations.ts'
 import type { Entry } from '../../ledgers/rules.ts'
 import type { Bookkeepers } from '../../services/bookkeepers.ts'
-import type { Books } from '../../services/books.ts'
+import type { PricingData } from '../../services/books.ts'
 import type { Invoice as PricedInvoice } from '../../services/pricing/invoices.ts'
 import type { Bookkeeper } from '../../services/pricing/plan.ts'
 import { servicesSettings } from '../../services/settings.ts'
@@ -34,7 +34,7 @@ import type { InvoiceStore } from './store.ts'
 interface Deps {
   store: Store
   settings: Settings
-  books: Books
+  books: PricingData
   bookkeepers: Bookkeepers
   ledgers: Pick<Ledgers, 'balance'>
   rows: InvoiceStore

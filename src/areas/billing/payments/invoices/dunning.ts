@@ -1,5 +1,5 @@
 import type { AccountRecord } from '../../../../auth/identity.ts'
-import type { Conclusion, Errand, ErrandKind } from '../../../../jobs/queue.ts'
+import type { Conclusion, Job, JobKind } from '../../../../jobs/queue.ts'
 import { dayMs, gregorianOfUnix, unixOfGregorian } from '../../../../lib/gregorian.ts'
 import { dollarsOfUnits } from '../../../../lib/money.ts'
 import type { Mail } from '../../../../mail/mail.ts'
@@ -8,7 +8,7 @@ import type { Settings } from '../../../../settings/settings.ts'
 import { ChangeSet } from '../../../../storage/change-set.ts'
 import type { Store } from '../../../../storage/store.ts'
 import type { Bookkeepers } from '../../services/bookkeepers.ts'
-import type { Books } from '../../services/books.ts'
+import type { PricingData } from '../../services/books.ts'
 import { accountDelinquentNotice, paymentGraceNotice, paymentRetryNotice } from '../notices.ts'
 import { dunningSettings } from '../settings.ts'
 import type { Transactions } from '../transactions/operations.ts'
@@ -34,7 +34,7 @@ interface Dunning extends AboutInvoice {
 interface Deps {
   store: Store
   settings: Settings
-  books: Books
+  books: PricingData
   bookkeepers: Bookkeepers
   transactions: Transactions
   progress: InvoiceProgress
@@ -74,7 +74,7 @@ const dayText = (unixMs: number) => new Date(unixMs).toISOString().slice(0, 10)
  * by hand, then the account is delinquent. Each step is one commit, with its mail and what the change feed tells; money
  * that comes in between ends it.
  */
-export const createDunning = (tools: Deps): ErrandKind<Dunning> => {
+export const createDunning = (tools: Deps): JobKind<Dunning> => {
   const { store, settings, books, bookkeepers, transactions, progress, rows, mail } = tools
   const { clock } = store
 
@@ -185,7 +185,7 @@ export const createDunning = (tools: Deps): ErrandKind<Dunning> => {
 
   return {
     kind: dunningKind,
-    async conclude({ payload }: Errand<Dunning>): Promise<Step> {
+    async conclude({ payload }: Job<Dunning>): Promise<Step> {
       const { accountId, invoiceId } = payload
       const account = await books.account(accountId)
       const invoice = await rows.find(accountId, invoiceId)

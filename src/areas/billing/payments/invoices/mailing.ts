@@ -1,8 +1,8 @@
-import type { ErrandKind } from '../../../../jobs/queue.ts'
+import type { JobKind } from '../../../../jobs/queue.ts'
 import type { Mail } from '../../../../mail/mail.ts'
 import { ChangeSet } from '../../../../storage/change-set.ts'
 import type { Store } from '../../../../storage/store.ts'
-import type { Books } from '../../services/books.ts'
+import type { PricingData } from '../../services/books.ts'
 import { invoiceNotice } from '../notices.ts'
 import { invoiceValues } from './dunning.ts'
 import { type AboutInvoice, invoiceMailKind } from './issuing.ts'
@@ -11,7 +11,7 @@ import type { InvoiceStore } from './store.ts'
 
 interface Deps {
   store: Store
-  books: Books
+  books: PricingData
   rows: InvoiceStore
   mail: Mail
 }
@@ -20,7 +20,7 @@ interface Deps {
 const invoiceDocument = 'invoice'
 
 /** Sends an invoice to the admins of its account. It is an errand because only what was written has a number. */
-export const createInvoiceMailing = ({ books, rows, mail }: Deps): ErrandKind<AboutInvoice> => ({
+export const createInvoiceMailing = ({ books, rows, mail }: Deps): JobKind<AboutInvoice> => ({
   kind: invoiceMailKind,
   async conclude({ payload: { accountId, invoiceId } }) {
     const account = await books.account(accountId)

@@ -1,5 +1,5 @@
 import { accountAdmin, accountMember, ownReseller } from '../../../../auth/policies.ts'
-import { answer, FileAnswer, ListAnswer } from '../../../../http/answer/answers.ts'
+import { answer, FileResponse, ListResponse } from '../../../../http/answer/answers.ts'
 import { type Listing, shortListing } from '../../../../http/answer/listing.ts'
 import { attachment } from '../../../../http/file-names.ts'
 import { type Call, get, post, put, type Route } from '../../../../http/route.ts'
@@ -31,7 +31,7 @@ const csvOf = (invoice: Invoice) => {
   const rows = csvRows(invoice).map(flattenRow)
   const columns = columnsOf(rows)
   const lines = [columns, ...rows.map((row) => columns.map((column) => row.get(column)))]
-  return new FileAnswer(
+  return new FileResponse(
     Buffer.from(lines.map(csvLine).join('')),
     'text/csv',
     attachment(`${nameOf(invoice)}.csv`),
@@ -75,8 +75,8 @@ export const invoiceRoutes = ({ invoices, printing }: RouteDeps): Route[] => {
       run: async ({ account, query }) => {
         const status = query.get('status') ?? undefined
         if (status === 'draft')
-          return new ListAnswer(shortListing((await invoices.drafts(account)).map(invoiceRow)))
-        return new ListAnswer(listing(account.id, status))
+          return new ListResponse(shortListing((await invoices.drafts(account)).map(invoiceRow)))
+        return new ListResponse(listing(account.id, status))
       },
     }),
     get(one, {
@@ -91,7 +91,7 @@ export const invoiceRoutes = ({ invoices, printing }: RouteDeps): Route[] => {
         if (request.accepts === 'text/csv') return csvOf(invoice)
         if (request.accepts !== 'application/pdf') return whole(invoice)
         const bytes = await printing.invoice(invoice)
-        return new FileAnswer(bytes, 'application/pdf', attachment(`${nameOf(invoice)}.pdf`))
+        return new FileResponse(bytes, 'application/pdf', attachment(`${nameOf(invoice)}.pdf`))
       },
     }),
     post(`${one}/void`, {
@@ -146,7 +146,7 @@ export const invoiceRoutes = ({ invoices, printing }: RouteDeps): Route[] => {
         const note = await invoices.note(account.id, path.invoice_id, path.credit_note_id)
         if (request.accepts !== 'application/pdf') return creditNoteJson(note)
         const name = `credit-note-${numberText(note.number).replaceAll('/', '-')}.pdf`
-        return new FileAnswer(await printing.note(note), 'application/pdf', attachment(name))
+        return new FileResponse(await printing.note(note), 'application/pdf', attachment(name))
       },
     }),
   ]

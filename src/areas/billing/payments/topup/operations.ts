@@ -1,5 +1,5 @@
 import type { AccountRecord } from '../../../../auth/identity.ts'
-import type { Conclusion, ErrandKind, Queue } from '../../../../jobs/queue.ts'
+import type { Conclusion, JobKind, Queue } from '../../../../jobs/queue.ts'
 import { failure, forbidden } from '../../../../lib/failure.ts'
 import { gregorianNow } from '../../../../lib/gregorian.ts'
 import { randomHex } from '../../../../lib/ids.ts'
@@ -10,9 +10,9 @@ import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
 import type { Store } from '../../../../storage/store.ts'
 import type { Ledgers } from '../../ledgers/operations.ts'
 import type { Entry } from '../../ledgers/rules.ts'
-import type { Booked } from '../../ledgers/signals.ts'
+import type { LedgerBooked } from '../../ledgers/signals.ts'
 import type { Bookkeepers } from '../../services/bookkeepers.ts'
-import type { Books } from '../../services/books.ts'
+import type { PricingData } from '../../services/books.ts'
 import type { Bookkeeper } from '../../services/pricing/plan.ts'
 import { servicesSettings } from '../../services/settings.ts'
 import { topupSettings } from '../settings.ts'
@@ -24,7 +24,7 @@ import { createTopupStore } from './store.ts'
 interface Deps {
   store: Store
   settings: Settings
-  books: Books
+  books: PricingData
   bookkeepers: Bookkeepers
   ledgers: Ledgers
   transactions: Transactions
@@ -126,7 +126,7 @@ export const createTopups = (tools: Deps) => {
 
   const isOn = async () => (await settings.of(topupSettings)).enable
 
-  const kind: ErrandKind<object> = {
+  const kind: JobKind<object> = {
     kind: kindName,
     atOnce: 1,
     // While it is switched off, accounts wait: at most once each.
@@ -158,7 +158,7 @@ export const createTopups = (tools: Deps) => {
     },
 
     /** Has the balance looked at, because it became less in this change set. Accounts that want no top-up cost nothing. */
-    spent(set: ChangeSet, { id, doc }: Booked) {
+    spent(set: ChangeSet, { id, doc }: LedgerBooked) {
       if (doc.topup !== undefined) look(set, id)
     },
 

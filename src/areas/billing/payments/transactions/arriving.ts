@@ -1,7 +1,7 @@
 import { unixOfGregorian } from '../../../../lib/gregorian.ts'
 import type { Settings } from '../../../../settings/settings.ts'
 import type { Store } from '../../../../storage/store.ts'
-import type { Adoption, Arrival } from '../../../adoption.ts'
+import type { ImportedRecord, Importer } from '../../../adoption.ts'
 import { servicesSettings } from '../../services/settings.ts'
 import type { Transaction, TransactionDoc, TransactionResult, TransactionType } from './rules.ts'
 import { createTransactionStore } from './store.ts'
@@ -15,7 +15,7 @@ interface ArrivingFacts {
   result: TransactionResult
 }
 
-const transactionOf = ({ accountId, id, created, doc, facts }: Arrival, currency: string): Transaction => {
+const transactionOf = ({ accountId, id, created, doc, facts }: Importer, currency: string): Transaction => {
   const { type, status, amount, result } = facts as unknown as ArrivingFacts
   const said = doc as unknown as Omit<TransactionDoc, 'currency' | 'result'>
   return {
@@ -36,13 +36,13 @@ const isSame = (before: Transaction | undefined, { refunded: _, ...after }: Tran
 }
 
 /** Takes in how money has moved in another system. No bookkeeper is asked about it, ever, and no balance moves. */
-export const createTransactionArrivals = ({
+export const createTransactionImporter = ({
   store,
   settings,
 }: {
   store: Store
   settings: Settings
-}): Adoption => {
+}): ImportedRecord => {
   const rows = createTransactionStore(store)
   return {
     async put(set, arrival) {

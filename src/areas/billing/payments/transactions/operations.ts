@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { type AccountRecord, accountKind } from '../../../../auth/identity.ts'
-import type { ErrandKind, Queue } from '../../../../jobs/queue.ts'
+import type { JobKind, Queue } from '../../../../jobs/queue.ts'
 import { badIdentifier, failure, hasProblems, invalid } from '../../../../lib/failure.ts'
 import { gregorianOfUnix } from '../../../../lib/gregorian.ts'
 import { newId, randomHex } from '../../../../lib/ids.ts'
@@ -22,7 +22,7 @@ import type { Store } from '../../../../storage/store.ts'
 import type { Ledgers } from '../../ledgers/operations.ts'
 import type { ServiceAudit } from '../../services/audit/operations.ts'
 import type { Bookkeepers } from '../../services/bookkeepers.ts'
-import type { Books } from '../../services/books.ts'
+import type { PricingData } from '../../services/books.ts'
 import type { Bookkeeper } from '../../services/pricing/plan.ts'
 import { servicesSettings } from '../../services/settings.ts'
 import {
@@ -62,7 +62,7 @@ export interface Wanted {
 interface Deps {
   store: Store
   settings: Settings
-  books: Books
+  books: PricingData
   bookkeepers: Bookkeepers
   ledgers: Ledgers
   audit: ServiceAudit
@@ -183,7 +183,7 @@ export const createTransactions = (tools: Deps) => {
 
   const ends = { completed: 'done', failed: 'failed', pending: 'waiting', unknown: 'waiting' } as const
 
-  const kind: ErrandKind<object, Outcome> = {
+  const kind: JobKind<object, Outcome> = {
     kind: kindName,
     everySeconds: 1,
     atOnce: 5,

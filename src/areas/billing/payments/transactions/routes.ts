@@ -1,6 +1,6 @@
 import { isSuperduper } from '../../../../auth/identity.ts'
 import { accountMember, ancestorOnly } from '../../../../auth/policies.ts'
-import { answer, ListAnswer } from '../../../../http/answer/answers.ts'
+import { answer, ListResponse } from '../../../../http/answer/answers.ts'
 import type { Listing } from '../../../../http/answer/listing.ts'
 import { openTimeWindow } from '../../../../http/answer/time-window.ts'
 import { type Call, get, put, type Route } from '../../../../http/route.ts'
@@ -108,7 +108,7 @@ export const transactionRoutes = (tools: RouteDeps): Route[] => {
       query: windowQuery,
       answers: TransactionRow,
       list: true,
-      run: async (call) => new ListAnswer(listing(call.account.id, await windowOf(call))),
+      run: async (call) => new ListResponse(listing(call.account.id, await windowOf(call))),
     }),
     get(`${base}/current_balance`, {
       summary: 'Read what an account has',

@@ -6,7 +6,7 @@ import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
 import type { Store } from '../../../../storage/store.ts'
 import type { Ledgers } from '../../ledgers/operations.ts'
 import type { Bookkeepers } from '../../services/bookkeepers.ts'
-import type { Books } from '../../services/books.ts'
+import type { PricingData } from '../../services/books.ts'
 import { transactionFailedNotice, transactionNotice } from '../notices.ts'
 import {
   resultOf,
@@ -20,7 +20,7 @@ import type { TransactionStore } from './store.ts'
 interface Deps {
   store: Store
   rows: TransactionStore
-  books: Books
+  books: PricingData
   bookkeepers: Bookkeepers
   ledgers: Ledgers
   mail: Mail

@@ -1,10 +1,10 @@
 import { unixOfGregorian } from '../../../../lib/gregorian.ts'
 import type { Store } from '../../../../storage/store.ts'
-import type { Adoption, Arrival } from '../../../adoption.ts'
+import type { ImportedRecord, Importer } from '../../../adoption.ts'
 import type { AuditDoc, AuditEntry, QuantityDay } from './rules.ts'
 import { createAuditStore } from './store.ts'
 
-const entryOf = ({ id, created, doc }: Arrival): AuditEntry => ({
+const entryOf = ({ id, created, doc }: Importer): AuditEntry => ({
   id,
   created,
   place: `-${id}`,
@@ -17,13 +17,13 @@ type ArrivingDay = Pick<QuantityDay, 'category' | 'item' | 'day' | 'addition' | 
   quantity: number
 }
 
-const dayOf = ({ created, facts }: Arrival): QuantityDay => {
+const dayOf = ({ created, facts }: Importer): QuantityDay => {
   const { quantity, ...day } = facts as unknown as ArrivingDay
   return { ...day, own: quantity, below: 0, manual: undefined, lastAt: unixOfGregorian(created) * 1000 }
 }
 
 /** Takes in what another system noted of changed invoices. */
-export const createAuditArrivals = (store: Store): Adoption => {
+export const createServiceAuditImporter = (store: Store): ImportedRecord => {
   const rows = createAuditStore(store)
   return {
     async put(set, arrival) {
@@ -49,7 +49,7 @@ const placeOf = (id: string) => {
 }
 
 /** Takes in what moved of an account's counts before it came. */
-export const createDayArrivals = (store: Store): Adoption => {
+export const createQuantityDayImporter = (store: Store): ImportedRecord => {
   const rows = createAuditStore(store)
   return {
     async put(set, arrival) {

@@ -7,11 +7,11 @@ import type { Settings } from '../../../../settings/settings.ts'
 import type { Author, ChangeSet } from '../../../../storage/change-set.ts'
 import type { Store } from '../../../../storage/store.ts'
 import { type ComparedInvoice, isChanged } from '../pricing/invoices.ts'
-import type { QuantityBook } from '../quantities/operations.ts'
+import type { QuantityReader } from '../quantities/operations.ts'
 import { itemCount, type Quantities, type Totals } from '../quantities/rules.ts'
 import { servicesSettings } from '../settings.ts'
 import { createServicesStore } from '../store.ts'
-import type { TellBookkeepers } from '../synchronization/operations.ts'
+import type { SyncBookkeepers } from '../synchronization/operations.ts'
 import {
   type AuditReason,
   auditDoc,
@@ -49,8 +49,8 @@ export type ServiceAudit = ReturnType<typeof createServiceAudit>
 export const createServiceAudit = (tools: {
   store: Store
   settings: Settings
-  quantities: QuantityBook
-  tell: TellBookkeepers
+  quantities: QuantityReader
+  tell: SyncBookkeepers
 }) => {
   const { store, settings, quantities, tell } = tools
   const { records, clock } = store

@@ -1,5 +1,5 @@
 import { accountMember } from '../../../../auth/policies.ts'
-import { answer, ListAnswer } from '../../../../http/answer/answers.ts'
+import { answer, ListResponse } from '../../../../http/answer/answers.ts'
 import type { Listing } from '../../../../http/answer/listing.ts'
 import { movingBounds, openTimeWindow } from '../../../../http/answer/time-window.ts'
 import { type Call, get, type Route } from '../../../../http/route.ts'
@@ -109,7 +109,7 @@ export const serviceAuditRoutes = ({ audit, settings, clock }: RouteDeps): Route
       list: true,
       run: async ({ account, query }) => {
         const { maximum_range: range } = await settings.of(crossbarSettings)
-        return new ListAnswer(
+        return new ListResponse(
           auditListing(audit, account.id, openTimeWindow(query, gregorianNow(clock), range)),
         )
       },

@@ -1,7 +1,7 @@
 import { gregorianOfUnix } from '../../../../lib/gregorian.ts'
 import { type ComparedInvoice, comparedJson } from '../pricing/invoices.ts'
 import { itemCount, itemsIn, type Quantities } from '../quantities/rules.ts'
-import { hasToBeTold } from '../synchronization/rules.ts'
+import { needsSync } from '../synchronization/rules.ts'
 
 interface Named {
   id: string
@@ -55,7 +55,7 @@ export const auditDoc = (compared: ComparedInvoice, facts: AuditFacts): AuditDoc
   const { account, changed, types, authentication, agent, request } = facts
   const invoice = comparedJson(compared)
   return {
-    status: hasToBeTold(invoice.bookkeeper) ? 'pending' : 'completed',
+    status: needsSync(invoice.bookkeeper) ? 'pending' : 'completed',
     audit: {
       account,
       changes: { type: types, account_id: changed.id, account_name: changed.name },

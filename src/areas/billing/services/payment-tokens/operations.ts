@@ -1,18 +1,18 @@
 import type { AccountRecord } from '../../../../auth/identity.ts'
 import { badIdentifier, failure, invalid, notConfigured } from '../../../../lib/failure.ts'
 import { gregorianNow } from '../../../../lib/gregorian.ts'
-import type { KeptMeans, Vault } from '../../../../payment/gateway.ts'
+import type { StoredMeans, Vault } from '../../../../payment/gateway.ts'
 import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
 import type { Store } from '../../../../storage/store.ts'
 import type { Bookkeepers } from '../bookkeepers.ts'
-import type { Books } from '../books.ts'
+import type { PricingData } from '../books.ts'
 import type { Bookkeeper } from '../pricing/plan.ts'
 import type { ServicesDoc } from '../rules.ts'
 import { type PaymentToken, type PaymentTokens, withDefault, withoutToken, withToken } from './rules.ts'
 
 interface Deps {
   store: Store
-  books: Books
+  books: PricingData
   bookkeepers: Bookkeepers
 }
 
@@ -20,7 +20,7 @@ const maxTokens = 20
 
 const customerKey = ({ type, vendor_id }: PaymentToken['bookkeeper']) => `${type}/${vendor_id}`
 
-export type PaymentTokenBook = ReturnType<typeof createPaymentTokens>
+export type PaymentTokenLookup = ReturnType<typeof createPaymentTokens>
 
 /** What accounts pay with. The secrets of a payment method never come here: the gateway gets them from the browser. */
 export const createPaymentTokens = ({ store, books, bookkeepers }: Deps) => {
@@ -113,7 +113,7 @@ export const createPaymentTokens = ({ store, books, bookkeepers }: Deps) => {
         bookkeeper,
         customer,
         means,
-      }: { bookkeeper: PaymentToken['bookkeeper']; customer: string; means: KeptMeans },
+      }: { bookkeeper: PaymentToken['bookkeeper']; customer: string; means: StoredMeans },
     ): Promise<boolean> {
       const before = await books.services.find(accountId)
       const { payment_tokens: tokens = {}, customers = {} } = before?.doc ?? {}

@@ -4,14 +4,14 @@ import { del, get, post, put, type Route } from '../../../../http/route.ts'
 import { notConfigured } from '../../../../lib/failure.ts'
 import { closed, flag, list, must } from '../../../../lib/schema.ts'
 import { processorError, processorUnreachable } from '../../../../payment/failures.ts'
-import type { PaymentTokenBook } from './operations.ts'
+import type { PaymentTokenLookup } from './operations.ts'
 import { NewPaymentToken, PaymentSetup, PaymentToken } from './schema.ts'
 
 const base = '/v2/accounts/{account_id}/services/payment_tokens'
 
 const fails = [notConfigured, processorError, processorUnreachable]
 
-export const paymentTokenRoutes = (tokens: PaymentTokenBook): Route[] => {
+export const paymentTokenRoutes = (tokens: PaymentTokenLookup): Route[] => {
   const common = { allow: accountAdmin, answers: PaymentToken }
   return [
     get(base, {

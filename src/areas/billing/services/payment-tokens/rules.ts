@@ -1,4 +1,4 @@
-import type { KeptMeans } from '../../../../payment/gateway.ts'
+import type { StoredMeans } from '../../../../payment/gateway.ts'
 import type { Bookkeeper } from '../pricing/plan.ts'
 
 /** A payment method of an account, as far as it is known here. */
@@ -52,7 +52,7 @@ export const withDefault = (tokens: PaymentTokens, id: string, nowGregorian: num
 export const withToken = (
   tokens: PaymentTokens,
   { type, vendor_id }: TokenKeeper,
-  { token: id, expiration, metadata }: KeptMeans,
+  { token: id, expiration, metadata }: StoredMeans,
   nowGregorian: number,
 ): PaymentTokens => {
   const added: PaymentToken = {

@@ -1,17 +1,17 @@
 import { datastoreConflict, failure, forbidden } from '../../../../lib/failure.ts'
 import { newId } from '../../../../lib/ids.ts'
 import type { Author } from '../../../../storage/change-set.ts'
-import type { Errand } from '../../../../storage/errand.ts'
+import type { JobDraft } from '../../../../storage/errand.ts'
 import type { Store } from '../../../../storage/store.ts'
 import { records } from '../../../records.ts'
 import type { PlanDoc } from '../pricing/plan.ts'
 import type { Vendors } from '../vendors.ts'
 import { itemProblems } from './rules.ts'
 import { ServicePlan } from './schema.ts'
-import { createPlanStore, type PlanRecord, type Told } from './store.ts'
+import { createPlanStore, type PlanAssignment, type PlanRecord } from './store.ts'
 
 /** An edit of a plan, of which accounts are still to be told. */
-export interface Repricing extends Told {
+export interface Repricing extends PlanAssignment {
   author: Author
   before: PlanDoc
   after: PlanDoc
@@ -25,7 +25,7 @@ const repricingOf = (
   before: PlanRecord,
   after: PlanRecord,
   at: number,
-): Errand<Repricing> => ({
+): JobDraft<Repricing> => ({
   kind: repricingKind,
   id: newId(at),
   accountId: after.accountId,

@@ -1,10 +1,10 @@
 import type { AccountRecord } from '../../../../auth/identity.ts'
-import type { ErrandKind } from '../../../../jobs/queue.ts'
+import type { JobKind } from '../../../../jobs/queue.ts'
 import { ChangeSet } from '../../../../storage/change-set.ts'
 import type { Store } from '../../../../storage/store.ts'
 import type { ServiceAudit } from '../audit/operations.ts'
-import type { Books } from '../books.ts'
-import type { PriceBook } from '../price-book.ts'
+import type { PricingData } from '../books.ts'
+import type { PriceLists } from '../price-book.ts'
 import { compareInvoices, priceAccount, withoutDues } from '../pricing/invoices.ts'
 import type { PlanDoc } from '../pricing/plan.ts'
 import { type Repricing, repricingKind } from './operations.ts'
@@ -15,15 +15,15 @@ import { createPlanStore } from './store.ts'
 
 interface Deps {
   store: Store
-  books: Books
-  priceBook: PriceBook
+  books: PricingData
+  priceBook: PriceLists
   audit: ServiceAudit
 }
 
 const accountsAtOnce = 50
 
 /** Leaves an audit entry for each account of whose invoice an edited plan changes something, and has bookkeepers told. */
-export const createRepricing = ({ store, books, priceBook, audit }: Deps): ErrandKind<Repricing> => {
+export const createRepricing = ({ store, books, priceBook, audit }: Deps): JobKind<Repricing> => {
   const plans = createPlanStore(store)
 
   const compare = async (account: AccountRecord, { planId: id, before, after }: Repricing) => {

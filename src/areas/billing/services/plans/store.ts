@@ -17,7 +17,7 @@ export const assignmentClaim = (vendorId: string, planId: string, accountId: str
 })
 
 /** How far the accounts that have a plan were told of something. */
-export interface Told {
+export interface PlanAssignment {
   vendorId: string
   planId: string
   /** The last account; empty: none. */
@@ -41,7 +41,7 @@ export const createPlanStore = (store: Store) => {
     },
 
     /** The accounts that have a plan, in the order of their ids, behind the one that was told last. */
-    async holdersAfter({ vendorId, planId, told }: Told, limit: number): Promise<string[]> {
+    async holdersAfter({ vendorId, planId, told }: PlanAssignment, limit: number): Promise<string[]> {
       const behind = told && `${planId}/${told}`
       const found = await store.records.claimants(vendorId, assignment, `${planId}/`, limit, behind)
       return found.map((holder) => holder.accountId)

@@ -1,7 +1,7 @@
 import { dollarsOfUnits, unitsOfDollars } from '../../../../lib/money.ts'
 import { itemsIn, noItems, type Quantities } from '../quantities/rules.ts'
 import { allItems, type ItemPlan, type Tiers } from './plan.ts'
-import { holdsFor, type Tax, type TaxLine, type TaxStanding, taxed, taxLineJson } from './taxes.ts'
+import { holdsFor, type Tax, type TaxLine, type TaxStatus, taxed, taxLineJson } from './taxes.ts'
 
 /** What an account has: counted itself, counted below it, and set by hand in place of its own counts. */
 export interface Counted {
@@ -96,7 +96,7 @@ interface CountedItem {
 }
 
 /** Prices one item. Whole units times whole numbers: nothing but taxes is ever rounded. */
-export const priceItem = (counted: CountedItem, standing: TaxStanding = {}): PricedItem => {
+export const priceItem = (counted: CountedItem, standing: TaxStatus = {}): PricedItem => {
   const { category, item, plan, quantity } = counted
   const { billable, rate } = priceOf(plan, billableOf(quantity, plan))
   const single = singleDiscount(plan, billable)

@@ -2,7 +2,7 @@ import { present } from '../../../../lib/json.ts'
 import { mergePatch } from '../../../../lib/json-merge.ts'
 import { elementAt } from '../../../../lib/list.ts'
 import type { Bookkeeper, ItemPlan, ItemPlans, MergeStrategy, PlanDoc } from './plan.ts'
-import type { TaxStanding } from './taxes.ts'
+import type { TaxStatus } from './taxes.ts'
 
 // How several plans of an account become one price list for each bookkeeper.
 
@@ -19,7 +19,7 @@ export interface PriceList {
   bookkeeper: Bookkeeper
   plan: ItemPlans
   /** Of the account that it is for. */
-  tax?: TaxStanding
+  tax?: TaxStatus
 }
 
 /** Whether something that those below have costs the account. */

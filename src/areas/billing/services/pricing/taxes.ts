@@ -17,7 +17,7 @@ export interface Tax {
 }
 
 /** How an account stands to taxes. */
-export interface TaxStanding {
+export interface TaxStatus {
   jurisdiction?: string
   /** From all taxes, or from these by their `tax_id`. */
   exempt?: boolean | readonly string[]
@@ -45,7 +45,7 @@ const liesIn = (jurisdiction: string | undefined, place: string) =>
   jurisdiction === place || jurisdiction?.startsWith(`${place}-`) === true
 
 /** Whether an account bears a tax: it must be where the tax holds, and not be exempt. */
-export const holdsFor = (tax: Tax, { jurisdiction, exempt = false }: TaxStanding): boolean => {
+export const holdsFor = (tax: Tax, { jurisdiction, exempt = false }: TaxStatus): boolean => {
   if (exempt === true || (exempt !== false && exempt.includes(taxId(tax)))) return false
   return tax.jurisdiction === undefined || liesIn(jurisdiction, tax.jurisdiction)
 }

@@ -1,5 +1,5 @@
 import { type AccountRecord, accountKind } from '../../../../auth/identity.ts'
-import type { Round } from '../../../../jobs/rounds.ts'
+import type { ScheduledJob } from '../../../../jobs/rounds.ts'
 import { elementAt } from '../../../../lib/list.ts'
 import { monthOf } from '../../../../lib/time-key.ts'
 import type { ChangeSet } from '../../../../storage/change-set.ts'
@@ -11,10 +11,10 @@ import { createQuantityStore } from './store.ts'
 // A fold holds up other writers of the embedded store for some ten milliseconds.
 const movesPerFold = 2000
 
-export type QuantityBook = ReturnType<typeof createQuantityBook>
+export type QuantityReader = ReturnType<typeof createQuantities>
 
 /** How many items of each category accounts have: exact at every moment, whatever is still to be folded. */
-export const createQuantityBook = ({ store }: { store: Store }) => {
+export const createQuantities = ({ store }: { store: Store }) => {
   const rows = createQuantityStore(store)
 
   /** Who stands above each of some accounts; nobody above those that are gone. */
@@ -38,7 +38,7 @@ export const createQuantityBook = ({ store }: { store: Store }) => {
     return moves.length === movesPerFold
   }
 
-  const round: Round = {
+  const round: ScheduledJob = {
     name: 'quantities',
     everySeconds: 2,
     due: async () => (await rows.waiting(1)).length > 0,

@@ -2,7 +2,7 @@ import type { AccountRecord } from '../../../../auth/identity.ts'
 import type { Step } from '../../../../jobs/steps.ts'
 import { type Author, ChangeSet, conflict } from '../../../../storage/change-set.ts'
 import type { Store } from '../../../../storage/store.ts'
-import type { QuantityBook } from '../quantities/operations.ts'
+import type { QuantityReader } from '../quantities/operations.ts'
 import { differencesBetween, itemsIn, type Quantities } from '../quantities/rules.ts'
 
 /** Reads anew what the records of one area count as, in batches: [category, item], and how many where it is not one. */
@@ -15,7 +15,7 @@ const attempts = 5
 
 interface Deps {
   store: Store
-  quantities: QuantityBook
+  quantities: QuantityReader
   sources: readonly CountSource[]
 }
 

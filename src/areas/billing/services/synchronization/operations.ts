@@ -1,22 +1,22 @@
 import type { AccountRecord } from '../../../../auth/identity.ts'
-import type { Errand as Carried, Conclusion, ErrandKind, Queue } from '../../../../jobs/queue.ts'
+import type { Job as Carried, Conclusion, JobKind, Queue } from '../../../../jobs/queue.ts'
 import { randomHex } from '../../../../lib/ids.ts'
 import type { SyncOutcome } from '../../../../payment/gateway.ts'
 import type { Settings } from '../../../../settings/settings.ts'
 import type { Attached } from '../../../../storage/attachment.ts'
 import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
-import { type Errand, errandStatement } from '../../../../storage/errand.ts'
+import { errandStatement, type JobDraft } from '../../../../storage/errand.ts'
 import type { Store } from '../../../../storage/store.ts'
 import type { Bookkeepers } from '../bookkeepers.ts'
-import type { Books } from '../books.ts'
+import type { PricingData } from '../books.ts'
 import type { Bookkeeper } from '../pricing/plan.ts'
 import { flatItems } from '../rules.ts'
 import { servicesSettings } from '../settings.ts'
-import { bookkeeperKey, bookkeeperOfKey, hasToBeTold, longestWaitMs, pauseAfter } from './rules.ts'
-import { createSyncStore, type SyncNote, type Told } from './store.ts'
+import { bookkeeperKey, bookkeeperOfKey, maxRetryWaitMs, needsSync, pauseAfter } from './rules.ts'
+import { createSyncStore, type SyncedInvoice, type SyncNote } from './store.ts'
 
 /** Adds to a change set that the bookkeepers of changed invoices have to be told. */
-export type TellBookkeepers = (
+export type SyncBookkeepers = (
   set: ChangeSet,
   account: Pick<AccountRecord, 'id'>,
   bookkeepers: readonly Bookkeeper[],
@@ -30,18 +30,18 @@ interface Payload {
 const kindName = 'synchronization'
 
 /** The first change sets the time: those that follow are gathered. */
-const errandOf = (accountId: string, bookkeeper: Bookkeeper, dueAt: number): Errand<Payload> => {
+const errandOf = (accountId: string, bookkeeper: Bookkeeper, dueAt: number): JobDraft<Payload> => {
   const key = bookkeeperKey(bookkeeper)
   const payload = { bookkeeper: key }
   return { kind: kindName, id: `${accountId}/${key}`, accountId, dueAt, payload, again: 'keep' }
 }
 
 /** The first half: what changes invoices comes before bookkeepers are known. */
-export const createTelling = ({ store, settings }: { store: Store; settings: Settings }): TellBookkeepers => {
+export const createTelling = ({ store, settings }: { store: Store; settings: Settings }): SyncBookkeepers => {
   return async (set, { id }, bookkeepers) => {
     const { sync_buffer_period: seconds } = await settings.of(servicesSettings)
     const dueAt = store.clock.now() + seconds * 1000
-    for (const bookkeeper of bookkeepers.filter(hasToBeTold))
+    for (const bookkeeper of bookkeepers.filter(needsSync))
       set
         .errand(errandOf(id, bookkeeper, dueAt))
         .record({ accountId: id, kind: 'service_sync', id, action: 'edited' })
@@ -50,8 +50,8 @@ export const createTelling = ({ store, settings }: { store: Store; settings: Set
 
 interface Deps {
   store: Store
-  tell: TellBookkeepers
-  books: Books
+  tell: SyncBookkeepers
+  books: PricingData
   bookkeepers: Bookkeepers
   queue: Queue
 }
@@ -74,13 +74,13 @@ export const createSynchronization = ({ store, tell: tellLater, books, bookkeepe
   const { clock } = store
 
   /** What is on the invoice now; nothing when there is none any more. */
-  const itemsOf = async ({ accountId, bookkeeper }: Told) => {
+  const itemsOf = async ({ accountId, bookkeeper }: SyncedInvoice) => {
     const account = await books.account(accountId)
     const invoices = account ? await books.invoices(account) : []
     return flatItems(invoices.filter((invoice) => bookkeeperKey(invoice.bookkeeper) === bookkeeper))
   }
 
-  const tell = async (waiting: Told, syncId: string): Promise<SyncOutcome> => {
+  const tell = async (waiting: SyncedInvoice, syncId: string): Promise<SyncOutcome> => {
     const bookkeeper = bookkeeperOfKey(waiting.bookkeeper)
     const gateway = bookkeepers.gateway(bookkeeper)
     if (!gateway) {
@@ -108,7 +108,7 @@ export const createSynchronization = ({ store, tell: tellLater, books, bookkeepe
     }
   }
 
-  const taken = async (told: Told, { syncId, outcome }: Answer): Promise<Conclusion<Payload>> => {
+  const taken = async (told: SyncedInvoice, { syncId, outcome }: Answer): Promise<Conclusion<Payload>> => {
     const { accountId } = told
     const set = new ChangeSet(author)
     set.statements.push(rows.noteEntries(told, syncId, noteOf(outcome, syncId)))
@@ -118,18 +118,18 @@ export const createSynchronization = ({ store, tell: tellLater, books, bookkeepe
   }
 
   const notTaken = (
-    told: Told,
+    told: SyncedInvoice,
     { syncId, outcome }: Answer,
     { since }: Carried<Payload>,
   ): Conclusion<Payload> => {
-    const isTooLate = clock.now() - since > longestWaitMs
+    const isTooLate = clock.now() - since > maxRetryWaitMs
     const statements = isTooLate ? [rows.noteEntries(told, syncId, noteOf(outcome, syncId))] : []
     return { state: 'waiting', outcome: outcome.status === 'failed' ? outcome.message : '', statements }
   }
 
-  const toldOf = ({ accountId, payload }: Carried<Payload>): Told => ({ accountId, ...payload })
+  const toldOf = ({ accountId, payload }: Carried<Payload>): SyncedInvoice => ({ accountId, ...payload })
 
-  const kind: ErrandKind<Payload, Answer> = {
+  const kind: JobKind<Payload, Answer> = {
     kind: kindName,
     everySeconds: 2,
     pauseMs: (attempts) => pauseAfter(attempts - 1),
@@ -180,7 +180,7 @@ export const createSynchronization = ({ store, tell: tellLater, books, bookkeepe
     /** Tells every bookkeeper of an account now. One that does not listen is told again later. */
     async now(account: AccountRecord) {
       const { lists } = await books.terms(account)
-      const named = lists.map(({ bookkeeper }) => bookkeeper).filter(hasToBeTold)
+      const named = lists.map(({ bookkeeper }) => bookkeeper).filter(needsSync)
       const dueAt = clock.now() + graceMs
       await store.writeUnrecorded(
         named.map((bookkeeper) =>

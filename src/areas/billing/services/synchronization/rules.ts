@@ -4,7 +4,7 @@ import type { Bookkeeper } from '../pricing/plan.ts'
 const knowAlready = new Set(['default', 'stripe'])
 
 /** Whether a bookkeeper has to be told when an invoice changes. */
-export const hasToBeTold = ({ type }: Pick<Bookkeeper, 'type'>) => !knowAlready.has(type)
+export const needsSync = ({ type }: Pick<Bookkeeper, 'type'>) => !knowAlready.has(type)
 
 /** What rows name a bookkeeper by. */
 export const bookkeeperKey = ({ id, type, vendor_id }: Bookkeeper) => JSON.stringify([type, vendor_id, id])
@@ -22,4 +22,4 @@ export const pauseAfter = (attempts: number) =>
   Math.min(firstPauseMs * 2 ** Math.min(attempts, 20), longestPauseMs)
 
 /** After this time audit entries stop waiting; the bookkeeper is told all the same, whenever it listens again. */
-export const longestWaitMs = 24 * 3_600_000
+export const maxRetryWaitMs = 24 * 3_600_000

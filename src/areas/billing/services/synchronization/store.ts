@@ -2,7 +2,7 @@ import type { Statement } from '../../../../storage/db.ts'
 import type { Store } from '../../../../storage/store.ts'
 
 /** The bookkeeper of an account. */
-export interface Told {
+export interface SyncedInvoice {
   accountId: string
   bookkeeper: string
 }
@@ -15,7 +15,7 @@ export interface SyncNote {
 
 export const createSyncStore = ({ writeUnrecorded }: Store) => ({
   /** The audit entries that a telling is about: those that are there before the invoice is read. */
-  claimEntries: ({ accountId, bookkeeper }: Told, syncId: string) =>
+  claimEntries: ({ accountId, bookkeeper }: SyncedInvoice, syncId: string) =>
     writeUnrecorded([
       {
         sql: `UPDATE service_audit SET sync_id = $3
@@ -25,7 +25,7 @@ export const createSyncStore = ({ writeUnrecorded }: Store) => ({
     ]),
 
   noteEntries: (
-    { accountId, bookkeeper }: Told,
+    { accountId, bookkeeper }: SyncedInvoice,
     syncId: string,
     { status, outcome }: SyncNote,
   ): Statement => ({

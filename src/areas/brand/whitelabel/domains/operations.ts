@@ -25,7 +25,7 @@ import {
 } from './rules.ts'
 import type { DomainCheck, DomainChecks, SenderCheck } from './schema.ts'
 import type { DomainTemplate } from './template.ts'
-import { createDomainWatch, type DomainStandings } from './watch.ts'
+import { createDomainWatch, type DomainStatuses } from './watch.ts'
 
 interface Deps {
   store: Store
@@ -34,7 +34,7 @@ interface Deps {
   systemConfigs: SystemConfigs
   dns: Dns
   whitelabels: Whitelabels
-  standings: DomainStandings
+  standings: DomainStatuses
   template: DomainTemplate
   /** The sender addresses of an account. */
   senders: { addressesOf(accountId: string): Promise<SenderAddress[]> }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Afterwards } from '../../../../jobs/afterwards.ts'
-import type { Round } from '../../../../jobs/rounds.ts'
+import type { ScheduledJob } from '../../../../jobs/rounds.ts'
 import type { Settings } from '../../../../settings/settings.ts'
 import { createAttachment } from '../../../../storage/attachment.ts'
 import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
@@ -20,9 +20,9 @@ interface Standing {
 }
 
 /** How the DNS records of a brand stood when they were looked up last. Goes with the brand. */
-export const createDomainStandings = (store: Store) => createAttachment<Standing>(store, 'domain_checks')
+export const createDomainStatuses = (store: Store) => createAttachment<Standing>(store, 'domain_checks')
 
-export type DomainStandings = ReturnType<typeof createDomainStandings>
+export type DomainStatuses = ReturnType<typeof createDomainStatuses>
 
 /** A domain, and what DNS has just said of it. */
 interface Found {
@@ -36,7 +36,7 @@ interface Deps {
   settings: Settings
   afterwards: Afterwards
   whitelabels: Pick<Whitelabels, 'find'>
-  standings: DomainStandings
+  standings: DomainStatuses
   /** Looks up everything that the domain needs. */
   look(domain: string): Promise<DomainChecks>
 }
@@ -104,7 +104,7 @@ export const createDomainWatch = ({ store, settings, afterwards, whitelabels, st
     await Promise.all(Array.from({ length: domainsAtOnce }, work))
   }
 
-  const round: Round = {
+  const round: ScheduledJob = {
     name: 'whitelabel domains',
     everySeconds: hourSeconds,
     async run(signal) {

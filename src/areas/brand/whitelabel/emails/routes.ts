@@ -1,6 +1,6 @@
 import { accountAdmin, accountMember } from '../../../../auth/policies.ts'
-import { answer, ListAnswer, one, removed } from '../../../../http/answer/answers.ts'
-import { keptListing, type PlainListing } from '../../../../http/answer/listing.ts'
+import { answer, ListResponse, one, removed } from '../../../../http/answer/answers.ts'
+import { cachedListing, type PlainListing } from '../../../../http/answer/listing.ts'
 import { type Call, del, get, post, put, type Route } from '../../../../http/route.ts'
 import { anyText } from '../../../../lib/schema.ts'
 import type { ListRow } from '../../../../storage/records.ts'
@@ -39,7 +39,7 @@ const view = (record: SenderRecord) => one(record, extrasOf(record))
 
 /** Filters see whether an address is verified where its owner's answer is kept: the document does not tell. */
 const listingOf = (emails: SenderEmails, accountId: string): PlainListing<ListRow> => {
-  const kept = keptListing(emails, accountId)
+  const kept = cachedListing(emails, accountId)
   const record = (row: ListRow) => ({
     ...kept.record(row),
     // Only asked of what was read whole.
@@ -59,7 +59,7 @@ export const senderEmailRoutes = (emails: SenderEmails): Route[] => {
       allow: accountMember,
       answers: SenderEmailRow,
       list: true,
-      run: ({ path }) => new ListAnswer(listingOf(emails, path.account_id)),
+      run: ({ path }) => new ListResponse(listingOf(emails, path.account_id)),
     }),
     put(all, {
       summary: 'Add a sender address: a code is mailed to it',

@@ -4,7 +4,7 @@ import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
 import { createFiles, type FileContent } from '../../../../storage/files.ts'
 import { holderOf, requireNoRecord, requireRecord, type StoredRecord } from '../../../../storage/records.ts'
 import type { Store } from '../../../../storage/store.ts'
-import type { Arrival, ArrivingFile } from '../../../adoption.ts'
+import type { ImportedFile, Importer } from '../../../adoption.ts'
 import { assertOneFile } from '../rules.ts'
 import { arrivingType, type FileKind, fileKinds, isFileKind, nameToKeep, typeToKeep } from './rules.ts'
 
@@ -39,13 +39,13 @@ export const createBrandFiles = (store: Store) => {
     removeWith,
 
     /** What keeps a file of another system from being a brand's. */
-    problemOf: ({ role, bytes }: ArrivingFile): string | undefined =>
+    problemOf: ({ role, bytes }: ImportedFile): string | undefined =>
       isFileKind(role) && arrivingType(role, bytes)
         ? undefined
         : 'it is too large, or not of a kind that is shown',
 
     /** The files of a brand as they are from now on. */
-    async putAll(set: ChangeSet, arrival: Arrival) {
+    async putAll(set: ChangeSet, arrival: Importer) {
       const { accountId } = arrival
       for (const id of fileKinds) {
         const file = arrival.files.find(({ role }) => role === id)

@@ -1,6 +1,6 @@
 import type { Actor } from '../../../../auth/identity.ts'
 import { accountAdmin, anyone, anyToken } from '../../../../auth/policies.ts'
-import { FileAnswer, one } from '../../../../http/answer/answers.ts'
+import { FileResponse, one } from '../../../../http/answer/answers.ts'
 import { harmless, publicly } from '../../../../http/answer/visitors.ts'
 import { attachment } from '../../../../http/file-names.ts'
 import { get, post, type Route } from '../../../../http/route.ts'
@@ -21,7 +21,7 @@ interface Areas {
 }
 
 const fileAnswer = ({ bytes, contentType, name = 'file', revision }: BrandFile, visitor: Actor | undefined) =>
-  new FileAnswer(bytes, contentType, {
+  new FileResponse(bytes, contentType, {
     ...harmless,
     ...publicly(visitor),
     etag: `"${revision}"`,

@@ -1,5 +1,5 @@
 import { isLeaseLost } from '../../../../jobs/leases.ts'
-import type { Round } from '../../../../jobs/rounds.ts'
+import type { ScheduledJob } from '../../../../jobs/rounds.ts'
 import { daySeconds } from '../../../../lib/gregorian.ts'
 import { newId } from '../../../../lib/ids.ts'
 import { describeError, type Log } from '../../../../lib/log.ts'
@@ -167,6 +167,6 @@ export const createCallArchive = ({
   }
 
   return {
-    round: { name: 'cdr-archive', everySeconds: daySeconds, run } satisfies Round,
+    round: { name: 'cdr-archive', everySeconds: daySeconds, run } satisfies ScheduledJob,
   }
 }

@@ -1,5 +1,5 @@
 import { filterOf } from '../../../../http/answer/filters.ts'
-import type { Question } from '../../../../lib/question.ts'
+import type { ListQuery } from '../../../../lib/question.ts'
 import { MonthMoved } from '../../../../storage/monthly.ts'
 import { type CdrRow, monthOfId } from '../columns.ts'
 import { monthAt, type Place, placeWithin, type TimeWindow } from '../reading/rules.ts'
@@ -7,7 +7,7 @@ import type { Holder } from '../reading/store.ts'
 import { byChannelTime, filterableOf } from '../rules.ts'
 import type { FileGroup } from './file.ts'
 import type { ArchiveFiles } from './files.ts'
-import { type ArchivedPart, type ListPiece, placeOrder } from './rules.ts'
+import { type ArchivedPart, type ListChunk, placeOrder } from './rules.ts'
 import type { ArchiveRegister } from './store.ts'
 
 interface Walk {
@@ -25,7 +25,7 @@ interface Bounded extends Walk {
 }
 
 interface Asked extends Bounded {
-  questions: readonly Question[]
+  questions: readonly ListQuery[]
 }
 
 interface Group {
@@ -104,7 +104,7 @@ export const createArchiveReading = (register: ArchiveRegister, files: ArchiveFi
     }
   }
 
-  const legs = async (parts: readonly ArchivedPart[], asked: Asked): Promise<ListPiece> => {
+  const legs = async (parts: readonly ArchivedPart[], asked: Asked): Promise<ListChunk> => {
     const { holder, questions, limit, most } = asked
     const filter = filterOf(questions)
     const items: CdrRow[] = []
@@ -139,7 +139,7 @@ export const createArchiveReading = (register: ArchiveRegister, files: ArchiveFi
   const interactions = async (
     parts: readonly ArchivedPart[],
     { limit, most, ...walk }: Bounded,
-  ): Promise<ListPiece> => {
+  ): Promise<ListChunk> => {
     const { window, descending, holder } = walk
     const order = placeOrder(descending)
     const isAsked = inWindow(walk)

@@ -39,7 +39,7 @@ export const placeOrder = (descending: boolean) => {
 }
 
 /** A part of a list, from one of the places where it lies. */
-export interface ListPiece {
+export interface ListChunk {
   /** In the order of the list. */
   items: CdrRow[]
   /** Behind what there may be more; undefined when there is no more. */
@@ -58,10 +58,10 @@ const earliest = (places: readonly Place[], order: (a: Place, b: Place) => numbe
   places.toSorted(order)[0]
 
 /** What a list has next, of what each of several places has of it: no further than all of them have been read. */
-export const joinPieces = (
-  pieces: readonly ListPiece[],
+export const joinChunks = (
+  pieces: readonly ListChunk[],
   { limit, descending, placeOf, choose = (a) => a }: Joining,
-): ListPiece => {
+): ListChunk => {
   const order = placeOrder(descending)
   const horizon = earliest(
     pieces.flatMap(({ next }) => next ?? []),

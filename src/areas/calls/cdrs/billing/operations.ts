@@ -3,17 +3,17 @@ import type { OperatorLimits } from '../../../../lib/limit-shapes.ts'
 import type { ChangeSet } from '../../../../storage/change-set.ts'
 import type { Accounts } from '../../../accounts/accounts/operations.ts'
 import type { Ledgers } from '../../../billing/ledgers/operations.ts'
-import type { Posting } from '../../../billing/ledgers/rules.ts'
+import type { LedgerPosting } from '../../../billing/ledgers/rules.ts'
 import type { Allotments } from '../../../billing/limits/allotments/operations.ts'
-import type { LimitBook } from '../../../billing/limits/operations.ts'
-import type { CallQuestion, Rates } from '../../../billing/rates/operations.ts'
+import type { LimitsOfAccounts } from '../../../billing/limits/operations.ts'
+import type { RatedCallQuery, Rates } from '../../../billing/rates/operations.ts'
 import type { Leg } from '../intake/rules.ts'
 import { type CallDebit, callsService, lacksRate, type NewCall, rated, ratedNumber } from './rules.ts'
 
 interface Deps {
   accounts: Pick<Accounts, 'find' | 'resellerOf'>
   rates: Pick<Rates, 'lookUpMany' | 'ratedeckOf'>
-  limits: Pick<LimitBook, 'ofOperator'>
+  limits: Pick<LimitsOfAccounts, 'ofOperator'>
   ledgers: Pick<Ledgers, 'debitMany'>
   allotments: Pick<Allotments, 'consume'>
   /** The classifier of a number, if it has one. */
@@ -49,7 +49,7 @@ export const createCallBilling = (tools: Deps) => {
     return tariffs
   }
 
-  const questionOf = ({ record }: Leg, tariff: Tariff | undefined): CallQuestion => ({
+  const questionOf = ({ record }: Leg, tariff: Tariff | undefined): RatedCallQuery => ({
     number: ratedNumber(record) ?? '',
     direction: record.call_direction,
     callerIdNumber: record.caller_id_number,
@@ -71,7 +71,10 @@ export const createCallBilling = (tools: Deps) => {
     return [...new Map(all.map((payer) => [payer.id, payer])).values()]
   }
 
-  const postingOf = (debit: CallDebit, { id, account }: { id: string; account: AccountRecord }): Posting => {
+  const postingOf = (
+    debit: CallDebit,
+    { id, account }: { id: string; account: AccountRecord },
+  ): LedgerPosting => {
     const { callId, cost, chargedSeconds, description, period, metadata } = debit
     return {
       source: { service: callsService, id: callId },
@@ -90,7 +93,7 @@ export const createCallBilling = (tools: Deps) => {
   }
 
   const debitCalls = async (set: ChangeSet, calls: readonly NewCall[]) => {
-    const postings = new Map<string, { payer: AccountRecord; postings: Posting[] }>()
+    const postings = new Map<string, { payer: AccountRecord; postings: LedgerPosting[] }>()
     for (const { accountId, id, debit } of calls) {
       const account = debit && (await accounts.find(accountId))
       if (!account) continue

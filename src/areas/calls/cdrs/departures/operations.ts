@@ -1,5 +1,5 @@
 import type { AccountRecord } from '../../../../auth/identity.ts'
-import type { ErrandKind } from '../../../../jobs/queue.ts'
+import type { JobKind } from '../../../../jobs/queue.ts'
 import { dayMs } from '../../../../lib/gregorian.ts'
 import type { Settings } from '../../../../settings/settings.ts'
 import { type Author, ChangeSet, systemScope } from '../../../../storage/change-set.ts'
@@ -7,7 +7,7 @@ import type { Store } from '../../../../storage/store.ts'
 import type { ArchiveRegister } from '../archive/store.ts'
 import { changedLegs } from '../listing/stale.ts'
 import { callRecordSettings } from '../settings.ts'
-import { createDepartureStore } from './store.ts'
+import { createDeletedAccountStore } from './store.ts'
 
 // The call records of an account outlive it for a while, and then go some at a time: each part in one commit with how many
 // went so far, so that whoever takes over from a process that died goes on where it stood.
@@ -30,9 +30,9 @@ interface Deps {
   register: ArchiveRegister
 }
 
-export const createDepartures = ({ store, settings, register }: Deps) => {
+export const createDeletedAccountCalls = ({ store, settings, register }: Deps) => {
   const { clock } = store
-  const rows = createDepartureStore(store, register)
+  const rows = createDeletedAccountStore(store, register)
 
   const untilGone = async (left: number) => {
     const { departed_account_days: days } = await settings.of(callRecordSettings)
@@ -47,7 +47,7 @@ export const createDepartures = ({ store, settings, register }: Deps) => {
     return set
   }
 
-  const kind: ErrandKind<Payload> = {
+  const kind: JobKind<Payload> = {
     kind: kindName,
     atOnce: 1,
     async conclude({ accountId, payload }) {

@@ -17,7 +17,7 @@ interface Erasure {
 const rowsAtOnce = 1000
 
 /** What an account has left behind in call records and their statistics, to be removed some at a time. */
-export const createDepartureStore = (store: Store, register: ArchiveRegister) => {
+export const createDeletedAccountStore = (store: Store, register: ArchiveRegister) => {
   const { cdrs, words } = store
 
   const countOf = async (from: string, accountId: string) => {

@@ -1,4 +1,4 @@
-import type { Question } from '../../../../lib/question.ts'
+import type { ListQuery } from '../../../../lib/question.ts'
 import { isStorable } from '../../../../storage/records.ts'
 import type { SqlWords } from '../../../../storage/sql-words.ts'
 import { columns } from '../columns.ts'
@@ -61,7 +61,7 @@ const inTime = ({ number }: Field, sign: '>=' | '<=', bound: number, mark: Mark)
     ? `${number} ${sign} ${mark(Math.min(bound, Number.MAX_SAFE_INTEGER))}`
     : nothing
 
-const conditionOf = (field: Field | undefined, test: Question['test'], mark: Mark): string => {
+const conditionOf = (field: Field | undefined, test: ListQuery['test'], mark: Mark): string => {
   if (!field) throw new Error('a question about no column')
   switch (test.is) {
     case 'oneOf':
@@ -98,7 +98,7 @@ const conditionOf = (field: Field | undefined, test: Question['test'], mark: Mar
 export const createConditions = (words: SqlWords) => {
   const fields = fieldsOf(words)
   return {
-    isCondition: ({ key }: Question) => fields.has(key),
-    conditionOf: ({ key, test }: Question, mark: Mark) => conditionOf(fields.get(key), test, mark),
+    isCondition: ({ key }: ListQuery) => fields.has(key),
+    conditionOf: ({ key, test }: ListQuery, mark: Mark) => conditionOf(fields.get(key), test, mark),
   }
 }

@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import { type AccountRecord, accountKind } from '../../../../auth/identity.ts'
-import { createGathering } from '../../../../lib/gathering.ts'
+import { createBatcher } from '../../../../lib/gathering.ts'
 import { isId, randomKey } from '../../../../lib/ids.ts'
 import type { Json } from '../../../../lib/json.ts'
 import { dropNulls } from '../../../../lib/json-merge.ts'
@@ -64,7 +64,7 @@ export const createFreeswitchIntake = ({ store, settings, accounts, intake, log,
     )
 
   // Every leg is a request of its own, and hundreds end in the same second: they share transactions.
-  const write = createGathering(legsPerBatch, writeTogether, ({ leg }) => leg.accountId)
+  const write = createBatcher(legsPerBatch, writeTogether, ({ leg }) => leg.accountId)
 
   const accountFor = async (hint: AccountHint): Promise<AccountRecord | undefined> => {
     if ('realm' in hint) return accounts.byRealm(hint.realm)

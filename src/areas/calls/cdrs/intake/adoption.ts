@@ -16,7 +16,7 @@ interface Deps {
 }
 
 /** A leg whose record has the shape of the schema, and texts that can be stored: nobody looks at that again. */
-export type AdoptedLeg = Pick<Leg, 'accountId' | 'record'>
+export type ImportedLeg = Pick<Leg, 'accountId' | 'record'>
 
 /** A leg as it is to be stored, or why it is not. */
 type JudgedLeg = { row: CdrRow } | { rejected: string } | 'ignored'
@@ -25,9 +25,9 @@ type JudgedLeg = { row: CdrRow } | { rejected: string } | 'ignored'
  * The way in for call records that are history of another system: as intake stores them, without asking anything again
  * and telling anybody, and paid for there.
  */
-export interface LegAdoption {
+export interface LegImporter {
   /** What judges legs, each by itself, as the settings are now. */
-  judging(): Promise<(leg: AdoptedLeg) => JudgedLeg>
+  judging(): Promise<(leg: ImportedLeg) => JudgedLeg>
   /**
    * Adds rows of one account to a change set, which whoever asks for it commits with `store.adopt`, and tells what
    * becomes of each by that. The commit fails as a conflict where a leg is there already and nobody has looked.
@@ -39,7 +39,7 @@ export interface LegAdoption {
   ): Promise<('accepted' | 'duplicate')[]>
 }
 
-export const createLegAdoption = ({ store, settings, archive }: Deps): LegAdoption => {
+export const createLegImporter = ({ store, settings, archive }: Deps): LegImporter => {
   const legs = createIntakeStore(store, archive)
 
   const describe = (set: ChangeSet, added: readonly CdrRow[]) => {

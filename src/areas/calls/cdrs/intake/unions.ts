@@ -1,7 +1,7 @@
 // Interactions of which legs that came later say that they are one: the two calls of an attended transfer.
 
-import type { ErrandKind } from '../../../../jobs/queue.ts'
-import type { Errand } from '../../../../storage/errand.ts'
+import type { JobKind } from '../../../../jobs/queue.ts'
+import type { JobDraft } from '../../../../storage/errand.ts'
 import { changedLegs } from '../listing/stale.ts'
 import type { Interaction } from './rules.ts'
 import type { createIntakeStore } from './store.ts'
@@ -16,7 +16,7 @@ const kindName = 'joined_calls'
 const patienceMs = 10_000
 
 /** To be committed with the leg that knows. Those of one account are carried out in their order. */
-export const unionOf = (accountId: string, { from, into }: Union, now: number): Errand<Union> => ({
+export const unionOf = (accountId: string, { from, into }: Union, now: number): JobDraft<Union> => ({
   kind: kindName,
   id: `${accountId}.${from.time}-${from.key}.${into.time}-${into.key}`,
   accountId,
@@ -30,7 +30,7 @@ export const unionOf = (accountId: string, { from, into }: Union, now: number): 
 export const createUnions = ({
   renaming,
   replacing,
-}: Pick<ReturnType<typeof createIntakeStore>, 'renaming' | 'replacing'>): ErrandKind<Union> => ({
+}: Pick<ReturnType<typeof createIntakeStore>, 'renaming' | 'replacing'>): JobKind<Union> => ({
   kind: kindName,
   async conclude({ accountId, payload: { from, into } }) {
     const statements = [renaming(accountId, from, into), ...(await replacing(accountId, from, into))]

@@ -1,8 +1,8 @@
 import type { Cursor, Listing, MovingWindow, Sources } from '../../../../http/answer/listing.ts'
 import type { movingBounds } from '../../../../http/answer/time-window.ts'
-import type { Question } from '../../../../lib/question.ts'
+import type { ListQuery } from '../../../../lib/question.ts'
 import { timedPlace, timeKey } from '../../../../lib/time-key.ts'
-import type { ListPiece } from '../archive/rules.ts'
+import type { ListChunk } from '../archive/rules.ts'
 import type { CdrRow } from '../columns.ts'
 import { tellsCost, tellsPrice } from '../costs.ts'
 import { askedOf, ownerAskedFor } from '../filters/rules.ts'
@@ -22,13 +22,13 @@ type MovingBounds = ReturnType<typeof movingBounds>
 interface Source {
   /** Of legs and interactions. */
   name: string
-  batch(scope: Scope, reading: Reading): Promise<ListPiece>
+  batch(scope: Scope, reading: Reading): Promise<ListChunk>
   /** Whether the account has some behind the window's end. */
   hasLater?(scope: Scope): Promise<boolean>
   lines(scope: Scope, place: Pick<Reading, 'after' | 'descending'>, view: LineView): AsyncIterable<Uint8Array>
   placeOf(leg: CdrRow): Place
   /** The scope after it has taken over filters, and the others. */
-  narrow(scope: Scope, questions: readonly Question[]): { scope: Scope; left: readonly Question[] }
+  narrow(scope: Scope, questions: readonly ListQuery[]): { scope: Scope; left: readonly ListQuery[] }
 }
 
 const cursorOf = ({ time, mark }: Place): Cursor => [timeKey(time), mark]
@@ -102,7 +102,7 @@ const isHiddenAtTimes = (path: string) => {
 /** Filters on columns are left to the store; one that names a single owner becomes a walk along the owner's index. */
 const narrowLegs = ({ legs }: Cdrs, { forReseller }: RowView): Source['narrow'] => {
   // Of what a caller does not always see the store knows too much: such questions are asked of the document.
-  const isTaken = (question: Question) =>
+  const isTaken = (question: ListQuery) =>
     legs.isCondition(question) && (forReseller || !isHiddenAtTimes(question.key))
   return (scope, questions) => {
     const taken = questions.filter(isTaken).slice(0, maxConditions)

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Round } from '../../../../jobs/rounds.ts'
+import type { ScheduledJob } from '../../../../jobs/rounds.ts'
 import { badIdentifier, datastoreConflict, failure } from '../../../../lib/failure.ts'
 import { daySeconds, gregorianNow } from '../../../../lib/gregorian.ts'
 import type { Json } from '../../../../lib/json.ts'
@@ -167,14 +167,14 @@ export const createCdrMonths = ({ store, settings, intake, register, archive, ha
       }
     },
 
-    retention: { name: 'cdr-retention', everySeconds: daySeconds, run: retain } satisfies Round,
+    retention: { name: 'cdr-retention', everySeconds: daySeconds, run: retain } satisfies ScheduledJob,
 
     preparation: {
       name: 'cdr-months',
       everySeconds: minuteSeconds,
       due: async () => (await monthsToPrepare()).length > 0,
       run: prepare,
-    } satisfies Round,
+    } satisfies ScheduledJob,
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Question } from '../../../../lib/question.ts'
+import type { ListQuery } from '../../../../lib/question.ts'
 import type { Value } from '../../../../storage/db.ts'
 import { storedColumns } from '../columns.ts'
 import type { Place, TimeWindow } from './rules.ts'
@@ -42,7 +42,7 @@ export interface Holder {
 /** Whose legs, of which time, and which of them. */
 export interface Scope extends Holder, TimeWindow {
   /** Filters that the store applies. */
-  questions: readonly Question[]
+  questions: readonly ListQuery[]
 }
 
 export interface Reading {

@@ -12,7 +12,7 @@ import {
   readSpansOf,
   statOf,
 } from './rules.ts'
-import { createStatsStore, type TallyQuestion } from './store.ts'
+import { createStatsStore, type TotalsQuery } from './store.ts'
 
 /** Whose calls. */
 interface ChartScope {
@@ -48,7 +48,7 @@ export type CallStats = ReturnType<typeof createCallStats>
 export const createCallStats = ({ store, legs }: { store: Store; legs: CdrStore }) => {
   const stats = createStatsStore(store, legs)
 
-  const addTallies = async (cells: Cells, question: TallyQuestion, span: ReadSpan) => {
+  const addTallies = async (cells: Cells, question: TotalsQuery, span: ReadSpan) => {
     for (const piece of piecesOf(span, question.utcOffset))
       addCells(cells, await stats.tallies(question, piece), span.end)
   }
@@ -57,7 +57,7 @@ export const createCallStats = ({ store, legs }: { store: Store; legs: CdrStore 
   const tallyOf = (
     { ownerId }: ChartScope,
     { groupBy }: Chart,
-  ): Pick<TallyQuestion, 'dimension' | 'group'> | undefined => {
+  ): Pick<TotalsQuery, 'dimension' | 'group'> | undefined => {
     if (ownerId === undefined) return { dimension: groupBy ?? 'all', group: groupBy ? undefined : '' }
     const isOwn = groupBy === undefined || groupBy === 'owner_id'
     return isOwn ? { dimension: 'owner_id', group: ownerId } : undefined

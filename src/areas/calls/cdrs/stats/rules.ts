@@ -134,7 +134,7 @@ export const spanOf = ({ from, to }: TimeWindow): Span => ({
 const intervalSeconds = { hour: 3600, day: daySeconds } as const
 
 /** How many seconds a chart spans at most: ten thousand hours or days, fifty years of months. */
-export const longestSpan: Record<Interval, number> = {
+export const maxSpanSeconds: Record<Interval, number> = {
   hour: 10_000 * 3600,
   day: 10_000 * daySeconds,
   month: 50 * 366 * daySeconds,
@@ -171,7 +171,7 @@ export const readSpansOf = ({ span, interval, utcOffset }: Chart): ReadSpan[] =>
 }
 
 /** A span of tallies of one length. */
-export interface Piece extends Span {
+export interface StatsBucket extends Span {
   seconds: number
 }
 
@@ -179,7 +179,7 @@ const mayUseDays = (bucket: ReadSpan['bucket'], utcOffset: number) =>
   'start' in bucket || (bucket.seconds === daySeconds && utcOffset % daySeconds === 0)
 
 /** A span as whole days of UTC, where a bucket is made of such, and the quarter hours before and behind them. */
-export const piecesOf = ({ from, end, bucket }: ReadSpan, utcOffset: number): Piece[] => {
+export const piecesOf = ({ from, end, bucket }: ReadSpan, utcOffset: number): StatsBucket[] => {
   const firstDay = Math.ceil(from / daySeconds) * daySeconds
   const lastDay = Math.floor(end / daySeconds) * daySeconds
   if (!mayUseDays(bucket, utcOffset) || firstDay >= lastDay) return [{ seconds: quarterSeconds, from, end }]

@@ -11,8 +11,8 @@ import {
   type Dimension,
   type Grouping,
   maxCells,
-  type Piece,
   type ReadSpan,
+  type StatsBucket,
   sumNames,
   talliesOf,
   tallyKeys,
@@ -40,7 +40,7 @@ const bucketSql = (time: string, bucket: ReadSpan['bucket'], utcOffset: number, 
 }
 
 /** Sums in buckets, of a whole account or of one group of a dimension. */
-export interface TallyQuestion {
+export interface TotalsQuery {
   accountId: string
   dimension: Dimension
   /** Undefined: every group by itself. */
@@ -57,7 +57,10 @@ const groupNames = (where: string) => `WITH RECURSIVE found(name) AS (
     FROM found WHERE found.name IS NOT NULL)`
 
 export const createStatsStore = (store: Store, legs: CdrStore) => ({
-  tallies({ accountId, dimension, group, bucket, utcOffset }: TallyQuestion, piece: Piece): Promise<Cell[]> {
+  tallies(
+    { accountId, dimension, group, bucket, utcOffset }: TotalsQuery,
+    piece: StatsBucket,
+  ): Promise<Cell[]> {
     const { params, mark } = createParams()
     const where = `account_id = ${mark(accountId)} AND dimension = ${mark(dimension)}
       AND seconds = ${mark(piece.seconds)}`

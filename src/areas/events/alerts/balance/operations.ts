@@ -1,5 +1,5 @@
 import type { AccountRecord } from '../../../../auth/identity.ts'
-import type { ErrandKind } from '../../../../jobs/queue.ts'
+import type { JobKind } from '../../../../jobs/queue.ts'
 import { dollarsOfUnits } from '../../../../lib/money.ts'
 import type { Mail } from '../../../../mail/mail.ts'
 import { ChangeSet } from '../../../../storage/change-set.ts'
@@ -54,7 +54,7 @@ export const createBalanceWatch = ({ store, accounts, mail, balance, awaitsTopup
     return set.record({ accountId: account.id, kind: 'low_balance', id: account.id, ...told })
   }
 
-  const kind: ErrandKind<object> = {
+  const kind: JobKind<object> = {
     kind: kindName,
     atOnce: 1,
     async conclude({ accountId }) {

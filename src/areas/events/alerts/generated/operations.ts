@@ -4,7 +4,7 @@ import { unitsOfDollars } from '../../../../lib/money.ts'
 import type { SettingsOf } from '../../../../settings/keys.ts'
 import type { Settings } from '../../../../settings/settings.ts'
 import type { Store } from '../../../../storage/store.ts'
-import type { LimitBook } from '../../../billing/limits/operations.ts'
+import type { LimitsOfAccounts } from '../../../billing/limits/operations.ts'
 import type { Services } from '../../../billing/services/operations.ts'
 import type { AlertRow } from '../schema.ts'
 import { alertCheckSettings } from '../settings.ts'
@@ -32,7 +32,7 @@ interface Deps {
   store: Store
   settings: Settings
   services: Pick<Services, 'hasPlans'>
-  limits: Pick<LimitBook, 'ofOperator'>
+  limits: Pick<LimitsOfAccounts, 'ofOperator'>
   purse: Purse
   porting(accountId: string): Promise<readonly PortingNumber[]>
 }

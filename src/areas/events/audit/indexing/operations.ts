@@ -1,4 +1,4 @@
-import type { Round } from '../../../../jobs/rounds.ts'
+import type { ScheduledJob } from '../../../../jobs/rounds.ts'
 import type { Store } from '../../../../storage/store.ts'
 import { createAuditIndexStore } from './store.ts'
 
@@ -15,7 +15,7 @@ export const createAuditIndexing = ({ store }: { store: Store }) => {
     return end === undefined ? undefined : { begin, end }
   }
 
-  const round: Round = {
+  const round: ScheduledJob = {
     name: 'audit index',
     everySeconds: 2,
     due: async () => (await nextEnd()) !== undefined,

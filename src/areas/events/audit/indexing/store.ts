@@ -1,4 +1,4 @@
-import { happened } from '../../../../storage/audit-log.ts'
+import { emitEvent } from '../../../../storage/audit-log.ts'
 import type { Statement } from '../../../../storage/db.ts'
 import type { Store } from '../../../../storage/store.ts'
 
@@ -12,7 +12,7 @@ export type Subject = keyof typeof subjects
 
 const mark = 'audit_index'
 
-const isEntry = `sequence IS NOT NULL AND digest IS NOT NULL AND action <> '${happened}'`
+const isEntry = `sequence IS NOT NULL AND digest IS NOT NULL AND action <> '${emitEvent}'`
 
 /** The rows of the index that belong to the entries that a condition names. */
 const rowsWhere = (condition: string) =>

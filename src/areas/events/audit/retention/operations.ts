@@ -1,4 +1,4 @@
-import type { Round } from '../../../../jobs/rounds.ts'
+import type { ScheduledJob } from '../../../../jobs/rounds.ts'
 import { daySeconds } from '../../../../lib/gregorian.ts'
 import { eventSettings } from '../../../../settings/documents.ts'
 import type { Settings } from '../../../../settings/settings.ts'
@@ -8,7 +8,7 @@ import type { Store } from '../../../../storage/store.ts'
 import type { Audit } from '../operations.ts'
 import { removalKind, removalText } from '../removal.ts'
 import { lineOf, removable } from './rules.ts'
-import { createAuditRetentionStore, maxAtOnce } from './store.ts'
+import { createAuditRetentionStore, maxRowsPerBatch } from './store.ts'
 
 const author: Author = { requestId: 'audit-retention' }
 
@@ -30,7 +30,7 @@ export const createAuditRetention = (
 
   /** Answers whether there may be more to remove. */
   const removeSome = async (accountId: string, before: number, guard: Statement) => {
-    const first = await rows.first(accountId, maxAtOnce)
+    const first = await rows.first(accountId, maxRowsPerBatch)
     const removed = removable(first, before)
     const last = removed.at(-1)
     if (!last) return false
@@ -45,7 +45,7 @@ export const createAuditRetention = (
       ...(await placeOfGone(accountId)),
     })
     await store.commit(set)
-    return removed.length === maxAtOnce
+    return removed.length === maxRowsPerBatch
   }
 
   const isOld = async (accountId: string, before: number) => {
@@ -53,7 +53,7 @@ export const createAuditRetention = (
     return oldest !== undefined && oldest.at < before
   }
 
-  const round: Round = {
+  const round: ScheduledJob = {
     name: 'audit',
     everySeconds: daySeconds,
     async run(signal, guard) {

@@ -1,4 +1,4 @@
-import { happened } from '../../../../storage/audit-log.ts'
+import { emitEvent } from '../../../../storage/audit-log.ts'
 import type { ChangeSet } from '../../../../storage/change-set.ts'
 import { isNoBase } from '../../../../storage/entry-docs.ts'
 import type { Store } from '../../../../storage/store.ts'
@@ -7,7 +7,7 @@ import { dropFromIndex } from '../indexing/store.ts'
 import type { OldEntry } from './rules.ts'
 
 /** Entries that one write lets go of. */
-export const maxAtOnce = 5000
+export const maxRowsPerBatch = 5000
 
 const entries = shape({
   sequence: integer(),
@@ -17,7 +17,7 @@ const entries = shape({
   digest: text(),
 })
 
-const inChain = `sequence IS NOT NULL AND digest IS NOT NULL AND action <> '${happened}'`
+const inChain = `sequence IS NOT NULL AND digest IS NOT NULL AND action <> '${emitEvent}'`
 
 export const createAuditRetentionStore = ({ scan }: Store) => ({
   /** The account behind another one in the order of their ids, of those that have entries. */

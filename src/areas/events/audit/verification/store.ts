@@ -1,4 +1,4 @@
-import { auditColumns, happened } from '../../../../storage/audit-log.ts'
+import { auditColumns, emitEvent } from '../../../../storage/audit-log.ts'
 import type { Store } from '../../../../storage/store.ts'
 import { integer, optional, shape, text } from '../../../../storage/table.ts'
 import { removalIn, removalKind } from '../removal.ts'
@@ -18,7 +18,7 @@ const lines = shape({ id: text(), beforeDoc: text() })
 const maxAtOnce = 500
 const maxCharacters = 4_000_000
 
-const inChain = `sequence IS NOT NULL AND digest IS NOT NULL AND action <> '${happened}'`
+const inChain = `sequence IS NOT NULL AND digest IS NOT NULL AND action <> '${emitEvent}'`
 
 const length = ['author', 'changes', 'before_doc', 'after_doc']
   .map((column) => `coalesce(length(${column}), 0)`)
@@ -88,7 +88,7 @@ export const createVerificationStore = ({ scan }: Store) => ({
     return letGo.first(
       await scan(
         `SELECT ${letGo.columns} FROM audit_log WHERE account_id = $1 AND sequence IS NOT NULL
-          AND digest IS NULL AND action <> '${happened}' ORDER BY sequence DESC LIMIT 1`,
+          AND digest IS NULL AND action <> '${emitEvent}' ORDER BY sequence DESC LIMIT 1`,
         [accountId],
       ),
     )

@@ -2,13 +2,13 @@ import { gregorianNow } from '../../../../lib/gregorian.ts'
 import { newId } from '../../../../lib/ids.ts'
 import { masked, maskUrls, withoutEchoes } from '../../../../lib/secrets.ts'
 import { signatureOf } from '../../../../lib/signature.ts'
-import { type Outgoing, type OutgoingAnswer, OutgoingError } from '../../../../outgoing/client.ts'
+import { type Outgoing, OutgoingError, type OutgoingResponse } from '../../../../outgoing/client.ts'
 import type { Settings } from '../../../../settings/settings.ts'
 import type { Store } from '../../../../storage/store.ts'
 import type { Attempt } from '../schema.ts'
 import { webhookSettings } from '../settings.ts'
 import type { WebhookRecord } from '../store.ts'
-import { hookEventOf, keysOf, type Parcel, parcelOf, type ToldEvent } from './payload.ts'
+import { hookEventOf, keysOf, parcelOf, type WebhookEvent, type WebhookPayload } from './payload.ts'
 import { nextTry, triesLeft, type Verdict, verdictOf } from './rules.ts'
 
 interface Deps {
@@ -20,7 +20,7 @@ interface Deps {
 /** An event on its way to a receiver. */
 interface Errand {
   eventId: string
-  event: ToldEvent
+  event: WebhookEvent
   /** The `traceparent` of the request that it comes from, where its trace is recorded. */
   trace?: string | undefined
   /** How often it was tried before. */
@@ -59,7 +59,7 @@ const outcomeOfFault = ({ fault }: OutgoingError): Outcome => ({
   client_error: fault,
 })
 
-const outcomeOf = ({ status, headers, text }: OutgoingAnswer, told: object): Outcome => {
+const outcomeOf = ({ status, headers, text }: OutgoingResponse, told: object): Outcome => {
   const verdict = verdictOf(status)
   return {
     verdict,
@@ -73,11 +73,11 @@ const outcomeOf = ({ status, headers, text }: OutgoingAnswer, told: object): Out
   }
 }
 
-export type Courier = ReturnType<typeof createCourier>
+export type WebhookSender = ReturnType<typeof createWebhookSender>
 
 /** Tells receivers of events, once each time it is asked to. */
-export const createCourier = ({ store: { clock }, settings, outgoing }: Deps) => {
-  const headersOf = ({ id, accountId, doc }: WebhookRecord, parcel: Parcel, eventId: string) => {
+export const createWebhookSender = ({ store: { clock }, settings, outgoing }: Deps) => {
+  const headersOf = ({ id, accountId, doc }: WebhookRecord, parcel: WebhookPayload, eventId: string) => {
     const keys = keysOf(doc)
     const seconds = Math.floor(clock.now() / 1000)
     return {
@@ -91,7 +91,7 @@ export const createCourier = ({ store: { clock }, settings, outgoing }: Deps) =>
 
   const call = async (
     { doc }: WebhookRecord,
-    parcel: Parcel,
+    parcel: WebhookPayload,
     {
       headers,
       trace,

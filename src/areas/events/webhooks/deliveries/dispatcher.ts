@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { accountKind } from '../../../../auth/identity.ts'
 import type { Feed, FeedMention, FeedPage } from '../../../../events/feed.ts'
-import type { FeedQuestion } from '../../../../events/store.ts'
-import { type Bell, createBell } from '../../../../jobs/bell.ts'
-import type { Round, Rounds } from '../../../../jobs/rounds.ts'
+import type { EventQuery } from '../../../../events/store.ts'
+import { createWaker, type Waker } from '../../../../jobs/bell.ts'
+import type { ScheduledJob, Scheduler } from '../../../../jobs/rounds.ts'
 import { datastoreConflict, isFailure } from '../../../../lib/failure.ts'
-import { forgetOldest } from '../../../../lib/forget-oldest.ts'
+import { evictOldest } from '../../../../lib/forget-oldest.ts'
 import { zip } from '../../../../lib/list.ts'
 import type { Statement } from '../../../../storage/db.ts'
 import type { Store } from '../../../../storage/store.ts'
@@ -16,12 +16,12 @@ import type { Delivery, DeliveryStore, Replay } from './store.ts'
 
 interface Deps {
   store: Store
-  rounds: Pick<Rounds, 'isHeld'>
+  rounds: Pick<Scheduler, 'isHeld'>
   feed: Feed
   hooks: Pick<WebhookStore, 'ofAccounts' | 'owners' | 'find'>
   rows: DeliveryStore
   /** Rings when there is something to be told. */
-  sending: Bell
+  sending: Waker
 }
 
 const eventsAtOnce = 500
@@ -87,7 +87,7 @@ const inParts = <T extends { deliveries: readonly unknown[] }>(found: readonly T
  */
 export const createDispatcher = ({ store, rounds, feed, hooks, rows, sending }: Deps) => {
   const { clock } = store
-  const bell = createBell()
+  const bell = createWaker()
   const audience = createAudience()
   let isAsked = false
   let lastReplayed = ''
@@ -95,7 +95,7 @@ export const createDispatcher = ({ store, rounds, feed, hooks, rows, sending }: 
   const beginnings = new Map<string, number>()
 
   /** The first event that a question finds, however much is looked through. */
-  const changeBehind = async (question: FeedQuestion) => {
+  const changeBehind = async (question: EventQuery) => {
     for (let next: number | undefined = question.after; next !== undefined; ) {
       const found: FeedPage = await feed.page({ ...question, after: next })
       if (found.events[0]) return found.events[0]
@@ -116,7 +116,7 @@ export const createDispatcher = ({ store, rounds, feed, hooks, rows, sending }: 
     const change = await changeBehind({ accountId, below: false, after, limit: 1, recordId: id })
     if (!change) return undefined
     beginnings.set(key, change.sequence)
-    forgetOldest(beginnings, maxKnown)
+    evictOldest(beginnings, maxKnown)
     return change.sequence
   }
 
@@ -206,7 +206,7 @@ export const createDispatcher = ({ store, rounds, feed, hooks, rows, sending }: 
     return true
   }
 
-  const round: Round = {
+  const round: ScheduledJob = {
     name: 'webhooks',
     everySeconds: 1,
     // Whoever does it does not end before the server does: the others look whether somebody is at it.

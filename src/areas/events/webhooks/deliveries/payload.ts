@@ -7,7 +7,7 @@ import { actionWord } from '../rules.ts'
 import type { Webhook } from '../schema.ts'
 
 /** An event as far as receivers are told of it. */
-export interface ToldEvent {
+export interface WebhookEvent {
   type: string
   kind: string
   record_id: string
@@ -21,7 +21,7 @@ export interface ToldEvent {
   before?: Json
 }
 
-export const toldOf = (event: FeedEvent): ToldEvent => {
+export const webhookEventOf = (event: FeedEvent): WebhookEvent => {
   const { type, kind, recordId, accountId, at, action } = event
   const after = afterOf(event)
   const before = action === 'deleted' ? beforeOf(event) : undefined
@@ -38,11 +38,11 @@ export const toldOf = (event: FeedEvent): ToldEvent => {
 }
 
 /** Whether a hook wants none of it: a leg that a switch made to itself. */
-export const isLeftOut = ({ include_internal_legs: wantsThem }: Webhook, { kind, after }: ToldEvent) =>
+export const isLeftOut = ({ include_internal_legs: wantsThem }: Webhook, { kind, after }: WebhookEvent) =>
   wantsThem === false && kind === 'cdr' && after?.channel_is_loopback === true
 
 /** A request as it is sent. */
-export interface Parcel {
+export interface WebhookPayload {
   method: 'GET' | 'POST' | 'PUT'
   url: string
   /** What is signed: the body, or the query. */
@@ -52,13 +52,13 @@ export interface Parcel {
 
 const ofFamily = (hook: string) => hook === 'object' || hook === 'cdr' || hook === 'notifications'
 
-const told = ({ type, kind, action }: ToldEvent) => ({ type, kind, action })
+const told = ({ type, kind, action }: WebhookEvent) => ({ type, kind, action })
 
 /** What a receiver knows an event by. */
-export const hookEventOf = ({ hook }: Webhook, { type }: ToldEvent) => (ofFamily(hook) ? hook : type)
+export const hookEventOf = ({ hook }: Webhook, { type }: WebhookEvent) => (ofFamily(hook) ? hook : type)
 
 /** The values that stand in every payload; of the record itself they are told only where the family does. */
-const flat = (hook: Webhook, event: ToldEvent): Json => ({
+const flat = (hook: Webhook, event: WebhookEvent): Json => ({
   ...(hook.hook === 'cdr' || hook.hook === 'notifications' ? event.after : {}),
   hook_event: hookEventOf(hook, event),
   id: event.record_id,
@@ -67,7 +67,7 @@ const flat = (hook: Webhook, event: ToldEvent): Json => ({
   action: actionWord(told(event)),
 })
 
-const nested = (hook: Webhook, event: ToldEvent): Json => ({
+const nested = (hook: Webhook, event: WebhookEvent): Json => ({
   action: 'event',
   name: hook.hook === 'object' ? actionWord(told(event)) : hookEventOf(hook, event),
   account_id: event.account_id,
@@ -94,7 +94,7 @@ const hmacOf = ({ timestamp, data }: Json, key: string) =>
 /** What custom_data adds: what only says which events are meant is not sent. */
 const added = ({ custom_data: { type: _, action: __, ...others } = {} }: Webhook) => others
 
-export const payloadOf = (hook: Webhook, event: ToldEvent): Json => {
+export const payloadOf = (hook: Webhook, event: WebhookEvent): Json => {
   if (hook.version !== 'v2') return { ...flat(hook, event), ...added(hook) }
   const payload = { ...nested(hook, event), ...added(hook) }
   const key = hook.security_settings?.sha256_key
@@ -129,7 +129,7 @@ const withQuery = (uri: string, query: string) => {
   return `${url.href.replace(/\?$/, '')}${between}${query}`
 }
 
-export const parcelOf = (hook: Webhook, event: ToldEvent): Parcel => {
+export const parcelOf = (hook: Webhook, event: WebhookEvent): WebhookPayload => {
   const payload = payloadOf(hook, event)
   if (hook.http_verb === 'get') {
     const query = formOf(payload)

@@ -5,7 +5,7 @@ const longestPauseMs = 3_600_000
 const growth = 3
 
 /** An event that nobody has taken for so long is told no more. */
-export const longestLifeMs = 3 * 24 * 3_600_000
+export const maxDeliveryLifeMs = 3 * 24 * 3_600_000
 
 /** Milliseconds before the next try, when so many have been made. */
 export const pauseAfter = (attempts: number) =>
@@ -14,7 +14,7 @@ export const pauseAfter = (attempts: number) =>
 /** When it is tried next; undefined when its time is over. */
 export const nextTry = ({ attempts, since, now }: { attempts: number; since: number; now: number }) => {
   const dueAt = now + pauseAfter(attempts)
-  return dueAt > since + longestLifeMs ? undefined : dueAt
+  return dueAt > since + maxDeliveryLifeMs ? undefined : dueAt
 }
 
 /** How many more tries there are, if each of them fails at once. */

@@ -1,38 +1,38 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sequenceText } from '../../../../events/events.ts'
 import type { Feed } from '../../../../events/feed.ts'
-import type { Bell } from '../../../../jobs/bell.ts'
+import type { Waker } from '../../../../jobs/bell.ts'
 import type { Lease, Leases } from '../../../../jobs/leases.ts'
-import type { Round, Rounds } from '../../../../jobs/rounds.ts'
+import type { ScheduledJob, Scheduler } from '../../../../jobs/rounds.ts'
 import { isOutage } from '../../../../lib/failure.ts'
-import { forgetOldest } from '../../../../lib/forget-oldest.ts'
-import { createGathering } from '../../../../lib/gathering.ts'
+import { evictOldest } from '../../../../lib/forget-oldest.ts'
+import { createBatcher } from '../../../../lib/gathering.ts'
 import { randomHex } from '../../../../lib/ids.ts'
 import { describeError, type Log } from '../../../../lib/log.ts'
 import type { Settings } from '../../../../settings/settings.ts'
 import type { Statement } from '../../../../storage/db.ts'
 import type { Store } from '../../../../storage/store.ts'
 import type { AttemptStore } from '../attempts.sql.ts'
-import { patienceMs } from '../rules.ts'
+import { disableAfterMs } from '../rules.ts'
 import { webhookSettings } from '../settings.ts'
 import type { WebhookRecord, WebhookStore } from '../store.ts'
-import type { Courier, Tried } from './courier.ts'
-import { isLeftOut, toldOf } from './payload.ts'
-import { longestLifeMs, nextTry } from './rules.ts'
+import type { Tried, WebhookSender } from './courier.ts'
+import { isLeftOut, webhookEventOf } from './payload.ts'
+import { maxDeliveryLifeMs, nextTry } from './rules.ts'
 import type { Delivery, DeliveryStore, HookPlace } from './store.ts'
 
 interface Deps {
   store: Store
   settings: Settings
   leases: Leases
-  rounds: Pick<Rounds, 'isHeld'>
+  rounds: Pick<Scheduler, 'isHeld'>
   feed: Pick<Feed, 'one'>
   log: Log
   hooks: Pick<WebhookStore, 'find'>
   rows: DeliveryStore
   attempts: AttemptStore
-  courier: Courier
-  sending: Bell
+  courier: WebhookSender
+  sending: Waker
   /** What has failed for a day is told no more. */
   switchOff(hook: WebhookRecord, lease: Lease): Promise<void>
 }
@@ -92,7 +92,7 @@ export const createSender = (tools: Deps) => {
     return all.map(() => undefined)
   }
 
-  const gather = createGathering(maxNoted, noteTogether, ({ loggedBy = '' }) => loggedBy)
+  const gather = createBatcher(maxNoted, noteTogether, ({ loggedBy = '' }) => loggedBy)
 
   const note = (statements: readonly Statement[]) => gather({ loggedBy: undefined, statements })
 
@@ -126,7 +126,7 @@ export const createSender = (tools: Deps) => {
 
   const send = async (turn: Turn, hook: WebhookRecord, { sequence, attempts: tries, since }: Delivery) => {
     const found = await feed.one(sequence)
-    const event = found && toldOf(found)
+    const event = found && webhookEventOf(found)
     // What is kept no longer can be told no more.
     if (!event || isLeftOut(hook.doc, event)) return 'nothing'
     const { trace } = found.author
@@ -188,8 +188,8 @@ export const createSender = (tools: Deps) => {
   const hold = async (turn: Turn) => {
     const { hookId } = turn.place
     held.set(hookId, clock.now() + heldMs)
-    forgetOldest(held, maxKnown)
-    await rows.forgetBefore(hookId, clock.now() - longestLifeMs, turn.signal)
+    evictOldest(held, maxKnown)
+    await rows.forgetBefore(hookId, clock.now() - maxDeliveryLifeMs, turn.signal)
   }
 
   const carryOut = async (turn: Turn) => {
@@ -205,7 +205,7 @@ export const createSender = (tools: Deps) => {
       if (!hook.doc.enabled) return hold(turn)
       await tellAll(turn, hook, lanes, atOnce)
       const { failingSince } = turn
-      if (failingSince !== undefined && clock.now() - failingSince >= patienceMs)
+      if (failingSince !== undefined && clock.now() - failingSince >= disableAfterMs)
         await switchOff(hook, turn.lease)
     }
   }
@@ -247,7 +247,7 @@ export const createSender = (tools: Deps) => {
   const begin = (place: HookPlace, signal: AbortSignal) => {
     begun.delete(place.hookId)
     begun.set(place.hookId, performance.now())
-    forgetOldest(begun, maxKnown)
+    evictOldest(begun, maxKnown)
     const turn = take(place, signal)
       .catch(async (error) => {
         if (signal.aborted) return
@@ -275,7 +275,7 @@ export const createSender = (tools: Deps) => {
     if (isMore) sending.ring()
   }
 
-  const round: Round = {
+  const round: ScheduledJob = {
     // Each process does its own, as long as it lives.
     name: `webhook deliveries of ${randomHex(8)}`,
     everySeconds: 1,

@@ -1,6 +1,6 @@
 import { datastoreConflict, failure, lostLease } from '../../../../lib/failure.ts'
 import type { Statement } from '../../../../storage/db.ts'
-import { forgetRows } from '../../../../storage/forgetting.ts'
+import { expireRows } from '../../../../storage/forgetting.ts'
 import type { Store } from '../../../../storage/store.ts'
 import { integer, placeholders, type RowOf, table, text } from '../../../../storage/table.ts'
 
@@ -175,7 +175,7 @@ export const createDeliveryStore = (store: Store) => {
 
     /** What was to be told of a time that is over. */
     forgetBefore: (hookId: string, since: number, signal: AbortSignal) =>
-      forgetRows(
+      expireRows(
         store,
         {
           table: 'webhook_deliveries',

@@ -1,10 +1,10 @@
 import type { ChangeSet } from '../../../../storage/change-set.ts'
-import type { Adoption, Arrival } from '../../../adoption.ts'
+import type { ImportedRecord, Importer } from '../../../adoption.ts'
 import { addCounts } from '../counts.ts'
 import { numberAt } from '../draft.ts'
 import type { NumberPlanning } from '../numbering/operations.ts'
 import type { NumberRecord, NumberStore } from '../store.ts'
-import type { ArrivingNumber } from './rules.ts'
+import type { ImportedNumber } from './rules.ts'
 
 interface Deps {
   numbers: NumberStore
@@ -18,21 +18,21 @@ interface Deps {
  * `number` are those of its inventory. `hearsay` are those that only something else tells of: they make room for the
  * inventory's, and never take its place.
  */
-export const createNumberAdoptions = ({
+export const createNumberImporter = ({
   numbers,
   planning,
-}: Deps): Record<'number' | 'hearsay', Adoption> => {
+}: Deps): Record<'number' | 'hearsay', ImportedRecord> => {
   // What is there of the numbers of a batch, read at once; good for the first attempt to put them.
-  const looked = new WeakMap<Arrival, { before: NumberRecord | undefined }>()
+  const looked = new WeakMap<Importer, { before: NumberRecord | undefined }>()
   // A number changes hands by leaving one account and coming to the other: what was withdrawn is not there any more.
   const withdrawn = new WeakMap<ChangeSet, Set<string>>()
 
-  const prepare = async (arrivals: readonly Arrival[]) => {
+  const prepare = async (arrivals: readonly Importer[]) => {
     const found = await numbers.findSeveral(arrivals.map(({ id }) => id))
     for (const arrival of arrivals) looked.set(arrival, { before: found.get(arrival.id) })
   }
 
-  const findBefore = async (set: ChangeSet, arrival: Arrival) => {
+  const findBefore = async (set: ChangeSet, arrival: Importer) => {
     const known = looked.get(arrival)
     looked.delete(arrival)
     if (withdrawn.get(set)?.has(arrival.id)) return undefined
@@ -41,9 +41,9 @@ export const createNumberAdoptions = ({
 
   const place = async (
     set: ChangeSet,
-    { accountId, id, created, modified, revision, doc }: Arrival,
+    { accountId, id, created, modified, revision, doc }: Importer,
     before: NumberRecord | undefined,
-    facts: ArrivingNumber,
+    facts: ImportedNumber,
   ) => {
     if (before?.revision === revision) return false
     const version = { created, modified, revision }
@@ -54,7 +54,7 @@ export const createNumberAdoptions = ({
   }
 
   const remover =
-    (isMeant: (number: NumberRecord) => boolean): Adoption['remove'] =>
+    (isMeant: (number: NumberRecord) => boolean): ImportedRecord['remove'] =>
     async (set, { accountId, id }) => {
       const number = await numbers.findAnywhere(id)
       if (number?.accountId !== accountId || !isMeant(number)) return false
@@ -68,7 +68,7 @@ export const createNumberAdoptions = ({
     number: {
       prepare,
       async put(set, arrival) {
-        const facts = arrival.facts as unknown as ArrivingNumber
+        const facts = arrival.facts as unknown as ImportedNumber
         return place(set, arrival, await findBefore(set, arrival), facts)
       },
       remove: remover(({ hidden }) => !hidden.isHearsay),
@@ -76,7 +76,7 @@ export const createNumberAdoptions = ({
     hearsay: {
       prepare,
       async put(set, arrival) {
-        const facts = arrival.facts as unknown as ArrivingNumber
+        const facts = arrival.facts as unknown as ImportedNumber
         const before = await findBefore(set, arrival)
         if (before && !before.hidden.isHearsay) return false
         return place(set, arrival, before, { ...facts, hidden: { ...facts.hidden, isHearsay: true } })

@@ -1,8 +1,8 @@
 import type { Store } from '../../../../storage/store.ts'
-import type { Adoption, Arrival } from '../../../adoption.ts'
+import type { ImportedRecord, Importer } from '../../../adoption.ts'
 import { createPoolStore, placeInPool, removeFromPool } from '../pools/store.ts'
 import type { NumberStore } from '../store.ts'
-import type { ArrivingStock } from './rules.ts'
+import type { ImportedStock } from './rules.ts'
 
 interface Deps {
   store: Store
@@ -12,10 +12,10 @@ interface Deps {
 const kind = 'number_pool'
 
 /** Numbers that accounts of another system have in stock. Whoever uses one of them has it as a number as well. */
-export const createStockAdoption = ({ store, numbers }: Deps): Adoption => {
+export const createStockImporter = ({ store, numbers }: Deps): ImportedRecord => {
   const pools = createPoolStore(store)
 
-  const takerOf = async ({ accountId, id }: Arrival) => {
+  const takerOf = async ({ accountId, id }: Importer) => {
     const number = await numbers.findAnywhere(id)
     return number?.accountId || accountId
   }
@@ -23,7 +23,7 @@ export const createStockAdoption = ({ store, numbers }: Deps): Adoption => {
   return {
     async put(set, arrival) {
       const { accountId, id } = arrival
-      const { carrier, isTaken } = arrival.facts as unknown as ArrivingStock
+      const { carrier, isTaken } = arrival.facts as unknown as ImportedStock
       const taker = isTaken ? await takerOf(arrival) : ''
       const before = (await pools.of(accountId, id)).find((entry) => entry.carrier === carrier)
       if (before?.takenBy === taker) return false

@@ -11,7 +11,7 @@ import type { Settings } from '../../../../settings/settings.ts'
 import type { Author, ChangeSet } from '../../../../storage/change-set.ts'
 import type { Validate } from '../../../area.ts'
 import type {
-  Foresight,
+  ChargePreview,
   InputAction,
   RowEnd,
   RowResult,
@@ -24,7 +24,7 @@ import { assignFailure, numberForbidden, numberNotFound } from '../failures.ts'
 import type { NumberPlan, NumberRecord, Numbers, NumberView } from '../operations.ts'
 import { PhoneNumber } from '../schema.ts'
 import { numberManagerSettings } from '../settings.ts'
-import { createTurns } from '../turns.ts'
+import { createLoopYield } from '../turns.ts'
 import {
   cellVerifiers,
   errorTextOf,
@@ -39,7 +39,7 @@ export interface NumberTaskDeps {
   numbers: Numbers
   settings: Settings
   validate: Validate
-  foresight: Foresight
+  foresight: ChargePreview
   findAccount(id: string): Promise<AccountRecord | undefined>
   /** What POST phone_numbers/fix does. */
   repair(author: Author, account: AccountRecord): Promise<unknown>
@@ -245,7 +245,7 @@ const createWork = ({ numbers, settings, validate, findAccount }: NumberTaskDeps
     const view = await numbers.preload(texts)
     const orders = createBatchOrders(numbers)
     const results: RowResult<Left>[] = []
-    const takeTurns = createTurns()
+    const takeTurns = createLoopYield()
     for (const [number, { cells, earlier, number: place }] of zip(texts, rows)) {
       if (earlier) view.put(await numbers.normalize(number), earlier.stored)
       const orderId = context.idOfRow(place)
@@ -317,7 +317,7 @@ const wordings: Readonly<Record<keyof Work['performers'], Wording>> = {
   },
 }
 
-const actionOf = (name: keyof Performers, work: Work, foresight: Foresight): InputAction<Left> => {
+const actionOf = (name: keyof Performers, work: Work, foresight: ChargePreview): InputAction<Left> => {
   const { description, doc, optional = [], isOpen } = wordings[name]
   return {
     category: 'number_management',

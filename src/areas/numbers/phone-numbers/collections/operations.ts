@@ -2,11 +2,11 @@ import { isSuperduper } from '../../../../auth/identity.ts'
 import { Failure } from '../../../../lib/failure.ts'
 import type { Json } from '../../../../lib/json.ts'
 import { retrying } from '../../../../storage/store.ts'
-import type { Foresight } from '../../../work/tasks/operations.ts'
+import type { ChargePreview } from '../../../work/tasks/operations.ts'
 import { itemOf, metadataOf } from '../entity.ts'
 import { type NumberError, numberErrorOf } from '../number-errors.ts'
 import type { NumberPlan, NumberRequest, Numbers, NumberView, Performed } from '../operations.ts'
-import { createTurns } from '../turns.ts'
+import { createLoopYield } from '../turns.ts'
 
 /** What happened to each number, in the order in which they were asked for. */
 interface Outcome {
@@ -48,7 +48,7 @@ const plansOf = (verdicts: readonly NumberVerdict[]) =>
 export type NumberCollections = ReturnType<typeof createNumberCollections>
 
 /** Several numbers in one request: what fails, fails alone. */
-export const createNumberCollections = (numbers: Numbers, foresight: Foresight) => {
+export const createNumberCollections = (numbers: Numbers, foresight: ChargePreview) => {
   const keyOf = async (text: string) => {
     const { normalize, isReconcilable } = await numbers.planning.rules()
     const number = normalize(text)
@@ -73,7 +73,7 @@ export const createNumberCollections = (numbers: Numbers, foresight: Foresight) 
 
   const planAll = async (texts: readonly string[], plan: Plan, request: Collective) => {
     const view = await numbers.preload(texts)
-    const takeTurns = createTurns()
+    const takeTurns = createLoopYield()
     const verdicts: NumberVerdict[] = []
     for (const number of texts) {
       verdicts.push(await judge(view, plan, { ...request, number }))
@@ -175,7 +175,7 @@ export const createNumberCollections = (numbers: Numbers, foresight: Foresight) 
     async apply(texts: readonly string[], plan: Plan, request: Collective): Promise<Outcome> {
       const outcome: Outcome = { success: {}, error: {} }
       const isOperator = isSuperduper(request.by)
-      const takeTurns = createTurns()
+      const takeTurns = createLoopYield()
       const pieces = await planPieces(texts, plan, request)
       const isOneCommit = pieces.length > 1 && (await isPriced(pieces))
       const commits = isOneCommit ? [{ texts, planned: pieces.flatMap(({ planned }) => planned) }] : pieces

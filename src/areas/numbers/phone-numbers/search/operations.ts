@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { AccountRecord } from '../../../../auth/identity.ts'
-import { forgetOldRows } from '../../../../jobs/retention/old-rows.ts'
+import { deleteOldRows } from '../../../../jobs/retention/old-rows.ts'
 import { isE164, normalizeNumber } from '../../../../lib/e164.ts'
 import { failure, hasProblems, invalid, joinProblems } from '../../../../lib/failure.ts'
 import type { Json } from '../../../../lib/json.ts'
@@ -47,7 +47,7 @@ interface Deps {
 }
 
 /** Who searches: what was found belongs to the account, and the next page to the visit. */
-export interface Visit {
+export interface ClientInfo {
   /** Absent: somebody without a token, whom a reseller lets search. */
   account?: AccountRecord
   /** A reseller whose carriers are asked, instead of the account's own. */
@@ -80,7 +80,7 @@ export const createNumberSearch = (tools: Deps) => {
     throw failure(searchRestricted, { message: 'nonexistent reseller_id' })
   }
 
-  const seekerOf = async ({ account, resellerId }: Visit): Promise<Seeker> => {
+  const seekerOf = async ({ account, resellerId }: ClientInfo): Promise<Seeker> => {
     const chosen = resellerId ?? (account && (await accounts.resellerOf(account)))
     return {
       ...(account ? { accountId: account.id } : {}),
@@ -145,7 +145,7 @@ export const createNumberSearch = (tools: Deps) => {
   }
 
   /** For the first page carriers are asked anew; later ones are read from what they said then. */
-  const search = async (visit: Visit, question: Json): Promise<Offer[]> => {
+  const search = async (visit: ClientInfo, question: Json): Promise<Offer[]> => {
     const asked = await judged(question)
     const seeker = await seekerOf(visit)
     const owner = seeker.accountId ?? systemScope
@@ -161,12 +161,12 @@ export const createNumberSearch = (tools: Deps) => {
 
   return {
     /** A search of an account. */
-    async inAccount(visit: Visit & { account: AccountRecord }, question: Json): Promise<FoundNumber[]> {
+    async inAccount(visit: ClientInfo & { account: AccountRecord }, question: Json): Promise<FoundNumber[]> {
       return (await search(visit, question)).map(found)
     },
 
     /** A search that tells more of each number. */
-    async inDetail(visit: Visit, question: Json): Promise<FoundNumberDetails[]> {
+    async inDetail(visit: ClientInfo, question: Json): Promise<FoundNumberDetails[]> {
       const offers = await search(visit, question)
       const places = await localities.ofMany(offers.map(({ number }) => number))
       return offers.map((offer) => foundInDetail(offer, places.get(offer.number)))
@@ -194,7 +194,7 @@ export const createNumberSearch = (tools: Deps) => {
       return offers.find((offer) => offer.number === number && offer.state === 'discovery')
     },
 
-    async carriersInfo(visit: Visit, rights: Rights): Promise<CarriersInfo> {
+    async carriersInfo(visit: ClientInfo, rights: Rights): Promise<CarriersInfo> {
       const seeker = await seekerOf(visit)
       const asked = askedCarriers(seeker, await configuredCarriers(seeker))
       return {
@@ -205,7 +205,7 @@ export const createNumberSearch = (tools: Deps) => {
     },
 
     /** What carriers say of numbers; `error` where none of them says anything. */
-    async check(visit: Visit, texts: readonly string[]): Promise<Record<string, string>> {
+    async check(visit: ClientInfo, texts: readonly string[]): Promise<Record<string, string>> {
       const numbers = texts.map(normalizeNumber)
       const asked = askedCarriers({}, await configuredCarriers(await seekerOf(visit)))
       const answers = asked.map(async (module) => {
@@ -224,7 +224,7 @@ export const createNumberSearch = (tools: Deps) => {
     ...createWhereabouts(tools),
 
     /** Forgets results from which nobody may go on any more. */
-    tidying: forgetOldRows(store, {
+    tidying: deleteOldRows(store, {
       name: 'number-searches',
       everySeconds,
       table: 'number_searches',

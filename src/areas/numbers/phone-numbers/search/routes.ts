@@ -5,7 +5,7 @@ import { badIdentifier, failure } from '../../../../lib/failure.ts'
 import { keyed, list } from '../../../../lib/schema.ts'
 import { initFailed, searchRestricted } from '../failures.ts'
 import { numberListProblems } from '../number-list.ts'
-import type { NumberSearch, Visit } from './operations.ts'
+import type { ClientInfo, NumberSearch } from './operations.ts'
 import { questionIn } from './rules.ts'
 import {
   CarriersInfo,
@@ -13,7 +13,7 @@ import {
   FoundNumberDetails,
   NumberChecks,
   NumberLocality,
-  NumberQuestion,
+  NumberQuery,
 } from './schema.ts'
 
 const onAccount = '/v2/accounts/{account_id}/phone_numbers'
@@ -30,7 +30,7 @@ const resellerQuery = { reseller_id: 'The reseller whose carriers are asked' }
 type Searcher = Pick<Call, 'account' | 'actor'>
 
 /** A search of the account in the path, from which its caller may go on. */
-export const visitOf = ({ account, actor }: Searcher): Visit & { account: Call['account'] } => ({
+export const visitOf = ({ account, actor }: Searcher): ClientInfo & { account: Call['account'] } => ({
   account,
   token: actor.token ?? actor.user?.id ?? '',
 })
@@ -45,7 +45,7 @@ export const numberSearchRoutes = (search: NumberSearch): Route[] => {
   }
 
   /** Somebody with a token searches for their own account; any other reseller has to let everybody search. */
-  const rootVisit = async (call: Call): Promise<Visit> => {
+  const rootVisit = async (call: Call): Promise<ClientInfo> => {
     const { visitor } = call
     const named = namedReseller(call)
     if (!visitor) return { resellerId: await search.openReseller(named) }
@@ -55,7 +55,7 @@ export const numberSearchRoutes = (search: NumberSearch): Route[] => {
     return { ...visit, resellerId: await search.reseller(named) }
   }
 
-  const infoVisit = async (call: Call): Promise<Visit> => {
+  const infoVisit = async (call: Call): Promise<ClientInfo> => {
     const { account } = call
     const named = namedReseller(call)
     return named === undefined ? { account } : { account, resellerId: await search.reseller(named) }
@@ -63,7 +63,7 @@ export const numberSearchRoutes = (search: NumberSearch): Route[] => {
 
   const inQuestion = {
     allow: accountMember,
-    body: NumberQuestion,
+    body: NumberQuery,
     judge: async ({ data }: { data: { numbers?: unknown } }) => numberListProblems(data.numbers),
   }
 

@@ -61,7 +61,7 @@ export const CarriersInfo = open(
 export type CarriersInfo = Static<typeof CarriersInfo>
 
 /** Numbers that are asked about. */
-export const NumberQuestion = open({ numbers: AskedNumbers }, { title: 'Numbers in question' })
+export const NumberQuery = open({ numbers: AskedNumbers }, { title: 'Numbers in question' })
 
 export const NumberChecks = keyed(anyText(), {
   title: 'Number checks',

@@ -2,7 +2,7 @@ import type { AccountRecord } from '../../../../auth/identity.ts'
 import type { Accounts } from '../../../accounts/accounts/operations.ts'
 import type { Numbers } from '../../../numbers/phone-numbers/operations.ts'
 import type { Resources } from '../../resources/operations.ts'
-import type { CarrierQuestion } from './rules.ts'
+import type { CarrierQuery } from './rules.ts'
 import type { CarrierAnswer } from './schema.ts'
 
 interface Deps {
@@ -25,7 +25,7 @@ export const createCarrierDecisions = ({ resources, numbers, accounts }: Deps) =
 
   return {
     /** Whether a call from an address may come in. With a number, carriers of the account that has it count, too. */
-    async decide({ number, ...origin }: CarrierQuestion): Promise<CarrierAnswer> {
+    async decide({ number, ...origin }: CarrierQuery): Promise<CarrierAnswer> {
       const account = number === undefined ? undefined : await accountOfNumber(number)
       const { resourceId, accountId, isSure } = await resources.carrierAt(origin, account)
       const max_age_s = isSure ? maxAgeSeconds : unsureSeconds

@@ -3,7 +3,7 @@ import { hasProblems, invalid, type Problems } from '../../../../lib/failure.ts'
 import type { Origin } from '../../resources/rules.ts'
 
 /** What an edge asks of an address. */
-export interface CarrierQuestion extends Origin {
+export interface CarrierQuery extends Origin {
   /** Who is called. */
   number?: string | undefined
 }
@@ -16,7 +16,7 @@ const portIn = (text: string | null) => {
 }
 
 /** What an edge asks of an address, or a 400. */
-export const carrierQuestionIn = (query: URLSearchParams): CarrierQuestion => {
+export const carrierQuestionIn = (query: URLSearchParams): CarrierQuery => {
   const text = query.get('address') || undefined
   const address = text === undefined ? undefined : parseAddress(text)
   const port = portIn(query.get('port'))

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { AccountRecord } from '../../../../auth/identity.ts'
-import type { Conclusion, ErrandKind } from '../../../../jobs/queue.ts'
+import type { Conclusion, JobKind } from '../../../../jobs/queue.ts'
 import { isFailure, mediaSwitchUnreachable } from '../../../../lib/failure.ts'
 import type { Settings } from '../../../../settings/settings.ts'
 import type { ChangeSet } from '../../../../storage/change-set.ts'
@@ -90,7 +90,7 @@ export const createEnding = (tools: Deps) => {
       }
   }
 
-  const registrations: ErrandKind<Payload, Unreachable> = {
+  const registrations: JobKind<Payload, Unreachable> = {
     kind: 'ended_registrations',
     ask: ({ accountId, payload }) =>
       mediaSwitch.endRegistrations(endedIdentities(accountId, payload), payload.hosts).catch(orUnreachable),
@@ -103,7 +103,7 @@ export const createEnding = (tools: Deps) => {
     for await (const { id } of accountsOf(accountId, kind)) if (id !== accountId) yield [id]
   }
 
-  const calls: ErrandKind<CallsPayload, Unreachable> = {
+  const calls: JobKind<CallsPayload, Unreachable> = {
     kind: 'ended_calls',
     everySeconds: 2,
     // A call of which both sides are to end is ended once.

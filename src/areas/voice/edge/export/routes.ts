@@ -1,5 +1,5 @@
 import { anyToken } from '../../../../auth/policies.ts'
-import { RowsAnswer } from '../../../../http/answer/answers.ts'
+import { RowsResponse } from '../../../../http/answer/answers.ts'
 import { get, type Route } from '../../../../http/route.ts'
 import { forbidden } from '../../../../lib/failure.ts'
 import { list } from '../../../../lib/schema.ts'
@@ -22,7 +22,7 @@ export const edgeExportRoutes = (edgeExport: EdgeExport): Route[] => [
     run: async ({ actor, query }) => {
       const { realm, withCredentials } = questionIn(query)
       const { sequence, rows } = await edgeExport.of(actor, { realm, withCredentials })
-      return new RowsAnswer(rows, () => ({ sequence }))
+      return new RowsResponse(rows, () => ({ sequence }))
     },
   }),
 ]

@@ -13,7 +13,7 @@ import { reasonOf } from '../../../calls/cdrs/intake/rules.ts'
 import type { IntakeReport } from '../../../calls/cdrs/intake/schema.ts'
 import type { Cdrs } from '../../../calls/cdrs/operations.ts'
 import type { Alerts } from '../../../events/alerts/operations.ts'
-import type { RunningCallBook } from '../../routing/running/operations.ts'
+import type { RunningCallRegister } from '../../routing/running/operations.ts'
 import type { Edge } from '../operations.ts'
 import { withQuality } from './quality.rules.ts'
 import { type Alike, type Concern, emergencyAlerts, gathered, partedRecord, placeOfRecord } from './rules.ts'
@@ -27,7 +27,7 @@ interface Deps {
   edge: Pick<Edge, 'senderOf'>
   intake: Pick<Intake, 'take'>
   legs: Pick<Cdrs['legs'], 'find'>
-  running: Pick<RunningCallBook, 'end'>
+  running: Pick<RunningCallRegister, 'end'>
   refusals: Refusals
   validate: Validate
 }

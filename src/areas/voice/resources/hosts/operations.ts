@@ -3,7 +3,7 @@ import type { Dns } from '../../../../dns/dns.ts'
 import { DnsFault } from '../../../../dns/exchange.ts'
 import type { Found, LookUp } from '../../../../dns/resolver.ts'
 import type { Clock } from '../../../../lib/clock.ts'
-import { forgetOldest } from '../../../../lib/forget-oldest.ts'
+import { evictOldest } from '../../../../lib/forget-oldest.ts'
 import type { CarrierHost } from './rules.ts'
 
 interface Deps {
@@ -138,7 +138,7 @@ export const createCarrierHosts = ({ clock, dns }: Deps) => {
         const earlier = isNothing ? lastPlaces(host) : undefined
         known.delete(key)
         known.set(key, { ...found, earlier })
-        forgetOldest(known, maxHosts)
+        evictOldest(known, maxHosts)
       })
       .finally(() => looking.delete(key))
     looking.set(key, started)

@@ -66,7 +66,7 @@ const kindOf = ({ targets }: Stage) => {
 }
 
 /** The answer in the form in which edges get it. */
-export const told = (stage: Stage, { number, variables, limits, accountId }: Said): RouteAnswer => {
+export const routeResponse = (stage: Stage, { number, variables, limits, accountId }: Said): RouteAnswer => {
   const [first] = stage.targets
   const base = {
     account_id: accountId,

@@ -1,7 +1,7 @@
 import type { AccountRecord } from '../../../../auth/identity.ts'
-import { forgetOldRows } from '../../../../jobs/retention/old-rows.ts'
+import { deleteOldRows } from '../../../../jobs/retention/old-rows.ts'
 import { hasProblems } from '../../../../lib/failure.ts'
-import { forgetOldest } from '../../../../lib/forget-oldest.ts'
+import { evictOldest } from '../../../../lib/forget-oldest.ts'
 import { isObject } from '../../../../lib/json.ts'
 import { dropNulls } from '../../../../lib/json-merge.ts'
 import { memberOf } from '../../../../lib/member.ts'
@@ -14,7 +14,7 @@ import { retrying, type Store } from '../../../../storage/store.ts'
 import type { Accounts } from '../../../accounts/accounts/operations.ts'
 import type { Validate } from '../../../area.ts'
 import type { Allotments } from '../../../billing/limits/allotments/operations.ts'
-import type { LimitBook } from '../../../billing/limits/operations.ts'
+import type { LimitsOfAccounts } from '../../../billing/limits/operations.ts'
 import type { CallBilling } from '../../../calls/cdrs/billing/operations.ts'
 import { reasonOf } from '../../../calls/cdrs/intake/rules.ts'
 import type { Numbers } from '../../../numbers/phone-numbers/operations.ts'
@@ -30,7 +30,7 @@ interface Deps {
   settings: Settings
   accounts: Pick<Accounts, 'find'>
   numbers: Pick<Numbers, 'planning'>
-  limits: Pick<LimitBook, 'inForce' | 'overdraft' | 'chargeOverdraft'>
+  limits: Pick<LimitsOfAccounts, 'inForce' | 'overdraft' | 'chargeOverdraft'>
   allotments: Pick<Allotments, 'leftFor'>
   balance(accountId: string): Promise<number>
   billing: Pick<CallBilling, 'price'>
@@ -55,7 +55,7 @@ const isStorableText = (value: unknown): value is string => typeof value === 'st
 
 const perMinute = 'per_minute'
 
-export type RunningCallBook = ReturnType<typeof createRunningCalls>
+export type RunningCallRegister = ReturnType<typeof createRunningCalls>
 
 /** The running calls over carriers, of all edges, and what they have reserved. */
 export const createRunningCalls = (tools: Deps) => {
@@ -302,7 +302,7 @@ export const createRunningCalls = (tools: Deps) => {
       )
       for (const { id } of over) {
         ended.set(id, true)
-        forgetOldest(ended, maxEnded)
+        evictOldest(ended, maxEnded)
       }
       const ofAccounts = Map.groupBy(over, ({ accountId }) => accountId)
       await Promise.all(
@@ -314,7 +314,7 @@ export const createRunningCalls = (tools: Deps) => {
     },
 
     /** Forgets calls whose edge is gone. After a start edges first get the time to name theirs. */
-    tidying: forgetOldRows(store, {
+    tidying: deleteOldRows(store, {
       name: 'running_calls',
       everySeconds: 60,
       table: 'running_calls',

@@ -2,7 +2,7 @@ import { superduper } from '../../../../auth/policies.ts'
 import { post, type Route } from '../../../../http/route.ts'
 import { invalid } from '../../../../lib/failure.ts'
 import { memberOf } from '../../../../lib/member.ts'
-import type { RunningCallBook } from './operations.ts'
+import type { RunningCallRegister } from './operations.ts'
 import { maxCalls, RunningCalls, RunningCallsAnswer } from './schema.ts'
 
 const callsIn = (sent: unknown): readonly unknown[] => {
@@ -18,7 +18,7 @@ const callsIn = (sent: unknown): readonly unknown[] => {
   return calls
 }
 
-export const runningCallRoutes = (running: RunningCallBook): Route[] => [
+export const runningCallRoutes = (running: RunningCallRegister): Route[] => [
   post('/v2/edge/calls', {
     summary:
       'Reserve credit or a trunk for calls over carriers that begin, and say how long running ones may last',

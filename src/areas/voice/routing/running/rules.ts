@@ -14,7 +14,7 @@ interface PaidCall {
 }
 
 /** Seconds that no call exceeds. */
-export const longestSeconds = 43_200
+export const maxRunningSeconds = 43_200
 
 /** A call as its record will be charged. `answeredAt`, `now`: Unix milliseconds. */
 export const paidCallOf = (
@@ -27,7 +27,7 @@ export const paidCallOf = (
 
 /** The last one of the seconds from `first` to `longestSeconds` of which `holds` is true, as it is of `first`. */
 const lastOf = (first: number, holds: (second: number) => boolean) => {
-  let [known, above] = [first, longestSeconds + 1]
+  let [known, above] = [first, maxRunningSeconds + 1]
   while (above - known > 1) {
     const middle = Math.floor((known + above) / 2)
     if (holds(middle)) known = middle
@@ -44,7 +44,7 @@ const lastOf = (first: number, holds: (second: number) => boolean) => {
 export const secondsLeft = (calls: readonly PaidCall[], credit: number): number[] => {
   const isCovered = (seconds: number) =>
     calls.reduce((sum, { elapsed, costOf }) => sum + costOf(elapsed + seconds), 0) <= credit
-  if (isCovered(longestSeconds)) return calls.map(() => longestSeconds)
+  if (isCovered(maxRunningSeconds)) return calls.map(() => maxRunningSeconds)
   const together = isCovered(0) ? lastOf(0, isCovered) : 0
   return calls.map(({ elapsed, costOf }) => {
     const cost = costOf(elapsed + together)

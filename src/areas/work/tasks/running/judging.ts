@@ -17,7 +17,7 @@ export type Verdict = Judged<RowEnd>
 /** A verdict, or what has to be asked outside before there is one. */
 export type OpenVerdict = Judged<Exclude<RowResult, { outcome: 'stop' }>>
 
-export interface Judgement {
+export interface RowValidation {
   verdicts: readonly OpenVerdict[]
   /** The action said stop behind the last verdict. */
   stopped: boolean
@@ -61,12 +61,12 @@ const checkAll = (action: InputAction, rows: readonly InputRow[]): Check[] => {
 }
 
 /** Asks the action what becomes of the rows. Throws what the action throws. */
-export const judge = async (
+export const validateRow = async (
   action: InputAction,
   rows: readonly InputRow[],
   context: TaskContext,
   earlier: (key: string) => unknown,
-): Promise<Judgement> => {
+): Promise<RowValidation> => {
   const checks = checkAll(action, rows)
   const good: TaskRow[] = checks
     .filter(({ refusal }) => !refusal)

@@ -23,9 +23,9 @@ import {
   endAll,
   entryOf,
   failedRow,
-  judge,
   type OpenVerdict,
   type Verdict,
+  validateRow,
 } from './judging.ts'
 
 interface Deps {
@@ -124,7 +124,7 @@ export const createRunner = ({ base, store, settings, log, metrics, mail, find }
   const attempt = async (judging: Judging, rows: readonly InputRow[]): Promise<boolean> => {
     const { task, action, progress, context, overlay } = judging
     const begunAt = clock.now()
-    const { crash, verdicts, stopped } = await judge(action, rows, context, overlay.earlier)
+    const { crash, verdicts, stopped } = await validateRow(action, rows, context, overlay.earlier)
     if (crash !== undefined) logCrash(task, crash)
     await letRequestsRun()
     // Rows that ask somebody outside do so before they are entered: a crash in between has them asked again.
@@ -183,7 +183,7 @@ export const createRunner = ({ base, store, settings, log, metrics, mail, find }
     if (!context.dryRun || progress.run.done === 0) return overlay
     for await (const batch of batches(work, 1)) {
       const rows = batch.filter(({ number, key }) => number <= progress.run.done && overlay.repeats.has(key))
-      if (rows.length > 0) overlay.note((await judge(action, rows, context, overlay.earlier)).verdicts)
+      if (rows.length > 0) overlay.note((await validateRow(action, rows, context, overlay.earlier)).verdicts)
       if ((batch.at(-1)?.number ?? 0) >= progress.run.done) break
     }
     return overlay
