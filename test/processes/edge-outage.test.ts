@@ -220,6 +220,44 @@ describe.skipIf(lacksKamailio)(`callers who have no device, while the server is 
   })
 })
 
+describe.skipIf(lacksKamailio)(`a device that dials many numbers${lacksKamailio}`, () => {
+  const town = useSipTown({ ROUTES_PER_SENDER: 2 })
+
+  it('reaches only the first ROUTES_PER_SENDER of them while the server is away, and the edge stores no others', async () => {
+    town.server.mayBeKept(1)
+    const [ada, bob] = [await town.newPhone('ada'), await town.newPhone('bob')]
+    const numbers = ['101', '102', '103', '104']
+    for (const number of numbers) town.server.rings(number, [bob.username], realm)
+    let rung = 0
+    const outcome = async (number: string) => {
+      const calling = ada.phone.call(number)
+      rung += 1
+      const invited = bob.phone.comesIn('INVITE', rung)
+      const invite = await Promise.race([invited, calling.then(() => undefined)])
+      if (invite) bob.phone.answer(invite, { status: 486, phrase: 'Busy Here' }, `bobs${rung}`)
+      else rung -= 1
+      return outcomeOf(await calling)
+    }
+    const stored = async () => {
+      const { body } = await town.edge.rpc('htable.stats')
+      return body.result.find(({ name }: { name: string }) => name === 'routes').all
+    }
+    for (const number of numbers.slice(0, 2)) expect(await outcome(number)).toBe('486 Busy Here')
+    const before = await stored()
+    for (const number of numbers) expect(await outcome(number)).toBe('486 Busy Here')
+    expect(await stored()).toBe(before)
+    town.server.goAway()
+    const outcomes = []
+    for (const number of numbers) outcomes.push(await outcome(number))
+    expect(outcomes).toEqual([
+      '486 Busy Here',
+      '486 Busy Here',
+      '503 Service Unavailable',
+      '503 Service Unavailable',
+    ])
+  })
+})
+
 describe.skipIf(lacksKamailio)(`what an edge was told a while ago${lacksKamailio}`, () => {
   const town = useSipTown({ OUTAGE_S: 2 })
 
