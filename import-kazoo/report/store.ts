@@ -1,5 +1,4 @@
-import { correctionService } from '../../src/areas/billing/ledgers/arriving/rules.ts'
-import { rolloverService } from '../../src/areas/billing/ledgers/rules.ts'
+import { correctionService, rolloverService } from '../../src/areas/billing/ledgers/rules.ts'
 import type { Store } from '../../src/storage/store.ts'
 import { integer, placeholders, shape, text } from '../../src/storage/table.ts'
 import { begunModulus } from '../conversions/call-records/sums.ts'

@@ -1,8 +1,7 @@
 // What was charged for something that came to nothing goes back: all of it in the end, never more, in whole units.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { givenBack } from '../../src/areas/billing/ledgers/give-back.ts'
-import type { Entry } from '../../src/areas/billing/ledgers/rules.ts'
+import { type Entry, givenBack } from '../../src/areas/billing/ledgers/rules.ts'
 
 let made = 0
 

@@ -1,5 +1,4 @@
 // A month of an account in Kazoo: its money as it is to stand here.
-
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
@@ -10,7 +9,7 @@ import {
   type MonthOfAccount,
 } from '../../import-kazoo/conversions/ledgers/rules.ts'
 import type { KazooDocument } from '../../import-kazoo/documents/document.ts'
-import { monthsTogether, reckoned } from '../../src/areas/billing/ledgers/arriving/rules.ts'
+import { monthsTogether, reckoned } from '../../src/areas/billing/ledgers/rules.ts'
 import { monthBefore } from '../../src/lib/gregorian.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { documentOf } from '../support/kazoo/kazoo-texts.ts'

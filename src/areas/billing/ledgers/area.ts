@@ -5,8 +5,7 @@ import { numberOrderRefused } from '../../numbers/phone-numbers/signals.ts'
 import { limitsArea } from '../limits/area.ts'
 import { servicesArea } from '../services/area.ts'
 import { chargesAccepted } from '../services/signals.ts'
-import { postingOf } from './charges.ts'
-import { createLedgers } from './operations.ts'
+import { createLedgers, postingOf } from './operations.ts'
 import { ledgerRoutes } from './routes.ts'
 
 /** The money of accounts. */
@@ -19,8 +18,8 @@ export const ledgersArea = area({
     return {
       offers: ledgers,
       routes: ledgerRoutes({ ledgers, accounts, settings, clock: store.clock }),
-      jobs: [ledgers.round],
-      adoptions: { ledger: ledgers.arrivals },
+      jobs: [ledgers.monthOpening],
+      adoptions: { ledger: ledgers.importer },
       hears: [
         on(chargesAccepted, (set, { account, due }) => {
           const postings = due.map((line) => postingOf(line, set.author, store.clock.now()))

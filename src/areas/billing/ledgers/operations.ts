@@ -2,44 +2,75 @@ import { hash } from 'node:crypto'
 import type { AccountRecord } from '../../../auth/identity.ts'
 import type { ScheduledJob } from '../../../jobs/rounds.ts'
 import { badIdentifier, failure, notEnoughCredit } from '../../../lib/failure.ts'
-import { gregorianNow } from '../../../lib/gregorian.ts'
+import { gregorianNow, gregorianOfUnix } from '../../../lib/gregorian.ts'
 import { newId } from '../../../lib/ids.ts'
+import { present } from '../../../lib/json.ts'
 import { zip } from '../../../lib/list.ts'
 import { dollarsOfUnits, unitsOfDollars } from '../../../lib/money.ts'
-import { type Author, ChangeSet } from '../../../storage/change-set.ts'
+import { type Author, actOf, ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
+import type { AcceptedLine } from '../services/agreed.rules.ts'
 import type { ServiceAudit } from '../services/audit/operations.ts'
 import type { Charged } from '../services/charged.ts'
-import { createLedgerImporter } from './arriving/operations.ts'
-import { postingBackOf } from './charges.ts'
-import { givenBack, ofAct } from './give-back.ts'
+import { createLedgerImporter } from './import/operations.ts'
 import {
   type Entry,
-  type EntryDetails,
-  entryJson,
+  type GivenBack,
+  givenBack,
   type LedgerBooking,
   type LedgerPosting,
   monthBeginningAt,
   monthNumber,
+  ofAct,
   type SourceSum,
   sumsJson,
   tooLarge,
 } from './rules.ts'
 import type { LedgerRequest } from './schema.ts'
 import { balanceMoved, type LedgerBooked } from './signals.ts'
-import { createLedgerStore, type EntryPage } from './store.ts'
-import { ledgerResponse } from './told.ts'
+import { bookingChange, createLedgerStore, type EntryPage } from './store.ts'
 
-/** Units below nothing that the balance of a prepaid account may go to; undefined of others. */
-type Overdraft = (account: AccountRecord) => Promise<number | undefined>
+/** The posting of an immediate charge or refund. `now` in Unix milliseconds. */
+export const postingOf = (line: AcceptedLine, author: Author, now: number): LedgerPosting => {
+  const { service, key, usage, amount, description, metadata, counting, units } = line
+  return {
+    source: { service, id: `${author.requestId}/${key}` },
+    usage,
+    amount: -amount,
+    // Written with the change that it charges for, so it needs no other protection against repeats.
+    identity: ['due', newId(now)],
+    details: {
+      description,
+      period: { start: gregorianOfUnix(now / 1000) },
+      executor: { trigger: 'services_update', module: 'services' },
+      ...(metadata ? { metadata } : {}),
+      act: actOf(author),
+      ...(counting && units !== undefined ? { agreed: { counting, units } } : {}),
+    },
+  }
+}
+
+const postingBackOf = ({ charge, amount, units }: GivenBack, now: number): LedgerPosting => ({
+  source: charge.source,
+  usage: { ...charge.usage, quantity: units },
+  amount,
+  identity: ['back', newId(now)],
+  details: {
+    description: `Given back: ${charge.details.description ?? charge.source.service}`,
+    period: { start: gregorianOfUnix(now / 1000) },
+    executor: { trigger: 'services_update', module: 'services' },
+    givesBack: { entry: charge.id, units },
+  },
+})
 
 interface Deps {
   store: Store
   accounts: Accounts
   audit: ServiceAudit
   charged: Charged
-  overdraft: Overdraft
+  /** How far, in units, charges may overdraw a prepaid account; undefined for other accounts. */
+  overdraft(account: AccountRecord): Promise<number | undefined>
 }
 
 const identityOf = (parts: readonly unknown[]) => hash('md5', JSON.stringify(parts), 'hex')
@@ -60,7 +91,7 @@ const postedBy = (account: LedgerBooked, posting: LedgerPosting): LedgerBooking 
 const accountsPerRound = 200
 
 const requestFields = { amount: 'amount', quantity: 'usage.quantity' }
-// What is agreed to has no amount of its own.
+// An accepted charge has no field for its amount.
 const consentFields = { amount: 'accept_charges', quantity: 'accept_charges' }
 
 const wholeMonth = /^(\d{4})(0[1-9]|1[0-2])$/
@@ -70,27 +101,8 @@ export type Ledgers = ReturnType<typeof createLedgers>
 /** The money of accounts: every movement balanced, none ever changed, none twice. */
 export const createLedgers = ({ store, accounts, audit, charged, overdraft }: Deps) => {
   const rows = createLedgerStore(store)
-  const arrivals = createLedgerImporter(store)
+  const importer = createLedgerImporter(store)
   const { clock } = store
-
-  const detailsOf = async (
-    author: Author,
-    request: LedgerRequest,
-    account: AccountRecord,
-  ): Promise<EntryDetails> => {
-    const { description, period, metadata } = request
-    return {
-      ...(description === undefined ? {} : { description }),
-      period: {
-        start: period?.start ?? gregorianNow(clock),
-        ...(period?.end === undefined ? {} : { end: period.end }),
-      },
-      ...(metadata ? { metadata } : {}),
-      executor: { trigger: 'manual', module: 'ledgers' },
-      account: { id: account.id, name: account.doc.name },
-      audit: await audit.who(author),
-    }
-  }
 
   const bookingOf = async (
     author: Author,
@@ -98,21 +110,27 @@ export const createLedgers = ({ store, accounts, audit, charged, overdraft }: De
     request: LedgerRequest,
     sign: 1 | -1,
   ): Promise<LedgerBooking> => {
-    const details = await detailsOf(author, request, account)
-    const { source, usage } = request
+    const { source, usage, description, metadata } = request
+    const { start = gregorianNow(clock), end } = request.period ?? {}
+    const period = { start, ...(end === undefined ? {} : { end }) }
+    const about = { id: account.id, name: account.doc.name }
+    const executor = { trigger: 'manual', module: 'ledgers' }
     return {
       source,
       usage,
       amount: sign * unitsOfDollars(request.amount),
-      identity: identityOf([source, account.id, usage, details.period]),
-      about: { id: account.id, name: account.doc.name },
-      details,
+      identity: identityOf([source, account.id, usage, period]),
+      about,
+      details: {
+        ...present({ description, period, metadata }),
+        ...{ executor, account: about, audit: await audit.who(author) },
+      },
     }
   }
 
   /**
-   * What an account starts itself takes no more than is there where the account is prepaid. Nothing that another account
-   * starts is refused: an account above is billed for what happens below.
+   * A prepaid account's own requests cannot overdraw it. Requests of other accounts are never refused: a parent account
+   * is billed for what happens in its sub-accounts.
    */
   const floorFor = async (author: Author, account: AccountRecord, amount: number) => {
     if (amount >= 0 || author.authAccountId !== account.id) return undefined
@@ -122,15 +140,25 @@ export const createLedgers = ({ store, accounts, audit, charged, overdraft }: De
     return { units: -lowest, orElse: () => failure(notEnoughCredit, { accountId: account.id, missing }) }
   }
 
-  /** Books several that are told one by one. */
+  const limitsOf = async (
+    author: Author,
+    account: AccountRecord,
+    amount: number,
+    fields: typeof requestFields,
+  ) => {
+    const floor = await floorFor(author, account, amount)
+    return { tooLarge: tooLarge(fields), ...(floor ? { floor } : {}) }
+  }
+
+  /** Adds several bookings, each with its own audit entry. */
   const bookEach = (
     set: ChangeSet,
     accountId: string,
     bookings: readonly LedgerBooking[],
-    restraint?: Parameters<typeof rows.bookMany>[4],
+    limits?: Parameters<typeof rows.bookMany>[4],
   ) => {
-    const ids = rows.bookMany(set, accountId, bookings, clock.now(), restraint)
-    for (const [id, booking] of zip(ids, bookings)) set.record(ledgerResponse(accountId, id, booking))
+    const ids = rows.bookMany(set, accountId, bookings, clock.now(), limits)
+    for (const [id, booking] of zip(ids, bookings)) set.record(bookingChange(accountId, id, booking))
   }
 
   const get = async (accountId: string, id: string, service?: string): Promise<Entry> => {
@@ -165,7 +193,7 @@ export const createLedgers = ({ store, accounts, audit, charged, overdraft }: De
     return behind.length === accountsPerRound
   }
 
-  const round: ScheduledJob = {
+  const monthOpening: ScheduledJob = {
     name: 'ledger_months',
     everySeconds: 60,
     due: async () => (await rows.behind(monthNumber(clock.now()), 1)).length > 0,
@@ -175,47 +203,40 @@ export const createLedgers = ({ store, accounts, audit, charged, overdraft }: De
   }
 
   return {
-    /** Units that an account has. */
+    /** The balance of an account in units. */
     balance: rows.balance,
 
-    /**
-     * Adds a booking to a change set that does more than that. It may overdraw: what was used is owed. With `asked` it
-     * is refused when what it leaves could not be shown.
-     */
+    /** Adds a booking to a change set. It may overdraw. With `fields`, sums that are too large are refused. */
     post(
       set: ChangeSet,
       account: LedgerBooked,
       posting: LedgerPosting,
-      asked?: typeof requestFields,
+      fields?: typeof requestFields,
     ): string {
       set.tell(balanceMoved, { account, isSpent: posting.amount < 0 })
-      const restraint = asked && { tooLarge: tooLarge(asked) }
-      return rows.book(set, account.id, postedBy(account, posting), clock.now(), restraint)
+      const limits = fields && { tooLarge: tooLarge(fields) }
+      return rows.book(set, account.id, postedBy(account, posting), clock.now(), limits)
     },
 
-    /** Refuses a sale that is about to be asked for, if it could not be booked: then the money would have moved. */
+    /** Refuses a sale whose booking would make the balance too large, before the gateway moves the money. */
     requireRoomForSale: (set: ChangeSet, accountId: string) =>
       rows.requireRoomForSale(set, accountId, clock.now(), () => tooLarge(requestFields)('amount')),
 
-    /**
-     * Takes what an account has agreed to, or gives back: all of it or nothing. A prepaid account without enough is
-     * refused with `not_enough_credit`. Zero amounts leave no trace.
-     */
+    /** Books accepted charges and refunds, all or none. A prepaid account without enough credit gets `not_enough_credit`. */
     async charge(set: ChangeSet, account: AccountRecord, postings: readonly LedgerPosting[]): Promise<void> {
       const moving = postings.filter(({ amount }) => amount !== 0)
       if (moving.length === 0) return
       const amount = moving.reduce((sum, posting) => sum + posting.amount, 0)
       set.tell(balanceMoved, { account, isSpent: amount < 0 })
       const bookings = moving.map((posting) => postedBy(account, posting))
-      const floor = await floorFor(set.author, account, amount)
-      const restraint = { tooLarge: tooLarge(consentFields), ...(floor ? { floor } : {}) }
+      const limits = await limitsOf(set.author, account, amount, consentFields)
       await rows.learnMonth(account.id, clock.now())
-      bookEach(set, account.id, bookings, restraint)
+      bookEach(set, account.id, bookings, limits)
     },
 
     /**
-     * Gives back what a request was charged at once for counts that go back in this change set, to the account and all
-     * above it: the outside refused what it had agreed to pay for.
+     * Refunds the immediate charges of a request to the account and its parents, for counts that this change set lowers:
+     * a carrier rejected what the request had ordered.
      */
     async giveBack(
       set: ChangeSet,
@@ -233,7 +254,7 @@ export const createLedgers = ({ store, accounts, audit, charged, overdraft }: De
       }
     },
 
-    /** Adds many debits at once, which may overdraw. One line of the audit log tells of all of them. */
+    /** Adds many debits, which may overdraw, with one audit entry for all of them. */
     debitMany(set: ChangeSet, account: LedgerBooked, postings: readonly LedgerPosting[]) {
       set.tell(balanceMoved, { account, isSpent: true })
       const bookings = postings.map((posting) => postedBy(account, posting))
@@ -241,14 +262,11 @@ export const createLedgers = ({ store, accounts, audit, charged, overdraft }: De
       const amount = dollarsOfUnits(postings.reduce((sum, posting) => sum + posting.amount, 0))
       const after = JSON.stringify({ entries: postings.length, amount })
       const id = newId(clock.now())
-      const told = { action: 'created', event: 'ledger.debited', after } as const
-      set.record({ accountId: account.id, kind: 'ledger', id, ...told })
+      const change = { action: 'created', event: 'ledger.debited', after } as const
+      set.record({ accountId: account.id, kind: 'ledger', id, ...change })
     },
 
-    /**
-     * Books a credit or debit, and with `impacted` the same at the reseller too: both or neither.
-     * Answers with the entry of each account.
-     */
+    /** Books a credit or debit, and the same in the ledger of `impacted`: both or neither. Returns the entry of each account. */
     async book(
       author: Author,
       account: AccountRecord,
@@ -262,38 +280,32 @@ export const createLedgers = ({ store, accounts, audit, charged, overdraft }: De
       const ids: string[] = []
       for (const one of concerned) {
         set.tell(balanceMoved, { account: one, isSpent: sign < 0 })
-        const floor = await floorFor(author, one, booking.amount)
-        const restraint = { tooLarge: tooLarge(requestFields), ...(floor ? { floor } : {}) }
-        ids.push(rows.book(set, one.id, booking, clock.now(), restraint))
+        const limits = await limitsOf(author, one, booking.amount, requestFields)
+        ids.push(rows.book(set, one.id, booking, clock.now(), limits))
       }
       await store.commit(set)
       return Promise.all(
-        concerned.map(async (one, index) => ({
-          account: one,
-          entry: await get(one.id, ids[index] as string),
-        })),
+        [...zip(concerned, ids)].map(async ([one, id]) => ({ account: one, entry: await get(one.id, id) })),
       )
     },
 
     get,
     page: (page: EntryPage) => rows.page(page),
-    json: entryJson,
 
-    /** Source -> what it comes to, from one time to another in Gregorian seconds. */
+    /** Source -> its sum from one Gregorian second to another. */
     sums: async (accountId: string, from: number, to: number) =>
-      sumsJson(await rows.sums(accountId, { from, to, opening: monthBeginningAt(from) })),
+      sumsJson(await rows.sums(accountId, from, to, monthBeginningAt(from))),
 
-    /** A month's book, and the same by account. */
+    /** The sums of a month, of all accounts and of each. */
     async summary(accountId: string, monthText: string) {
       if (!wholeMonth.test(monthText)) throw failure(badIdentifier, { cause: monthText })
       const sums = await rows.month(accountId, Number(monthText))
       return { summary: sumsJson(sums), breakdown: await breakdown(sums) }
     },
 
-    /** What another system has booked comes in by these. */
-    arrivals,
+    importer,
 
-    /** Carries the balances of all accounts into a month that has begun. */
-    round,
+    /** Carries the balances of all accounts into a new month. */
+    monthOpening,
   }
 }

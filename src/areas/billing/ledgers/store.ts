@@ -1,11 +1,12 @@
 import { type Failure, failure } from '../../../lib/failure.ts'
 import { evictOldest } from '../../../lib/forget-oldest.ts'
 import { gregorianOfUnix, monthBefore } from '../../../lib/gregorian.ts'
-import { maxUnits } from '../../../lib/money.ts'
+import { dollarsOfUnits, maxUnits } from '../../../lib/money.ts'
 import { timedPlace } from '../../../lib/time-key.ts'
-import type { ChangeSet } from '../../../storage/change-set.ts'
+import type { Change, ChangeSet } from '../../../storage/change-set.ts'
 import type { Row } from '../../../storage/db.ts'
 import type { Store } from '../../../storage/store.ts'
+import { integer, json, keyset, type RowOf, shape, text } from '../../../storage/table.ts'
 import { bookedAlready } from './failures.ts'
 import {
   counterBook,
@@ -17,20 +18,20 @@ import {
   rolloverId,
   rolloverService,
   type SourceSum,
-  sumOf,
+  shownDetails,
+  sourceSums,
 } from './rules.ts'
-import { ledgerResponse } from './told.ts'
 
-/** The lowest balance that a booking may leave, in units, and how it fails otherwise. */
+/** The lowest balance, in units, that a booking may leave. */
 interface Floor {
   units: number
   orElse: () => Failure
 }
 
-/** What a booking has to respect that somebody asks for. Whatever was used without being asked for is booked anyway. */
-interface Restraint {
+/** The limits of a booking that a client requests. What was used is booked without limits. */
+interface BookingLimits {
   floor?: Floor
-  /** How it fails when it could not be shown what it leaves. */
+  /** The failure if the resulting sums are too large to be shown. */
   tooLarge(excess: Excess): Failure
 }
 
@@ -46,14 +47,6 @@ export interface EntryPage {
   long: boolean
 }
 
-/** A time whose entries are added up. Gregorian seconds, both inclusive. */
-interface SumWindow {
-  from: number
-  to: number
-  /** The month that begins with the time, like 202611; undefined when the time begins within a month. */
-  opening: number | undefined
-}
-
 const openBalance =
   'INSERT INTO ledger_balances (account_id, units, month) VALUES ($1, 0, $2) ON CONFLICT DO NOTHING'
 
@@ -67,9 +60,9 @@ const entryShape = {
   usage_unit: 'text',
   for_account_id: 'text',
   doc: 'text',
-  // What the balance has moved by since before the entry.
+  // The change of the balance by this entry and those after it in the statement.
   moved: 'integer',
-  // How many entries come after it.
+  // The number of entries after it.
   behind: 'integer',
 } as const
 
@@ -82,7 +75,7 @@ const insertEntries = (given: string) => `INSERT INTO ledger_entries
     FROM ledger_balances, ${given} WHERE account_id = $1
   ON CONFLICT DO NOTHING`
 
-// Only of balances of earlier months: whoever comes second in a month finds nothing to carry over.
+// Only balances of earlier months: a second attempt in the same month finds nothing to carry over.
 const insertRollover = `INSERT INTO ledger_entries
     (account_id, id, created, month, source_service, source_id, amount, usage_type, usage_quantity, usage_unit,
       for_account_id, available_before, doc, ordinal, made_at)
@@ -112,30 +105,67 @@ const sumEntry = `INSERT INTO ledger_months
     amount = ledger_months.amount + excluded.amount,
     usage_quantity = ledger_months.usage_quantity + excluded.usage_quantity`
 
-const legShape = { entry_id: 'text', book: 'text', amount: 'integer' } as const
+export const legShape = { entry_id: 'text', book: 'text', amount: 'integer' } as const
 
-const insertLegs = (given: string) => `INSERT INTO ledger_postings (account_id, entry_id, book, amount)
+/** The two postings of each entry: in the book of the account and in its counter book. */
+export const legsOf = (entries: readonly { id: string; source_service: string; amount: number }[]) =>
+  entries.flatMap(({ id, source_service, amount }) => [
+    { entry_id: id, book: 'account', amount },
+    { entry_id: id, book: counterBook(source_service), amount: -amount },
+  ])
+
+export const insertLegs = (given: string) => `INSERT INTO ledger_postings (account_id, entry_id, book, amount)
   SELECT CAST($1 AS TEXT), given.entry_id, given.book, given.amount FROM ${given} WHERE true ON CONFLICT DO NOTHING`
 
-/** Larger numbers cannot be read: they are shown as the largest one. */
+/** Limits a number to what JavaScript reads exactly. */
 const shown = (number: string) =>
   `CASE WHEN ${number} > ${Number.MAX_SAFE_INTEGER} THEN ${Number.MAX_SAFE_INTEGER}
     WHEN ${number} < -${Number.MAX_SAFE_INTEGER} THEN -${Number.MAX_SAFE_INTEGER} ELSE ${number} END`
 
-const entryColumns = `id, created, made_at, ordinal, source_service, source_id, amount, usage_type, usage_quantity,
-  usage_unit, ${shown('available_before')} AS available_before, doc`
+const entryRows = shape({
+  id: text(),
+  created: integer(),
+  madeAt: integer(),
+  ordinal: integer(),
+  service: text('source_service'),
+  sourceId: text(),
+  amount: integer(),
+  type: text('usage_type'),
+  quantity: integer('usage_quantity'),
+  unit: text('usage_unit'),
+  availableBefore: integer(shown('available_before')),
+  details: json<EntryDetails>('doc'),
+})
 
-// By name, for an index that has these alone.
+const sumColumns = {
+  service: text('source_service'),
+  forAccountId: text(),
+  amount: integer(shown('amount')),
+  type: text('usage_type'),
+  quantity: integer(shown('usage_quantity')),
+  unit: text('usage_unit'),
+}
+const monthSums = shape(sumColumns)
+const windowSums = shape({
+  ...sumColumns,
+  forAccountId: text('min(for_account_id)'),
+  amount: integer(`CAST(${shown('sum(amount)')} AS BIGINT)`),
+  type: text('min(usage_type)'),
+  quantity: integer(`CAST(${shown('sum(usage_quantity)')} AS BIGINT)`),
+  unit: text('min(usage_unit)'),
+})
+
+// One statement for each service: each uses the partial index of these services.
 const selectsOfRequest = ['prorations', 'services', 'taxes'].map(
-  (service) => `SELECT ${entryColumns} FROM ledger_entries
+  (service) => `SELECT ${entryRows.columns} FROM ledger_entries
     WHERE account_id = $1 AND source_service = '${service}' AND source_id >= $2 AND source_id < $3 ORDER BY ordinal`,
 )
 
-// To stand behind what moved the balance: by then nobody else can move anything of the account.
-const holdBalance = (condition: string) =>
+// Runs after the balance was moved: from then on no other transaction changes the account.
+const requireBalance = (condition: string) =>
   `UPDATE ledger_balances SET units = units WHERE account_id = $1 AND ${condition}`
 
-// Sales that are not booked yet will be: the money has moved.
+// Open sales count: their money may have moved already.
 const balanceWithOpenSales = `units + COALESCE((SELECT sum(amount) FROM transactions
     WHERE account_id = $1 AND type = 'sale' AND status IN ('pending', 'unknown')), 0)`
 
@@ -144,59 +174,39 @@ const sumOfMonth = (
 ) => `COALESCE((SELECT sum(${column}) FROM ledger_months
     WHERE account_id = $1 AND month = $2 AND source_service = $3), 0)`
 
-const usageOf = (row: Row) => ({
-  type: row.usage_type as string,
-  quantity: row.usage_quantity as number,
-  unit: row.usage_unit as string,
-})
+const entriesIn = (rows: readonly Row[]): Entry[] =>
+  entryRows.list(rows).map(({ service, sourceId, type, quantity, unit, ...entry }) => ({
+    ...entry,
+    source: { service, id: sourceId },
+    usage: { type, quantity, unit },
+  }))
 
-const toEntry = (row: Row): Entry => ({
-  id: row.id as string,
-  created: row.created as number,
-  madeAt: row.made_at as number,
-  ordinal: row.ordinal as number,
-  source: { service: row.source_service as string, id: row.source_id as string },
-  usage: usageOf(row),
-  amount: row.amount as number,
-  availableBefore: row.available_before as number,
-  details: JSON.parse(row.doc as string) as EntryDetails,
-})
-
-const toSum = (row: Row): SourceSum => ({
-  service: row.source_service as string,
-  forAccountId: row.for_account_id as string,
-  amount: row.amount as number,
-  usage: usageOf(row),
+const toSum = ({ type, quantity, unit, ...sum }: RowOf<typeof monthSums>): SourceSum => ({
+  ...sum,
+  usage: { type, quantity, unit },
 })
 
 const totalOf = (bookings: readonly LedgerBooking[]) => bookings.reduce((sum, { amount }) => sum + amount, 0)
 
 const alreadyBooked = () => failure(bookedAlready, {})
 
-const maxBooksKnown = 20_000
+const maxKnownMonths = 20_000
 
 export const createLedgerStore = ({ all, scan, words }: Store) => {
-  /** The month that books are known to be open for. Balances are never removed, and their months never go back. */
-  const known = new Map<string, number>()
+  /** The last open month of accounts. Balances are never removed, and their months never go back. */
+  const openMonths = new Map<string, number>()
 
-  const isOpen = (accountId: string, month: number) => (known.get(accountId) ?? 0) >= month
+  const isOpen = (accountId: string, month: number) => (openMonths.get(accountId) ?? 0) >= month
 
-  /** Opens the account's book for a month: what it had before is carried over, once. */
+  /** Opens an account's month: carries its balance over, once. */
   const openMonth = (set: ChangeSet, accountId: string, month: number, at: number) => {
     if (isOpen(accountId, month)) return
     const id = rolloverId(month)
-    const details: EntryDetails = { description: `Balance of ${monthBefore(month)}` }
+    const before = monthBefore(month)
+    const doc = JSON.stringify({ description: `Balance of ${before}` } satisfies EntryDetails)
     set
       .run(openBalance, [accountId, month])
-      .run(insertRollover, [
-        accountId,
-        id,
-        gregorianOfUnix(at / 1000),
-        month,
-        String(monthBefore(month)),
-        JSON.stringify(details),
-        at,
-      ])
+      .run(insertRollover, [accountId, id, gregorianOfUnix(at / 1000), month, String(before), doc, at])
       .run(insertRolloverLeg('account', ''), [accountId, id, month])
       .run(insertRolloverLeg(counterBook(rolloverService), '-'), [accountId, id, month])
       .run(sumRollover, [accountId, month])
@@ -219,7 +229,7 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
       : set.run(move, params, { rows: 1, orElse: alreadyBooked })
   }
 
-  /** Adds entries and their legs, in the order in which they move the balance. Answers with the ids of the entries. */
+  /** Adds entries and their postings, in the order in which they move the balance. Returns the ids of the entries. */
   const addEntries = (set: ChangeSet, accountId: string, bookings: readonly LedgerBooking[], at: number) => {
     const month = monthNumber(at)
     let moved = totalOf(bookings)
@@ -243,43 +253,23 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
       return entry
     })
     for (const { doc } of entries) set.keepText('ledger', doc)
-    const legs = entries.flatMap(({ id, source_service, amount }) => [
-      { entry_id: id, book: 'account', amount },
-      { entry_id: id, book: counterBook(source_service), amount: -amount },
-    ])
     const params = [accountId, gregorianOfUnix(at / 1000), month, at]
+    const [rows, legs] = [entries, legsOf(entries)]
+    const orElse = alreadyBooked
     set.statements.push(
-      ...words.forEachRow({
-        shape: entryShape,
-        rows: entries,
-        params,
-        sql: insertEntries,
-        orElse: alreadyBooked,
-      }),
-      ...words.forEachRow({
-        shape: legShape,
-        rows: legs,
-        params: [accountId],
-        sql: insertLegs,
-        orElse: alreadyBooked,
-      }),
+      ...words.forEachRow({ shape: entryShape, rows, params, sql: insertEntries, orElse }),
+      ...words.forEachRow({ shape: legShape, rows: legs, params: [accountId], sql: insertLegs, orElse }),
     )
     return entries.map(({ id }) => id)
   }
 
-  const addSum = (set: ChangeSet, accountId: string, month: number, sum: SourceSum) => {
-    const { service, forAccountId, amount, usage } = sum
-    const values = [service, forAccountId, amount, usage.type, usage.quantity, usage.unit]
-    set.run(sumEntry, [accountId, month, ...values])
-  }
-
-  /** Fails the change set unless what it leaves can be shown. Whatever brings a sum nearer to nothing is let through. */
+  /** Fails the change set if the resulting sums are too large to be shown. What brings a sum nearer to 0 passes. */
   const requireShowable = (
     set: ChangeSet,
     accountId: string,
     month: number,
     { source, amount }: LedgerBooking,
-    excess: Restraint['tooLarge'],
+    tooLarge: BookingLimits['tooLarge'],
   ) => {
     const [balance, sum] =
       amount < 0
@@ -288,32 +278,40 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
     const quantity = `${sumOfMonth('usage_quantity')} <= ${maxUnits}`
     const params = [accountId, month, source.service]
     set
-      .run(holdBalance(`${balance} AND ${sum}`), params, { rows: 1, orElse: () => excess('amount') })
-      .run(holdBalance(quantity), params, { rows: 1, orElse: () => excess('quantity') })
+      .run(requireBalance(`${balance} AND ${sum}`), params, { rows: 1, orElse: () => tooLarge('amount') })
+      .run(requireBalance(quantity), params, { rows: 1, orElse: () => tooLarge('quantity') })
   }
 
-  /** Adds everything that bookings are, which move the balance once. Answers with the ids of the entries. */
-  const bookAll = (
+  /** Adds bookings of one account to a change set that records them. The balance moves once. Returns the ids of the entries. */
+  const bookMany = (
     set: ChangeSet,
     accountId: string,
     bookings: readonly LedgerBooking[],
     at: number,
-    restraint?: Restraint,
+    limits?: BookingLimits,
   ): readonly string[] => {
-    // Added up they would not be exact any more.
+    // A larger sum would not be exact.
     if (bookings.length > 1 && !Number.isSafeInteger(totalOf(bookings)))
-      return bookings.flatMap((booking) => bookAll(set, accountId, [booking], at, restraint))
+      return bookings.flatMap((booking) => bookMany(set, accountId, [booking], at, limits))
     const month = monthNumber(at)
     openMonth(set, accountId, month, at)
-    moveBalance(set, accountId, bookings, restraint?.floor)
+    moveBalance(set, accountId, bookings, limits?.floor)
     const ids = addEntries(set, accountId, bookings, at)
-    const keyOf = ({ source, about }: LedgerBooking) => JSON.stringify([source.service, about.id])
-    for (const same of Map.groupBy(bookings, keyOf).values())
-      addSum(set, accountId, month, sumOf(same as [LedgerBooking, ...LedgerBooking[]]))
-    if (restraint) {
+    for (const { service, forAccountId, amount, usage } of sourceSums(bookings))
+      set.run(sumEntry, [
+        accountId,
+        month,
+        service,
+        forAccountId,
+        amount,
+        usage.type,
+        usage.quantity,
+        usage.unit,
+      ])
+    if (limits) {
       const alike = ({ source, amount }: LedgerBooking) => JSON.stringify([source.service, amount < 0])
       for (const [booking] of Map.groupBy(bookings, alike).values())
-        requireShowable(set, accountId, month, booking as LedgerBooking, restraint.tooLarge)
+        requireShowable(set, accountId, month, booking as LedgerBooking, limits.tooLarge)
     }
     return ids
   }
@@ -321,38 +319,37 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
   return {
     openMonth,
 
-    /** Looks whether the account's book is open at a time in Unix milliseconds: bookings then leave six statements out. */
+    /** Reads whether the account's month is open at a time in Unix milliseconds: bookings then omit six statements. */
     async learnMonth(accountId: string, at: number) {
       if (isOpen(accountId, monthNumber(at))) return
       const [row] = await all('SELECT month FROM ledger_balances WHERE account_id = $1', [accountId])
       if (!row) return
-      known.set(accountId, row.month as number)
-      evictOldest(known, maxBooksKnown)
+      openMonths.set(accountId, row.month as number)
+      evictOldest(openMonths, maxKnownMonths)
     },
 
-    /** Adds everything that a booking is to a change set. `at` is in Unix milliseconds. Answers with the entry's id. */
+    /** Adds a booking to a change set. `at` is in Unix milliseconds. Returns the entry's id. */
     book(
       set: ChangeSet,
       accountId: string,
       booking: LedgerBooking,
       at: number,
-      restraint?: Restraint,
+      limits?: BookingLimits,
     ): string {
-      const [id] = bookAll(set, accountId, [booking], at, restraint) as [string]
-      set.record(ledgerResponse(accountId, id, booking))
+      const [id] = bookMany(set, accountId, [booking], at, limits) as [string]
+      set.record(bookingChange(accountId, id, booking))
       return id
     },
 
-    /** Fails the change set unless an open sale in it can be booked and shown in the end, beside all other open ones. */
+    /** Fails the change set if its open sale, with all other open ones, would make the balance too large. */
     requireRoomForSale(set: ChangeSet, accountId: string, at: number, orElse: () => Failure) {
       set
         .run(openBalance, [accountId, monthNumber(at)])
-        .run(holdBalance('true'), [accountId])
-        .run(holdBalance(`${balanceWithOpenSales} <= ${maxUnits}`), [accountId], { rows: 1, orElse })
+        .run(requireBalance('true'), [accountId])
+        .run(requireBalance(`${balanceWithOpenSales} <= ${maxUnits}`), [accountId], { rows: 1, orElse })
     },
 
-    /** The same for many bookings of one account. Answers with their ids; the change set has to say what they are. */
-    bookMany: bookAll,
+    bookMany,
 
     async balance(accountId: string): Promise<number> {
       const [row] = await all(
@@ -363,76 +360,53 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
     },
 
     async find(accountId: string, id: string): Promise<Entry | undefined> {
-      const [row] = await all(
-        `SELECT ${entryColumns} FROM ledger_entries WHERE account_id = $1 AND id = $2`,
-        [accountId, id],
-      )
-      return row && toEntry(row)
+      const sql = `SELECT ${entryRows.columns} FROM ledger_entries WHERE account_id = $1 AND id = $2`
+      return entriesIn(await all(sql, [accountId, id]))[0]
     },
 
-    /** What a request was charged at once, and what of that went back, in its order. */
+    /** The charges of a request and their refunds, in order. */
     async ofRequest(accountId: string, requestId: string): Promise<Entry[]> {
       const found = selectsOfRequest.map((sql) => all(sql, [accountId, `${requestId}/`, `${requestId}0`]))
-      return (await Promise.all(found)).flatMap((rows) => rows.map(toEntry))
+      return (await Promise.all(found)).flatMap(entriesIn)
     },
 
-    async page({
-      accountId,
-      service,
-      from,
-      to,
-      after,
-      limit,
-      descending,
-      long,
-    }: EntryPage): Promise<Entry[]> {
-      const side = descending ? '<' : '>'
-      const order = descending ? 'DESC' : 'ASC'
-      const place = timedPlace(after)
-      const keyset = place ? `AND (created, ordinal) ${side} ($6, $7)` : ''
-      const params = [
-        accountId,
-        service,
-        from,
-        to,
-        limit,
-        ...(place ? [place.time, /^\d{1,15}$/.test(place.mark) ? Number(place.mark) : 0] : []),
-      ]
-      const sql = `SELECT ${entryColumns} FROM ledger_entries
-        WHERE account_id = $1 AND source_service = $2 AND created BETWEEN $3 AND $4 ${keyset}
-        ORDER BY created ${order}, ordinal ${order} LIMIT $5`
-      return (await (long ? scan(sql, params) : all(sql, params))).map(toEntry)
+    async page(page: EntryPage): Promise<Entry[]> {
+      const { accountId, service, from, to, limit, long } = page
+      const { behind, order } = keyset(['created', 'ordinal'], page.descending)
+      const after = timedPlace(page.after)
+      const ordinal = after && /^\d{1,15}$/.test(after.mark) ? Number(after.mark) : 0
+      const params = [accountId, service, from, to, limit, ...(after ? [after.time, ordinal] : [])]
+      const sql = `SELECT ${entryRows.columns} FROM ledger_entries
+        WHERE account_id = $1 AND source_service = $2 AND created BETWEEN $3 AND $4 ${after ? `AND ${behind(6)}` : ''}
+        ORDER BY ${order} LIMIT $5`
+      return entriesIn(await (long ? scan(sql, params) : all(sql, params)))
     },
 
     /**
-     * What each source comes to in some time. A balance that was carried over counts only where the time begins: in
-     * the `opening` month. Later ones carry what is in that time anyway.
+     * The sums of each source from one Gregorian second to another, both inclusive. Only the rollover into `opening`
+     * (202611) counts, the month that begins with the time: later ones carry what is in that time already.
      */
-    async sums(accountId: string, { from, to, opening }: SumWindow): Promise<SourceSum[]> {
+    async sums(accountId: string, from: number, to: number, opening = 0): Promise<SourceSum[]> {
       const rows = await scan(
-        `SELECT source_service, min(for_account_id) AS for_account_id, CAST(${shown('sum(amount)')} AS BIGINT) AS amount,
-            min(usage_type) AS usage_type, CAST(${shown('sum(usage_quantity)')} AS BIGINT) AS usage_quantity,
-            min(usage_unit) AS usage_unit
-          FROM ledger_entries WHERE account_id = $1 AND created BETWEEN $2 AND $3
+        `SELECT ${windowSums.columns} FROM ledger_entries WHERE account_id = $1 AND created BETWEEN $2 AND $3
             AND (source_service <> '${rolloverService}' OR month = $4)
           GROUP BY source_service ORDER BY source_service`,
-        [accountId, from, to, opening ?? 0],
+        [accountId, from, to, opening],
       )
-      return rows.map(toSum)
+      return windowSums.list(rows).map(toSum)
     },
 
-    /** What each source comes to in a month, for each account that it is about. */
+    /** The sums of each source in a month, for each account that it is about. */
     async month(accountId: string, month: number): Promise<SourceSum[]> {
       const rows = await all(
-        `SELECT source_service, for_account_id, ${shown('amount')} AS amount, usage_type,
-            ${shown('usage_quantity')} AS usage_quantity, usage_unit
-          FROM ledger_months WHERE account_id = $1 AND month = $2 ORDER BY for_account_id, source_service`,
+        `SELECT ${monthSums.columns} FROM ledger_months
+          WHERE account_id = $1 AND month = $2 ORDER BY for_account_id, source_service`,
         [accountId, month],
       )
-      return rows.map(toSum)
+      return monthSums.list(rows).map(toSum)
     },
 
-    /** Accounts whose book is not open for a month yet. */
+    /** Accounts whose month is not open yet. */
     async behind(month: number, limit: number): Promise<string[]> {
       const rows = await all(
         'SELECT account_id FROM ledger_balances WHERE month < $1 ORDER BY month LIMIT $2',
@@ -442,3 +416,17 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
     },
   }
 }
+
+/** The event of a booking. The balance before it is known only when it is written. */
+export const bookingChange = (
+  accountId: string,
+  id: string,
+  { source, usage, amount, details }: Pick<LedgerBooking, 'source' | 'usage' | 'amount' | 'details'>,
+): Change => ({
+  accountId,
+  kind: 'ledger',
+  id,
+  action: 'created',
+  event: amount < 0 ? 'ledger.debited' : 'ledger.credited',
+  after: JSON.stringify({ id, ...shownDetails(details), source, usage, amount: dollarsOfUnits(amount) }),
+})

@@ -215,7 +215,7 @@ export const createBilling = (tools: Deps) => {
      * here. Whoever commits it says so in the change set; what is done before that may be done again.
      */
     async takeOver(set: ChangeSet): Promise<void> {
-      await ledgers.arrivals.settle()
+      await ledgers.importer.settle()
       const topupsSince = clock.now() - pauseMs
       let after = ''
       for (;;) {
