@@ -1,6 +1,6 @@
 // What phones say of the voice when they hang up, as figures.
 import { describe, expect, it } from 'vitest'
-import { qualityIn, withQuality } from '../../src/areas/voice/edge/reports/quality.rules.ts'
+import { qualityIn, withQuality } from '../../src/areas/voice/edge/reports.rules.ts'
 
 describe('what a phone says of the voice', () => {
   it.each([

@@ -5,8 +5,13 @@ import { effectiveLimits, noWishes } from '../../src/areas/billing/limits/rules.
 import type { Limits } from '../../src/areas/billing/limits/schema.ts'
 import { callCost } from '../../src/areas/billing/rates/pricing.rules.ts'
 import type { Funds, Reserved } from '../../src/areas/voice/routing/facts.ts'
-import { billingOf, creditOf, trunks } from '../../src/areas/voice/routing/offnet.rules.ts'
-import { maxRunningSeconds, secondsLeft } from '../../src/areas/voice/routing/running/rules.ts'
+import {
+  billingOf,
+  creditOf,
+  maxRunningSeconds,
+  secondsLeft,
+  trunks,
+} from '../../src/areas/voice/routing/offnet.rules.ts'
 import type { OperatorLimits } from '../../src/lib/limit-shapes.ts'
 
 const limitsOf = (wishes: Limits, operator: OperatorLimits = {}) =>

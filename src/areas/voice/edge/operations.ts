@@ -6,14 +6,15 @@ import { failure, forbidden } from '../../../lib/failure.ts'
 import type { Records } from '../../../storage/records.ts'
 import type { Party } from '../../../switch/media-switch.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
-import type { AccessLists } from '../access-lists/operations.ts'
+import type { Numbers } from '../../numbers/phone-numbers/operations.ts'
+import type { AccessLists } from '../access-lists/area.ts'
 import type { TrunkServer, Trunks } from '../connectivity/operations.ts'
 import type { DeviceRecord, Devices } from '../devices/operations.ts'
 import type { RateLimits } from '../rate-limits/operations.ts'
 import type { Resources } from '../resources/operations.ts'
-import { maxAgeSeconds } from '../routing/questions.rules.ts'
-import { type EdgeQuery, mayBe } from './rules.ts'
-import type { EdgeAnswer } from './schema.ts'
+import { maxAgeSeconds } from '../routing/rules.ts'
+import { type CarrierQuery, type EdgeQuery, mayBe } from './rules.ts'
+import type { CarrierAnswer, EdgeAnswer } from './schema.ts'
 
 interface Deps {
   records: Records
@@ -205,6 +206,41 @@ export const createEdge = (tools: Deps) => {
       if (mayAsk(actor, sender.account)) return answerOf(sender, question)
       if (sender.account.id === actor.accountId) throw ownRealm()
       return stranger(question)
+    },
+  }
+}
+
+interface CarrierDeps {
+  resources: Pick<Resources, 'carrierAt'>
+  numbers: Pick<Numbers, 'findAnywhere' | 'normalize'>
+  accounts: Pick<Accounts, 'find'>
+}
+
+// Seconds that an edge caches a decision while the DNS of a carrier has not answered.
+const unsureMaxAgeSeconds = 5
+
+export type CarrierDecisions = ReturnType<typeof createCarrierDecisions>
+
+export const createCarrierDecisions = ({ resources, numbers, accounts }: CarrierDeps) => {
+  const accountOfNumber = async (text: string): Promise<AccountRecord | undefined> => {
+    const number = await numbers.findAnywhere(await numbers.normalize(text))
+    return number && accounts.find(number.accountId)
+  }
+
+  return {
+    /** Whether a call from an address may come in. With a number, carriers of the account that has it count, too. */
+    async decide({ number, ...origin }: CarrierQuery): Promise<CarrierAnswer> {
+      const account = number === undefined ? undefined : await accountOfNumber(number)
+      const { resourceId, accountId, isSure } = await resources.carrierAt(origin, account)
+      const max_age_s = isSure ? maxAgeSeconds : unsureMaxAgeSeconds
+      if (resourceId === undefined) return { allowed: false, reason: 'unknown_address', max_age_s }
+      return {
+        allowed: true,
+        resource_id: resourceId,
+        ...(accountId === undefined ? {} : { account_id: accountId }),
+        reason: accountId === undefined ? 'carrier' : 'carrier_of_account',
+        max_age_s,
+      }
     },
   }
 }

@@ -1,11 +1,16 @@
-import { anyToken } from '../../../auth/policies.ts'
-import { lasting } from '../../../http/answer/answers.ts'
-import { get, type Route } from '../../../http/route.ts'
-import { forbidden } from '../../../lib/failure.ts'
-import { maxAgeSeconds } from '../routing/questions.rules.ts'
-import type { Edge } from './operations.ts'
-import { questionIn } from './rules.ts'
-import { EdgeAnswer } from './schema.ts'
+import { anyToken, superduper } from '../../../auth/policies.ts'
+import { lasting, RowsResponse } from '../../../http/answer/answers.ts'
+import { get, post, type Route } from '../../../http/route.ts'
+import { forbidden, invalid } from '../../../lib/failure.ts'
+import { memberOf } from '../../../lib/member.ts'
+import { list } from '../../../lib/schema.ts'
+import { callArchiveUnreachable } from '../../calls/cdrs/failures.ts'
+import { maxAgeSeconds } from '../routing/rules.ts'
+import type { EdgeExport } from './export.operations.ts'
+import type { CarrierDecisions, Edge } from './operations.ts'
+import type { EdgeReporting } from './reports.operations.ts'
+import { carrierQuestionIn, questionIn } from './rules.ts'
+import { CarrierAnswer, EdgeAnswer, EdgeExportRow, EdgeReports, EdgeReportsTaken } from './schema.ts'
 
 export const edgeRoutes = (edge: Edge): Route[] => [
   get('/v2/edge', {
@@ -22,5 +27,68 @@ export const edgeRoutes = (edge: Edge): Route[] => [
     answers: EdgeAnswer,
     fails: [forbidden],
     run: async ({ actor, query }) => lasting(await edge.decide(actor, questionIn(query)), maxAgeSeconds),
+  }),
+]
+
+export const edgeCarrierRoutes = (carriers: CarrierDecisions): Route[] => [
+  get('/v2/edge/carrier', {
+    summary: 'Tell an edge proxy whether calls from an address may come in',
+    allow: superduper,
+    price: { is: 'free' },
+    query: {
+      address: 'Required: where the call comes from',
+      port: 'From which port, for carriers that call from one alone',
+      number: 'Who is called: carriers of the account with this number, and of those above, count as well',
+    },
+    answers: CarrierAnswer,
+    run: async ({ query }) => {
+      const data = await carriers.decide(carrierQuestionIn(query))
+      return lasting(data, data.max_age_s)
+    },
+  }),
+]
+
+export const edgeExportRoutes = (edgeExport: EdgeExport): Route[] => [
+  get('/v2/edge/export', {
+    summary: 'Tell an edge proxy all that holds in a realm, and where in the feed of events that was',
+    isLong: true,
+    tellsSecrets: true,
+    allow: anyToken,
+    query: {
+      realm: 'Required: the realm',
+      credentials: { flag: 'For the operator alone: what devices and servers sign in with' },
+    },
+    answers: list(EdgeExportRow),
+    fails: [forbidden],
+    run: async ({ actor, query }) => {
+      const { realm, withCredentials } = questionIn(query)
+      const { sequence, rows } = await edgeExport.of(actor, { realm, withCredentials })
+      return new RowsResponse(rows, () => ({ sequence }))
+    },
+  }),
+]
+
+const listIn = (sent: unknown, name: 'records' | 'refusals' | 'emergencies'): readonly unknown[] => {
+  const given = memberOf(sent, name) ?? []
+  if (Array.isArray(given)) return given
+  const message = 'Value did not match type(s): array'
+  throw invalid({ [name]: { type: { message, target: 'array' } } })
+}
+
+export const edgeReportRoutes = (reporting: EdgeReporting): Route[] => [
+  post('/v2/edge/reports', {
+    summary: 'Take the records of calls and the refusals of an edge. What was taken before changes nothing',
+    allow: superduper,
+    price: { is: 'free' },
+    body: EdgeReports,
+    judgesItself: true,
+    answers: EdgeReportsTaken,
+    fails: [callArchiveUnreachable],
+    run: ({ author, sent }) =>
+      reporting.take(author, {
+        records: listIn(sent, 'records'),
+        refusals: listIn(sent, 'refusals'),
+        emergencies: listIn(sent, 'emergencies'),
+      }),
   }),
 ]

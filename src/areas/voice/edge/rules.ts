@@ -2,6 +2,7 @@ import { type Address, parseAddress } from '../../../lib/cidr.ts'
 import { hasProblems, invalid, type Problems } from '../../../lib/failure.ts'
 import { bracketed } from '../../../lib/sip-host.ts'
 import type { Party } from '../../../switch/media-switch.ts'
+import type { Origin } from '../resources/rules.ts'
 
 /** Where a packet says it comes from. */
 export interface EdgeQuery {
@@ -61,4 +62,38 @@ export const mayBe = (
   if (user !== undefined && plain(user) === plain(username)) return true
   if (name !== undefined && plain(name) === plain(known)) return true
   return host !== undefined && hosts.some((one) => plainHost(one) === plainHost(host))
+}
+
+/** What an edge asks of an address. */
+export interface CarrierQuery extends Origin {
+  /** Who is called. */
+  number?: string | undefined
+}
+
+/** Null: what was given is no port. */
+const portIn = (text: string | null) => {
+  if (!text) return undefined
+  const port = Number(text)
+  return /^\d{1,5}$/.test(text) && port >= 1 && port <= 65_535 ? port : null
+}
+
+/** What an edge asks of an address, or a 400. */
+export const carrierQuestionIn = (query: URLSearchParams): CarrierQuery => {
+  const text = query.get('address') || undefined
+  const address = text === undefined ? undefined : parseAddress(text)
+  const port = portIn(query.get('port'))
+  const number = query.get('number') || undefined
+  const problems: Problems = {
+    ...(text === undefined
+      ? { address: { required: { message: 'Field is required but missing', value: 'address' } } }
+      : {}),
+    ...(text !== undefined && address === undefined
+      ? { address: { wrong_format: { message: 'Must be an IP address', format: 'ip', value: text } } }
+      : {}),
+    ...(port === null
+      ? { port: { wrong_format: { message: 'Must be a port', format: 'port', value: query.get('port') } } }
+      : {}),
+  }
+  if (address === undefined || hasProblems(problems)) throw invalid(problems)
+  return { address, port: port ?? undefined, number }
 }

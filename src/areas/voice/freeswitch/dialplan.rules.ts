@@ -1,6 +1,6 @@
 // A route as FreeSWITCH carries it out: one application after the other.
 import type { RouteAnswer } from '../routing/schema.ts'
-import { dialplanDocument } from './documents.rules.ts'
+import { dialplanDocument } from './directory.rules.ts'
 import { legOf, type Step, stepsFor } from './legs.rules.ts'
 import { numberText, shownText, wordText } from './texts.rules.ts'
 

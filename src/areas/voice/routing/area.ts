@@ -10,9 +10,8 @@ import { devicesArea } from '../devices/area.ts'
 import { groupsArea } from '../groups/area.ts'
 import { resourcesArea } from '../resources/area.ts'
 import { createRouting } from './operations.ts'
-import { routingRoutes } from './routes.ts'
-import { createRunningCalls } from './running/operations.ts'
-import { runningCallRoutes } from './running/routes.ts'
+import { routingRoutes, runningCallRoutes } from './routes.ts'
+import { createRunningCalls } from './running.operations.ts'
 import { routingSettings } from './settings.ts'
 
 /** Where calls go. */

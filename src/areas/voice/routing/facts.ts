@@ -9,7 +9,7 @@ import type { CallflowDoc } from '../callflows/schema.ts'
 import type { TrunkTarget } from '../connectivity/rules.ts'
 import type { DeviceDoc } from '../devices/rules.ts'
 import type { GroupDoc } from '../groups/schema.ts'
-import type { Reached } from '../resources/destinations/operations.ts'
+import type { Reached } from '../resources/destinations.operations.ts'
 
 export interface AccountFacts {
   id: string

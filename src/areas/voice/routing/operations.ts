@@ -13,8 +13,8 @@ import type { Callflows } from '../callflows/operations.ts'
 import type { Trunks } from '../connectivity/operations.ts'
 import type { Devices } from '../devices/operations.ts'
 import type { Groups } from '../groups/operations.ts'
-import type { Destinations } from '../resources/destinations/operations.ts'
-import { refused } from './answers/rules.ts'
+import type { Destinations } from '../resources/destinations.operations.ts'
+import { refused } from './answers.rules.ts'
 import {
   type FactTable,
   type GatewayTarget,
@@ -24,7 +24,7 @@ import {
   type Want,
 } from './facts.ts'
 import { decideRoute } from './rules.ts'
-import type { RunningCallRegister } from './running/operations.ts'
+import type { RunningCallRegister } from './running.operations.ts'
 import type { RouteAnswer } from './schema.ts'
 import { routingSettings } from './settings.ts'
 import type { CallflowQuery } from './walk.ts'

@@ -1,10 +1,12 @@
-import { anyToken } from '../../../auth/policies.ts'
+import { anyToken, superduper } from '../../../auth/policies.ts'
 import { lasting } from '../../../http/answer/answers.ts'
-import { get, type Route } from '../../../http/route.ts'
-import { forbidden } from '../../../lib/failure.ts'
+import { get, post, type Route } from '../../../http/route.ts'
+import { forbidden, invalid } from '../../../lib/failure.ts'
+import { memberOf } from '../../../lib/member.ts'
 import type { Routing } from './operations.ts'
-import { maxAgeSeconds, questionIn } from './questions.rules.ts'
-import { RouteAnswer } from './schema.ts'
+import { maxAgeSeconds, questionIn } from './rules.ts'
+import type { RunningCallRegister } from './running.operations.ts'
+import { maxCalls, RouteAnswer, RunningCalls, RunningCallsAnswer } from './schema.ts'
 
 export const routingRoutes = (routing: Routing): Route[] => [
   get('/v2/edge/route', {
@@ -23,5 +25,31 @@ export const routingRoutes = (routing: Routing): Route[] => [
     answers: RouteAnswer,
     fails: [forbidden],
     run: async ({ actor, query }) => lasting(await routing.route(actor, questionIn(query)), maxAgeSeconds),
+  }),
+]
+
+const callsIn = (sent: unknown): readonly unknown[] => {
+  const calls = memberOf(sent, 'calls')
+  if (calls === undefined || calls === null)
+    throw invalid({ calls: { required: { message: 'Field is required but missing', value: 'calls' } } })
+  if (!Array.isArray(calls))
+    throw invalid({ calls: { type: { message: 'Value did not match type(s): array', target: 'array' } } })
+  if (calls.length > maxCalls) {
+    const message = `The list must not have more than ${maxCalls} items`
+    throw invalid({ calls: { maxItems: { message, target: maxCalls } } })
+  }
+  return calls
+}
+
+export const runningCallRoutes = (running: RunningCallRegister): Route[] => [
+  post('/v2/edge/calls', {
+    summary:
+      'Reserve credit or a trunk for calls over carriers that begin, and say how long running ones may last',
+    allow: superduper,
+    price: { is: 'free' },
+    body: RunningCalls,
+    judgesItself: true,
+    answers: RunningCallsAnswer,
+    run: async ({ author, sent }) => ({ calls: await running.take(author, callsIn(sent)) }),
   }),
 ]

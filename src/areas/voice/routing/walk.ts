@@ -12,7 +12,7 @@ import type { Numbering } from '../../numbers/phone-numbers/numbering/rules.ts'
 import { noMatch, phoneNumberIn } from '../callflows/rules.ts'
 import type { TrunkTarget } from '../connectivity/rules.ts'
 import { isRegistrable } from '../devices/rules.ts'
-import type { Reached } from '../resources/destinations/operations.ts'
+import type { Reached } from '../resources/destinations.operations.ts'
 import {
   type CallerId,
   dialPlansOf,
@@ -30,19 +30,22 @@ import {
 } from './callers.rules.ts'
 import type { AccountFacts, Asking, CallflowFacts, DeviceFacts } from './facts.ts'
 import {
+  type Beside,
   type CarrierWish,
   carriersIn,
+  type Forwarding,
+  forwardingsFor,
   inTurn,
   type Member,
   membersIn,
   membersOf,
+  needsMediaServer,
   repeatsIn,
   responseIn,
   stepAt,
   type Timing,
   timingIn,
 } from './flows.rules.ts'
-import { type Beside, type Forwarding, forwardingsFor, needsMediaServer } from './forwarding.rules.ts'
 import { billingOf, type FlatRate } from './offnet.rules.ts'
 import {
   type DeviceTarget,

@@ -1,7 +1,6 @@
-import type { Store } from '../../../../storage/store.ts'
-import { integer, json, oneOf, optional, type RowOf, table, text } from '../../../../storage/table.ts'
-import { trunks } from '../offnet.rules.ts'
-import type { CallPrice } from './rules.ts'
+import type { Store } from '../../../storage/store.ts'
+import { integer, json, oneOf, optional, type RowOf, table, text } from '../../../storage/table.ts'
+import { type CallPrice, trunks } from './offnet.rules.ts'
 
 const runningCalls = table('running_calls', {
   accountId: text(),

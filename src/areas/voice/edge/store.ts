@@ -1,6 +1,6 @@
-import { accountKind } from '../../../../auth/identity.ts'
-import type { ChangeSet, Claim } from '../../../../storage/change-set.ts'
-import type { Store } from '../../../../storage/store.ts'
+import { accountKind } from '../../../auth/identity.ts'
+import type { ChangeSet, Claim } from '../../../storage/change-set.ts'
+import type { Store } from '../../../storage/store.ts'
 import type { EdgeEmergency } from './schema.ts'
 
 const name = 'emergency_call'

@@ -1,22 +1,29 @@
-import type { Refusal, Refusals } from '../../../../events/refusals.ts'
-import { parseAddress } from '../../../../lib/cidr.ts'
-import { withoutControlCharacters } from '../../../../lib/control-characters.ts'
-import { hasProblems } from '../../../../lib/failure.ts'
-import { gregorianNow } from '../../../../lib/gregorian.ts'
-import { dropNulls } from '../../../../lib/json-merge.ts'
-import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
-import { retrying, type Store } from '../../../../storage/store.ts'
-import type { Accounts } from '../../../accounts/accounts/operations.ts'
-import type { Validate } from '../../../area.ts'
-import type { Intake } from '../../../calls/cdrs/intake/operations.ts'
-import { reasonOf } from '../../../calls/cdrs/intake/rules.ts'
-import type { IntakeReport } from '../../../calls/cdrs/intake/schema.ts'
-import type { Cdrs } from '../../../calls/cdrs/operations.ts'
-import type { Alerts } from '../../../events/alerts/operations.ts'
-import type { RunningCallRegister } from '../../routing/running/operations.ts'
-import type { Edge } from '../operations.ts'
-import { withQuality } from './quality.rules.ts'
-import { type Alike, type Concern, emergencyAlerts, gathered, partedRecord, placeOfRecord } from './rules.ts'
+import type { Refusal, Refusals } from '../../../events/refusals.ts'
+import { parseAddress } from '../../../lib/cidr.ts'
+import { withoutControlCharacters } from '../../../lib/control-characters.ts'
+import { hasProblems } from '../../../lib/failure.ts'
+import { gregorianNow } from '../../../lib/gregorian.ts'
+import { dropNulls } from '../../../lib/json-merge.ts'
+import { type Author, ChangeSet } from '../../../storage/change-set.ts'
+import { retrying, type Store } from '../../../storage/store.ts'
+import type { Accounts } from '../../accounts/accounts/operations.ts'
+import type { Validate } from '../../area.ts'
+import type { Intake } from '../../calls/cdrs/intake/operations.ts'
+import { reasonOf } from '../../calls/cdrs/intake/rules.ts'
+import type { IntakeReport } from '../../calls/cdrs/intake/schema.ts'
+import type { Cdrs } from '../../calls/cdrs/operations.ts'
+import type { Alerts } from '../../events/alerts/operations.ts'
+import type { RunningCallRegister } from '../routing/running.operations.ts'
+import type { Edge } from './operations.ts'
+import {
+  type Alike,
+  type Concern,
+  emergencyAlerts,
+  gathered,
+  partedRecord,
+  placeOfRecord,
+  withQuality,
+} from './reports.rules.ts'
 import { EdgeEmergency, EdgeRefusal, type EdgeReportsTaken } from './schema.ts'
 import { createEmergencyClaims } from './store.ts'
 

@@ -1,6 +1,6 @@
-import { endedUsers, endsAddress } from '../../connectivity/rules.ts'
-import type { Connectivity } from '../../connectivity/schema.ts'
-import { type DeviceDoc, endsRegistration } from '../../devices/rules.ts'
+import { endedUsers, endsAddress } from '../connectivity/rules.ts'
+import type { Connectivity } from '../connectivity/schema.ts'
+import { type DeviceDoc, endsRegistration } from '../devices/rules.ts'
 
 /** A change of a record, with the JSON texts of it. */
 interface Change {

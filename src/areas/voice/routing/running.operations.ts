@@ -1,28 +1,36 @@
-import type { AccountRecord } from '../../../../auth/identity.ts'
-import { deleteOldRows } from '../../../../jobs/retention/old-rows.ts'
-import { hasProblems } from '../../../../lib/failure.ts'
-import { evictOldest } from '../../../../lib/forget-oldest.ts'
-import { isObject } from '../../../../lib/json.ts'
-import { dropNulls } from '../../../../lib/json-merge.ts'
-import { memberOf } from '../../../../lib/member.ts'
-import { createKeyedQueue } from '../../../../lib/one-at-a-time.ts'
-import type { Settings } from '../../../../settings/settings.ts'
-import { type Author, ChangeSet, conflict } from '../../../../storage/change-set.ts'
-import type { Statement } from '../../../../storage/db.ts'
-import { isStorable } from '../../../../storage/records.ts'
-import { retrying, type Store } from '../../../../storage/store.ts'
-import type { Accounts } from '../../../accounts/accounts/operations.ts'
-import type { Validate } from '../../../area.ts'
-import type { Allotments } from '../../../billing/limits/allotments/operations.ts'
-import type { LimitsOfAccounts } from '../../../billing/limits/operations.ts'
-import type { CallBilling } from '../../../calls/cdrs/billing/operations.ts'
-import { reasonOf } from '../../../calls/cdrs/intake/rules.ts'
-import type { Numbers } from '../../../numbers/phone-numbers/operations.ts'
-import type { Funds } from '../facts.ts'
-import { type Billing, billingOf, creditOf, needsCredit, type OffnetCall } from '../offnet.rules.ts'
-import { routingSettings } from '../settings.ts'
-import { type CallPrice, paidCallOf, secondsLeft } from './rules.ts'
+import type { AccountRecord } from '../../../auth/identity.ts'
+import { deleteOldRows } from '../../../jobs/retention/old-rows.ts'
+import { hasProblems } from '../../../lib/failure.ts'
+import { evictOldest } from '../../../lib/forget-oldest.ts'
+import { isObject } from '../../../lib/json.ts'
+import { dropNulls } from '../../../lib/json-merge.ts'
+import { memberOf } from '../../../lib/member.ts'
+import { createKeyedQueue } from '../../../lib/one-at-a-time.ts'
+import type { Settings } from '../../../settings/settings.ts'
+import { type Author, ChangeSet, conflict } from '../../../storage/change-set.ts'
+import type { Statement } from '../../../storage/db.ts'
+import { isStorable } from '../../../storage/records.ts'
+import { retrying, type Store } from '../../../storage/store.ts'
+import type { Accounts } from '../../accounts/accounts/operations.ts'
+import type { Validate } from '../../area.ts'
+import type { Allotments } from '../../billing/limits/allotments/operations.ts'
+import type { LimitsOfAccounts } from '../../billing/limits/operations.ts'
+import type { CallBilling } from '../../calls/cdrs/billing/operations.ts'
+import { reasonOf } from '../../calls/cdrs/intake/rules.ts'
+import type { Numbers } from '../../numbers/phone-numbers/operations.ts'
+import type { Funds } from './facts.ts'
+import {
+  type Billing,
+  billingOf,
+  type CallPrice,
+  creditOf,
+  needsCredit,
+  type OffnetCall,
+  paidCallOf,
+  secondsLeft,
+} from './offnet.rules.ts'
 import { type RunningCallAnswer, RunningCallReport } from './schema.ts'
+import { routingSettings } from './settings.ts'
 import { createRunningStore, type RunningCall } from './store.ts'
 
 interface Deps {
