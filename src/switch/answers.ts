@@ -1,4 +1,4 @@
-import { failure, mediaSwitchMissing, mediaSwitchUnreachable } from '../lib/failure.ts'
+import { failure, failureKind, mediaSwitchMissing, mediaSwitchUnreachable } from '../lib/failure.ts'
 
 /** Failures of requests that read from edges: with no edge configured the result is empty. */
 export const edgeFails = [mediaSwitchUnreachable]
@@ -14,3 +14,9 @@ export const assertAllResponded = (unreachable: readonly string[]) => {
 
 /** What metadata tells of edges that did not answer: nothing where all did. */
 export const unreachableIn = (hosts: readonly string[]) => (hosts.length > 0 ? { unreachable: hosts } : {})
+
+export const quickcallFailed = failureKind('quickcall_failed', ({ reason }: { reason: string }) => ({
+  status: 500,
+  message: 'quickcall initiation failed',
+  data: { message: reason },
+}))

@@ -1,6 +1,6 @@
 // Carriers that are named by a host: where their calls come from says the DNS.
 import { afterAll, beforeEach, expect, it } from 'vitest'
-import { createCarrierHosts } from '../../src/areas/voice/resources/hosts/operations.ts'
+import { createCarrierHosts } from '../../src/areas/voice/resources/hosts.operations.ts'
 import { DnsFault } from '../../src/dns/exchange.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { eventually } from '../support/run/eventually.ts'

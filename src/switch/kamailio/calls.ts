@@ -1,8 +1,7 @@
 import { isObject } from '../../lib/json.ts'
 import type { ActiveCall, Party } from '../media-switch.ts'
 import { type Edge, EdgeRefusal } from './edges.ts'
-import { edgeContact, firstIn } from './requests.ts'
-import { headerLines, headerText } from './sip-text.ts'
+import { edgeContact, firstIn, headerLines, headerText } from './requests.ts'
 
 /** Profile of the dialogs of one account, where the edge keeps one. */
 const profile = 'account'

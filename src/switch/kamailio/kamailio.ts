@@ -1,7 +1,6 @@
 import { failure } from '../../lib/failure.ts'
 import type { Outgoing } from '../../outgoing/client.ts'
-import { assertAllResponded } from '../answers.ts'
-import { quickcallFailed } from '../failures.ts'
+import { assertAllResponded, quickcallFailed } from '../answers.ts'
 import type { ActiveCall, Batches, MediaSwitch, Phone, Registration } from '../media-switch.ts'
 import { callAt, callsAt, type EdgeCall, endCall, endCallsAt } from './calls.ts'
 import {

@@ -4,8 +4,16 @@ import type { Quickcall } from '../media-switch.ts'
 import { callsFrom } from './calls.ts'
 import { reasonOf } from './edges.ts'
 import type { Contact } from './registrations.ts'
-import { edgeContact, identityOf, paramsOf, type SipRequest } from './requests.ts'
-import { addressOf, headerIn, hostPart, quoted } from './sip-text.ts'
+import {
+  addressOf,
+  edgeContact,
+  headerIn,
+  hostPart,
+  identityOf,
+  paramsOf,
+  quoted,
+  type SipRequest,
+} from './requests.ts'
 
 type Outcome = 'answered' | 'unanswered'
 

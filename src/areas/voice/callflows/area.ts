@@ -1,9 +1,75 @@
+import { hash } from 'node:crypto'
+import type { AccountRecord } from '../../../auth/identity.ts'
+import { accountMember } from '../../../auth/policies.ts'
+import {
+  cachedListing,
+  collectionListing,
+  type Listing,
+  type PageRequest,
+} from '../../../http/answer/listing.ts'
+import type { ListQuery } from '../../../lib/question.ts'
+import type { ListRow } from '../../../storage/records.ts'
 import { on } from '../../../storage/signal.ts'
 import { area } from '../../area.ts'
 import { phoneNumbersArea } from '../../numbers/phone-numbers/area.ts'
 import { numberReleased, numberRenamed } from '../../numbers/phone-numbers/signals.ts'
-import { createCallflows } from './operations.ts'
-import { callflowRoutes } from './routes.ts'
+import { everyOperation, recordRoutes } from '../../record-routes.ts'
+import { type CallflowRecord, type Callflows, createCallflows } from './operations.ts'
+import { CallflowRow } from './schema.ts'
+
+/** Sorts as lists do. */
+const placeOf = ({ sortKey, id }: CallflowRecord) => `${sortKey}\0${id}`
+
+/** Of questions for the numbers of a callflow: those of which it has to list one. */
+const wantedIn = ({ key, test }: ListQuery) =>
+  key === 'numbers' && test.is === 'oneOf' ? test.texts : undefined
+
+/** The callflows of an account, and what the ids in their flows are called. */
+const callflowRoutes = (callflows: Callflows) => {
+  const listed = (account: AccountRecord): Listing<ListRow> => ({
+    ...cachedListing(callflows, account.id),
+    // What lists a number is found by it, not by looking through all.
+    narrowed(questions) {
+      const [texts] = questions.flatMap((question) => wantedIn(question) ?? [])
+      if (!texts) return { listing: listed(account), left: questions }
+      const found = callflows.listing(account, texts)
+      const page = async ({ after, limit, descending }: PageRequest) => {
+        const all = (await found).toSorted((a, b) => (placeOf(a) < placeOf(b) === descending ? 1 : -1))
+        const place = after?.join('\0')
+        const isNext = (one: CallflowRecord) =>
+          place === undefined || (descending ? placeOf(one) < place : placeOf(one) > place)
+        return all.filter(isNext).slice(0, limit)
+      }
+      const fitting = async ({ limit }: PageRequest) => limit
+      return {
+        listing: { ...collectionListing(callflows, account.id), page, fitting },
+        left: questions.filter((question) => wantedIn(question) !== texts),
+      }
+    },
+  })
+
+  /** Names in the flow change without the callflow: the answer is another one then. */
+  const shown = async (callflow: CallflowRecord) => {
+    const metadata = await callflows.namesIn(callflow)
+    const etag = `${callflow.revision}-${hash('md5', JSON.stringify(metadata), 'hex')}`
+    return { readOnly: { metadata }, etag }
+  }
+
+  return recordRoutes(callflows, {
+    path: '/v2/accounts/{account_id}/callflows',
+    called: ['a callflow', 'callflows'],
+    row: CallflowRow,
+    routes: everyOperation(accountMember, {
+      list: {
+        query: { filter_numbers: 'Only the callflow that lists this number, or one of a JSON list of them' },
+      },
+      read: { summary: 'Read a callflow, and what the ids in its flow are called' },
+      delete: { summary: 'Delete a callflow: its numbers lead nowhere then' },
+    }),
+    list: ({ account }) => listed(account),
+    shown,
+  })
+}
 
 /** What happens to calls, by the number that is called. */
 export const callflowsArea = area({

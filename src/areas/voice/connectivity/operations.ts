@@ -2,15 +2,17 @@ import type { AccountRecord } from '../../../auth/identity.ts'
 import { normalizeNumber } from '../../../lib/e164.ts'
 import { failure, forbidden, joinProblems, type Problems, taken } from '../../../lib/failure.ts'
 import type { Json } from '../../../lib/json.ts'
-import { type ChangeSet, conflict } from '../../../storage/change-set.ts'
+import { type ChangeSet, type Claim, conflict } from '../../../storage/change-set.ts'
+import { createCollection, type StoredClaim } from '../../../storage/collection.ts'
+import { type StoredRecord, sortKeyOf } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
 import { claimantOf } from '../../accounts/accounts/host-names/rules.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
 import type { Numbers } from '../../numbers/phone-numbers/operations.ts'
 import type { OwnNumber } from '../../numbers/phone-numbers/signals.ts'
-import { records, uniqueProblems } from '../../records.ts'
+import { records, type UniqueName, uniqueClaims, uniqueProblems } from '../../records.ts'
 import type { SipClaims } from '../devices/operations.ts'
-import type { Destinations } from '../resources/destinations/operations.ts'
+import type { Destinations } from '../resources/destinations.operations.ts'
 import {
   addressOf,
   type ConnectivityDoc,
@@ -25,8 +27,73 @@ import {
   userOf,
   withNumber,
 } from './rules.ts'
-import { connectivityShape } from './schema.ts'
-import { type ConnectivityRecord, createConnectivityStore } from './store.ts'
+import { Connectivity, connectivityShape } from './schema.ts'
+
+type ConnectivityRecord = StoredRecord<ConnectivityDoc, object>
+
+// Of an account, for a number that changes hands leaves the trunk that it led to.
+const didClaim = (accountId: string, value: string): Claim => ({
+  scope: accountId,
+  name: 'trunk_number',
+  value,
+})
+
+const createConnectivityStore = (store: Store, sip: SipClaims) => {
+  /** By the account, not its realm, where the realm is its own: servers stay findable when it changes. */
+  const userClaim = (accountId: string, user: string, realm: string | undefined) =>
+    realm === undefined ? sip.username(accountId, user) : sip.identity(user, realm)
+
+  /** All that nobody else may have, trunk or device, and what the second one is told. */
+  const uniqueNamesOf = (accountId: string, doc: ConnectivityDoc): UniqueName[] =>
+    (doc.servers ?? []).flatMap((server, index) => {
+      const path = `servers.${index}.auth`
+      const user = userOf(server)
+      const address = addressOf(server)
+      const names: UniqueName[] = []
+      if (user !== undefined)
+        names.push({
+          claim: userClaim(accountId, user, doc.account?.auth_realm),
+          problems: taken(`${path}.auth_user`, 'SIP credentials already in use', user),
+        })
+      if (address !== undefined)
+        names.push({
+          claim: sip.address(address),
+          problems: taken(`${path}.ip`, 'SIP IP already in use', address),
+        })
+      return names
+    })
+
+  const claims = ({ accountId, doc }: ConnectivityRecord): StoredClaim[] => [
+    ...uniqueClaims(uniqueNamesOf(accountId, doc)),
+    // Who comes second is judged again.
+    ...didsOf(doc).map(({ number }) => ({ ...didClaim(accountId, number), orElse: conflict })),
+  ]
+
+  const collection = createCollection<ConnectivityDoc, object>(store, {
+    kind: 'connectivity',
+    secrets: () => Connectivity,
+    sortKey: ({ name }, id) => sortKeyOf(name ?? id),
+    row: ({ name }) => ({ name }),
+    claims,
+  })
+
+  return {
+    ...collection,
+    uniqueNamesOf,
+
+    /** The trunks of which one takes the calls of a number of their account. */
+    byNumber: (accountId: string, number: string) => collection.holder(didClaim(accountId, number)),
+
+    /** The trunks with a server of this user name, in the account's own realm. */
+    byUser: (accountId: string, user: string) => collection.holder(sip.username(accountId, user)),
+
+    /** The trunks with a server of this user name under a realm that is no account's. */
+    byIdentity: (user: string, realm: string) => collection.holder(sip.identity(user, realm)),
+
+    /** The trunks with a server that is known by this address. */
+    byAddress: (address: string) => collection.holder(sip.address(address)),
+  }
+}
 
 interface Deps {
   store: Store

@@ -5,7 +5,7 @@ import { joinProblems, type Problems, taken } from '../../../lib/failure.ts'
 import type { Json } from '../../../lib/json.ts'
 import { storedPart } from '../../../lib/record-shape.ts'
 import { sipAddress, sipPlaceIn } from '../../../lib/sip-host.ts'
-import type { WrittenDestination } from '../resources/destinations/rules.ts'
+import type { WrittenDestination } from '../resources/hosts.rules.ts'
 import { headerProblems } from '../resources/rules.ts'
 import { type Connectivity, connectivityShape, type inboundFormats, type Server } from './schema.ts'
 

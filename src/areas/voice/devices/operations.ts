@@ -2,6 +2,7 @@ import { type AccountRecord, type Actor, isSuperduper } from '../../../auth/iden
 import {
   Failure,
   failure,
+  failureKind,
   isFailure,
   joinProblems,
   mediaSwitchUnreachable,
@@ -14,8 +15,7 @@ import type { HostNames } from '../../accounts/accounts/host-names/operations.ts
 import { claimantOf } from '../../accounts/accounts/host-names/rules.ts'
 import type { MobileNumbers } from '../../numbers/phone-numbers/mobile.operations.ts'
 import { ownerProblems, records, uniqueProblems } from '../../records.ts'
-import type { Destinations } from '../resources/destinations/operations.ts'
-import { phoneUnregistered } from './failures.ts'
+import type { Destinations } from '../resources/destinations.operations.ts'
 import {
   type DeviceDoc,
   destinationsOf,
@@ -39,6 +39,12 @@ import {
   usernameClaim,
   usernameTaken,
 } from './store.ts'
+
+export const phoneUnregistered = failureKind('phone_unregistered', () => ({
+  status: 409,
+  message: 'phone_unregistered',
+  data: { message: 'the device is not registered: nothing was sent' },
+}))
 
 interface Deps {
   store: Store

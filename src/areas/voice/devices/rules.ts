@@ -9,7 +9,7 @@ import { isObject, type Json } from '../../../lib/json.ts'
 import { memberOf } from '../../../lib/member.ts'
 import { deviceLimitProblems } from '../../../lib/packet-limits.ts'
 import { storedPart } from '../../../lib/record-shape.ts'
-import type { WrittenDestination } from '../resources/destinations/rules.ts'
+import type { WrittenDestination } from '../resources/hosts.rules.ts'
 import { type Device, deviceShape } from './schema.ts'
 
 /** What is stored of a device. */

@@ -7,8 +7,58 @@ import { ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
 import type { Alerts } from '../../events/alerts/operations.ts'
-import { alertOf, causeOf, pauseAfter, provisionedMac, replyOf, type Untaken } from './rules.ts'
+import type { Alert } from '../../events/alerts/schema.ts'
 import { provisioningSettings } from './settings.ts'
+
+/** The address of a phone whose settings are kept for it elsewhere; undefined for other devices. */
+const provisionedMac = (doc: Json | undefined): string | undefined => {
+  const { provision, mac_address: mac } = doc ?? {}
+  const isPhone = typeof provision === 'object' && provision !== null && typeof mac === 'string' && mac !== ''
+  return isPhone ? mac : undefined
+}
+
+const minuteMs = 60_000
+const pausesMs = [1, 5, 15, 60].map((minutes) => minutes * minuteMs)
+
+/** How long to wait after a number of failures in a row. */
+const pauseAfter = (failures: number) => pausesMs[Math.min(failures, pausesMs.length) - 1] ?? minuteMs
+
+const maxReply = 2000
+
+/** What the service said, as far as it is worth keeping. */
+const replyOf = (status: number | undefined, text: string): Json => {
+  const reply = text.slice(0, maxReply)
+  return { ...(status === undefined ? {} : { status }), reply }
+}
+
+/** A phone that the service did not take. */
+interface Untaken {
+  accountId: string
+  resellerId: string
+  deviceId: string
+  mac: string
+  name: string | undefined
+  ownerId: string | undefined
+  reply: Json
+}
+
+/** The one cause of all alerts about a phone. */
+const causeOf = ({ accountId, deviceId }: Pick<Untaken, 'accountId' | 'deviceId'>) =>
+  `provisioner/${accountId}/${deviceId}`
+
+/** What the admins of the account and of its reseller are told. */
+const alertOf = ({ accountId, resellerId, deviceId, mac, name, ownerId, reply }: Untaken): Alert => ({
+  title: 'Provisioning Error',
+  message: `The settings of the phone ${name ?? deviceId} (${mac}) could not be handed to the provisioning service.`,
+  category: 'provisioner',
+  level: 'error',
+  metadata: { device_id: deviceId, mac_address: mac, ...reply },
+  from: [
+    { type: 'account', value: accountId },
+    ...(ownerId === undefined ? [] : [{ type: 'user' as const, value: ownerId }]),
+  ],
+  to: [...new Set([accountId, resellerId])].map((id) => ({ type: id, value: 'admins' })),
+})
 
 interface Deps {
   store: Store

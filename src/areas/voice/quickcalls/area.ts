@@ -1,7 +1,112 @@
+import { type AccountRecord, type Actor, userKind } from '../../../auth/identity.ts'
+import { accountMember, accountMemberOrInvited } from '../../../auth/policies.ts'
+import { accepted } from '../../../http/answer/answers.ts'
+import { type Call, get, post, type RequestFacts, type Route } from '../../../http/route.ts'
+import type { Price } from '../../../http/throttle/price.ts'
+import { badIdentifier, failure } from '../../../lib/failure.ts'
+import { anyObject, anyText } from '../../../lib/schema.ts'
+import type { Records } from '../../../storage/records.ts'
+import { quickcallFailed, switchFails } from '../../../switch/answers.ts'
 import { area } from '../../area.ts'
 import { devicesArea } from '../devices/area.ts'
-import { createQuickcalls } from './operations.ts'
-import { quickcallRoutes } from './routes.ts'
+import type { DeviceRecord, Devices } from '../devices/operations.ts'
+import { createQuickcalls, type Quickcalls } from './operations.ts'
+import { callWishesIn } from './rules.ts'
+
+const onDevice = '/v2/accounts/{account_id}/devices/{device_id}/quickcall/{number}'
+const onUser = '/v2/accounts/{account_id}/users/{user_id}/quickcall/{number}'
+
+/** The devices that ring. */
+interface Rung {
+  devices: readonly DeviceRecord[]
+}
+
+interface Calling {
+  account: AccountRecord
+  path: { number: string }
+  subject: Rung
+  request: RequestFacts
+}
+
+type Asked<Path> = Pick<Call, 'account'> & { visitor: Actor | undefined; path: Path }
+
+const query = {
+  auto_answer: 'false lets the phones ring (default true)',
+  'cid-name': 'Name that the phones show while they ring',
+  'cid-number': 'Number that the phones show while they ring',
+  'caller-id-name': 'Name that the called party sees (default `Device QuickCall`)',
+  'caller-id-number': 'Number that the called party sees',
+  number_filter: 'true (default) strips spaces and punctuation; false; or a pattern with one group',
+  'ignore-early-media': 'false passes early media on (default true)',
+  media: '`bypass` or `process`',
+  timeout: 'Seconds the phones ring, at least 3 (default 30)',
+  target_call_id: 'The call that the phones take part in already',
+}
+
+// The specification says `devices`; servers of this API have read `quickcall`. Both count, the former first.
+const price: Price = { is: 'call', extra: { action: 'quickcall', under: ['devices', 'quickcall'] } }
+
+const quickcallRoutes = (quickcalls: Quickcalls, devices: Devices, records: Records): Route[] => {
+  const ofDevice = async ({ visitor, account, path }: Asked<{ account_id: string; device_id: string }>) => {
+    const device = await devices.find(path.account_id, path.device_id)
+    const called = device && { doc: device.doc, ownerId: device.doc.owner_id }
+    await quickcalls.assertMayCall(visitor, account, called)
+    if (!device) throw failure(badIdentifier, { cause: path.device_id })
+    return { devices: [device] }
+  }
+
+  const ofUser = async ({ visitor, account, path }: Asked<{ account_id: string; user_id: string }>) => {
+    const user = await records.find(path.account_id, userKind, path.user_id)
+    await quickcalls.assertMayCall(visitor, account, user && { doc: user.doc, ownerId: user.id })
+    if (!user) throw failure(badIdentifier, { cause: path.user_id })
+    return { devices: await devices.ownedBy(account, user.id) }
+  }
+
+  const start = ({ account, path, subject, request }: Calling) =>
+    quickcalls.start(account, subject.devices, callWishesIn(path.number, request.value))
+
+  const startOnly = async (call: Calling) => {
+    await start(call)
+    return accepted('quickcall initiated')
+  }
+
+  const startAndWait = async (call: Calling) => (await start(call)).ended
+
+  const fails = [quickcallFailed, ...switchFails]
+  const starting = { allow: accountMemberOrInvited, acts: true, query, answers: anyText(), fails, price }
+  const waiting = { allow: accountMember, query, answers: anyObject(), fails, price }
+
+  return [
+    get(onDevice, {
+      summary: 'Call a number from a device',
+      resource: 'devices',
+      ...starting,
+      subject: ofDevice,
+      run: startOnly,
+    }),
+    post(onDevice, {
+      summary: 'Call a number from a device, and wait for the end of the attempt',
+      resource: 'devices',
+      ...waiting,
+      subject: ofDevice,
+      run: startAndWait,
+    }),
+    get(onUser, {
+      summary: "Call a number from a user's devices",
+      resource: 'users',
+      ...starting,
+      subject: ofUser,
+      run: startOnly,
+    }),
+    post(onUser, {
+      summary: "Call a number from a user's devices, and wait for the end of the attempt",
+      resource: 'users',
+      ...waiting,
+      subject: ofUser,
+      run: startAndWait,
+    }),
+  ]
+}
 
 /** Calls that a request starts: first the phones ring, then the number is called. */
 export const quickcallsArea = area({

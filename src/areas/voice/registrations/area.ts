@@ -1,7 +1,56 @@
+import { accountAdmin, accountMember } from '../../../auth/policies.ts'
+import { answer, RowsResponse } from '../../../http/answer/answers.ts'
+import { del, get, type Route } from '../../../http/route.ts'
+import { anyText, list } from '../../../lib/schema.ts'
+import { edgeFails, unreachableIn } from '../../../switch/answers.ts'
 import { area } from '../../area.ts'
 import { devicesArea } from '../devices/area.ts'
-import { createRegistrations } from './operations.ts'
-import { registrationRoutes } from './routes.ts'
+import { createRegistrations, type Registrations } from './operations.ts'
+import { Registration, RegistrationCount } from './schema.ts'
+
+const all = '/v2/accounts/{account_id}/registrations'
+
+const ended = (unreachable: readonly string[]) => answer({ data: 'ok', metadata: unreachableIn(unreachable) })
+
+const registrationRoutes = (registrations: Registrations): Route[] => [
+  get(all, {
+    summary: 'List which devices of an account are registered, and where',
+    isLong: true,
+    allow: accountMember,
+    answers: list(Registration),
+    fails: edgeFails,
+    run: async ({ account }) => {
+      const { batches, unreachable } = await registrations.list(account)
+      return new RowsResponse(batches, () => unreachableIn([...unreachable]))
+    },
+  }),
+  get(`${all}/count`, {
+    summary: 'Count the registrations of an account',
+    isLong: true,
+    allow: accountMember,
+    answers: RegistrationCount,
+    fails: edgeFails,
+    run: async ({ account }) => {
+      const { count, unreachable } = await registrations.count(account)
+      return answer({ data: { count }, metadata: unreachableIn(unreachable) })
+    },
+  }),
+  del(all, {
+    summary: 'Forget the registrations of an account, so that its devices register anew',
+    isLong: true,
+    allow: accountAdmin,
+    answers: anyText(),
+    fails: edgeFails,
+    run: async ({ account }) => ended(await registrations.endAll(account)),
+  }),
+  del(`${all}/{username}`, {
+    summary: 'Forget the registrations of a device, by its SIP user name',
+    allow: accountAdmin,
+    answers: anyText(),
+    fails: edgeFails,
+    run: async ({ account, path }) => ended(await registrations.endOf(account, path.username)),
+  }),
+]
 
 /** Which devices are registered at the edges of the network. */
 export const registrationsArea = area({

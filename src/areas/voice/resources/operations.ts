@@ -8,10 +8,9 @@ import type { Outgoing } from '../../../outgoing/client.ts'
 import { systemScope } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import { type RecordsDefinition, records } from '../../records.ts'
-import type { Destinations } from './destinations/operations.ts'
-import type { WrittenDestination } from './destinations/rules.ts'
-import type { CarrierHosts } from './hosts/operations.ts'
-import { comesFrom, isOneOf, plainHost } from './hosts/rules.ts'
+import type { Destinations } from './destinations.operations.ts'
+import type { CarrierHosts } from './hosts.operations.ts'
+import { comesFrom, isOneOf, plainHost, type WrittenDestination } from './hosts.rules.ts'
 import {
   type Carrier,
   type CarrierCallQuery,

@@ -6,7 +6,7 @@ import type { Json } from '../../../lib/json.ts'
 import { compilePattern, type Pattern } from '../../../lib/pattern.ts'
 import type { Place } from '../../../lib/removal.ts'
 import { isSipHost } from '../../../lib/sip-host.ts'
-import { type CarrierHost, hostOf } from './hosts/rules.ts'
+import { type CarrierHost, hostOf } from './hosts.rules.ts'
 import type { Classifier, Gateway, Resource } from './schema.ts'
 
 /** What is stored of a resource. */

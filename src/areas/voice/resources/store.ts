@@ -2,7 +2,7 @@ import { conflict, systemScope } from '../../../storage/change-set.ts'
 import { createCollection, type StoredClaim } from '../../../storage/collection.ts'
 import { type StoredRecord, sortKeyOf } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
-import { plainHost } from './hosts/rules.ts'
+import { plainHost } from './hosts.rules.ts'
 import { carrierHosts, type ResourceDoc } from './rules.ts'
 import { Resource } from './schema.ts'
 

@@ -1,32 +1,35 @@
 import { networkInterfaces } from 'node:os'
-import { type AccountRecord, accountKind } from '../../../../auth/identity.ts'
-import { type Address, formatAddress, parseAddress } from '../../../../lib/cidr.ts'
-import { joinProblems, type Problems } from '../../../../lib/failure.ts'
-import { carriedAddress, isPrivateAddress } from '../../../../lib/private-address.ts'
-import { type SipPlace, sipAddress } from '../../../../lib/sip-host.ts'
-import { crossbarSettings } from '../../../../settings/documents.ts'
-import type { Settings } from '../../../../settings/settings.ts'
-import { systemScope } from '../../../../storage/change-set.ts'
-import type { Store } from '../../../../storage/store.ts'
-import { switchSettings } from '../../../../switch/settings.ts'
-import type { CarrierHosts, HostPlace } from '../hosts/operations.ts'
-import { type CarrierHost, hostOf, namesToLookUp, plainHost } from '../hosts/rules.ts'
-import { carrierHosts } from '../rules.ts'
-import type { Resource } from '../schema.ts'
-import type { ResourceStore } from '../store.ts'
+import { type AccountRecord, accountKind } from '../../../auth/identity.ts'
+import { type Address, formatAddress, parseAddress } from '../../../lib/cidr.ts'
+import { joinProblems, type Problems } from '../../../lib/failure.ts'
+import { carriedAddress, isPrivateAddress } from '../../../lib/private-address.ts'
+import { type SipPlace, sipAddress } from '../../../lib/sip-host.ts'
+import { crossbarSettings } from '../../../settings/documents.ts'
+import type { Settings } from '../../../settings/settings.ts'
+import { systemScope } from '../../../storage/change-set.ts'
+import type { Store } from '../../../storage/store.ts'
+import { switchSettings } from '../../../switch/settings.ts'
+import type { CarrierHosts, HostPlace } from './hosts.operations.ts'
 import {
+  type CarrierHost,
   type HostSet,
+  hostOf,
   hostOfUrl,
   hostSet,
   includesHost,
   literalOf,
   namesIn,
+  namesToLookUp,
   type Objection,
   objectionProblem,
   placeOf,
+  plainHost,
   shapeProblem,
   type WrittenDestination,
-} from './rules.ts'
+} from './hosts.rules.ts'
+import { carrierHosts } from './rules.ts'
+import type { Resource } from './schema.ts'
+import type { ResourceStore } from './store.ts'
 
 interface Deps {
   store: Store

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Dns } from '../../../../dns/dns.ts'
-import { DnsFault } from '../../../../dns/exchange.ts'
-import type { Found, LookUp } from '../../../../dns/resolver.ts'
-import type { Clock } from '../../../../lib/clock.ts'
-import { evictOldest } from '../../../../lib/forget-oldest.ts'
-import type { CarrierHost } from './rules.ts'
+import type { Dns } from '../../../dns/dns.ts'
+import { DnsFault } from '../../../dns/exchange.ts'
+import type { Found, LookUp } from '../../../dns/resolver.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { evictOldest } from '../../../lib/forget-oldest.ts'
+import type { CarrierHost } from './hosts.rules.ts'
 
 interface Deps {
   clock: Clock
