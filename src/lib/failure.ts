@@ -429,6 +429,10 @@ const maxShown = 100
 export const valueShown = (sent: unknown): { value?: string } =>
   typeof sent === 'object' && sent !== null ? {} : { value: String(sent).slice(0, maxShown) }
 
+export const requiredField = (path: string, name = path): Problems => ({
+  [path]: { required: { message: 'Field is required but missing', value: name } },
+})
+
 /** A value that only one record may have. */
 export const taken = (path: string, message: string, cause: unknown): Problems => ({
   [path]: { unique: { message, cause } },

@@ -1,5 +1,6 @@
 // Who calls or is called, and what the devices, users and accounts behind it say: the most special first.
 import { isE164 } from '../../../lib/e164.ts'
+import { present } from '../../../lib/json.ts'
 import { memberOf } from '../../../lib/member.ts'
 import { bracketed, isSipHost, isSipUser } from '../../../lib/sip-host.ts'
 import type { AccountFacts, Asking, DeviceFacts, UserFacts } from './facts.ts'
@@ -57,10 +58,8 @@ const firstText = (party: Party, ...path: string[]) => {
   return undefined
 }
 
-export const idOf = (name: string | undefined, number: string | undefined): CallerId => ({
-  ...(name === undefined ? {} : { name }),
-  ...(number === undefined ? {} : { number }),
-})
+export const idOf = (name: string | undefined, number: string | undefined): CallerId =>
+  present({ name, number })
 
 const ownName = ({ device, user }: Party) =>
   user ? `${user.doc.first_name} ${user.doc.last_name}` : device?.doc.name
@@ -105,7 +104,7 @@ export const isRestricted = (party: Party, classification: string | undefined) =
   classification !== undefined &&
   layersOf(party).some((doc) => memberOf(doc, 'call_restriction', classification, 'action') === 'deny')
 
-export const isUndisturbed = (party: Party) =>
+const isUndisturbed = (party: Party) =>
   layersOf(party).some((doc) => memberOf(doc, 'do_not_disturb', 'enabled') === true)
 
 /** The dial plans of somebody, the most special first. */
@@ -128,3 +127,7 @@ export const disabledPart = ({ account, device, user }: Party) => {
   if (isOff(user?.doc)) return 'user_disabled'
   return isOff(device?.doc) ? 'device_disabled' : undefined
 }
+
+/** Why the phones of a party do not ring. */
+export const unreachableReason = (party: Party) =>
+  disabledPart(party) ?? (isUndisturbed(party) ? 'do_not_disturb' : undefined)

@@ -15,6 +15,7 @@ import type { Devices } from '../devices/operations.ts'
 import type { Groups } from '../groups/operations.ts'
 import type { Destinations } from '../resources/destinations.operations.ts'
 import { refused } from './answers.rules.ts'
+import type { CallflowQuery } from './call.rules.ts'
 import {
   type FactTable,
   type GatewayTarget,
@@ -27,7 +28,6 @@ import { decideRoute } from './rules.ts'
 import type { RunningCallRegister } from './running.operations.ts'
 import type { RouteAnswer } from './schema.ts'
 import { routingSettings } from './settings.ts'
-import type { CallflowQuery } from './walk.ts'
 
 /** The ways out of the platform that an account has for a number, in the order in which they are tried. */
 export interface Carriers {

@@ -1,6 +1,23 @@
-import { invalid } from '../../../lib/failure.ts'
-import type { EffectiveLimits } from '../../billing/limits/schema.ts'
-import { locationOf, refused, routeResponse, type Said } from './answers.rules.ts'
+// Whom a call rings, in which order and for how long, or why nobody: the whole decision, from what is known.
+import { invalid, requiredField } from '../../../lib/failure.ts'
+import { present } from '../../../lib/json.ts'
+import { locationOf, refused, routeResponse } from './answers.rules.ts'
+import {
+  arrived,
+  type Call,
+  type CallflowQuery,
+  callflowFor,
+  callflowOfOthers,
+  dial,
+  gateways,
+  isOpen,
+  numberOf,
+  outsideIdOf,
+  type Place,
+  type Rules,
+  shownNumber,
+  wantedBy,
+} from './call.rules.ts'
 import {
   disabledPart,
   emergencyName,
@@ -12,7 +29,6 @@ import {
 } from './callers.rules.ts'
 import {
   type AccountFacts,
-  type Asking,
   type CallflowFacts,
   createAsking,
   type Known,
@@ -22,25 +38,24 @@ import {
 import { boundOf } from './offnet.rules.ts'
 import type { RouteAnswer } from './schema.ts'
 import { ended, type Stage } from './stages.ts'
-import { type CallflowQuery, createDecision, type Decision, type Place, type Rules } from './walk.ts'
+import { arriving, enter, overTrunk } from './walk.rules.ts'
 
-/** How long an edge may go on without asking again, and so how late it may hear of a change. */
+/** How long an edge may use an answer, and so how late it may notice a change. */
 export const maxAgeSeconds = 60
 
-/** An empty parameter counts as one that was not given. */
+/** An empty parameter counts as absent. */
 const given = (query: URLSearchParams, name: string) => query.get(name) || undefined
 
-const longestNumber = 64
-const longestName = 64
+const maxNumberLength = 64
+const maxNameLength = 64
 
-/** What an edge asks, or a 400. */
+/** The query of an edge. Throws a 400. */
 export const questionIn = (query: URLSearchParams): RouteQuery => {
   const number = given(query, 'number')
-  if (number === undefined)
-    throw invalid({ number: { required: { message: 'Field is required but missing', value: 'number' } } })
-  if (number.length > longestNumber) {
-    const message = `String must not be more than ${longestNumber} characters`
-    throw invalid({ number: { maxLength: { message, target: longestNumber, value: number } } })
+  if (number === undefined) throw invalid(requiredField('number'))
+  if (number.length > maxNumberLength) {
+    const message = `String must not be more than ${maxNumberLength} characters`
+    throw invalid({ number: { maxLength: { message, target: maxNumberLength, value: number } } })
   }
   return {
     realm: given(query, 'realm'),
@@ -48,151 +63,127 @@ export const questionIn = (query: URLSearchParams): RouteQuery => {
     number,
     deviceId: given(query, 'from_device'),
     caller: given(query, 'caller'),
-    callerName: given(query, 'caller_name')?.slice(0, longestName),
+    callerName: given(query, 'caller_name')?.slice(0, maxNameLength),
     isWithheld: query.get('privacy') === 'full',
   }
 }
 
-const variablesOf = (caller: Party | undefined, question: CallflowQuery) => ({
-  ...(question.from === 'carrier' ? { authorizing_type: 'resource' } : {}),
-  ...(caller?.device ? { authorizing_id: caller.device.id, authorizing_type: 'device' } : {}),
-  ...(caller?.user ? { owner_id: caller.user.id } : {}),
+const variablesOf = (caller: Party | undefined, from: CallflowQuery['from']): Record<string, string> =>
+  present({
+    authorizing_id: caller?.device?.id,
+    authorizing_type: caller?.device ? 'device' : from === 'carrier' ? 'resource' : undefined,
+    owner_id: caller?.user?.id,
+  })
+
+/** A call of the caller, who pays for what leaves the platform. */
+const placeOf = (call: Call, payer: Party, more: Pick<Place, 'dialled' | 'callerId'>): Place => ({
+  account: payer.account,
+  path: [],
+  payer,
+  outsideId: () => hiddenIf(call.query.isWithheld, outsideIdOf(call, payer)),
+  isDirect: true,
+  ...more,
 })
 
-const emergencyRoute = (
-  decision: Decision,
-  caller: Party,
-  number: string,
-  question: CallflowQuery,
-): RouteAnswer => {
-  const dialled = decision.dial(caller, number)
-  const place: Place = {
-    account: caller.account,
-    path: [],
-    dialled,
-    payer: caller,
-    callerId: {},
-    outsideId: () => ({}),
-    isDirect: true,
-  }
-  const wanted = [...decision.wantedBy(caller, 'emergency'), ...decision.wantedBy(caller, 'external')]
+const emergencyRoute = (call: Call, caller: Party): RouteAnswer => {
+  const { account } = caller
+  const { number, from } = call.query
+  const dialled = dial(call, caller, number)
+  const wanted = [...wantedBy(call, caller, 'emergency'), ...wantedBy(call, caller, 'external')]
   // An account without numbers here has them elsewhere: emergency services need one to call back.
-  const callback = decision.shownNumber(caller.account, wanted) ?? wanted[0]
-  const callerId = idOf(emergencyName(caller), callback)
-  const address =
-    callback === undefined ? undefined : decision.ask('emergencyAddress', caller.account.id, callback)
-  const stage = decision.gateways(place, dialled, callerId)
-  const variables = { ...variablesOf(caller, question), classification: dialled.classification ?? '' }
-  const said = { number: dialled.text, variables, limits: {}, accountId: caller.account.id }
+  const callback = shownNumber(call, account, wanted) ?? wanted[0]
+  const address = callback === undefined ? undefined : call.ask('emergencyAddress', account.id, callback)
+  const place = placeOf(call, caller, { dialled, callerId: {} })
+  const stage = gateways(call, place, dialled, idOf(emergencyName(caller), callback))
+  const variables = { ...variablesOf(caller, from), classification: dialled.classification ?? '' }
   return {
-    ...routeResponse(stage, said),
+    ...routeResponse(stage, { number: dialled.text, variables, limits: {}, accountId: account.id }),
     emergency: true,
     ...(address && callback !== undefined ? { location: locationOf(callback, address) } : {}),
   }
 }
 
-const callsOf = (limits: EffectiveLimits | undefined) => (limits?.enabled ? boundOf(limits.calls) : undefined)
+/** Calls that the account may have at the same time. Undefined: any number. */
+const maxCallsOf = ({ ask }: Call, { id }: AccountFacts) => {
+  const limits = ask('limits', id)
+  return limits?.enabled ? boundOf(limits.calls) : undefined
+}
 
-/** What is known of the call when it is decided where it goes. */
-const decided = (decision: Decision, stage: Stage, said: Said & { callflow: CallflowFacts | undefined }) => {
-  const { accountId, callflow } = said
-  const charge = decision.charges.find(({ account }) => account === accountId)
-  const classification = decision.classificationOf()
+interface Decided {
+  number: string
+  caller?: Party
+  accountId: string
+  calls: number | undefined
+  callflow: CallflowFacts | undefined
+}
+
+const routeOf = (call: Call, stage: Stage, decided: Decided) => {
+  const { number, caller, accountId, calls, callflow } = decided
   const variables = {
-    ...said.variables,
-    ...(callflow ? { callflow_id: callflow.id } : {}),
-    ...(classification === undefined ? {} : { classification }),
+    ...variablesOf(caller, call.query.from),
+    ...present({ callflow_id: callflow?.id, classification: call.classification }),
   }
-  const limits = {
-    ...said.limits,
-    ...(charge?.calls === undefined ? {} : { carrier_calls: charge.calls }),
-  }
-  return routeResponse(stage, { ...said, variables, limits })
+  const charge = call.charges.find(({ account }) => account === accountId)
+  return routeResponse(stage, {
+    number,
+    variables,
+    limits: present({ calls, carrier_calls: charge?.calls }),
+    accountId,
+  })
 }
 
 /** A call of somebody of the account. */
-const fromAccount = (
-  decision: Decision,
-  asking: Asking,
-  account: AccountFacts,
-  question: CallflowQuery,
-): RouteAnswer => {
-  const { ask } = decision
-  const { deviceId, number } = question
-  const device = deviceId === undefined ? undefined : ask('device', account.id, deviceId)
-  const caller = device ? partyAt(asking, account, device) : { account }
-  const dialled = decision.dial(caller, number)
-  // No answer yet: it is asked again when it is known who calls.
-  if (decision.isOpen()) return refused('unknown_device', number)
-  if (dialled.isEmergency) return emergencyRoute(decision, caller, number, question)
-  const written = dialled.phone ?? dialled.text
+const fromAccount = (call: Call, account: AccountFacts): RouteAnswer => {
+  const { deviceId, number, isWithheld, caller: stated } = call.query
+  const device = deviceId === undefined ? undefined : call.ask('device', account.id, deviceId)
+  const caller = device ? partyAt(call, account, device) : { account }
+  const dialled = dial(call, caller, number)
+  // Not the answer: the caller is not known yet.
+  if (isOpen(call)) return refused('unknown_device', number)
+  if (dialled.isEmergency) return emergencyRoute(call, caller)
+  const written = numberOf(dialled)
   if (deviceId !== undefined && !device) return refused('unknown_device', written, account.id)
   const disabled = disabledPart(caller)
   if (disabled) return refused(disabled, written, account.id)
-  const calls = callsOf(ask('limits', account.id))
+  const calls = maxCallsOf(call, account)
   if (calls === 0) return refused('limit_reached', written, account.id)
-  const callerId = hiddenIf(question.isWithheld, internalId(caller, question.caller))
-  const listing = decision.others(account.id, dialled)
-  const place: Place = {
-    account,
-    path: [],
-    dialled,
-    payer: caller,
-    callerId,
-    outsideId: () => hiddenIf(question.isWithheld, decision.outsideIdOf(caller)),
-    isDirect: true,
-  }
-  const trunk = listing ? undefined : decision.overTrunk(dialled, place)
-  const callflow = listing ?? (trunk ? undefined : decision.leftOver(account.id))
-  const stage = callflow ? decision.enter(callflow, place) : (trunk ?? ended({ reason: 'unknown_number' }))
-  const said = {
-    number: written,
-    variables: variablesOf(caller, question),
-    limits: calls === undefined ? {} : { calls },
-    accountId: account.id,
-    callflow,
-  }
-  return decided(decision, stage, said)
+  const callerId = hiddenIf(isWithheld, internalId(caller, stated))
+  const place = placeOf(call, caller, { dialled, callerId })
+  const listing = callflowFor(call, account.id, dialled)
+  const trunk = listing ? undefined : overTrunk(call, dialled, place)
+  const callflow = listing ?? (trunk ? undefined : callflowOfOthers(call, account.id))
+  const stage = callflow ? enter(call, callflow, place) : (trunk ?? ended({ reason: 'unknown_number' }))
+  return routeOf(call, stage, { number: written, caller, accountId: account.id, calls, callflow })
 }
 
-/** A call that a carrier brings for a number of the account: what nothing lists goes nowhere. */
-const fromCarrier = (decision: Decision, account: AccountFacts, question: CallflowQuery): RouteAnswer => {
-  const dialled = decision.arrived(question.number)
-  const written = question.number
-  if (account.isDisabled) return refused('account_disabled', written, account.id)
-  const calls = callsOf(decision.ask('limits', account.id))
-  if (calls === 0) return refused('limit_reached', written, account.id)
-  const { caller, callerName, isWithheld } = question
-  const callerId = hiddenIf(isWithheld, idOf(callerName, caller))
-  const callflow = decision.others(account.id, dialled)
-  const stage = decision.arriving(account, dialled, callerId, [])
-  const said = {
-    number: written,
-    variables: variablesOf(undefined, question),
-    limits: calls === undefined ? {} : { calls },
-    accountId: account.id,
-    callflow,
-  }
-  return decided(decision, stage, said)
+/** A call that a carrier brings for a number of the account. A number that no callflow lists leads nowhere. */
+const fromCarrier = (call: Call, account: AccountFacts): RouteAnswer => {
+  const { number, caller, callerName, isWithheld } = call.query
+  const dialled = arrived(call, number)
+  if (account.isDisabled) return refused('account_disabled', number, account.id)
+  const calls = maxCallsOf(call, account)
+  if (calls === 0) return refused('limit_reached', number, account.id)
+  const callflow = callflowFor(call, account.id, dialled)
+  const stage = arriving(call, account, dialled, hiddenIf(isWithheld, idOf(callerName, caller)))
+  return routeOf(call, stage, { number, accountId: account.id, calls, callflow })
 }
 
 /** The decision, or what has to be known before it can be made. */
 export const decideRoute = (
-  question: CallflowQuery,
+  query: CallflowQuery,
   known: Known,
   rules: Rules,
 ): { answer: RouteAnswer } | { wants: readonly Want[] } => {
-  const asking = createAsking(known)
-  const account = asking.ask('account', question.accountId)
-  if (!account) {
-    const wants = [...asking.wants.values()]
-    return wants.length > 0 ? { wants } : { answer: refused('unknown_number', question.number) }
+  const call: Call = {
+    ...createAsking(known),
+    query,
+    rules,
+    charges: [],
+    classification: undefined,
+    rung: 0,
   }
-  const decision = createDecision(asking, rules, question)
-  const answer =
-    question.from === 'account'
-      ? fromAccount(decision, asking, account, question)
-      : fromCarrier(decision, account, question)
-  const wants = [...asking.wants.values()]
-  return wants.length > 0 ? { wants } : { answer }
+  const account = call.ask('account', query.accountId)
+  const decide = query.from === 'account' ? fromAccount : fromCarrier
+  const answer = account ? decide(call, account) : refused('unknown_number', query.number)
+  return isOpen(call) ? { wants: [...call.wants.values()] } : { answer }
 }
