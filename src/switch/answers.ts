@@ -1,18 +1,18 @@
 import { failure, failureKind, mediaSwitchMissing, mediaSwitchUnreachable } from '../lib/failure.ts'
 
-/** Failures of requests that read from edges: with no edge configured the result is empty. */
+/** Failures of requests that read from edges. Without edges the result is empty. */
 export const edgeFails = [mediaSwitchUnreachable]
 
-/** Failures of requests that a phone has to get. */
+/** Failures of requests that must reach a phone. */
 export const switchFails = [mediaSwitchMissing, ...edgeFails]
 
-/** What is asked for may be at edges that did not answer. */
+/** Fails if the result may be at an edge that did not answer. */
 export const assertAllResponded = (unreachable: readonly string[]) => {
   const edges = unreachable.map((host) => ({ host, reason: 'did not answer' }))
   if (edges.length > 0) throw failure(mediaSwitchUnreachable, { edges })
 }
 
-/** What metadata tells of edges that did not answer: nothing where all did. */
+/** Metadata about edges that did not answer. */
 export const unreachableIn = (hosts: readonly string[]) => (hosts.length > 0 ? { unreachable: hosts } : {})
 
 export const quickcallFailed = failureKind('quickcall_failed', ({ reason }: { reason: string }) => ({

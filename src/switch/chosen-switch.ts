@@ -10,7 +10,7 @@ interface Deps {
   outgoing: Outgoing
 }
 
-/** The switch that the settings name, at each call anew: a change of theirs holds for the next one. */
+/** The switch of the settings, which are read for each call. */
 export const createMediaSwitch = ({ settings, outgoing }: Deps): MediaSwitch => {
   const resting = createResting()
 

@@ -3,21 +3,20 @@ import type { ActiveCall, Party } from '../media-switch.ts'
 import { type Edge, EdgeRefusal } from './edges.ts'
 import { edgeContact, firstIn, headerLines, headerText } from './requests.ts'
 
-/** Profile of the dialogs of one account, where the edge keeps one. */
+/** The dialog profile of an account, if the edge has profiles. */
 const profile = 'account'
 
-/** One of two who speak, as the edge reaches it. */
+/** One side of a dialog. */
 interface Leg {
   tag: string
   contact: string | undefined
-  /** Proxies on the way, as a header names them. */
+  /** As in a Route header. */
   route: string | undefined
   socket: string | undefined
-  /** The number of the last request that came from it. */
+  /** CSeq of its last request. */
   sequence: string
 }
 
-/** A call with what the edge needs in order to end it. */
 export interface EdgeCall extends ActiveCall {
   at: Edge
   entry: number
@@ -25,7 +24,6 @@ export interface EdgeCall extends ActiveCall {
   legs: { caller: Leg; callee: Leg }
 }
 
-// States of a dialog: unconfirmed, early, confirmed (2), ended.
 const states = { confirmed: [3, 4], ended: 5 }
 
 const textIn = (fields: unknown, name: string) => {
@@ -35,7 +33,6 @@ const textIn = (fields: unknown, name: string) => {
 
 const numberIn = (fields: Record<string, unknown>, name: string) => Number(fields[name] ?? 0)
 
-/** Variables of a dialog: an array of objects with a name each. */
 const variablesIn = (listed: unknown): Record<string, string> =>
   Object.fromEntries(
     (Array.isArray(listed) ? listed : []).flatMap((one: unknown) =>
@@ -53,12 +50,12 @@ const legOf = (fields: unknown): Leg => ({
 
 const hostIn = (address: string) => /^sips?:(?:[^@]*@)?(\[[^\]]*\]|[^:;]+)/i.exec(address)?.[1]
 
-/** Which phone of several is called is known when one of them has answered. The edge writes its account, server and so on in `leg`. */
+/** Known only after an answer. The edge writes account, server and so on into `leg`. */
 const calledIn = ({ leg }: Record<string, string>): Party | undefined => {
   if (leg === undefined) return undefined
   const [type = '', id = '', name, username, accountId = '', request = ''] = leg.split('|')
   if (type !== 'trunk') return { accountId, type, id }
-  // An unnamed server has its position as name, which changes when another one is removed.
+  // An unnamed server has its position as name, which changes when another one is deleted.
   return { accountId, type, id, server: username ? { username } : { name, host: hostIn(request) } }
 }
 
@@ -92,7 +89,7 @@ const callsIn = (at: Edge, answer: unknown): EdgeCall[] =>
 
 const isMissing = (error: unknown) => error instanceof EdgeRefusal && error.code === 404
 
-/** An edge that keeps no profile of accounts tells all that it has. */
+/** An edge without profiles lists all its dialogs. */
 const dialogsOf = async (edge: Edge, accountId: string) => {
   try {
     return await edge.ask('dlg.profile_list', [profile, accountId])
@@ -102,7 +99,6 @@ const dialogsOf = async (edge: Edge, accountId: string) => {
   }
 }
 
-/** Whatever the edge lists: a call is an account's by what the edge was told of it. */
 const isOf = (accountId: string) => (call: EdgeCall) => call.variables.account_id === accountId
 
 export const callsAt = async (edge: Edge, accountId: string) =>
@@ -111,7 +107,6 @@ export const callsAt = async (edge: Edge, accountId: string) =>
 export const callAt = async (edge: Edge, accountId: string, callId: string) =>
   callsIn(edge, await edge.ask('dlg.dlg_list', [callId])).find(isOf(accountId))
 
-/** Calls that came from an address of record. */
 export const callsFrom = async (edge: Edge, address: string) => {
   try {
     return callsIn(edge, await edge.ask('dlg.list_match', ['furi', 'eq', address, 100]))
@@ -121,10 +116,9 @@ export const callsFrom = async (edge: Edge, address: string) => {
   }
 }
 
-// The edge has numbered its own one higher than the caller's last request.
+// The edge's own request has the next number.
 const behindTheEdges = 2
 
-/** The end of the call, as the one who was called has to be told. */
 const byeToCallee = ({ callId, from, to, legs: { caller, callee } }: EdgeCall) => {
   const { contact, route, socket, tag } = callee
   const sequence = Number(caller.sequence) + behindTheEdges
@@ -140,8 +134,9 @@ const byeToCallee = ({ callId, from, to, legs: { caller, callee } }: EdgeCall) =
 }
 
 /**
- * Kamailio 5.6 sends BYE to both phones of an answered call, but none to the called phone if the caller's phone responds first, unless
- * its configuration prevents that (records.cfg does). So the called phone gets another BYE: a phone without such a call says so.
+ * Kamailio 5.6 sends BYE to both phones of an answered call, but not to the called phone if the caller's phone
+ * responds first, unless its configuration prevents that (records.cfg does). So the called phone gets another
+ * BYE, which does no harm.
  */
 const endAnswered = async (call: EdgeCall) => {
   const { at, entry, id, legs } = call
@@ -152,11 +147,11 @@ const endAnswered = async (call: EdgeCall) => {
   })
 }
 
-/** One that rings is taken back, as the caller would. */
+/** A ringing call is cancelled, as the caller would. */
 const askToEnd = (call: EdgeCall) =>
   call.isAnswered ? endAnswered(call) : call.at.ask('tm.cancel', [call.callId, call.legs.caller.sequence])
 
-/** False: it has ended meanwhile. */
+/** False: it has ended already. */
 export const endCall = async (call: EdgeCall) => {
   try {
     await askToEnd(call)
@@ -173,10 +168,9 @@ const callerOf = ({ variables }: EdgeCall): Party => {
   return { accountId, type, id, ...(type === 'trunk' ? { server: { username, host: hostIn(address) } } : {}) }
 }
 
-/** The sides of a call. */
 const partiesOf = (call: EdgeCall): Party[] => [callerOf(call), call.called ?? []].flat()
 
-/** Ends the calls of which a side of the account is to end, except calls to emergency numbers. */
+/** Ends calls with a party of the account that is to end, except calls to emergency numbers. */
 export const endCallsAt = async (
   edge: Edge,
   accountId: string,

@@ -3,14 +3,13 @@ import { isObject } from '../../lib/json.ts'
 import { type Outgoing, OutgoingError } from '../../outgoing/client.ts'
 import type { Batches } from '../media-switch.ts'
 
-/** How the edges are reached. */
 export interface EdgeSettings {
   rpc_urls: readonly string[]
   timeout_ms: number
   secret?: string
 }
 
-/** An edge has said that it cannot do what it was asked. */
+/** The edge answered with an error. */
 export class EdgeRefusal extends Error {
   readonly code: number
 
@@ -21,15 +20,15 @@ export class EdgeRefusal extends Error {
   }
 }
 
-/** Nothing came of asking an edge: it is away, or what answers is none. */
+/** The edge did not answer, or not as an edge. */
 class EdgeUnreachable extends Error {}
 
-// What an edge knows of a call is a thousand bytes: this is as much as one can put together.
+// A thousand bytes a call: the most that one process can assemble.
 const maxAnswerBytes = 64_000_000
 
-/** What one edge is asked. Fails with EdgeRefusal, or with anything else where the edge cannot be reached. */
+/** `ask` throws EdgeRefusal for an error of the edge, and other errors if the edge cannot be reached. */
 export interface Edge {
-  /** Without anything that is secret. */
+  /** Without secrets. */
   host: string
   url: string
   ask(method: string, params: readonly unknown[], timeoutMs?: number): Promise<unknown>
@@ -45,10 +44,10 @@ const resultIn = (answer: unknown, status: number) => {
   throw new EdgeRefusal(Number(error.code ?? status), String(error.message ?? 'refused'))
 }
 
-// One that did not answer is left alone for so long by whoever only reads: a list of many devices waits for it once.
+// Reading requests skip an edge for this time after it did not answer, so that a long list waits for it once.
 const restMs = 5000
 
-/** Which edges did not answer a moment ago. */
+/** Edges that did not answer recently. */
 export const createResting = () => {
   const until = new Map<string, number>()
   return {
@@ -63,7 +62,7 @@ export type Resting = ReturnType<typeof createResting>
 interface EdgesOf {
   outgoing: Outgoing
   settings: EdgeSettings
-  /** Whoever asks tells the log of failures by itself. */
+  /** The caller logs failures itself. */
   isQuiet?: boolean
 }
 
@@ -91,10 +90,9 @@ const edgeAt = (
   },
 })
 
-/** Every edge, whether it has answered before or not. */
 export const edgesOf = (how: EdgesOf): readonly Edge[] => how.settings.rpc_urls.map((url) => edgeAt(url, how))
 
-/** The same: who does not answer is left alone afterwards by whoever only reads. */
+/** Remembers which edges do not answer. */
 export const watchedEdges = (how: EdgesOf, resting: Resting): readonly Edge[] =>
   edgesOf(how).map(({ host, url, ask }) => {
     const asking: Edge['ask'] = async (...question) => {
@@ -110,7 +108,7 @@ export const watchedEdges = (how: EdgesOf, resting: Resting): readonly Edge[] =>
     return { host, url, ask: asking }
   })
 
-/** They as they are for whoever only reads. */
+/** For reading requests: skips edges that did not answer recently. */
 export const readingFrom = (edges: readonly Edge[], resting: Resting): readonly Edge[] =>
   edges.map((edge) => ({
     ...edge,
@@ -120,13 +118,11 @@ export const readingFrom = (edges: readonly Edge[], resting: Resting): readonly 
     },
   }))
 
-/** What went wrong with an edge, for people. */
 export const reasonOf = (error: unknown) => {
   if (error instanceof OutgoingError) return error.fault
   return error instanceof Error ? error.message : String(error)
 }
 
-/** Does something at one edge, where nobody else can do it. */
 export const askOne = async <Found>(edge: Edge, question: () => Promise<Found>): Promise<Found> => {
   try {
     return await question()
@@ -136,13 +132,11 @@ export const askOne = async <Found>(edge: Edge, question: () => Promise<Found>):
 }
 
 interface HeardOf<Found> {
-  /** Of each edge that answered. */
   answers: readonly { edge: Edge; found: Found }[]
-  /** Hosts of the others. */
   unreachable: readonly string[]
 }
 
-/** Asks all edges at once. One that does not answer takes nothing from what the others say. */
+/** Asks all edges. The answers count even if some edges do not answer. */
 export const askAll = async <Found>(
   edges: readonly Edge[],
   question: (edge: Edge) => Promise<Found>,
@@ -162,7 +156,7 @@ export const askAll = async <Found>(
 const inParts = <Item>(items: readonly Item[], size: number): Item[][] =>
   Array.from({ length: Math.ceil(items.length / size) }, (_, at) => items.slice(at * size, (at + 1) * size))
 
-/** Asks all edges about many things, so many at once. One that has failed is not asked for the rest. */
+/** Asks all edges about many items, in parts. An edge that failed is not asked again. */
 export const askAllInParts = async <Item, Found>(
   edges: readonly Edge[],
   batches: Batches<Item>,
@@ -188,7 +182,7 @@ export const askAllInParts = async <Item, Found>(
   return { found, unreachable }
 }
 
-/** Does something for each of many, a few at once. The first failure ends it. */
+/** A few at a time. The first failure ends it. */
 export const forEachFew = async <Item>(
   items: readonly Item[],
   atOnce: number,

@@ -23,14 +23,14 @@ interface Deps {
   resting: Resting
 }
 
-// So many phones are looked up within one time-out.
+// Phones that are looked up within one timeout.
 const maxAtOnce = 100
 
 const registrationOf = ({ at: _, path: __, ...registration }: Contact): Registration => registration
 
 const activeOf = ({ at: _, entry: __, id: ___, legs: ____, ...call }: EdgeCall): ActiveCall => call
 
-/** Edges that run Kamailio, and are asked by JSON-RPC: all at once, each no longer than is set. */
+/** Edges that run Kamailio, over JSON-RPC. */
 export const createKamailio = ({ outgoing, settings, resting }: Deps): MediaSwitch => {
   const edges = watchedEdges({ outgoing, settings }, resting)
   const reading = readingFrom(edges, resting)
@@ -39,7 +39,7 @@ export const createKamailio = ({ outgoing, settings, resting }: Deps): MediaSwit
   const contactsOf = (phones: readonly Phone[], asked = edges) =>
     askAllInParts(asked, [phones], maxAtOnce, (edge, part) => contactsAt(edge, { phones: part, timeoutMs }))
 
-  /** Asks edges about many things. Returns the hosts of those that did not answer; one that the settings no longer name is not asked. */
+  /** Returns the hosts of edges that did not answer. An edge that is no longer in the settings is not asked. */
   const tellInParts = async <Item>(
     batches: Batches<Item>,
     size: number,

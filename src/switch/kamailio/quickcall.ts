@@ -17,19 +17,15 @@ import {
 
 type Outcome = 'answered' | 'unanswered'
 
-/** What came of a quickcall. */
 interface QuickcallEnd {
   [key: string]: unknown
-  /** In the words of call records. */
   hangup_cause: string
   sip_code: number
   call_id?: string
   device_id?: string
-  /** What the number did, as far as it was seen. */
   destination?: Outcome
 }
 
-/** A phone that has answered: what is said to it within its call. */
 interface Answered {
   contact: Contact
   callId: string
@@ -59,7 +55,7 @@ const causes: Readonly<Record<number, string>> = {
 const causeOf = (code: number) =>
   causes[code] ?? (code >= 500 && code < 600 ? 'NORMAL_TEMPORARY_FAILURE' : 'CALL_REJECTED')
 
-// A call without voice: the phone is told where to call before anybody would speak.
+// A call without voice: the phone is told where to call before anybody speaks.
 const silence = [
   'v=0',
   'o=edge 0 0 IN IP4 0.0.0.0',
@@ -75,13 +71,13 @@ const silence = [
 
 const lookMs = 500
 
-/** What the phone shows while it rings: whom it will call, unless the request says something else. */
+/** The phone shows the number that it will call, unless the request sets something else. */
 const shownAs = ({ phoneDisplay, number }: Quickcall, { phone: { realm } }: Contact) => {
   const shown = phoneDisplay.number ?? number
   return `${quoted(phoneDisplay.name ?? shown)} <${addressOf({ username: shown, realm })}>`
 }
 
-/** The two ways in which phones are asked to answer by themselves. */
+/** Two headers, because phones differ in which one they obey. */
 const answering = (realm: string) =>
   [
     ['Call-Info', `<sip:${hostPart(realm)}>;answer-after=0`],
@@ -103,7 +99,7 @@ const inviteOf = (call: Quickcall, { contact, callId }: Attempt): SipRequest => 
   body: silence,
 })
 
-/** What the edge tells of an answer: code, reason, whom to speak to, next hop, route and headers; of a refusal less. */
+/** Parts of the edge's answer: code, reason, target, next hop, route and headers. A refusal has fewer. */
 const answeredBy = ({ contact, callId }: Attempt, answer: readonly unknown[]): Answered => {
   const [, , target, nextHop, route, headers] = answer.map(String)
   return {
@@ -117,7 +113,7 @@ const answeredBy = ({ contact, callId }: Attempt, answer: readonly unknown[]): A
   }
 }
 
-/** A request within the call. A phone without a route is reached where its registration came from. */
+/** A request within the dialog. A phone without a route is reached where its registration came from. */
 const within = (answered: Answered, sequence: number, { method, headers }: SipRequest) => {
   const { contact, callId, from, to, target, nextHop, route } = answered
   const params = paramsOf(contact, {
@@ -142,7 +138,7 @@ const referOf = (contact: Contact, number: string): SipRequest => ({
   headers: [
     ['Refer-To', `<${addressOf({ username: number, realm: contact.phone.realm })}>`],
     ['Referred-By', `<${identityOf(contact)}>`],
-    // How it goes is seen at the edge.
+    // The edge sees the progress.
     ['Refer-Sub', 'false'],
     ['Supported', 'norefersub'],
   ],
@@ -153,8 +149,8 @@ const bye: SipRequest = { method: 'BYE', headers: [] }
 const isListed = (value: unknown): value is readonly unknown[] => Array.isArray(value)
 
 /**
- * A call that rings phones first. Each contact is called from its edge, with no voice; the first one that answers is
- * referred to the number, and calls it as it calls every other: with its own credentials, limits and prices.
+ * Rings all contacts without voice. The first phone that answers is referred to the number, and calls it with
+ * its own credentials, limits and prices.
  */
 export const createRinging = (call: Quickcall, contacts: readonly Contact[], timeoutMs: number) => {
   const attempts = contacts.map((contact): Attempt => ({ contact, callId: `quickcall-${randomHex(16)}` }))
@@ -164,13 +160,13 @@ export const createRinging = (call: Quickcall, contacts: readonly Contact[], tim
   const ask = ({ at }: Contact, method: string, params: readonly unknown[], forMs = timeoutMs) =>
     at.ask(method, params, forMs)
 
-  /** Code and the rest of what a phone says finally. */
+  /** The code of the final response, and the rest. */
   const wait = async (contact: Contact, params: readonly unknown[], forMs: number) => {
     const answer = await ask(contact, 'tm.t_uac_wait', params, forMs)
     return isListed(answer) ? answer : []
   }
 
-  /** One that does not ring any more needs no taking back. */
+  /** Fails silently: the phone may no longer ring. */
   const takeBack = ({ contact, callId }: Attempt) =>
     ask(contact, 'tm.cancel', [callId, '1']).then(
       () => undefined,
@@ -186,13 +182,12 @@ export const createRinging = (call: Quickcall, contacts: readonly Contact[], tim
   const takeOthersBack = (taken: Attempt) =>
     Promise.all(attempts.filter((one) => one !== taken).map(takeBack))
 
-  /** The calls of a phone to the number. */
   const callsOf = async ({ at, phone: { realm } }: Contact, from: string) => {
     const to = addressOf({ username: call.number, realm })
     return (await callsFrom(at, from)).filter((one) => one.to === to)
   }
 
-  /** What the number does, as the edge sees the call of the phone. Undefined: the call was not seen. */
+  /** What the edge sees of the phone's call. Undefined: no call. */
   const followUp = async (contact: Contact, before: ReadonlySet<string>): Promise<Outcome | undefined> => {
     const from = identityOf(contact)
     let isBegun = false
@@ -223,7 +218,7 @@ export const createRinging = (call: Quickcall, contacts: readonly Contact[], tim
       : { hangup_cause: 'NORMAL_CLEARING', sip_code: 200, ...end }
   }
 
-  /** Rings one contact; undefined: another one was faster. */
+  /** Undefined: another contact was faster. */
   const ring = async (attempt: Attempt): Promise<QuickcallEnd | undefined> => {
     const { contact, callId } = attempt
     const params = paramsOf(contact, inviteOf(call, attempt))
@@ -247,7 +242,7 @@ export const createRinging = (call: Quickcall, contacts: readonly Contact[], tim
   })
 
   return {
-    /** How it went: of the phone that answered, else of the last one that did not. */
+    /** The result of the phone that answered, else of the last one. */
     async run(): Promise<QuickcallEnd> {
       const timer = setTimeout(() => {
         if (!winner) for (const attempt of attempts) void takeBack(attempt)

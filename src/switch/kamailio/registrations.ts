@@ -5,21 +5,19 @@ import { type Edge, EdgeRefusal, forEachFew } from './edges.ts'
 
 const table = 'location'
 
-// A look-up is a matter of a hash: most of the time is spent on the way.
+// A look-up is fast at the edge: most of the time is network latency.
 const atOnce = 8
 
-/** A registration with what else the edge needs in order to send something there. */
+/** A registration, with what the edge needs to send something there. */
 export interface Contact extends Registration {
-  /** Proxies on the way, as the header Route names them. */
+  /** As in a Route header. */
   path: string | undefined
   at: Edge
 }
 
-/** Where an edge knows a phone; undefined: nowhere. */
 const placeOf = ({ username, realm }: Identity) =>
   username === undefined ? undefined : `${username}@${realm}`.toLowerCase()
 
-/** A text that the edge has something for. */
 const textIn = (fields: Record<string, unknown>, name: string) => {
   const value = fields[name]
   return typeof value === 'string' && value !== '' && value !== '[not set]' ? value : undefined
@@ -48,7 +46,7 @@ const contactOf = (phone: Phone, at: Edge, fields: Record<string, unknown>): Con
   }
 }
 
-/** What `ul.lookup` answers with: `{ Contacts: [{ Contact: { Address, ... } }] }`. */
+/** The answer of `ul.lookup`: `{ Contacts: [{ Contact: { Address, ... } }] }`. */
 const contactsIn = (phone: Phone, at: Edge, answer: unknown): Contact[] => {
   const listed = isObject(answer) && Array.isArray(answer.Contacts) ? answer.Contacts : []
   return listed.flatMap((one: unknown) => {
@@ -57,7 +55,7 @@ const contactsIn = (phone: Phone, at: Edge, answer: unknown): Contact[] => {
   })
 }
 
-// The edge says it in words alone.
+// The edge has no code for it.
 const isUnknown = (error: unknown) =>
   error instanceof EdgeRefusal && /^AOR (not found|has no contacts)/.test(error.message)
 
@@ -85,8 +83,8 @@ const placed = <Named extends Identity>(phones: readonly Named[]) =>
   })
 
 /**
- * The contacts of phones that one edge knows. Each is looked up: the edge has no list of an account, and a list of
- * everything would cost what all accounts have together.
+ * The contacts of phones at one edge. Each phone is looked up: the edge has no list by account, and a list of
+ * everything would grow with all accounts.
  */
 export const contactsAt = async (edge: Edge, { phones, timeoutMs }: Asked<Phone>): Promise<Contact[]> => {
   const deadline = performance.now() + timeoutMs
@@ -97,12 +95,12 @@ export const contactsAt = async (edge: Edge, { phones, timeoutMs }: Asked<Phone>
   return found
 }
 
-// Edges keep numbers of 32 bits.
+// Edges store 32-bit numbers.
 const largest = 2 ** 31 - 1
 
 /**
- * Has one edge ask again about the realms of phones: it would register them again from memory. Other edges have no such memory.
- * The generation has a name of its own: answers that the edge fetches afterwards still bear the generation of their realm.
+ * Makes one edge ask again about the realms of phones. Otherwise it would register them again from its memory.
+ * The generation has a separate name: answers that the edge fetches later have the generation of their realm.
  */
 const outdateAt = async (edge: Edge, phones: readonly Identity[], timeoutMs: number) => {
   const generation = systemClock.now() % largest
@@ -112,7 +110,6 @@ const outdateAt = async (edge: Edge, phones: readonly Identity[], timeoutMs: num
     })
 }
 
-/** Has one edge forget phones. */
 export const removeRegistration = async (edge: Edge, { phones, timeoutMs }: Asked<Identity>) => {
   const deadline = performance.now() + timeoutMs
   await outdateAt(edge, phones, timeoutMs)

@@ -18,7 +18,6 @@ interface Deps {
   devices: Devices
 }
 
-/** Whose list it is: that of an account, or of a device of it. */
 interface ListOwner {
   account: AccountRecord
   device?: DeviceRecord
@@ -26,11 +25,9 @@ interface ListOwner {
 
 export type AccessLists = ReturnType<typeof createAccessLists>
 
-/** Which addresses and user agents an account, and each of its devices, lets in: a member of their records. */
 const createAccessLists = ({ accounts, devices }: Deps) => ({
   decide: decideAccess,
 
-  /** Puts the list in the place of what was there before, or removes it. Answers with the record that has it. */
   replace(
     author: Author,
     { account, device }: ListOwner,
@@ -47,11 +44,10 @@ const onAccount = '/v2/accounts/{account_id}/access_lists'
 const onDevice = '/v2/accounts/{account_id}/devices/{device_id}/access_lists'
 const onUser = '/v2/accounts/{account_id}/users/{user_id}/access_lists'
 
-/** Whose list is asked for, and the record that has it. */
 interface ListSubject {
   owner: ListOwner
   record: AccountRecord | DeviceRecord
-  /** What If-Match is held against. */
+  /** Compared with If-Match. */
   revision: string
 }
 

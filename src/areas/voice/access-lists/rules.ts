@@ -16,11 +16,11 @@ interface AccessDecision {
 
 interface ReadyList {
   cidrs: readonly Cidr[]
-  /** Absent when any user agent will do. */
+  /** Absent: any user agent. */
   pattern?: Pattern | typeof nothing
 }
 
-// A pattern that cannot be compiled matches nothing: the list denies rather than opens.
+// An invalid pattern matches nothing, so the list denies.
 const nothing = { matches: () => false }
 
 const prepare = ({ cidrs, user_agent: text }: AccessList): ReadyList => ({
@@ -30,7 +30,10 @@ const prepare = ({ cidrs, user_agent: text }: AccessList): ReadyList => ({
 
 const readyLists = new WeakMap<AccessList, ReadyList>()
 
-/** A stored list is asked for each packet and read once: reading its pattern costs more than all the rest. */
+/**
+ * Lists are compiled once: compiling the pattern costs more than the whole decision, which edges request per
+ * packet.
+ */
 const ready = (list: AccessList) => {
   const known = readyLists.get(list) ?? prepare(list)
   readyLists.set(list, known)
@@ -46,7 +49,7 @@ const allowsUserAgent = (list: AccessList, userAgent: string) =>
   ready(list).pattern?.matches(userAgent) ?? true
 
 /**
- * Whether a packet may pass: realm and device lists are independent and both must allow. Only a device's list tests
+ * Whether a packet may pass. The lists of realm and device must both allow it. Only the list of a device tests
  * the user agent; a packet without one does not match.
  */
 export const decideAccess = (question: {

@@ -17,18 +17,16 @@ import { everyOperation, recordRoutes } from '../../record-routes.ts'
 import { type CallflowRecord, type Callflows, createCallflows } from './operations.ts'
 import { CallflowRow } from './schema.ts'
 
-/** Sorts as lists do. */
 const placeOf = ({ sortKey, id }: CallflowRecord) => `${sortKey}\0${id}`
 
-/** Of questions for the numbers of a callflow: those of which it has to list one. */
+/** The texts of a filter for callflows that list one of some numbers. */
 const wantedIn = ({ key, test }: ListQuery) =>
   key === 'numbers' && test.is === 'oneOf' ? test.texts : undefined
 
-/** The callflows of an account, and what the ids in their flows are called. */
 const callflowRoutes = (callflows: Callflows) => {
   const listed = (account: AccountRecord): Listing<ListRow> => ({
     ...cachedListing(callflows, account.id),
-    // What lists a number is found by it, not by looking through all.
+    // Callflows that list a number are found through its claim, without a scan.
     narrowed(questions) {
       const [texts] = questions.flatMap((question) => wantedIn(question) ?? [])
       if (!texts) return { listing: listed(account), left: questions }
@@ -48,7 +46,7 @@ const callflowRoutes = (callflows: Callflows) => {
     },
   })
 
-  /** Names in the flow change without the callflow: the answer is another one then. */
+  /** Names in the flow change without the callflow, so they are part of the ETag. */
   const shown = async (callflow: CallflowRecord) => {
     const metadata = await callflows.namesIn(callflow)
     const etag = `${callflow.revision}-${hash('md5', JSON.stringify(metadata), 'hex')}`

@@ -32,7 +32,7 @@ const numberClaim = (accountId: string, value: string): Claim => ({
 
 const patternClaim = 'callflow_pattern'
 
-// Not a name that must be unique: those that have patterns are found by it.
+// Not unique: lists the callflows that have patterns.
 const claims = ({ accountId, id, doc }: CallflowRecord): StoredClaim[] => [
   ...(doc.numbers ?? []).map((number) => ({ ...numberClaim(accountId, number), orElse: conflict })),
   ...(doc.patterns?.length ? [{ scope: accountId, name: patternClaim, value: id, orElse: conflict }] : []),
@@ -63,10 +63,9 @@ const createCallflowStore = (store: Store) => {
   return {
     ...collection,
 
-    /** The callflow that lists a number. */
     byNumber: (accountId: string, number: string) => collection.holder(numberClaim(accountId, number)),
 
-    /** The ids of those that have patterns, in the order in which they were made. */
+    /** In the order of their creation. */
     async withPatterns(accountId: string): Promise<string[]> {
       const ids: string[] = []
       for (;;) {
@@ -83,7 +82,6 @@ interface Deps {
   numbers: Numbers
 }
 
-/** The patterns of a callflow, compiled. */
 interface PatternedCallflow {
   id: string
   patterns: readonly Pattern[]
@@ -91,13 +89,12 @@ interface PatternedCallflow {
 
 const callflowUse = 'callflow'
 
-/** Whether its account may give a number up: none that a mobile device answers to. */
+/** Whether the account may release a number. A number of a mobile device stays. */
 const mayGo = ({ state, carrier, hidden }: NumberRecord) =>
   hidden.deviceId === undefined && isReleasable(state, carrier)
 
 export type Callflows = ReturnType<typeof createCallflows>
 
-/** What happens to calls of the numbers of an account. */
 export const createCallflows = ({ store, numbers }: Deps) => {
   const callflows = createCallflowStore(store)
   const compiled = new WeakMap<object, readonly Pattern[]>()
@@ -111,7 +108,6 @@ export const createCallflows = ({ store, numbers }: Deps) => {
   const phonesAmong = async (listed: readonly string[] = []) =>
     phoneNumbersAmong(listed, await numbers.planning.rules())
 
-  /** Numbers that the callflow did not have before. */
   const newNumbers = ({ numbers: wanted = [] }: CallflowDoc, own: CallflowRecord | undefined) => {
     const had = new Set(own?.doc.numbers)
     return wanted.filter((number) => !had.has(number))
@@ -146,7 +142,7 @@ export const createCallflows = ({ store, numbers }: Deps) => {
     return joinProblems(...taken, ...foreign)
   }
 
-  /** A number that went after one looked, or was taken: whoever asked is judged anew. */
+  /** The number was released or taken since it was checked: the request is checked again. */
   const claimUse = async (view: NumberView, set: ChangeSet, accountId: string, number: string) => {
     const stored = await view.get(number)
     if (stored?.accountId !== accountId) throw conflict()
@@ -163,7 +159,7 @@ export const createCallflows = ({ store, numbers }: Deps) => {
     await numbers.addUse(view, set, { accountId, number, usedBy: undefined })
   }
 
-  /** The numbers of the account say what they lead to. */
+  /** Updates which numbers are used by callflows. */
   const moveUses = async (
     set: ChangeSet,
     accountId: string,
@@ -185,7 +181,7 @@ export const createCallflows = ({ store, numbers }: Deps) => {
     return patterns
   }
 
-  /** The callflow has another number instead of one that it lists, or none. */
+  /** Replaces a number that a callflow lists, or removes it. */
   const replaceNumber = async (
     set: ChangeSet,
     { accountId, number, after }: OwnNumber & { after?: string },
@@ -224,7 +220,7 @@ export const createCallflows = ({ store, numbers }: Deps) => {
     byNumber: callflows.byNumber,
     replaceNumber,
 
-    /** What the ids in a flow are called: of those that there are. */
+    /** The names of the records that a flow refers to, by id. */
     async namesIn({ accountId, doc }: CallflowRecord): Promise<Json> {
       const named = await Promise.all(
         recordsNamedIn(doc.flow).map(async ({ kind, id }) => {
@@ -238,14 +234,13 @@ export const createCallflows = ({ store, numbers }: Deps) => {
       return Object.fromEntries(named.flat())
     },
 
-    /** The callflows that list one of these numbers. */
     async listing(account: AccountRecord, texts: Iterable<string>): Promise<CallflowRecord[]> {
       const wanted = await dialledAs(account, [...texts])
       const found = await Promise.all(wanted.map((number) => callflows.byNumber(account.id, number)))
       return [...new Map(found.flatMap((callflow) => (callflow ? [[callflow.id, callflow]] : []))).values()]
     },
 
-    /** The patterns of an account's callflows, the oldest first. */
+    /** Oldest first. */
     async patterned(accountId: string): Promise<PatternedCallflow[]> {
       const ids = await callflows.withPatterns(accountId)
       const found = await Promise.all(ids.map((id) => callflows.find(accountId, id)))
@@ -254,7 +249,7 @@ export const createCallflows = ({ store, numbers }: Deps) => {
       )
     },
 
-    /** Gives up the phone numbers of a user's callflows, in somebody's change set. */
+    /** Releases the phone numbers of a user's callflows, in the given change set. */
     async releaseNumbersOf(set: ChangeSet, account: AccountRecord, ownerId: string) {
       const owned = await callflows.all({ accountId: account.id, ownerId })
       const listed = await phonesAmong(owned.flatMap(({ doc }) => doc.numbers ?? []))

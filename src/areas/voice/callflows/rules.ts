@@ -6,10 +6,10 @@ import { pathKey } from '../../../lib/property-path.ts'
 import type { Numbering } from '../../numbers/phone-numbers/numbering/rules.ts'
 import type { CallflowDoc } from './schema.ts'
 
-/** The number of calls that nothing else of the account takes. */
+/** Stands for all numbers that no other callflow of the account takes. */
 export const noMatch = 'no_match'
 
-// A request holds no deeper containers than 64, and each step takes two.
+// A request has at most 64 nested containers, and each step takes two.
 const deepest = 25
 const maxModules = 500
 
@@ -48,7 +48,7 @@ const stepProblems = ({ path, step }: Place): Problems => {
   return problems
 }
 
-/** What is wrong with the steps of a flow below the first, which the schema knows, and with how many there are. */
+/** Problems of the steps below the first one, which the schema checks, and of their number. */
 export const flowProblems = (flow: unknown): Problems => {
   const problems: Problems = {}
   const waiting: Place[] = childrenOf({ path: 'flow', depth: 1, step: flow })
@@ -65,7 +65,7 @@ export const flowProblems = (flow: unknown): Problems => {
   return problems
 }
 
-/** The steps of a flow, the first ones first. What is no step is passed over. */
+/** The steps of a flow in breadth-first order. Invalid steps are skipped. */
 export function* stepsOf(flow: unknown): Generator<{ module: string; data: Json }> {
   const waiting: Place[] = [{ path: 'flow', depth: 1, step: flow }]
   for (let place = waiting.shift(); place; place = waiting.shift()) {
@@ -78,13 +78,12 @@ export function* stepsOf(flow: unknown): Generator<{ module: string; data: Json 
 
 export const modulesOf = (flow: unknown) => [...new Set(Array.from(stepsOf(flow), ({ module }) => module))]
 
-/** A record that a flow names. */
 interface Named {
   kind: string
   id: string
 }
 
-// Modules that are about one record, which bears the name of the module.
+// Modules that refer to one record of the kind with the same name.
 const kindsNamed = new Set(['callflow', 'device', 'group', 'user'])
 const maxNamed = 100
 
@@ -99,7 +98,7 @@ const namedIn = ({ module, data }: { module: string; data: Json }): Named[] => {
   )
 }
 
-/** The records that a flow names, each once; of a flow that names very many, the first hundred. */
+/** The records that a flow refers to, without repetitions; at most 100. */
 export const recordsNamedIn = (flow: unknown): Named[] => {
   const named = new Map<string, Named>()
   for (const step of stepsOf(flow)) for (const one of namedIn(step)) named.set(`${one.kind}/${one.id}`, one)
@@ -125,7 +124,7 @@ const rewritingOf = (regex: string, { prefix, suffix }: Json): Rewriting[] => {
     : []
 }
 
-// Documents are kept as long as nobody changes them, and what was compiled of them as long.
+// Compiled dial plans, by the document, which is cached until it changes.
 const compiledPlans = new WeakMap<object, readonly Rewriting[]>()
 
 const rewritingsOf = (plan: Json): readonly Rewriting[] => {
@@ -138,7 +137,7 @@ const rewritingsOf = (plan: Json): readonly Rewriting[] => {
   return compiled
 }
 
-/** A number as the first fitting rule of a dial plan completes it. */
+/** A number rewritten by the first matching rule of a dial plan. */
 export const completed = (plan: unknown, number: string): string => {
   if (!isObject(plan)) return number
   for (const { rewrites } of rewritingsOf(plan)) {
@@ -148,16 +147,16 @@ export const completed = (plan: unknown, number: string): string => {
   return number
 }
 
-/** How an account dials: its dial plan, and how numbers are written down here. */
+/** The dial plans that apply, and the numbering of the system. */
 interface Dialling {
   plans: readonly unknown[]
   numbering: Pick<Numbering, 'normalize' | 'isReconcilable'>
 }
 
-// Less digits than this without a prefix that says where in the world are an extension.
+// Shorter numbers without an international prefix are extensions.
 const fewestDigits = 10
 
-/** The phone number that a text means, in the form of the inventory; undefined of extensions and the like. */
+/** The phone number in the form of the inventory. Undefined: an extension, for example. */
 export const phoneNumberIn = (text: string, { plans, numbering }: Dialling): string | undefined => {
   const plain = text.replace(/[\s().-]/g, '')
   if (!/^\+?\d+$/.test(plain)) return undefined
@@ -170,11 +169,11 @@ export const phoneNumberIn = (text: string, { plans, numbering }: Dialling): str
   return numbering.isReconcilable(number) ? number : undefined
 }
 
-/** Those of a callflow's numbers that are phone numbers: they are written in their form already. */
+/** The phone numbers among a callflow's numbers, which are already in the form of the inventory. */
 export const phoneNumbersAmong = (numbers: readonly string[], numbering: Dialling['numbering']): string[] =>
   numbers.filter((number) => phoneNumberIn(number, { plans: [], numbering }) === number)
 
-/** The numbers of a request in the form in which they are compared, each once. */
+/** The numbers of a request in the form that is compared, without repetitions. */
 export const tidyNumbers = (numbers: unknown, dialling: Dialling): string[] =>
   Array.isArray(numbers)
     ? [
@@ -186,7 +185,7 @@ export const tidyNumbers = (numbers: unknown, dialling: Dialling): string[] =>
       ]
     : []
 
-/** Whoever lost the last number, because the account did, may still be changed. */
+/** A callflow that lost its last number, because the account did, may still be changed. */
 export const missingNumberProblems = (doc: CallflowDoc, before: CallflowDoc | undefined): Problems => {
   const isEmpty = ({ numbers, patterns }: CallflowDoc) => !numbers?.length && !patterns?.length
   if (!isEmpty(doc) || (before && isEmpty(before))) return {}

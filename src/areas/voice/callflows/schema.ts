@@ -44,7 +44,6 @@ export const callflowShape = recordShape(fields, {
 })
 export const { record: CallflowRecord, computed: callflowReadOnly } = callflowShape
 
-/** What is stored of a callflow. */
 export type CallflowDoc = StoredDoc<typeof callflowShape.body>
 
 export const CallflowRow = open(

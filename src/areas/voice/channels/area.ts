@@ -72,7 +72,6 @@ const channelRoutes = ({ channels, devices, records }: Deps): Route[] => [
   }),
 ]
 
-/** The calls that go on at the edges of the network. */
 export const channelsArea = area({
   name: 'channels',
   describes: { channels: 'Calls that go on.' },

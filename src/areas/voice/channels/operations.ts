@@ -9,10 +9,8 @@ import type { Channel } from './schema.ts'
 
 const told = ['direction', 'authorizing_id', 'authorizing_type', 'owner_id', 'interaction_id'] as const
 
-/** The user of a SIP address. */
 const userIn = (address: string) => /^sips?:([^@;?]+)@/i.exec(address)?.[1]
 
-/** A call as clients read it. */
 const channelOf = (call: ActiveCall, nowMs: number): Channel => {
   const { variables, from, to, answered } = call
   const username = userIn(from)
@@ -33,14 +31,12 @@ const channelOf = (call: ActiveCall, nowMs: number): Channel => {
   }
 }
 
-/** Whether a device has begun a call or has answered it. */
 const hasPart = ({ variables, called }: ActiveCall, deviceId: string) =>
   variables.authorizing_id === deviceId || (called?.type === 'device' && called.id === deviceId)
 
-/** A SIP address without what is said about it. */
 const bare = (address: string | undefined) => address?.split(';')[0]
 
-/** Whether a call ends, or begins, at a contact: edges may have said more about it since. */
+/** Edges may have added parameters to the contacts. */
 const isAt = ({ contacts }: ActiveCall, { contact }: Pick<Registration, 'contact'>) =>
   bare(contacts.caller) === bare(contact) || bare(contacts.callee) === bare(contact)
 
@@ -52,13 +48,13 @@ interface Deps {
 
 export type Channels = ReturnType<typeof createChannels>
 
-/** The calls that go on, as the edges of the network know them. A call is an account's by what its edge was told of it. */
+/** Calls in progress, as the edges know them. The edge was told to which account a call belongs. */
 export const createChannels = ({ clock, devices, mediaSwitch }: Deps) => {
   const channelsOf = (calls: readonly ActiveCall[]) => calls.map((call) => channelOf(call, clock.now()))
 
   const all = (account: AccountRecord) => mediaSwitch.calls(account.id)
 
-  /** Calls that devices have begun, and those that they have taken. */
+  /** Calls from and to devices. */
   const ofDevices = async (
     account: AccountRecord,
     wanted: readonly DeviceRecord[],
@@ -93,7 +89,7 @@ export const createChannels = ({ clock, devices, mediaSwitch }: Deps) => {
 
     ofUser,
 
-    /** Ordinary users end calls of their own devices. */
+    /** Ordinary users may end calls of their own devices. */
     async assertMayEnd(actor: Pick<Actor, 'user'>, account: AccountRecord, callId: string) {
       if (!actor.user || speaksForAccount(actor)) return
       const { found, unreachable } = await ofUser(account, actor.user.id)

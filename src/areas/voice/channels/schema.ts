@@ -23,7 +23,6 @@ export const Channel = open(
 )
 export type Channel = Static<typeof Channel>
 
-/** What may be done with a call. */
 export const ChannelAction = open(
   { action: must(anyText({ description: '`hangup`' })) },
   { title: 'Action on a channel' },

@@ -31,7 +31,7 @@ import { Connectivity, connectivityShape } from './schema.ts'
 
 type ConnectivityRecord = StoredRecord<ConnectivityDoc, object>
 
-// Of an account, for a number that changes hands leaves the trunk that it led to.
+// Scoped to the account: a number that changes its account leaves the trunk.
 const didClaim = (accountId: string, value: string): Claim => ({
   scope: accountId,
   name: 'trunk_number',
@@ -39,11 +39,11 @@ const didClaim = (accountId: string, value: string): Claim => ({
 })
 
 const createConnectivityStore = (store: Store, sip: SipClaims) => {
-  /** By the account, not its realm, where the realm is its own: servers stay findable when it changes. */
+  /** Scoped to the account, not to its realm, so that servers are found after the realm changes. */
   const userClaim = (accountId: string, user: string, realm: string | undefined) =>
     realm === undefined ? sip.username(accountId, user) : sip.identity(user, realm)
 
-  /** All that nobody else may have, trunk or device, and what the second one is told. */
+  /** Names that must be unique among trunks and devices. */
   const uniqueNamesOf = (accountId: string, doc: ConnectivityDoc): UniqueName[] =>
     (doc.servers ?? []).flatMap((server, index) => {
       const path = `servers.${index}.auth`
@@ -65,7 +65,7 @@ const createConnectivityStore = (store: Store, sip: SipClaims) => {
 
   const claims = ({ accountId, doc }: ConnectivityRecord): StoredClaim[] => [
     ...uniqueClaims(uniqueNamesOf(accountId, doc)),
-    // Who comes second is judged again.
+    // A second request is checked again.
     ...didsOf(doc).map(({ number }) => ({ ...didClaim(accountId, number), orElse: conflict })),
   ]
 
@@ -81,16 +81,12 @@ const createConnectivityStore = (store: Store, sip: SipClaims) => {
     ...collection,
     uniqueNamesOf,
 
-    /** The trunks of which one takes the calls of a number of their account. */
     byNumber: (accountId: string, number: string) => collection.holder(didClaim(accountId, number)),
 
-    /** The trunks with a server of this user name, in the account's own realm. */
     byUser: (accountId: string, user: string) => collection.holder(sip.username(accountId, user)),
 
-    /** The trunks with a server of this user name under a realm that is no account's. */
     byIdentity: (user: string, realm: string) => collection.holder(sip.identity(user, realm)),
 
-    /** The trunks with a server that is known by this address. */
     byAddress: (address: string) => collection.holder(sip.address(address)),
   }
 }
@@ -100,29 +96,26 @@ interface Deps {
   numbers: Numbers
   accounts: Pick<Accounts, 'find' | 'hostNames'>
   destinations: Pick<Destinations, 'problems'>
-  /** The names that trunks share with devices. */
   sip: SipClaims
 }
 
 export type { ConnectivityRecord, TrunkTarget }
 
-/** A server of a trunk, as an edge meets it. */
 export interface TrunkServer {
   accountId: string
   trunkId: string
-  /** Its name, or its place among the servers. */
+  /** Its name, or its position among the servers. */
   server: string
-  /** Undefined: it has no name of its own. */
   name: string | undefined
   isEnabled: boolean
   method: 'password' | 'ip'
-  /** What it signs in with, in the realm of its account where it has no other. */
+  /** Its SIP user name. */
   user: string | undefined
   realm: string | undefined
   password: string | undefined
-  /** What it is known by, in the one form of addresses. */
+  /** Formatted by `formatAddress`. */
   address: string | undefined
-  /** Where it is or where its calls are sent, as the trunks name it. */
+  /** Where it is or where its calls are sent, as the record names it. */
   hosts: readonly string[]
 }
 
@@ -161,7 +154,6 @@ export const createTrunks = (tools: Deps) => {
     return storedHalf(data, { realm: account.doc.realm, normalize })
   }
 
-  /** A realm that belongs to another account. */
   const realmProblems = async (
     account: AccountRecord,
     { account: { auth_realm: realm } = {} }: ConnectivityDoc,
@@ -171,7 +163,7 @@ export const createTrunks = (tools: Deps) => {
     return accounts.hostNames.realmProblems(claimantOf(account), 'account.auth_realm', realm)
   }
 
-  /** Numbers that already lead elsewhere, to a callflow or a mobile device, or to other trunks of the account. */
+  /** Numbers that a callflow, a mobile device or another trunk of the account uses. */
   const numberProblems = async (
     account: AccountRecord,
     doc: ConnectivityDoc,
@@ -191,7 +183,7 @@ export const createTrunks = (tools: Deps) => {
     return joinProblems(...(await Promise.all(found)))
   }
 
-  /** A number that somebody else has: it is not said whose. */
+  /** Numbers of other accounts. The message does not tell whose they are. */
   const assertOwn = async (
     account: AccountRecord,
     doc: ConnectivityDoc,
@@ -206,10 +198,7 @@ export const createTrunks = (tools: Deps) => {
     }
   }
 
-  /**
-   * The numbers of the account say what they lead to. One that has gone since is passed over: its new owner says what
-   * becomes of it.
-   */
+  /** Updates which numbers are used by trunks. A number that has left the account is skipped. */
   const moveUses = async (
     set: ChangeSet,
     accountId: string,
@@ -232,7 +221,7 @@ export const createTrunks = (tools: Deps) => {
     }
   }
 
-  /** The trunks have another number instead of one whose calls they take, or none. */
+  /** Replaces a number whose calls a trunk takes, or removes it. */
   const replaceNumber = async (
     set: ChangeSet,
     { accountId, number, after }: OwnNumber & { after?: string },
@@ -268,7 +257,7 @@ export const createTrunks = (tools: Deps) => {
     beforeDelete: (set, trunk) => moveUses(set, trunk.accountId, trunk, undefined),
     adoption: {
       rules(doc) {
-        // Trunks with more numbers than a request may have are stored.
+        // Stored trunks may have more numbers than a request may.
         const { servers: _, ...problems } = connectivityProblems(doc, normalizeNumber)
         return problems
       },
@@ -281,8 +270,8 @@ export const createTrunks = (tools: Deps) => {
     replaceNumber,
 
     /**
-     * How a call to a number is sent to the PBX that takes its calls; `disabled` when that is switched off, undefined when
-     * the number leads to no trunk.
+     * The server that takes the calls of a number. `disabled`: it is switched off. Undefined: the number
+     * belongs to no trunk.
      */
     async trunkFor(text: string): Promise<TrunkTarget | 'disabled' | undefined> {
       const stored = await numbers.findAnywhere(await numbers.normalize(text))
@@ -297,7 +286,10 @@ export const createTrunks = (tools: Deps) => {
       return targetOf({ trunkId: trunk.id, accountId, realm }, listed)
     },
 
-    /** The server of this user name in a realm: of the account that has the realm, else of whoever names it. */
+    /**
+     * The server with this user name in a realm: of the owner of the realm, else of any account that names the
+     * realm.
+     */
     async byUser(
       user: string,
       realm: string,
@@ -308,13 +300,11 @@ export const createTrunks = (tools: Deps) => {
       return trunk && serversIn(trunk).find((server) => server.user?.toLowerCase() === wanted)
     },
 
-    /** The server that is known by an address, in the one form of addresses. */
     async byAddress(address: string): Promise<TrunkServer | undefined> {
       const trunk = await trunks.byAddress(address)
       return trunk && serversIn(trunk).find((server) => server.address === address)
     },
 
-    /** All servers of an account, in batches. */
     async *servers(accountId: string): AsyncGenerator<TrunkServer[]> {
       for await (const batch of trunks.batches({ accountId }, trunksAtOnce)) yield batch.flatMap(serversIn)
     },

@@ -1,4 +1,3 @@
-// Who the servers of an account's trunks are, and how a call is sent to one.
 import { formatAddress, parseAddress } from '../../../lib/cidr.ts'
 import { normalizeNumber } from '../../../lib/e164.ts'
 import { joinProblems, type Problems, taken } from '../../../lib/failure.ts'
@@ -9,7 +8,6 @@ import type { WrittenDestination } from '../resources/hosts.rules.ts'
 import { headerProblems } from '../resources/rules.ts'
 import { type Connectivity, connectivityShape, type inboundFormats, type Server } from './schema.ts'
 
-/** What is stored of the trunks of an account. */
 export type ConnectivityDoc = Connectivity & { readonly [custom: string]: unknown }
 
 type Did = NonNullable<Server['DIDs']>[string]
@@ -17,15 +15,13 @@ type Did = NonNullable<Server['DIDs']>[string]
 const isKnownByAddress = ({ auth: { auth_method: method } }: Readonly<Server>) =>
   method?.toLowerCase() === 'ip'
 
-/** What a server is called: by its name, else by its place among the servers. */
+/** Its name, or its position among the servers. */
 export const serverName = ({ server_name: name }: Readonly<Server>, index: number) => name || String(index)
 
 export const isServerOn = ({ options }: Readonly<Server>) => options?.enabled !== false
 
-/** The address that a server is known by. */
 export const addressOf = (server: Readonly<Server>) => (isKnownByAddress(server) ? server.auth.ip : undefined)
 
-/** The user name that a server signs in with. */
 export const userOf = (server: Readonly<Server>) =>
   isKnownByAddress(server) ? undefined : server.auth.auth_user
 
@@ -52,8 +48,8 @@ const withoutOwnRealm = (account: NonNullable<Connectivity['account']>, accountR
 }
 
 /**
- * What is stored for a request: numbers and addresses in the one form that is compared. The account's own realm is not
- * kept, so that the servers follow when it changes.
+ * What is stored for a request: numbers and addresses in the form that is compared. The account's own realm is
+ * not stored, so that the servers follow if it changes.
  */
 export const storedHalf = (
   data: Json,
@@ -68,7 +64,6 @@ export const storedHalf = (
   }
 }
 
-/** A number, and what there is to know of the trunk that takes its calls. */
 interface ListedDid {
   number: string
   did: Did
@@ -76,13 +71,12 @@ interface ListedDid {
   index: number
 }
 
-/** Every number that the trunks take calls of. */
 export const didsOf = ({ servers = [] }: Partial<Connectivity>): ListedDid[] =>
   servers.flatMap((server, index) =>
     Object.entries(server.DIDs ?? {}).map(([number, did]) => ({ number, did, server, index })),
   )
 
-/** The trunks with another number in the place of one whose calls they take, or without it. */
+/** The trunks with another number instead of one whose calls they take, or without it. */
 export const withNumber = (doc: ConnectivityDoc, number: string, instead?: string): ConnectivityDoc => ({
   ...doc,
   servers: (doc.servers ?? []).map((server) =>
@@ -100,7 +94,7 @@ export const withNumber = (doc: ConnectivityDoc, number: string, instead?: strin
   ),
 })
 
-/** Users whose registrations are worth nothing any more, in whatever realm they were. */
+/** Users whose registrations are no longer valid. */
 export const endedUsers = (
   before: Readonly<Connectivity>,
   after: Readonly<Connectivity> | undefined,
@@ -117,7 +111,7 @@ export const endedUsers = (
   return [...credentials(before)].flatMap(([user, said]) => (left.get(user) === said ? [] : [user]))
 }
 
-/** Whether calls of a server that is known by its address end. */
+/** Whether a server that is known by its address no longer is. */
 export const endsAddress = (
   before: Readonly<Connectivity>,
   after: Readonly<Connectivity> | undefined,
@@ -157,7 +151,7 @@ const serverProblems = (server: Server, index: number): Problems => {
   )
 }
 
-/** Where a second one stands of what there may be only one of. */
+/** The paths of repeated values. */
 const repeated = (values: readonly (readonly [path: string, value: string | undefined])[]) => {
   const seen = new Set<string>()
   return values.flatMap(([path, value]) => {
@@ -199,13 +193,11 @@ const repetitionProblems = (doc: Partial<Connectivity>, normalize: (text: string
   return joinProblems(many, ...paths.map((path) => taken(path, message, path.split('.').at(-1))))
 }
 
-/** What the schema cannot say of trunks, whoever else there is. */
 export const connectivityProblems = (
   doc: Partial<Connectivity>,
   normalize: (text: string) => string,
 ): Problems => joinProblems(...(doc.servers ?? []).map(serverProblems), repetitionProblems(doc, normalize))
 
-/** Every host and SIP URI of trunks to which calls may be sent. */
 export const destinationsOf = ({ servers = [] }: Partial<Connectivity>): WrittenDestination[] =>
   servers.flatMap((server, index) => {
     const path = `servers.${index}`
@@ -224,7 +216,7 @@ export const destinationsOf = ({ servers = [] }: Partial<Connectivity>): Written
 const failoverDestination = (path: string, failover: Did['failover']): WrittenDestination[] =>
   failover?.sip === undefined ? [] : [{ path: `${path}.failover.sip`, form: 'uri', text: failover.sip }]
 
-/** Where calls go that a server does not take: to a number, or to somebody at a host. */
+/** Where calls go that a server does not take: a number, or a user at a host. */
 export interface Failover {
   number?: string
   /** Without a user. */
@@ -232,25 +224,22 @@ export interface Failover {
   user?: string
 }
 
-/** A server of a trunk, as a call is sent to it. */
 export interface TrunkTarget {
   type: 'trunk'
   trunk_id: string
   server: string
   account_id: string
-  /** As the server wants it. */
+  /** In the format of the server. */
   number: string
   /** The number is the user name of the server, which its customer chooses. */
   isRenamed?: true
-  /** Where it stands, without a user; absent when it is called where it is registered. */
+  /** Without a user. Absent: the server is called where it is registered. */
   uri?: string
-  /** Whom it is registered as. */
   username?: string
   realm?: string
   delay_s: number
-  /** Seconds that it may take to answer; without it whatever is usual. */
+  /** Seconds to answer. Absent: as usual. */
   timeout_s?: number
-  /** Seconds that it may take to ring. */
   progress_timeout_s?: number
   headers?: Readonly<Record<string, string>>
   failover?: Failover
@@ -283,7 +272,6 @@ const failoverOf = (own: Did['failover'], ofServer: Did['failover']): Failover |
   return { uri: sipAddress(host), ...(user === undefined ? {} : { user }) }
 }
 
-/** How a call to a number is sent to the server that takes its calls. */
 export const targetOf = (
   { trunkId, accountId, realm }: { trunkId: string; accountId: string; realm: string },
   { number, did, server, index }: ListedDid,

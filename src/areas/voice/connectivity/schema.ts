@@ -28,7 +28,6 @@ const Failover = open(
 
 const Did = open({ failover: Failover }, { description: 'Other fields are kept' })
 
-/** How numbers are told to a server. */
 export const inboundFormats = ['e164', 'npan', '1npan', 'strip_plus', 'username'] as const
 
 const Options = open({
@@ -78,5 +77,4 @@ export const {
 } = connectivityShape
 export type Connectivity = Static<typeof Connectivity>
 
-/** A row of the list. */
 export const ConnectivityId = anyText({ title: 'Connectivity id' })

@@ -56,16 +56,14 @@ interface Deps {
 
 export type { DeviceDoc, DeviceRecord, Restart }
 
-/** Whether a device is registered, where it can be, and where that is known. */
 interface Registration {
   registrable: boolean
   registered?: boolean
 }
 
-/** Which devices are registered, as far as edges answer. */
 interface Presence {
   ids: ReadonlySet<string>
-  /** Hosts of edges that did not answer: what is not among `ids` may be registered there. */
+  /** Hosts of edges that did not answer. Devices that are not in `ids` may be registered there. */
   unreachable: readonly string[]
 }
 
@@ -78,7 +76,6 @@ interface DeviceStatus extends Registration {
   device_id: string
 }
 
-/** What names whoever sends SIP, so that nobody else is called the same. */
 const sipClaims = { username: usernameClaim, identity: identityClaim, address: addressClaim }
 
 export type SipClaims = typeof sipClaims
@@ -96,7 +93,7 @@ export const createDevices = (tools: Deps) => {
     realm: doc.sip?.realm ?? realm,
   })
 
-  /** A realm that the account may not have. Whether its owner knows the user name is not told. */
+  /** A realm of another account. The problem does not tell whether that account has the user name. */
   const realmProblems = async (
     account: AccountRecord,
     { sip }: Partial<DeviceDoc>,
@@ -117,7 +114,7 @@ export const createDevices = (tools: Deps) => {
     return mobileNumbers.problems(actor, account, mobile.mdn, before?.id)
   }
 
-  /** The number of a mobile device follows what the device says. */
+  /** Moves the number of a mobile device to the number that the device has now. */
   const moveNumber = async (set: ChangeSet, before: DeviceRecord | undefined, after: DeviceRecord) => {
     const [had, has] = [before && mobileNumberOf(before.doc), mobileNumberOf(after.doc)]
     if (had === has) return
@@ -125,7 +122,7 @@ export const createDevices = (tools: Deps) => {
     if (has) await mobileNumbers.claim(set, after, has)
   }
 
-  /** Fails where nothing could be sent: a phone that is not registered hears nothing. */
+  /** Fails if the phone is not registered. */
   const notify = async (account: AccountRecord, device: DeviceRecord, notice: Notice) => {
     if ((await mediaSwitch.notify(phoneOf(account, device), notice)) === 0)
       throw failure(phoneUnregistered, {})
@@ -135,14 +132,17 @@ export const createDevices = (tools: Deps) => {
     for (const device of wanted) await notify(account, device, { event: syncEventOf(device.doc, restart) })
   }
 
-  /** After a change that is stored already: phones that cannot be told fetch it when they come back. */
+  /**
+   * Called after the change was committed. A phone that does not get the notification fetches its settings when
+   * it registers again.
+   */
   const trySync = async (account: AccountRecord, wanted: readonly DeviceRecord[], restart: Restart) => {
     for (const device of wanted) {
       try {
         await sync(account, [device], restart)
       } catch (error) {
         if (!(error instanceof Failure)) throw error
-        // Nobody else could be told either.
+        // The switch does not answer, so the other phones would not get it either.
         if (!isFailure(error, phoneUnregistered)) return
       }
     }
@@ -211,10 +211,12 @@ export const createDevices = (tools: Deps) => {
     presenceOf,
     registrationOf,
 
-    /** Every device of an account, or of one user, in batches. */
     all: (accountId: string, ownerId?: string) => devices.batches({ accountId, ownerId }),
 
-    /** The ids of the devices that ring for a user: where they have signed in, and theirs where nobody else has. */
+    /**
+     * The devices that ring for a user: those where the user is signed in, and the user's own where no one else
+     * is.
+     */
     async reaching(accountId: string, userId: string): Promise<string[]> {
       const [own, signedIn] = await Promise.all([
         devices.page({ accountId, ownerId: userId, limit: maxReaching, descending: false }),
@@ -239,16 +241,13 @@ export const createDevices = (tools: Deps) => {
       return { statuses, unreachable: [...silent] }
     },
 
-    /** The account's device of this SIP user name, under the account's own realm. */
     async byUsername(accountId: string, username: string): Promise<DeviceRecord | undefined> {
       return devices.holder(usernameClaim(accountId, username))
     },
 
-    /** The device of this name under a realm that is no account's. */
     byIdentity: (username: string, realm: string): Promise<DeviceRecord | undefined> =>
       devices.holder(identityClaim(username, realm)),
 
-    /** The device that is known by this address. */
     byAddress: (address: string): Promise<DeviceRecord | undefined> => devices.holder(addressClaim(address)),
   }
 }

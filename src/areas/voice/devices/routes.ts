@@ -21,16 +21,15 @@ type Scope = Pick<Call, 'account' | 'request'>
 
 const restartIn = (request: RequestFacts): Restart => (isTrue(request.value('reboot')) ? 'reboot' : 'reload')
 
-/** The action that a PUT on a device names. Only one is known. */
 const requireNotify = (action: unknown) => {
   if (action === undefined || action === '') throw failure(actionRequired, {})
   if (action !== 'notify') throw failure(invalidAction, {})
 }
 
-// Whole devices, of which each may be as large as a record can be.
+// A record can be as large as a request, so the page is bounded in bytes.
 const maxBytesAtOnce = 4_000_000
 
-// No flag: web clients send it everywhere, and must not get an error for it.
+// Not a flag: web clients send it everywhere and must not get an error.
 const statusQuery = { with_status: 'true adds `registrable` and `registered` to each row' }
 const syncFails = [phoneUnregistered, ...switchFails]
 
@@ -49,7 +48,7 @@ export const deviceRoutes = (devices: Devices, records: Records) => {
     return { id: user.id }
   }
 
-  /** Whole records are read: a row does not tell the realm. Of the others it is known at most which edge was silent. */
+  /** Reads whole records, because rows do not have the realm. */
   const withStatus = (account: AccountRecord, ownerId: string | undefined): Listing<ListRow> => {
     const registrations = new Map<string, object>()
     const silent = new Set<string>()

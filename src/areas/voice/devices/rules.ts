@@ -12,18 +12,16 @@ import { storedPart } from '../../../lib/record-shape.ts'
 import type { WrittenDestination } from '../resources/hosts.rules.ts'
 import { type Device, deviceShape } from './schema.ts'
 
-/** What is stored of a device. */
 export type DeviceDoc = Device & { readonly [custom: string]: unknown }
 
 export const standardType = 'sip_device'
 
 type Doc = Readonly<Record<string, unknown>>
 
-// What is switched on for an endpoint, as list rows tell it: of users, too.
+// Features of endpoints as list rows show them; also of users.
 
 export const isEnabled = (value: unknown) => memberOf(value, 'enabled') === true
 
-/** Any enabled form of forwarding counts. */
 export const hasCallForward = ({ call_forward: forward }: Doc) =>
   isEnabled(forward) || Object.values(forward ?? {}).some(isEnabled)
 
@@ -32,7 +30,7 @@ export const hasExternalNumber = ({ caller_id: callerId }: Doc) =>
 
 export const hasMusicOnHold = ({ music_on_hold: music }: Doc) => Boolean(memberOf(music, 'media_id'))
 
-/** A MAC address in any notation as its 12 digits; what is none stays as it is, to be refused. */
+/** A MAC address as 12 digits. Other texts stay as they are and are rejected later. */
 const plainMac = (text: string) => {
   const digits = text.toLowerCase().replace(/[\s:.-]/g, '')
   return isMac(digits) ? digits : text
@@ -62,7 +60,7 @@ const tidyProvision = (provision: Json): Json =>
 const tidySip = (sip: Json): Json =>
   typeof sip.realm === 'string' ? { ...sip, realm: sip.realm.replaceAll(' ', '') } : sip
 
-/** Brings a request into the one form that is stored and compared. */
+/** Converts a request to the form that is stored and compared. */
 export const tidy = (data: Json): Json => {
   const tidied: Json = { ...data }
   if (tidied.mac_address === '') delete tidied.mac_address
@@ -78,8 +76,8 @@ const withoutRealm = ({ realm: _, ...sip }: NonNullable<Device['sip']>) => sip
 const isSameRealm = (realm: string | undefined, other: string) => realm?.toLowerCase() === other.toLowerCase()
 
 /**
- * What is stored for a request. The account's own realm is not kept, so that the device follows when it changes.
- * The type is fixed: a replacement that does not name it does not change it.
+ * What is stored for a request. The account's own realm is not stored, so that the device follows if it
+ * changes. The type is fixed: a replacement without it does not change it.
  */
 export const storedHalf = (data: Json, accountRealm: string, before: DeviceDoc | undefined): DeviceDoc => {
   const { sync: _, ...doc } = storedPart<DeviceDoc>(data, deviceShape)
@@ -88,10 +86,8 @@ export const storedHalf = (data: Json, accountRealm: string, before: DeviceDoc |
   return doc
 }
 
-/** Who a device is to SIP, as far as names may be held only once. */
 interface SipIdentity {
   username: string
-  /** Only where it is not the account's. */
   realm: string | undefined
 }
 
@@ -100,18 +96,16 @@ export const sipIdentityOf = ({ sip }: Partial<DeviceDoc>): SipIdentity | undefi
     ? { username: sip.username, realm: sip.realm }
     : undefined
 
-/** The address that a device is known by. */
 export const sipAddressOf = ({ sip }: Partial<DeviceDoc>) => (sip?.method === 'ip' ? sip.ip : undefined)
 
 const isSipUri = (text: string) => /^sips?:|@/i.test(text)
 
-/** Every host and SIP URI of a device to which calls may be sent. */
 export const destinationsOf = ({ sip = {} }: Partial<DeviceDoc>): WrittenDestination[] => {
   const { method, ip, route, proxy, forward, static_route: staticRoute, static_invite: staticInvite } = sip
   const uris = { route, static_route: staticRoute, static_invite: staticInvite }
   const hosts = { proxy, forward, ...(method === 'ip' && ip && parseAddress(ip) ? { ip } : {}) }
   return [
-    // A static route may be a number or a user alone.
+    // A static route may be only a number or a user.
     ...Object.entries(uris)
       .filter(([field, text]) => text && (field === 'route' || isSipUri(text)))
       .map(([field, text]) => ({ path: `sip.${field}`, form: 'uri' as const, text: text ?? '' })),
@@ -125,7 +119,6 @@ export const destinationsOf = ({ sip = {} }: Partial<DeviceDoc>): WrittenDestina
   ]
 }
 
-/** The mobile number, as the number areas key it. */
 export const mobileNumberOf = ({ mobile }: Partial<DeviceDoc>) =>
   mobile?.mdn ? normalizeNumber(mobile.mdn) : undefined
 
@@ -167,7 +160,6 @@ const numberProblems = (data: Partial<DeviceDoc>, before: DeviceDoc): Problems =
   return { 'mobile.mdn': { invalid: { message, cause: data.mobile?.mdn } } }
 }
 
-/** Devices of type `mobile` have a number; devices of other types get none. */
 const mobileProblems = (data: Partial<DeviceDoc>, before: DeviceDoc | undefined, type: string): Problems => {
   const number = mobileNumberOf(data)
   if (type === 'mobile')
@@ -179,19 +171,19 @@ const mobileProblems = (data: Partial<DeviceDoc>, before: DeviceDoc | undefined,
   return { 'mobile.mdn': { invalid: { message, cause: data.mobile?.mdn } } }
 }
 
-/** What of the lists and limits that edges follow the schema cannot say. */
+/** Problems of access lists and rate limits that the schema does not find. */
 const edgeProblems = (
   { access_lists: lists, rate_limits: limits }: Partial<DeviceDoc>,
   before: DeviceDoc | undefined,
 ): Problems => ({
   ...(lists && accessListProblems(lists, 'access_lists.')),
-  // What has stood there for long keeps nobody from changing something else.
+  // Limits that did not change are not checked again.
   ...(limits &&
     !isDeepStrictEqual(limits, before?.rate_limits) &&
     deviceLimitProblems(limits, 'rate_limits.')),
 })
 
-/** What of a device must hold whoever else there is. `mayRetype`: the operator changes what is fixed for others. */
+/** Rules that do not depend on other records. `mayRetype`: the operator may change what is fixed for others. */
 export const deviceProblems = (
   data: Partial<DeviceDoc>,
   before: DeviceDoc | undefined,
@@ -214,7 +206,7 @@ export const assertMayChange = (actor: Pick<Actor, 'user'>, { doc }: { doc: Devi
   throw failure(forbidden, { cause: 'Only an admin may change or use the device of another user' })
 }
 
-// The owner of a device and those who are signed in there decide whose restrictions its calls have.
+// The owner and the users who are signed in decide which restrictions apply to calls.
 const adminFields = [
   ...adminCallFields,
   'access_lists',
@@ -226,24 +218,23 @@ const adminFields = [
   'rate_limits',
 ]
 
-/** Restrictions of a device are up to admins, also where its owner changes it. */
+/** Only admins change restrictions, also of a device that its owner may change. */
 export const restrictionProblems = (
   actor: Pick<Actor, 'user'>,
   data: Partial<DeviceDoc>,
   before: DeviceDoc,
 ) => adminFieldProblems(actor, adminFields, data, before)
 
-/** Whether a change makes the device's registration worthless. */
+/** Whether a change ends the device's registration. */
 export const endsRegistration = (before: DeviceDoc, after: DeviceDoc) =>
   before.sip?.password !== after.sip?.password ||
   before.sip?.username !== after.sip?.username ||
   before.owner_id !== after.owner_id ||
   before.enabled !== after.enabled
 
-/** How a phone takes its settings anew. */
 export type Restart = 'reboot' | 'reload'
 
-/** The event of the NOTIFY that has a phone take its settings anew. */
+/** The event of the NOTIFY after which a phone fetches its settings. */
 export const syncEventOf = ({ provision }: Partial<DeviceDoc>, restart: Restart) => {
   const event = provision?.check_sync_event || 'check-sync'
   const wish =
@@ -257,7 +248,6 @@ const neverRegister = new Set(['application', 'cellphone', 'sip_url', 'sip_uri',
 
 export const isRegistrable = (type = standardType) => !neverRegister.has(type)
 
-/** What is switched on for a device, by the names that list rows carry. */
 export const featuresOf = (doc: DeviceDoc): string[] => {
   const features: [string, boolean][] = [
     ['hotdesk', Object.keys(doc.hotdesk?.users ?? {}).length > 0],

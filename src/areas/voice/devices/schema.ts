@@ -30,7 +30,7 @@ import {
 } from '../../../lib/schema.ts'
 import { readableSecret } from '../../../lib/secrets.ts'
 
-// `in` and `out` are header names too, so the form that has no direction has to leave them out.
+// `in` and `out` are header names, too, so the form without directions excludes them.
 const CustomSipHeaders = open(
   { in: SipHeaders, out: SipHeaders },
   {
@@ -155,7 +155,6 @@ export const DeviceStatus = open(
   { title: 'Device status' },
 )
 
-/** A SIP NOTIFY, as PUT on a device takes it. */
 export const Notify = open({
   data: must(
     open({

@@ -1,10 +1,9 @@
 import { signal } from '../../../storage/signal.ts'
 import type { DeviceRecord } from './store.ts'
 
-/** A device is made, or its document changes. */
 export const deviceChanged = signal<{ before: DeviceRecord | undefined; after: DeviceRecord }>(
   'device changed',
 )
 
-/** A device is removed: by itself, or with its owner. */
+/** Also if the owner is deleted. */
 export const deviceDeleted = signal<DeviceRecord>('device leaving')

@@ -10,24 +10,24 @@ import { Device } from './schema.ts'
 
 export type DeviceRecord = StoredRecord<DeviceDoc, object>
 
-// Phones that ring for one user.
+// Maximum number of phones that ring for one user.
 export const maxReaching = 500
 
 export const usernameTaken = (username: string) =>
   taken('sip.username', 'SIP credentials already in use', username)
 
-// The account is named, not its realm: a device of it stays findable when the realm changes.
+// Scoped to the account, not to its realm, so that devices are found after the realm changes.
 export const usernameClaim = (accountId: string, username: string): Claim => ({
   scope: accountId,
   name: 'sip_username',
   value: username.toLowerCase(),
 })
 
-/** For a device with a realm of its own, known system-wide. */
+/** For a device that has a realm of its own; unique in the system. */
 export const identityClaim = (username: string, realm: string): Claim => ({
   scope: systemScope,
   name: 'sip_identity',
-  // Both may hold any character.
+  // Both may contain any character.
   value: JSON.stringify([realm.toLowerCase(), username.toLowerCase()]),
 })
 
@@ -37,7 +37,6 @@ const identitiesUnder = (realm: string) => {
 }
 
 const macClaim = (accountId: string, value: string) => ({ scope: accountId, name: 'mac_address', value })
-/** For a device that is known by its address. */
 export const addressClaim = (value: string) => ({ scope: systemScope, name: 'sip_ip', value })
 
 const usernamesOf = (accountId: string, doc: Partial<DeviceDoc>): UniqueName[] => {
@@ -49,7 +48,6 @@ const usernamesOf = (accountId: string, doc: Partial<DeviceDoc>): UniqueName[] =
   return [own, { claim: identityClaim(identity.username, identity.realm), problems }]
 }
 
-/** All that nobody else may have. */
 export const uniqueNamesOf = (accountId: string, doc: Partial<DeviceDoc>): UniqueName[] => {
   const { mac_address: mac } = doc
   const address = sipAddressOf(doc)
@@ -68,7 +66,7 @@ export const uniqueNamesOf = (accountId: string, doc: Partial<DeviceDoc>): Uniqu
   return names.filter((name) => name !== undefined)
 }
 
-/** Not a name that must be unique, hence the id behind it: devices are found by how it begins. */
+/** Not unique, hence the ID at the end: devices are found by the beginning of their names. */
 const searchClaim = (accountId: string, id: string, doc: DeviceDoc): Claim => ({
   scope: accountId,
   name: 'device_name',
@@ -77,7 +75,7 @@ const searchClaim = (accountId: string, id: string, doc: DeviceDoc): Claim => ({
 
 const signedInName = 'hotdesk_user'
 
-/** Not a name that must be unique, hence the id behind it: devices are found by the users who signed in there. */
+/** Not unique, hence the ID at the end: devices are found by the users who are signed in. */
 const signedInClaims = (accountId: string, id: string, { hotdesk }: DeviceDoc): StoredClaim[] =>
   Object.keys(hotdesk?.users ?? {}).map((userId) => ({
     scope: accountId,
@@ -119,13 +117,12 @@ export const createDeviceStore = (store: Store) => {
   return {
     ...collection,
 
-    /** The ids of the devices at which a user has signed in. */
     async signedIn(accountId: string, userId: string): Promise<string[]> {
       const holders = await records.claimants(accountId, signedInName, `${userId}/`, maxReaching)
       return holders.map(({ id }) => id)
     },
 
-    /** User names under a realm that is no account's, of trunks too, in lower case and in batches. */
+    /** User names under a realm that no account has, also of trunks, in lower case and in batches. */
     async *usernamesUnder(realm: string): AsyncGenerator<string[]> {
       const { scope, name, prefix } = identitiesUnder(realm)
       const limit = 500
@@ -138,7 +135,7 @@ export const createDeviceStore = (store: Store) => {
       }
     },
 
-    /** The device of this id that has a realm which is no account's. */
+    /** The device with this ID under a realm that no account has. */
     async underRealm(realm: string, id: string): Promise<DeviceRecord | undefined> {
       const { scope, name, prefix } = identitiesUnder(realm)
       const holders = await records.claimants(scope, name, prefix, maxReaching)

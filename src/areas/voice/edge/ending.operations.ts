@@ -24,16 +24,14 @@ interface Deps {
 }
 
 interface CallsPayload extends Pick<Ending, 'kind'> {
-  /** Hosts of the edges that have to be asked again. Absent: none was asked yet. */
+  /** Hosts of the edges to ask again. Absent: all edges. */
   hosts?: Unreachable
 }
 
 interface Payload extends CallsPayload, Pick<Ending, 'id'> {
-  /** Registrations of records that are gone, or have other names. */
   identities: readonly Identity[]
 }
 
-/** Hosts of edges that did not answer. */
 type Unreachable = readonly string[]
 
 const orUnreachable = (error: unknown): Unreachable => {
@@ -41,28 +39,28 @@ const orUnreachable = (error: unknown): Unreachable => {
   throw error
 }
 
-/** Edges that did not answer are asked again, and no others: a phone may have registered there again. */
+/** Only edges that did not answer are asked again: a phone may have registered again at the others. */
 const conclude = <P extends CallsPayload>({ payload }: { payload: P }, hosts: Unreachable): Conclusion<P> =>
   hosts.length > 0
     ? { state: 'waiting', outcome: `no answer: ${hosts.join(', ')}`, payload: { ...payload, hosts } }
     : { state: 'forgotten' }
 
 /**
- * Ends what devices, users, accounts and trunks use when they are disabled or removed: registrations at once, calls after a grace
- * period.
+ * When devices, users, accounts or trunks are disabled or deleted, this ends their registrations at once and
+ * their calls after a grace period.
  */
 export const createEnding = (tools: Deps) => {
   const { store, settings, mediaSwitch, accounts, devices, trunks, edge } = tools
   const { clock } = store
 
-  /** The account, and if the ending is about an account those below it. */
+  /** The account, and the accounts below it if the account itself was changed. */
   async function* accountsOf(accountId: string, kind: Ending['kind']) {
     const account = await accounts.find(accountId)
     if (account) yield account
     if (account && kind === 'account') for await (const batch of accounts.descendants(account)) yield* batch
   }
 
-  /** Everything that can register under an account, or as a device of one user, in batches. */
+  /** Everything that can register in an account, or only the devices of a user, in batches. */
   async function* registrableOf(account: AccountRecord, ownerId?: string) {
     const { id: accountId } = account
     for await (const batch of devices.all(accountId, ownerId))
@@ -78,7 +76,10 @@ export const createEnding = (tools: Deps) => {
       }))
   }
 
-  /** What may no longer be registered after the change: of a user or an account, everything that is refused now. */
+  /**
+   * The identities of the change. If a user or an account was changed, also all identities that are refused
+   * now.
+   */
   async function* endedIdentities(accountId: string, { kind, id, identities }: Payload) {
     yield identities
     if (kind !== 'user' && kind !== 'account') return
@@ -98,7 +99,7 @@ export const createEnding = (tools: Deps) => {
   }
 
   async function* idsFrom(accountId: string, kind: Ending['kind']) {
-    // Also if the account is gone.
+    // Also if the account is deleted.
     yield [accountId]
     for await (const { id } of accountsOf(accountId, kind)) if (id !== accountId) yield [id]
   }
@@ -106,7 +107,7 @@ export const createEnding = (tools: Deps) => {
   const calls: JobKind<CallsPayload, Unreachable> = {
     kind: 'ended_calls',
     everySeconds: 2,
-    // A call of which both sides are to end is ended once.
+    // One at a time, so that a call whose sides both end is ended once.
     atOnce: 1,
     ask: ({ accountId, payload }) =>
       mediaSwitch
@@ -122,7 +123,7 @@ export const createEnding = (tools: Deps) => {
     const identities = named.map(({ username, realm = account.doc.realm }) => ({ username, realm }))
     set.errand({
       kind: registrations.kind,
-      // The same change made again is one piece of work.
+      // Repeating the same change is the same job.
       id: `${id}-${hash('sha256', JSON.stringify(identities), 'hex').slice(0, 16)}`,
       accountId,
       payload: { kind, id, identities },
@@ -130,7 +131,7 @@ export const createEnding = (tools: Deps) => {
     const dueAt = clock.now() + graceSeconds * 1000
     set.errand({
       kind: calls.kind,
-      // One for all changes of a second: each lists all calls of the account.
+      // One job for all changes of a second, because it lists all calls of the account.
       id: [accountId, kind === 'account' ? 'below' : 'own', Math.floor(dueAt / 1000)].join('-'),
       accountId,
       dueAt,
@@ -138,7 +139,7 @@ export const createEnding = (tools: Deps) => {
     })
   }
 
-  /** Judges nothing: adds what follows from changes, whoever makes them. */
+  /** Rejects nothing: adds the jobs that follow from changes. */
   const gate: Gate = async (sets, write) => {
     for (const set of sets)
       for (const ending of endingsOf(set.changes))

@@ -2,36 +2,35 @@ import { endedUsers, endsAddress } from '../connectivity/rules.ts'
 import type { Connectivity } from '../connectivity/schema.ts'
 import { type DeviceDoc, endsRegistration } from '../devices/rules.ts'
 
-/** A change of a record, with the JSON texts of it. */
+/** A change of a record, with its documents as JSON texts. */
 interface Change {
   accountId: string
   kind: string
   id: string
-  /** Undefined: the record is created. */
+  /** Absent: the record is created. */
   before?: string
-  /** Undefined: the record is removed. */
+  /** Absent: the record is deleted. */
   after?: string
 }
 
-/** What a phone, or a server of a trunk, is registered as. */
 interface Registered {
   username: string
-  /** Absent: the realm of its account. */
+  /** Absent: the realm of the account. */
   realm?: string | undefined
 }
 
-/** What somebody who can no longer use the service has still in use. */
+/** What a change ends. */
 export interface Ending {
   accountId: string
   kind: 'account' | 'user' | 'device' | 'connectivity'
   id: string
-  /** Named here because the records may be gone, or have other names, when the edges are asked. */
+  /** Stored here, because the records may be deleted or renamed when the edges are asked. */
   identities: readonly Registered[]
 }
 
 interface Docs {
   before: object
-  /** Undefined: the record is removed. */
+  /** Absent: the record is deleted. */
   after: object | undefined
 }
 
@@ -46,7 +45,7 @@ const differs = ({ before, after = {} }: Docs, fields: readonly string[]) =>
     (field) => JSON.stringify(Reflect.get(before, field)) !== JSON.stringify(Reflect.get(after, field)),
   )
 
-/** By kind: the identities whose registrations end; calls may end without any. Undefined: nothing ends. */
+/** By kind: the identities whose registrations end. Empty: only calls end. Undefined: nothing ends. */
 const kinds: Readonly<Record<Ending['kind'], (docs: Docs) => Registered[] | undefined>> = {
   account: (docs) => (docs.after === undefined || differs(docs, ['enabled', 'tree']) ? [] : undefined),
   user: (docs) => (docs.after === undefined || differs(docs, ['enabled']) ? [] : undefined),
@@ -70,7 +69,7 @@ const endingOf = ({ accountId, kind, id, before, after }: Change): Ending | unde
   return identities && { accountId, kind, id, identities }
 }
 
-/** What changes that are made together end. With an account all that it has goes: that is one ending. */
+/** What a set of changes ends. The deletion of an account includes everything in it. */
 export const endingsOf = (changes: readonly Change[]): Ending[] => {
   const endings = changes.flatMap((change) => endingOf(change) ?? [])
   return [...Map.groupBy(endings, ({ accountId }) => accountId).values()].flatMap((ofAccount) => {

@@ -26,14 +26,14 @@ interface Wanted {
   withCredentials: boolean
 }
 
-/** A sender, and what it is asked by: a user name, or an address. */
+/** A sender, and the user name or address by which edges ask for it. */
 interface Known {
   sender: Sender
   username?: string | undefined
   address?: string | undefined
 }
 
-// So many are told in one go: a few milliseconds.
+// Rows that are computed at the same time: a few milliseconds of work.
 const atOnce = 25
 
 const questionOf = ({ realm, withCredentials }: Wanted, username: string | undefined) => ({
@@ -48,14 +48,14 @@ async function* nothing(): AsyncGenerator<EdgeExportRow[]> {}
 
 export type EdgeExport = ReturnType<typeof createEdgeExport>
 
-/** All that an edge may ask about a realm, told at once. */
+/** The export of all answers about a realm. */
 export const createEdgeExport = ({ store, feed, edge, accounts, devices, trunks, resources }: Deps) => {
   const isCarriers = async (text: string) => {
     const address = parseAddress(text)
     return address !== undefined && (await resources.isCarriers(address))
   }
 
-  /** Who belongs to the account of the realm, in batches. */
+  /** The senders of the account that has the realm, in batches. */
   async function* ofOwner(account: AccountRecord): AsyncGenerator<Known[]> {
     for await (const batch of devices.all(account.id))
       yield batch.flatMap((device): Known[] => {
@@ -79,7 +79,7 @@ export const createEdgeExport = ({ store, feed, edge, accounts, devices, trunks,
       })
   }
 
-  /** Who names a realm that no account has, as far as the actor may know of them. */
+  /** Senders that name a realm which no account has, as far as the actor may see them. */
   async function* ofNobody(actor: Actor, realm: string): AsyncGenerator<Known[]> {
     for await (const usernames of devices.usernamesUnder(realm)) {
       const batch: Known[] = []
@@ -98,7 +98,7 @@ export const createEdgeExport = ({ store, feed, edge, accounts, devices, trunks,
     ...(await edge.answerOf(sender, questionOf(wanted, username))),
   })
 
-  /** A carrier's address is nobody's. */
+  /** Addresses of carriers are not senders. */
   const isKnown = async ({ address }: Known) => address === undefined || !(await isCarriers(address))
 
   async function* rowsOf(known: AsyncIterable<Known[]>, wanted: Wanted): AsyncGenerator<EdgeExportRow[]> {
@@ -118,13 +118,13 @@ export const createEdgeExport = ({ store, feed, edge, accounts, devices, trunks,
 
   return {
     /**
-     * Rows in batches: first what holds for whoever the realm does not know, then one for each user name and each address
-     * that it knows. Whoever goes on with the events behind `sequence` misses nothing.
+     * Rows in batches: first the answer for unknown senders, then one row for each user name and each address.
+     * A client that continues with the events after `sequence` misses nothing.
      */
     async of(actor: Actor, wanted: Wanted) {
       assertMayHaveCredentials(actor, wanted)
       const sequence = sequenceText(await feed.newest())
-      // What is read from now on has all that came before.
+      // Reads after the fence include everything up to `sequence`.
       await store.fence()
       const account = await accounts.byRealm(wanted.realm)
       const question = questionOf(wanted, undefined)

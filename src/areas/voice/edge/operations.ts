@@ -26,22 +26,19 @@ interface Deps {
   trunks: Pick<Trunks, 'byUser' | 'byAddress' | 'servers'>
 }
 
-/** Whom a packet claims to come from. */
 export interface Sender {
   account: AccountRecord
   device: DeviceRecord | undefined
-  /** The server of a trunk, where it is no device. */
   trunk?: TrunkServer | undefined
-  /** It is known by where it comes from: no password is asked for. */
+  /** The sender is known by its address and needs no password. */
   method?: 'ip'
 }
 
-/** Whom a packet names, and where it came from. */
 type Claim = Pick<EdgeQuery, 'realm' | 'username' | 'address'>
 
 export const mayAsk = (actor: Actor, account: AccountRecord) => isSuperduper(actor) || isAbove(actor, account)
 
-/** Credentials are for those whom every account is below. */
+/** Only the operator gets credentials. */
 export const assertMayHaveCredentials = (
   actor: Actor,
   { withCredentials }: Pick<EdgeQuery, 'withCredentials'>,
@@ -50,12 +47,15 @@ export const assertMayHaveCredentials = (
     throw failure(forbidden, { cause: 'credentials are for the keys of the operator' })
 }
 
-/** Whoever asks about the own realm would take the answer of a stranger for the truth. */
+/** An unknown-realm answer would mislead an edge that asks about its own realm. */
 export const ownRealm = () => failure(forbidden, { cause: 'only accounts above a realm may ask about it' })
 
 const signsInByPassword = (sip: DeviceRecord['doc']['sip']) => (sip?.method ?? 'password') === 'password'
 
-/** What a proxy needs to hold a digest against, never the password. Names as they were asked: so phones say them. */
+/**
+ * The digest that a proxy compares with, never the password. The names are those of the request, because phones
+ * hash them as they send them.
+ */
 const credentialsOf = ({ doc: { sip } }: DeviceRecord, { realm, username }: EdgeQuery) => ({
   ...(sip?.password !== undefined && signsInByPassword(sip)
     ? { ha1: hash('md5', `${username}:${realm}:${sip.password}`, 'hex') }
@@ -63,7 +63,6 @@ const credentialsOf = ({ doc: { sip } }: DeviceRecord, { realm, username }: Edge
   ...(sip?.expire_seconds === undefined ? {} : { expires_s: sip.expire_seconds }),
 })
 
-/** The same of a server of a trunk. */
 const trunkCredentials = ({ method, password }: TrunkServer, { realm, username }: EdgeQuery) =>
   method === 'password' && password !== undefined
     ? { ha1: hash('md5', `${username}:${realm}:${password}`, 'hex') }
@@ -74,7 +73,6 @@ const isInRealm = ({ doc }: DeviceRecord, realm: string) =>
 
 export type Edge = ReturnType<typeof createEdge>
 
-/** What an edge proxy has to know of a packet. Asked for every packet that it has not cached: all reads are cached. */
 export const createEdge = (tools: Deps) => {
   const { records, accounts, devices, accessLists, rateLimits, resources, trunks } = tools
 
@@ -102,7 +100,9 @@ export const createEdge = (tools: Deps) => {
     return account && { account, device: undefined, trunk }
   }
 
-  /** Who is known by an address: of the owner of the realm, where the realm has one. Carriers are no senders. */
+  /**
+   * The sender with an address, within the owner's account if the realm has an owner. Carriers are not senders.
+   */
   const neighbourOf = async (
     { address }: Claim,
     owner: AccountRecord | undefined,
@@ -118,7 +118,7 @@ export const createEdge = (tools: Deps) => {
     return account && { account, device, trunk, method: 'ip' }
   }
 
-  /** Devices that are named come before servers of trunks, and these before who is known by an address. */
+  /** Named devices come first, then servers of trunks, then senders that are known by their address. */
   const senderOf = async (question: Claim): Promise<Sender | undefined> => {
     const named = await namedSenderOf(question)
     if (named?.device) return named
@@ -137,7 +137,7 @@ export const createEdge = (tools: Deps) => {
     doc.owner_id !== undefined &&
     (await records.find(accountId, userKind, doc.owner_id))?.doc.enabled === false
 
-  /** What is switched off, the widest first: nothing passes, whatever the lists say. */
+  /** What is disabled, the widest first. It overrides access lists. */
   const disabled = async ({ account, device, trunk }: Sender) => {
     if (await disabledOf(records, account)) return 'account_disabled'
     if (trunk?.isEnabled === false) return 'trunk_disabled'
@@ -145,7 +145,6 @@ export const createEdge = (tools: Deps) => {
     return device?.doc.enabled === false ? 'device_disabled' : undefined
   }
 
-  /** What holds for packets of a sender. */
   const answerOf = async (sender: Sender, question: EdgeQuery): Promise<EdgeAnswer> => {
     const { address, userAgent, withCredentials } = question
     const { account, device, trunk, method } = sender
@@ -171,7 +170,6 @@ export const createEdge = (tools: Deps) => {
     }
   }
 
-  /** Whether any of the servers that may take part is enabled. */
   const isTrunkOn = async ({ accountId, id, server }: Party) => {
     for await (const servers of trunks.servers(accountId))
       if (servers.some((one) => one.trunkId === id && one.isEnabled && mayBe(one, server))) return true
@@ -183,7 +181,7 @@ export const createEdge = (tools: Deps) => {
     answerOf,
     stranger,
 
-    /** Whether the packets of a side of a call would be refused now, whatever the access lists say. */
+    /** Whether packets of a party would be refused now, without regard to access lists. */
     async isRefused(party: Party): Promise<boolean> {
       const { accountId, type, id } = party
       const account = await accounts.find(accountId)
@@ -196,8 +194,8 @@ export const createEdge = (tools: Deps) => {
     },
 
     /**
-     * A realm that the actor is not above is answered like one that nobody has; but for the own one, where the actor
-     * would take that answer for the truth.
+     * A realm that the actor may not see is answered like an unknown one. The exception is the actor's own
+     * realm, where that answer would mislead.
      */
     async decide(actor: Actor, question: EdgeQuery): Promise<EdgeAnswer> {
       assertMayHaveCredentials(actor, question)
@@ -228,7 +226,7 @@ export const createCarrierDecisions = ({ resources, numbers, accounts }: Carrier
   }
 
   return {
-    /** Whether a call from an address may come in. With a number, carriers of the account that has it count, too. */
+    /** Whether a call from an address may come in. With a number, the carriers of its account count, too. */
     async decide({ number, ...origin }: CarrierQuery): Promise<CarrierAnswer> {
       const account = number === undefined ? undefined : await accountOfNumber(number)
       const { resourceId, accountId, isSure } = await resources.carrierAt(origin, account)

@@ -39,7 +39,6 @@ interface Deps {
   validate: Validate
 }
 
-/** What an edge has sent, not judged yet. */
 interface Sent {
   records: readonly unknown[]
   refusals: readonly unknown[]
@@ -59,7 +58,6 @@ const refusalOf = ({ sender, likeness, report }: Alike): Refusal => {
 
 export type EdgeReporting = ReturnType<typeof createEdgeReporting>
 
-/** What edges tell of the calls that they have carried and of the packets that they have turned away. */
 export const createEdgeReporting = (tools: Deps) => {
   const { store, accounts, alerts, edge, intake, legs, running, refusals, validate } = tools
   const emergencies = createEmergencyClaims(store)
@@ -129,7 +127,7 @@ export const createEdgeReporting = (tools: Deps) => {
     return { told, rejected }
   }
 
-  /** Those of records that are stored for another call: phones choose Call-IDs, and may use one for many calls. */
+  /** Renames records whose ID is used by another call: phones choose Call-IDs and may reuse them. */
   const ofOtherCalls = async (records: readonly unknown[]) => {
     const renamed: unknown[] = []
     for (const record of records) {
@@ -158,8 +156,9 @@ export const createEdgeReporting = (tools: Deps) => {
 
   return {
     /**
-     * Takes all. An edge that got no answer sends it again: records, emergency calls and alerts are then as before. A refusal is
-     * told again if this process does not remember it: after a minute, or told by another process.
+     * Takes everything. An edge that got no answer may repeat the request: records, emergency calls and alerts
+     * are not doubled. A refusal is reported again if this process does not remember it: after a minute, or
+     * from another process.
      */
     async take(
       author: Author,

@@ -6,24 +6,22 @@ import type { Cdr } from '../../calls/cdrs/schema.ts'
 import type { Alert } from '../../events/alerts/schema.ts'
 import type { EdgeEmergency, EdgeRefusal } from './schema.ts'
 
-/** Whose packet it was: a device, where the account has one of that name. */
+/** Undefined: the account has no device of that name. */
 interface RefusedSender {
   accountId: string
   deviceId: string | undefined
 }
 
-/** A refusal, and whom it concerns. */
 export interface Concern {
   refusal: EdgeRefusal
   sender: RefusedSender
 }
 
-/** Refusals that are told as one. */
+/** Refusals that are reported as one. */
 export interface Alike {
   sender: RefusedSender
-  /** What they have in common. */
   likeness: string
-  /** The last of them, and how many they are. */
+  /** The last of them, with their number. */
   report: EdgeRefusal & { count: number }
 }
 
@@ -32,7 +30,6 @@ const likenessOf = ({ refusal, sender: { accountId, deviceId } }: Concern) => {
   return JSON.stringify([accountId, deviceId, reason, method, username, address, number])
 }
 
-/** All that are alike together. */
 export const gathered = (concerns: readonly Concern[]): Alike[] =>
   Array.from(Map.groupBy(concerns, likenessOf), ([likeness, alike]) => {
     const last = alike.at(-1)
@@ -40,19 +37,18 @@ export const gathered = (concerns: readonly Concern[]): Alike[] =>
   }).filter((one) => one !== undefined)
 
 const hourSeconds = 3600
-/** How long an alert about an emergency call lasts. */
 const alertSeconds = 7 * 24 * hourSeconds
 
-/** An alert, and what it is about: of two with the same cause the second is not raised. */
+/** A second alert with the same cause is not raised. */
 interface CausedAlert {
   cause: string
   alert: Alert
 }
 
 /**
- * One for the admins of the account and one for those of its reseller, so that each may remove theirs. Calls of a
- * device to the same number that begin in the same hour have the same causes: a phone in the wrong hands that calls in a loop does not flood them.
- * @param now Gregorian seconds. An edge may report a call long after it began, and its alert lasts as long as others.
+ * One alert for the admins of the account and one for those of its reseller, so that each can delete theirs.
+ * Calls of a device to the same number that begin in the same hour have the same causes, so a phone that calls
+ * in a loop does not flood them. @param now Gregorian seconds.
  */
 export const emergencyAlerts = (
   { account_id: accountId, device_id: deviceId, number, caller_id_number: caller, at }: EdgeEmergency,
@@ -78,7 +74,6 @@ export const emergencyAlerts = (
     },
   }))
 
-/** A call record that names its call, the interaction of that and when it began. */
 interface NamedRecord {
   call_id: string
   other_leg_call_id?: unknown
@@ -95,10 +90,9 @@ const isNamed = (record: unknown): record is NamedRecord =>
   typeof record.channel_created_time === 'number' &&
   typeof memberOf(record, 'custom_channel_vars', 'account_id') === 'string'
 
-/** What a stored record is known by. */
 type StoredCall = Pick<CdrRow, 'interaction_key'> & { channel_created_time?: unknown }
 
-/** Where the record of a call stands if no other call has its Call-ID; undefined of a record that lacks something. */
+/** The ID of a record if no other call has its Call-ID. Undefined: the record is incomplete. */
 export const placeOfRecord = (record: unknown) => {
   if (!isNamed(record)) return undefined
   const [time = '', key = ''] = record.interaction_id.split('-')
@@ -109,7 +103,7 @@ export const placeOfRecord = (record: unknown) => {
     id,
     isOf: (stored: StoredCall) =>
       stored.interaction_key === key && stored.channel_created_time === record.channel_created_time,
-    /** The same record under a name that no other call has. */
+    /** The same record with a name that no other call has. */
     renamed: {
       ...record,
       call_id: renamed(record.call_id),
@@ -120,7 +114,7 @@ export const placeOfRecord = (record: unknown) => {
   }
 }
 
-/** A call record without the running calls that end with it, and these as the edge has named them. */
+/** Separates the reservations that end with a call from its record. */
 export const partedRecord = (sent: unknown): { record: unknown; reservations: readonly unknown[] } => {
   if (!isObject(sent)) return { record: sent, reservations: [] }
   const { reservations, ...record } = sent
@@ -129,7 +123,7 @@ export const partedRecord = (sent: unknown): { record: unknown; reservations: re
 
 type MediaQuality = NonNullable<Cdr['media_quality']>
 
-/** What a figure is called in `X-RTP-Stat` and `P-RTP-Stat`, in `RTP-RxStat` and in `RTP-TxStat`. */
+/** Names of a figure in `X-RTP-Stat` and `P-RTP-Stat`, in `RTP-RxStat` and in `RTP-TxStat`. */
 interface Names {
   stat: string
   received?: string
@@ -143,14 +137,13 @@ const names: Readonly<Record<keyof MediaQuality, Names>> = {
   jitter_ms: { stat: 'JI', received: 'AvgJit' },
 }
 
-// More digits are no count of packets of any call.
+// At most 9 digits: no call has more packets.
 const figureIn = (text: unknown, name: string | undefined): number | undefined => {
   if (typeof text !== 'string' || name === undefined) return undefined
   const found = new RegExp(`(?:^|[;,\\s])${name}=(\\d{1,9})(?!\\d)`).exec(text)
   return found ? Number(found[1]) : undefined
 }
 
-/** The figures that headers say; undefined where they say none. */
 export const qualityIn = (said: unknown): MediaQuality | undefined => {
   if (!isObject(said)) return undefined
   const { stat, received, sent } = said
@@ -162,7 +155,6 @@ export const qualityIn = (said: unknown): MediaQuality | undefined => {
   return figures.length === 0 ? undefined : Object.fromEntries(figures)
 }
 
-/** The record with figures in the place of what the phone has said. */
 export const withQuality = (record: unknown): unknown => {
   if (!isObject(record) || record.rtp_stats === undefined) return record
   const { rtp_stats: said, ...rest } = record

@@ -4,21 +4,20 @@ import { bracketed } from '../../../lib/sip-host.ts'
 import type { Party } from '../../../switch/media-switch.ts'
 import type { Origin } from '../resources/rules.ts'
 
-/** Where a packet says it comes from. */
 export interface EdgeQuery {
   realm: string
   username: string | undefined
-  /** Where it really comes from, when the edge wants a decision. */
+  /** Present if the edge wants a decision. */
   address: Address | undefined
   userAgent: string | undefined
-  /** Whether the edge holds digests against what it is told. */
+  /** Whether the edge checks digests. */
   withCredentials: boolean
 }
 
 /** An empty parameter counts as one that was not given. */
 const given = (query: URLSearchParams, name: string) => query.get(name) || undefined
 
-/** What an edge asks, or a 400. */
+/** Throws a 400 for an invalid query. */
 export const questionIn = (query: URLSearchParams): EdgeQuery => {
   const realm = given(query, 'realm')
   const text = given(query, 'address')
@@ -41,19 +40,18 @@ export const questionIn = (query: URLSearchParams): EdgeQuery => {
   }
 }
 
-/** Edges remove `|` from names, and user names are equal in any case. */
+/** Edges remove `|` from names. User names are equal in any case. */
 const plain = (name: string | undefined) => name?.replaceAll('|', '').toLowerCase()
 
 const plainHost = (host: string) => bracketed(host.replace(/^\[(.*)\]$/, '$1')).toLowerCase()
 
-/** A server as its trunks describe it. */
 interface Server {
   user: string | undefined
   name: string | undefined
   hosts: readonly string[]
 }
 
-/** Whether a server of a trunk is the one of a call, by what the edge knows of it. */
+/** Whether a server of a trunk may be the one of a call, as far as the edge knows it. */
 export const mayBe = (
   { user, name, hosts }: Server,
   { username, name: known, host }: Readonly<Party['server']> = {},
@@ -64,20 +62,17 @@ export const mayBe = (
   return host !== undefined && hosts.some((one) => plainHost(one) === plainHost(host))
 }
 
-/** What an edge asks of an address. */
 export interface CarrierQuery extends Origin {
-  /** Who is called. */
   number?: string | undefined
 }
 
-/** Null: what was given is no port. */
+/** Null: the text is not a port. */
 const portIn = (text: string | null) => {
   if (!text) return undefined
   const port = Number(text)
   return /^\d{1,5}$/.test(text) && port >= 1 && port <= 65_535 ? port : null
 }
 
-/** What an edge asks of an address, or a 400. */
 export const carrierQuestionIn = (query: URLSearchParams): CarrierQuery => {
   const text = query.get('address') || undefined
   const address = text === undefined ? undefined : parseAddress(text)

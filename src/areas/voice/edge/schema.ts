@@ -67,7 +67,6 @@ export const EdgeAnswer = open(
 )
 export type EdgeAnswer = Static<typeof EdgeAnswer>
 
-/** Whether calls may come from an address. */
 export const CarrierAnswer = open(
   {
     allowed: must(flag()),
@@ -80,7 +79,7 @@ export const CarrierAnswer = open(
 )
 export type CarrierAnswer = Static<typeof CarrierAnswer>
 
-/** What `GET /v2/edge` answers for one who sends packets. */
+/** The answer of `GET /v2/edge` for one sender. */
 export const EdgeExportRow = open(
   {
     username: anyText({
@@ -96,7 +95,6 @@ export type EdgeExportRow = Static<typeof EdgeExportRow>
 // Gregorian seconds of 11 digits end in the year 3168.
 const at = must(integer({ minimum: 0, maximum: 99_999_999_999, description: 'When (Gregorian seconds)' }))
 
-/** A packet that an edge has turned away. */
 export const EdgeRefusal = open(
   {
     realm: must(text(1, 253, { description: 'The realm the packet named' })),
@@ -119,7 +117,6 @@ export const EdgeRefusal = open(
 )
 export type EdgeRefusal = Static<typeof EdgeRefusal>
 
-/** A call to emergency services that has begun at an edge. */
 export const EdgeEmergency = open(
   {
     account_id: must(id({ description: 'Whose call it is' })),
@@ -134,7 +131,7 @@ export const EdgeEmergency = open(
 )
 export type EdgeEmergency = Static<typeof EdgeEmergency>
 
-/** Each record and refusal is judged by itself: what cannot be taken does not hold up what comes after it. */
+/** Each entry is validated separately, so an invalid one does not hold up the others. */
 export const EdgeReports = open(
   {
     records: list(anyObject(), { description: 'Call detail records, one a leg' }),

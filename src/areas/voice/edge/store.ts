@@ -4,7 +4,7 @@ import type { Store } from '../../../storage/store.ts'
 import type { EdgeEmergency } from './schema.ts'
 
 const name = 'emergency_call'
-// The period in the value finds old claims.
+// Old claims are found by the period in their value.
 const periodSeconds = 31 * 86_400
 const periodDigits = 8
 
@@ -18,9 +18,12 @@ const claimIn = ({ account_id: scope, call_id: callId }: EdgeEmergency, period: 
   value: `${prefixOf(period)}${callId}`,
 })
 
-/** Which emergency calls are events already. Each call claims its call id in its account, for at least 31 days. */
+/**
+ * Claims of emergency calls that are events already. Each call claims its Call-ID in its account for at least
+ * 31 days.
+ */
 export const createEmergencyClaims = ({ records }: Pick<Store, 'records'>) => ({
-  /** Whether the call was reported before, to any server process. */
+  /** Whether any process has reported the call. */
   async isKnown(call: EdgeEmergency): Promise<boolean> {
     const period = periodOf(call.at)
     const holders = [period, period - 1].map((one) => records.claimant(claimIn(call, one)))

@@ -20,7 +20,6 @@ const freeswitchRoutes = ({ answer }: SwitchDocuments): Route[] => [
     answers: anyText({ description: 'A document that FreeSWITCH reads' }),
     produces: [xml],
     acceptsAnything: true,
-    // Digests of passwords stand in it.
     tellsOnce: true,
     run: async ({ actor, data }) =>
       new FileResponse(Buffer.from(await answer(actor, data)), xml, { 'cache-control': 'no-store' }),

@@ -1,18 +1,16 @@
-// A route as FreeSWITCH carries it out: one application after the other.
+// A route as FreeSWITCH applications.
 import type { RouteAnswer } from '../routing/schema.ts'
 import { dialplanDocument } from './directory.rules.ts'
 import { legOf, type Step, stepsFor } from './legs.rules.ts'
 import { numberText, shownText, wordText } from './texts.rules.ts'
 
-/** An application with its data. */
 export type Action = readonly [application: string, data: string]
 
-/** Who brings a call: somebody of an account, or a carrier. */
 export type Bringer = 'account' | 'carrier'
 
 const set = (name: string, value: string): Action => ['set', `${name}=${value}`]
 
-/** What a variable of a record is called on a channel: `owner_id` is `ecallmgr_Owner-ID`. */
+/** The name of a record's variable on a channel: `owner_id` is `ecallmgr_Owner-ID`. */
 const variableName = (name: string) =>
   `ecallmgr_${name
     .split('_')
@@ -28,7 +26,7 @@ const ofRecord = ({ account_id: accountId, variables }: RouteAnswer): Action[] =
   ),
 ]
 
-/** What the directory has said of the caller is for colleagues: it is replaced, or taken away. */
+/** The directory has set the caller ID for calls within the account: it is replaced or removed. */
 const callerId = ({ caller_id: { name, number, privacy } }: RouteAnswer): Action[] => {
   const shownNumber = numberText(number)
   const shownName = shownText(name ?? '') || shownNumber
@@ -56,7 +54,7 @@ const limits = (route: RouteAnswer, from: Bringer): Action[] => {
   return [...limit('calls', calls), ...(leavesPlatform(route) ? limit('carrier_calls', carrierCalls) : [])]
 }
 
-/** What FreeSWITCH makes of SIP codes. */
+/** The hangup causes of FreeSWITCH for SIP codes. */
 const causes: Readonly<Record<number, string>> = {
   400: 'NORMAL_TEMPORARY_FAILURE',
   402: 'CALL_REJECTED',
@@ -99,7 +97,7 @@ const respond = (code: number | undefined, reason: string | undefined): Action =
 
 interface Dialled {
   text: string
-  /** How long all of it together may ring. */
+  /** Maximum ringing time of the step. */
   seconds: number
   failsOver: readonly number[] | undefined
 }
@@ -110,20 +108,19 @@ const dialledIn = ({ targets, from, failsOver }: Step, accountId: string | undef
   return legs.length === 0 ? [] : [{ text: legs.join(','), seconds: Math.max(...ends), failsOver }]
 }
 
-/** Who was dialled last says how the call ends, unless the route does. */
+/** The last step decides how the call ends, unless the route does. */
 const bridges = (dialled: readonly Dialled[], { otherwise }: RouteAnswer): Action[] =>
   dialled.flatMap(({ text, seconds, failsOver }, index) => {
     const isLast = index === dialled.length - 1
     const goesOn = String(!isLast || otherwise !== undefined)
     return [
-      // Without it everything ends after a minute, whatever each leg may do.
+      // FreeSWITCH's default would end everything after a minute.
       set('call_timeout', String(seconds)),
       set('continue_on_fail', failsOver === undefined || isLast ? goesOn : continuesOn(failsOver)),
       ['bridge', text] as const,
     ]
   })
 
-/** What FreeSWITCH does with a call. */
 export const actionsFor = (route: RouteAnswer, from: Bringer): Action[] => {
   const { decision, account_id: accountId, otherwise } = route
   if (decision === 'refuse') return [...ofRecord(route), respond(route.sip_code, route.sip_reason)]
@@ -142,7 +139,6 @@ export const actionsFor = (route: RouteAnswer, from: Bringer): Action[] => {
 
 export const refusing = (code: number, reason: string): Action[] => [respond(code, reason)]
 
-/** The document in which a call is all that is said of a context. */
 export const callDocument = (context: string, actions: readonly Action[]) =>
   dialplanDocument({
     name: 'context',

@@ -1,9 +1,8 @@
 import { numberText, realmText, shownText, userText } from './texts.rules.ts'
 
-// Documents as FreeSWITCH reads them. Each element stands on a line of its own: FreeSWITCH leaves out lines in which it
-// takes something for an order.
+// XML documents for FreeSWITCH. Each element is on its own line, because FreeSWITCH drops lines that it takes
+// for preprocessor commands.
 
-/** An element with its attributes and what stands in it. */
 interface Element {
   name: string
   attributes?: Readonly<Record<string, string>>
@@ -18,7 +17,7 @@ const references: Readonly<Record<string, string>> = {
   "'": '&apos;',
 }
 
-/** What XML 1.0 cannot say at all is left out; line ends would be read as spaces. */
+/** Characters that XML 1.0 cannot contain are dropped. Line breaks become spaces. */
 const escaped = (text: string) =>
   text
     .replace(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, '')
@@ -42,21 +41,19 @@ const documentOf = (section: string, child: Element) =>
     '',
   ).join('\n')}\n`
 
-/** FreeSWITCH looks on in its own files. */
+/** FreeSWITCH then reads its own files. */
 export const notFound = documentOf('result', { name: 'result', attributes: { status: 'not found' } })
 
 const directoryDocument = (domain: Element) => documentOf('directory', domain)
 
 export const dialplanDocument = (context: Element) => documentOf('dialplan', context)
 
-/** The context of the dialplan to which the calls of users go. */
+/** The dialplan context of calls from users. */
 export const ownContext = 'crosspoint'
 
-/** A device, or a server of a trunk, that FreeSWITCH knows as a user. */
 interface SwitchUser {
   realm: string
   username: string
-  /** Only to those who hold a digest against it. */
   ha1: string | undefined
   accountId: string
   deviceId: string | undefined
@@ -68,7 +65,7 @@ const lookedUp = (name: string) => `\${${name}}`
 const domain = lookedUp('dialed_domain')
 const address = `${lookedUp('dialed_user')}@${domain}`
 
-/** Wherever the user is registered, on whatever profile. Nothing in it comes from the user's record. */
+/** Reaches the user on any profile. Contains nothing of the user's record. */
 const dialString = `{^^:sip_invite_domain=${domain}:presence_id=${address}}${lookedUp(`sofia_contact(*/${address})`)}`
 
 const listOf = (name: string, entries: readonly (readonly [string, string | undefined])[]): Element => ({
@@ -80,7 +77,6 @@ const listOf = (name: string, entries: readonly (readonly [string, string | unde
 
 const shown = (text: string | undefined) => (text === undefined ? undefined : shownText(text))
 
-/** The document of a user; undefined when a name is none that FreeSWITCH could dial. */
 export const userDocument = (user: SwitchUser): string | undefined => {
   const { accountId, deviceId, ownerId, callerId, ha1 } = user
   const realm = realmText(user.realm)

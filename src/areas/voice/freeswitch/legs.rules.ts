@@ -1,4 +1,4 @@
-// How the targets of a route are written as what `bridge` dials, and in which steps.
+// The dial strings for the targets of a route, and their steps.
 import type { RouteAnswer } from '../routing/schema.ts'
 import {
   codecText,
@@ -14,13 +14,16 @@ import {
 
 type Target = RouteAnswer['targets'][number]
 
-/** The profile of FreeSWITCH over which phones and servers of customers are called, and that for carriers. */
+/** The SIP profile for phones and servers of customers, and the one for carriers. */
 const phoneProfile = 'internal'
 const carrierProfile = 'external'
 
 type Variable = readonly [name: string, value: string | number | undefined]
 
-/** Headers whose text could mean something to FreeSWITCH are left out: altered they would say something else. */
+/**
+ * Headers that could mean something to FreeSWITCH are left out, because an altered header would say something
+ * else.
+ */
 const headersOf = ({ headers = {} }: Target): Variable[] =>
   Object.entries(headers).flatMap(([name, value]) =>
     headerNameText(name) !== undefined && shownText(value) === value
@@ -71,7 +74,10 @@ const registeredAs = ({ username, realm }: Target) => {
 
 const dialledNumber = (number: string | undefined) => numberText(number)?.replaceAll('#', '%23')
 
-/** Where the call goes instead of the host in its address. Undefined: the proxy is not valid in a dial string. */
+/**
+ * Where the call is sent instead of the host in its address. Undefined: the proxy is not valid in a dial
+ * string.
+ */
 const pathOf = ({ proxy }: Target): string | undefined => {
   if (proxy === undefined) return ''
   const place = sipAddressIn(proxy)?.place
@@ -97,14 +103,14 @@ const server = (target: Target) => {
   const address = sipAddressIn(target.uri)
   const path = pathOf(target)
   if (address && path !== undefined) return `sofia/${phoneProfile}/sip:${number}@${address.place}${path}`
-  // A percent sign is a place in what `regex` puts together.
+  // `%` is a placeholder in `regex`.
   const isPlain = target.uri === undefined && !number.includes('%')
   const registered = isPlain ? registeredAs(target) : undefined
   const contact = `\${sofia_contact(*/${registered})}`
   return registered && `\${regex(${contact}|^[^@]+(.*)|sofia/${phoneProfile}/sip:${number}%1)}`
 }
 
-/** A carrier that asks for a password is a gateway of FreeSWITCH, which has the password: it is named, not addressed. */
+/** A carrier with a password is a gateway in FreeSWITCH's configuration, which has the password. */
 const carrier = (target: Target) => {
   const number = dialledNumber(target.number)
   const address = sipAddressIn(target.uri)
@@ -124,8 +130,8 @@ const timingOf = (target: Target, from: number): Variable[] => [
 ]
 
 /**
- * What is dialled for a target of a call of an account, in a step that begins `from` seconds after the call. Undefined:
- * nothing that may stand in a dial string.
+ * The dial string of a target in a step that begins `from` seconds after the call. Undefined: a part is not
+ * valid in a dial string.
  */
 export const legOf = (target: Target, accountId: string | undefined, from: number): string | undefined => {
   const endpoint = endpoints[target.type](target)
@@ -144,12 +150,11 @@ export const legOf = (target: Target, accountId: string | undefined, from: numbe
   return isOrder(leg) ? undefined : leg
 }
 
-/** What is dialled at once. */
 export interface Step {
   targets: readonly Target[]
   /** Seconds after the call began. */
   from: number
-  /** The SIP codes after which alone the next step follows; undefined: it always does. */
+  /** The next step follows only after these SIP codes. Absent: always. */
   failsOver?: readonly number[]
 }
 
@@ -157,7 +162,7 @@ const isGateway = ({ type }: Target) => type === 'gateway'
 
 const endOf = ({ delay_s: delay, timeout_s: timeout }: Target) => delay + timeout
 
-/** Targets that ring at the same time somewhere, in the order of their delays. */
+/** Groups targets that ring at the same time, in the order of their delays. */
 const clustersOf = (targets: readonly Target[]): Target[][] => {
   const clusters: Target[][] = []
   let end = 0
@@ -172,7 +177,7 @@ const clustersOf = (targets: readonly Target[]): Target[][] => {
 
 const nextDelayOf = (target: Target) => target.delay_s + (target.progress_timeout_s ?? 0)
 
-/** Gateways of which each follows when the one before it fails. */
+/** Groups gateways of which each follows if the one before it fails. */
 const chainsOf = (gateways: readonly Target[]): Target[][] => {
   const chains: Target[][] = []
   for (const gateway of gateways) {
@@ -183,7 +188,7 @@ const chainsOf = (gateways: readonly Target[]): Target[][] => {
   return chains
 }
 
-/** Of one chain and nobody else: each gateway by itself. Of others all at once, and of each chain only the first. */
+/** A single chain of gateways: one step for each. Otherwise one step, with the first gateway of each chain. */
 const stepsOf = (cluster: readonly Target[]): Step[] => {
   const from = Math.min(...cluster.map(({ delay_s: delay }) => delay))
   const chains = chainsOf(cluster.filter(isGateway))
@@ -195,15 +200,14 @@ const stepsOf = (cluster: readonly Target[]): Step[] => {
       from: gateway.delay_s,
       ...(gateway.failover_codes === undefined ? {} : { failsOver: gateway.failover_codes }),
     }))
-  // A gateway that followed the first one would begin before the phones have rung out.
+  // The next gateway of a chain would begin before the phones have rung out.
   const firsts = chains.flatMap((one) => one.slice(0, 1))
   return [{ targets: [...phones, ...firsts].toSorted((a, b) => a.delay_s - b.delay_s), from }]
 }
 
-/** What is dialled one after the other. */
 export const stepsFor = (targets: readonly Target[]): Step[] => {
   const clusters = clustersOf(targets).map(stepsOf)
   const others = clusters.slice(0, -1).flat()
-  // What a flow does after its carriers is done whatever they say.
+  // Only the last step may depend on SIP codes: the rest of a flow follows its carriers in any case.
   return [...others.map(({ targets: own, from }) => ({ targets: own, from })), ...(clusters.at(-1) ?? [])]
 }

@@ -19,7 +19,7 @@ interface Deps {
   carriers: CarrierDecisions
 }
 
-/** Contexts of the dialplan that are ours. In others FreeSWITCH has extensions of its own. */
+/** FreeSWITCH may have its own extensions in other contexts. */
 const contexts: ReadonlySet<string> = new Set([ownContext, 'public'])
 
 const longestNumber = 64
@@ -29,11 +29,11 @@ const portIn = (text: string | undefined) => {
   return Number.isInteger(port) && port > 0 && port < 65_536 ? port : undefined
 }
 
-/** Routes say themselves that somebody is switched off; emergencies pass all the same. */
+/** Routes report disabled senders themselves, because emergency calls pass. */
 const isKeptOut = ({ allowed, reason = '' }: EdgeAnswer) =>
   allowed === false && (reason === 'trunk_disabled' || !reason.endsWith('_disabled'))
 
-/** The name under which whoever calls has proved who they are. */
+/** The user name with which the caller has authenticated. */
 const signedInAs = (question: SwitchQuestion) =>
   question.variable_sip_authorized === 'true' ? question.variable_user_name || undefined : undefined
 
@@ -41,7 +41,7 @@ const forbidden = refusing(403, 'Forbidden')
 
 export type SwitchDocuments = ReturnType<typeof createSwitchDocuments>
 
-/** What a FreeSWITCH asks over mod_xml_curl. It is judged like what any other edge asks. */
+/** Answers for mod_xml_curl of FreeSWITCH, with the same checks as for other edges. */
 export const createSwitchDocuments = ({ records, accounts, edge, routing, carriers }: Deps) => {
   const callerIdOf = async ({
     account,
@@ -77,7 +77,7 @@ export const createSwitchDocuments = ({ records, accounts, edge, routing, carrie
     const { account_id: accountId, device_id: deviceId, trunk_id: trunkId, ha1, method, allowed } = decided
     if (!sender || accountId === undefined || allowed === false) return notFound
     if (deviceId === undefined && trunkId === undefined) return notFound
-    // Who is known by an address has no name here, and signs in nowhere.
+    // A sender that is known by its address has no name and does not register.
     if (method === 'ip' || (signsIn && ha1 === undefined)) return notFound
     const { ownerId, callerId } = await callerIdOf(sender)
     return userDocument({ realm, username, ha1, accountId, deviceId, ownerId, callerId }) ?? notFound
@@ -88,7 +88,7 @@ export const createSwitchDocuments = ({ records, accounts, edge, routing, carrie
     return (await carriers.decide({ address, port, number })).allowed
   }
 
-  /** Who calls: a device or server that has signed in, else one that is known by where it comes from. */
+  /** The account and device that call: authenticated, else known by the address. */
   const callerIn = async (actor: Actor, question: SwitchQuestion, address: Address) => {
     const username = signedInAs(question)
     const named = username === undefined ? question.variable_sip_from_host : question.variable_domain_name
@@ -116,7 +116,6 @@ export const createSwitchDocuments = ({ records, accounts, edge, routing, carrie
   }
 
   return {
-    /** The document, as text. */
     async answer(actor: Actor, question: SwitchQuestion): Promise<string> {
       if (question.section === 'directory') return directory(actor, question)
       const context = question['Caller-Context'] ?? ''

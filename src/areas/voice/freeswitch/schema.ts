@@ -1,7 +1,6 @@
 import type { Static } from 'typebox'
 import { anyText, multiline, must, open } from '../../../lib/schema.ts'
 
-/** What `mod_xml_curl` posts, as far as it is read. */
 export const SwitchQuestion = open(
   {
     section: must(anyText({ description: '`directory`, `dialplan` or `configuration`' })),

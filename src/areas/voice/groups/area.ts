@@ -4,7 +4,6 @@ import { everyOperation, recordRoutes } from '../../record-routes.ts'
 import { createGroups } from './operations.ts'
 import { GroupRow } from './schema.ts'
 
-/** Users, devices and groups that are rung together. */
 export const groupsArea = area({
   name: 'groups',
   describes: { groups: 'Users, devices and groups that are rung together.' },

@@ -11,7 +11,6 @@ type GroupRecord = StoredRecord<GroupDoc, object>
 
 export type Groups = ReturnType<typeof createGroups>
 
-/** Users, devices and groups that are rung together. */
 export const createGroups = (store: Store) => {
   const collection = createCollection<GroupDoc, object>(store, {
     kind: 'group',
@@ -24,10 +23,10 @@ export const createGroups = (store: Store) => {
     }),
   })
 
-  /** Whether a group is among another one, or among those in it. */
+  /** Whether a group contains another one, at any depth. */
   const contains = async (accountId: string, outerId: string, id: string): Promise<boolean> => {
     const seen = new Set([outerId])
-    // A set also yields what is added to it while it is walked.
+    // The loop also visits what is added to the set meanwhile.
     for (const next of seen) {
       if (next === id) return true
       const group = await collection.find(accountId, next)
@@ -37,7 +36,7 @@ export const createGroups = (store: Store) => {
     return false
   }
 
-  /** An endpoint that left since it was added stays in the group. */
+  /** Endpoints that were deleted since may stay in the group. */
   const endpointProblems = async (
     accountId: string,
     [id, { type }]: [id: string, endpoint: GroupDoc['endpoints'][string]],

@@ -24,7 +24,6 @@ export const groupShape = recordShape(fields, {
 })
 export const { record: GroupRecord, computed: groupReadOnly } = groupShape
 
-/** What is stored of a group. */
 export type GroupDoc = StoredDoc<typeof groupShape.body>
 
 export const GroupRow = open(

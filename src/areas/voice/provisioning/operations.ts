@@ -10,7 +10,7 @@ import type { Alerts } from '../../events/alerts/operations.ts'
 import type { Alert } from '../../events/alerts/schema.ts'
 import { provisioningSettings } from './settings.ts'
 
-/** The address of a phone whose settings are kept for it elsewhere; undefined for other devices. */
+/** The MAC address of a phone that is provisioned. Undefined: it is not. */
 const provisionedMac = (doc: Json | undefined): string | undefined => {
   const { provision, mac_address: mac } = doc ?? {}
   const isPhone = typeof provision === 'object' && provision !== null && typeof mac === 'string' && mac !== ''
@@ -20,18 +20,15 @@ const provisionedMac = (doc: Json | undefined): string | undefined => {
 const minuteMs = 60_000
 const pausesMs = [1, 5, 15, 60].map((minutes) => minutes * minuteMs)
 
-/** How long to wait after a number of failures in a row. */
 const pauseAfter = (failures: number) => pausesMs[Math.min(failures, pausesMs.length) - 1] ?? minuteMs
 
 const maxReply = 2000
 
-/** What the service said, as far as it is worth keeping. */
 const replyOf = (status: number | undefined, text: string): Json => {
   const reply = text.slice(0, maxReply)
   return { ...(status === undefined ? {} : { status }), reply }
 }
 
-/** A phone that the service did not take. */
 interface Untaken {
   accountId: string
   resellerId: string
@@ -42,11 +39,9 @@ interface Untaken {
   reply: Json
 }
 
-/** The one cause of all alerts about a phone. */
 const causeOf = ({ accountId, deviceId }: Pick<Untaken, 'accountId' | 'deviceId'>) =>
   `provisioner/${accountId}/${deviceId}`
 
-/** What the admins of the account and of its reseller are told. */
 const alertOf = ({ accountId, resellerId, deviceId, mac, name, ownerId, reply }: Untaken): Alert => ({
   title: 'Provisioning Error',
   message: `The settings of the phone ${name ?? deviceId} (${mac}) could not be handed to the provisioning service.`,
@@ -68,14 +63,12 @@ interface Deps {
   alerts: Pick<Alerts, 'raise' | 'withdraw'>
 }
 
-/** A device as far as provisioning is concerned. */
 interface Phone {
   accountId: string
   id: string
   doc: Json
 }
 
-/** What is known of a phone that may be gone. */
 interface KnownPhone {
   mac: string
 }
@@ -83,18 +76,17 @@ interface KnownPhone {
 const deviceKind = 'device'
 const maxReplyBytes = 65_536
 
-/** What the service said; no status: it did not answer. */
+/** The response of the service. Without `status` it did not respond. */
 interface Reply {
   isTaken: boolean
   status?: number
   text: string
-  /** The device as the service was told of it. */
   doc?: Json
 }
 
 /**
- * Tells the operator's provisioning service what phones have to be set to, until it has taken it. While it does not,
- * admins are alerted: once, and the alert goes when it does.
+ * Sends settings of phones to the operator's provisioning service until it accepts them. The first failure
+ * raises an alert for admins; success removes it.
  */
 export const createProvisioning = ({ store, settings, outgoing, accounts, alerts }: Deps) => {
   const bodyOf = async ({ accountId, id, payload: { mac } }: Job<KnownPhone>) => {
@@ -161,7 +153,7 @@ export const createProvisioning = ({ store, settings, outgoing, accounts, alerts
       const set = new ChangeSet({ requestId: 'provisioning' })
       set.record({ accountId, kind: 'provisioning', id, action: 'edited' })
       if (reply.isTaken) await alerts.withdraw(set, cause)
-      // Only the first failure is news, also when somebody has cleared the alert since.
+      // Only the first failure raises an alert, also if an admin has deleted it since.
       else if (errand.attempts === 0) await alerts.raise(set, cause, alertOf(await untaken(errand, reply)))
       const outcome = [reply.status, reply.text].join(' ')
       return { state: reply.isTaken ? 'done' : 'waiting', sets: [set], outcome }
@@ -171,7 +163,7 @@ export const createProvisioning = ({ store, settings, outgoing, accounts, alerts
   return {
     job: kind,
 
-    /** Has the service told of a phone that is made, changed or removed in this change set. */
+    /** Adds a notification of the service to a change set that creates, changes or deletes a phone. */
     async changed(set: ChangeSet, before: Phone | undefined, after: Phone | undefined) {
       const mac = provisionedMac(after?.doc) ?? provisionedMac(before?.doc)
       const phone = after ?? before

@@ -16,7 +16,6 @@ import { callWishesIn } from './rules.ts'
 const onDevice = '/v2/accounts/{account_id}/devices/{device_id}/quickcall/{number}'
 const onUser = '/v2/accounts/{account_id}/users/{user_id}/quickcall/{number}'
 
-/** The devices that ring. */
 interface Rung {
   devices: readonly DeviceRecord[]
 }
@@ -43,7 +42,7 @@ const query = {
   target_call_id: 'The call that the phones take part in already',
 }
 
-// The specification says `devices`; servers of this API have read `quickcall`. Both count, the former first.
+// The specification names `devices`; Crossbar reads `quickcall`. Both count, the former first.
 const price: Price = { is: 'call', extra: { action: 'quickcall', under: ['devices', 'quickcall'] } }
 
 const quickcallRoutes = (quickcalls: Quickcalls, devices: Devices, records: Records): Route[] => {

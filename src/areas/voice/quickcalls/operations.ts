@@ -13,16 +13,13 @@ interface Deps {
   mediaSwitch: MediaSwitch
 }
 
-/** A device or user that may let strangers ring it. */
 interface Callable {
   doc: object
-  /** The user whose calls they are. */
   ownerId: string | undefined
 }
 
 export type Quickcalls = ReturnType<typeof createQuickcalls>
 
-/** Calls that ring one's own phones first, and the number when one of them answers. */
 export const createQuickcalls = ({ settings, devices, mediaSwitch }: Deps) => {
   const invitesAnyone = async ({ doc }: Callable) => {
     const { default_allow_anonymous_quickcalls: usual } = await settings.of(crossbarSettings)
@@ -31,8 +28,8 @@ export const createQuickcalls = ({ settings, devices, mediaSwitch }: Deps) => {
 
   return {
     /**
-     * Ordinary users call from their own devices: calls have the restrictions and the caller ID of the device. A client without a
-     * token gets one response for all devices that do not invite it, whether or not they exist.
+     * Ordinary users call from their own devices, whose restrictions and caller ID apply. A client without a
+     * token gets the same response for all devices that do not invite it, whether or not they exist.
      */
     async assertMayCall(
       visitor: Actor | undefined,
@@ -46,7 +43,6 @@ export const createQuickcalls = ({ settings, devices, mediaSwitch }: Deps) => {
       throw failure(invalidCredentials, {})
     },
 
-    /** Rings those of the devices that are enabled. */
     start(account: AccountRecord, rung: readonly DeviceRecord[], wishes: CallWishes) {
       const phones = rung
         .filter(({ doc }) => doc.enabled !== false)

@@ -3,10 +3,8 @@ import { isObject } from '../../../lib/json.ts'
 import { compilePattern } from '../../../lib/pattern.ts'
 import type { Quickcall } from '../../../switch/media-switch.ts'
 
-/** What a request says of a call: all but the phones that it rings. */
 export type CallWishes = Omit<Quickcall, 'phones'>
 
-/** A parameter of the request, wherever it stands. */
 type Parameter = (name: string) => unknown
 
 const shortestTimeoutSeconds = 3
@@ -92,7 +90,7 @@ const withoutUndefined = <T extends object>(value: T) =>
     [K in keyof T]: Exclude<T[K], undefined>
   }
 
-/** The call that a request asks for, or a 400 that names everything wrong with it. */
+/** Throws a 400 that names all problems. */
 export const callWishesIn = (number: string, parameter: Parameter): CallWishes => {
   const reader = createReader(parameter)
   const name = reader.text('caller-id-name') ?? 'Device QuickCall'

@@ -37,7 +37,7 @@ const rateLimitRoutes = (rateLimits: RateLimits, devices: Devices): Route[] => {
 
   const isKept = ({ doc }: Owner) => doc.rate_limits !== undefined
 
-  // Whoever keeps no limits of their own is bound by those of the next level all the same.
+  // Without limits of its own an owner is bound by those of the next level.
   const view = (owner: Owner, effective: object) =>
     owner.doc.rate_limits ? shown(owner, { effective }) : answer({ data: {}, metadata: { effective } })
 

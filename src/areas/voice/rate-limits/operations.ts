@@ -13,7 +13,6 @@ import {
 } from './rules.ts'
 import { rateLimitSettings } from './settings.ts'
 
-/** The limits that hold for a realm and for one of its devices. */
 interface LimitsInForce {
   account: EffectiveLimits
   device: EffectiveLimits
@@ -27,9 +26,7 @@ interface Deps {
 
 export type RateLimits = ReturnType<typeof createRateLimits>
 
-/** How many SIP packets an account, and each of its devices, may send: a member of their records. */
 export const createRateLimits = ({ settings, accounts, devices }: Deps) => {
-  /** What the accounts above say, nearest first. */
   const above = async ({ hidden }: AccountRecord) => {
     const ancestors = await Promise.all(hidden.tree.toReversed().map((id) => accounts.find(id)))
     return ancestors.map((ancestor) => ancestor?.doc.rate_limits)
@@ -38,11 +35,10 @@ export const createRateLimits = ({ settings, accounts, devices }: Deps) => {
   return {
     ofUnknownRealm: { account: unknownRealmLimits, device: unknownRealmLimits } satisfies LimitsInForce,
 
-    /** Puts the limits in the place of those before, or removes them. */
+    /** Undefined limits: removes them. */
     ofAccount: (author: Author, account: AccountRecord, limits: AccountRateLimits | undefined) =>
       accounts.replace(author, account, { ...account.doc, rate_limits: limits }),
 
-    /** The same for a device. */
     ofDevice: (
       author: Author,
       account: AccountRecord,
@@ -50,7 +46,7 @@ export const createRateLimits = ({ settings, accounts, devices }: Deps) => {
       limits: DeviceRateLimits | undefined,
     ) => devices.replace({ author, account }, device, { ...device.doc, rate_limits: limits }),
 
-    /** What holds after fall-back. Without a device: what holds for a device that has no limits of its own. */
+    /** The effective limits. Without a device: those of a device without limits of its own. */
     async inForce(account: AccountRecord, device: DeviceRecord | undefined): Promise<LimitsInForce> {
       const system = systemLimitsOf((await settings.of(rateLimitSettings)).rate_limits)
       const { rate_limits: own } = account.doc

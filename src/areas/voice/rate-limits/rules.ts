@@ -7,7 +7,6 @@ const counters = ['registrations', 'invites', 'total_packets'] as const
 type Period = (typeof periods)[number]
 type Counter = (typeof counters)[number]
 
-/** The limits that hold: every counter has its figure. */
 export type EffectiveLimits = Record<Period, Record<Counter, number>>
 type SystemLimits = Record<'account' | 'device', EffectiveLimits>
 
@@ -22,7 +21,7 @@ const limitsFrom = (figure: (period: Period, counter: Counter) => number): Effec
   return { per_minute: of('per_minute'), per_second: of('per_second') }
 }
 
-/** For a realm that nobody has: every packet is over the limit. */
+/** For unknown realms: every packet is over the limit. */
 export const unknownRealmLimits: EffectiveLimits = limitsFrom(() => -1)
 
 export const standardSystemLimits: SystemLimits = {
@@ -39,7 +38,7 @@ export const standardSystemLimits: SystemLimits = {
 const isCount = (value: unknown): value is number =>
   typeof value === 'number' && Number.isInteger(value) && value >= 0
 
-/** `frontier.rate_limits` as administrators left it, each unusable figure replaced by the standard one. */
+/** `frontier.rate_limits`, with the standard value instead of each invalid one. */
 export const systemLimitsOf = (configured: unknown): SystemLimits => {
   const sectionOf = (section: 'account' | 'device') =>
     limitsFrom((period, counter) => {
@@ -58,7 +57,7 @@ const firstFound = (layers: readonly (PartialLimits | undefined)[], last: Effect
     return last[period][counter]
   })
 
-/** What an ancestor hands down: only counters that it limits in both periods. */
+/** An account inherits only counters that the account above limits in both periods. */
 const inherited = (limits: DeviceRateLimits = {}): PartialLimits => {
   const handedDown = (period: Period) => {
     const isComplete = (counter: Counter) => periods.every((each) => limits[each]?.[counter] !== undefined)
@@ -69,7 +68,7 @@ const inherited = (limits: DeviceRateLimits = {}): PartialLimits => {
   return { per_minute: handedDown('per_minute'), per_second: handedDown('per_second') }
 }
 
-/** The limits of a realm: each figure from the first that has it. `ancestors` are the accounts above, nearest first. */
+/** Each value comes from the first level that has it. `ancestors`: nearest first. */
 export const accountLimits = (given: {
   account: AccountRateLimits | undefined
   ancestors: readonly (AccountRateLimits | undefined)[]

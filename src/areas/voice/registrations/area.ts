@@ -52,7 +52,6 @@ const registrationRoutes = (registrations: Registrations): Route[] => [
   }),
 ]
 
-/** Which devices are registered at the edges of the network. */
 export const registrationsArea = area({
   name: 'registrations',
   describes: { registrations: 'Which devices are registered, and where.' },

@@ -12,7 +12,6 @@ interface Place {
 
 const addressForm = /^(?:<?sips?:)?(?:[^@;?>]*@)?(\[[^\]]+\]|[^:;?>]+)(?::(\d{1,5}))?/i
 
-/** Host and port of a SIP address. */
 const placeIn = (address: string | undefined): Place | undefined => {
   const [, host, port] = addressForm.exec(address ?? '') ?? []
   return host === undefined ? undefined : { host, port: port === undefined ? undefined : Number(port) }
@@ -37,7 +36,6 @@ const sourcePlace = (place: Place | undefined) => ({
   ...(place?.port !== undefined && { source_port: place.port }),
 })
 
-/** A registration as clients read it. */
 const rowOf = (account: AccountRecord, ownerId: string | undefined, known: Known): Registration => ({
   account_id: account.id,
   account_realm: account.doc.realm,
@@ -64,15 +62,15 @@ interface Deps {
 
 interface Listed {
   batches: AsyncIterable<Registration[]>
-  /** Hosts of edges that did not answer, as far as it has been read. */
+  /** Hosts of edges that did not answer so far. */
   unreachable: ReadonlySet<string>
 }
 
 export type Registrations = ReturnType<typeof createRegistrations>
 
 /**
- * Who is registered, as the edges of the network know it. Edges are asked for the account's own devices, by user name and
- * realm, and for nothing else: what others have is never at hand.
+ * Edges are asked only for the account's own devices, by user name and realm, so no data of other accounts is
+ * read.
  */
 export const createRegistrations = ({ devices, mediaSwitch }: Deps) => {
   const rowsOf = async (account: AccountRecord, batch: readonly DeviceRecord[]) => {
@@ -90,7 +88,7 @@ export const createRegistrations = ({ devices, mediaSwitch }: Deps) => {
     for await (const batch of batches) yield batch.map((device) => devices.phoneOf(account, device))
   }
 
-  /** Fails where nobody can be asked, also when the account has no devices. */
+  /** Fails if no edge answers, also if the account has no devices. */
   const assertThere = () => mediaSwitch.registrations([])
 
   return {
@@ -114,13 +112,11 @@ export const createRegistrations = ({ devices, mediaSwitch }: Deps) => {
       return { count, unreachable: [...unreachable] }
     },
 
-    /** Has every device of the account register anew. */
     async endAll(account: AccountRecord): Promise<readonly string[]> {
       await assertThere()
       return mediaSwitch.endRegistrations(phonesOf(account, devices.all(account.id)))
     },
 
-    /** Has one device register anew. */
     async endOf(account: AccountRecord, username: string): Promise<readonly string[]> {
       const device = await devices.byUsername(account.id, username)
       if (!device) throw failure(badIdentifier, { cause: username })

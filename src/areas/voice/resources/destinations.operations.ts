@@ -24,6 +24,7 @@ import {
   objectionProblem,
   placeOf,
   plainHost,
+  type Reached,
   shapeProblem,
   type WrittenDestination,
 } from './hosts.rules.ts'
@@ -35,48 +36,38 @@ interface Deps {
   store: Store
   settings: Settings
   resources: Pick<ResourceStore, 'allHosts' | 'few' | 'namesHost'>
-  /** The addresses of the names of carriers and of this platform. */
+  /** Addresses of carriers and of this platform. */
   carriers: Pick<CarrierHosts, 'knownOf' | 'of'>
-  /** The addresses of customers' names. A separate cache, so that customers cannot evict carriers. */
+  /** Addresses of customers' hosts. A separate cache, so that customers cannot evict carriers. */
   hosts: Pick<CarrierHosts, 'placesOf'>
 }
 
-/** What a destination is for: calls to a phone or PBX, or a carrier of the account's own. */
+/** A destination for calls to a phone or PBX, or a host of the account's own carrier. */
 type Use = 'call' | 'carrier'
 
-/** Hosts that a destination is compared with. */
 interface Known {
   carriers: HostSet
-  /** The carriers of all accounts: customers may not call them as a phone or PBX. Undefined: not checked. */
+  /** The carriers of all accounts, which customers may not call as a phone or PBX. Undefined: not checked. */
   everyones: HostSet | undefined
   platform: HostSet
-  /** What the operator has allowed although it is in a private network. */
+  /** Private hosts and networks that the operator allows. */
   allowed: HostSet
-  /** Those that it names one by one: they may also be on this platform. */
+  /** Single hosts that the operator allows: they may also be on this platform. */
   allowedHosts: HostSet
 }
 
-/** Where a call is sent to. */
-export interface Reached {
-  /** With nothing in it that could lead elsewhere. */
-  uri: string
-  /** The address of the name now, as a SIP URI, so that the edge needs no DNS. Absent if `uri` has an address. */
-  proxy?: string
-}
-
-/** Addresses of this machine that others reach. */
 const ownAddresses = () =>
   Object.values(networkInterfaces()).flatMap((all) =>
     (all ?? []).flatMap(({ internal, address }) => (internal ? [] : [address.replace(/%.*$/, '')])),
   )
 
-// The carriers of other accounts are read again after this.
+// Milliseconds that the list of all carriers is cached.
 const everyonesMs = 30_000
 
 export type Destinations = ReturnType<typeof createDestinations>
 
 /**
- * Checks where customers have calls sent: when they write it, and again at each call, since names lead elsewhere later.
+ * Checks where customers have calls sent: when they write it, and again for each call, because names can move.
  * Hosts of carriers, edges and this server are rejected, and private networks unless the operator allows them.
  */
 export const createDestinations = ({ store, settings, resources, carriers, hosts }: Deps) => {
@@ -86,13 +77,13 @@ export const createDestinations = ({ store, settings, resources, carriers, hosts
   const lookedUp = (set: HostSet): CarrierHost[] =>
     namesIn(set).map((name) => ({ ...namesToLookUp(name, undefined), port: undefined }))
 
-  /** A set with the addresses of its names, for which nobody waits. */
+  /** Adds the known addresses of the names, without waiting for DNS. */
   const withKnown = (set: HostSet): HostSet => ({
     ...set,
     names: new Set([...set.names, ...carriers.knownOf(lookedUp(set))]),
   })
 
-  /** A set with the addresses of its names, and of further hosts. */
+  /** Adds the addresses of the names, and of further hosts. */
   const withAddresses = async (set: HostSet, further: readonly CarrierHost[] = []): Promise<HostSet> => {
     const all = [...lookedUp(set), ...further]
     await carriers.of(all)
@@ -104,7 +95,7 @@ export const createDestinations = ({ store, settings, resources, carriers, hosts
     if (!everyones || everyones.until <= now) {
       const read = resources.allHosts().then(hostSet)
       everyones = { hosts: read, until: now + everyonesMs }
-      // What failed is read again.
+      // A failed read is repeated.
       read.catch(() => {
         everyones = undefined
       })
@@ -112,7 +103,7 @@ export const createDestinations = ({ store, settings, resources, carriers, hosts
     return withKnown(await everyones.hosts)
   }
 
-  /** Carriers of the system and of the accounts above an account; its own count for what is no carrier itself. */
+  /** Carriers of the system and of the accounts above an account. Its own carriers count for calls only. */
   const carriersAround = async (accountId: string, use: Use): Promise<readonly Readonly<Resource>[]> => {
     const account = await records.find(accountId, accountKind, accountId)
     const own = use === 'call' ? [accountId] : []
@@ -137,7 +128,7 @@ export const createDestinations = ({ store, settings, resources, carriers, hosts
     }
   }
 
-  /** Two accounts may have contracts with the same carrier, but neither calls it as a phone or PBX. */
+  /** Two accounts may share a carrier, but neither may call it as a phone or PBX. */
   const isEveryones = async (
     { everyones: all }: Known,
     host: string,
@@ -168,7 +159,7 @@ export const createDestinations = ({ store, settings, resources, carriers, hosts
     return hosts.placesOf({ ...namesToLookUp(host, port, transport), port: undefined })
   }
 
-  /** The first address that calls may be sent to, or why there is none. */
+  /** The first allowed address, or why there is none. */
   const firstAllowed = async (
     known: Known,
     place: SipPlace,
@@ -176,7 +167,7 @@ export const createDestinations = ({ store, settings, resources, carriers, hosts
     let objection = await objectionTo(known, place.host, literalOf(place.host))
     if (objection) return { objection }
     const places = await placesOf(place)
-    // A name that only machines of the operator know.
+    // A name that only the operator's machines can resolve.
     if (places.length === 0 && includesHost(known.allowedHosts, place.host, undefined))
       return { at: undefined }
     for (const at of places) {
@@ -196,7 +187,7 @@ export const createDestinations = ({ store, settings, resources, carriers, hosts
   }
 
   return {
-    /** What is wrong with the new destinations. Those that the record had before are not checked again. */
+    /** Problems of new destinations. Those that the record had before are not checked again. */
     async problems(
       { id }: Pick<AccountRecord, 'id'>,
       written: readonly WrittenDestination[],
@@ -210,15 +201,15 @@ export const createDestinations = ({ store, settings, resources, carriers, hosts
       return joinProblems(...(await Promise.all(fresh.map((one) => problemOf(known, one)))))
     },
 
-    /** Whether a host may be the target of a call that is sent elsewhere first, such as to a proxy: its name may have no address. */
+    /** Whether a host may be the target of a call that is sent to a proxy. Its name may have no address. */
     async mayName(accountId: string, place: SipPlace, use: Use): Promise<boolean> {
       const found = await firstAllowed(await knownFor(accountId, use, false), place)
       return 'at' in found || found.objection === undefined
     },
 
-    /** Where a call of an account to this place is sent now. Undefined: it is forbidden, or its name has no address. */
+    /** Where a call of an account is sent now. Undefined: it is forbidden, or the name has no address. */
     async reach(accountId: string, place: SipPlace, use: Use = 'call'): Promise<Reached | undefined> {
-      // Nobody stops the calls to an address by writing a carrier there later.
+      // A carrier that is added later must not stop calls to an address.
       const countsEveryones = use === 'call' && literalOf(place.host) === undefined
       const found = await firstAllowed(await knownFor(accountId, use, countsEveryones), place)
       if (!('at' in found)) return undefined

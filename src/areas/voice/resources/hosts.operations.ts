@@ -11,41 +11,37 @@ interface Deps {
   dns: Pick<Dns, 'find'>
 }
 
-/** Where packets to a host go: an address, and the port that its SRV record names. */
+/** The address of a host, and the port of its SRV record. */
 export interface HostPlace {
   address: string
   port?: number
 }
 
-/** Where a host is, as far as somebody has said so. */
 interface Known {
-  /** Those that SRV records name come first, in the order of their priorities. */
+  /** Targets of SRV records come first, by priority. */
   places: readonly HostPlace[]
-  /** Every question of it was answered. */
+  /** Every DNS question was answered. */
   isSure: boolean
   /** Unix milliseconds. */
   until: number
-  /** Where it was before, if nobody has answered since. */
+  /** The places before, if DNS has not answered since. */
   earlier?: readonly HostPlace[] | undefined
 }
 
-/** What is known of hosts within the time that a question has. */
 interface HostAddresses {
   addresses: ReadonlyMap<CarrierHost, readonly string[]>
-  /** Everything about them was answered. */
   isWhole: boolean
 }
 
-// However short or long a zone says: names are asked again at most this often, and followed at least this often.
+// Bounds for the time that DNS answers are cached, whatever their TTL.
 const [shortestMs, longestMs] = [30_000, 3_600_000]
-// A name about which somebody did not answer is asked again soon, but not by every call.
+// How long a failed look-up is cached.
 const failedMs = 5000
-// Whoever calls waits for a decision: what comes later serves the next call.
+// A caller waits for the decision: later answers serve the next call.
 const patienceMs = 500
 const maxHosts = 10_000
 const maxServices = 8
 
-// What says nothing says nothing of time, either.
 const heldMs = (all: readonly Found[]) => {
   const ttls = all.flatMap(({ ttlSeconds }) => (ttlSeconds === undefined ? [] : [ttlSeconds * 1000]))
   return Math.min(longestMs, Math.max(shortestMs, ttls.length === 0 ? 0 : Math.min(...ttls)))
@@ -56,7 +52,7 @@ interface Behind {
   places: readonly HostPlace[]
 }
 
-/** `priority weight port target`, as SRV records are written. */
+/** `priority weight port target`, as in SRV records. */
 const serviceIn = (text: string) => {
   const [priority, weight, port, target] = text.split(' ')
   return target ? [{ priority: Number(priority), weight: Number(weight), port: Number(port), target }] : []
@@ -69,13 +65,13 @@ const placesIn = (found: Found | undefined, port?: number): HostPlace[] =>
 
 export type CarrierHosts = ReturnType<typeof createCarrierHosts>
 
-/** The addresses behind the host names of carriers, kept for as long as the DNS says, and on while nobody answers. */
+/** The addresses of carriers' host names, cached by their TTL, and longer while DNS does not answer. */
 export const createCarrierHosts = ({ clock, dns }: Deps) => {
   const known = new Map<string, Known>()
   const looking = new Map<string, Promise<void>>()
   let failed: { cause: unknown } | undefined
 
-  /** Undefined: nobody has answered. The resolver gives up by itself. */
+  /** Undefined: no answer. The resolver has its own time limit. */
   const find = async (question: LookUp): Promise<Found | undefined> => {
     try {
       return await dns.find(question, { tcp: false, signal: new AbortController().signal })
@@ -87,7 +83,7 @@ export const createCarrierHosts = ({ clock, dns }: Deps) => {
 
   const addressesOf = (name: string) => Promise.all([find({ name, type: 'A' }), find({ name, type: 'AAAA' })])
 
-  /** RFC 3263: where no port is said, records of the service may name further hosts. */
+  /** RFC 3263: without a port, SRV records may name further hosts. */
   const behindService = async (service: string | undefined): Promise<Behind> => {
     if (service === undefined) return { answers: [], places: [] }
     const services = await find({ name: service, type: 'SRV' })
@@ -121,13 +117,13 @@ export const createCarrierHosts = ({ clock, dns }: Deps) => {
     return held && held.until > clock.now() ? held : undefined
   }
 
-  /** Where a host is, or was when somebody answered last. */
+  /** The places of a host, or the last known ones. */
   const lastPlaces = (host: CarrierHost) => {
     const held = known.get(keyOf(host))
     return held?.earlier ?? held?.places ?? []
   }
 
-  /** One look-up for all who ask meanwhile. */
+  /** Concurrent requests share one look-up. */
   const learn = (host: CarrierHost) => {
     const key = keyOf(host)
     const under = looking.get(key)
@@ -145,7 +141,7 @@ export const createCarrierHosts = ({ clock, dns }: Deps) => {
     return started
   }
 
-  /** Looks up what is not known, for as long as an answer may take. */
+  /** Waits for unknown hosts, up to `patienceMs`. */
   const learnAll = async (hosts: readonly CarrierHost[]) => {
     const unknown = hosts.filter((host) => !current(keyOf(host)))
     if (unknown.length === 0) return
@@ -166,13 +162,13 @@ export const createCarrierHosts = ({ clock, dns }: Deps) => {
   }
 
   return {
-    /** Where packets to a host go; empty when that is not known within the time that an answer may take. */
+    /** Empty if unknown within the time limit. */
     async placesOf(host: CarrierHost): Promise<readonly HostPlace[]> {
       await learnAll([host])
       return lastPlaces(host)
     },
 
-    /** Where these hosts are, as far as that is known within the time that an answer may take. */
+    /** The addresses that are known within the time limit. */
     async of(hosts: readonly CarrierHost[]): Promise<HostAddresses> {
       await learnAll(hosts)
       const addresses = new Map<CarrierHost, readonly string[]>()
@@ -189,7 +185,7 @@ export const createCarrierHosts = ({ clock, dns }: Deps) => {
       return { addresses, isWhole }
     },
 
-    /** The addresses that are known of these hosts, or were known last. Others are looked up meanwhile, for whoever asks next. */
+    /** The addresses that are known now. Others are looked up for the next call. */
     knownOf(hosts: readonly CarrierHost[]): readonly string[] {
       learnLater(hosts)
       return hosts.flatMap((host) => lastPlaces(host).map(({ address }) => address))

@@ -1,4 +1,3 @@
-// Which names lead to where a carrier's calls come from.
 import {
   type Address,
   type Cidr,
@@ -11,18 +10,19 @@ import type { Problems } from '../../../lib/failure.ts'
 import { isSipHost, type SipPlace, sipPlaceIn } from '../../../lib/sip-host.ts'
 import type { Gateway } from './schema.ts'
 
-/** A host name of a carrier. */
 export interface CarrierHost {
   host: string
-  /** Where further hosts stand in the DNS, when no port is said. */
+  /** The SRV name, if no port is set. */
   service: string | undefined
-  /** The only port that its calls come from. */
+  /** Calls come only from this port. */
   port: number | undefined
 }
 
 const services = { udp: '_sip._udp', tcp: '_sip._tcp', tls: '_sips._tcp' } as const
 
-/** The one spelling of a host: an address as it is compared, a name in lower case and without the dot at its end. */
+/**
+ * The form in which hosts are compared: a normalized address, or a name in lower case without the final dot.
+ */
 export const plainHost = (text: string) => {
   const address = parseAddress(text)
   return address ? formatAddress(address) : text.replace(/\.$/, '').toLowerCase()
@@ -38,7 +38,6 @@ export const namesToLookUp = (
   return { host, service: port === undefined ? `${services[transport]}.${host}` : undefined }
 }
 
-/** The name to look up for a gateway; none for one that says an address. */
 export const hostOf = ({
   server,
   port,
@@ -57,20 +56,19 @@ export const isOneOf = (addresses: readonly string[], address: Address) => {
   })
 }
 
-/** Whether a call comes from one of the addresses that a host has. */
 export const comesFrom = (
   { port: only }: CarrierHost,
   addresses: readonly string[],
   { address, port }: { address: Address; port?: number | undefined },
 ) => (only === undefined || only === port) && isOneOf(addresses, address)
 
-/** Why no call of a customer is sent to a host. */
+/** Why calls of customers are not sent to a host. */
 export type Objection = 'carrier' | 'platform' | 'internal'
 
-/** A SIP URI or a host that a customer writes, and the field that holds it. */
+/** A SIP URI or host that a customer writes, and its field. */
 export interface WrittenDestination {
   path: string
-  /** `host`: a name or an address alone. */
+  /** `host`: only a name or an address. */
   form: 'uri' | 'host'
   text: string
 }
@@ -81,18 +79,27 @@ const messages: Readonly<Record<Objection, string>> = {
   internal: 'The host is in a private network: use a public one, or ask the operator to allow it',
 }
 
+/** Where a call to a destination is sent now. */
+export interface Reached {
+  /** Built from its parts, so it names no other host. */
+  uri: string
+  /**
+   * The current address of the name as a SIP URI, so that the edge needs no DNS. Absent if `uri` has an
+   * address.
+   */
+  proxy?: string
+}
+
 export const objectionProblem = (
   { path, text }: Pick<WrittenDestination, 'path' | 'text'>,
   objection: Objection,
 ): Problems => ({ [path]: { forbidden: { message: messages[objection], cause: text } } })
 
-/** Where a written destination leads; undefined where it is no destination. */
 export const placeOf = ({ form, text }: Pick<WrittenDestination, 'form' | 'text'>): SipPlace | undefined => {
   if (form === 'uri') return sipPlaceIn(text)
   return isSipHost(text) ? { host: text } : undefined
 }
 
-/** What is no SIP URI or no host. */
 export const shapeProblem = ({ path, form, text }: WrittenDestination): Problems => {
   if (placeOf({ form, text })) return {}
   const wrong =
@@ -102,13 +109,12 @@ export const shapeProblem = ({ path, form, text }: WrittenDestination): Problems
   return { [path]: { wrong_format: { ...wrong, value: text } } }
 }
 
-/** Hosts, by name or address in their one spelling, and networks. */
+/** Hosts in the form of `plainHost`, and networks. */
 export interface HostSet {
   names: ReadonlySet<string>
   networks: readonly Cidr[]
 }
 
-/** Names, addresses and CIDRs, in whatever spelling. */
 export const hostSet = (texts: Iterable<string>): HostSet => {
   const all = [...texts]
   return {
@@ -117,16 +123,14 @@ export const hostSet = (texts: Iterable<string>): HostSet => {
   }
 }
 
-/** The hosts that are names and have to be looked up. */
 export const namesIn = ({ names }: HostSet) => [...names].filter((name) => !parseAddress(name))
 
-/** Whether a host, of this name or at this address, is one of a set. */
 export const includesHost = ({ names, networks }: HostSet, host: string, address: Address | undefined) =>
   names.has(plainHost(host)) ||
   (address !== undefined &&
     (names.has(formatAddress(address)) || networks.some((network) => isInCidr(address, network))))
 
-/** The host of a URL, without the brackets of IPv6. */
+/** Without the brackets of IPv6. */
 export const hostOfUrl = (url: string): string[] => {
   const host = URL.parse(url)?.hostname
   return host === undefined || host === '' ? [] : [host.replace(/^\[(.*)\]$/, '$1')]

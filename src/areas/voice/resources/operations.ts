@@ -39,57 +39,52 @@ interface Deps {
 
 export type { CarrierCallQuery, ResourceRecord }
 
-/** A gateway of a carrier, as an edge sends a call to it. */
 export interface GatewayTarget {
   type: 'gateway'
   resource_id: string
-  /** Where it stands, without a user: `sip:carrier.example:5060;transport=tcp`. */
+  /** Without a user: `sip:carrier.example:5060;transport=tcp`. */
   uri: string
-  /** As the carrier wants it. */
+  /** In the format of the carrier. */
   number: string
   username?: string
   /** Of the credentials. */
   realm?: string
-  /** MD5 of `username:realm:password`, in hex. The password is told to nobody. */
+  /** MD5 of `username:realm:password`, in hex. The password never leaves the server. */
   ha1?: string
-  /** Where the call is sent to instead of `uri`, which stays in the request. */
+  /** Where the call is sent instead of `uri`, which stays the request URI. */
   proxy?: string
   codecs?: readonly string[]
-  /** Headers to add. */
   headers?: Readonly<Record<string, string>>
-  /** Seconds that it may take to ring. */
   progress_timeout_s: number
   failover_codes: readonly number[]
-  /** The domain of the caller in the call, instead of the realm of the account. */
+  /** The domain of the caller, instead of the realm of the account. */
   from_realm?: string
-  /** Whether it is one of the whole system, so that the account pays the system's rates. */
+  /** A carrier of the whole system, so the account pays the system's rates. */
   global: boolean
 }
 
-/** Which calls, and whose carriers they may take. */
 interface TargetQuestion extends CarrierCallQuery {
-  /** The account, or one above it, whose carriers alone may be taken; those of the system then are not. */
+  /** Only the carriers of this account, which is the calling one or one above it. */
   huntAccountId?: string | undefined
-  /** Carriers of the whole system alone may be taken. */
+  /** Only carriers of the whole system. */
   isGlobalOnly?: true | undefined
 }
 
 interface OwnersCarrier {
   carrier?: Carrier
-  /** Nothing that would have to be known is not known yet. */
+  /** False: DNS has not answered. */
   isSure: boolean
 }
 
-/** A carrier, where there is one, and whose it is. */
 interface KnownCarrier extends Pick<OwnersCarrier, 'isSure'> {
   resourceId?: string
-  /** Undefined: one of the whole system. */
+  /** Undefined: a carrier of the whole system. */
   accountId?: string | undefined
 }
 
 const standardProgressSeconds = 10
 
-// Nobody waits until more have failed.
+// No caller waits for more attempts.
 const maxTargets = 20
 
 const credentialsOf = ({ server, username, password, realm = server }: Readonly<Gateway>) => {
@@ -116,12 +111,11 @@ const targetOf = ({ carrier, gateway, number }: Choice, global: boolean): Gatewa
   }
 }
 
-/** The account and those above it, nearest first. */
+/** Nearest first. */
 const chainOf = ({ id, hidden: { tree } }: AccountRecord) => [id, ...tree.toReversed()]
 
 export type Resources = ReturnType<typeof createResources>
 
-/** Carriers: who takes calls to numbers outside, and who brings them. */
 export const createResources = ({ store, resources, hosts, destinations, outgoing }: Deps) => {
   const compiled = new WeakMap<ResourceRecord, Carrier>()
   const recordOf = new WeakMap<Carrier, ResourceRecord>()
@@ -133,7 +127,7 @@ export const createResources = ({ store, resources, hosts, destinations, outgoin
     return known
   }
 
-  /** A gateway of an account's own carrier, where its hosts may be called now. */
+  /** A gateway of an account's own carrier, if its hosts may be called now. */
   const localTarget = async (choice: Choice): Promise<GatewayTarget[]> => {
     const target = targetOf(choice, false)
     const record = recordOf.get(choice.carrier)
@@ -163,7 +157,7 @@ export const createResources = ({ store, resources, hosts, destinations, outgoin
 
   const isOperator = (actor: Actor | undefined) => actor !== undefined && isSuperduper(actor)
 
-  /** A host that the operator writes into the carrier of an account stays allowed while the carrier names it. */
+  /** A host that the operator writes into an account's carrier stays allowed while the carrier has it. */
   const hiddenOf = (
     actor: Actor | undefined,
     doc: ResourceDoc,
@@ -188,7 +182,7 @@ export const createResources = ({ store, resources, hosts, destinations, outgoin
     adoption: { rules: resourceProblems, repair: withoutWiderUse },
     adopted: ({ id, doc }) => ({
       doc: { name: id, gateways: [], ...doc },
-      // The operator has served these carriers before.
+      // The operator has used these carriers before.
       hidden: { operatorHosts: plainHostsOf(doc) },
     }),
   }
@@ -207,11 +201,11 @@ export const createResources = ({ store, resources, hosts, destinations, outgoin
       ),
   })
 
-  /** A name that a customer says is not believed where it leads into networks of the operator. */
+  /** A customer's host name does not count if it resolves to a network of the operator. */
   const mayStandAt = async (ownerId: string, { address }: Origin) =>
     ownerId === systemScope || (await outgoing.mayCall(`http://${bracketed(formatAddress(address))}`))
 
-  /** The carrier of an owner that an address belongs to: by itself, else by a name that leads there. */
+  /** The carrier of an owner with this address, or with a name that resolves to it. */
   const carrierOfOwner = async (ownerId: string, origin: Origin): Promise<OwnersCarrier> => {
     const carriers = await carriersOf(ownerId)
     const plain = carrierOf(carriers, origin)
@@ -245,8 +239,8 @@ export const createResources = ({ store, resources, hosts, destinations, outgoin
     ofSystem,
 
     /**
-     * The gateways that a call of an account is sent to, one after the other: those of its own carriers, then of the
-     * accounts above it, then of the system.
+     * The gateways for a call, in order: of the account's own carriers, of the accounts above it, and of the
+     * system.
      */
     async targetsFor(
       account: AccountRecord,
@@ -262,12 +256,12 @@ export const createResources = ({ store, resources, hosts, destinations, outgoin
     },
 
     /**
-     * The carrier that calls from an address come from: one of the whole system or, for calls to a number of an account,
-     * one of the account or of those above it. What a customer says of addresses opens the door to nobody else.
+     * The carrier of an address: one of the whole system or, for calls to a number of an account, one of the
+     * account or of those above it. So a customer's carrier opens the door only to the customer.
      */
     carrierAt,
 
-    /** Whether an address is one of a carrier of the whole system: nobody else is known by it. */
+    /** Whether an address belongs to a carrier of the whole system. Such an address identifies no one else. */
     async isCarriers(address: Address): Promise<boolean> {
       const carriers = await carriersOf(systemScope)
       if (isAmong(carriers, address)) return true

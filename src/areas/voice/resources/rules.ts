@@ -1,4 +1,3 @@
-// Which carriers take a call, in which order, and how they are asked; and which of them an address belongs to.
 import { type Address, type Cidr, isInCidr, parseAddress, parseNetwork } from '../../../lib/cidr.ts'
 import { normalizeNumber } from '../../../lib/e164.ts'
 import { joinProblems, type Problems } from '../../../lib/failure.ts'
@@ -9,57 +8,51 @@ import { isSipHost } from '../../../lib/sip-host.ts'
 import { type CarrierHost, hostOf } from './hosts.rules.ts'
 import type { Classifier, Gateway, Resource } from './schema.ts'
 
-/** What is stored of a resource. */
 export type ResourceDoc = Resource & { readonly [custom: string]: unknown }
 
-/** A call that is to leave. */
 export interface CarrierCallQuery {
-  /** E.164 with its plus, or a short code as it is dialled. */
+  /** E.164 with a plus, or a short code as dialled. */
   number: string
-  /** The name of the classifier that fits the number. */
   classification?: string | undefined
   emergency: boolean
-  /** What a carrier has to offer. */
+  /** Flags that a carrier must have. */
   flags: readonly string[]
-  /** Who calls; without it carriers that have rules for callers take no call. */
+  /** Absent: carriers with rules for callers do not fit. */
   callerNumber?: string | undefined
 }
 
-/** A network that a carrier's calls come from. */
 interface Network {
   cidr: Cidr
-  /** The only port that they come from. */
+  /** Calls come only from this port. */
   port?: number | undefined
 }
 
-/** A resource as it is asked many times. */
+/** A resource with its patterns and networks compiled. */
 export interface Carrier {
   id: string
   doc: Readonly<Resource>
   rules: readonly Pattern[]
   callerRules: readonly Pattern[]
-  /** By class, where a class has a rule of its own. */
+  /** Only classes that have their own rule. */
   classRules: ReadonlyMap<string, readonly Pattern[]>
   networks: readonly Network[]
-  /** Names behind which its calls come from as well. */
+  /** Names whose addresses its calls come from as well. */
   hosts: readonly CarrierHost[]
 }
 
-/** A gateway that a call may be sent to. */
 export interface Choice {
   carrier: Carrier
   gateway: Readonly<Gateway>
-  /** As the carrier wants it. */
+  /** In the format of the carrier. */
   number: string
 }
 
 const standardWeight = 50
 
-// What says that the carrier itself cannot, now. 480 and 486 come from whoever is called: the next carrier would ring
-// the same telephone once more.
+// Codes after which another carrier may succeed. 480 and 486 come from the called phone, which the next carrier
+// would ring again.
 const standardFailoverCodes: readonly number[] = [408, 500, 502, 503, 504]
 
-/** The SIP answers after which a call is sent to the next gateway. */
 export const failoverCodesOf = ({ failover_codes: codes }: Readonly<Resource>): readonly number[] =>
   codes ?? standardFailoverCodes
 
@@ -84,7 +77,6 @@ const networksOf = ({ enabled, gateways, inbound_ips: others = [] }: Readonly<Re
 
 const isOn = ({ enabled }: { enabled?: boolean }) => enabled !== false
 
-/** Reads the patterns and networks of a resource, once for all calls. */
 export const compileCarrier = (id: string, doc: Readonly<Resource>): Carrier => ({
   id,
   doc,
@@ -113,31 +105,30 @@ const callerFits = ({ callerRules, doc }: Carrier, caller: string | undefined) =
   return caller !== undefined && callerRules.some((rule) => rule.matches(caller))
 }
 
-/** What the first rule that fits leaves of a number: its first group, or the whole where it has none. */
+/** The first group of the first matching rule, or the whole number if the rule has no group. */
 const dialled = (rules: readonly Pattern[], number: string): string | undefined => {
   for (const rule of rules) if (rule.matches(number)) return rule.firstGroup(number) ?? number
   return undefined
 }
 
-/** What a resource says of the class of a number; undefined where it is not for that class. */
+/** Undefined: the resource is not for this class. */
 const classOf = ({ doc: { classifiers } }: Carrier, name: string | undefined): Classifier | undefined => {
   if (!classifiers) return {}
   const found = name !== undefined && Object.hasOwn(classifiers, name) ? classifiers[name] : undefined
   return found && isOn(found) ? found : undefined
 }
 
-/** A class without a rule of its own, of a resource that has no rules either, takes every number. */
+/** `any`: a resource that lists the class and has no rules takes every number of it. */
 const rulesFor = ({ doc, rules, classRules }: Carrier, name = ''): readonly Pattern[] | 'any' => {
   const own = classRules.get(name)
   if (own) return own
   return doc.classifiers && !doc.rules?.length ? 'any' : rules
 }
 
-/** A resource that takes a call. */
 interface Fit {
   carrier: Carrier
   weight: number
-  /** What its rules leave of the number. */
+  /** The number after its rules. */
   digits: string
   around: Classifier
 }
@@ -154,7 +145,7 @@ const fitOf = (carrier: Carrier, question: CarrierCallQuery): Fit | undefined =>
   return { carrier, digits, around, weight: around.weight_cost ?? doc.weight_cost ?? standardWeight }
 }
 
-/** The lower weight first; equal ones in the order in which they were made. */
+/** Lower weight first, then older first. */
 const compareFits = (a: Fit, b: Fit) => a.weight - b.weight || (a.carrier.id < b.carrier.id ? -1 : 1)
 
 const national = /^\+?1?([2-9]\d{2}[2-9]\d{6})$/
@@ -177,10 +168,7 @@ const written = (gateway: Readonly<Gateway>, { digits, around }: Fit) => {
   return `${around.prefix ?? gateway.prefix ?? ''}${number}${around.suffix ?? gateway.suffix ?? ''}`
 }
 
-/**
- * The gateways that a call is sent to, one after the other until one takes it. `tiers` are the carriers of each owner, the
- * owner whose come first in front.
- */
+/** The gateways for a call in order. `tiers`: the carriers of each owner, in order. */
 export const chooseGateways = (
   tiers: readonly (readonly Carrier[])[],
   question: CarrierCallQuery,
@@ -196,20 +184,18 @@ export const chooseGateways = (
       ),
   )
 
-/** Where a call comes from. */
 export interface Origin {
   address: Address
-  /** Undefined: nobody has looked, which is no port at all. */
+  /** Undefined: unknown, which matches no port. */
   port?: number | undefined
 }
 
-/** The first carrier that an address belongs to. */
 export const carrierOf = (carriers: readonly Carrier[], { address, port }: Origin): Carrier | undefined =>
   carriers.find(({ networks }) =>
     networks.some(({ cidr, port: only }) => isInCidr(address, cidr) && (only === undefined || only === port)),
   )
 
-/** Whether an address is one of theirs, whatever the port. */
+/** Whatever the port. */
 export const isAmong = (carriers: readonly Carrier[], address: Address) =>
   carriers.some(({ networks }) => networks.some(({ cidr }) => isInCidr(address, cidr)))
 
@@ -238,7 +224,6 @@ const wrongHost = (path: string, value: string): Problems => ({
 
 const hostFields = ['server', 'proxy'] as const
 
-/** Each host that a resource names, and where. */
 export const hostsOf = ({ gateways = [] }: Partial<Resource>): { path: string; host: string }[] =>
   gateways.flatMap((gateway, index) =>
     hostFields.flatMap((field) => {
@@ -247,7 +232,7 @@ export const hostsOf = ({ gateways = [] }: Partial<Resource>): { path: string; h
     }),
   )
 
-/** Every host and network of a carrier, also of a disabled one: its machines trust the edges all the same. */
+/** All hosts and networks of a carrier, also of a disabled one, because its machines still trust the edges. */
 export const carrierHosts = (resource: Partial<Resource>): string[] => [
   ...hostsOf(resource).map(({ host }) => host),
   ...(resource.inbound_ips ?? []),
@@ -273,7 +258,7 @@ const gatewayProblems = ({ gateways = [] }: Partial<Resource>): Problems =>
     ),
   )
 
-// Headers that whoever sends a call writes by himself: others would break the message, or lead it astray.
+// Headers that the sender of a call writes itself: others would break or divert the message.
 const ownHeaders = new Set(
   (
     'from to via contact call-id cseq max-forwards route record-route content-length content-type authorization ' +
@@ -281,7 +266,6 @@ const ownHeaders = new Set(
   ).split(' '),
 )
 
-/** Headers among these that the edge writes itself. */
 export const headerProblems = (path: string, headers: Readonly<Record<string, string>> = {}): Problems =>
   Object.fromEntries(
     Object.keys(headers)
@@ -299,7 +283,7 @@ const allHeaderProblems = ({ gateways = [] }: Partial<Resource>): Problems =>
     ),
   )
 
-// A mistyped length would let half of the world in.
+// A mistyped length would let in half of the world.
 const shortestPrefix = { 4: 8, 6: 16 } as const
 
 const networkProblem = (text: string) => {
@@ -320,7 +304,6 @@ const inboundProblems = ({ inbound_ips: networks = [] }: Partial<Resource>): Pro
     }),
   )
 
-/** What the schema cannot say of a resource. */
 export const resourceProblems = (resource: Partial<Resource>): Problems =>
   joinProblems(
     patternProblems('rules', resource.rules),
@@ -334,6 +317,6 @@ export const resourceProblems = (resource: Partial<Resource>): Problems =>
 
 const narrowing: readonly (string | undefined)[] = ['rules', 'cid_rules', 'classifiers']
 
-/** A carrier that lost a rule would take calls that were not for it: it is disabled until a person has looked at it. */
+/** A carrier without one of its rules would take other calls: it is disabled until an admin has checked it. */
 export const withoutWiderUse = (doc: Json, removed: readonly Place[]): Json =>
   removed.some(([key]) => narrowing.includes(key)) ? { ...doc, enabled: false } : doc

@@ -21,11 +21,11 @@ const maxPatterns = 100
 
 const Patterns = (description: string) => list(text(1, 256), { maxItems: maxPatterns, description })
 
-// What stands in front of and behind a number in a SIP address must not end its user part.
+// Text before and after a number must not end the user part of a SIP address.
 const aroundNumber = (description: string) =>
   text(0, 64, { pattern: "^[0-9A-Za-z+*#._~!$&=,;?/()'-]*$", description })
 
-/** Headers by name. A value stays on its line. */
+/** A value stays on its line. */
 export const CarrierHeaders = keyedBy('^[a-zA-Z0-9_-]{1,64}$', text(0, 512, { pattern: '^[^\\r\\n]*$' }))
 
 const Gateway = open({

@@ -7,7 +7,7 @@ import { carrierHosts, type ResourceDoc } from './rules.ts'
 import { Resource } from './schema.ts'
 
 export interface ResourceHidden {
-  /** Hosts that the operator has written into the carrier of an account: they are not checked as a customer's are. */
+  /** Hosts that the operator has written into an account's carrier: they are not checked. */
   operatorHosts?: readonly string[]
 }
 
@@ -28,7 +28,7 @@ const hostClaims = ({ id, doc }: ResourceRecord): StoredClaim[] =>
 
 export type ResourceStore = ReturnType<typeof createResourceStore>
 
-/** Carriers of accounts. Those that are for everybody belong to no account but to the system, as its settings do. */
+/** Carriers of the whole system belong to the system's scope, like its settings. */
 export const createResourceStore = (store: Store) => {
   const collection = createCollection<ResourceDoc, ResourceHidden>(store, {
     kind: 'resource',
@@ -49,11 +49,10 @@ export const createResourceStore = (store: Store) => {
   return {
     ...collection,
 
-    /** Whether a carrier of any account is at this host, in its one spelling. */
+    /** `host`: in the form of `plainHost`. */
     namesHost: async (host: string) =>
       (await store.records.claimants(systemScope, hostClaimName, `${host}/`, 1)).length > 0,
 
-    /** The hosts and networks of all carriers of all accounts. */
     async allHosts(): Promise<readonly string[]> {
       const hosts = new Set<string>()
       for (let after = ''; ; ) {

@@ -18,7 +18,7 @@ const sipReasons: Readonly<Record<number, string>> = {
   503: 'Service Unavailable',
 }
 
-/** SIP codes of reasons, the one that tells most first: of several reasons it is told. */
+/** SIP codes of reasons. The first of several reasons is reported. */
 const codes: Readonly<Record<string, number>> = {
   account_disabled: 403,
   user_disabled: 403,
@@ -37,7 +37,7 @@ const codes: Readonly<Record<string, number>> = {
   no_devices: 480,
 }
 
-// What is told of somebody who is called: that they are switched off is not for whoever calls.
+// The caller does not learn that the called party is disabled.
 const toldOfCalled = Object.keys(codes).slice(Object.keys(codes).indexOf('forbidden_classifier'))
 
 const strongestOf = ({ leftOut: out }: Stage) =>
@@ -67,7 +67,6 @@ const kindOf = ({ targets }: Stage) => {
   return targets.some(({ isForwarded }) => isForwarded) ? 'forward' : 'offnet'
 }
 
-/** The answer in the form in which edges get it. */
 export const routeResponse = (stage: Stage, { number, variables, limits, accountId }: Said): RouteAnswer => {
   const [first] = stage.targets
   const base = {
@@ -98,7 +97,6 @@ export const routeResponse = (stage: Stage, { number, variables, limits, account
   }
 }
 
-/** A call that goes nowhere, whoever it is that calls. */
 export const refused = (reason: string, number: string, accountId?: string): RouteAnswer => ({
   decision: 'refuse',
   ...(accountId === undefined ? {} : { account_id: accountId }),
@@ -130,7 +128,7 @@ const namespaces = [
   'xmlns:gml="http://www.opengis.net/gml"',
 ].join(' ')
 
-/** The registered address of a number. The house number is in the road: `street_address` has both. */
+/** `street_address` contains the house number. */
 export const locationOf = (number: string, address: E911): string => {
   const { country = 'US', region, locality, street_address, extended_address, postal_code } = address
   const parts = [

@@ -14,7 +14,6 @@ import { routingRoutes, runningCallRoutes } from './routes.ts'
 import { createRunningCalls } from './running.operations.ts'
 import { routingSettings } from './settings.ts'
 
-/** Where calls go. */
 export const routingArea = area({
   name: 'routing',
   needs: {

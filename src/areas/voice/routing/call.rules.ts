@@ -181,7 +181,6 @@ export const callflowFor = (call: Call, accountId: string, dialled: Dialled) =>
 export const callflowOfOthers = (call: Call, accountId: string) =>
   isOpen(call) ? undefined : call.ask('callflowOf', accountId, noMatch)
 
-/** How an account pays for a call that leaves the platform, or why it cannot. Undefined: not known yet. */
 export const paymentOf = (
   { ask, rules }: Call,
   account: AccountFacts,

@@ -1,5 +1,5 @@
-// What a decision has to know. It asks for one thing after the other; what it does not know yet is looked up, and it is
-// made anew: so the decision is pure, and nothing is read that it does not ask for.
+// The facts of a decision. The decision asks for facts; missing ones are looked up, and it starts again. So it
+// is pure, and only facts that it needs are read.
 import type { AccountDoc, UserDoc } from '../../../auth/identity.ts'
 import type { Pattern } from '../../../lib/pattern.ts'
 import type { AllowedCallerIds } from '../../billing/limits/operations.ts'
@@ -9,13 +9,13 @@ import type { CallflowDoc } from '../callflows/schema.ts'
 import type { TrunkTarget } from '../connectivity/rules.ts'
 import type { DeviceDoc } from '../devices/rules.ts'
 import type { GroupDoc } from '../groups/schema.ts'
-import type { Reached } from '../resources/destinations.operations.ts'
+import type { Reached } from '../resources/hosts.rules.ts'
 
 export interface AccountFacts {
   id: string
   doc: AccountDoc
   isDisabled: boolean
-  /** Whether whoever asks may know of its devices. */
+  /** The client may see the devices of the account. */
   isTold: boolean
 }
 
@@ -37,7 +37,7 @@ export interface CallflowFacts {
 
 export type Trunk = 'inbound_trunks' | 'outbound_trunks' | 'twoway_trunks' | 'burst_trunks'
 
-/** A running call over a carrier: the trunk that it takes, and what it costs if it ends now, in units. */
+/** A running call over a carrier: its trunk, and its cost in units if it ends now. */
 export interface Reserved {
   trunk?: Trunk | undefined
   cost: number
@@ -46,21 +46,20 @@ export interface Reserved {
 /** What an account can pay a call with. Money in units. */
 export interface Funds {
   balance: number
-  /** How far below nothing the balance may go. */
+  /** How far the balance may go below zero. */
   overdraft: number
   isPrepaid?: boolean
-  /** Its running calls over carriers. */
   reserved?: readonly Reserved[]
-  /** What is included for such calls, when something is left of it. */
+  /** The name of an allotment that is not used up. */
   allotment?: string
 }
 
-/** A way out of the platform, as the resources of an account offer it for a number. */
+/** A gateway of a carrier for a number. */
 export interface GatewayTarget {
   resource_id: string
   /** `sip:host:port;transport=udp` */
   uri: string
-  /** As the carrier wants it. */
+  /** In the format of the carrier. */
   number: string
   username?: string
   realm?: string
@@ -69,58 +68,55 @@ export interface GatewayTarget {
   codecs?: readonly string[]
   progress_timeout_s: number
   failover_codes: readonly number[]
-  /** The domain of the caller in the call, instead of the realm of the account. */
+  /** The domain of the caller, instead of the realm of the account. */
   from_realm?: string
   headers?: Readonly<Record<string, string>>
 }
 
-/** A number that leaves the platform. */
 export interface OutsideNumber {
-  /** E.164; of emergency numbers as it was dialled. */
+  /** E.164; emergency numbers as dialled. */
   number: string
   classification: string | undefined
   emergency: boolean
-  /** Marks of the device by which carriers are chosen. */
+  /** Flags by which carriers are chosen. */
   flags: readonly string[]
-  /** What the carrier is shown. */
   callerNumber?: string
-  /** The account whose carriers alone are taken. */
+  /** Only the carriers of this account. */
   huntAccountId?: string
-  /** Carriers of accounts are not taken. */
+  /** No carriers of accounts. */
   isGlobalOnly?: true
 }
 
-/** The facts by what they are about; each is asked for with an account and a key in it. */
+/** Each fact is asked for with an account and a key. */
 export interface FactTable {
   account: AccountFacts
   user: UserFacts
   device: DeviceFacts
-  /** The ids of the devices at which a user is reached. */
+  /** The devices that ring for a user. */
   devicesOf: readonly string[]
   group: { id: string; doc: GroupDoc }
   callflow: CallflowFacts
-  /** The callflow that lists a number. */
   callflowOf: CallflowFacts
   patterned: readonly { id: string; patterns: readonly Pattern[] }[]
   /**
-   * The account that a phone number belongs to, anywhere on this system. Any account may have a foreign number in another
-   * state than in service.
+   * The account that has a phone number, on the whole system. A number that is not in service may be a foreign
+   * one in any account.
    */
   numberOwner: { accountId: string; isInService: boolean; mustLeave: boolean }
-  /** A number of the account that emergency services can call back: with a registered address, if one has it. */
+  /** A number of the account for emergency services to call back: one with an address, if there is one. */
   callbackNumber: string
-  /** The address that a phone number of the account is registered with for emergency calls. */
+  /** The address that is registered for a number of the account. */
   emergencyAddress: E911
   limits: EffectiveLimits
   /** Numbers of other systems that the account may show. */
   allowedCallerIds: AllowedCallerIds
-  /** By the classification of the number. */
+  /** Key: the classification of the number. */
   funds: Funds
-  /** By a SIP place without its user, as JSON text: where a call to it is sent now. Undefined: nowhere. */
+  /** Key: a SIP place without user, as JSON. Undefined: calls to it are not sent. */
   destination: Reached
-  /** By an outside number as JSON text. */
+  /** Key: an outside number as JSON. */
   gateways: readonly GatewayTarget[]
-  /** The server of a customer's own that takes the calls of a phone number, or that it is switched off. */
+  /** Key: a phone number. The server of the customer that takes its calls. */
   trunk: TrunkTarget | 'disabled'
 }
 
@@ -132,12 +128,12 @@ export interface Want {
 
 export const nameOf = ({ what, accountId, key }: Want) => `${what}/${accountId}/${key}`
 
-/** What is known so far, by the name of what was wanted; undefined under a name: there is no such thing. */
+/** Known facts by name. Undefined under a name: it does not exist. */
 export type Known = ReadonlyMap<string, FactTable[keyof FactTable] | undefined>
 
 export interface Asking {
   ask<What extends keyof FactTable>(what: What, accountId: string, key?: string): FactTable[What] | undefined
-  /** What was asked for and is not known: while there is something, the decision is none. */
+  /** Facts that were asked for and are unknown. While there are some, the decision does not count. */
   wants: ReadonlyMap<string, Want>
 }
 
@@ -154,11 +150,10 @@ export const createAsking = (known: Known): Asking => {
   }
 }
 
-/** What an edge asks of a call. */
 export interface RouteQuery {
-  /** Without it and without an account a carrier brings the call. */
+  /** Without realm and account a carrier brings the call. */
   realm: string | undefined
-  /** Who has the realm, or is known by the address, where the edge has heard it already. */
+  /** If the edge knows it. */
   accountId?: string | undefined
   number: string
   deviceId: string | undefined

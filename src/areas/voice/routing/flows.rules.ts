@@ -1,4 +1,4 @@
-// What the steps of a flow say.
+// What the steps and forwardings of flows contain.
 import { isObject, type Json } from '../../../lib/json.ts'
 import { memberOf } from '../../../lib/member.ts'
 import { isSipHost } from '../../../lib/sip-host.ts'
@@ -14,7 +14,7 @@ const numberIn = (value: unknown, least: number, most: number): number | undefin
     : undefined
 }
 
-/** When something begins to ring behind the step that says so, and for how long. Seconds. */
+/** Seconds after which something rings, and for how long. */
 export interface Timing {
   delay: number
   timeout: number
@@ -25,7 +25,6 @@ export const timingIn = (data: unknown): Timing => ({
   timeout: numberIn(memberOf(data, 'timeout'), 1, longestRing) ?? secondsRung,
 })
 
-/** One of those that a group rings. */
 export interface Member extends Timing {
   type: string
   id: string
@@ -37,19 +36,17 @@ const memberIn = (value: unknown, id: unknown, type: unknown): Member[] =>
     ? [{ type, id, weight: numberIn(memberOf(value, 'weight'), 1, 100) ?? 1, ...timingIn(value) }]
     : []
 
-/** Of a module `ring_group`. */
 export const membersIn = ({ endpoints }: Json): Member[] =>
   Array.isArray(endpoints)
     ? endpoints.flatMap((value) => memberIn(value, memberOf(value, 'id'), memberOf(value, 'endpoint_type')))
     : []
 
-/** Of a group's record. */
 export const membersOf = (endpoints: unknown): Member[] =>
   isObject(endpoints)
     ? Object.entries(endpoints).flatMap(([id, value]) => memberIn(value, id, memberOf(value, 'type')))
     : []
 
-/** Those who are rung one after the other, the heavier first where weights count, each when the one before has been. */
+/** Members who ring one after the other: by weight if the strategy says so. */
 export const inTurn = (members: readonly Member[], strategy: unknown): Member[] => {
   if (strategy !== 'single' && strategy !== 'weighted_random') return [...members]
   const ordered = strategy === 'single' ? members : members.toSorted((a, b) => b.weight - a.weight)
@@ -63,17 +60,15 @@ export const inTurn = (members: readonly Member[], strategy: unknown): Member[] 
 
 export const repeatsIn = ({ repeats }: Json) => numberIn(repeats, 1, 10) ?? 1
 
-/** Whose carriers a call leaves by; neither: all that its account may use. */
+/** The carriers that a call may use. Empty: all that its account may use. */
 export interface CarrierWish {
-  /** Those of this account alone. */
   huntAccountId?: string
-  /** Those of the whole system alone. */
   isGlobalOnly?: true
   /** The domain of the caller in the call. */
   fromRealm?: string
 }
 
-/** What `resources` and `offnet` say of carriers: `offnet` never takes those of accounts. */
+/** `offnet` never uses carriers of accounts. */
 export const carriersIn = (
   module: string,
   { use_local_resources: usesLocal, hunt_account_id: hunted, from_uri_realm: realm }: Json,
@@ -88,7 +83,6 @@ const defaultCode = 486
 const plainText = (value: unknown) =>
   typeof value === 'string' ? value.replace(/[^\x20-\x7e]/g, '').slice(0, 64) : ''
 
-/** What the module `response` says. */
 export const responseIn = ({ code, message }: Json): Ending => {
   const sipReason = plainText(message)
   return {
@@ -98,7 +92,7 @@ export const responseIn = ({ code, message }: Json): Ending => {
   }
 }
 
-/** A step of a flow, and what follows when nobody takes the call there. */
+/** A step, and what follows if no one takes the call. */
 interface Step {
   module: string
   data: Json
@@ -114,24 +108,22 @@ export const stepAt = (flow: unknown): Step | undefined =>
       }
     : undefined
 
-/** One form of forwarding that is switched on. */
 export interface Forwarding {
   number: string
-  /** Nobody rings beside it. */
+  /** Phones do not ring. */
   isInstead: boolean
-  /** Not for calls of groups. */
   isForDirectCalls: boolean
   keepsCallerId: boolean
-  /** Whoever answers has to press a key, which a media server would have to hear. */
+  /** The person who answers has to press a key, which only a media server can hear. */
   asksForKey: boolean
 }
 
-/** Whether phones of others, or of whoever forwards, ring while the number does. */
+/** Whether phones ring at the same time. */
 export type Beside = 'alone' | 'beside phones'
 
 /**
- * The key keeps a mailbox behind the number from taking a call for which phones still ring. Without a media server nobody
- * hears it: beside phones the number is not rung then; where it rings alone, that mailbox takes it from nobody.
+ * The key press stops a mailbox behind the number from taking a call while phones still ring. Without a media
+ * server it cannot be heard, so such a number rings only where no phones ring.
  */
 export const needsMediaServer = ({ asksForKey }: Forwarding, beside: Beside) =>
   asksForKey && beside === 'beside phones'
@@ -149,13 +141,11 @@ const forwardingIn = (value: unknown): Forwarding | undefined => {
   }
 }
 
-/** The forms of forwarding of a device or a user: `first` with the call, `later` when nobody takes it. */
 interface Forwardings {
   first: Forwarding | undefined
   later: readonly Forwarding[]
 }
 
-/** What a record says of it. */
 const saidBy = (doc: object): Forwardings => {
   const forward = memberOf(doc, 'call_forward')
   const plain = forwardingIn(forward)
@@ -170,7 +160,7 @@ const saidBy = (doc: object): Forwardings => {
   return { first, later: [...new Map(later.map((form) => [form.number, form])).values()] }
 }
 
-/** Those that hold for a call: the device's, where it says nothing the user's. */
+/** The forwarding that applies: of the device, else of the user. */
 export const forwardingsFor = (docs: readonly object[], { isDirect }: { isDirect: boolean }): Forwardings => {
   const holds = (form: Forwarding) => isDirect || !form.isForDirectCalls
   for (const doc of docs) {

@@ -1,4 +1,4 @@
-// Whether a call that leaves over a carrier, or comes from one, is paid for, and by what.
+// How calls over carriers are paid for, and how long they may last.
 import { unitsOfDollars } from '../../../lib/money.ts'
 import type { EffectiveLimits } from '../../billing/limits/schema.ts'
 import { chargeOf } from '../../calls/cdrs/intake/rules.ts'
@@ -14,25 +14,26 @@ export const trunks = [
   'burst_trunks',
 ] as const satisfies readonly Trunk[]
 
-/** The trunks that carry calls of each direction, in the order in which they are taken. */
+/** In the order in which trunks are used. */
 const trunksOf = {
   inbound: ['inbound_trunks', 'twoway_trunks', 'burst_trunks'],
   outbound: ['outbound_trunks', 'twoway_trunks', 'burst_trunks'],
 } as const satisfies Record<Direction, readonly Trunk[]>
 
-/** How a call is paid for: `account_billing` of its record. `calls`: most at once that are paid for so. */
+/**
+ * `billing`: `account_billing` of the record. `calls`: maximum number of calls that are paid for in this way.
+ */
 export interface Billing {
   billing: string
   trunk?: Trunk
   calls?: number
 }
 
-/** What a number costs nothing extra to call with a trunk. */
+/** Classes of numbers that trunks pay for. */
 export interface FlatRate {
   classifiers: readonly string[]
 }
 
-/** A call over a carrier. */
 export interface OffnetCall {
   direction: Direction
   classification: string | undefined
@@ -40,7 +41,7 @@ export interface OffnetCall {
 
 const unlimited = -1
 
-/** The smaller one of two bounds of which each may be none. */
+/** The smallest of some bounds, each of which may be absent or unlimited. */
 export const boundOf = (...bounds: readonly (number | undefined)[]) => {
   const real = bounds.filter((bound) => bound !== undefined && bound !== unlimited)
   return real.length === 0 ? undefined : Math.min(...(real as number[]))
@@ -63,8 +64,8 @@ const isSoft = (limits: EffectiveLimits, direction: Direction) =>
   direction === 'inbound' ? limits.soft_limit_inbound : limits.soft_limit_outbound
 
 /**
- * Whether calls that are paid by the minute need credit. An account that is not prepaid and has no trunks for calls from carriers
- * receives them without.
+ * Whether calls that are paid by the minute need credit. An account that is not prepaid and has no trunks for
+ * incoming calls receives calls without credit.
  */
 export const needsCredit = (
   direction: Direction,
@@ -81,8 +82,8 @@ const hasCredit = (limits: EffectiveLimits, { reserved = [], ...funds }: Funds) 
 }
 
 /**
- * A free trunk pays for calls of the flat-rate kinds of numbers, then what is included does, then the balance: what running
- * calls have used of it and the reserve are left out. Beyond all that, calls of a soft limit are paid by the minute.
+ * In order: a free trunk for flat-rate classes, an allotment, the balance without the reserve and the cost of
+ * running calls. Beyond that, calls of a soft limit are paid by the minute.
  */
 export const billingOf = (
   { direction, classification }: OffnetCall,
@@ -98,7 +99,7 @@ export const billingOf = (
   const bought = isFlat ? trunksOf[direction].filter((name) => limits[name] !== 0) : []
   const usedOf = (name: Trunk) => reserved.filter(({ trunk }) => trunk === name).length
   const trunk = bought.find((name) => limits[name] === unlimited || usedOf(name) < limits[name])
-  // For switches that count by themselves.
+  // For switches that count calls themselves.
   const bounded = (calls: number | undefined) => (mayExceed ? {} : atMost(calls))
   if (trunk) {
     const all = sumOf(bought.map((name) => limits[name]))
@@ -110,21 +111,19 @@ export const billingOf = (
   return bought.length > 0 ? 'limit_reached' : 'no_credit'
 }
 
-/** What a rated record says of its price. */
 export type CallPrice = Cdr['custom_channel_vars']
 
-/** A call that is paid by the minute. */
 interface PaidCall {
-  /** Seconds since it was answered, at least 1: what a call that rings will cost at least is reserved. */
+  /** Seconds since the answer; at least 1, so that a ringing call reserves its minimum cost. */
   elapsed: number
-  /** Units that so many seconds cost; more seconds never cost less. */
+  /** Units. More seconds never cost less. */
   costOf(seconds: number): number
 }
 
-/** Seconds that no call exceeds. */
+/** No call is longer. */
 export const maxRunningSeconds = 43_200
 
-/** A call as its record will be charged. `answeredAt`, `now`: Unix milliseconds. */
+/** `answeredAt`, `now`: Unix milliseconds. */
 export const paidCallOf = (
   { price, answeredAt }: { price?: CallPrice | undefined; answeredAt?: number | undefined },
   now: number,
@@ -133,7 +132,7 @@ export const paidCallOf = (
   costOf: (seconds) => (price ? chargeOf({ billing_seconds: seconds, custom_channel_vars: price }).cost : 0),
 })
 
-/** The last one of the seconds from `first` to `longestSeconds` of which `holds` is true, as it is of `first`. */
+/** The last second for which `holds` is true. It is true for `first`, and no longer true after it was false. */
 const lastOf = (first: number, holds: (second: number) => boolean) => {
   let [known, above] = [first, maxRunningSeconds + 1]
   while (above - known > 1) {
@@ -145,9 +144,8 @@ const lastOf = (first: number, holds: (second: number) => boolean) => {
 }
 
 /**
- * Seconds that each of these calls may go on. When one of them cannot begin another increment that `credit` covers, all
- * end with the increments that have begun.
- * @param credit Units, before any of these calls is paid for.
+ * Seconds that each call may still last. If one of them cannot begin an increment that `credit` covers, all end
+ * with their current increments. `credit`: units, before these calls are paid for.
  */
 export const secondsLeft = (calls: readonly PaidCall[], credit: number): number[] => {
   const isCovered = (seconds: number) =>

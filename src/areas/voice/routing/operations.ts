@@ -29,7 +29,6 @@ import type { RunningCallRegister } from './running.operations.ts'
 import type { RouteAnswer } from './schema.ts'
 import { routingSettings } from './settings.ts'
 
-/** The ways out of the platform that an account has for a number, in the order in which they are tried. */
 export interface Carriers {
   targetsFor(account: AccountRecord, number: OutsideNumber): Promise<readonly GatewayTarget[]>
 }
@@ -52,10 +51,10 @@ interface Deps {
 type Fact = FactTable[keyof FactTable] | undefined
 type Look = (actor: Actor, want: Want) => Promise<Fact>
 
-// Steps that each ask for what the step before has brought up. Deeper than any flow leads.
+// Bound against an endless decision: no flow is that deep.
 const maxRounds = 100
 
-// Numbers of an account among which a callback number is looked for.
+// Numbers among which a callback number is searched.
 const maxNumbers = 100
 
 const outOfHand = () => new Error('a route asks for ever more')
@@ -64,12 +63,11 @@ const mayAsk = (actor: Actor, account: AccountRecord) => isSuperduper(actor) || 
 
 export type Routing = ReturnType<typeof createRouting>
 
-/** Where calls go. Asked for every call: reads are cached or go by an index. */
+/** Decides where calls go. Each call asks, so reads are cached or use an index. */
 export const createRouting = (tools: Deps) => {
   const { records, settings, accounts, devices, callflows, groups, numbers, limits } = tools
   const { running, carriers, destinations, trunks } = tools
 
-  /** Of an account that is there: decisions ask for those alone. */
   const ofAccount =
     (look: (account: AccountRecord, key: string) => Promise<Fact>): Look =>
     async (_actor, { accountId, key }) => {
@@ -130,7 +128,7 @@ export const createRouting = (tools: Deps) => {
     throw outOfHand()
   }
 
-  /** Whose realm it is, or of whose device that is there only under this realm. */
+  /** The account with the realm, or with the device that names the realm. */
   const accountIn = async (realm: string, deviceId: string | undefined) => {
     const owner = await accounts.byRealm(realm)
     if (owner || deviceId === undefined) return owner
@@ -138,7 +136,6 @@ export const createRouting = (tools: Deps) => {
     return device && accounts.find(device.accountId)
   }
 
-  /** Whose call it is, when no carrier brings it. */
   const callerOf = ({ realm, accountId, deviceId }: RouteQuery) => {
     if (accountId !== undefined) return accounts.find(accountId)
     return realm === undefined ? undefined : accountIn(realm, deviceId)
@@ -168,7 +165,7 @@ export const createRouting = (tools: Deps) => {
   }
 
   return {
-    /** A realm or a number of which the actor may not know is answered like one that nobody has. */
+    /** A realm or number that the actor may not see is answered like an unknown one. */
     route: (actor: Actor, question: RouteQuery): Promise<RouteAnswer> =>
       question.realm === undefined && question.accountId === undefined
         ? fromCarrier(actor, question)

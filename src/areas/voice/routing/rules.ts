@@ -1,4 +1,3 @@
-// Whom a call rings, in which order and for how long, or why nobody: the whole decision, from what is known.
 import { invalid, requiredField } from '../../../lib/failure.ts'
 import { present } from '../../../lib/json.ts'
 import { locationOf, refused, routeResponse } from './answers.rules.ts'

@@ -45,16 +45,16 @@ interface Deps {
   validate: Validate
 }
 
-// How often an edge names its running calls, at the latest.
+// Maximum interval in which edges report running calls.
 const nextNamingSeconds = 20
-// How old what is stored of a call may be. Edges name calls more often.
+// Maximum age of what is stored of a call. Edges report more often.
 const storedMs = 60_000
-// A call that its edge has not named for so long is over.
+// A call that was not reported for so long is over.
 const lostMs = 300_000
-// Edges count whole seconds, and end calls up to a second late.
+// Edges count whole seconds and end calls up to a second late.
 const marginSeconds = 2
 
-// Calls that are over and are remembered.
+// Ended calls that are remembered.
 const maxEnded = 10_000
 
 type Answered = readonly [report: RunningCallReport, answer: RunningCallAnswer]
@@ -65,14 +65,14 @@ const perMinute = 'per_minute'
 
 export type RunningCallRegister = ReturnType<typeof createRunningCalls>
 
-/** The running calls over carriers, of all edges, and what they have reserved. */
+/** The running calls over carriers at all edges, and what they reserve. */
 export const createRunningCalls = (tools: Deps) => {
   const { store, settings, accounts, numbers, limits, allotments, balance, billing, validate } = tools
   const { clock } = store
   const rows = createRunningStore(store)
   const inTurn = createKeyedQueue()
   const startedAt = clock.now()
-  // An edge may name a call while its end is on the way.
+  // An edge may report a call while its end is on the way.
   const ended = new Map<string, true>()
 
   const reserved = (running: readonly RunningCall[]) =>
@@ -131,7 +131,7 @@ export const createRunningCalls = (tools: Deps) => {
     toldAt: undefined,
   })
 
-  /** Seconds that calls may go on, by their ids: of those that end when the credit is used. */
+  /** Remaining seconds of calls that end when the credit is used up, by call. */
   const endings = async (account: AccountRecord, running: readonly RunningCall[]) => {
     const paid = running.filter(({ price }) => price !== undefined)
     if (paid.length === 0) return new Map<string, number>()
@@ -168,7 +168,7 @@ export const createRunningCalls = (tools: Deps) => {
     return row
   }
 
-  /** Tells subscribers once of each call that ends before its edge names it again. */
+  /** Emits an event once for each call that ends before the next report. */
   const tellOfEnds = async (
     author: Author,
     running: readonly RunningCall[],
@@ -206,7 +206,7 @@ export const createRunningCalls = (tools: Deps) => {
     return answerOf(report, row, left)
   }
 
-  /** Calls that go on, of one account. One that the server does not know was allowed by it all the same. */
+  /** Calls in progress of one account. A call that is unknown here was allowed by this server earlier. */
   const goOn = async (
     author: Author,
     account: AccountRecord,
@@ -240,7 +240,7 @@ export const createRunningCalls = (tools: Deps) => {
     })
   }
 
-  /** Work on the calls of an account, repeated where another server was faster. */
+  /** Runs work on the calls of an account. It is repeated after a conflict with another server. */
   const atAccount = <T>(accountId: string, work: () => Promise<T>) =>
     inTurn(accountId, () => {
       let attempts = 0
@@ -255,7 +255,6 @@ export const createRunningCalls = (tools: Deps) => {
       )
     })
 
-  /** A valid report, or the answer to an invalid one. */
   const judgedReport = async (
     sent: unknown,
   ): Promise<{ report?: RunningCallReport; refusal?: RunningCallAnswer }> => {
@@ -286,10 +285,10 @@ export const createRunningCalls = (tools: Deps) => {
   }
 
   return {
-    /** What an account can pay a call over a carrier with, while no other one goes on. */
+    /** What an account can pay a call with if no other call is running. */
     fundsFor: (account: AccountRecord, call: OffnetCall) => fundsWith(account, call, []),
 
-    /** Whether calls may begin, and how long they and those that go on may last, in the order in which they were sent. */
+    /** Whether calls may begin, and how long calls may last, in the order of the request. */
     async take(author: Author, sent: readonly unknown[]): Promise<RunningCallAnswer[]> {
       const judged = await Promise.all(sent.map(judgedReport))
       const reports = judged.flatMap(({ report }) => report ?? [])
@@ -301,7 +300,7 @@ export const createRunningCalls = (tools: Deps) => {
       return judged.flatMap(({ report, refusal }) => (report ? answerFor.get(report) : refusal) ?? [])
     },
 
-    /** Calls that are over, as their edge has named them. What cannot be the id of a stored call is ignored. */
+    /** Removes calls that are over. An entry that cannot be a stored call is ignored. */
     async end(given: readonly unknown[]) {
       const over = given.flatMap((one) =>
         isObject(one) && isStorableText(one.id) && isStorableText(one.account_id)
@@ -314,14 +313,14 @@ export const createRunningCalls = (tools: Deps) => {
       }
       const ofAccounts = Map.groupBy(over, ({ accountId }) => accountId)
       await Promise.all(
-        // In turn: a report that names one of them may be at work.
+        // In turn, because a report of the same call may be in progress.
         Array.from(ofAccounts, ([accountId, calls]) =>
           inTurn(accountId, () => store.writeUnrecorded(calls.map(rows.removal))),
         ),
       )
     },
 
-    /** Forgets calls whose edge is gone. After a start edges first get the time to name theirs. */
+    /** Removes calls whose edge is gone. After a start, edges get time to report theirs. */
     tidying: deleteOldRows(store, {
       name: 'running_calls',
       everySeconds: 60,

@@ -97,7 +97,6 @@ const name = must(
   text(1, 128, { description: 'As the edge names it; another one for each call and account' }),
 )
 
-/** A call over a carrier that begins at an edge, or that goes on there. */
 export const RunningCallReport = open(
   {
     id: name,

@@ -1,17 +1,17 @@
-// Whom a call rings, and when: what one step comes to, and how steps are put together.
+// What the steps of a flow ring, and how steps are combined.
 import type { TrunkTarget } from '../connectivity/rules.ts'
 import type { CallerId } from './callers.rules.ts'
 import type { GatewayTarget } from './facts.ts'
 
-/** When a target begins to ring, and for how long. Those with one `delay_s` ring together. */
+/** Targets with the same `delay_s` ring together. */
 interface Rung {
   delay_s: number
   timeout_s: number
-  /** Whose it is, where that is not the account whose call it is. */
+  /** The owner, if it is not the account of the call. */
   account_id?: string
-  /** What it is shown, where that is not what the first one is shown. */
+  /** If it differs from that of the first target. */
   caller_id?: CallerId
-  /** Whoever was called has their calls go there. */
+  /** The called party has forwarded the call. */
   isForwarded?: boolean
 }
 
@@ -21,47 +21,46 @@ export interface DeviceTarget extends Rung {
   username?: string
   realm: string
   owner_id?: string
-  /** user@host: for the record. */
+  /** user@host, for the record. */
   presence_id?: string
-  /** Of a device that does not register: where it is. */
+  /** Where a device is that does not register. */
   uri?: string
-  /** The address that the name in `uri` leads to now: the call is sent there. */
+  /** The current address of the name in `uri`: the call is sent there. */
   proxy?: string
-  /** Of a call that leaves the platform for a SIP URI: who is called, and how its account pays for it. */
+  /** The callee and billing of a call that leaves for a SIP URI. */
   called?: string
   account_billing?: string
 }
 
 type CarrierTarget = Rung & GatewayTarget & { type: 'gateway' }
 
-/** A server of a customer's own, which takes the calls of a number. */
+/** A server of the customer that takes the calls of a number. */
 type ServerTarget = Rung &
   Omit<TrunkTarget, 'failover' | 'isRenamed'> &
   Pick<DeviceTarget, 'proxy' | 'called' | 'account_billing'>
 
 type Target = DeviceTarget | CarrierTarget | ServerTarget
 
-/** Who is not rung, and why. */
 interface LeftOut {
   type: string
   id: string
   reason: string
 }
 
-/** How a call that nobody takes is answered. */
+/** How the call ends if no one takes it. */
 export interface Ending {
   reason: string
-  /** The module that would have gone on. */
+  /** The module that needs a media server. */
   module?: string
   sipCode?: number
   sipReason?: string
 }
 
-/** What a part of a flow comes to. */
+/** The result of a part of a flow. */
 export interface Stage {
   targets: readonly Target[]
   leftOut: readonly LeftOut[]
-  /** How long until the next one begins. */
+  /** Time until the next part begins. */
   seconds: number
   end?: Ending
 }
@@ -81,19 +80,19 @@ const later = (stage: Stage, seconds: number): Stage => ({
   seconds: stage.seconds + seconds,
 })
 
-/** All at once. What would be said when nobody takes the call is said by none of several. */
+/** At the same time. Endings of single stages do not count. */
 export const together = (stages: readonly Stage[]): Stage => ({
   targets: stages.flatMap(({ targets }) => targets),
   leftOut: stages.flatMap(({ leftOut: out }) => out),
   seconds: Math.max(0, ...stages.map(({ seconds }) => seconds)),
 })
 
-/** One when the other has rung out; how the last one ends is how they end. */
+/** One after the other. The last ending counts. */
 export const inOrder = (first: Stage, second: Stage): Stage => {
   const end = second.end ?? first.end
   return { ...together([first, later(second, first.seconds)]), ...(end ? { end } : {}) }
 }
 
-/** Some time later; of a stage that rings nobody nothing is waited for. */
+/** A stage without targets is not delayed. */
 export const delayed = (stage: Stage, seconds: number) =>
   stage.targets.length === 0 ? stage : later(stage, seconds)

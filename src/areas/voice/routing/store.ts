@@ -5,19 +5,19 @@ import { type CallPrice, trunks } from './offnet.rules.ts'
 const runningCalls = table('running_calls', {
   accountId: text(),
   ordinal: integer(),
-  /** As its edge names it. */
+  /** The name that its edge gives it. */
   id: text(),
   callId: text(),
   direction: oneOf(['inbound', 'outbound']),
   billing: text(),
   trunk: optional(oneOf(trunks)),
-  /** Of calls that are paid by the minute. */
+  /** Only of calls that are paid by the minute. */
   price: optional(json<CallPrice>()),
-  /** Unix milliseconds; undefined: it rings. */
+  /** Unix milliseconds. Undefined: it rings. */
   answeredAt: optional(integer()),
-  /** When its edge named it last. */
+  /** Last report of its edge. */
   seenAt: integer(),
-  /** When subscribers heard that it ends for lack of credit. */
+  /** When the event about missing credit was emitted. */
   toldAt: optional(integer()),
 })
 

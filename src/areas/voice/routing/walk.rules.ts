@@ -3,7 +3,7 @@ import { type Json, present } from '../../../lib/json.ts'
 import { isSipHost, isSipUser, type SipPlace, sipAddress, sipPlaceIn } from '../../../lib/sip-host.ts'
 import type { TrunkTarget } from '../connectivity/rules.ts'
 import { isRegistrable } from '../devices/rules.ts'
-import type { Reached } from '../resources/destinations.operations.ts'
+import type { Reached } from '../resources/hosts.rules.ts'
 import {
   type Call,
   callflowFor,

@@ -4,7 +4,6 @@ import { area } from '../../area.ts'
 import { alertsArea } from '../../events/alerts/area.ts'
 import { createEdgeFollower } from './operations.ts'
 
-/** The machines that carry the calls are told what became stale. */
 export const switchArea = area({
   name: 'switch',
   needs: { accounts: accountsArea, alerts: alertsArea },

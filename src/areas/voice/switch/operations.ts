@@ -39,17 +39,17 @@ interface Deps {
   alerts: { outagesOf(watched: Watched): Outages }
 }
 
-// Whether an edge that has nothing to be told is still there, and one that was away is back.
+// Interval in which edges are probed.
 const probeMs = 5000
 const maxAtOnce = 2000
-// Changes before the first notification that another process may not have sent to the edges.
+// Changes before the first notification that another process may not have sent.
 const maxMissed = 2000
 
 interface Shift {
   edges: readonly EdgeNotifier[]
-  /** Told up to here. */
+  /** The edges were notified up to here. */
   position: number
-  /** Realms that devices of an account have, or have had, instead of its own. */
+  /** Realms that devices of an account have or had instead of its own. */
   ownRealms: Map<string, Set<string>>
   probedAt: number
 }
@@ -60,8 +60,8 @@ const addTo = (realms: Map<string, Set<string>>, accountId: string, realm: strin
 }
 
 /**
- * Tells the edges what became stale: of all processes one at a time, in the order of the feed. Whoever begins knows not
- * what the one before has told, so the first word to each edge is that everything is stale.
+ * Notifies the edges of stale answers, in one process at a time, in the order of the feed. The first
+ * notification of each edge makes everything stale, because the previous process may have missed something.
  */
 export const createEdgeFollower = (tools: Deps) => {
   const { store, settings, feed, log, outgoing, metrics, accounts } = tools
@@ -91,7 +91,7 @@ export const createEdgeFollower = (tools: Deps) => {
     return adapter === 'kamailio' && kamailio.rpc_urls.length > 0 ? kamailio : undefined
   }
 
-  /** The records on which no answer from before may depend, each with its generation. */
+  /** Records whose earlier answers are void, with their generation. */
   const revokedIn = async (found: readonly Change[]) => {
     const revoked = new Map<string, number>()
     for (const change of found) {
@@ -104,9 +104,9 @@ export const createEdgeFollower = (tools: Deps) => {
 
   const begin = async (way: EdgeSettings): Promise<Shift> => {
     const edges = edgesOf({ outgoing, settings: way, isQuiet: true })
-    // The one who met an outage may be gone.
+    // The process that met an outage may be gone.
     for (const { host } of edges) await outages.withdraw(host)
-    // What was committed before is in answers from now on.
+    // Answers from now on include everything up to here.
     const position = await feed.newest()
     const ownRealms = new Map<string, Set<string>>()
     for (const [accountId, realm] of await changes.ownRealms()) addTo(ownRealms, accountId, realm)
@@ -120,7 +120,7 @@ export const createEdgeFollower = (tools: Deps) => {
 
   const hasBelow = async (accountId: string) => ((await accounts.find(accountId))?.tally ?? 0) > 0
 
-  /** The realms that changes have made stale. Of many changes of one account it is asked once. */
+  /** The realms that changes make stale. Each account is read once. */
   const staleBy = async (found: readonly Change[], ownRealms: Shift['ownRealms']) => {
     const stale = new Set<string>()
     const touched = new Set<string>()

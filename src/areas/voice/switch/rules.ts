@@ -1,28 +1,28 @@
 import type { Difference } from '../../../lib/differences.ts'
 import type { Alert } from '../../events/alerts/schema.ts'
 
-/** What an edge calls that which holds for every realm. */
+/** The name of all realms at an edge. */
 export const everyRealm = '*'
 
-/** What an edge calls a record on which earlier answers may not depend. Realms have no slash. */
+/** The name of a record at an edge. Realms have no slash. */
 export const recordName = (id: string) => `record/${id}`
 
 export const everyRecord = recordName('*')
 
-/** A change that may have made an answer of an edge stale. */
+/** A change after which answers of an edge may be stale. */
 export interface Change {
   sequence: number
   accountId: string
   kind: string
   recordId: string
   action: string
-  /** Realm of the account, or of the device where it has one of its own. What was removed is not told any more. */
+  /** Realm of the account, or the device's own realm. Undefined for deleted records. */
   realm: string | undefined
-  /** What differs; undefined of what was made or removed. */
+  /** Undefined: created or deleted. */
   changes: readonly Difference[] | undefined
 }
 
-/** Which fields of records an answer to an edge depends on, by kind. Undefined: on every one. */
+/** Fields on which answers depend, by kind. Undefined: all fields. */
 const fields: Readonly<Record<string, ReadonlySet<string> | undefined>> = {
   account: new Set(['enabled', 'tree', 'realm', 'access_lists', 'rate_limits']),
   device: new Set(['enabled', 'access_lists', 'rate_limits', 'sip', 'owner_id']),
@@ -33,33 +33,31 @@ const fields: Readonly<Record<string, ReadonlySet<string> | undefined>> = {
 
 export const followedKinds = [...Object.keys(fields), 'system_config']
 
-/** The settings that answers to edges depend on. */
 const followedSettings = 'frontier'
 
 const headOf = ({ path }: Difference) => path.split('.')[0] ?? ''
 
 const headsOf = ({ changes = [] }: Change) => changes.map(headOf)
 
-/** Whether an answer may depend on it. */
+/** Whether answers may depend on the change. */
 export const isFollowed = (change: Change) => {
   const { kind, recordId, action, changes } = change
   if (kind === 'system_config') return recordId === followedSettings
   const followed = fields[kind]
-  // Nobody is the owner of anything at first.
+  // A new user owns nothing.
   if (kind === 'user' && action === 'created') return false
   return changes === undefined || followed === undefined || headsOf(change).some((head) => followed.has(head))
 }
 
-// Fields of accounts that hold for those below, too.
+// Fields of accounts that also apply below.
 const inherited = new Set(['enabled', 'tree', 'rate_limits'])
 
-/** Whether it may hold for the accounts below as well. */
 export const isInherited = (change: Change) =>
   change.kind === 'account' && headsOf(change).some((head) => inherited.has(head))
 
 /**
- * Whether a followed change makes earlier answers that name its record void, also while the server is away. Answers that another
- * change has made stale are still used then.
+ * Whether the change makes earlier answers that name its record void, also while the server is away. Other
+ * stale answers are still used then.
  */
 export const isRevoking = (change: Change) => {
   const { kind, action, changes } = change
@@ -74,11 +72,11 @@ const realmPath: Readonly<Record<string, string>> = { account: 'realm', device: 
 
 const isOfSystem = ({ kind }: Change) => kind === 'system_config' || kind === 'resource'
 
-/** Whether it may hold in any realm: settings, carriers, and accounts of which nothing tells any more what their realm was. */
+/** Whether it may apply in any realm: settings, carriers, and deleted accounts, whose realm is unknown. */
 export const isOfAll = (change: Change) =>
   isOfSystem(change) || (change.kind === 'account' && change.action === 'deleted')
 
-/** The realms that it names by itself: as it is and as it was. */
+/** Its realm before and after. */
 export const realmsIn = ({ kind, realm, changes = [] }: Change): string[] => {
   const before = changes.find(({ path }) => path === realmPath[kind])?.from
   return [realm, typeof before === 'string' ? before : undefined]
@@ -86,13 +84,12 @@ export const realmsIn = ({ kind, realm, changes = [] }: Change): string[] => {
     .map((one) => one.toLowerCase())
 }
 
-// Edges keep numbers of 32 bits.
+// Edges store 32-bit numbers.
 const largest = 2 ** 31 - 1
 
-/** A place in the feed as edges keep it: another one for each change, and never 0, which would be no word at all. */
+/** A place in the feed as an edge stores it: different for each change, and never 0, which means none. */
 export const generationOf = (sequence: number) => (sequence % largest) + 1
 
-/** What operators are told of an edge. */
 export const alertOf = (host: string, reason: string, masterId: string): Alert => ({
   title: 'A SIP edge cannot be reached',
   message: `${host} is not told of changes, and cannot be asked: ${reason}`,

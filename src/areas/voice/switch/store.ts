@@ -17,16 +17,15 @@ const columns = shape({
 
 const kinds = followedKinds.map((kind) => `'${kind}'`).join(', ')
 
-/** What was committed, as far as answers to edges may depend on it. Records are not read, but for their realms. */
+/** Committed changes on which answers to edges may depend. Only realms are read from the records. */
 export const createChangeStore = ({ all, words }: Store) => {
   const realmIn = (doc: string) => `CASE kind WHEN 'account' THEN ${words.textAt(doc, 'realm')}
     WHEN 'device' THEN ${words.textAt(doc, 'sip', 'realm')} END`
-  // A patch has a realm where it differs from that of its base, see storage/entry-docs.ts.
+  // A patch has a realm only if it differs from its base, see storage/entry-docs.ts.
   const realm = `coalesce(${realmIn('after_doc')}, (SELECT ${realmIn('base.after_doc')} FROM audit_log base
     WHERE base.account_id = audit_log.account_id AND base.id = audit_log.base_id))`
 
   return {
-    /** Changes behind a place, up to another one, in their order. */
     async behind(after: number, end: number, limit: number): Promise<Change[]> {
       const rows = await all(
         `SELECT sequence, account_id AS "accountId", kind, record_id AS "recordId", action, ${realm} AS "realm", changes
@@ -37,7 +36,7 @@ export const createChangeStore = ({ all, words }: Store) => {
       return columns.list(rows)
     },
 
-    /** Realms that devices have instead of their account's: pairs of account and realm. */
+    /** Realms that devices have instead of their account's. */
     async ownRealms(): Promise<(readonly [accountId: string, realm: string])[]> {
       const rows = await all(
         `SELECT holder_account_id AS "accountId", value FROM claims

@@ -2,15 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Edge, forEachFew } from '../../../switch/kamailio/edges.ts'
 import { everyRealm, everyRecord } from './rules.ts'
 
-/** Where an edge keeps what it was told of each realm. */
+/** The table of an edge with the generation of each realm. */
 const table = 'generations'
 
-// What becomes stale within this time is told together: a bulk import is a few words.
+// Changes within this time are sent together: a bulk import is a few requests.
 const paceMs = 400
 const atOnce = 4
 // If more realms change at once, everything is stale.
 const maxRealms = 200
-// If more records change at once, or while the edge is away, no earlier answer is used without the server.
+// If more records change at once or while the edge is away, no earlier answer is used without the server.
 const maxRecords = 5000
 
 interface Heard {
@@ -28,7 +28,7 @@ export const createEdgeNotifier = (edge: Edge, heard: Heard) => {
   const pending = new Map<string, number>()
   // Kept until the edge has them.
   const revoked = new Map<string, number>()
-  // The first word: something may have been missed.
+  // The first notification: something may have been missed.
   let isBehind = true
   let newest = 0
   let running: Promise<void> | undefined
@@ -46,7 +46,7 @@ export const createEdgeNotifier = (edge: Edge, heard: Heard) => {
   const tellAll = async () => {
     const realms = [...pending]
     pending.clear()
-    // Records that are added meanwhile follow next time, after their realms.
+    // Records that are added meanwhile follow later, after their realms.
     const records = [...revoked]
     // If all records are revoked, edges have to fetch answers about unchanged realms again, too.
     const isForAll = isBehind || realms.length > maxRealms || revoked.has(everyRecord)
@@ -80,7 +80,7 @@ export const createEdgeNotifier = (edge: Edge, heard: Heard) => {
     edge,
     isReached: () => !isBehind,
 
-    /** Answers of realms are stale as of a generation. Those that depend on a revoked record, by its generation, are void. */
+    /** Answers of realms are stale as of a generation. Those that depend on a revoked record are void. */
     stale(realms: Iterable<string>, generation: number, revokedRecords: Iterable<[string, number]> = []) {
       newest = generation
       for (const realm of realms) pending.set(realm, generation)
@@ -92,7 +92,7 @@ export const createEdgeNotifier = (edge: Edge, heard: Heard) => {
       wake()
     },
 
-    /** Tries again what has failed, and learns of an edge that went away meanwhile. */
+    /** Retries after a failure, and notices an edge that went away. */
     async look() {
       if (isBehind || pending.size > 0) return wake()
       try {
@@ -104,7 +104,6 @@ export const createEdgeNotifier = (edge: Edge, heard: Heard) => {
       }
     },
 
-    /** Nothing more is told. */
     async end() {
       isEnded = true
       await running

@@ -7,10 +7,9 @@ import { parseWithRawQuotes } from '../intake/lenient-json.ts'
 // `cdr` is the JSON percent-encoded or in base64; on top of that the values of `variables` may be percent-encoded one
 // by one (`encode-values`, which is on unless it is switched off).
 
-/** A body that is none of these. */
 export class UnreadableBody extends Error {}
 
-/** The field of a form, which some versions announce as the other encoding: what it holds tells which it is. */
+/** Some versions announce one encoding and send the other, so the content decides. */
 const fieldText = (value: string): string => {
   // A base64 text may have been percent-encoded as a form field, too.
   const decoded = loosePercentDecoded(value)
@@ -28,8 +27,8 @@ const documentIn = (bytes: Buffer): string => {
   return fieldText(field.slice('cdr='.length))
 }
 
-// What FreeSWITCH always encodes. Every leg has times such as `2026-02-07 09:15:02` among its variables, so one that
-// holds none of these anywhere was encoded.
+// Characters that FreeSWITCH always encodes. Every leg has times such as `2026-02-07 09:15:02`, so variables
+// without any of these characters were encoded.
 const unsafe = /[\r\n "#&+:;<=>?@[\\\]^`{|}]/
 const escaped = /%[0-9A-Fa-f]{2}/
 
@@ -38,7 +37,6 @@ const isEncoded = (values: readonly unknown[]) => {
   return texts.some((text) => escaped.test(text)) && !texts.some((text) => unsafe.test(text))
 }
 
-/** The variables, percent-decoded once when the switch has encoded them. */
 const decodedVariables = (variables: Json): Json => {
   if (!isEncoded(Object.values(variables))) return variables
   return Object.fromEntries(
@@ -57,14 +55,12 @@ const parsed = (text: string) => {
   }
 }
 
-/** A posted leg, its variables in plain text. */
 export interface PostedLeg {
   leg: Json
-  /** Whether its text was not as JSON and UTF-8 require. */
+  /** Whether the text was not valid JSON or UTF-8. */
   isRepaired: boolean
 }
 
-/** Reads the leg that a switch has posted. Throws UnreadableBody. */
 export const readPostedLeg = (bytes: Buffer): PostedLeg => {
   const text = documentIn(bytes)
   const { value, isRepaired } = parsed(text)

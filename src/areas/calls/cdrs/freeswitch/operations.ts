@@ -23,17 +23,15 @@ interface Deps {
   accounts: Accounts
   intake: Intake
   log: Log
-  /** Hears what became of each leg. */
   count(verdict: LegVerdict): void
 }
 
-/** A leg on its way in, with whoever sent it. */
 interface Arrival {
   author: Author
   leg: Leg
 }
 
-/** What became of a posted leg; of an ignored one the reason. */
+/** The result for a posted leg. `reason`: why a leg was ignored. */
 interface SwitchVerdict {
   verdict: LegVerdict
   reason?: string
@@ -49,7 +47,6 @@ const digest = (text: string) => hash('sha256', text, 'buffer')
 
 export type FreeswitchIntake = ReturnType<typeof createFreeswitchIntake>
 
-/** Call detail records as FreeSWITCH posts them, one leg a request. */
 export const createFreeswitchIntake = ({ store, settings, accounts, intake, log, count }: Deps) => {
   const documents = createCollection<SettingsDoc, Json>(store, {
     kind: settingsKind,
@@ -63,7 +60,6 @@ export const createFreeswitchIntake = ({ store, settings, accounts, intake, log,
       arrivals.map(({ leg }) => leg),
     )
 
-  // Every leg is a request of its own, and hundreds end in the same second: they share transactions.
   const write = createBatcher(legsPerBatch, writeTogether, ({ leg }) => leg.accountId)
 
   const accountFor = async (hint: AccountHint): Promise<AccountRecord | undefined> => {
@@ -93,7 +89,7 @@ export const createFreeswitchIntake = ({ store, settings, accounts, intake, log,
     if (reason !== undefined) return { verdict: 'ignored', reason }
     const account = await accountOf(leg.accountHints)
     if (!account) {
-      // Strangers who try numbers at a switch leave such legs by the thousand: they are no fault of the switch.
+      // Strangers who try numbers at a switch leave thousands of such legs.
       log.write('info', 'a leg of no known account was not stored', { call_id: leg.callId })
       return { verdict: 'ignored', reason: noAccount }
     }
@@ -107,13 +103,11 @@ export const createFreeswitchIntake = ({ store, settings, accounts, intake, log,
   }
 
   return {
-    /** Whether a text is the secret in the address that switches post to. */
     async isSecret(text: string) {
       const { freeswitch_secret: secret } = await settings.of(ingestSettings)
       return secret !== undefined && timingSafeEqual(digest(text), digest(secret))
     },
 
-    /** Takes a posted body; a leg that was taken before is a duplicate. */
     async take(author: Author, bytes: Buffer): Promise<SwitchVerdict> {
       try {
         const taken = await takeLeg(author, readPostedLeg(bytes))
@@ -127,7 +121,7 @@ export const createFreeswitchIntake = ({ store, settings, accounts, intake, log,
       }
     },
 
-    /** Makes the secret of a store that has none. */
+    /** Creates the secret if the store has none. */
     async prepare(author: Author) {
       const known = await documents.find(systemScope, 'ingest')
       if (known) return
@@ -137,7 +131,7 @@ export const createFreeswitchIntake = ({ store, settings, accounts, intake, log,
         set,
         documents.draft(systemScope, { doc: { default: { freeswitch_secret } }, hidden: {} }, 'ingest'),
       )
-      // Another process of the same store may be as far: its secret is the one that counts.
+      // Another process of the same store may create one at the same time: its secret counts.
       await store.commit(set).catch((error) => {
         if (error?.kind !== conflict().kind) throw error
       })

@@ -1,6 +1,6 @@
 import { isObject, type Json } from '../../../../lib/json.ts'
 
-// What a leg of mod_json_cdr is made of, found by name whatever is missing or of another type.
+// Readers of a mod_json_cdr leg. They accept missing parts and wrong types.
 
 export const objectIn = (holder: unknown, name: string): Json => {
   const value = isObject(holder) ? holder[name] : undefined
@@ -17,26 +17,23 @@ export const textOf = (value: unknown): string | undefined => {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/** A whole number that is not negative; switches write them as texts or as numbers, by version. */
+/** A whole number that is not negative. Versions of FreeSWITCH write numbers as text or as numbers. */
 export const countOf = (value: unknown): number | undefined => {
   const text = textOf(value)
   return text !== undefined && /^\d{1,16}$/.test(text) ? Number(text) : undefined
 }
 
-/** The same for moments, of which 0 says never. */
+/** A time. 0 means never. */
 export const momentOf = (value: unknown) => countOf(value) || undefined
 
-/** Switches write a flag in any of these forms. */
 export const isSet = (value: unknown) => value === true || value === 'true' || value === '1' || value === 1
 
 const schemeForm = /^<?sips?:/
 
-/** An address without its scheme: `user@host`. */
 export const addressOf = (text: string | undefined) => text?.replace(schemeForm, '').replace(/>$/, '')
 
 export const hostOf = (address: string | undefined) => address?.split('@')[1]?.replace(/[:;].*$/, '')
 
-/** Looks a leg's facts up by name. */
 export const createReader = (leg: Json) => {
   const variables = objectIn(leg, 'variables')
   // The newest entry of the call flow comes first.

@@ -2,15 +2,15 @@ import type { PostedPage } from '../../../../http/wire/posted-page.ts'
 import type { FreeswitchIntake } from './operations.ts'
 
 /**
- * POST /ingest/freeswitch/{secret}. A switch takes any 2xx for good; anything else it tries again some times and then
- * keeps in a file. So what will never be stored for a good reason (a leg of no account, a test call) is answered with
- * 200, and what a person has to look at with 400.
+ * POST /ingest/freeswitch/{secret}. A switch repeats a request that is not answered with 2xx, and then keeps
+ * the leg in a file. So a leg that is ignored for a good reason (no account, a test call) is answered with 200,
+ * and one that a person has to look at with 400.
  */
 export const freeswitchPage = ({ isSecret, take }: FreeswitchIntake): PostedPage => ({
   below: '/ingest/freeswitch/',
   expects: 'POST a call detail record',
   authMethod: 'freeswitch',
-  // A leg with both session descriptions and every variable is 50 KB, percent-encoded twice three times that.
+  // A leg with both session descriptions and all variables has 50 KB; percent-encoded twice, three times that.
   largestBytes: 2_000_000,
   isSecret,
   take: async (author, bytes) => {

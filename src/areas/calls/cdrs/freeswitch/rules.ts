@@ -15,26 +15,23 @@ import {
   textOf,
 } from './reader.ts'
 
-// How a leg that FreeSWITCH tells of becomes a record: for each field the first variable
-// that is there.
+// How a leg of FreeSWITCH becomes a record. Each field is read from the first variable that exists.
 
-/** Legs of which a leg says that they belong to one interaction with it. */
+/** Legs that belong to the same interaction as a leg. */
 export interface Joins {
-  /** The leg that originated it, else itself. */
+  /** The leg that originated it, else the leg itself. */
   callId: string
-  /** Legs that it was brought together with by an attended transfer. */
+  /** Legs that an attended transfer connected with it. */
   transferred: readonly string[]
 }
 
 export interface SwitchLeg {
-  /** Undefined when the leg has no id. */
   callId: string | undefined
   record: Json
-  /** What names the account, the surest first. */
+  /** What names the account, the most certain first. */
   accountHints: AccountHint[]
   /** Undefined: the record names its interaction. */
   joins: Joins | undefined
-  /** The applications that ran. */
   apps: string[]
 }
 
@@ -42,13 +39,12 @@ export type AccountHint = { accountId: string } | { realm: string }
 
 const callIdOf = ({ first, profile }: Reader) => first('uuid') ?? textOf(profile.uuid)
 
-/** The profile of the leg on the other side, and the way it went. */
 const otherProfile = ({ originator, originatee }: Reader) =>
   originator.uuid === undefined
     ? { profile: originatee, direction: originatee.uuid === undefined ? undefined : 'outbound' }
     : { profile: originator, direction: 'inbound' }
 
-/** A wrong text stays, so that the record is rejected and not billed as a call without it. */
+/** A wrong text stays, so that the record is rejected and not billed as a call without the value. */
 const billedCountOf = (text: string | undefined) => countOf(text) ?? text
 
 const timesOf = (reader: Reader) => {
@@ -89,7 +85,9 @@ const addressesOf = ({ first }: Reader) => ({
   user_agent: first('sip_user_agent'),
 })
 
-/** Who was called, by the profile of the other leg: the caller id of an originatee is that of the caller. */
+/**
+ * The called party, from the profile of the other leg. The caller ID of an originatee is that of the caller.
+ */
 const calledInProfile = ({ originator, originatee }: Reader, part: 'name' | 'number') => {
   if (originator.uuid !== undefined) return textOf(originator[`caller_id_${part}`])
   return (
@@ -158,7 +156,6 @@ const switchOf = ({ leg, variables, first, profile }: Reader) => ({
   channel_state: textOf(objectIn(leg, 'channel_data').state),
   local_sdp: first('rtp_local_sdp_str'),
   remote_sdp: first('switch_r_sdp'),
-  // The switch says `none` when no key was pressed.
   digits_dialed: first('digits_dialed') === 'none' ? undefined : first('digits_dialed'),
   channel_is_loopback: isSet(variables.is_loopback) || undefined,
   channel_loopback_leg: first('loopback_leg'),
@@ -202,7 +199,6 @@ const headerPrefix = 'sip_h_'
 const headerName = /^[A-Za-z0-9_-]+$/
 const platformHeader = /^(?:X-AUTH|X-FS-|X-Proxy-Core|X-ecallmgr_|Referred-By$|Refer-To$|Diversion$)/i
 
-/** Headers that came with an inbound leg, or went with an outbound one. */
 const sipHeadersOf = (reader: Reader): Json | undefined => {
   const headers: Json = {}
   for (const [variable, value] of Object.entries(reader.variables)) {
@@ -214,7 +210,6 @@ const sipHeadersOf = (reader: Reader): Json | undefined => {
   return { [directionOf(reader) === 'outbound' ? 'out' : 'in']: headers }
 }
 
-// These go from the channel variables to the record itself.
 const lifted = ['recording_url', 'e164_destination', 'e164_origination', 'did_classifier', 'is_conference']
 const interactionVar = 'call_interaction_id'
 
@@ -240,8 +235,8 @@ const withoutGaps = (fields: Json): Json =>
 const transferTarget = /^att:(\S+)$/
 
 /**
- * The legs that an attended transfer brought this one together with. The leg of whoever transfers names the one that the
- * caller is given to; the others of the four say that there was such a transfer, and whom they talked to last.
+ * Legs that an attended transfer connected with this one. The leg of the transferring party names the new leg;
+ * the other legs contain that there was a transfer, and their last peer.
  */
 const transferredWith = ({ first }: Reader): string[] => {
   const target = transferTarget.exec(first('transfer_to') ?? '')?.[1]
@@ -253,7 +248,6 @@ const transferredWith = ({ first }: Reader): string[] => {
   return [target, last].filter((id) => id !== undefined)
 }
 
-/** The record of a leg as mod_json_cdr tells it. */
 export const switchLegOf = (posted: Json): SwitchLeg => {
   const reader = createReader(posted)
   const { first, originator } = reader
@@ -299,7 +293,6 @@ export const switchLegOf = (posted: Json): SwitchLeg => {
   }
 }
 
-/** Legs that the platform never keeps, whatever the settings say. */
 export const isUnwanted = ({ record }: SwitchLeg) => record.hangup_cause === 'WRONG_CALL_STATE'
 
 /** Whether the end of the call is unknown. Such a leg would be stored with a duration of 0 seconds. */
