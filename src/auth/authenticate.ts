@@ -3,15 +3,47 @@ import { evictOldest } from '../lib/forget-oldest.ts'
 import { isId } from '../lib/ids.ts'
 import { crossbarSettings } from '../settings/documents.ts'
 import type { Settings } from '../settings/settings.ts'
+import type { Records } from '../storage/records.ts'
 import type { Store } from '../storage/store.ts'
-import { type DigestMethod, digestWanted, isDigest } from './credentials.ts'
-import type { PasswordHasher } from './deriving/deriver.ts'
-import { type AccountRecord, type Actor, accountKind, type UserRecord, userKind } from './identity.ts'
-import { keyHolder } from './key-holder.ts'
+import type { Scopes } from './api-keys.ts'
+import { type DigestMethod, digestWanted, isDigest, isEmptyPassword } from './credentials.ts'
+import type { Asker, PasswordHasher } from './deriving/deriver.ts'
+import {
+  type AccountRecord,
+  type Actor,
+  accountKind,
+  assertInService,
+  type UserRecord,
+  userKind,
+} from './identity.ts'
 import { sha256Hex } from './keyring.ts'
-import type { Scopes } from './scopes.ts'
-import { assertInService } from './standing.ts'
 import type { Tokens } from './tokens.ts'
+
+/** Where sign-in keys are looked for: an account, or nobody's place, where none is found in the same time. */
+export interface KeyPlace {
+  accountId: string
+  /** Hex. */
+  salt: string
+}
+
+/**
+ * The user whose sign-in key is made of this digest, of whatever layer. All layers are looked up, the weaker ones first:
+ * a key that gets another layer during the look-up is found there.
+ */
+export const keyHolder = async (
+  { records, deriver }: { records: Records; deriver: PasswordHasher },
+  asker: Asker,
+  { accountId, salt }: KeyPlace,
+  { method, digest }: { method: DigestMethod; digest: string },
+): Promise<UserRecord | undefined> => {
+  let holderId: string | undefined
+  for (const value of await deriver.signInKeys(asker, salt, method, digest)) {
+    const found = await records.claimant({ scope: accountId, name: 'sign_in', value })
+    holderId ??= found?.id
+  }
+  const user = holderId === undefined ? undefined : await records.find(accountId, userKind, holderId)
+  return user && !isEmptyPassword(method, digest, user.doc.username) ? user : undefined
+}
 
 /** What a request brought to prove who sends it. */
 export type Credential =

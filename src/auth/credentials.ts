@@ -1,4 +1,5 @@
 import { createHash, scryptSync } from 'node:crypto'
+import { randomKey } from '../lib/ids.ts'
 
 // A client signs in with md5(username:password): that digest is itself the password, so it is never stored.
 // What is stored is scrypt(digest) under a salt of the account, which makes it findable within the account
@@ -124,4 +125,16 @@ export const digestOfPasswordHash = (
 export const renewal = (salt: string, key: string): PasswordHashing => {
   const { method, layer } = placeOf(key)
   return { salt, method, fromLayer: layer + 1, secret: key }
+}
+
+const passwordBytes = 15
+// It begins with a letter, or programs that are given it would take it for an option.
+const passwordForms = [/\d/, /[a-z]/, /[A-Z]/, /[-_]/, /^[A-Za-z]/]
+
+/** A password that is as strong as anybody asks for: twenty characters, all passwordForms among them. */
+export const freshPassword = (): string => {
+  for (;;) {
+    const password = randomKey(passwordBytes).toString('base64url')
+    if (passwordForms.every((kind) => kind.test(password))) return password
+  }
 }

@@ -1,3 +1,4 @@
+import { BroadcastChannel } from 'node:worker_threads'
 import type { Clock } from '../lib/clock.ts'
 import { failure, SignInRefusal, tooManyRequests } from '../lib/failure.ts'
 import { evictOldest } from '../lib/forget-oldest.ts'
@@ -6,8 +7,45 @@ import { networkOf } from '../lib/network.ts'
 import { authSettings } from '../settings/documents.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { SignInBucket, SignInBuckets } from '../storage/sign-in-buckets.ts'
-import type { KnownNetworkCache } from './deriving/acquaintances.ts'
 import { sha256Hex } from './keyring.ts'
+
+const maxKnown = 20_000
+
+type KnownNetworkCache = ReturnType<typeof createKnownNetworkCache>
+
+/**
+ * From where people signed in to which account: in the memory of this process, the oldest forgotten first. `channel` is
+ * where several threads of it tell each other.
+ */
+export const createKnownNetworkCache = (channel?: string) => {
+  const known = new Map<string, true>()
+  const others = channel === undefined ? undefined : new BroadcastChannel(channel)
+  const keyOf = (accountId: string, address: string) => `${accountId} ${networkOf(address)}`
+
+  const learn = (key: string) => {
+    known.delete(key)
+    known.set(key, true)
+    evictOldest(known, maxKnown)
+  }
+
+  others?.unref()
+  if (others) others.onmessage = ({ data }) => learn(String(data))
+
+  return {
+    /** Somebody signed in well. */
+    note(accountId: string, address: string | undefined) {
+      if (address === undefined) return
+      const key = keyOf(accountId, address)
+      learn(key)
+      others?.postMessage(key)
+    },
+
+    isKnown: (accountId: string, address: string | undefined) =>
+      address !== undefined && known.has(keyOf(accountId, address)),
+
+    close: () => others?.close(),
+  }
+}
 
 interface Bucket {
   /** Below zero when many wrong passwords were looked at side by side: that is paid off first. */

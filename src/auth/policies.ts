@@ -1,3 +1,8 @@
+import { isDeepStrictEqual } from 'node:util'
+import { isInCidr, parseAddress, parseNetwork } from '../lib/cidr.ts'
+import type { Problems } from '../lib/failure.ts'
+import { isObject, type Json } from '../lib/json.ts'
+import { memberOf } from '../lib/member.ts'
 import {
   type AccountRecord,
   type Actor,
@@ -6,6 +11,7 @@ import {
   isSuperduper,
   isWithin,
   speaksForAccount,
+  type UserRecord,
 } from './identity.ts'
 
 /** Whose customer an account is: the id of the nearest reseller above it, else of the master account. */
@@ -153,3 +159,128 @@ export const userItself = withToken(
     actor.user?.id === path.user_id &&
     actor.claims?.original_account_id === undefined,
 )
+
+// Accounts and users may be reached through certain proxies alone: where a connection comes from, whatever it tells.
+
+const none: readonly unknown[] = []
+
+const proxiesIn = ({ allowed_proxy_ips: list }: Readonly<Record<string, unknown>>): readonly unknown[] =>
+  Array.isArray(list) ? list : none
+
+const isAmong = (list: readonly unknown[], peer: string) => {
+  const address = parseAddress(peer)
+  return list.some((text) => {
+    const network = typeof text === 'string' ? parseNetwork(text) : undefined
+    return address !== undefined && network !== undefined && isInCidr(address, network)
+  })
+}
+
+const isAllowed = (doc: Readonly<Record<string, unknown>>, peer: string) => {
+  const list = proxiesIn(doc)
+  return list.length === 0 || isAmong(list, peer)
+}
+
+/** Whether connections from there may bring credentials of an account, and of a user of it. Asked for each request. */
+export const isThroughAllowedProxy = (
+  { account, user }: { account: AccountRecord; user: UserRecord | undefined },
+  peer: string,
+) => isAllowed(account.doc, peer) && (user === undefined || isAllowed(user.doc, peer))
+
+export const proxyRefusal = 'allowed_proxy_ips do not name where this connection comes from'
+
+interface ProxyChange {
+  actor: Actor
+  before: AccountRecord | UserRecord | undefined
+  /** Where the request's own connection comes from. */
+  peer: string
+}
+
+const changeProblem = (list: readonly unknown[], { actor, before, peer }: ProxyChange) => {
+  if (!speaksForAccount(actor)) return { forbidden: { message: 'Only an admin may change this' } }
+  const isOwn = before?.id === actor.accountId || (actor.user !== undefined && before?.id === actor.user.id)
+  if (!isOwn || list.length === 0 || isAmong(list, peer)) return undefined
+  const message = `This request comes from ${peer}: whoever sends it would be locked out`
+  return { invalid: { message, value: peer } }
+}
+
+/** What is wrong with the proxies that a request wants. */
+export const proxyProblems = (data: Readonly<Record<string, unknown>>, change: ProxyChange): Problems => {
+  const list = proxiesIn(data)
+  const problems: Problems = {}
+  for (const [index, value] of list.entries()) {
+    if (typeof value === 'string' && parseNetwork(value)) continue
+    const message = 'Must be an address or a CIDR, for example 192.0.2.0/24'
+    problems[`allowed_proxy_ips.${index}`] = { wrong_format: { message, format: 'cidr', value } }
+  }
+  if (isDeepStrictEqual(list, proxiesIn(change.before?.doc ?? {}))) return problems
+  const refused = changeProblem(list, change)
+  return refused ? { ...problems, allowed_proxy_ips: refused } : problems
+}
+
+/** Fields of accounts, users and devices that restrict or record calls, choose carriers, or name the caller to the outside. */
+export const adminCallFields = [
+  'call_limits',
+  'call_recording',
+  'call_restriction',
+  'caller_id.asserted',
+  'caller_id.emergency',
+  'caller_id.external',
+  'caller_id_options.format',
+  'caller_id_options.type',
+  'flags',
+  'formatters',
+] as const
+
+/** Fields that decide where calls to and from somebody go. Users set them for themselves and their devices, admins for all. */
+export const reachFields = [
+  'call_failover',
+  'call_forward',
+  'dial_plan',
+  'do_not_disturb',
+  'metaflows',
+] as const
+
+/** Without these fields a record is like one with these values. */
+const standards: Readonly<Json> = { enabled: true }
+
+const isEmpty = (value: unknown) =>
+  value === undefined ||
+  value === null ||
+  value === '' ||
+  value === false ||
+  (typeof value === 'object' && Object.keys(value).length === 0)
+
+/** A member that is an object says something by its key, as in `users: {[id]: {}}`. */
+const isNothing = (value: unknown) =>
+  typeof value === 'object' && value !== null ? Object.values(value).every(isEmpty) : isEmpty(value)
+
+/** The value of a field, of restrictions those that deny. */
+const guardedValue = (doc: object, field: string) => {
+  const value = memberOf(doc, ...field.split('.')) ?? standards[field]
+  if (field !== 'call_restriction' || !isObject(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).filter(([, restriction]) => memberOf(restriction, 'action') !== 'inherit'),
+  )
+}
+
+export const isFieldChanged = (field: string, data: object, before: object) => {
+  const [after, earlier] = [guardedValue(data, field), guardedValue(before, field)]
+  return !isDeepStrictEqual(after, earlier) && !(isNothing(after) && isNothing(earlier))
+}
+
+/** The refusal of a request in which an ordinary user sets, changes or removes one of these fields. */
+export const adminFieldProblems = (
+  actor: Pick<Actor, 'user'>,
+  fields: readonly string[],
+  data: object,
+  before: object,
+  message = 'Only an admin may change this',
+): Problems =>
+  speaksForAccount(actor)
+    ? {}
+    : Object.fromEntries(
+        fields
+          .filter((field) => isFieldChanged(field, data, before))
+          // What was sent is not repeated: it may be a secret.
+          .map((field) => [field, { forbidden: { message, cause: field } }]),
+      )

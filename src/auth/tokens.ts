@@ -12,12 +12,22 @@ import { type Author, ChangeSet, systemScope } from '../storage/change-set.ts'
 import { type CollectionDefinition, createCollection } from '../storage/collection.ts'
 import type { StoredRecord } from '../storage/records.ts'
 import type { Store } from '../storage/store.ts'
-import { type ApiKeyRecord, apiKeyKind, isKeyAlive, keyEnd } from './api-keys.ts'
+import {
+  type ApiKeyRecord,
+  apiKeyKind,
+  bothAllow,
+  everything,
+  isKeyAlive,
+  keyEnd,
+  type Scopes,
+  settingScopes,
+} from './api-keys.ts'
 import {
   type AccountRecord,
   type Actor,
   type AuthMethod,
   accountKind,
+  assertInService,
   keyMarkOf,
   type TokenClaims,
   type TokenOrigin,
@@ -27,8 +37,6 @@ import {
 } from './identity.ts'
 import { type Keyring, sha256Hex } from './keyring.ts'
 import { impersonator } from './policies.ts'
-import { bothAllow, everything, type Scopes, settingScopes } from './scopes.ts'
-import { assertInService } from './standing.ts'
 
 interface SystemHidden {
   /** Part of every token's identity signature: a new one ends all sessions. */

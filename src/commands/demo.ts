@@ -1,4 +1,4 @@
-import { freshPassword } from '../auth/fresh-password.ts'
+import { freshPassword } from '../auth/credentials.ts'
 import { masterClaim } from '../auth/identity.ts'
 import { type RunningServer, startServer } from '../compose.ts'
 import { type Config, ConfigError } from '../config/config.ts'

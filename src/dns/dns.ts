@@ -1,8 +1,7 @@
 import { isPrivateAddress, namesHost } from '../lib/private-address.ts'
 import type { Calls } from '../outgoing/calls.ts'
-import { DnsFault } from './exchange.ts'
+import { DnsFault, dnsPort, parseServer, type ServerAddress, systemServers } from './exchange.ts'
 import { createResolver, type LookUp, type Manner, type Patience, type Resolver } from './resolver.ts'
-import { dnsPort, parseServer, type ServerAddress, systemServers } from './servers.ts'
 
 /** What the server knows of DNS. */
 export interface Dns extends Resolver {

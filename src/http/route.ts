@@ -1,7 +1,7 @@
 import type { Static, TSchema } from 'typebox'
+import type { KeyRule } from '../auth/api-keys.ts'
 import type { AccountRecord, Actor, TokenPurpose } from '../auth/identity.ts'
 import type { Policy } from '../auth/policies.ts'
-import type { KeyRule } from '../auth/scopes.ts'
 import type { FailureKind, Problems } from '../lib/failure.ts'
 import type { Json } from '../lib/json.ts'
 import type { Warning } from '../settings/unknown-keys.ts'

@@ -1,6 +1,6 @@
 // What an ordinary user (`priv_level` user) may do with the own account's powers, with other accounts and with people.
 import { describe, expect, it } from 'vitest'
-import { adminCallFields } from '../../src/auth/admin-fields.ts'
+import { adminCallFields } from '../../src/auth/policies.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { memberOf } from '../../src/lib/member.ts'
 import type { Answer } from '../support/world/client.ts'

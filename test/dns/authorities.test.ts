@@ -1,7 +1,7 @@
 // Who is asked about a domain: the servers that are set; without any those that the domain itself names, none inside.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createDns } from '../../src/dns/dns.ts'
-import { systemServers } from '../../src/dns/servers.ts'
+import { systemServers } from '../../src/dns/exchange.ts'
 import { createMetrics } from '../../src/lib/metrics.ts'
 import { isPrivateAddress, namesHost } from '../../src/lib/private-address.ts'
 import { createCalls } from '../../src/outgoing/calls.ts'

@@ -4,10 +4,9 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { encode, RECURSION_AVAILABLE } from 'dns-packet'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { DnsFault } from '../../src/dns/exchange.ts'
+import { DnsFault, parseServer } from '../../src/dns/exchange.ts'
 import type { LookedUpType } from '../../src/dns/records.ts'
 import { createResolver, type LookUp } from '../../src/dns/resolver.ts'
-import { parseServer } from '../../src/dns/servers.ts'
 import { type DnsServer, startDnsServer } from '../support/servers/dns-server.ts'
 
 const patience = { nextServerMs: 40, lookUpMs: 60_000 }

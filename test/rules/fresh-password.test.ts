@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { freshPassword } from '../../src/auth/fresh-password.ts'
+import { freshPassword } from '../../src/auth/credentials.ts'
 
 it('a password that is made has twenty characters of all kinds, and is no option of a program', () => {
   for (let count = 0; count < 500; count += 1) {

@@ -19,8 +19,7 @@ import {
   type PasswordHashing,
   renewal,
 } from '../credentials.ts'
-import { createFailedSignInLimiter } from '../guesses.ts'
-import { createKnownNetworkCache } from './acquaintances.ts'
+import { createFailedSignInLimiter, createKnownNetworkCache } from '../guesses.ts'
 import { createHashQueue, type Lane } from './derivation-turns.ts'
 
 /** Who wants something derived. */

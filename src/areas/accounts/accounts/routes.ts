@@ -13,9 +13,9 @@ import {
   accountMember,
   ancestorOnly,
   anyAdmin,
+  proxyProblems,
   superduper,
 } from '../../../auth/policies.ts'
-import { proxyProblems } from '../../../auth/proxies.ts'
 import {
   type ApiResponse,
   ListResponse,

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { adminCallFields, adminFieldProblems, reachFields } from '../../../auth/admin-fields.ts'
 import { type AccountDoc, type AccountRecord, type Actor, speaksForAccount } from '../../../auth/identity.ts'
+import { adminCallFields, adminFieldProblems, reachFields } from '../../../auth/policies.ts'
 import { accessListProblems } from '../../../lib/access-list.ts'
 import type { Problems } from '../../../lib/failure.ts'
 import { isObject, type Json } from '../../../lib/json.ts'

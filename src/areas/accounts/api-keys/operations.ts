@@ -5,9 +5,8 @@ import {
   isFromAllowedNetwork,
   isKeyAlive,
 } from '../../../auth/api-keys.ts'
-import { type AccountRecord, type Actor, accountKind } from '../../../auth/identity.ts'
+import { type AccountRecord, type Actor, accountKind, assertInService } from '../../../auth/identity.ts'
 import { sha256Hex } from '../../../auth/keyring.ts'
-import { assertInService } from '../../../auth/standing.ts'
 import type { Afterwards } from '../../../jobs/afterwards.ts'
 import {
   failure,

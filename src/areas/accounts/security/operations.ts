@@ -1,5 +1,5 @@
+import { settingScopes } from '../../../auth/api-keys.ts'
 import { type AccountRecord, accountKind } from '../../../auth/identity.ts'
-import { settingScopes } from '../../../auth/scopes.ts'
 import { badIdentifier, failure, joinProblems, type Problems } from '../../../lib/failure.ts'
 import type { Json } from '../../../lib/json.ts'
 import {

@@ -1,5 +1,4 @@
-import type { AccountRecord, Actor, UserRecord } from '../../../auth/identity.ts'
-import { assertInService } from '../../../auth/standing.ts'
+import { type AccountRecord, type Actor, assertInService, type UserRecord } from '../../../auth/identity.ts'
 import type { Tokens } from '../../../auth/tokens.ts'
 import { invalid } from '../../../lib/failure.ts'
 import type { Store } from '../../../storage/store.ts'

@@ -1,9 +1,8 @@
+import { type KeyPlace, keyHolder } from '../../../auth/authenticate.ts'
 import { type DigestMethod, digestWanted, isDigest } from '../../../auth/credentials.ts'
 import type { PasswordHasher } from '../../../auth/deriving/deriver.ts'
-import type { AccountRecord, UserRecord } from '../../../auth/identity.ts'
-import { type KeyPlace, keyHolder } from '../../../auth/key-holder.ts'
-import { isThroughAllowedProxy, proxyRefusal } from '../../../auth/proxies.ts'
-import { assertInService } from '../../../auth/standing.ts'
+import { type AccountRecord, assertInService, type UserRecord } from '../../../auth/identity.ts'
+import { isThroughAllowedProxy, proxyRefusal } from '../../../auth/policies.ts'
 import {
   Failure,
   failure,

@@ -1,6 +1,11 @@
-import type { AccountRecord, Actor, AuthMethod, UserRecord } from '../../../auth/identity.ts'
-import { bothAllow, type Scopes, settingScopes } from '../../../auth/scopes.ts'
-import { assertInService } from '../../../auth/standing.ts'
+import { bothAllow, type Scopes, settingScopes } from '../../../auth/api-keys.ts'
+import {
+  type AccountRecord,
+  type Actor,
+  type AuthMethod,
+  assertInService,
+  type UserRecord,
+} from '../../../auth/identity.ts'
 import type { TokenSubject, Tokens } from '../../../auth/tokens.ts'
 import {
   badIdentifierList,

@@ -1,6 +1,5 @@
 import type { UserRecord } from '../../../auth/identity.ts'
-import { accountAdmin, accountMember } from '../../../auth/policies.ts'
-import { proxyProblems } from '../../../auth/proxies.ts'
+import { accountAdmin, accountMember, proxyProblems } from '../../../auth/policies.ts'
 import { ListResponse, made, one, removed } from '../../../http/answer/answers.ts'
 import { cachedListing } from '../../../http/answer/listing.ts'
 import { type Call, del, type Findings, get, patch, post, put, type Route } from '../../../http/route.ts'

@@ -1,9 +1,4 @@
-import {
-  adminCallFields,
-  adminFieldProblems,
-  isFieldChanged,
-  reachFields,
-} from '../../../auth/admin-fields.ts'
+import { areScopesWithin, bothAllow, settingScopes } from '../../../auth/api-keys.ts'
 import {
   type Actor,
   isLimited,
@@ -11,7 +6,7 @@ import {
   type UserDoc,
   type UserRecord,
 } from '../../../auth/identity.ts'
-import { areScopesWithin, bothAllow, settingScopes } from '../../../auth/scopes.ts'
+import { adminCallFields, adminFieldProblems, isFieldChanged, reachFields } from '../../../auth/policies.ts'
 import { failure, forbidden, invalid, type Problems } from '../../../lib/failure.ts'
 import { isObject, type Json } from '../../../lib/json.ts'
 import { memberOf } from '../../../lib/member.ts'

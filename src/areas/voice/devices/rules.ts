@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { adminCallFields, adminFieldProblems } from '../../../auth/admin-fields.ts'
 import { type Actor, speaksForAccount } from '../../../auth/identity.ts'
+import { adminCallFields, adminFieldProblems } from '../../../auth/policies.ts'
 import { accessListProblems } from '../../../lib/access-list.ts'
 import { parseAddress } from '../../../lib/cidr.ts'
 import { normalizeNumber } from '../../../lib/e164.ts'

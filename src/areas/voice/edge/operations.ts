@@ -1,6 +1,12 @@
 import { hash } from 'node:crypto'
-import { type AccountRecord, type Actor, isAbove, isSuperduper, userKind } from '../../../auth/identity.ts'
-import { disabledOf } from '../../../auth/standing.ts'
+import {
+  type AccountRecord,
+  type Actor,
+  disabledOf,
+  isAbove,
+  isSuperduper,
+  userKind,
+} from '../../../auth/identity.ts'
 import { formatAddress } from '../../../lib/cidr.ts'
 import { failure, forbidden } from '../../../lib/failure.ts'
 import type { Records } from '../../../storage/records.ts'

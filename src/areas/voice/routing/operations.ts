@@ -1,5 +1,11 @@
-import { type AccountRecord, type Actor, isAbove, isSuperduper, userKind } from '../../../auth/identity.ts'
-import { disabledOf } from '../../../auth/standing.ts'
+import {
+  type AccountRecord,
+  type Actor,
+  disabledOf,
+  isAbove,
+  isSuperduper,
+  userKind,
+} from '../../../auth/identity.ts'
 import { withoutControlCharacters } from '../../../lib/control-characters.ts'
 import { failure, forbidden } from '../../../lib/failure.ts'
 import type { SipPlace } from '../../../lib/sip-host.ts'

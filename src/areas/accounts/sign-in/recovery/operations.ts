@@ -1,5 +1,9 @@
-import type { AccountRecord, UserRecord } from '../../../../auth/identity.ts'
-import { assertInService, isInService } from '../../../../auth/standing.ts'
+import {
+  type AccountRecord,
+  assertInService,
+  isInService,
+  type UserRecord,
+} from '../../../../auth/identity.ts'
 import type { Afterwards } from '../../../../jobs/afterwards.ts'
 import type { Job, JobKind } from '../../../../jobs/queue.ts'
 import type { Scheduler } from '../../../../jobs/rounds.ts'

@@ -1,6 +1,5 @@
 // For whom a task works, and whether it still may.
-import { type Actor, accountKind, userKind } from '../../../../auth/identity.ts'
-import { isInService } from '../../../../auth/standing.ts'
+import { type Actor, accountKind, isInService, userKind } from '../../../../auth/identity.ts'
 import type { Store } from '../../../../storage/store.ts'
 import type { TaskAction, TaskContext } from '../actions.ts'
 import { authorOf, type TaskRecord } from '../store.ts'
