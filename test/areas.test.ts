@@ -106,6 +106,7 @@ const createPostcardsArea = () => {
   const seen = { delivered: [] as string[], rounds: 0 }
   const defined = area({
     name: 'postcards',
+    kinds: { postcard: 'postcards' },
     needs: { accounts: accountsArea },
     settings: [postcardSettings],
     create(tools, { accounts }) {
@@ -179,7 +180,7 @@ describeAnyEngine('an area that is added by one line', (engine) => {
     }
     const refused = new ChangeSet({ requestId: 'test' })
       .tell(accountDeleted, await areas.accounts.get(account.id))
-      .record({ accountId: account.id, kind: 'note', id: 'x', action: 'created' })
+      .record({ accountId: account.id, kind: 'postcard', id: 'x', action: 'created' })
       .run("DELETE FROM work WHERE kind = 'nothing'", [], { rows: 1, orElse: conflict })
     await expect(store.commit(refused)).rejects.toMatchObject({ kind: { name: 'datastore_conflict' } })
     expect(await farewells()).toBe(0)

@@ -1,21 +1,24 @@
-// The page of events names every type that the source tells of.
-import { readdirSync, readFileSync } from 'node:fs'
+// The page of events is made from the kinds of records and the types of events that areas declare.
+import { globSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { happeningTypes } from '../src/lib/happening-types.ts'
-import { recordKinds } from '../src/lib/record-kinds.ts'
+import { declarationsOf } from '../src/areas/assemble.ts'
+import { areas } from '../src/areas/index.ts'
+import { eventTypesOf } from '../src/events/events.ts'
+import { ChangeSet } from '../src/storage/change-set.ts'
+import { eventsPage } from './support/matchers/events-page.ts'
+import { isCommitted } from './support/matchers/generated.ts'
+import { useWorld } from './support/world/world.ts'
 
-const root = new URL('..', import.meta.url)
-const page = readFileSync(new URL('docs/reference/events.md', root), 'utf8')
-const [, happenings = '', changes = ''] = page.split(/^## /m)
+const declared = declarationsOf(areas)
 
-const namesIn = (cell: string) => [...cell.matchAll(/`([a-z_.]+)`/g)].map(([, name = '']) => name)
+it('is committed as the areas declare it (npm run generate writes it)', () => {
+  expect(isCommitted('docs/reference/events.md', eventsPage())).toBe(true)
+})
 
-/** The names in the first cell of each row of a table. */
-const firstCells = (text: string) =>
-  text
-    .split('\n')
-    .filter((line) => line.startsWith('| `'))
-    .flatMap((line) => namesIn(line.split('|')[1] ?? ''))
+it('says of each event whether it is a change, and which record it names', () => {
+  const texts = Object.entries(declared.events)
+  expect(texts.filter(([, text]) => !/^(?:Change|Extra): .* Record: `/.test(text))).toEqual([])
+})
 
 // How kinds of records are named where they are stored or told.
 const kindForms = [
@@ -28,26 +31,29 @@ const kindForms = [
   /const (?:template|plan|services|accountConfig|passwordReset|secondFactor|userPhoto|order|request|number)Kind = '([a-z_]+)'/g,
 ]
 
-const kindsInSource = () => {
-  const files = readdirSync(new URL('src', root), { recursive: true, encoding: 'utf8' })
-  const sources = files.filter((path) => path.endsWith('.ts'))
-  const texts = sources.map((path) => readFileSync(new URL(`src/${path}`, root), 'utf8'))
+it('contains every kind of records that the source stores', () => {
+  const texts = globSync('src/**/*.ts').map((path) => readFileSync(path, 'utf8'))
   const found = texts.flatMap((text) =>
     kindForms.flatMap((form) => [...text.matchAll(form)].map(([, kind = '']) => kind)),
   )
   // Whatever can be searched for has the type of something.
-  return new Set(found.filter((kind) => kind !== 'any'))
-}
-
-it('events with words of their own are all on the page, and nothing else is', () => {
-  expect(firstCells(happenings).toSorted()).toEqual([...happeningTypes].toSorted())
+  const unknown = found.filter((kind) => kind !== 'any' && !(kind in declared.kinds))
+  expect([...new Set(unknown)]).toEqual([])
+  expect(eventTypesOf(declared).has('user.edited')).toBe(true)
 })
 
-it('kinds of records that change are all on the page, and nothing else is', () => {
-  expect(firstCells(changes).toSorted()).toEqual([...recordKinds].toSorted())
-})
+const world = useWorld('sqlite')
 
-it('kinds of records that change are all known as types of events', () => {
-  const known: ReadonlySet<string> = new Set(recordKinds)
-  expect([...kindsInSource()].filter((kind) => !known.has(kind)).toSorted()).toEqual([])
+it('lists all events: one that no area declares is not committed', async () => {
+  const { store } = world.server
+  const place = { accountId: world.acme.id, kind: 'nothing', id: 'x' }
+  const commit = (set: ChangeSet) =>
+    world.refused(() => store.commit(set).catch((error: Error) => error.message))
+  const author = { requestId: 'test' }
+  expect(await commit(new ChangeSet(author).record({ ...place, action: 'created' }))).toBe(
+    'no area declares the event nothing.created',
+  )
+  const happened = new ChangeSet(author)
+  happened.happened({ ...place, type: 'nothing.happened' })
+  expect(await commit(happened)).toBe('no area declares the event nothing.happened')
 })

@@ -43,6 +43,7 @@ const createMenus = (store: Store) =>
 // area.ts
 const menusArea = area({
   name: 'menus',
+  kinds: { menu: 'menus' },
   create({ store }) {
     const menus = createMenus(store)
     const { routes } = recordRoutes(menus, {

@@ -1,5 +1,7 @@
 // Which databases an import reads, in which order, and what it makes of their documents. Months are read beside these.
+
 import type { Declared } from '../../src/areas/area.ts'
+import { typeNamesOf } from '../../src/events/events.ts'
 import { systemScope } from '../../src/storage/change-set.ts'
 import { convertAlert } from '../conversions/alerts/rules.ts'
 import { createDays } from '../conversions/audits/rules.ts'
@@ -74,9 +76,8 @@ const alertsChapter = oneDatabase('alerts', (document, facts) =>
 
 const tasksChapter = oneDatabase('tasks', (document, facts) => convertTask(document, ownersIn(facts)))
 
-const webhooksChapter = oneDatabase('webhooks', (document, facts) =>
-  convertWebhook(document, ownersIn(facts)),
-)
+const createWebhooksChapter = (typeNames: ReadonlySet<string>) =>
+  oneDatabase('webhooks', (document, facts) => convertWebhook(document, { ...ownersIn(facts), typeNames }))
 
 const addressesChapter = oneDatabase('dedicated_ips', (document, facts) =>
   keepOrList(document, keptBy(document, facts)),
@@ -157,7 +158,7 @@ const yearsChapter: Chapter = {
 
 /** The settings of the system, which months obey, and all other chapters in the order in which they are read. */
 export const createChapters = (
-  declared: Pick<Declared, 'notices' | 'accountSettings'>,
+  declared: Pick<Declared, 'notices' | 'accountSettings' | 'kinds' | 'events'>,
   usesHere: UsesHere,
 ): { settings: Chapter; chapters: readonly Chapter[] } => {
   const accountSettings = new Set(Object.keys(declared.accountSettings))
@@ -174,7 +175,7 @@ export const createChapters = (
       ratesChapter,
       alertsChapter,
       tasksChapter,
-      webhooksChapter,
+      createWebhooksChapter(typeNamesOf(declared)),
       addressesChapter,
       phoneCopiesChapter,
       yearsChapter,

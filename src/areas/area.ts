@@ -51,8 +51,17 @@ interface Declarations {
   /** What is sent by mail. */
   notices: readonly Notice[]
   /** The first words of its paths behind the account, and what each is about. */
-  describes: Readonly<Record<string, string>>
+  describes: Texts
+  /** The kinds of its records, and what each is. Their changes are events: `device.edited`. */
+  kinds: Texts
+  /**
+   * Its other events by type. "Change" replaces `<kind>.<action>` of a change, "Extra" comes in addition. The text also
+   * says which record the event names, and what `after` contains.
+   */
+  events: Texts
 }
+
+type Texts = Readonly<Record<string, string>>
 
 /** What the frame and all areas declare. */
 export interface Declared {
@@ -61,8 +70,9 @@ export interface Declared {
   accountSettings: Documents
   /** What is sent by mail, by id. */
   notices: Definitions
-  /** The first words of its paths behind the account, and what each is about. */
-  describes: Readonly<Record<string, string>>
+  describes: Texts
+  kinds: Texts
+  events: Texts
 }
 
 /** What areas are made of. */

@@ -1,3 +1,4 @@
+import { eventTypesOf } from '../events/events.ts'
 import type { Route } from '../http/route.ts'
 import type { PostedPage } from '../http/wire/posted-page.ts'
 import type { Upgrade } from '../http/wire/upgrade.ts'
@@ -48,6 +49,8 @@ const ofFrame: Declared = {
   accountSettings: {},
   notices: {},
   describes: {},
+  kinds: {},
+  events: {},
 }
 
 /** What the frame and the areas of a list own. */
@@ -61,6 +64,8 @@ export const declarationsOf = (list: readonly Area[]): Declared =>
         Object.fromEntries((declares.notices ?? []).map((notice) => [notice.id, notice])),
       ),
       describes: named(all.describes, declares.describes),
+      kinds: named(all.kinds, declares.kinds),
+      events: named(all.events, declares.events),
     }),
     ofFrame,
   )
@@ -105,6 +110,7 @@ export const assemble = <const List extends readonly Area[]>(
   const contributions = [...all.values()]
   const routes = contributions.flatMap((made) => made.routes ?? [])
   const derived = contributions.flatMap((made) => made.derives?.(routes) ?? [])
+  store.declareEvents(eventTypesOf(declarationsOf(list)))
   for (const { hears = [], gates = [] } of contributions) {
     store.hear(...hears)
     for (const gate of gates) store.guard(gate)

@@ -1,7 +1,5 @@
 import { gregorianOfUnix } from '../lib/gregorian.ts'
-import { happeningTypes } from '../lib/happening-types.ts'
 import type { Json } from '../lib/json.ts'
-import { recordKinds } from '../lib/record-kinds.ts'
 import { actorOf } from '../storage/actor.ts'
 import type { Author } from '../storage/change-set.ts'
 
@@ -95,11 +93,17 @@ export const typeCondition = (types: readonly string[], next: number) => {
   return { sql: `(${places.join(' OR ')})`, params: types.map((type) => type.replace(/\.\*$/, '')) }
 }
 
-const typeNames: ReadonlySet<string> = new Set([
-  ...happeningTypes,
-  ...happeningTypes.map((type) => type.replace(/\..*/, '.*')),
-  ...recordKinds.flatMap((kind) => ['created', 'edited', 'deleted', '*'].map((what) => `${kind}.${what}`)),
-])
+/** The types that events have: of the changes of each kind of records, and others. */
+export const eventTypesOf = (declared: { kinds: object; events: object }): ReadonlySet<string> =>
+  new Set([
+    ...Object.keys(declared.events),
+    ...Object.keys(declared.kinds).flatMap((kind) =>
+      ['created', 'edited', 'deleted'].map((action) => `${kind}.${action}`),
+    ),
+  ])
 
-/** Whether events may have this type, or a type of this kind: `user.edited`, `user.*`. */
-export const isTypeName = (word: string) => typeNames.has(word)
+/** The names by which clients select events: `user.edited`, or `user.*` for all of a kind. */
+export const typeNamesOf = (declared: { kinds: object; events: object }): ReadonlySet<string> => {
+  const types = eventTypesOf(declared)
+  return new Set([...types, ...Array.from(types, (type) => type.replace(/\..*/, '.*'))])
+}

@@ -2,7 +2,6 @@ import { contentDigest } from '../lib/chain.ts'
 import type { Clock } from '../lib/clock.ts'
 import { differencesBetween } from '../lib/differences.ts'
 import { datastoreConflict, type Failure, failure, lostLease } from '../lib/failure.ts'
-import type { EventType } from '../lib/happening-types.ts'
 import { newId, randomHex } from '../lib/ids.ts'
 import type { Json } from '../lib/json.ts'
 import { currentTraceparent } from '../lib/trace.ts'
@@ -59,6 +58,9 @@ export const actOf = (author: Author): string => {
   acts.set(author, act)
   return act
 }
+
+/** `user.edited`, `task.finished`: areas declare them. */
+export type EventType = `${string}.${string}`
 
 /** One thing that a write did, in the words that auditors and subscribers read. */
 export interface Change {
@@ -369,8 +371,14 @@ const placeOf = (accountId: string, { at, author, actorId, standingOf }: EntryFa
   return { accountId: standing.accountId, tree: standing.tree.join(' '), id: newId(at), at, author, actorId }
 }
 
+const eventOf = ({ kind, action, event = `${kind}.${action}` }: Change): EventType => event
+
+/** The types of the events that a set of changes emits. */
+export const eventTypesIn = ({ summary, changes, happenings }: ChangeSet): EventType[] =>
+  summary ? [eventOf(summary)] : [...changes.map(eventOf), ...happenings.map(({ type }) => type)]
+
 const entryOf = (change: Change, facts: EntryFacts, secrets: Secrets): Append => {
-  const { accountId, kind, id: recordId, action, event = `${kind}.${action}` } = change
+  const { accountId, kind, id: recordId, action } = change
   const place = placeOf(accountId, facts)
   return appended({
     ...place,
@@ -378,7 +386,7 @@ const entryOf = (change: Change, facts: EntryFacts, secrets: Secrets): Append =>
     kind,
     recordId,
     action,
-    event,
+    event: eventOf(change),
     span: undefined,
     ...contentOf(place.id, change, facts.baseOf(change), secrets),
   })

@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts'
 import { datastoreConflict, isFailure, isOutage } from '../lib/failure.ts'
 import { inSpan } from '../lib/trace.ts'
-import { type AccountPath, type Change, type ChangeSet, writeOf } from './change-set.ts'
+import { type AccountPath, type Change, type ChangeSet, eventTypesIn, writeOf } from './change-set.ts'
 import type { Database, Engine, Statement, Write } from './db.ts'
 import { type Base, findBase, isPatchable } from './entry-docs.ts'
 import { createGenerations, type GenerationOf } from './generations.ts'
@@ -58,6 +58,8 @@ export interface Store {
   hear(...hearings: readonly SignalHandler[]): void
   /** Says from now on where accounts stand in their tree; undefined of those that are not there. */
   locate(standingOf: StandingOf): void
+  /** From now on only events of these types can be committed. */
+  declareEvents(types: ReadonlySet<string>): void
   /** Where an account stands; of `system` the master account. Undefined of those that are not there. */
   standingOf: StandingOf
   /** Has a gate judge everything that is to be written from now on. */
@@ -123,6 +125,12 @@ export const createStore = (db: Database, clock: Clock, cacheBytes?: number): St
   const isTelling = (sets: readonly ChangeSet[]) => sets.some(({ told }) => told.length > 0)
 
   let standingOf: StandingOf | undefined
+  let eventTypes: ReadonlySet<string> | undefined
+
+  const assertDeclared = (set: ChangeSet) => {
+    const unknown = eventTypesIn(set).find((type) => eventTypes?.has(type) === false)
+    if (unknown !== undefined) throw new Error(`no area declares the event ${unknown}`)
+  }
 
   const standingsOf = async (sets: readonly ChangeSet[], lookUp: StandingOf) => {
     const standings = new Map<string, AccountPath>()
@@ -147,6 +155,7 @@ export const createStore = (db: Database, clock: Clock, cacheBytes?: number): St
   }
 
   const write = async (sets: readonly ChangeSet[]) => {
+    for (const set of sets) assertDeclared(set)
     // Gates have things to tell as well.
     if (isTelling(sets)) await deliver(sets, hearings)
     const standings = standingOf && (await standingsOf(sets, standingOf))
@@ -203,6 +212,9 @@ export const createStore = (db: Database, clock: Clock, cacheBytes?: number): St
     standingOf: async (accountId) => standingOf?.(accountId),
     locate(lookUp) {
       standingOf = lookUp
+    },
+    declareEvents(types) {
+      eventTypes = types
     },
     guard: (gate) => void gates.push(gate),
   }

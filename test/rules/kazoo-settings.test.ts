@@ -4,6 +4,9 @@ import { convertCalls } from '../../import-kazoo/conversions/calls/rules.ts'
 import { convertSettings } from '../../import-kazoo/conversions/settings/rules.ts'
 import { convertTask } from '../../import-kazoo/conversions/tasks/rules.ts'
 import { convertWebhook } from '../../import-kazoo/conversions/webhooks/rules.ts'
+import { declarationsOf } from '../../src/areas/assemble.ts'
+import { areas } from '../../src/areas/index.ts'
+import { typeNamesOf } from '../../src/events/events.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { kazooDocument } from '../support/kazoo/kazoo-documents.ts'
 
@@ -146,7 +149,7 @@ describe('a webhook', () => {
         uri: 'https://x.test/?key=hush',
         ...fields,
       }),
-      context,
+      { ...context, typeNames: typeNamesOf(declarationsOf(areas)) },
     )
 
   it('comes switched off, and is told of without its address', () => {

@@ -1,7 +1,6 @@
 // Webhooks come switched off: else both systems would call.
 
 import { webhookKinds } from '../../../src/areas/events/webhooks/rules.ts'
-import { isTypeName } from '../../../src/events/events.ts'
 import { isTrue } from '../../../src/lib/json.ts'
 import type { Converted, KazooDocument } from '../../documents/document.ts'
 import { publicPart, textIn } from '../../documents/fields.ts'
@@ -13,20 +12,25 @@ import { type OwnerContext, ofOwner } from '../owners.ts'
 const kinds: ReadonlySet<string> = new Set(webhookKinds([]).map(({ id }) => id))
 
 /** What no hook of today can be made of; undefined: one can. */
-const problemOf = ({ fields }: KazooDocument): string | undefined => {
+const problemOf = ({ fields }: KazooDocument, typeNames: ReadonlySet<string>): string | undefined => {
   const hook = textIn(fields, 'hook')
   if (textIn(fields, 'uri') === undefined) return 'uri'
-  return hook !== undefined && (kinds.has(hook) || isTypeName(hook)) ? undefined : 'hook'
+  return hook !== undefined && (kinds.has(hook) || typeNames.has(hook)) ? undefined : 'hook'
 }
 
 // What only tells of others, or is said here by the server.
 const echoes = ['id', 'disable_reason', 'enabled']
 
-export const convertWebhook = (document: KazooDocument, context: OwnerContext): Converted =>
+interface WebhookContext extends OwnerContext {
+  /** Names of event types, which hooks may have. */
+  typeNames: ReadonlySet<string>
+}
+
+export const convertWebhook = (document: KazooDocument, context: WebhookContext): Converted =>
   ofOwner(document, context, (accountId) => {
     const { fields } = document
     const { findings, needsHand } = notesOf(document)
-    const problem = problemOf(document)
+    const problem = problemOf(document, context.typeNames)
     if (problem) {
       // An address may hold a key: it is not told.
       const old = problem === 'hook' ? (textIn(fields, 'hook') ?? '') : undefined

@@ -8,6 +8,7 @@ import { accountsSettings } from './settings.ts'
 /** Tenants, and the tree they form. */
 export const accountsArea = area({
   name: 'accounts',
+  kinds: { account: 'accounts', first_start: 'the first start of the store' },
   describes: { accounts: 'Tenants, and the tree they form.' },
   settings: [accountsSettings],
   notices: [newAccountNotice],

@@ -10,6 +10,7 @@ import { apiKeySettings } from './settings.ts'
 /** API keys with a name and limits, as many as an account likes. */
 export const apiKeysArea = area({
   name: 'apiKeys',
+  kinds: { api_key: 'named API keys' },
   describes: { api_keys: 'Keys of programs: the one of an account, and named ones with limits.' },
   needs: { security: securityArea },
   settings: [apiKeySettings],

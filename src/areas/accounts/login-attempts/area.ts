@@ -5,6 +5,7 @@ import { loginAttemptRoutes } from './routes.ts'
 /** Who tried to sign in, and how that went. */
 export const loginAttemptsArea = area({
   name: 'loginAttempts',
+  kinds: { login_attempt: 'attempts to sign in' },
   create(tools) {
     const { settings, store } = tools
     const attempts = createLoginAttempts(tools)

@@ -15,6 +15,11 @@ import { createProviderStore, type ProviderDoc } from './store.ts'
 /** Second factors of users, and who provides them. */
 export const multiFactorArea = area({
   name: 'multiFactor',
+  kinds: {
+    multi_factor: 'second-factor providers',
+    passkey: 'passkeys',
+    second_factor: 'second factors of users',
+  },
   describes: { multi_factor: 'Second factors of users, and who provides them.' },
   needs: { users: usersArea },
   settings: [passkeySettings],

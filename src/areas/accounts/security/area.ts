@@ -10,6 +10,14 @@ import { createSecurityStore, type SecurityDoc } from './store.ts'
 /** How accounts let people sign in. */
 export const securityArea = area({
   name: 'security',
+  kinds: {
+    login_lock: 'failed sign-ins of an account, and its lock',
+    security: 'settings for signing in to an account',
+  },
+  events: {
+    'sign_in.refused':
+      'Extra: too many wrong passwords, so that guesses are not checked (at most one a minute for each account and process), or the account is locked. Not each wrong password. Record: `account`. `after`: `reason`, `client_address`; of a lock `locked_seconds`',
+  },
   describes: { security: 'How accounts let people sign in, and who tried.' },
   needs: { multiFactor: multiFactorArea },
   create(tools, { multiFactor: { providers } }) {

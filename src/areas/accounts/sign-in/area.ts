@@ -27,6 +27,20 @@ import { createWelcome } from './welcome/operations.ts'
 /** How people and programs get their tokens. */
 export const signInArea = area({
   name: 'signIn',
+  kinds: {
+    key_grant: 'replies to servers that join the store',
+    key_request: 'servers that join the store',
+    password_reset: 'links for a new password',
+    revoked_token: 'tokens that were logged out',
+    server_key: 'the key of the store',
+    sign_in_networks: 'networks from which a user signs in',
+    signing_key: 'keys that sign tokens',
+    token_identity: 'the secret of all tokens',
+  },
+  events: {
+    'sign_in.new_address':
+      'Extra: a user signs in from a network (/24 of IPv4, /64 of IPv6) that is not among the last 100 of that user. Record: `user`. `after`: `client_address`, `network`, `is_first` (the first network of the user)',
+  },
   describes: {
     api_auth: 'Signing in with an API key.',
     auth: 'Tokens: renewing and inspecting them, ending sessions, the keys they are signed with.',

@@ -7,6 +7,7 @@ import { tokenRestrictionSettings } from './settings.ts'
 /** What tokens may be used for. */
 export const tokenRestrictionsArea = area({
   name: 'tokenRestrictions',
+  kinds: { token_restrictions: 'what tokens may be used for' },
   describes: { token_restrictions: 'What tokens may be used for.' },
   settings: [tokenRestrictionSettings],
   create(tools) {

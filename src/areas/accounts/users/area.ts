@@ -15,6 +15,7 @@ import { userDeleted } from './signals.ts'
 /** The people of accounts. */
 export const usersArea = area({
   name: 'users',
+  kinds: { user: 'users', user_photo: 'photos of users' },
   describes: { users: 'The people of accounts.' },
   needs: { configs: configsArea, devices: devicesArea, callflows: callflowsArea },
   settings: [passwordSettings],

@@ -11,6 +11,16 @@ import { ledgerRoutes } from './routes.ts'
 /** The money of accounts. */
 export const ledgersArea = area({
   name: 'ledgers',
+  kinds: {
+    ledger:
+      'a balance that is carried into a new month; for other entries see `ledger.credited` and `ledger.debited`',
+  },
+  events: {
+    'ledger.credited':
+      'Change: money is booked for the account. Record: `ledger`. `after`: the entry, without the balance before it',
+    'ledger.debited':
+      'Change: money is booked against the account. The calls of a batch of call records are one event. Record: `ledger`. `after`: the entry; of calls `entries`, their number, and their `amount`',
+  },
   describes: { ledgers: 'The money of accounts, entry by entry.' },
   needs: { accounts: accountsArea, services: servicesArea, limits: limitsArea },
   create({ store, settings }, { accounts, services: { audit, charged }, limits: { limits } }) {

@@ -13,6 +13,11 @@ import { Limits } from './schema.ts'
 /** How many calls accounts may have, how far they may overdraw, and which calls are included. */
 export const limitsArea = area({
   name: 'limits',
+  kinds: {
+    allotments: 'what calls used of their allotments in another system',
+    limits: 'limits of an account',
+    operator_limits: 'limits that the operator sets',
+  },
   describes: {
     allotments: 'Which calls are included for an account.',
     limits: 'How many calls accounts may have, and how far they may overdraw.',

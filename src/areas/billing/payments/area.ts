@@ -41,6 +41,20 @@ import { transactionRoutes } from './transactions/routes.ts'
 /** How money comes in: by hand, by itself, and every month. */
 export const paymentsArea = area({
   name: 'payments',
+  kinds: {
+    credit_note: 'credit notes',
+    invoice: 'invoices; see `invoice.issued`, `invoice.paid` and `invoice.overdue`',
+    payment_dispute: 'disputed payments',
+    payment_event: 'events of the payment provider',
+    transaction: 'payments',
+  },
+  events: {
+    'invoice.issued': 'Change: a month becomes a document. Record: `invoice`. `after`: its row in the list',
+    'invoice.overdue':
+      'Change: the invoice was not paid in time: a charge was rejected, or the day passed on which the balance should have covered it. Record: `invoice`. `after`: its row in the list',
+    'invoice.paid':
+      'Change: the invoice is paid; extra, next to `invoice.issued`, if the balance covers it at once. Record: `invoice`. `after`: its row in the list',
+  },
   describes: {
     invoices: 'What accounts owe for a month, and what was given back of it.',
     transactions: 'Money that moves at bookkeepers.',

@@ -11,6 +11,7 @@ import { createRateTasks } from './tasks.ts'
 /** What calls cost a minute. */
 export const ratesArea = area({
   name: 'rates',
+  kinds: { rate: 'prices of calls' },
   describes: { rates: 'What calls cost a minute.' },
   needs: { accounts: accountsArea, services: servicesArea },
   settings: [rateSettings],

@@ -39,6 +39,19 @@ export { taxLineJson } from './pricing/taxes.ts'
 /** What accounts are sold, what they have of it, what that costs, and who is told of it. */
 export const servicesArea = area({
   name: 'services',
+  kinds: {
+    quantities: 'quantities of a month',
+    service_audit: 'changes of the services of an account',
+    service_plan: 'service plans',
+    service_sync: 'reports to bookkeepers',
+    services: 'services of an account',
+  },
+  events: {
+    'charge.accepted':
+      "Extra: the payer accepts a charge (`accept_charges`), and the change is done. Record: `charge`, with the payer's id. `after`: `for` {`kind`, `id`}: what is charged; `today`, `recurring`: the amount now, and the additional amount each month",
+    'charge.refused':
+      "Extra: a request got a 402: acceptance, credit, standing or a card is missing. Nothing was written. At most one a minute for each payer and process. Record: `charge`, with the payer's id. `after`: `reason`: the `message` of the response; its `data`, if smaller than 16 kB",
+  },
   describes: {
     service_plans: 'What resellers sell by.',
     services: 'What accounts are sold, what they have of it, what that costs, and who is told of it.',

@@ -10,6 +10,7 @@ import { appsStoreSettings } from './settings.ts'
 /** The apps of web clients. */
 export const appsStoreArea = area({
   name: 'appsStore',
+  kinds: { apps_store: 'apps of an account' },
   describes: { apps_store: 'Apps of web clients: which there are, and who has them.' },
   needs: { services: servicesArea },
   settings: [appsStoreSettings],

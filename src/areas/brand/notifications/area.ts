@@ -8,6 +8,7 @@ import { Notification } from './schema.ts'
 /** The templates of what is mailed, and what was. */
 export const notificationsArea = area({
   name: 'notifications',
+  kinds: { notification: 'email templates' },
   describes: { notifications: 'What is mailed, in which words, and how its delivery went.' },
   needs: { whitelabel: whitelabelArea },
   create(tools, { whitelabel: { senders } }) {

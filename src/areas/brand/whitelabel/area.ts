@@ -25,6 +25,17 @@ import { createBrandVisibility } from './visibility.ts'
 /** The brands of resellers: what they look like, and in whose name they write. */
 export const whitelabelArea = area({
   name: 'whitelabel',
+  kinds: {
+    domain_checks: 'results of the DNS checks of a brand',
+    verification_mails: 'verification mails of a brand',
+    whitelabel: 'brands',
+    whitelabel_email: 'sender addresses of a brand',
+    whitelabel_file: 'pictures and texts of a brand',
+  },
+  events: {
+    'domain.failed':
+      'Extra: a DNS record of a brand that was correct at an earlier check is not correct now; name servers that do not answer do not count. Checked on request, and every `check_domains_hours` (settings of `whitelabel`). Record: `whitelabel`. `after`: `domain`, `failed`: array of `type`, `host`, `expected`, `actual`',
+  },
   describes: { whitelabel: 'The brands of resellers: what they look like, and in whose name they write.' },
   needs: { accounts: accountsArea, systemConfigs: systemConfigsArea },
   settings: [whitelabelSettings],

@@ -30,6 +30,14 @@ import { createCdrTasks } from './tasks.ts'
 /** Call detail records: how they come in, what they cost, how they are read. */
 export const cdrsArea = area({
   name: 'cdrs',
+  kinds: {
+    cdr_statistics: 'months whose call statistics were rebuilt',
+    cdrs: 'batches of call records: `records`, `first` and `last` id',
+  },
+  events: {
+    'cdr.created':
+      'Extra: a call record comes in. Feeds contain it only if `type` names it; `record_id` does not find it. Record: `cdr`. `after`: the record, as its account sees it; absent if it is deleted, or its file cannot be read now ([older months](../guides/call-records.md#older-months-in-files))',
+  },
   describes: { cdrs: 'Call detail records: how they come in, how they are read, what they add up to.' },
   needs: {
     accounts: accountsArea,

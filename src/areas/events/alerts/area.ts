@@ -21,6 +21,17 @@ import { alertCheckSettings, alertSettings } from './settings.ts'
 /** What people are to be told. */
 export const alertsArea = area({
   name: 'alerts',
+  kinds: {
+    alert: 'alerts, which are records of the master account',
+    hidden_alerts: 'accounts whose alerts were hidden',
+    low_balance: 'low-balance notices',
+  },
+  events: {
+    'alert.raised':
+      'Extra: a user or the server creates an alert. The event is of the accounts that the alert names; without any, of the master account. Record: `alert`. `after`: the alert',
+    'balance.low':
+      "Change: the balance is not over `notifications.low_balance.threshold` of the account (default 5 if mail is wanted): once when it becomes so, then once a day. Record: `low_balance`, with the account's id. `after`: `balance`, `threshold`",
+  },
   describes: { alerts: 'What people are to be told.' },
   needs: {
     accounts: accountsArea,

@@ -7,6 +7,7 @@ import { auditOfRecords, auditRoutes } from './routes.ts'
 /** Who changed what. */
 export const auditArea = area({
   name: 'audit',
+  kinds: { audit: 'removal of old entries of the audit log' },
   describes: { audit: 'What was changed, by whom, and from what to what.' },
   create(tools) {
     const audit = createAudit(tools)

@@ -1,3 +1,4 @@
+import { typeNamesOf } from '../../../events/events.ts'
 import { area } from '../../area.ts'
 import { eventRoutes } from './routes.ts'
 import { createStreams } from './streams.ts'
@@ -6,8 +7,8 @@ import { createStreams } from './streams.ts'
 export const eventsArea = area({
   name: 'events',
   describes: { events: 'What was committed, in order: read in pages, followed as a stream.' },
-  create({ feed, log }) {
+  create({ feed, log, declared }) {
     const streams = createStreams({ feed, log })
-    return { routes: eventRoutes(feed, streams), stop: async () => streams.stop() }
+    return { routes: eventRoutes(feed, streams, typeNamesOf(declared)), stop: async () => streams.stop() }
   },
 })

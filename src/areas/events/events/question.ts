@@ -1,4 +1,4 @@
-import { isTypeName, sequenceOf } from '../../../events/events.ts'
+import { sequenceOf } from '../../../events/events.ts'
 import type { EventQuery } from '../../../events/store.ts'
 import { invalid } from '../../../lib/failure.ts'
 import { unixOfGregorian } from '../../../lib/gregorian.ts'
@@ -10,9 +10,9 @@ export type Wanted = Omit<EventQuery, 'after' | 'limit'>
 
 const maxTypes = 100
 
-const typesIn = (query: URLSearchParams): string[] => {
+const typesIn = (query: URLSearchParams, names: ReadonlySet<string>): string[] => {
   const types = (query.get('type') ?? '').split(',').filter((type) => type !== '')
-  const bad = types.find((type) => !isTypeName(type))
+  const bad = types.find((type) => !names.has(type))
   if (bad !== undefined)
     throw invalid({
       type: {
@@ -32,13 +32,17 @@ const typesIn = (query: URLSearchParams): string[] => {
 const secondMs = 1000
 
 /** Reads what a feed is asked for. Bounds of time are Gregorian seconds, both included. */
-export const wantedIn = (query: URLSearchParams, accountId: string, isTop: boolean): Wanted => {
+export const wantedIn = (
+  query: URLSearchParams,
+  { accountId, isTop }: { accountId: string; isTop: boolean },
+  typeNames: ReadonlySet<string>,
+): Wanted => {
   const { from, to } = timeBoundsIn(query)
   return {
     accountId,
     isTop,
     below: isTrue(query.get('include_subaccounts')),
-    types: typesIn(query),
+    types: typesIn(query, typeNames),
     recordId: query.get('record_id') ?? undefined,
     actorId: query.get('actor_id') ?? undefined,
     from: from === undefined ? undefined : unixOfGregorian(from) * secondMs,

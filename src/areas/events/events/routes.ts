@@ -29,7 +29,7 @@ const sequenceIn = ([text]: Cursor) => {
   return sequence
 }
 
-export const eventRoutes = (feed: Feed, streams: Streams): Route[] => {
+export const eventRoutes = (feed: Feed, streams: Streams, typeNames: ReadonlySet<string>): Route[] => {
   const listing = (wanted: Wanted, begin: number, withBefore: boolean): Listing<FeedEvent> => ({
     async page({ after, limit }) {
       const { events, next } = await feed.page({
@@ -57,7 +57,11 @@ export const eventRoutes = (feed: Feed, streams: Streams): Route[] => {
       produces: ['text/event-stream'],
       async run(call) {
         const { account, query: asked, request } = call
-        const wanted = wantedIn(asked, account.id, account.hidden.tree.length === 0)
+        const wanted = wantedIn(
+          asked,
+          { accountId: account.id, isTop: account.hidden.tree.length === 0 },
+          typeNames,
+        )
         const withBefore = isTrue(asked.get('with_before'))
         const place = placeIn(asked.get('after'), 'after')
         if (!isStreamed(call)) {

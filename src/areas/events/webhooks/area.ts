@@ -1,3 +1,4 @@
+import { typeNamesOf } from '../../../events/events.ts'
 import { createWaker } from '../../../jobs/bell.ts'
 import { deleteOldRows } from '../../../jobs/retention/old-rows.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
@@ -22,6 +23,13 @@ const attemptSeconds = 31 * 86_400
 /** Who is told of events outside. */
 export const webhooksArea = area({
   name: 'webhooks',
+  kinds: { webhook: 'webhooks' },
+  events: {
+    'webhook.disabled':
+      'Extra: a webhook failed for a day and is disabled. Record: `webhook`. `after`: the webhook, `disable_reason`',
+    'webhook.replayed':
+      'Change: an admin asked for a replay of a webhook. Record: `webhook`. `after`: the request',
+  },
   describes: { webhooks: 'Who is told of events outside, and what came of it.' },
   needs: { accounts: accountsArea, alerts: alertsArea },
   settings: [webhookSettings],
@@ -37,7 +45,7 @@ export const webhooksArea = area({
     const parts = { ...tools, accounts, alerts, hooks, rows, attempts, courier, sending }
     const dispatcher = createDispatcher(parts)
     const wake = { deliveries: () => sending.ring(), replays: dispatcher.wake }
-    const webhooks = createWebhooks({ ...parts, wake })
+    const webhooks = createWebhooks({ ...parts, typeNames: typeNamesOf(tools.declared), wake })
     const sender = createSender({ ...parts, switchOff: webhooks.switchOff })
     return {
       offers: webhooks,

@@ -28,6 +28,8 @@ interface Deps {
   feed: Feed
   mail: Mail
   outgoing: Outgoing
+  /** Names of event types, which hooks may have. */
+  typeNames: ReadonlySet<string>
   accounts: Pick<Accounts, 'find'>
   alerts: Pick<Alerts, 'show' | 'withdraw'>
   hooks: WebhookStore
@@ -58,7 +60,8 @@ export type Webhooks = ReturnType<typeof createWebhooks>
 
 /** Whom accounts have told of events outside. */
 export const createWebhooks = (tools: Deps) => {
-  const { store, feed, mail, outgoing, accounts, alerts, hooks, rows, attempts, courier, wake } = tools
+  const { store, feed, mail, outgoing, typeNames, accounts, alerts, hooks, rows, attempts, courier, wake } =
+    tools
   const { clock } = store
   const { ids: noticeIds } = mail.notices
 
@@ -86,7 +89,7 @@ export const createWebhooks = (tools: Deps) => {
     async problems({ data, actor, before }) {
       const { uri }: Partial<Webhook> = data
       return joinProblems(
-        webhookProblems(data, { noticeIds, isOperator: isSuperduper(actor) }),
+        webhookProblems(data, { noticeIds, typeNames, isOperator: isSuperduper(actor) }),
         uri === undefined || uri === before?.doc.uri ? {} : await addressProblems(uri),
       )
     },

@@ -1,4 +1,4 @@
-import { callRecords, isTypeName, typeFilter } from '../../../events/events.ts'
+import { callRecords, typeFilter } from '../../../events/events.ts'
 import type { Problems } from '../../../lib/failure.ts'
 import { maskUrls } from '../../../lib/secrets.ts'
 import type { ReEnable, Webhook, WebhookKind } from './schema.ts'
@@ -120,14 +120,17 @@ const headerProblems = ({ custom_request_headers: headers = {} }: Partial<Webhoo
       ]),
   )
 
-const hookProblems = (
-  hook: Partial<Webhook>,
-  noticeIds: readonly string[],
-  isOperator: boolean,
-): Problems => {
+interface HookRules {
+  noticeIds: readonly string[]
+  typeNames: ReadonlySet<string>
+  /** The user who saves the hook may receive events that are only for the operator. */
+  isOperator: boolean
+}
+
+const hookProblems = (hook: Partial<Webhook>, { noticeIds, typeNames, isOperator }: HookRules): Problems => {
   const name = hook.hook
   if (name === undefined) return {}
-  if (!kindIds.includes(name) && !isTypeName(name)) return notAmong('hook', kindIds, name)
+  if (!kindIds.includes(name) && !typeNames.has(name)) return notAmong('hook', kindIds, name)
   if (name === 'object')
     return {
       ...selectorProblems(hook, 'type', objectTypes),
@@ -138,11 +141,11 @@ const hookProblems = (
   return selectorProblems(hook, 'type', allowed)
 }
 
-/** What a schema cannot say of a hook. `isOperator`: whoever saves it may hear of what is the operator's business. */
-export const webhookProblems = (
-  hook: Partial<Webhook>,
-  { noticeIds, isOperator }: { noticeIds: readonly string[]; isOperator: boolean },
-): Problems => ({ ...hookProblems(hook, noticeIds, isOperator), ...headerProblems(hook) })
+/** What a schema cannot say of a hook. */
+export const webhookProblems = (hook: Partial<Webhook>, rules: HookRules): Problems => ({
+  ...hookProblems(hook, rules),
+  ...headerProblems(hook),
+})
 
 /** Nobody can ask for the opposite. */
 export const reEnableProblems = ({ 're-enable': isAsked }: Partial<ReEnable>): Problems =>
@@ -163,6 +166,9 @@ const isHttp = (uri: string) => URL.canParse(uri) && /^https?:\/\/[^/\\]/i.test(
 
 /** What can be said of an address without asking anybody. */
 export const uriProblems = (uri: string): Problems => (isHttp(uri) ? {} : addressProblem(uri))
+
+// Hooks of the family have plain names.
+const isTypeName = (hook: string) => hook.includes('.')
 
 const isMeant = (selector: string | undefined, word: string) => selector === all || selector === word
 

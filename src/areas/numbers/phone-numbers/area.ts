@@ -45,6 +45,21 @@ const accountsAtOnce = 8
 /** The inventory of telephone numbers: how they are found, bought, used and given back. */
 export const phoneNumbersArea = area({
   name: 'phoneNumbers',
+  kinds: {
+    localities: 'places of numbers',
+    number: 'phone numbers',
+    number_order: 'orders of numbers that failed',
+    number_pool: 'numbers without an account',
+  },
+  events: {
+    'number.bought':
+      'Change: the account gets a number: created, taken from stock, or confirmed by the carrier. Record: `number`. `after`: the number',
+    'number.ported':
+      'Extra: a number that was ported from another carrier is in service. Record: `number`. `after`: the number',
+    'number.released': 'Change: the account no longer has the number. Record: `number`',
+    'number.state_changed':
+      'Change: the state of a number changes; extra if its owner changes too. Record: `number`. `after`: the number; for the account that lost it `state`',
+  },
   describes: {
     phone_numbers: 'The inventory of telephone numbers: how they are found, bought, used and given back.',
   },

@@ -8,6 +8,7 @@ import { configsSettings } from './settings.ts'
 /** Settings of accounts, over those of their resellers and of the system. */
 export const configsArea = area({
   name: 'configs',
+  kinds: { account_config: 'settings of an account' },
   describes: { configs: 'Settings of accounts, over those of their resellers and of the system.' },
   settings: [configsSettings],
   needs: { accounts: accountsArea, systemConfigs: systemConfigsArea },

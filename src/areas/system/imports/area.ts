@@ -23,6 +23,10 @@ const closedDuring =
  */
 export const importsArea = area({
   name: 'imports',
+  kinds: {
+    kazoo_document: 'documents that an import from Kazoo keeps',
+    kazoo_import: 'progress of an import from Kazoo: one entry for the records of a page',
+  },
   create({ store }) {
     const states = createImportState(store)
     return {

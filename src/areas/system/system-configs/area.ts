@@ -5,6 +5,7 @@ import { systemConfigRoutes } from './routes.ts'
 /** Settings of the whole system. */
 export const systemConfigsArea = area({
   name: 'systemConfigs',
+  kinds: { system_config: 'settings of the system, which are records of the master account' },
   describes: { system_configs: 'Settings of the whole system.' },
   create(tools) {
     const configs = createSystemConfigs(tools)

@@ -72,6 +72,7 @@ const callflowRoutes = (callflows: Callflows) => {
 /** What happens to calls, by the number that is called. */
 export const callflowsArea = area({
   name: 'callflows',
+  kinds: { callflow: 'callflows' },
   describes: { callflows: 'What happens to calls, by the number that is called.' },
   needs: { phoneNumbers: phoneNumbersArea },
   create({ store }, { phoneNumbers: { numbers } }) {

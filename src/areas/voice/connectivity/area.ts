@@ -14,6 +14,7 @@ import { ConnectivityId } from './schema.ts'
 /** Trunks: the PBX servers of accounts, and the numbers whose calls they take. */
 export const connectivityArea = area({
   name: 'connectivity',
+  kinds: { connectivity: 'trunks' },
   describes: { connectivity: 'Trunks: the PBX servers of accounts, and the numbers whose calls they take.' },
   needs: {
     accounts: accountsArea,

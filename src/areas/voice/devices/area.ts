@@ -8,6 +8,7 @@ import { deviceRoutes } from './routes.ts'
 /** Phones, and what they sign in to the switch with. */
 export const devicesArea = area({
   name: 'devices',
+  kinds: { device: 'devices' },
   describes: { devices: 'Phones, and what they sign in to the switch with.' },
   needs: { accounts: accountsArea, phoneNumbers: phoneNumbersArea, resources: resourcesArea },
   create(tools, { accounts: { hostNames }, phoneNumbers, resources: { destinations } }) {

@@ -18,6 +18,12 @@ import { edgeCarrierRoutes, edgeExportRoutes, edgeReportRoutes, edgeRoutes } fro
 /** What the SIP edges of the network ask, and what they tell. */
 export const edgeArea = area({
   name: 'edge',
+  events: {
+    'call.emergency':
+      'Extra: a call to emergency services begins at an edge, also if no carrier takes it; once for each call id. Record: `device`; `account` if no device calls. `after`: `call_id`, `number`, `caller_id_number`, `address`, `at`',
+    'sip.refused':
+      'Extra: an edge rejected a packet. At most one a minute for each device, reason, method, address, user name and called number. Record: `device`; `account` if the packet named no device of the account. `after`: the report of the edge, and `count`, the number of such packets in it',
+  },
   describes: { edge: 'What the SIP edges of the network ask, and what they tell of calls and refusals.' },
   needs: {
     accounts: accountsArea,

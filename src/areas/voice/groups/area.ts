@@ -6,6 +6,7 @@ import { GroupRow } from './schema.ts'
 
 export const groupsArea = area({
   name: 'groups',
+  kinds: { group: 'groups of phones and users that ring together' },
   describes: { groups: 'Users, devices and groups that are rung together.' },
   create({ store }) {
     const groups = createGroups(store)

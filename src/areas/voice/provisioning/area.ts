@@ -9,6 +9,7 @@ import { provisioningSettings } from './settings.ts'
 /** The operator's provisioning service is told what phones have to be set to. */
 export const provisioningArea = area({
   name: 'provisioning',
+  kinds: { provisioning: 'settings sent to phones' },
   needs: { accounts: accountsArea, alerts: alertsArea },
   settings: [provisioningSettings],
   create(tools, needs) {

@@ -10,6 +10,7 @@ import { createResourceStore } from './store.ts'
 /** Carriers: who takes calls to numbers outside, and who brings them; and to which other hosts calls may go. */
 export const resourcesArea = area({
   name: 'resources',
+  kinds: { resource: 'carriers, of accounts and of the whole system' },
   describes: { resources: 'Carriers: who takes calls to numbers outside, and who brings them.' },
   needs: {},
   create({ store, settings, dns, outgoing }) {

@@ -16,6 +16,10 @@ import { routingSettings } from './settings.ts'
 
 export const routingArea = area({
   name: 'routing',
+  events: {
+    'call.credit_used':
+      'Extra: a call over a carrier ends within 20 seconds because the credit of its account is used, unless more is paid. Once for each call. Record: `account`. `after`: `call_id`, `direction`, `seconds` that the call may still last',
+  },
   needs: {
     accounts: accountsArea,
     devices: devicesArea,

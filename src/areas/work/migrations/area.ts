@@ -7,6 +7,7 @@ import { migrationRoutes } from './routes.ts'
 /** Things of accounts that are put right, when somebody asks for it. */
 export const migrationsArea = area({
   name: 'migrations',
+  kinds: { migration: 'migrations', migration_run: 'runs of migrations' },
   describes: { migrations: 'Things of accounts that are put right when somebody asks for it.' },
   collects: ['migrations'],
   create(tools, _needs, collected) {

@@ -10,6 +10,13 @@ import { taskSettings } from './settings.ts'
 /** Bulk work of customers: a CSV in, a CSV out. */
 export const tasksArea = area({
   name: 'tasks',
+  kinds: { task: 'tasks' },
+  events: {
+    'task.failed':
+      'Extra: a task ended, and no row was done, or it is unknown which rows were. Record: `task`. `after`: the task',
+    'task.finished':
+      'Extra: a task ended, and all or some of its rows were done. Record: `task`. `after`: the task',
+  },
   describes: { tasks: 'Bulk work: a CSV in, a CSV out.' },
   needs: { quotas: quotasArea },
   collects: ['taskActions'],

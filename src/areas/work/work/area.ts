@@ -4,6 +4,7 @@ import { workRoutes } from './routes.ts'
 /** Jobs that wait, and how those that ended did: for operators. */
 export const workArea = area({
   name: 'work',
+  kinds: { work: 'background jobs that ended, or were requested again' },
   describes: { work: 'What waits to be done after commits, and how it ended: for operators.' },
   create: ({ queue }) => ({ routes: workRoutes(queue) }),
 })
