@@ -26,6 +26,11 @@ responses. Names each test that fails or whose result differs.
 
 Runs format, lint, types, architecture and the fast tests on SQLite. Ends with the first step that fails.
 `,
+  generate: `usage: npm run generate
+
+Writes all generated files: openapi.json, its examples, test/expected, and the pages of operations, settings, events and
+properties in docs/reference. The check, npm run check, fails if one of them is out of date.
+`,
   bench: `usage: npm run bench [-- OPTIONS]
 
 Prints each measured figure, the floor measured in the same run, and their ratio.

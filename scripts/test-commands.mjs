@@ -1,4 +1,4 @@
-// What `npm test`, `npm run test:all`, `npm run test:chance` and `npm run check` run.
+// What `npm test`, `npm run test:all`, `npm run test:chance`, `npm run check` and `npm run generate` run.
 import { join } from 'node:path'
 
 // What finds most mistakes within a minute: rules, the architecture, generated files, the sentences of the specification.
@@ -17,7 +17,13 @@ const quickTests = [
   'test/tasks/',
 ]
 
-export const testCommands = new Set(['test', 'test:all', 'test:chance', 'check'])
+// Each compares generated files with the committed ones. The second ones read the examples that the first one writes.
+const generatingTests = [
+  ['test/permissions.test.ts'],
+  ['openapi', 'settings-page', 'events-page', 'properties'].map((name) => `test/${name}.test.ts`),
+]
+
+export const testCommands = new Set(['test', 'test:all', 'test:chance', 'check', 'generate'])
 
 /** The scripts behind a test command, run in this order until one fails. */
 export const testSteps = (root, command, args) => {
@@ -45,6 +51,17 @@ export const testSteps = (root, command, args) => {
           env: { CROSSPOINT_TEST_ENGINES: 'sqlite', ENGINE: '' },
         },
       ]
+    case 'generate':
+      return generatingTests.map((files) => ({
+        ...vitest,
+        script: [...vitest.script, ...files],
+        env: {
+          CROSSPOINT_TEST_ENGINES: 'sqlite',
+          ENGINE: '',
+          CROSSPOINT_TEST_LENGTH: 'all',
+          UPDATE_EXPECTED: '1',
+        },
+      }))
     default:
       return [vitest]
   }

@@ -674,7 +674,7 @@ inFullRun(() => {
 })
 
 describe.concurrent('help', () => {
-  it.for(someOf(1, ['test', 'test:all', 'test:chance', 'check', 'bench', 'attack', 'docs']))(
+  it.for(someOf(1, ['test', 'test:all', 'test:chance', 'check', 'generate', 'bench', 'attack', 'docs']))(
     'of %s is printed without installing anything',
     async (command, { launcher }) => {
       const { status, out, err } = await launcher.finish([command, command === 'test' ? '-h' : '--help'])

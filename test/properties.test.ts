@@ -1,12 +1,26 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { contradictionsOf, entriesIn, propertiesOfAll } from './support/matchers/properties.ts'
+import { isCommitted } from './support/matchers/generated.ts'
+import {
+  contradictionsOf,
+  entriesIn,
+  propertiesOfAll,
+  propertiesPage,
+} from './support/matchers/properties.ts'
 
-const entries = entriesIn(readFileSync(new URL('../docs/reference/properties.md', import.meta.url), 'utf8'))
-const known = [...propertiesOfAll()].flatMap(([section, paths]) => paths.map((path) => `${section}: ${path}`))
+const committed = readFileSync(new URL('../docs/reference/properties.md', import.meta.url), 'utf8')
+const page = propertiesPage(committed)
+const entries = entriesIn(page)
+const known = [...propertiesOfAll()].flatMap(([section, properties]) =>
+  properties.map(({ path }) => `${section}: ${path}`),
+)
 const told = entries.flatMap(({ section, paths }) => paths.map((path) => `${section}: ${path}`))
 
 describe('the page of what obeys each property', () => {
+  it('is committed with rows for all properties (npm run generate writes it)', () => {
+    expect(isCommitted('docs/reference/properties.md', page)).toBe(true)
+  })
+
   it('has an entry for every property of every request and settings document', () => {
     expect(known.filter((path) => !told.includes(path))).toEqual([])
   })
@@ -33,11 +47,11 @@ describe('the page of what obeys each property', () => {
 })
 
 describe('the check of the page', () => {
-  const page = (line: string) =>
+  const entryOf = (line: string) =>
     entriesIn(`## Rate\n\n| Property | Obeyed in | Effect |\n|---|---|---|\n${line}`)
 
   it('reads lists, groups and what is kept', () => {
-    expect(page('| `a`, `b.{c, d[].e}` | areas/billing/rates/rules.ts, lib/csv.ts | does it |')).toEqual([
+    expect(entryOf('| `a`, `b.{c, d[].e}` | areas/billing/rates/rules.ts, lib/csv.ts | does it |')).toEqual([
       {
         section: 'Rate',
         paths: ['a', 'b.c', 'b.d[].e'],
@@ -45,13 +59,13 @@ describe('the check of the page', () => {
         effect: 'does it',
       },
     ])
-    expect(page('| `a` | kept | a switch reads it |')).toEqual([
+    expect(entryOf('| `a` | kept | a switch reads it |')).toEqual([
       { section: 'Rate', paths: ['a'], readers: [], effect: 'a switch reads it' },
     ])
   })
 
   it('finds readers that are not there, that are idle, and properties that none mentions', () => {
-    const contradictions = (line: string) => page(line).flatMap(contradictionsOf)
+    const contradictions = (line: string) => entryOf(line).flatMap(contradictionsOf)
     expect(contradictions('| `weight` | areas/billing/rates/rules.ts | which rate |')).toEqual([])
     expect(contradictions('| `weight` | areas/billing/rates/rools.ts | which rate |')).toEqual([
       'Rate: there is no src/areas/billing/rates/rools.ts',
@@ -64,5 +78,17 @@ describe('the check of the page', () => {
       'Rate: none of areas/billing/rates/rules.ts, lib/csv.ts mentions colour',
     ])
     expect(contradictions('| `weight` | areas/billing/rates/schema.ts | which rate |')).toHaveLength(2)
+  })
+})
+
+describe('the writing of the page', () => {
+  it('adds rows of new properties from the schemas, keeps reviewed ones, and drops those of properties that are gone', () => {
+    const gone = '| `no_such_field` | kept | was there |'
+    const without = (name: string) => page.split('\n').filter((line) => !line.startsWith(`| \`${name}\` |`))
+    expect(propertiesPage([...page.trimEnd().split('\n'), gone, ''].join('\n'))).toBe(page)
+    const lines = propertiesPage(without('lends_bookkeepers_to').join('\n')).split('\n')
+    expect(lines).toContain(
+      '| `lends_bookkeepers_to` | areas/accounts/accounts/routes.ts | Accounts below whose service plans may name the bookkeepers of this one |',
+    )
   })
 })

@@ -49,7 +49,7 @@ function. Made from the routes, like that document: do not edit. Names follow a 
 To see what a change does to the API, read the diff of this page, and that of \`openapi.json\` for shapes. Every operation has an example: a
 request that \`test/permissions.test.ts\` executed, and the response, a line an operation in [examples](../../src/http/openapi/examples). Ids are
 numbered, times are fixed, lists are cut to two rows, and binary files to 24 bytes in base64. Operations that always refuse show the refusal.
-\`UPDATE_EXPECTED=1\` writes everything anew: first with \`test/permissions.test.ts\`, then with \`test/openapi.test.ts\`.
+\`npm run generate\` writes this page and the examples.
 
 \`A\` stands for \`/v2/accounts/{account_id}\`. The columns at the end say who may call, and which statuses may come.
 `

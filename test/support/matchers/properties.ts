@@ -8,6 +8,7 @@ import { allRoutes } from '../../../src/commands/openapi.ts'
 
 interface Shape {
   title?: string
+  description?: string
   properties?: Record<string, Shape>
   patternProperties?: Record<string, Shape>
   additionalProperties?: Shape | boolean
@@ -30,22 +31,28 @@ const below = (shape: Shape): [string, Shape][] => [
 const createWalk = () => {
   // A shape that stands in several places is told at the first one.
   const told = new Set<string>()
-  const walk = (place: string, shape: Shape): string[] => {
+  const walk = (place: string, shape: Shape): Property[] => {
     const own = Object.entries(shape.properties ?? {})
     const text = JSON.stringify(shape.properties)
     const isTold = own.length > 0 && told.has(text)
     if (own.length > 0) told.add(text)
     const paths = (isTold ? [] : own).flatMap(([key, inner]) => {
       const path = place === '' ? key : `${place}.${key}`
-      return [path, ...walk(path, inner)]
+      return [{ path, description: inner.description }, ...walk(path, inner)]
     })
     return [...paths, ...below(shape).flatMap(([step, inner]) => walk(`${place}${step}`, inner))]
   }
   return walk
 }
 
-/** The paths of all properties by the section that tells of them, in the order of the routes and documents. */
-export const propertiesOfAll = (): Map<string, string[]> => {
+/** A property, and what its schema says of it. */
+interface Property {
+  path: string
+  description: string | undefined
+}
+
+/** All properties by the section that tells of them, in the order of the routes and documents. */
+export const propertiesOfAll = (): Map<string, Property[]> => {
   const walk = createWalk()
   const bodies = allRoutes().flatMap(({ method, path, spec: { body } }): [string, Shape][] =>
     body ? [[(body as Shape).title ?? `${method} ${path}`, body as Shape]] : [],
@@ -53,10 +60,10 @@ export const propertiesOfAll = (): Map<string, string[]> => {
   const documents = Object.entries(declarationsOf(areas).settings).map(
     ([name, document]): [string, Shape] => [`system_configs/${name}`, document as Shape],
   )
-  const all = new Map<string, string[]>()
+  const all = new Map<string, Property[]>()
   for (const [section, shape] of [...bodies, ...documents]) {
-    const paths = walk('', shape)
-    if (paths.length > 0) all.set(section, [...(all.get(section) ?? []), ...paths])
+    const properties = walk('', shape)
+    if (properties.length > 0) all.set(section, [...(all.get(section) ?? []), ...properties])
   }
   return all
 }
@@ -128,4 +135,60 @@ export const contradictionsOf = ({ section, paths, readers }: Entry): string[] =
     .filter((path) => !readers.some((file) => mentions(file, nameOf(path))))
     .map((path) => `none of ${readers.join(', ')} mentions ${nameOf(path)}`)
   return [...missing, ...idle, ...unread].map((text) => `${section}: ${text}`)
+}
+
+/** The readers of a property that the page does not have yet: files that mention it, in the folder of an area of that name. */
+const readersOf = (section: string, path: string) => {
+  const resource = resourceOf.get(section)?.replaceAll('_', '-')
+  const ofArea = [...sources.keys()].filter((file) => file.split('/').includes(resource ?? ''))
+  return ofArea.filter((file) => mentions(file, nameOf(path))).sort()
+}
+
+/** By section, the last word of the paths of its bodies that is no variable: `conferences`. */
+const resourceOf = new Map(
+  allRoutes().flatMap(({ method, path, spec: { body } }): [string, string][] =>
+    body
+      ? [
+          [
+            (body as Shape).title ?? `${method} ${path}`,
+            path
+              .replace(/\/\{\w+\}$/, '')
+              .split('/')
+              .at(-1) ?? '',
+          ],
+        ]
+      : [],
+  ),
+)
+
+const newRow = (section: string, { path, description = 'stored for clients' }: Property) => {
+  const readers = readersOf(section, path).join(', ') || 'kept'
+  return `| \`${path}\` | ${readers} | ${description.replaceAll('|', '\\|')} |`
+}
+
+const isRow = (line: string) => /^\| *`/.test(line)
+const heading = ['| Property | Obeyed in | What comes of it |', '|---|---|---|']
+
+/**
+ * The page: the reviewed rows of properties that are there, and rows made of the schemas for those that it does not have
+ * yet. A row without any property that is there is left out, also a whole section.
+ */
+export const propertiesPage = (committed: string) => {
+  const [opening = '', ...parts] = committed.split(/^## /m)
+  const reviewed = new Map(
+    parts.map((part) => [part.slice(0, part.indexOf('\n')), part.trimEnd().split('\n')]),
+  )
+  const sections = Array.from(propertiesOfAll(), ([section, properties]) => {
+    const lines = reviewed.get(section) ?? [section, '', ...heading]
+    const known = new Set(properties.map(({ path }) => path))
+    const kept = lines.filter(
+      (line) => !isRow(line) || entryIn(section, line).paths.some((path) => known.has(path)),
+    )
+    const told = new Set(kept.filter(isRow).flatMap((line) => entryIn(section, line).paths))
+    const added = properties
+      .filter(({ path }) => !told.has(path))
+      .map((property) => newRow(section, property))
+    return `## ${[...kept, ...added].join('\n')}\n`
+  })
+  return [`${opening.trimEnd()}\n`, ...sections].join('\n')
 }

@@ -192,7 +192,7 @@ const sectionOf = (name: string) => [
 
 const opening = `# Settings documents
 
-Made from the schemas by \`test/settings-page.test.ts\` (\`UPDATE_EXPECTED=1\` writes it): do not edit.
+Made from the schemas: do not edit. \`npm run generate\` writes this page.
 
 What the environment says (\`npm run crosspoint -- serve --help\`) is read once, at the start. Everything else is data:
 admins of the master account read and change it under \`/v2/system_configs/{document}\`, and every process follows at once.
