@@ -10,13 +10,14 @@ import { createRewind } from './support/servers/store-rewind.ts'
 import { createAuthenticator } from './support/world/authenticator.ts'
 import type { Client } from './support/world/client.ts'
 import { nameOf, pathWith, requestFor, type Samples, sampleApps } from './support/world/route-samples.ts'
+import { furtherRecords } from './support/world/route-stage.ts'
 import { walkLimitMs, walkOf } from './support/world/walk.ts'
 import { credentialsOf, useWorld } from './support/world/world.ts'
 
 // Routes, really called by personas on the account Acme and its records. The results are in expected/permissions.txt,
 // which is reviewed as a diff. The last persona of a row that is granted the request gives the example of the operation in
 // src/http/openapi/examples. `npm run test:all` calls every route as every persona, `npm test` as the persona of the
-// example and as another one that is drawn. UPDATE_EXPECTED=1 calls all and writes both anew.
+// example and as another one that is drawn. `npm run generate` calls all and writes both.
 
 const file = new URL('expected/permissions.txt', import.meta.url)
 const isUpdate = process.env.UPDATE_EXPECTED !== undefined
@@ -171,6 +172,18 @@ const idsOf = async () => {
     cdr_id: call.id,
     interaction_id: call.interaction_id,
   }
+  const further = await furtherRecords(world, {
+    ...shared,
+    account_id: world.acme.id,
+    device_id: phone.id,
+    // Acme is no reseller, and has no plans.
+    service_plan_id: 'unknown',
+    resource_id: local.data.id,
+    connectivity_id: trunk.data.id,
+    user_id: world.uli.id,
+    provider_id: own.data.id,
+    task_id: 'unknown',
+  })
   return {
     system: {
       ...shared,
@@ -179,6 +192,7 @@ const idsOf = async () => {
       task_id: String(ofMaster.body.metadata.id),
     },
     account: {
+      ...further,
       ...shared,
       account_id: world.acme.id,
       user_id: world.uli.id,

@@ -23,6 +23,8 @@ interface Serving<Doc extends object, Hidden extends object> {
   called: readonly [one: string, many: string]
   /** The shape of a row of the list. */
   row: TSchema
+  /** A body for examples and tests, if the smallest one that the schema accepts is not enough. */
+  sample?: Json
   /** Who may call each operation, and what its route has beyond the usual. An operation that is absent has no route. */
   routes: Partial<Record<Operation, RouteNotes>>
   /** Without it: the stored rows, which are the same for all callers. */
@@ -58,7 +60,17 @@ export const recordRoutes = <Doc extends object, Hidden extends object>(
   records: RecordOperations<Doc, Hidden>,
   serving: Serving<Doc, Hidden>,
 ): Required<Pick<Contributions, 'routes' | 'schemas' | 'adoptions'>> => {
-  const { path, called, row, routes, shown = () => ({}), warns, assertMayChange, afterChange } = serving
+  const {
+    path,
+    called,
+    row,
+    routes,
+    sample,
+    shown = () => ({}),
+    warns,
+    assertMayChange,
+    afterChange,
+  } = serving
   const { kind, shape, ownerOf, problems, adoption } = records
   const { list = ({ account }: Call) => cachedListing(records, ownerOf(account)), variable = `${kind}_id` } =
     serving
@@ -87,6 +99,7 @@ export const recordRoutes = <Doc extends object, Hidden extends object>(
   const writing = {
     body: shape.body,
     answers: shape.record,
+    ...(sample ? { sample } : {}),
     // A new record has no subject.
     judge: ({ account, actor, data, subject: before }: Call<string, Json, Found | undefined>) =>
       problems({ account, actor, data, before }),

@@ -132,6 +132,8 @@ export interface RouteSpec<Path extends string, Body extends TSchema, Found> {
   /** It also answers for accounts that are gone, to those who stood above them. */
   outlivesAccount?: true
   body?: Body
+  /** A body for examples and tests; without it they send the smallest one that the schema accepts. */
+  sample?: Json
   /** `body` only describes what is sent: `run` judges it piece by piece, so that one bad piece spoils nothing. */
   judgesItself?: boolean
   /** Its body is many records or rows: they may be ten times as many, for a tenth of the price of a body. */

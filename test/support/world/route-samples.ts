@@ -79,7 +79,6 @@ export const sampleApps = {
 const onAccount = '/v2/accounts/{account_id}'
 const signIn = { credentials: credentialsOf('uli', 'uli-secret'), account_name: 'Acme' }
 const ending = { data: {}, envelope: { action: 'reset_signature_secret' } }
-const provider = { data: { name: 'Codes', provider_name: 'otp', enabled: true } }
 const search = { query: { t: 'account', q: 'name', v: 'a' } }
 const listingTask = { data: {}, query: { category: 'number_management', action: 'list' } }
 const branded = { query: { domain: 'brand.example.test' } }
@@ -91,7 +90,7 @@ const previewed = { data: { to: { email_addresses: ['sample@example.test'] } } }
 const carrier = { data: { name: 'A carrier', gateways: [{ server: 'sip.example.test' }], rules: ['^\\+'] } }
 const trunk = { data: { name: 'Head office', servers: [{ auth: { auth_user: 'pbx' } }] } }
 
-// Routes for which the smallest body is not enough.
+// Routes for which the smallest body, or the sample of the area, is not enough.
 const samples: Samples = {
   'PUT /v2/accounts': { data: { name: 'A sample account' } },
   [`PUT ${onAccount}`]: { data: { name: 'A sample account' } },
@@ -146,12 +145,6 @@ const samples: Samples = {
   },
   'GET /v2/auth/tokeninfo': { query: { token: 'sample' } },
   'PUT /v2/auth/keys/{key_id}': { data: {}, envelope: { action: 'reset_private_key' } },
-  'PUT /v2/multi_factor': provider,
-  'POST /v2/multi_factor/{provider_id}': provider,
-  'PATCH /v2/multi_factor/{provider_id}': provider,
-  [`PUT ${onAccount}/multi_factor`]: provider,
-  [`POST ${onAccount}/multi_factor/{provider_id}`]: provider,
-  [`PATCH ${onAccount}/multi_factor/{provider_id}`]: provider,
   [`PUT ${onAccount}/callflows`]: { data: { numbers: ['2000'], flow: { module: 'response' } } },
   [`POST ${onAccount}/callflows/{callflow_id}`]: { data: { numbers: ['100'], flow: { module: 'response' } } },
   [`PATCH ${onAccount}/callflows/{callflow_id}`]: { data: { name: 'Another name' } },
@@ -235,6 +228,6 @@ export const requestFor = (
       : {}),
   }
   if (sample.upload || !(hasBody(route) || sample.data)) return { data: undefined, options }
-  const schema = route.spec.body as SchemaNode | undefined
-  return { data: sample.data ?? ((schema ? sampleOf(schema) : {}) as Json), options }
+  const { body, sample: ofArea } = route.spec
+  return { data: sample.data ?? ofArea ?? ((body ? sampleOf(body as SchemaNode) : {}) as Json), options }
 }

@@ -64,7 +64,7 @@ const done = async (asking: Promise<Answer>) => {
 }
 
 /** A record of each list of an account that the stage does not know, made of the smallest body: their ids, by the variables of their paths. */
-const furtherRecords = async ({ operator, server: { routes } }: World, ids: PathIds) => {
+export const furtherRecords = async ({ operator, server: { routes } }: World, ids: PathIds) => {
   const further: Record<string, string> = {}
   for (const { method, path } of routes) {
     const list = path.replace(/\/\{\w+\}$/, '')

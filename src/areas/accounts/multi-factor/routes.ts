@@ -34,6 +34,7 @@ export const multiFactorRoutes = ({ providers, factors, users }: Deps): Route[] 
     variable: 'provider_id',
     called: ['a second-factor provider', 'second-factor providers'],
     row: ProviderRow,
+    sample: { name: 'Codes', provider_name: 'otp', enabled: true },
   } as const
   const changes = (allow: Policy) => ({
     create: { allow, fails, summary: 'Add a second-factor provider' },
