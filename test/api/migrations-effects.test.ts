@@ -2,7 +2,7 @@
 
 import { beforeEach, expect, it } from 'vitest'
 import { createUserStore } from '../../src/areas/accounts/users/store.ts'
-import { createCdrRebuild } from '../../src/areas/calls/cdrs/rebuild/operations.ts'
+import { createCdrRebuild } from '../../src/areas/calls/cdrs/rebuild.sql.ts'
 import { derive, digestOfPasswordHash } from '../../src/auth/credentials.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'

@@ -1,7 +1,7 @@
 // Files of call records are put together and taken apart beside the event loop.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { endBytesOf } from '../../src/areas/calls/cdrs/archive/file.ts'
-import { createFileReader, createFileThread } from '../../src/areas/calls/cdrs/archive/threads.ts'
+import { createFileReader, createFileThread } from '../../src/areas/calls/cdrs/archive/files.ts'
 import { turnsDuring } from '../support/run/event-loop-turns.ts'
 import { bareLeg, edge } from '../support/world/any-legs.ts'
 

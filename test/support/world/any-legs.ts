@@ -1,9 +1,8 @@
 // Call records of any kind for properties, and how lists of them are read.
 import fc from 'fast-check'
-import type { ListChunk } from '../../../src/areas/calls/cdrs/archive/rules.ts'
 import { type CdrRow, columns } from '../../../src/areas/calls/cdrs/columns.ts'
-import { monthAt, type Place } from '../../../src/areas/calls/cdrs/reading/rules.ts'
-import type { Reading, Scope } from '../../../src/areas/calls/cdrs/reading/store.ts'
+import type { Reading, Scope } from '../../../src/areas/calls/cdrs/parts.sql.ts'
+import { type ListChunk, monthAt, type Place } from '../../../src/areas/calls/cdrs/places.rules.ts'
 import { cellCareOf } from '../../../src/areas/calls/cdrs/rules.ts'
 
 // 2026-01-01T00:00:00Z: records lie close to the edge of a month.

@@ -1,22 +1,31 @@
 import { gregorianUnixOffset } from '../../../lib/gregorian.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { ArchiveReading } from './archive/reading.ts'
-import { joinChunks, type ListChunk } from './archive/rules.ts'
 import type { CdrRow } from './columns.ts'
-import { createPartLists, type LineView, monthsOf, type Part } from './parts.sql.ts'
-import { monthsOfInteractions, type Place, type Stretch, windowOf } from './reading/rules.ts'
 import {
   createParams,
+  createPartLists,
   heldBy,
   interactionOrder,
+  type LineView,
+  monthsOf,
   orderBy,
   type Params,
+  type Part,
   rangeOf,
   type Scope,
   selectedColumns,
-} from './reading/store.ts'
+  sheetOf,
+} from './parts.sql.ts'
+import {
+  joinChunks,
+  type ListChunk,
+  monthsOfInteractions,
+  type Place,
+  type Stretch,
+  windowOf,
+} from './places.rules.ts'
 import { byChannelTime } from './rules.ts'
-import { sheetOf } from './sheet/store.ts'
 import { usualTrial } from './store.ts'
 
 // The order of an interaction's legs, as `byChannelTime` in rules.ts has it.

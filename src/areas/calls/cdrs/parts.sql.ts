@@ -1,10 +1,155 @@
+import type { ListQuery } from '../../../lib/question.ts'
+import { systemScope } from '../../../storage/change-set.ts'
+import type { CsvCell, CsvQuery } from '../../../storage/csv-lines.ts'
+import { cacheKey, type Value } from '../../../storage/db.ts'
 import { type ArchivedMonths, MonthMoved, type MonthRange, readingAgain } from '../../../storage/monthly.ts'
+import type { SqlWords } from '../../../storage/sql-words.ts'
 import type { Store } from '../../../storage/store.ts'
-import type { ArchivedPart, ListChunk } from './archive/rules.ts'
-import type { CdrRow } from './columns.ts'
-import { endOf, type Place, placeWithin, type Stretch, stretchesBehind } from './reading/rules.ts'
-import type { Reading, Scope } from './reading/store.ts'
+import { type CdrRow, storedColumns } from './columns.ts'
+import {
+  type ArchivedPart,
+  endOf,
+  type ListChunk,
+  type Place,
+  placeWithin,
+  type Stretch,
+  stretchesBehind,
+  type TimeWindow,
+} from './places.rules.ts'
 import { csvLineOf } from './rules.ts'
+import { careMaskOf, type SheetCell, sheetFor, sqlOf, timeSheet } from './sheet/columns.ts'
+
+// What ends cached lists of call records.
+
+/** Named by every change set that changes call records; of `system` by those that change months. */
+const cdrKind = 'cdrs'
+
+/** The records that pages of an account follow from: its own, and months that are dropped or moved. */
+export const pageSources = (accountId: string) =>
+  [
+    [accountId, cdrKind],
+    [systemScope, cdrKind],
+  ] as const
+
+/** The stale key of a change of stored legs of an account, where no record is noted. */
+export const changedLegs = (accountId: string) => cacheKey(accountId, cdrKind, 'rows')
+
+// The lines of a CSV file as the store writes them: the same lines as `csvLineOf` in rules.ts.
+
+const seldomGuardedBits = sheetFor(true)
+  .filter(({ isOftenGuarded }) => !isOftenGuarded)
+  .reduce((bits, cell) => bits | careMaskOf(cell), 0)
+
+const plainWhen = `csv_quoted = 0 AND (csv_guarded & ${seldomGuardedBits}) = 0`
+
+const cellOf = (cell: SheetCell, value: string): CsvCell => {
+  if (cell.hasComma) return { value, alwaysQuoted: true }
+  const bit = careMaskOf(cell)
+  if (bit === 0) return { value }
+  return {
+    value,
+    quotedWhen: `(csv_quoted & ${bit}) <> 0`,
+    guardedWhen: `(csv_guarded & ${bit}) <> 0`,
+    oftenGuarded: cell.isOftenGuarded === true,
+  }
+}
+
+const functions = new URL('./sheet/sql-functions.ts', import.meta.url).href
+
+/** How the store writes the lines of legs. `utcOffset` is the placeholder of the seconds added for `datetime`. */
+export const sheetOf = (
+  words: SqlWords,
+  forReseller: boolean,
+  utcOffset: string,
+): Pick<CsvQuery, 'cells' | 'functions' | 'plainWhen'> => {
+  const cellsOf = (cells: readonly SheetCell[]) =>
+    cells.map((cell) => cellOf(cell, sqlOf(cell, words, utcOffset)))
+  const sheet = sheetFor(forReseller)
+  if (words.dates) return { cells: cellsOf(sheet), functions: undefined, plainWhen }
+  const firstTime = sheet.findIndex(({ name }) => name === timeSheet[0].name)
+  const [before, behind] = [sheet.slice(0, firstTime), sheet.slice(firstTime + timeSheet.length)]
+  const times = { value: `timeCells(created, duration_seconds, channel_created_time, ${utcOffset})` }
+  return { cells: [...cellsOf(before), times, ...cellsOf(behind)], functions, plainWhen }
+}
+
+export const selectedColumns = storedColumns.join(', ')
+
+/** Hands a value to a statement and gives back its placeholder. */
+export type Mark = (value: Value) => string
+
+/** The values of a statement in the making. */
+export interface Params {
+  params: Value[]
+  mark: Mark
+}
+
+export const createParams = (): Params => {
+  const params: Value[] = []
+  return { params, mark: (value) => `$${params.push(value)}` }
+}
+
+/** The columns that a list is ordered by. */
+interface Order {
+  time: string
+  mark: string
+}
+
+export const legOrder: Order = { time: 'created', mark: 'id' }
+export const interactionOrder: Order = { time: 'interaction_time', mark: 'interaction_key' }
+
+export const orderBy = ({ time, mark }: Order, descending: boolean) => {
+  const direction = descending ? 'DESC' : 'ASC'
+  return `ORDER BY ${time} ${direction}, ${mark} ${direction}`
+}
+
+/** Whose legs. */
+export interface Holder {
+  accountId: string
+  ownerId?: string
+}
+
+/** Whose legs, of which time, and which of them. */
+export interface Scope extends Holder, TimeWindow {
+  /** Filters that the store applies. */
+  questions: readonly ListQuery[]
+}
+
+export interface Reading {
+  after: Place | undefined
+  limit: number
+  descending: boolean
+  /** Beside the event loop. */
+  long: boolean
+}
+
+export const heldBy = ({ accountId, ownerId }: Holder, mark: Mark) =>
+  `account_id = ${mark(accountId)}${ownerId === undefined ? '' : ` AND owner_id = ${mark(ownerId)}`}`
+
+interface Ends {
+  /** Exclusive. */
+  after?: Place | undefined
+  /** Inclusive. */
+  until?: Place | undefined
+  descending: boolean
+}
+
+/**
+ * The rows of a window from one place to another. A place stands for the bound of time on its side, so that one range
+ * of the index is read, however deep a page lies.
+ */
+export const rangeOf = (
+  { from, to }: TimeWindow,
+  { time, mark: tie }: Order,
+  { after, until, descending }: Ends,
+  mark: Mark,
+) => {
+  const compared = (place: Place, sign: string) =>
+    `(${time}, ${tie}) ${sign} (${mark(place.time)}, ${mark(place.mark)})`
+  const [low, high] = descending ? [until, after] : [after, until]
+  const lower = low ? compared(low, descending ? '>=' : '>') : `${time} >= ${mark(from)}`
+  const upper = high ? compared(high, descending ? '<' : '<=') : `${time} <= ${mark(to)}`
+  return `${lower} AND ${upper}`
+}
 
 // Lists of call records are read part by part: legs by stretches of time, interactions by months.
 

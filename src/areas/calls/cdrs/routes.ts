@@ -1,19 +1,21 @@
 import { userKind } from '../../../auth/identity.ts'
-import { accountMember, type ResellerOf, seesCosts } from '../../../auth/policies.ts'
+import { accountMember, type ResellerOf, seesCosts, superduper } from '../../../auth/policies.ts'
 import { ListResponse, RowsResponse } from '../../../http/answer/answers.ts'
 import { movingBounds, timeWindow } from '../../../http/answer/time-window.ts'
-import { type Call, get, type Route } from '../../../http/route.ts'
+import { type Call, get, put, type Route } from '../../../http/route.ts'
 import { badIdentifier, failure, faultyRequest, invalid, missingParameter } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
+import { dropNulls } from '../../../lib/json-merge.ts'
 import { anyObject, list, open } from '../../../lib/schema.ts'
 import type { Store } from '../../../storage/store.ts'
 import { callArchiveUnreachable } from './failures.ts'
-import { interactionListing, legListing } from './listing/routes.ts'
+import { entriesOf } from './intake/ndjson.ts'
+import type { Entry, Intake } from './intake/operations.ts'
+import { CdrRecords, IntakeReport } from './intake/schema.ts'
+import { interactionListing, legListing } from './listing.ts'
 import type { Cdrs } from './operations.ts'
-import { Cdr } from './schema.ts'
+import { CallStat, Cdr, CdrListRow } from './schema.ts'
 import type { RowView } from './sheet/columns.ts'
-import { CdrListRow } from './sheet/schema.ts'
-import type { CallStats } from './stats/operations.ts'
 import {
   type Chart,
   type Grouping,
@@ -24,7 +26,37 @@ import {
   quarterSeconds,
   spanOf,
 } from './stats/rules.ts'
-import { CallStat } from './stats/schema.ts'
+import type { CallStats } from './stats/store.ts'
+
+const ndjson = 'application/x-ndjson'
+
+const notAList = {
+  data: { type: { message: 'Value did not match type(s): array', target: 'array' } },
+}
+
+async function* listed(sent: unknown): AsyncGenerator<Entry[]> {
+  if (sent === undefined) throw invalid({ data: { required: { message: 'The body is empty' } } })
+  if (!Array.isArray(sent)) throw invalid(notAList)
+  yield sent.map((record, index) => ({ line: index + 1, record: dropNulls(record) }))
+}
+
+const recordsOf = ({ stream, sent }: Pick<Call, 'stream' | 'sent'>) =>
+  stream ? entriesOf(stream.chunks) : listed(sent)
+
+export const cdrIntakeRoutes = (intake: Intake): Route[] => [
+  put('/v2/cdrs', {
+    summary:
+      'Store call detail records, one JSON object a line or a list. What is there already stays as it is',
+    allow: superduper,
+    body: CdrRecords,
+    judgesItself: true,
+    takesMany: true,
+    streams: [ndjson],
+    answers: IntakeReport,
+    fails: [callArchiveUnreachable],
+    run: (call) => intake.take(call.author, recordsOf(call)),
+  }),
+]
 
 const onAccount = '/v2/accounts/{account_id}/cdrs'
 const onUser = '/v2/accounts/{account_id}/users/{user_id}/cdrs'

@@ -2,10 +2,19 @@ import { csvLine, needsApostrophe, needsQuotes } from '../../../lib/csv.ts'
 import { gregorianUnixOffset } from '../../../lib/gregorian.ts'
 import { isObject, type Json } from '../../../lib/json.ts'
 import { isPrivateKey } from '../../../lib/json-merge.ts'
-import { type CdrRow, callIdOf, fieldColumns, interactionIdOf, startOf } from './columns.ts'
-import { costBeginnings, isPricedForReseller, tellsCost, tellsPrice } from './costs.ts'
+import {
+  type CdrRow,
+  callIdOf,
+  costBeginnings,
+  fieldColumns,
+  interactionIdOf,
+  isPricedForReseller,
+  startOf,
+  tellsCost,
+  tellsPrice,
+} from './columns.ts'
 import { splitObject } from './json-text.ts'
-import type { Place } from './reading/rules.ts'
+import type { Place } from './places.rules.ts'
 import {
   type CellValue,
   careMaskOf,

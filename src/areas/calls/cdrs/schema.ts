@@ -8,6 +8,7 @@ import {
   gregorian,
   id,
   integer,
+  list,
   multiline,
   must,
   number,
@@ -15,6 +16,7 @@ import {
   text,
   typed,
 } from '../../../lib/schema.ts'
+import { type SheetCell, sheetFor } from './sheet/columns.ts'
 
 /** Longer call ids are shortened when the record comes in. */
 export const maxCallIdCharacters = 255
@@ -169,3 +171,38 @@ export const Cdr = open(
   { title: 'Call detail record' },
 )
 export type Cdr = Static<typeof Cdr>
+
+const schemaOf = ({ holds, about, isFilled }: SheetCell) => {
+  if (holds === 'list') return list(typed(['string', 'object', 'array', 'number', 'boolean']))
+  if (holds === 'integer') return typed(['integer', 'string'], { description: `${about}; "" when unknown` })
+  const text = anyText(about ? { description: about } : {})
+  return isFilled ? must(text) : text
+}
+
+/** A row of a list: the columns of CSV files, and the fields of the record that have other names. */
+export const CdrListRow = open(
+  {
+    ...Object.fromEntries(sheetFor(true).map((cell) => [cell.name, schemaOf(cell)])),
+    custom_channel_vars: anyObject(),
+  },
+  { title: 'Call detail record row' },
+)
+
+export const CallStat = open(
+  {
+    start: must(gregorian('When the interval begins')),
+    calls: must(integer({ minimum: 0, description: 'Legs' })),
+    answered: must(integer({ minimum: 0, description: 'Legs with billing seconds' })),
+    answer_seizure_ratio: must(number({ minimum: 0, maximum: 1, description: 'answered / calls' })),
+    average_call_duration: must(
+      number({ minimum: 0, description: 'Billing seconds of an answered call on average' }),
+    ),
+    duration_seconds: must(integer({ minimum: 0 })),
+    billing_seconds: must(integer({ minimum: 0 })),
+    cost: must(integer({ description: 'Units, 10,000 to one' })),
+    group: anyText({
+      description: 'With group_by: what these calls have in common; empty when they name none',
+    }),
+  },
+  { title: 'Call statistics of an interval' },
+)

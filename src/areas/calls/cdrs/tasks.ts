@@ -6,10 +6,9 @@ import { gregorianNow, gregorianOfUnix, unixOfGregorian } from '../../../lib/gre
 import type { Json } from '../../../lib/json.ts'
 import { badRange, timeBound } from '../../../lib/time-bounds.ts'
 import type { OutputAction, TaskContext } from '../../work/tasks/operations.ts'
-import type { CdrRow } from './columns.ts'
-import { isPricedForReseller, tellsCost } from './costs.ts'
+import { type CdrRow, isPricedForReseller, tellsCost } from './columns.ts'
 import type { Cdrs } from './operations.ts'
-import type { Place, TimeWindow } from './reading/rules.ts'
+import type { Place, TimeWindow } from './places.rules.ts'
 import { sheetRowOf } from './rules.ts'
 import { columnsFor } from './sheet/columns.ts'
 

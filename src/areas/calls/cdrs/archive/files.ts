@@ -2,15 +2,111 @@ import { performance } from 'node:perf_hooks'
 import { setImmediate as turn } from 'node:timers/promises'
 import { failure } from '../../../../lib/failure.ts'
 import { describeError, type Log } from '../../../../lib/log.ts'
+import { type Metrics, secondsBounds } from '../../../../lib/metrics.ts'
 import type { ObjectStore } from '../../../../object-store/object-store.ts'
 import { MonthMoved } from '../../../../storage/monthly.ts'
+import { createWorkerLink, longReadNiceness } from '../../../../storage/worker-link.ts'
 import type { CdrRow } from '../columns.ts'
 import { callArchiveUnreachable } from '../failures.ts'
+import type { ArchivedPart } from '../places.rules.ts'
 import type { FileEnd, FileGroup } from './file.ts'
-import type { ArchiveMetrics } from './metrics.ts'
-import type { ArchivedPart } from './rules.ts'
+import type { FilePart, PartAnswer } from './file-reader.ts'
+import type { FileStep, StepAnswer, WrittenFile } from './file-writer.ts'
+import { unpackRows } from './packing.ts'
 import type { ArchiveRegister } from './store.ts'
-import { createFileReader } from './threads.ts'
+
+const readerScript = new URL('./file-reader.ts', import.meta.url)
+const writerScript = new URL('./file-writer.ts', import.meta.url)
+
+const unlike = (answer: object) =>
+  new Error('error' in answer ? String(answer.error) : 'the thread answered something else')
+
+/** Takes files apart, for somebody who waits. The thread is there from the first one on. */
+export const createFileReader = () => {
+  const link = createWorkerLink<FilePart, PartAnswer>(readerScript, {})
+  return {
+    /** What the end of a file says, of its bytes: see `fileEndOf`. */
+    async end(bytes: Uint8Array): Promise<FileEnd> {
+      const answer = await link.call({ end: bytes })
+      if ('end' in answer) return answer.end
+      throw unlike(answer)
+    },
+
+    /** The rows of a group, of its bytes. */
+    async rows(group: FileGroup, bytes: Uint8Array): Promise<CdrRow[]> {
+      const answer = await link.call({ group, bytes })
+      if ('rows' in answer) return unpackRows(answer.rows)
+      throw unlike(answer)
+    },
+
+    close: link.close,
+  }
+}
+
+/** Puts one file together after the other. The thread goes with whoever has it. */
+export const createFileThread = () => {
+  const link = createWorkerLink<FileStep, StepAnswer>(writerScript, {}, { niceness: longReadNiceness })
+  let added = 0
+  return {
+    /** Adds a group: rows in the order of account, time and id, behind those before. Answers with the file's bytes so far. */
+    async add(rows: readonly CdrRow[]): Promise<number> {
+      added += rows.length
+      const answer = await link.call({ rows })
+      if ('size' in answer) return answer.size
+      throw unlike(answer)
+    },
+
+    /** The file, after it was taken apart again; what is added next goes into another one. */
+    async finish(): Promise<WrittenFile> {
+      const answer = await link.call('finish')
+      if (!('file' in answer)) throw unlike(answer)
+      // A thread that ended is followed by one that knows nothing of what was added before.
+      if (answer.file.records !== added) throw new Error('the thread lost a part of the file')
+      added = 0
+      return answer.file
+    },
+
+    /** Ends at once, whatever is under way. */
+    close: link.close,
+  }
+}
+
+export type ArchiveMetrics = ReturnType<typeof createArchiveMetrics>
+
+/** How the files of older call records are used. */
+export const createArchiveMetrics = (metrics: Metrics) => {
+  const durations = metrics.histogram({
+    name: 'crosspoint_call_archive_read_duration_seconds',
+    help: 'Seconds that reads of files of older call records took, by what came of them.',
+    labels: ['outcome'],
+    bounds: secondsBounds,
+  })
+  const bytes = metrics.counter({
+    name: 'crosspoint_call_archive_read_bytes_total',
+    help: 'Bytes that were read of files of older call records.',
+  })
+  const records = metrics.counter({
+    name: 'crosspoint_call_archive_records_total',
+    help: 'Call records that this process moved to files.',
+  })
+  const failures = metrics.counter({
+    name: 'crosspoint_call_archive_failures_total',
+    help: 'Months of call records that could not be archived, rewritten or removed when their turn came.',
+  })
+  const untold = metrics.counter({
+    name: 'crosspoint_call_archive_records_untold_total',
+    help: 'Call records that an event was told without, for their file could not be read.',
+  })
+  return {
+    read(outcome: 'done' | 'failed', seconds: number, count: number) {
+      durations.labels(outcome).observe(seconds)
+      bytes.inc(count)
+    },
+    archived: (count: number) => records.inc(count),
+    failed: () => failures.inc(),
+    untold: (count: number) => untold.inc(count),
+  }
+}
 
 type ArchivedFile = Pick<ArchivedPart, 'path' | 'month' | 'bytes'>
 

@@ -2,12 +2,19 @@ import { filterOf } from '../../../../http/answer/filters.ts'
 import type { ListQuery } from '../../../../lib/question.ts'
 import { MonthMoved } from '../../../../storage/monthly.ts'
 import { type CdrRow, monthOfId } from '../columns.ts'
-import { monthAt, type Place, placeWithin, type TimeWindow } from '../reading/rules.ts'
-import type { Holder } from '../reading/store.ts'
+import type { Holder } from '../parts.sql.ts'
+import {
+  type ArchivedPart,
+  type ListChunk,
+  monthAt,
+  type Place,
+  placeOrder,
+  placeWithin,
+  type TimeWindow,
+} from '../places.rules.ts'
 import { byChannelTime, filterableOf } from '../rules.ts'
 import type { FileGroup } from './file.ts'
 import type { ArchiveFiles } from './files.ts'
-import { type ArchivedPart, type ListChunk, placeOrder } from './rules.ts'
 import type { ArchiveRegister } from './store.ts'
 
 interface Walk {

@@ -2,7 +2,7 @@ import { type ChangeSet, conflict } from '../../../../storage/change-set.ts'
 import type { Statement } from '../../../../storage/db.ts'
 import type { Store } from '../../../../storage/store.ts'
 import { integer, oneOf, type RowOf, shape, table, text } from '../../../../storage/table.ts'
-import type { ArchivedPart } from './rules.ts'
+import type { ArchivedPart } from '../places.rules.ts'
 
 const files = table('cdr_files', {
   path: text(),

@@ -4,6 +4,7 @@ import { gregorianNow } from '../../../../lib/gregorian.ts'
 import { isId, newId } from '../../../../lib/ids.ts'
 import { type Handover, isObject } from '../../../../lib/json.ts'
 import { zip } from '../../../../lib/list.ts'
+import type { Metrics } from '../../../../lib/metrics.ts'
 import type { Settings } from '../../../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
 import { readingAgain } from '../../../../storage/monthly.ts'
@@ -36,8 +37,29 @@ import {
   withoutSecrets,
 } from './rules.ts'
 import type { IntakeReport } from './schema.ts'
-import { createIntakeStore, keyOf, type LegName, legKeyOf } from './store.ts'
-import { createUnions, unionOf } from './unions.ts'
+import { createIntakeStore, createUnions, keyOf, type LegName, legKeyOf, unionOf } from './store.ts'
+
+const outcomeOf = (verdict: LegVerdict) => (typeof verdict === 'string' ? verdict : 'rejected')
+
+/** Counts what became of records, by the way they came in. */
+export const countVerdicts = (metrics: Metrics) => {
+  const records = metrics.counter({
+    name: 'crosspoint_call_records_total',
+    help: 'Call records that came in, by what became of them.',
+    labels: ['source', 'outcome'],
+  })
+  return (source: Source) => (verdict: LegVerdict) => records.labels(source, outcomeOf(verdict)).inc()
+}
+
+/** Counts records whose descriptive fields were repaired. */
+export const countRepairs = (metrics: Metrics) => {
+  const records = metrics.counter({
+    name: 'crosspoint_call_records_repaired_total',
+    help: 'Call records with a text, number or time that was repaired.',
+    labels: ['source'],
+  })
+  return (source: Source) => records.labels(source).inc()
+}
 
 interface Deps {
   store: Store

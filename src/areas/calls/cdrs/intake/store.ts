@@ -1,10 +1,13 @@
+import type { JobKind } from '../../../../jobs/queue.ts'
 import { type ChangeSet, conflict } from '../../../../storage/change-set.ts'
 import type { Statement } from '../../../../storage/db.ts'
+import type { JobDraft } from '../../../../storage/errand.ts'
 import type { ArchivedMonths } from '../../../../storage/monthly.ts'
 import type { Store } from '../../../../storage/store.ts'
 import { integer, table, text } from '../../../../storage/table.ts'
 import type { ArchiveReading } from '../archive/reading.ts'
 import { type CdrRow, monthOfId } from '../columns.ts'
+import { changedLegs } from '../parts.sql.ts'
 import { tallyStatements } from '../stats/store.ts'
 import { type Interaction, monthOfGregorian } from './rules.ts'
 
@@ -152,3 +155,35 @@ export const createIntakeStore = (store: Store, archive?: Pick<ArchiveReading, '
     },
   }
 }
+
+interface Union {
+  from: Interaction
+  into: Interaction
+}
+
+const kindName = 'joined_calls'
+// Legs that are being stored at this moment may still get the interaction that goes.
+const patienceMs = 10_000
+
+/** To be committed with the leg that knows. Those of one account are carried out in their order. */
+export const unionOf = (accountId: string, { from, into }: Union, now: number): JobDraft<Union> => ({
+  kind: kindName,
+  id: `${accountId}.${from.time}-${from.key}.${into.time}-${into.key}`,
+  accountId,
+  subject: `interactions/${accountId}`,
+  dueAt: now + patienceMs,
+  payload: { from, into },
+  again: 'keep',
+})
+
+/** Gives the legs of one interaction the other, and what was meanwhile remembered of the one. */
+export const createUnions = ({
+  renaming,
+  replacing,
+}: Pick<ReturnType<typeof createIntakeStore>, 'renaming' | 'replacing'>): JobKind<Union> => ({
+  kind: kindName,
+  async conclude({ accountId, payload: { from, into } }) {
+    const statements = [renaming(accountId, from, into), ...(await replacing(accountId, from, into))]
+    return { state: 'forgotten', statements, stale: [changedLegs(accountId)] }
+  },
+})

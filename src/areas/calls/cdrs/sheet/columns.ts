@@ -2,8 +2,15 @@
 // and the columns of tasks are made. `of` makes the cell of a leg in memory, `sql` has the store make the same text.
 import { daySeconds, gregorianUnixOffset } from '../../../../lib/gregorian.ts'
 import type { SqlWords } from '../../../../storage/sql-words.ts'
-import { type CdrRow, callIdOf, interactionIdOf, startOf } from '../columns.ts'
-import { isPricedForReseller, isPricedForResellerSql, tellsPrice } from '../costs.ts'
+import {
+  type CdrRow,
+  callIdOf,
+  interactionIdOf,
+  isPricedForReseller,
+  isPricedForResellerSql,
+  startOf,
+  tellsPrice,
+} from '../columns.ts'
 
 export type Leg = Omit<CdrRow, 'csv_quoted' | 'csv_guarded'>
 export type CellValue = string | number | readonly unknown[] | null

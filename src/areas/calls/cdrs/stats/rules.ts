@@ -1,7 +1,7 @@
 import { daySeconds, gregorianUnixOffset } from '../../../../lib/gregorian.ts'
 import { zip } from '../../../../lib/list.ts'
 import type { CdrRow } from '../columns.ts'
-import type { TimeWindow } from '../reading/rules.ts'
+import type { TimeWindow } from '../places.rules.ts'
 
 // Statistics are kept while records come in: sums by quarter of an hour, and by day in UTC. Every time zone is a
 // multiple of a quarter hour away from UTC, so the hours, days and months of all of them are sums of these.

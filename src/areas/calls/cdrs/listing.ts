@@ -1,18 +1,57 @@
-import type { Cursor, Listing, MovingWindow, Sources } from '../../../../http/answer/listing.ts'
-import type { movingBounds } from '../../../../http/answer/time-window.ts'
-import type { ListQuery } from '../../../../lib/question.ts'
-import { timedPlace, timeKey } from '../../../../lib/time-key.ts'
-import type { ListChunk } from '../archive/rules.ts'
-import type { CdrRow } from '../columns.ts'
-import { tellsCost, tellsPrice } from '../costs.ts'
-import { askedOf, ownerAskedFor } from '../filters/rules.ts'
-import type { Cdrs } from '../operations.ts'
-import type { LineView } from '../parts.sql.ts'
-import type { Place, TimeWindow } from '../reading/rules.ts'
-import type { Reading, Scope } from '../reading/store.ts'
-import { csvHeader, csvLineOf, filterableOf, pickableOf, rowTextOf } from '../rules.ts'
-import type { RowView } from '../sheet/columns.ts'
-import { pageSources } from './stale.ts'
+import type { Cursor, Listing, MovingWindow, Sources } from '../../../http/answer/listing.ts'
+import type { movingBounds } from '../../../http/answer/time-window.ts'
+import type { ListQuery, Test } from '../../../lib/question.ts'
+import { timedPlace, timeKey } from '../../../lib/time-key.ts'
+import { type CdrRow, tellsCost, tellsPrice } from './columns.ts'
+import type { Cdrs } from './operations.ts'
+import { type LineView, pageSources, type Reading, type Scope } from './parts.sql.ts'
+import type { ListChunk, Place, TimeWindow } from './places.rules.ts'
+import { csvHeader, csvLineOf, filterableOf, pickableOf, rowTextOf } from './rules.ts'
+import type { RowView } from './sheet/columns.ts'
+
+const cdrId = /^\d{6}-(?=.)/s
+
+const bare = (text: string) => text.replace(cdrId, '')
+
+const withBareTexts = (test: Test): Test => {
+  switch (test.is) {
+    case 'oneOf':
+    case 'notOneOf':
+    case 'noneOf':
+      return { is: test.is, texts: new Set([...test.texts].map(bare)) }
+    case 'arrayOfAll':
+    case 'arrayOfAny':
+    case 'arrayOfNone':
+      return { is: test.is, texts: test.texts.map(bare) }
+    default:
+      return test
+  }
+}
+
+/** Call ids may be asked for in the form of CDR ids, whatever leg they belong to. */
+const withBareCallIds = ({ key, test }: ListQuery): ListQuery => ({
+  key,
+  test: key.endsWith('call_id') ? withBareTexts(test) : test,
+})
+
+// `created_from` and `created_to` are the range of the list, which has its own rules.
+const isRange = ({ key, test }: ListQuery) =>
+  key === 'created' && (test.is === 'notBefore' || test.is === 'notAfter')
+
+/** The questions of a query that are asked of records. */
+export const askedOf = (questions: readonly ListQuery[]): ListQuery[] =>
+  questions.filter((question) => !isRange(question)).map(withBareCallIds)
+
+/** The one owner whose records are asked for, if it is one. */
+export const ownerAskedFor = (questions: readonly ListQuery[]): string | undefined => {
+  for (const { key, test } of questions) {
+    if (key !== 'custom_channel_vars.owner_id' || test.is !== 'oneOf' || test.texts.size !== 1) continue
+    const [only] = test.texts
+    // The empty text also means records without an owner.
+    if (only !== '') return only
+  }
+  return undefined
+}
 
 // Legs and interactions as lists: pages, rows, filters and CSV lines for http/answer/listing.ts.
 

@@ -1,14 +1,48 @@
-import { daySeconds } from '../../../../lib/gregorian.ts'
-import { type ChangeSet, conflict } from '../../../../storage/change-set.ts'
-import type { Row, Value } from '../../../../storage/db.ts'
-import { type MonthRange, readingAgain } from '../../../../storage/monthly.ts'
-import type { Store } from '../../../../storage/store.ts'
-import { integer, optional, shape } from '../../../../storage/table.ts'
-import { type CdrRow, monthOfId, storedColumns } from '../columns.ts'
-import { changedLegs } from '../listing/stale.ts'
-import { dimensions, quarterSeconds, type Span, sumNames } from '../stats/rules.ts'
-import { tallyTurn } from '../stats/store.ts'
-import type { DaySums, Period } from './rules.ts'
+import type { StepwiseWork } from '../../../jobs/steps.ts'
+import { daySeconds, monthAfter, monthBefore } from '../../../lib/gregorian.ts'
+import { type Author, ChangeSet, conflict } from '../../../storage/change-set.ts'
+import type { Row, Value } from '../../../storage/db.ts'
+import { type MonthRange, readingAgain } from '../../../storage/monthly.ts'
+import type { Store } from '../../../storage/store.ts'
+import { integer, optional, shape } from '../../../storage/table.ts'
+import { type CdrRow, monthOfId, storedColumns } from './columns.ts'
+import { costsOf, payersOf } from './intake/rules.ts'
+import { changedLegs } from './parts.sql.ts'
+import { monthAt, windowOf } from './places.rules.ts'
+import { documentOf } from './rules.ts'
+import type { Cdr } from './schema.ts'
+import { dimensions, quarterSeconds, type Span, sumNames } from './stats/rules.ts'
+import { tallyTurn } from './stats/store.ts'
+
+/** A month of UTC by the times of records, and the months in whose tables these may lie: see columns.ts. */
+export interface Period extends Span {
+  month: number
+  tables: readonly number[]
+}
+
+export const periodAt = (gregorian: number): Period => {
+  const month = monthAt(gregorian)
+  const { from, to } = windowOf(month)
+  return { from, end: to + 1, month, tables: [monthBefore(month), month, monthAfter(month)] }
+}
+
+/** Sums of a day, by its first second. */
+export type DaySums = ReadonlyMap<number, string>
+
+/** How many days have other sums here than there. */
+export const daysApart = (here: DaySums, there: DaySums) =>
+  [...new Set([...here.keys(), ...there.keys()])].filter((day) => here.get(day) !== there.get(day)).length
+
+/**
+ * What a stored leg should cost. One that was rated here was priced by the exact rate, of which the record shows only
+ * whole units: its price stays. All others are priced by what they say themselves.
+ */
+export const dueCosts = (leg: CdrRow): Pick<CdrRow, 'cost' | 'reseller_cost'> => {
+  const record: Cdr = { ...documentOf(leg), call_id: leg.id }
+  if (!('rate_id' in (record.custom_channel_vars ?? {}))) return costsOf(record)
+  const payers = payersOf(record)
+  return { cost: payers.account ? leg.cost : 0, reseller_cost: payers.reseller ? leg.reseller_cost : 0 }
+}
 
 const rowsPerRead = 2000
 const times = shape({ time: optional(integer()) })
@@ -166,5 +200,65 @@ export const createRebuildStore = (store: Store) => {
       // Last: a month that is being dropped is waited for before, and known to be gone then.
       store.cdrs.requireMonths(set, { present, absent }, conflict)
     },
+  }
+}
+
+// A month of more records than these is done day by day: whoever writes records waits for a step.
+const maxLegs = 20_000
+
+/** Statistics of an account counted anew from its stored records, whose costs are checked as well. */
+export const createCdrRebuild = (store: Store): StepwiseWork => {
+  const legs = createRebuildStore(store)
+
+  /** Records that were dropped or archived are still in the statistics: what they may be part of stays. */
+  const nextPeriod = async (accountId: string, from: number) => {
+    const absent = await legs.absentMonths()
+    for (let place = from; ; ) {
+      const time = await legs.nextTime(accountId, place)
+      if (time === undefined) return undefined
+      const period = periodAt(time)
+      if (!period.tables.some((month) => absent.includes(month))) return { period, time }
+      place = period.end
+    }
+  }
+
+  const spanOf = async (accountId: string, period: Period, start: number, time: number): Promise<Span> => {
+    const whole = { from: Math.max(period.from, start), end: period.end }
+    if ((await legs.count(accountId, period, whole, maxLegs)) <= maxLegs) return whole
+    const from = Math.floor(time / daySeconds) * daySeconds
+    return { from, end: from + daySeconds }
+  }
+
+  const correctCosts = async (set: ChangeSet, accountId: string, period: Period, span: Span) => {
+    let corrected = 0
+    for await (const rows of legs.billed(accountId, period, span)) {
+      for (const row of rows) {
+        const costs = dueCosts(row)
+        if (costs.cost === row.cost && costs.reseller_cost === row.reseller_cost) continue
+        legs.correctCost(set, row, costs)
+        corrected += 1
+      }
+    }
+    return corrected
+  }
+
+  const rebuild = async (author: Author, accountId: string, period: Period, span: Span) => {
+    const set = new ChangeSet(author)
+    const costs = await correctCosts(set, accountId, period, span)
+    const days = daysApart(await legs.tallyDays(accountId, span), await legs.legDays(accountId, period, span))
+    await legs.replaceTallies(set, accountId, period, span)
+    const after = JSON.stringify({ from: span.from, to: span.end, wrong_days: days, wrong_costs: costs })
+    set.record({ accountId, kind: 'cdr_statistics', id: String(period.month), action: 'edited', after })
+    return { set, changed: days + costs }
+  }
+
+  return async (author, { id }, position) => {
+    const start = position === undefined ? 0 : Number(position)
+    const found = await nextPeriod(id, start)
+    if (!found) return { sets: [], changed: 0 }
+    const { period, time } = found
+    const span = await spanOf(id, period, start, time)
+    const { set, changed } = await rebuild(author, id, period, span)
+    return { sets: [set], changed, next: String(span.end) }
   }
 }

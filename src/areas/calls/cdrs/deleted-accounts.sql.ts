@@ -1,0 +1,148 @@
+import type { AccountRecord } from '../../../auth/identity.ts'
+import type { JobKind } from '../../../jobs/queue.ts'
+import { dayMs } from '../../../lib/gregorian.ts'
+import type { Settings } from '../../../settings/settings.ts'
+import { type Author, ChangeSet, systemScope } from '../../../storage/change-set.ts'
+import type { Statement } from '../../../storage/db.ts'
+import { readingAgain } from '../../../storage/monthly.ts'
+import type { Store } from '../../../storage/store.ts'
+import { integer, shape } from '../../../storage/table.ts'
+import type { ArchiveRegister } from './archive/store.ts'
+import { changedLegs } from './parts.sql.ts'
+import { callRecordSettings } from './settings.ts'
+import { tallyTurn } from './stats/store.ts'
+
+const counted = shape({ legs: integer() })
+
+/** Rows that go in one transaction, and what removes them. */
+interface Erasure {
+  records: number
+  statements: readonly Statement[]
+}
+
+// The embedded store has one writer: nobody waits for long behind so many.
+const rowsAtOnce = 1000
+
+/** What an account has left behind in call records and their statistics, to be removed some at a time. */
+export const createDeletedAccountStore = (store: Store, register: ArchiveRegister) => {
+  const { cdrs, words } = store
+
+  const countOf = async (from: string, accountId: string) => {
+    const rows = await store.scan(
+      `SELECT count(*) AS legs FROM (SELECT 1 FROM ${from} WHERE account_id = $1 LIMIT ${rowsAtOnce}) AS found`,
+      [accountId],
+    )
+    return counted.first(rows)?.legs ?? 0
+  }
+
+  const removalOf = (table: string, key: string, accountId: string): Statement => ({
+    sql: `DELETE FROM ${table} WHERE (${key}) IN
+      (SELECT ${key} FROM ${table} WHERE account_id = $1 LIMIT ${rowsAtOnce})`,
+    params: [accountId],
+  })
+
+  const nextRecords = async (accountId: string): Promise<Erasure | undefined> => {
+    for (const month of await cdrs.months()) {
+      const records = await readingAgain(() =>
+        cdrs.read({ first: month, last: month }, (from) => countOf(from, accountId)),
+      )
+      if (records > 0)
+        return {
+          records,
+          statements: [removalOf(cdrs.tableOf(month), 'account_id, id', accountId), cdrs.noteChange(month)],
+        }
+    }
+    return undefined
+  }
+
+  const nextArchived = async (accountId: string): Promise<Erasure | undefined> => {
+    const month = await register.monthOf(accountId)
+    if (month === undefined) return undefined
+    const records = await register.countOf(accountId, month)
+    return { records, statements: register.leave(accountId, month) }
+  }
+
+  const nextTallies = async (accountId: string): Promise<Erasure | undefined> => {
+    if ((await countOf('cdr_tallies', accountId)) === 0) return undefined
+    const turn = tallyTurn(words)
+    const key = 'account_id, dimension, seconds, group_value, start'
+    const removal = removalOf('cdr_tallies', key, accountId)
+    return { records: 0, statements: turn ? [turn, removal] : [removal] }
+  }
+
+  return {
+    /** Undefined: nothing is left. */
+    next: async (accountId: string): Promise<Erasure | undefined> =>
+      (await nextRecords(accountId)) ?? (await nextArchived(accountId)) ?? nextTallies(accountId),
+  }
+}
+
+// The call records of an account outlive it for a while, and then go some at a time: each part in one commit with how many
+// went so far, so that whoever takes over from a process that died goes on where it stood.
+
+interface Payload {
+  author: Author
+  /** Unix milliseconds. */
+  left: number
+  /** Records that are gone already. */
+  records: number
+}
+
+const kindName = 'departed_calls'
+// Others write in between: a million records take some 90 minutes.
+const pauseMs = 1000
+
+interface Deps {
+  store: Store
+  settings: Settings
+  register: ArchiveRegister
+}
+
+export const createDeletedAccountCalls = ({ store, settings, register }: Deps) => {
+  const { clock } = store
+  const rows = createDeletedAccountStore(store, register)
+
+  const untilGone = async (left: number) => {
+    const { departed_account_days: days } = await settings.of(callRecordSettings)
+    return left + days * dayMs
+  }
+
+  /** What operators read of it. */
+  const noteOf = (accountId: string, { author, records }: Payload) => {
+    const set = new ChangeSet(author)
+    const before = JSON.stringify({ account_id: accountId, records })
+    set.record({ accountId: systemScope, kind: 'cdrs', id: accountId, action: 'deleted', before })
+    return set
+  }
+
+  const kind: JobKind<Payload> = {
+    kind: kindName,
+    atOnce: 1,
+    async conclude({ accountId, payload }) {
+      const now = clock.now()
+      const goes = await untilGone(payload.left)
+      // Looked at every day: the operator may change how long they stay.
+      if (now < goes) return { state: 'waiting', dueAt: Math.min(goes, now + dayMs), payload }
+      const erasure = await rows.next(accountId)
+      if (!erasure) {
+        const sets = payload.records > 0 ? [noteOf(accountId, payload)] : []
+        return { state: 'done', outcome: `${payload.records} call records were removed`, sets }
+      }
+      const { statements } = erasure
+      const records = payload.records + erasure.records
+      const stale = [changedLegs(accountId)]
+      return { state: 'waiting', dueAt: now + pauseMs, payload: { ...payload, records }, statements, stale }
+    },
+  }
+
+  return {
+    kind,
+
+    /** Has what an account leaves behind removed when its time has come: part of the account's removal. */
+    async begin(set: ChangeSet, { id: accountId }: AccountRecord) {
+      const left = clock.now()
+      const payload: Payload = { author: set.author, left, records: 0 }
+      set.errand({ kind: kindName, id: accountId, accountId, dueAt: left + dayMs, payload })
+    },
+  }
+}
