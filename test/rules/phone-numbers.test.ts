@@ -7,7 +7,6 @@ import {
   type FeatureContext,
   tidyFields,
 } from '../../src/areas/numbers/phone-numbers/features/rules.ts'
-import { numberListProblems } from '../../src/areas/numbers/phone-numbers/number-list.ts'
 import { compileNumbering, countryOf } from '../../src/areas/numbers/phone-numbers/numbering/rules.ts'
 import {
   absent,
@@ -25,7 +24,7 @@ import {
   type StateBefore,
   type Target,
 } from '../../src/areas/numbers/phone-numbers/rules.ts'
-import { numberStates } from '../../src/areas/numbers/phone-numbers/schema.ts'
+import { numberListProblems, numberStates } from '../../src/areas/numbers/phone-numbers/schema.ts'
 
 const targets: readonly Target[] = ['in_service', 'reserved', 'available', 'aging', 'port_in']
 

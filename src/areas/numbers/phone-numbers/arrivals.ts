@@ -5,9 +5,7 @@ import { newId } from '../../../lib/ids.ts'
 import type { Json } from '../../../lib/json.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { ChangeSet } from '../../../storage/change-set.ts'
-import { assertFree, assertOrdered, type NumberPlanner, setOf } from './book.ts'
 import type { Offer } from './carriers/carrier.ts'
-import { factsOf, type NumberFacts } from './draft.ts'
 import {
   invalidStateTransition,
   noChangeRequired,
@@ -16,20 +14,24 @@ import {
   numberNotFound,
 } from './failures.ts'
 import type { NumberFeatures } from './features/operations.ts'
-import { carrierIn, withFields } from './fields.ts'
-import type { NumberPlanning } from './numbering/operations.ts'
-import { addOrder } from './orders.ts'
 import {
   type Activation,
   type CarrierRequests,
   type Creation,
+  carrierIn,
   type Found,
+  factsOf,
   foundRecord,
+  type NumberFacts,
   type NumberPlan,
   type NumberRequest,
   noFacts,
   rightsOf,
-} from './requests.ts'
+  withFields,
+} from './number-facts.ts'
+import type { NumberPlanning } from './numbering/operations.ts'
+import { addOrder } from './orders.ts'
+import { assertFree, assertOrdered, type NumberPlanner, type NumberView, setOf } from './planner.ts'
 import {
   absent,
   changeRefusal,
@@ -44,7 +46,6 @@ import {
   takenOverByCreation,
 } from './rules.ts'
 import { numberManagerSettings } from './settings.ts'
-import type { NumberView } from './view.ts'
 
 interface Deps {
   clock: Clock

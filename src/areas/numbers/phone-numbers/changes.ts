@@ -2,17 +2,25 @@ import { isSuperduper } from '../../../auth/identity.ts'
 import { failure } from '../../../lib/failure.ts'
 import { mergeObject } from '../../../lib/json-merge.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
-import { assertOrdered, type NumberPlanner, setOf } from './book.ts'
-import { factsOf, type NumberFacts } from './draft.ts'
 import { numberForbidden, numberNotFound } from './failures.ts'
 import type { NumberFeatures } from './features/operations.ts'
 import { localFeature } from './features/rules.ts'
-import { carrierIn, withFields } from './fields.ts'
+import {
+  carrierIn,
+  factsOf,
+  foundRecord,
+  type NumberFacts,
+  type NumberPlan,
+  noFacts,
+  rightsOf,
+  type Update,
+  type Use,
+  withFields,
+} from './number-facts.ts'
 import type { NumberPlanning } from './numbering/operations.ts'
-import { foundRecord, type NumberPlan, noFacts, rightsOf, type Update, type Use } from './requests.ts'
+import { assertOrdered, createNumberView, type NumberPlanner, type NumberView, setOf } from './planner.ts'
 import { changeRefusal, mobileCarrier } from './rules.ts'
 import type { NumberRecord } from './store.ts'
-import { createNumberView, type NumberView } from './view.ts'
 
 interface MobileTie {
   number: string

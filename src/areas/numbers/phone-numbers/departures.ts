@@ -4,17 +4,21 @@ import { failure } from '../../../lib/failure.ts'
 import { newId } from '../../../lib/ids.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
-import { assertFree, type NumberPlanner, setOf } from './book.ts'
-import type { NumberFacts } from './draft.ts'
 import { invalidStateTransition, numberForbidden } from './failures.ts'
 import type { NumberFeatures } from './features/operations.ts'
 import { localFeature } from './features/rules.ts'
+import {
+  type CarrierRequests,
+  type Existing,
+  foundRecord,
+  type NumberFacts,
+  type NumberPlan,
+} from './number-facts.ts'
 import { addReturn, awaiting } from './orders.ts'
-import { type CarrierRequests, type Existing, foundRecord, type NumberPlan } from './requests.ts'
+import { assertFree, type NumberPlanner, type NumberView, setOf } from './planner.ts'
 import { earlierHolders, isLocal, isReleasable, type NumberState, releaseOf } from './rules.ts'
 import { numberManagerSettings } from './settings.ts'
 import type { NumberRecord } from './store.ts'
-import type { NumberView } from './view.ts'
 
 interface Deps {
   clock: Clock

@@ -1,5 +1,16 @@
+import { createRequire } from 'node:module'
+import type * as Metadata from 'libphonenumber-js/min'
 import type { CountryCode } from 'libphonenumber-js/min'
-import { phoneMetadata } from './phone-metadata.ts'
+
+const load = createRequire(import.meta.url)
+
+let loaded: typeof Metadata | undefined
+
+/** What is known of the numbers of all countries: 20 MB, loaded when the first number is asked about. */
+export const phoneMetadata = (): typeof Metadata => {
+  loaded ??= load('libphonenumber-js/min') as typeof Metadata
+  return loaded
+}
 
 /** A country as ISO 3166-1 writes it, in capitals. */
 const countryIn = (text: string): CountryCode | undefined => {

@@ -1,7 +1,7 @@
 // A number as clients are shown it.
 
 import type { Json } from '../../../lib/json.ts'
-import { carrierNameOf } from './carriers/names.ts'
+import { carrierNameOf } from './carriers/carrier.ts'
 import type { NumberFeatures } from './features/operations.ts'
 import type { NumberRecord } from './store.ts'
 

@@ -3,11 +3,10 @@ import { failure } from '../../../lib/failure.ts'
 import type { Json } from '../../../lib/json.ts'
 import { ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
-import type { NumberPlanner } from './book.ts'
 import type { Reply } from './carriers/carrier.ts'
-import { factsOf } from './draft.ts'
 import { numberFault } from './failures.ts'
 import type { FeatureProvider, Registrar } from './features/providers.ts'
+import { type CarrierRequests, factsOf, foundRecord } from './number-facts.ts'
 import {
   type Awaiting,
   type OrderPayload,
@@ -18,9 +17,8 @@ import {
   registrationKind,
   releaseKind,
 } from './orders.ts'
-import { type CarrierRequests, foundRecord } from './requests.ts'
+import { createNumberView, type NumberPlanner } from './planner.ts'
 import { numberOrderRefused } from './signals.ts'
-import { createNumberView } from './view.ts'
 
 interface Deps {
   store: Store

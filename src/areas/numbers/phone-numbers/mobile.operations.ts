@@ -1,8 +1,8 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
 import { invalid, type Problems } from '../../../lib/failure.ts'
 import type { ChangeSet, ClaimHolder } from '../../../storage/change-set.ts'
+import { rightsOf } from './number-facts.ts'
 import type { NumberCaller, NumberRecord, Numbers } from './operations.ts'
-import { rightsOf } from './requests.ts'
 import { creationRefusal } from './rules.ts'
 
 /** The device that a number belongs to. */

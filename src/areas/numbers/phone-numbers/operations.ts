@@ -4,20 +4,19 @@ import { type Failure, failure } from '../../../lib/failure.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { Store } from '../../../storage/store.ts'
 import { createAssignments } from './arrivals.ts'
-import { createNumberPlanner } from './book.ts'
 import { createChanges } from './changes.ts'
 import { createReleases } from './departures.ts'
 import { createNumberJobs } from './errands.ts'
 import { numberNotFound } from './failures.ts'
 import type { NumberFeatures } from './features/operations.ts'
 import type { FeatureProvider } from './features/providers.ts'
+import type { CarrierRequests, NumberCaller, NumberPlan } from './number-facts.ts'
 import type { NumberPlanning } from './numbering/operations.ts'
-import type { CarrierRequests, NumberCaller, NumberPlan } from './requests.ts'
+import { createNumberPlanner, createNumberView, type NumberView } from './planner.ts'
 import { maySee } from './rules.ts'
 import type { NumberRecord } from './store.ts'
-import { createNumberView, type NumberView } from './view.ts'
 
-export type { NumberCaller, NumberPlan, NumberRequest } from './requests.ts'
+export type { NumberCaller, NumberPlan, NumberRequest } from './number-facts.ts'
 export type { NumberRecord, NumberView }
 
 interface Deps {

@@ -2,7 +2,7 @@
 import type { Clock } from '../../../lib/clock.ts'
 import type { Json } from '../../../lib/json.ts'
 import { type Author, actOf, type ChangeSet } from '../../../storage/change-set.ts'
-import type { NumberFacts } from './draft.ts'
+import type { NumberFacts } from './number-facts.ts'
 import type { E911 } from './schema.ts'
 import type { NumberHidden } from './store.ts'
 

@@ -1,5 +1,7 @@
-import type { Static } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { countries } from '../../../lib/countries.ts'
+import { normalizeNumber } from '../../../lib/e164.ts'
+import type { Problem, Problems } from '../../../lib/failure.ts'
 import {
   anyCase,
   anyObject,
@@ -17,7 +19,33 @@ import {
   text,
   typed,
 } from '../../../lib/schema.ts'
-import { AskedNumbers } from './number-list.ts'
+
+// What a request may have done while its client waits. Tasks take any count of rows.
+const maxNumbers = 10_000
+
+/** Numbers of a request. Judged below, for the errors have names of their own. */
+export const AskedNumbers = Type.Unsafe<readonly string[]>({
+  description: `Array of numbers, no two of them the same, at most ${maxNumbers}`,
+})
+
+const problem = (rule: string, message: string, more: Partial<Problem> = {}): Problems => ({
+  numbers: { [rule]: { message, ...more } },
+})
+
+/** What is wrong with the `numbers` of a request. Numbers that are none fail one by one. */
+export const numberListProblems = (numbers: unknown): Problems => {
+  if (numbers === undefined || numbers === null) return problem('required', 'list of numbers missing')
+  if (!Array.isArray(numbers)) return problem('type', 'numbers must be a list', { target: 'array' })
+  if (numbers.length === 0) return problem('minimum', 'minimum 1 number required', { target: 1 })
+  if (numbers.length > maxNumbers) {
+    const message = `maximum ${maxNumbers} numbers allowed; a task takes more`
+    return problem('maxItems', message, { target: maxNumbers })
+  }
+  const texts = numbers.filter((number) => typeof number === 'string')
+  if (texts.length < numbers.length) return problem('type', 'numbers must be texts', { target: 'string' })
+  const different = new Set(texts.map(normalizeNumber))
+  return different.size < texts.length ? problem('uniqueItems', 'some numbers appear twice') : {}
+}
 
 export const numberStates = [
   'aging',
@@ -236,4 +264,19 @@ export const NumberCollection = open(
     ...lists,
   },
   { ...ownFields, title: 'Collection of phone numbers' },
+)
+
+const classifierFields = {
+  regex: anyText(),
+  friendly_name: anyText(),
+  pretty_print: anyText({ description: '# takes a character, S skips one, * takes the rest' }),
+  emergency: flag(),
+  name: anyText(),
+}
+
+export const Classifiers = keyed(open(classifierFields), { title: 'Number classifiers' })
+
+export const Classification = open(
+  { ...fields, number: must(anyText()), e164: must(anyText()) },
+  { title: 'Classification of a number' },
 )

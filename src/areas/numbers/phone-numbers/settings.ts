@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { choice } from '../../../lib/schema.ts'
 import { address, country, flag, section, settingsDocument, unit } from '../../../settings/keys.ts'
-import { carrierModules, numberModules } from './carriers/names.ts'
+import { carrierModules, numberModules } from './carriers/carrier.ts'
 
 /** What resellers may say for the accounts below them, too. */
 const numberSearchKeys = {

@@ -8,8 +8,8 @@ import {
   validationError,
 } from '../../../../lib/failure.ts'
 import { isObject } from '../../../../lib/json.ts'
-import { carrierModules } from '../carriers/names.ts'
-import { numberErrorOf } from '../number-errors.ts'
+import { carrierModules } from '../carriers/carrier.ts'
+import { numberErrorOf } from '../failures.ts'
 import { numberStates } from '../schema.ts'
 
 type Cells = Readonly<Record<string, string | undefined>>

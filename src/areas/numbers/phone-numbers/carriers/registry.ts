@@ -1,12 +1,113 @@
+import { failure } from '../../../../lib/failure.ts'
 import type { Settings } from '../../../../settings/settings.ts'
 import type { Store } from '../../../../storage/store.ts'
-import type { Carrier } from './carrier.ts'
-import { carrierModules } from './names.ts'
-import { otherCarrier } from './other.ts'
-import type { Phonebook } from './phonebook.ts'
-import { poolCarrier } from './pools.ts'
-import { labelOnly, ownStock, reservedByReseller, reservedStock } from './stock.ts'
-import { createStock } from './store.ts'
+import { numberFault } from '../failures.ts'
+import {
+  type Carrier,
+  type CarrierSearch,
+  carrierModules,
+  type Handover,
+  isBillable,
+  maximalPrefixLengthOf,
+  type Offer,
+} from './carrier.ts'
+import { otherCarrier, type Phonebook } from './phonebook.ts'
+import { createStock, returnToPool, takeFromPool } from './store.ts'
+
+type Stock = ReturnType<typeof createStock>
+
+const facts = (module: Carrier['module']) => ({
+  module,
+  maximalPrefixLength: maximalPrefixLengthOf(module),
+  isBillable: isBillable(module),
+})
+
+/** Numbers that this installation owns itself. Ordering them, or giving them back, asks nobody. */
+const ownStock = (stock: Stock, module: 'knm_local' | 'knm_inventory'): Carrier => ({
+  ...facts(module),
+  async search(search) {
+    const numbers = await stock.available(module, search)
+    return numbers.map((number): Offer => ({ number, state: 'available', carrier: module }))
+  },
+})
+
+const reservedBy = async (stock: Stock, accountId: string | undefined, search: CarrierSearch) => {
+  if (accountId === undefined) return []
+  const rows = await stock.reserved(accountId, search)
+  return rows.map((row): Offer => ({ ...row, state: 'reserved' }))
+}
+
+/** What the account itself has reserved. */
+const reservedStock = (stock: Stock): Carrier => ({
+  ...facts('knm_reserved'),
+  search: (search) => reservedBy(stock, search.accountId, search),
+})
+
+/** What its reseller has reserved: an account may use it. */
+const reservedByReseller = (stock: Stock): Carrier => ({
+  ...facts('knm_reserved_reseller'),
+  async search(search) {
+    const { accountId, resellerId } = search
+    if (accountId === undefined || accountId === resellerId) return []
+    return reservedBy(stock, resellerId, search)
+  },
+})
+
+/** A company that nothing here speaks with: numbers may carry its name, and it has none to give. */
+const labelOnly = (module: Carrier['module']): Carrier => ({
+  ...facts(module),
+  search: async () => [],
+})
+
+type PoolModule = 'knm_managed' | 'knm_inum'
+
+/** Whose pools a search looks into, the nearer first. */
+const poolsFor = (module: PoolModule, { accountId, resellerId }: CarrierSearch) => {
+  if (accountId === undefined) return []
+  const isShared = module === 'knm_managed' && resellerId !== undefined && resellerId !== accountId
+  return isShared ? [accountId, resellerId] : [accountId]
+}
+
+const entryOf = (module: PoolModule, { number, carrierData }: Handover) => {
+  const { pool } = carrierData
+  return typeof pool === 'string' ? { accountId: pool, carrier: module, number } : undefined
+}
+
+/** Numbers that an account keeps in stock for itself, and a reseller for the accounts below it. */
+const poolCarrier = (stock: ReturnType<typeof createStock>, module: PoolModule): Carrier => ({
+  module,
+  maximalPrefixLength: maximalPrefixLengthOf(module),
+  isBillable: isBillable(module),
+
+  async search(search) {
+    for (const pool of poolsFor(module, search)) {
+      const numbers = await stock.pooled(pool, module, search)
+      const offers = numbers.map(
+        (number): Offer => ({
+          number,
+          state: 'discovery',
+          carrier: module,
+          carrierData: { pool },
+        }),
+      )
+      if (offers.length > 0) return offers
+    }
+    return []
+  },
+
+  /** Marks the entry in the same transaction: of two who want it, one gets it. */
+  take(handover) {
+    const entry = entryOf(module, handover)
+    if (!entry) throw failure(numberFault, { message: 'fault by carrier', cause: handover.number })
+    takeFromPool(handover.set, entry, handover.accountId)
+    return handover.carrierData
+  },
+
+  takeBack(handover) {
+    const entry = entryOf(module, handover)
+    if (entry) returnToPool(handover.set, entry)
+  },
+})
 
 interface Deps {
   store: Store

@@ -1,6 +1,6 @@
 import { type ChangeSet, conflict } from '../../../../storage/change-set.ts'
 import type { Store } from '../../../../storage/store.ts'
-import type { CarrierModule } from './names.ts'
+import type { CarrierModule } from './carrier.ts'
 
 /** A piece of a list of numbers in their order. */
 interface Piece {

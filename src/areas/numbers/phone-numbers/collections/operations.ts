@@ -4,7 +4,7 @@ import type { Json } from '../../../../lib/json.ts'
 import { retrying } from '../../../../storage/store.ts'
 import type { ChargePreview } from '../../../work/tasks/operations.ts'
 import { itemOf, metadataOf } from '../entity.ts'
-import { type NumberError, numberErrorOf } from '../number-errors.ts'
+import { type NumberError, numberErrorOf } from '../failures.ts'
 import type { NumberPlan, NumberRequest, Numbers, NumberView, Performed } from '../operations.ts'
 import { createLoopYield } from '../turns.ts'
 

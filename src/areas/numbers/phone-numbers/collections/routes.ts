@@ -6,9 +6,8 @@ import { type Call, del, patch, post, put, type Route } from '../../../../http/r
 import { isObject, isTrue, type Json } from '../../../../lib/json.ts'
 import { isPrivateKey } from '../../../../lib/json-merge.ts'
 import { memberOf } from '../../../../lib/member.ts'
-import { numberListProblems } from '../number-list.ts'
 import type { Numbers } from '../operations.ts'
-import { CollectionOutcome, NumberCollection } from '../schema.ts'
+import { CollectionOutcome, NumberCollection, numberListProblems } from '../schema.ts'
 import type { NumberCollections, Plan } from './operations.ts'
 
 const collection = '/v2/accounts/{account_id}/phone_numbers/collection'

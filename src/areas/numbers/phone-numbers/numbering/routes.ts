@@ -1,7 +1,7 @@
 import { accountMember } from '../../../../auth/policies.ts'
 import { get, type Route } from '../../../../http/route.ts'
+import { Classification, Classifiers } from '../schema.ts'
 import type { NumberPlanning } from './operations.ts'
-import { Classification, Classifiers } from './schema.ts'
 
 const classifiers = '/v2/accounts/{account_id}/phone_numbers/classifiers'
 

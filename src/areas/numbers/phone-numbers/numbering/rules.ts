@@ -1,7 +1,7 @@
 // How numbers are written down and what kinds there are.
 import { normalizeNumber } from '../../../../lib/e164.ts'
 import { compilePattern } from '../../../../lib/pattern.ts'
-import { phoneMetadata } from '../phone-metadata.ts'
+import { phoneMetadata } from '../dial-code.ts'
 
 export interface Classifier {
   regex: string

@@ -1,5 +1,5 @@
 import { isE164, normalizeNumber } from '../../../../lib/e164.ts'
-import { type CarrierModule, moduleOf } from '../carriers/names.ts'
+import { type CarrierModule, moduleOf } from '../carriers/carrier.ts'
 
 /** A number that an account has in stock. */
 export interface PoolNumber {

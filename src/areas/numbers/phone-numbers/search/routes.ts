@@ -4,7 +4,7 @@ import { type Call, get, post, type Route } from '../../../../http/route.ts'
 import { badIdentifier, failure } from '../../../../lib/failure.ts'
 import { keyed, list } from '../../../../lib/schema.ts'
 import { initFailed, searchRestricted } from '../failures.ts'
-import { numberListProblems } from '../number-list.ts'
+import { numberListProblems } from '../schema.ts'
 import type { ClientInfo, NumberSearch } from './operations.ts'
 import { questionIn } from './rules.ts'
 import {

@@ -1,7 +1,12 @@
 import type { Problems } from '../../../../lib/failure.ts'
 import { isObject, type Json } from '../../../../lib/json.ts'
-import type { Offer, Seeker } from '../carriers/carrier.ts'
-import { type CarrierModule, maximalPrefixLengthOf, usableCarriers } from '../carriers/names.ts'
+import {
+  type CarrierModule,
+  maximalPrefixLengthOf,
+  type Offer,
+  type Seeker,
+  usableCarriers,
+} from '../carriers/carrier.ts'
 import { e164Prefix, nationalPrefix, northAmericanParts } from '../dial-code.ts'
 import type { Locality } from '../localities/rules.ts'
 import {

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import { anyText, choice, integer, keyed, list, must, open, text } from '../../../../lib/schema.ts'
-import { AskedNumbers } from '../number-list.ts'
+import { AskedNumbers } from '../schema.ts'
 
 /** Where a search that names no country looks. */
 export const usualCountry = 'US'

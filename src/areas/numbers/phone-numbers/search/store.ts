@@ -1,7 +1,6 @@
 import type { Json } from '../../../../lib/json.ts'
 import type { Store } from '../../../../storage/store.ts'
-import type { Offer } from '../carriers/carrier.ts'
-import type { CarrierModule } from '../carriers/names.ts'
+import type { CarrierModule, Offer } from '../carriers/carrier.ts'
 
 /** A result as it is kept: long lists of the own stock as short as they can be, foreign numbers with their data. */
 interface Packed {

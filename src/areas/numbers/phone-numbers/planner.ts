@@ -2,22 +2,107 @@ import { type AccountRecord, isSuperduper } from '../../../auth/identity.ts'
 import { failure } from '../../../lib/failure.ts'
 import { ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
-import { addCounts } from './counts.ts'
-import { draftNumber, factsOf, isUnchanged, type NumberFacts } from './draft.ts'
 import { numberForbidden, numberInvalid, numberNotFound } from './failures.ts'
-import type { NumberPlanning } from './numbering/operations.ts'
+import { localFeature } from './features/rules.ts'
 import {
+  draftNumber,
   type Existing,
   type Found,
+  factsOf,
+  isUnchanged,
   type NumberCaller,
+  type NumberFacts,
   type NumberPlan,
   type NumberRequest,
   noFacts,
   reaches,
-} from './requests.ts'
+} from './number-facts.ts'
+import type { NumberPlanning } from './numbering/operations.ts'
 import { type CallerRights, mayMove } from './rules.ts'
-import { createNumberStore, type NumberRecord } from './store.ts'
-import type { NumberView } from './view.ts'
+import { createNumberStore, type NumberRecord, type NumberStore } from './store.ts'
+
+/**
+ * Numbers as a batch of operations sees them: what is stored, with what the operations before have planned laid over
+ * it. Made for each batch, and good only for what is committed together.
+ */
+export interface NumberView {
+  /** By the normalised number. */
+  get(number: string): Promise<NumberRecord | undefined>
+  put(number: string, record: NumberRecord | undefined): void
+  /** Whether the batch has already seen to it that the account stays; the first who asks has to. */
+  holdsAccount(accountId: string): boolean
+}
+
+export const createNumberView = (
+  store: NumberStore,
+  known: Map<string, NumberRecord | undefined> = new Map(),
+): NumberView => {
+  const held = new Set<string>()
+  return {
+    async get(number) {
+      if (!known.has(number)) known.set(number, await store.findAnywhere(number))
+      return known.get(number)
+    },
+    put: (number, record) => void known.set(number, record),
+    holdsAccount(accountId) {
+      const holds = held.has(accountId)
+      held.add(accountId)
+      return holds
+    },
+  }
+}
+
+// What of an account's numbers its services are priced by.
+
+type Count = readonly [category: string, item: string]
+
+/** Everything that a number counts as for its owner. */
+const countsOf = ({ carrier, classifier, hidden }: NumberRecord): Count[] => {
+  const features = Object.keys(hidden.features)
+  const services = features.map((feature): Count => ['number_services', feature])
+  const carriers: Count[] = [['number_carriers', carrier]]
+  return features.includes(localFeature)
+    ? [...carriers, ...services]
+    : [['phone_numbers', classifier], ...carriers, ...services]
+}
+
+const countedAtOnce = 500
+
+/** What each number of an account counts as, read anew: [category, item] each, in batches. */
+export async function* countedNumbers(
+  { page }: Pick<NumberStore, 'page'>,
+  accountId: string,
+): AsyncGenerator<readonly Count[]> {
+  let place = {}
+  for (;;) {
+    const numbers = await page({ accountId, limit: countedAtOnce, descending: false, long: true, ...place })
+    const last = numbers.at(-1)
+    if (!last) return
+    yield numbers.flatMap(countsOf)
+    place = { after: last.id }
+  }
+}
+
+interface Owned {
+  accountId: string
+  count: Count
+}
+
+const ownedCounts = (number: NumberRecord | undefined): Owned[] =>
+  number?.accountId ? countsOf(number).map((count) => ({ accountId: number.accountId, count })) : []
+
+/** Moves the counts of the owners before and after. What stays as it is moves nothing. */
+export const addCounts = (
+  set: ChangeSet,
+  before: NumberRecord | undefined,
+  after: NumberRecord | undefined,
+) => {
+  const [gone, come] = [ownedCounts(before), ownedCounts(after)]
+  const isIn = (owned: readonly Owned[], { accountId, count: [category, item] }: Owned) =>
+    owned.some((one) => one.accountId === accountId && one.count[0] === category && one.count[1] === item)
+  for (const one of gone) if (!isIn(come, one)) set.count(one.accountId, ...one.count, -1)
+  for (const one of come) if (!isIn(gone, one)) set.count(one.accountId, ...one.count, 1)
+}
 
 interface Deps {
   store: Store

@@ -1,10 +1,22 @@
-import type { ChangeSet } from '../../../../storage/change-set.ts'
-import type { ImportedRecord, Importer } from '../../../adoption.ts'
-import { addCounts } from '../counts.ts'
-import { numberAt } from '../draft.ts'
-import type { NumberPlanning } from '../numbering/operations.ts'
-import type { NumberRecord, NumberStore } from '../store.ts'
-import type { ImportedNumber } from './rules.ts'
+import type { ChangeSet } from '../../../storage/change-set.ts'
+import type { Store } from '../../../storage/store.ts'
+import type { ImportedRecord, Importer } from '../../adoption.ts'
+import type { CarrierModule } from './carriers/carrier.ts'
+import { type NumberFacts, numberAt } from './number-facts.ts'
+import type { NumberPlanning } from './numbering/operations.ts'
+import { addCounts } from './planner.ts'
+import { createPoolStore, placeInPool, removeFromPool } from './pools/store.ts'
+import type { NumberRecord, NumberStore } from './store.ts'
+
+/** What is known of an arriving number beside what is public. */
+type ImportedNumber = Pick<NumberFacts, 'state' | 'carrier' | 'usedBy' | 'hidden'>
+
+/** What is known of a number that an account has in stock. */
+interface ImportedStock {
+  carrier: Extract<CarrierModule, 'knm_managed' | 'knm_inum'>
+  /** Somebody uses it. */
+  isTaken: boolean
+}
 
 interface Deps {
   numbers: NumberStore
@@ -82,6 +94,47 @@ export const createNumberImporter = ({
         return place(set, arrival, before, { ...facts, hidden: { ...facts.hidden, isHearsay: true } })
       },
       remove: remover(({ hidden }) => hidden.isHearsay === true),
+    },
+  }
+}
+
+interface StockDeps {
+  store: Store
+  numbers: NumberStore
+}
+
+const kind = 'number_pool'
+
+/** Numbers that accounts of another system have in stock. Whoever uses one of them has it as a number as well. */
+export const createStockImporter = ({ store, numbers }: StockDeps): ImportedRecord => {
+  const pools = createPoolStore(store)
+
+  const takerOf = async ({ accountId, id }: Importer) => {
+    const number = await numbers.findAnywhere(id)
+    return number?.accountId || accountId
+  }
+
+  return {
+    async put(set, arrival) {
+      const { accountId, id } = arrival
+      const { carrier, isTaken } = arrival.facts as unknown as ImportedStock
+      const taker = isTaken ? await takerOf(arrival) : ''
+      const before = (await pools.of(accountId, id)).find((entry) => entry.carrier === carrier)
+      if (before?.takenBy === taker) return false
+      placeInPool(set, { accountId, carrier, number: id }, taker)
+      const action = before ? 'edited' : 'created'
+      const after = JSON.stringify({ carrier })
+      set.record({ accountId, kind, id, action, ...(before ? { before: after } : {}), after })
+      return true
+    },
+
+    async remove(set, { accountId, id }) {
+      const found = await pools.of(accountId, id)
+      for (const { carrier } of found)
+        if (carrier === 'knm_managed' || carrier === 'knm_inum')
+          removeFromPool(set, { accountId, carrier, number: id })
+      if (found.length > 0) set.record({ accountId, kind, id, action: 'deleted' })
+      return found.length > 0
     },
   }
 }
