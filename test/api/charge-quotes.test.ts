@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import {
   createNumberCollections,
   type Plan,
-} from '../../src/areas/numbers/phone-numbers/collections/operations.ts'
+} from '../../src/areas/numbers/phone-numbers/collections.operations.ts'
 import { numberExists } from '../../src/areas/numbers/phone-numbers/failures.ts'
 import { startServer } from '../../src/compose.ts'
 import { failure } from '../../src/lib/failure.ts'

@@ -5,7 +5,7 @@ import { ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Reply } from './carriers/carrier.ts'
 import { numberFault } from './failures.ts'
-import type { FeatureProvider, Registrar } from './features/providers.ts'
+import type { FeatureProvider, Registrar } from './features/operations.ts'
 import { type CarrierRequests, factsOf, foundRecord } from './number-facts.ts'
 import {
   type Awaiting,

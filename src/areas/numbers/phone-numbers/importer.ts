@@ -2,10 +2,10 @@ import type { ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { ImportedRecord, Importer } from '../../adoption.ts'
 import type { CarrierModule } from './carriers/carrier.ts'
+import { createPoolStore, placeInPool, removeFromPool } from './carriers/store.ts'
 import { type NumberFacts, numberAt } from './number-facts.ts'
 import type { NumberPlanning } from './numbering/operations.ts'
 import { addCounts } from './planner.ts'
-import { createPoolStore, placeInPool, removeFromPool } from './pools/store.ts'
 import type { NumberRecord, NumberStore } from './store.ts'
 
 /** What is known of an arriving number beside what is public. */

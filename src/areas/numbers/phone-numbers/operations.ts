@@ -1,22 +1,23 @@
-import type { AccountRecord } from '../../../auth/identity.ts'
+export type { NumberCaller, NumberPlan, NumberRequest } from './number-facts.ts'
+
+import { type AccountRecord, isSuperduper, isWithin } from '../../../auth/identity.ts'
 import type { Queue } from '../../../jobs/queue.ts'
-import { type Failure, failure } from '../../../lib/failure.ts'
+import { type Failure, failure, invalid, type Problems } from '../../../lib/failure.ts'
 import type { Settings } from '../../../settings/settings.ts'
+import type { ChangeSet, ClaimHolder } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import { createAssignments } from './arrivals.ts'
-import { createChanges } from './changes.ts'
-import { createReleases } from './departures.ts'
+import { createChanges, createReleases } from './changes.ts'
 import { createNumberJobs } from './errands.ts'
-import { numberNotFound } from './failures.ts'
-import type { NumberFeatures } from './features/operations.ts'
-import type { FeatureProvider } from './features/providers.ts'
-import type { CarrierRequests, NumberCaller, NumberPlan } from './number-facts.ts'
+import { numberNotFound, numberUnassigned } from './failures.ts'
+import type { FeatureProvider, NumberFeatures } from './features/operations.ts'
+import { callFeatures } from './features/rules.ts'
+import { type CarrierRequests, type NumberCaller, type NumberPlan, rightsOf } from './number-facts.ts'
 import type { NumberPlanning } from './numbering/operations.ts'
 import { createNumberPlanner, createNumberView, type NumberView } from './planner.ts'
-import { maySee } from './rules.ts'
+import { creationRefusal, maySee, type NumberState } from './rules.ts'
 import type { NumberRecord } from './store.ts'
 
-export type { NumberCaller, NumberPlan, NumberRequest } from './number-facts.ts'
 export type { NumberRecord, NumberView }
 
 interface Deps {
@@ -107,6 +108,119 @@ export const createNumbers = (tools: Deps) => {
         if (ended.get(order) === 'refused') return { ...plan, refusal: errands.refusal(number.id) }
         return { ...plan, number: current.get(number.id) ?? number }
       })
+    },
+  }
+}
+
+/** The states in which calls to a number have somebody to go to. */
+const serving: ReadonlySet<NumberState> = new Set(['in_service', 'port_in', 'port_out', 'reserved'])
+
+/** Blanks, brackets, dots, slashes and dashes only make a number readable; U+2010 to U+2015 and U+2212 are dashes. */
+const withoutFormat = (text: string) => text.replace(/[\s().\-/\u2010-\u2015\u2212]/g, '')
+
+interface IdentityDeps {
+  numbers: Numbers
+  findAccount(id: string): Promise<AccountRecord | undefined>
+}
+
+export type NumberIdentity = ReturnType<typeof createNumberIdentity>
+
+/** Whose a number is. */
+export const createNumberIdentity = ({ numbers, findAccount }: IdentityDeps) => {
+  const unassigned = (cause: string, accountId: string, number: string) =>
+    failure(numberUnassigned, { data: { cause, account_id: accountId, number } })
+
+  return {
+    /**
+     * The owner of a number, and what is on of it that its calls depend on: told to the owner and those above. Others
+     * do not learn whose it is.
+     */
+    async identify(by: NumberCaller, text: string) {
+      const number = await numbers.reconcile(text)
+      const found = await numbers.findAnywhere(number)
+      if (!found) throw failure(numberNotFound, { number })
+      if (found.accountId === '') throw failure(numberUnassigned, { data: { cause: 'unassigned', number } })
+      const owner = await findAccount(found.accountId)
+      if (!owner || !(isSuperduper(by) || isWithin(by, owner))) throw failure(numberNotFound, { number })
+      if (!serving.has(found.state)) throw unassigned('not_in_service', owner.id, number)
+      if (!owner.hidden.enabled) throw unassigned('account_disabled', owner.id, number)
+      return { account_id: owner.id, number, ...callFeatures(found.hidden.features) }
+    },
+
+    /** The account that signs in with one of its numbers, as a person writes it: `+1 (415) 555-0100`. */
+    async accountOf(text: string): Promise<AccountRecord | undefined> {
+      const found = await numbers.findAnywhere(await numbers.normalize(withoutFormat(text)))
+      return found?.accountId && serving.has(found.state) ? findAccount(found.accountId) : undefined
+    },
+  }
+}
+
+/** The device that a number belongs to. */
+type Device = Pick<ClaimHolder, 'accountId' | 'id'>
+
+const taken = (mdn: unknown): Problems => ({
+  'mobile.mdn': { unique: { message: 'Mobile number already in use', cause: mdn } },
+})
+
+const noNumber = (mdn: unknown): Problems => ({
+  'mobile.mdn': { invalid: { message: 'The mobile number is no phone number', cause: mdn } },
+})
+
+const additionProblems = (by: NumberCaller): Problems => {
+  const cause = creationRefusal(by.accountId, 'in_service', rightsOf(by))
+  if (cause === undefined) return {}
+  const message =
+    'The account does not have this number, and the caller may not add it. Use a number of the account that is in service'
+  return { 'mobile.mdn': { forbidden: { message, cause } } }
+}
+
+/** A number that the account has in service for good. */
+const isUsable = ({ accountId, state, hidden }: NumberRecord, ownerId: string) =>
+  accountId === ownerId && state === 'in_service' && hidden.pendingOrder === undefined
+
+export type MobileNumbers = ReturnType<typeof createMobileNumbers>
+
+/**
+ * Numbers of mobile devices. A device brings its number into the inventory, or uses one that its account has in
+ * service; nobody else can have the number while the device is there.
+ */
+export const createMobileNumbers = (numbers: Numbers) => {
+  const find = async (mdn: string) => {
+    const { normalize, isReconcilable } = await numbers.planning.rules()
+    const number = normalize(mdn)
+    return { number, isNumber: isReconcilable(number), stored: await numbers.findAnywhere(number) }
+  }
+
+  return {
+    /** What keeps a device of the account from having the number. A number that is not in the inventory has the rules of PUT. */
+    async problems(
+      by: NumberCaller,
+      account: AccountRecord,
+      mdn: string,
+      deviceId: string | undefined,
+    ): Promise<Problems> {
+      const { isNumber, stored } = await find(mdn)
+      if (!isNumber) return noNumber(mdn)
+      if (!stored) return additionProblems(by)
+      const { deviceId: holder } = stored.hidden
+      const isOurs = isUsable(stored, account.id)
+      return isOurs && (holder === undefined || holder === deviceId) ? {} : taken(mdn)
+    },
+
+    /** Adds to the device's change set that the number is the device's. */
+    async claim(set: ChangeSet, device: Device, mdn: string) {
+      const { number, stored } = await find(mdn)
+      const isFree = stored && isUsable(stored, device.accountId)
+      if (stored && (!isFree || (stored.hidden.deviceId ?? device.id) !== device.id))
+        throw invalid(taken(mdn))
+      await numbers.addMobile(set, { number, stored, accountId: device.accountId, deviceId: device.id })
+    },
+
+    /** The device has the number no longer. */
+    async release(set: ChangeSet, device: Device, mdn: string) {
+      const { stored } = await find(mdn)
+      if (stored?.hidden.deviceId !== device.id || stored.accountId !== device.accountId) return
+      await numbers.removeMobile(set, stored)
     },
   }
 }

@@ -13,7 +13,7 @@ import type { Store } from '../../../storage/store.ts'
 import type { MediaSwitch, Notice, Phone } from '../../../switch/media-switch.ts'
 import type { HostNames } from '../../accounts/accounts/host-names/operations.ts'
 import { claimantOf } from '../../accounts/accounts/host-names/rules.ts'
-import type { MobileNumbers } from '../../numbers/phone-numbers/mobile.operations.ts'
+import type { MobileNumbers } from '../../numbers/phone-numbers/operations.ts'
 import { ownerProblems, records, uniqueProblems } from '../../records.ts'
 import type { Destinations } from '../resources/destinations.operations.ts'
 import {

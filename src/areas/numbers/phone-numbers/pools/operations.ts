@@ -1,8 +1,8 @@
 import { accountKind } from '../../../../auth/identity.ts'
 import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
 import type { Store } from '../../../../storage/store.ts'
+import { addToPool, removeFromPool } from '../carriers/store.ts'
 import type { PoolNumber } from './rules.ts'
-import { addToPool, removeFromPool } from './store.ts'
 
 /** What became of a file of pool numbers. */
 interface PoolChange {

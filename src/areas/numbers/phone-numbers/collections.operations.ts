@@ -1,12 +1,12 @@
-import { isSuperduper } from '../../../../auth/identity.ts'
-import { Failure } from '../../../../lib/failure.ts'
-import type { Json } from '../../../../lib/json.ts'
-import { retrying } from '../../../../storage/store.ts'
-import type { ChargePreview } from '../../../work/tasks/operations.ts'
-import { itemOf, metadataOf } from '../entity.ts'
-import { type NumberError, numberErrorOf } from '../failures.ts'
-import type { NumberPlan, NumberRequest, Numbers, NumberView, Performed } from '../operations.ts'
-import { createLoopYield } from '../turns.ts'
+import { isSuperduper } from '../../../auth/identity.ts'
+import { Failure } from '../../../lib/failure.ts'
+import type { Json } from '../../../lib/json.ts'
+import { retrying } from '../../../storage/store.ts'
+import type { ChargePreview } from '../../work/tasks/operations.ts'
+import { type NumberError, numberErrorOf } from './failures.ts'
+import type { NumberPlan, NumberRequest, Numbers, NumberView, Performed } from './operations.ts'
+import { createLoopYield } from './turns.ts'
+import { itemOf, metadataOf } from './views.ts'
 
 /** What happened to each number, in the order in which they were asked for. */
 interface Outcome {
