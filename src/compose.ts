@@ -52,10 +52,10 @@ import type { Clock } from './lib/clock.ts'
 import { describeError, type Log } from './lib/log.ts'
 import { createMetrics, type Figures, figuresText, type Metrics } from './lib/metrics.ts'
 import { openSharedRows } from './lib/shared-rows.ts'
-import { courierBySmtp, courierToFolder } from './mail/couriers.ts'
+import { createMailDelivery, mailSchedule } from './mail/delivery.ts'
 import { createMail } from './mail/mail.ts'
 import { createNotices } from './mail/notices.ts'
-import { createPost, mailSchedule } from './mail/post.ts'
+import { folderTransport, smtpTransport } from './mail/transports.ts'
 import { openObjectStore } from './object-store/open.ts'
 import { createCalls } from './outgoing/calls.ts'
 import { createOutgoing } from './outgoing/client.ts'
@@ -419,23 +419,23 @@ const putTogether = async (
   })
   if (!timeOfDay) await followListeners(db, tls, places, log)
   const { smtpUrl, dataDir } = config
-  const courier = smtpUrl
-    ? courierBySmtp(smtpUrl, calls)
-    : courierToFolder(join(dataDir, 'outbox'), {
+  const transport = smtpUrl
+    ? smtpTransport(smtpUrl, calls)
+    : folderTransport(join(dataDir, 'outbox'), {
         clock,
         daysKept: async () => (await settings.of(crossbarSettings)).mail_outbox_days,
       })
-  const post = createPost({
+  const mailDelivery = createMailDelivery({
     store,
     keyring,
     settings,
     senders: areas.whitelabel.senders,
-    courier,
+    transport,
     documentOf: areas.payments.documentOf,
     log,
     metrics,
   })
-  for (const round of [...assembled.rounds, ...mailSchedule(post, queue)]) rounds.add(round)
+  for (const round of [...assembled.rounds, ...mailSchedule(mailDelivery, queue)]) rounds.add(round)
   for (const round of retentionJobs(store, settings, shared)) rounds.add(round)
   rounds.add(queue.tidying(async () => (await settings.of(crossbarSettings)).work_outcome_days))
   rounds.hold(async () => (await areas.imports.isUnderWay()) || (await readMove(store)) !== undefined)
@@ -476,7 +476,7 @@ const putTogether = async (
       await sequencer?.stop()
       await leases.stop()
       await deriver.stop()
-      post.close()
+      mailDelivery.close()
       outgoing.close()
       await recorder?.stop()
       await db.close()

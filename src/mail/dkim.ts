@@ -2,8 +2,8 @@ import { createHash, createPrivateKey, type KeyObject, sign } from 'node:crypto'
 import { domainToASCII } from 'node:url'
 import type { Signing } from './senders.ts'
 
-// RFC 6376 (rsa-sha256) and RFC 8463 (ed25519-sha256). The mail library signs with RSA only, and leaves a message
-// unsigned without a word when the key is another; so the signature is made here, over the bytes that are sent.
+// RFC 6376 (rsa-sha256) and RFC 8463 (ed25519-sha256). The mail library signs with RSA only, and silently leaves a message
+// unsigned if the key is of another kind.
 
 const algorithms: Record<string, string> = { rsa: 'rsa-sha256', ed25519: 'ed25519-sha256' }
 
@@ -19,7 +19,7 @@ const signedFields = [
   'content-transfer-encoding',
 ]
 
-// Named once more than they occur: a second one added on the way breaks the signature.
+// Named once more than they occur, so that a second one breaks the signature.
 const sealedFields = ['from', 'to', 'subject', 'reply-to']
 
 const sha256 = (data: string | Buffer) => createHash('sha256').update(data).digest()
@@ -59,12 +59,12 @@ const signatureOf = (key: KeyObject, data: string) =>
 
 const foldedBase64 = (bytes: Buffer) => (bytes.toString('base64').match(/.{1,72}/g) ?? []).join('\r\n ')
 
-/** The message with a signature in front. Fails when the key is of a kind that DKIM does not know. */
+/** The message with a signature in front. Throws if DKIM does not know the kind of key. */
 export const signMessage = (message: Buffer, { domain, selector, privateKey }: Signing): Buffer => {
   const key = createPrivateKey(privateKey)
   const algorithm = algorithms[key.asymmetricKeyType ?? '']
   if (!algorithm) throw new Error(`DKIM knows no ${key.asymmetricKeyType} keys`)
-  // One character a byte, so that what is hashed is what is sent.
+  // One character for each byte.
   const text = message.toString('latin1')
   const end = text.indexOf('\r\n\r\n')
   const fields = fieldsOf(text.slice(0, end))

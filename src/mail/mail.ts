@@ -1,44 +1,35 @@
 import { type AccountRecord, adminsAmongUsers, type UserRecord, userKind } from '../auth/identity.ts'
 import type { Keyring } from '../auth/keyring.ts'
+import { dayMs } from '../lib/gregorian.ts'
 import { newId } from '../lib/ids.ts'
+import { present } from '../lib/json.ts'
 import { renderHtml, renderSubject, renderText, type Values } from '../lib/template.ts'
 import type { ChangeSet } from '../storage/change-set.ts'
 import { errandStatement, type JobDraft, workKey } from '../storage/errand.ts'
 import type { Store } from '../storage/store.ts'
 import { isEmailAddress } from './email-address.ts'
-import { type Attachment, type Content, mailKind, type QueuedMail, sealContent } from './letter.ts'
+import { type Attachment, type Content, mailKind, type QueuedMail, sealContent } from './message.ts'
 import { carriesSecret, type Declared, type Macros, type Notices } from './notices.ts'
-import { createTemplates, type Template, type Templates } from './templates.ts'
+import { createTemplates, type Template } from './templates.ts'
 
-/** A notice that somebody has to be sent. */
-export interface Order<M extends Macros = Macros> {
+/** A notice to send. */
+export interface MailOrder<M extends Macros = Macros> {
   notice: Declared<M>
-  /** Whose templates and sender address hold. */
+  /** Its templates and sender address apply. */
   account: AccountRecord
-  /** Whom it is about. When nobody is named, the admins of the account are told, unless it carries a secret. */
+  /** Empty: the admins of the account, unless the notice carries a secret. */
   to: readonly string[]
-  /** The account of those who are named, where it is another one: its log has the mail, for their addresses are its own. */
+  /** The account of the recipients in `to`, if another one: the mail is in its log. */
   accountOfThose?: string
-  /** Shown next to the sender's address; without it the name that belongs to the address. */
   senderName?: string
-  /** Values of the notice's own names; the common ones follow from the account. */
+  /** Values of the notice's own macros. */
   values: Record<keyof M & string, string>
-  /** How long anybody has a use for it: a letter with an expired code is not sent. */
+  /** Afterwards the mail is not sent, such as one with an expired code. */
   goodForSeconds?: number
   attachments?: readonly Attachment[]
 }
 
-export interface Mail {
-  /**
-   * Adds the letters of a notice to the change set of what it tells about: they are sent if, and only if, that is
-   * committed, and nobody waits for it. Nothing is added where the account has switched the notice off.
-   */
-  notify<M extends Macros>(set: ChangeSet, order: Order<M>): Promise<void>
-  /** Sends one rendered notice to these addresses, to show how it looks. */
-  sendSample(account: AccountRecord, notice: string, to: readonly string[], content: Content): Promise<void>
-  notices: Notices
-  templates: Templates
-}
+export type Mail = ReturnType<typeof createMail>
 
 interface Deps {
   store: Store
@@ -49,12 +40,12 @@ interface Deps {
 // Admins of an account that a notice goes to.
 const maxRecipients = 20
 
-/** A letter that could not be delivered for this long never will be. */
-const longestLifeMs = 3 * 24 * 3600 * 1000
+// Undelivered mails are given up after this.
+const maxLifeMs = 3 * dayMs
 
 const realmForm = /^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,250}[A-Za-z0-9])?$/
 
-/** What is written in the place of the names that every notice knows. */
+/** Values of the macros that every notice has. */
 export const commonValues = ({ id, doc: { name, realm } }: AccountRecord): Values => ({
   'account.id': id,
   'account.name': name,
@@ -65,8 +56,7 @@ export const render = ({ subject, bodies, replyTo, from }: Template, values: Val
   subject: renderSubject(subject, values),
   ...(bodies.text === undefined ? {} : { text: renderText(bodies.text, values) }),
   ...(bodies.html === undefined ? {} : { html: renderHtml(bodies.html, values) }),
-  ...(replyTo === undefined ? {} : { replyTo }),
-  ...(from === undefined ? {} : { from }),
+  ...present({ replyTo, from }),
 })
 
 /** Where a user's mail goes; undefined when there is no address. */
@@ -77,25 +67,19 @@ const distinct = (addresses: readonly string[]) => [
   ...new Map(addresses.map((address) => [address.toLowerCase(), address])).values(),
 ]
 
-export const createMail = ({ store, notices, keyring }: Deps): Mail => {
+export const createMail = ({ store, notices, keyring }: Deps) => {
   const templates = createTemplates(store, notices)
   const { clock, records } = store
 
   const adminsOf = async (accountId: string) => {
-    const query = {
-      accountId,
-      kind: userKind,
-      ownerId: adminsAmongUsers,
-      limit: maxRecipients,
-      descending: false,
-    }
-    const admins = await records.page(query)
+    const owner = { accountId, kind: userKind, ownerId: adminsAmongUsers }
+    const admins = await records.page({ ...owner, limit: maxRecipients, descending: false })
     return admins.flatMap(({ doc }) =>
       doc.priv_level === 'admin' && doc.enabled !== false ? (addressOf(doc) ?? []) : [],
     )
   }
 
-  const recipientsOf = async (order: Pick<Order, 'notice' | 'to' | 'account'>, { to }: Template) => {
+  const recipientsOf = async (order: Pick<MailOrder, 'notice' | 'to' | 'account'>, { to }: Template) => {
     if (carriesSecret(notices.of(order.notice.id))) return order.to
     if (to.type === 'specified') return to.email_addresses ?? []
     if (to.type === 'original' && order.to.length > 0) return order.to
@@ -104,16 +88,15 @@ export const createMail = ({ store, notices, keyring }: Deps): Mail => {
 
   const letterTo = (
     recipient: string,
-    { account, notice, goodForSeconds }: Pick<Order, 'account' | 'goodForSeconds'> & { notice: string },
+    { account, notice, goodForSeconds }: Pick<MailOrder, 'account' | 'goodForSeconds'> & { notice: string },
     content: Content,
     loggedBy = account.id,
   ): JobDraft<QueuedMail> => {
     const now = clock.now()
     const id = newId(now)
-    // Stable over all attempts: a mail program that gets a letter twice, because the server died between its delivery
-    // and the note of it, knows that it is the same.
+    // The same for all attempts: mail programs recognize a mail that a crash has sent twice.
     const messageId = `${id}@${realmForm.test(account.doc.realm) ? account.doc.realm : 'localhost'}`
-    const life = Math.min((goodForSeconds ?? longestLifeMs) * 1000, longestLifeMs)
+    const life = Math.min((goodForSeconds ?? maxLifeMs) * 1000, maxLifeMs)
     const sealed = sealContent(keyring, id, content)
     const payload = { notice, recipient, loggedBy, messageId, sealed, created: now, goodUntil: now + life }
     return { kind: mailKind, id, accountId: account.id, payload }
@@ -123,14 +106,14 @@ export const createMail = ({ store, notices, keyring }: Deps): Mail => {
     notices,
     templates,
 
-    async notify(set, order) {
+    /** Adds the mails of a notice to a change set; after the commit the queue sends them. None if the account disabled it. */
+    async notify<M extends Macros>(set: ChangeSet, order: MailOrder<M>) {
       const template = await templates.of(order.account, order.notice.id)
       if (!template.isEnabled) return
       const { attachments, senderName } = order
       const content = {
         ...render(template, { ...commonValues(order.account), ...order.values }),
-        ...(attachments ? { attachments } : {}),
-        ...(senderName ? { senderName } : {}),
+        ...present({ attachments, senderName: senderName || undefined }),
       }
       const recipients = await recipientsOf(order, template)
       const loggedBy = recipients === order.to ? order.accountOfThose : undefined
@@ -138,7 +121,8 @@ export const createMail = ({ store, notices, keyring }: Deps): Mail => {
         set.errand(letterTo(recipient, { ...order, notice: order.notice.id }, content, loggedBy))
     },
 
-    async sendSample(account, notice, to, content) {
+    /** Sends a rendered notice for a preview. */
+    async sendSample(account: AccountRecord, notice: string, to: readonly string[], content: Content) {
       await store.writeUnrecorded(
         distinct(to).map((address) =>
           errandStatement(letterTo(address, { account, notice }, content), clock.now()),

@@ -1,12 +1,10 @@
-// What notices are made of. Areas own theirs, with what they say unless somebody wrote it anew.
-
-/** What stands for a name in a template. */
+/** A name in double braces in a template. */
 interface Macro {
   friendlyName: string
   description: string
-  /** What previews show. */
+  /** Shown in previews. */
   example: string
-  /** Only who asked may read it: it stands in no subject and goes to nobody else. */
+  /** For the addressee only: not allowed in subjects, or for other recipients. */
   isSecret?: boolean
 }
 
@@ -15,7 +13,7 @@ export type Macros = Readonly<Record<string, Macro>>
 interface Definition<M extends Macros> {
   friendlyName: string
   category: 'account' | 'billing' | 'system' | 'user'
-  /** `original`: whom it is about. `admins`: the admins of the account. */
+  /** `original`: the users it is about. `admins`: the admins of the account. */
   to: 'original' | 'admins'
   macros: M
   subject: string
@@ -23,12 +21,12 @@ interface Definition<M extends Macros> {
   html: string
 }
 
-/** A notice as its area declares it: `macros` are its own names. */
+/** A notice as its area declares it, without the common macros. */
 export interface Declared<M extends Macros = Macros> extends Definition<M> {
   id: string
 }
 
-/** A notice with all its names. */
+/** A notice with all its macros. */
 export type Notice = Declared
 
 export const macro = (friendlyName: string, description: string, example: string): Macro => ({
@@ -42,7 +40,7 @@ export const secret = (friendlyName: string, description: string, example: strin
   isSecret: true,
 })
 
-/** A paragraph; one that is a macro in angle brackets is an address to open. */
+/** A paragraph that is a macro in angle brackets becomes a link. */
 const htmlOf = (paragraph: string) => {
   const [, address] = /^<(\{\{.*\}\})>$/.exec(paragraph) ?? []
   return address
@@ -62,13 +60,10 @@ export const notice = <const M extends Macros>(id: string, definition: Definitio
   ...definition,
 })
 
-/** Names that every notice knows. */
+const sampleAccountId = '9a3c1f0e5b7d4c2a8e6f0b1d3c5a7e90'
+
 const commonMacros = {
-  'account.id': macro(
-    'Account id',
-    'The account that the notice is about',
-    '9a3c1f0e5b7d4c2a8e6f0b1d3c5a7e90',
-  ),
+  'account.id': macro('Account id', 'The account that the notice is about', sampleAccountId),
   'account.name': macro('Account name', 'The name of that account', 'Acme'),
   'account.realm': macro('Account realm', 'The realm of that account', 'acme.example'),
 } as const satisfies Macros
@@ -86,15 +81,11 @@ export type Notices = ReturnType<typeof createNotices>
 
 export const createNotices = (definitions: Definitions) => {
   const all = new Map<string, Notice>()
-  for (const [id, definition] of Object.entries(definitions)) {
+  for (const [id, definition] of Object.entries(definitions))
     all.set(id, { ...definition, macros: { ...commonMacros, ...definition.macros } })
-  }
-
   return {
     ids: [...all.keys()].sort(),
-
     isId: (text: string) => all.has(text),
-
     of(id: string): Notice {
       const notice = all.get(id)
       if (!notice) throw new Error(`no area of this server owns the notice ${id}`)
@@ -103,5 +94,11 @@ export const createNotices = (definitions: Definitions) => {
   }
 }
 
-/** Whether what it says is for the eyes of one person only. */
 export const carriesSecret = ({ macros }: Notice) => Object.values(macros).some(({ isSecret }) => isSecret)
+
+export type CreationNotice = 'mail' | 'none'
+
+export const creationWishes = { send_email_on_creation: { flag: 'false: no mail is sent' } }
+
+export const creationNotice = ({ value }: { value(name: string): unknown }): CreationNotice =>
+  String(value('send_email_on_creation')) === 'false' ? 'none' : 'mail'

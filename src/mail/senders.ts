@@ -1,11 +1,9 @@
-/** An address that mail comes from. */
+/** The sender of a mail. */
 export interface Sender {
   address: string
-  /** What mail programs show beside it. */
   name?: string
 }
 
-/** What a letter is signed with. */
 export interface Signing {
   /** `d=` of the signature. */
   domain: string
@@ -15,17 +13,17 @@ export interface Signing {
   privateKey: string
 }
 
-/** Whose mail comes from which address, and how it is signed: what resellers have set up and proved. */
+/** Sender addresses and keys that resellers have set up. */
 export interface Senders {
-  /** The verified address of the account, else of the nearest account above that has one. */
+  /** The verified address of the account or of its nearest parent that has one. */
   senderOf(accountId: string): Promise<Sender | undefined>
-  /** Whether the account, or one above it, has proved that this address is its own. */
+  /** Whether the account or one of its parents has verified the address. */
   maySendAs(accountId: string, address: string): Promise<boolean>
-  /** The key of the account, or of one above it, that holds the address. Undefined when any part of it is missing. */
+  /** The key of the account, or of its nearest parent, that has the address. Undefined if any part of it is missing. */
   signingFor(accountId: string, address: string): Promise<Signing | undefined>
 }
 
-/** Nobody has an address of their own: mail comes from the system's, unsigned. */
+/** Mail comes from the system's address, unsigned. */
 export const noSenders: Senders = {
   senderOf: async () => undefined,
   maySendAs: async () => false,

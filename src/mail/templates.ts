@@ -1,18 +1,19 @@
 import type { AccountRecord } from '../auth/identity.ts'
+import { present } from '../lib/json.ts'
 import { fingerprint } from '../lib/secrets.ts'
-import { type ChangeSet, systemScope } from '../storage/change-set.ts'
-import { createCollection, putDocument } from '../storage/collection.ts'
+import { systemScope } from '../storage/change-set.ts'
+import { createCollection } from '../storage/collection.ts'
 import type { StoredRecord } from '../storage/records.ts'
 import type { Store } from '../storage/store.ts'
 import type { Notice, Notices } from './notices.ts'
 
 interface RecipientRule {
-  /** `original`: whom it is about. `admins`: the admins of the account. `specified`: `email_addresses`. */
+  /** `original`: the users it is about. `admins`: the admins of the account. `specified`: `email_addresses`. */
   type: 'original' | 'admins' | 'specified'
   email_addresses?: readonly string[]
 }
 
-/** What an account, or the system, says about a notice. What is absent is said by the next one above. */
+/** What an account, or the system, sets for a notice. Absent values come from the parent account. */
 export interface TemplateDoc {
   enabled?: boolean
   subject?: string
@@ -21,7 +22,7 @@ export interface TemplateDoc {
   reply_to?: string
 }
 
-/** The bodies. An account that has one of them speaks for itself: the other is not taken from above. */
+/** An account with one of them does not inherit the other. */
 export interface TemplateBodies {
   text?: string
   html?: string
@@ -29,30 +30,23 @@ export interface TemplateBodies {
 
 export type TemplateRecord = StoredRecord<TemplateDoc, TemplateBodies>
 
-/** A notice as it holds for an account. */
+/** The effective values for an account. */
 export interface Template {
   isEnabled: boolean
   subject: string
   to: RecipientRule
   bodies: TemplateBodies
   replyTo: string | undefined
-  /** The address, and the account whose template asks for it. */
+  /** `accountId`: the account of the template. */
   from: { address: string; accountId: string } | undefined
 }
 
-const templateKind = 'notification'
+type Templates = ReturnType<typeof createTemplates>
 
-export type Templates = ReturnType<typeof createTemplates>
-
-/** The nearest record first, then those above it, the system's last. */
+/** `layers`: the account's record first, the system's last. */
 const combined = (notice: Notice, layers: readonly TemplateRecord[]): Template => {
-  const first = <T>(pick: (record: TemplateRecord) => T | undefined): T | undefined => {
-    for (const record of layers) {
-      const value = pick(record)
-      if (value !== undefined) return value
-    }
-    return undefined
-  }
+  const first = <T>(pick: (record: TemplateRecord) => T | undefined): T | undefined =>
+    layers.map(pick).find((value) => value !== undefined)
   const { to, subject, text, html } = notice
   return {
     isEnabled: first(({ doc }) => doc.enabled) ?? true,
@@ -69,19 +63,19 @@ const combined = (notice: Notice, layers: readonly TemplateRecord[]): Template =
   }
 }
 
-/** What accounts and the system have written in the place of the built-in texts. */
+const fingerprintOf = (body: string | undefined) => (body === undefined ? undefined : fingerprint(body))
+
+/** Templates that accounts and the system have instead of the built-in ones. */
 export const createTemplates = (store: Store, notices: Notices) => {
   const collection = createCollection<TemplateDoc, TemplateBodies>(store, {
-    kind: templateKind,
+    kind: 'notification',
     sortKey: (_doc, id) => id,
     row: () => ({}),
-    audited: ({ text, html }) => ({
-      ...(text === undefined ? {} : { text_fingerprint: fingerprint(text) }),
-      ...(html === undefined ? {} : { html_fingerprint: fingerprint(html) }),
-    }),
+    audited: ({ text, html }) =>
+      present({ text_fingerprint: fingerprintOf(text), html_fingerprint: fingerprintOf(html) }),
   })
 
-  /** Undefined: the system's own level. */
+  /** Undefined: the system. */
   const placesOf = (account: AccountRecord | undefined) =>
     account ? [account.id, ...account.hidden.tree.toReversed(), systemScope] : [systemScope]
 
@@ -91,30 +85,14 @@ export const createTemplates = (store: Store, notices: Notices) => {
   }
 
   return {
-    /** What is written at one place: an account, or the system. */
-    at: (place: string, id: string) => collection.find(place, id),
+    collection,
 
-    put(
-      set: ChangeSet,
-      place: string,
-      id: string,
-      before: TemplateRecord | undefined,
-      content: { doc: TemplateDoc; hidden: TemplateBodies },
-    ) {
-      putDocument(set, collection, { accountId: place, id }, { before, ...content })
-    },
-
-    remove: collection.remove,
-
-    /** What is written as it arrives from another system. */
-    arrivals: collection,
-
-    /** As it holds for an account, or for the system. */
+    /** The effective template of an account, or of the system. */
     async of(account: AccountRecord | undefined, id: string): Promise<Template> {
       return combined(notices.of(id), await layersAt(placesOf(account), id))
     },
 
-    /** As it would hold if the account, or the system, said nothing. */
+    /** The effective template without the account's own. */
     async above(account: AccountRecord | undefined, id: string): Promise<Template> {
       return combined(notices.of(id), await layersAt(placesOf(account).slice(1), id))
     },

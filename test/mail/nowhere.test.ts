@@ -1,27 +1,27 @@
 // Mail to people who were made up, at a real mail server.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createMetrics } from '../../src/lib/metrics.ts'
-import { courierBySmtp, type MailTransport, refusalOf } from '../../src/mail/couriers.ts'
-import type { QueuedMailJob } from '../../src/mail/letter.ts'
+import type { QueuedMailJob } from '../../src/mail/message.ts'
+import { type MailTransport, refusalOf, smtpTransport } from '../../src/mail/transports.ts'
 import { createCalls } from '../../src/outgoing/calls.ts'
 import { type SmtpServer, startSmtpServer } from '../support/servers/smtp-server.ts'
 
 let smtp: SmtpServer
-let courier: MailTransport
+let transport: MailTransport
 
 beforeAll(async () => {
   smtp = await startSmtpServer()
-  courier = courierBySmtp(smtp.url, createCalls({ metrics: createMetrics() }))
+  transport = smtpTransport(smtp.url, createCalls({ metrics: createMetrics() }))
 })
 
 afterAll(async () => {
-  courier.close()
+  transport.close()
   await smtp.close()
 })
 
 const carry = (recipient: string) => {
   const letter = { payload: { recipient } } as QueuedMailJob
-  return courier.carry(Buffer.from('Subject: hello\r\n\r\nHello.\r\n'), 'crosspoint@localhost', letter)
+  return transport.send(Buffer.from('Subject: hello\r\n\r\nHello.\r\n'), 'crosspoint@localhost', letter)
 }
 
 it('is given up at once, and not handed over', async () => {

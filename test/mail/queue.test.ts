@@ -1,4 +1,4 @@
-// The queue of letters (src/mail/post.ts): written with what causes them, delivered at least once, given up in the end.
+// The queue of letters (src/mail/delivery.ts): written with what causes them, delivered at least once, given up in the end.
 
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -9,11 +9,11 @@ import { createKeyring } from '../../../src/auth/keyring.ts'
 import { createQueue } from '../../../src/jobs/queue.ts'
 import type { ScheduledJob } from '../../../src/jobs/rounds.ts'
 import { createMetrics } from '../../../src/lib/metrics.ts'
-import { courierBySmtp, courierToFolder } from '../../../src/mail/couriers.ts'
-import { createMail, type Order } from '../../../src/mail/mail.ts'
+import { createMailDelivery, mailSchedule } from '../../../src/mail/delivery.ts'
+import { createMail, type MailOrder } from '../../../src/mail/mail.ts'
 import { createNotices, type Macros } from '../../../src/mail/notices.ts'
-import { createPost, mailSchedule } from '../../../src/mail/post.ts'
 import { noSenders, type Senders } from '../../../src/mail/senders.ts'
+import { folderTransport, smtpTransport } from '../../../src/mail/transports.ts'
 import { createCalls } from '../../../src/outgoing/calls.ts'
 import { createSettings } from '../../../src/settings/settings.ts'
 import { ChangeSet } from '../../../src/storage/change-set.ts'
@@ -62,20 +62,20 @@ export const openPostOffice = async (engine: Engine, { smtpUrl, senders }: Setti
     notices: createNotices(declarationsOf(areas).notices),
   })
 
-  const courierTo = (url: string | undefined) =>
+  const transportTo = (url: string | undefined) =>
     url
-      ? courierBySmtp(url, createCalls({ metrics: createMetrics() }))
-      : courierToFolder(join(folder, 'outbox'), { clock, daysKept: async () => 31 })
+      ? smtpTransport(url, createCalls({ metrics: createMetrics() }))
+      : folderTransport(join(folder, 'outbox'), { clock, daysKept: async () => 31 })
 
   const postOn = (on: typeof store, url = smtpUrl) => {
     const queue = createQueue({ store: on, log, metrics: createMetrics() })
-    const post = createPost({
+    const post = createMailDelivery({
       metrics: createMetrics(),
       store: on,
       keyring,
       settings: createSettings(on.records, 'test'),
       senders: { ...noSenders, ...senders },
-      courier: courierTo(url),
+      transport: transportTo(url),
       documentOf: async ({ id }) => Buffer.from(`document ${id}`),
       log,
     })
@@ -102,7 +102,7 @@ export const openPostOffice = async (engine: Engine, { smtpUrl, senders }: Setti
       return other
     },
     /** Writes the letters of a notice as part of some change. */
-    async send<M extends Macros>(order: Order<M>) {
+    async send<M extends Macros>(order: MailOrder<M>) {
       const set = new ChangeSet({ requestId: 'test' })
       set.record({ accountId: order.account.id, kind: 'note', id: 'x', action: 'created' })
       await mail.notify(set, order)
@@ -124,7 +124,7 @@ export const openPostOffice = async (engine: Engine, { smtpUrl, senders }: Setti
 export type PostOffice = Awaited<ReturnType<typeof openPostOffice>>
 
 /** A verification code for somebody. */
-export const codeFor = (address: string, code = '4711'): Order<typeof emailVerificationNotice.macros> => ({
+export const codeFor = (address: string, code = '4711'): MailOrder<typeof emailVerificationNotice.macros> => ({
   notice: emailVerificationNotice,
   account: acme,
   to: [address],

@@ -38,7 +38,7 @@ import {
 import { isId } from '../../../lib/ids.ts'
 import { isObject, isTrue, type Json } from '../../../lib/json.ts'
 import { closed, must, open, text } from '../../../lib/schema.ts'
-import { creationNotice, creationWishes } from '../../../mail/creation-notice.ts'
+import { creationNotice, creationWishes } from '../../../mail/notices.ts'
 import type { CommittedChange } from '../../../storage/idempotency.ts'
 import { accountHasDescendants } from './failures.ts'
 import type { Accounts, Privileged } from './operations.ts'

@@ -12,7 +12,7 @@ import { Failure, hasProblems, invalid, isOutage, joinProblems, type Problems } 
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { randomHex } from '../../../lib/ids.ts'
 import type { Json } from '../../../lib/json.ts'
-import type { CreationNotice } from '../../../mail/creation-notice.ts'
+import type { CreationNotice } from '../../../mail/notices.ts'
 import { authSettings, crossbarSettings } from '../../../settings/documents.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet, type Claim } from '../../../storage/change-set.ts'

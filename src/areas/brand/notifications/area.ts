@@ -1,11 +1,9 @@
 import { area } from '../../area.ts'
 import { whitelabelArea } from '../whitelabel/area.ts'
-import { createNoticeImporter } from './adoption.ts'
-import { createNotifications } from './operations.ts'
+import { createNoticeImporter, createNotifications } from './operations.ts'
 import { notificationRoutes } from './routes.ts'
 import { Notification } from './schema.ts'
 
-/** The templates of what is mailed, and what was. */
 export const notificationsArea = area({
   name: 'notifications',
   kinds: { notification: 'email templates' },

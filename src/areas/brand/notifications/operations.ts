@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import type { AccountRecord } from '../../../auth/identity.ts'
 import {
   badIdentifier,
@@ -10,14 +11,17 @@ import {
   tooLarge,
 } from '../../../lib/failure.ts'
 import { isId } from '../../../lib/ids.ts'
-import { sameJson } from '../../../lib/json.ts'
+import { present, sameJson } from '../../../lib/json.ts'
 import { assertUtf8Charset, utf8Text } from '../../../lib/utf8.ts'
 import { commonValues, type Mail, render } from '../../../mail/mail.ts'
 import type { Notice } from '../../../mail/notices.ts'
 import type { Senders } from '../../../mail/senders.ts'
+import { createMailAttempts } from '../../../mail/store.ts'
 import type { Template, TemplateBodies, TemplateDoc, TemplateRecord } from '../../../mail/templates.ts'
 import { type Author, ChangeSet, systemScope } from '../../../storage/change-set.ts'
+import { putDocument } from '../../../storage/collection.ts'
 import type { Store } from '../../../storage/store.ts'
+import { type ImportedFile, type ImportedRecord, importingInto } from '../../adoption.ts'
 import {
   bodyProblems,
   htmlOf,
@@ -26,8 +30,7 @@ import {
   subjectProblems,
   valuesIn,
 } from './rules.ts'
-import type { Notification, Preview } from './schema.ts'
-import { createAttemptLog } from './store.ts'
+import { Notification, type Preview } from './schema.ts'
 
 interface Deps {
   store: Store
@@ -35,7 +38,7 @@ interface Deps {
   senders: Senders
 }
 
-/** Whose version is meant: an account's, or, when there is none, the system's. */
+/** The account whose version is meant; undefined: the system's version. */
 export type Level = AccountRecord | undefined
 
 export type BodyType = 'text/plain' | 'text/html'
@@ -46,69 +49,101 @@ export interface NoticeSubject {
   notice: Notice
   /** The level's own version. */
   record: TemplateRecord | undefined
-  /** How the notice holds there. */
+  /** The effective version. */
   template: Template
   revision?: string
 }
 
-/** A body as it was sent, with the character set of its content type. */
 interface SentBody {
   bytes: Buffer
   charset?: string
 }
 
-/** A draft as it was sent. */
-interface Sample {
+interface SentPreview {
   to: readonly string[]
   subject: string
   plain?: string
   html?: string
 }
 
-// Who looks at a draft before it is used by many.
 const maxPreviewers = 5
 
-/** What of the settings differs from above: only that is the level's own. */
+const differing = <T>(value: T | undefined, above: T | undefined) => (value === above ? undefined : value)
+
+/** The settings that differ from those above: only they are the level's own. */
 const ownSettings = (data: Notification, above: Template): TemplateDoc => {
-  const { enabled, subject, from, reply_to: replyTo } = data
   const { type = above.to.type, email_addresses: addresses } = data.to ?? {}
   const to = type === 'specified' && addresses ? { type, email_addresses: addresses } : { type }
-  return {
-    ...(enabled === undefined || enabled === above.isEnabled ? {} : { enabled }),
-    ...(subject === undefined || subject === above.subject ? {} : { subject }),
-    ...(data.to === undefined || sameJson(to, above.to) ? {} : { to }),
-    ...(from === undefined || from === above.from?.address ? {} : { from }),
-    ...(replyTo === undefined || replyTo === above.replyTo ? {} : { reply_to: replyTo }),
-  }
+  return present({
+    enabled: differing(data.enabled, above.isEnabled),
+    subject: differing(data.subject, above.subject),
+    to: data.to === undefined || sameJson(to, above.to) ? undefined : to,
+    from: differing(data.from, above.from?.address),
+    reply_to: differing(data.reply_to, above.replyTo),
+  })
 }
+
+const draftProblems = ({ macros }: Notice, { plain, html }: Preview) =>
+  joinProblems(
+    plain === undefined ? {} : bodyProblems('plain', plain, macros),
+    html === undefined ? {} : bodyProblems('html', htmlOf(html), macros),
+  )
+
+const examplesOf = ({ macros }: Notice) =>
+  Object.fromEntries(Object.entries(macros).map(([name, { example }]) => [name, example]))
+
+const previewersOf = ({ to }: Preview, caller: string | undefined) => {
+  const addresses = to?.email_addresses ?? (caller === undefined ? [] : [caller])
+  const path = 'to.email_addresses'
+  if (addresses.length === 0)
+    throw invalid({ [path]: { required: { message: 'Field is required but missing', value: path } } })
+  if (addresses.length <= maxPreviewers) return addresses
+  throw invalid({
+    [path]: { maxItems: { message: 'Too many people for a preview', target: maxPreviewers } },
+  })
+}
+
+const placeOf = (level: Level) => level?.id ?? systemScope
+
+const drafted = (
+  { level, template }: NoticeSubject,
+  { subject, from, reply_to: replyTo, plain, html }: Preview,
+): Template => ({
+  ...template,
+  ...present({ subject, replyTo }),
+  ...(from === undefined ? {} : { from: { address: from, accountId: placeOf(level) } }),
+  ...(plain === undefined && html === undefined
+    ? {}
+    : { bodies: present({ text: plain, html: html === undefined ? html : htmlOf(html) }) }),
+})
 
 export type Notifications = ReturnType<typeof createNotifications>
 
-/** How notices are worded and sent, by account; and what became of them. */
+/** Texts and settings of notices, by account, and the attempts to deliver them. */
 export const createNotifications = ({ store, mail, senders }: Deps) => {
   const { notices, templates } = mail
-  const attempts = createAttemptLog(store)
-
-  const placeOf = (level: Level) => level?.id ?? systemScope
+  const { collection } = templates
+  const attempts = createMailAttempts(store)
 
   const subjectOf = async (level: Level, id: string): Promise<NoticeSubject> => {
     if (!notices.isId(id)) throw failure(badIdentifier, { cause: id.slice(0, 200) })
-    const record = await templates.at(placeOf(level), id)
-    return {
-      level,
-      notice: notices.of(id),
-      record,
-      template: await templates.of(level, id),
-      ...(record ? { revision: record.revision } : {}),
-    }
+    const record = await collection.find(placeOf(level), id)
+    const subject = { level, notice: notices.of(id), record, template: await templates.of(level, id) }
+    return record ? { ...subject, revision: record.revision } : subject
   }
 
   const write = async (author: Author, subject: NoticeSubject, doc: TemplateDoc, hidden: TemplateBodies) => {
-    const { level, notice, record } = subject
+    const { level, notice, record: before } = subject
     const set = new ChangeSet(author)
-    templates.put(set, placeOf(level), notice.id, record, { doc, hidden })
+    putDocument(set, collection, { accountId: placeOf(level), id: notice.id }, { before, doc, hidden })
     await store.commit(set)
     return subjectOf(level, notice.id)
+  }
+
+  const removeRecords = async (author: Author, records: readonly TemplateRecord[]) => {
+    const set = new ChangeSet(author)
+    for (const record of records) collection.remove(set, record)
+    if (records.length > 0) await store.commit(set)
   }
 
   const fromProblems = async (level: Level, from: string | undefined): Promise<Problems> => {
@@ -123,66 +158,32 @@ export const createNotifications = ({ store, mail, senders }: Deps) => {
       await fromProblems(level, data.from),
     )
 
-  const drafted = (
-    { level, template }: NoticeSubject,
-    { subject, from, reply_to, plain, html }: Preview,
-  ) => ({
-    ...template,
-    ...(subject === undefined ? {} : { subject }),
-    ...(from === undefined ? {} : { from: { address: from, accountId: placeOf(level) } }),
-    ...(reply_to === undefined ? {} : { replyTo: reply_to }),
-    bodies:
-      plain === undefined && html === undefined
-        ? template.bodies
-        : {
-            ...(plain === undefined ? {} : { text: plain }),
-            ...(html === undefined ? {} : { html: htmlOf(html) }),
-          },
-  })
-
-  const draftProblems = ({ macros }: Notice, { plain, html }: Preview) =>
-    joinProblems(
-      plain === undefined ? {} : bodyProblems('plain', plain, macros),
-      html === undefined ? {} : bodyProblems('html', htmlOf(html), macros),
-    )
-
-  const examplesOf = ({ macros }: Notice) =>
-    Object.fromEntries(Object.entries(macros).map(([name, { example }]) => [name, example]))
-
-  const previewersOf = ({ to }: Preview, caller: string | undefined) => {
-    const addresses = to?.email_addresses ?? (caller === undefined ? [] : [caller])
-    if (addresses.length > 0 && addresses.length <= maxPreviewers) return addresses
-    const path = 'to.email_addresses'
-    if (addresses.length === 0) {
-      throw invalid({ [path]: { required: { message: 'Field is required but missing', value: path } } })
-    }
-    throw invalid({
-      [path]: { maxItems: { message: 'Too many people for a preview', target: maxPreviewers } },
-    })
-  }
-
   return {
     subject: subjectOf,
-
     all: (level: Level) => Promise.all(notices.ids.map((id) => subjectOf(level, id))),
+    attempts: attempts.page,
 
-    /** What a schema cannot say of settings. */
-    async judge(level: Level, id: string, data: Notification): Promise<Problems> {
+    async attempt(accountId: string, id: string) {
+      const found = isId(id) ? await attempts.find(accountId, id) : undefined
+      if (!found) throw failure(badIdentifier, { cause: id.slice(0, 200) })
+      return found
+    },
+
+    /** What the schema cannot check. */
+    async problems(level: Level, id: string, data: Notification): Promise<Problems> {
       return notices.isId(id) ? settingsProblems(level, notices.of(id), data) : {}
     },
 
-    /** A version of the level's own, which it must not have yet. */
     async create(author: Author, level: Level, id: string, data: Notification) {
       const subject = await subjectOf(level, id)
       if (subject.record) throw failure(datastoreConflict, {})
-      return write(author, subject, ownSettings(data, await templates.above(level, subject.notice.id)), {})
+      return write(author, subject, ownSettings(data, await templates.above(level, id)), {})
     },
 
     /** Replaces the settings; the bodies stay. */
     async replace(author: Author, subject: NoticeSubject, data: Notification) {
-      const { level, notice, record } = subject
-      const above = await templates.above(level, notice.id)
-      return write(author, subject, ownSettings(data, above), record?.hidden ?? {})
+      const above = await templates.above(subject.level, subject.notice.id)
+      return write(author, subject, ownSettings(data, above), subject.record?.hidden ?? {})
     },
 
     async putBody(author: Author, subject: NoticeSubject, type: BodyType, { bytes, charset }: SentBody) {
@@ -192,36 +193,30 @@ export const createNotifications = ({ store, mail, senders }: Deps) => {
       const problems = bodyProblems('template', body, subject.notice.macros)
       if (hasProblems(problems)) throw invalid(problems)
       const { doc = {}, hidden = {} } = subject.record ?? {}
-      const part = type === 'text/html' ? { html: body } : { text: body }
-      return write(author, subject, doc, { ...hidden, ...part })
+      return write(author, subject, doc, { ...hidden, [type === 'text/html' ? 'html' : 'text']: body })
     },
 
-    /** The notice is again as it is above. */
+    /** Removes the level's own version. */
     async remove(author: Author, { record, notice }: NoticeSubject) {
       if (!record) throw failure(badIdentifier, { cause: notice.id })
-      const set = new ChangeSet(author)
-      templates.remove(set, record)
-      await store.commit(set)
+      await removeRecords(author, [record])
     },
 
-    /** Removes every version of the level's own, and names them. */
+    /** Removes all own versions of a level. Returns their ids. */
     async removeAll(author: Author, level: Level): Promise<string[]> {
-      const found = await Promise.all(notices.ids.map((id) => templates.at(placeOf(level), id)))
+      const found = await Promise.all(notices.ids.map((id) => collection.find(placeOf(level), id)))
       const records = found.filter((record) => record !== undefined)
-      if (records.length === 0) return []
-      const set = new ChangeSet(author)
-      for (const record of records) templates.remove(set, record)
-      await store.commit(set)
+      await removeRecords(author, records)
       return records.map(({ id }) => id)
     },
 
-    /** Sends a draft to a few people. `account` is whose letter it is; `caller` gets it unless somebody is named. */
+    /** Sends a draft to the addresses in it, else to `caller`; `account` supplies the values and the sender. */
     async preview(
       subject: NoticeSubject,
       account: AccountRecord,
       data: Preview,
       caller: string | undefined,
-    ): Promise<Sample> {
+    ): Promise<SentPreview> {
       const { level, notice } = subject
       const { to: _those, ...draft } = data
       const problems = joinProblems(await settingsProblems(level, notice, draft), draftProblems(notice, data))
@@ -230,21 +225,43 @@ export const createNotifications = ({ store, mail, senders }: Deps) => {
       const values = { ...examplesOf(notice), ...commonValues(account), ...valuesIn(data.macros) }
       const content = render(drafted(subject, data), values)
       await mail.sendSample(account, notice.id, to, content)
-      const { subject: line, text, html } = content
-      return {
-        to,
-        subject: line,
-        ...(text === undefined ? {} : { plain: text }),
-        ...(html === undefined ? {} : { html }),
-      }
+      return { to, subject: content.subject, ...present({ plain: content.text, html: content.html }) }
     },
+  }
+}
 
-    attempts: attempts.page,
+const roles = ['text', 'html'] as const
 
-    async attempt(accountId: string, id: string) {
-      const found = isId(id) ? await attempts.find(accountId, id) : undefined
-      if (!found) throw failure(badIdentifier, { cause: id.slice(0, 200) })
-      return found
+/** Imports notices of another system, with the bodies that mean the same here. */
+export const createNoticeImporter = ({ notices, templates: { collection } }: Mail): ImportedRecord => {
+  const problemOf = (id: string, { bytes }: ImportedFile): string | undefined => {
+    if (bytes.length > maxTemplateBytes) return `it is larger than ${maxTemplateBytes} bytes`
+    if (!isUtf8(bytes)) return 'it is not UTF-8'
+    const template = bytes.toString('utf8')
+    if (template.includes('{%') || template.includes('|')) return 'it has conditions or filters'
+    if (!notices.isId(id)) return 'there is no such notice'
+    const isKnown = !hasProblems(bodyProblems('body', template, notices.of(id).macros))
+    return isKnown ? undefined : 'it uses names that the notice does not know'
+  }
+
+  const bodiesIn = (id: string, files: readonly ImportedFile[]): TemplateBodies =>
+    Object.fromEntries(
+      roles.flatMap((role) => {
+        const file = files.find((one) => one.role === role)
+        return file && problemOf(id, file) === undefined ? [[role, file.bytes.toString('utf8')]] : []
+      }),
+    )
+
+  return {
+    schema: Notification,
+    fileProblem: (file, { id }) => problemOf(id, file),
+    async files({ accountId, id }) {
+      const bodies = (await collection.find(accountId, id))?.hidden ?? {}
+      return new Map(Object.entries(bodies).map(([role, body]) => [role, Buffer.from(body)]))
     },
+    ...importingInto<TemplateDoc, TemplateBodies>(collection, ({ id, doc, files }) => ({
+      doc: doc as TemplateDoc,
+      hidden: bodiesIn(id, files),
+    })),
   }
 }

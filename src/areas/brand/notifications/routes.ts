@@ -1,13 +1,18 @@
 import { accountAdmin, resellerAdmin, superduper } from '../../../auth/policies.ts'
 import { ApiResponse, FileResponse, ListResponse } from '../../../http/answer/answers.ts'
-import { shortListing } from '../../../http/answer/listing.ts'
+import { type Listing, shortListing } from '../../../http/answer/listing.ts'
 import { timeWindow } from '../../../http/answer/time-window.ts'
+import { harmless } from '../../../http/answer/visitors.ts'
 import { attachment } from '../../../http/file-names.ts'
 import { type Call, del, get, post, put, type Route } from '../../../http/route.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { badIdentifier, datastoreConflict, failure } from '../../../lib/failure.ts'
-import { gregorianNow } from '../../../lib/gregorian.ts'
+import { gregorianNow, gregorianOfUnix } from '../../../lib/gregorian.ts'
+import { type Json, present } from '../../../lib/json.ts'
+import type { TimeWindow } from '../../../lib/time-bounds.ts'
 import { addressOf } from '../../../mail/mail.ts'
+import type { Notice } from '../../../mail/notices.ts'
+import type { MailAttempt } from '../../../mail/store.ts'
 import { crossbarSettings } from '../../../settings/documents.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { BodyType, Level, NoticeSubject, Notifications } from './operations.ts'
@@ -22,7 +27,68 @@ import {
   Removed,
   Rendered,
 } from './schema.ts'
-import { attemptData, attemptListing, notificationData, notificationRow } from './views.ts'
+
+const macrosOf = ({ macros }: Notice): Json =>
+  Object.fromEntries(
+    Object.entries(macros).map(([name, { friendlyName, description, example }]) => [
+      name,
+      { friendly_name: friendlyName, i18n_label: name.replaceAll('.', '_'), description, example },
+    ]),
+  )
+
+const notificationRow = ({ notice, template, record }: NoticeSubject): Json => ({
+  id: notice.id,
+  friendly_name: notice.friendlyName,
+  category: notice.category,
+  enabled: template.isEnabled,
+  macros: macrosOf(notice),
+  ...(record ? { account_overridden: true } : {}),
+})
+
+const lengthOf = (body: string | undefined) =>
+  body === undefined ? undefined : { length: Buffer.byteLength(body) }
+
+const notificationData = (subject: NoticeSubject): Json => {
+  const { subject: line, to, from, replyTo, bodies } = subject.template
+  return {
+    ...notificationRow(subject),
+    subject: line,
+    to,
+    ...present({ from: from?.address, reply_to: replyTo }),
+    template_charset: 'utf-8',
+    templates: present({ 'text/html': lengthOf(bodies.html), 'text/plain': lengthOf(bodies.text) }),
+  }
+}
+
+const rowOf = (entry: MailAttempt): Json => ({
+  id: entry.id,
+  template_id: entry.notice,
+  to: entry.recipient,
+  from: entry.sender,
+  subject: entry.subject,
+  outcome: entry.outcome,
+  attempt: entry.number,
+  created: gregorianOfUnix(entry.at / 1000),
+})
+
+const attemptData = (entry: MailAttempt): Json => ({
+  ...rowOf(entry),
+  message_id: entry.messageId,
+  reply: entry.reply,
+  ...(entry.signedBy === '' ? {} : { signed_by: entry.signedBy }),
+})
+
+const attemptListing = (
+  { attempts }: Notifications,
+  accountId: string,
+  window: TimeWindow,
+): Listing<MailAttempt> => ({
+  page: ({ after, limit, descending }) =>
+    attempts({ accountId, ...window, after: after?.[1], limit, descending }),
+  cursor: ({ id }) => ['', id],
+  row: (entry) => JSON.stringify(rowOf(entry)),
+  record: attemptData,
+})
 
 interface Deps {
   notifications: Notifications
@@ -34,15 +100,11 @@ const bodyTypes = ['text/html', 'text/plain'] as const
 
 const isBodyType = (type: string): type is BodyType => bodyTypes.some((known) => known === type)
 
-// Were a browser to show foreign HTML, it would run nothing of it.
-const harmless = { 'content-security-policy': "default-src 'none'; sandbox" }
-
 const windowQuery = {
   created_from: 'Gregorian seconds; 31 days before created_to unless given',
   created_to: 'Gregorian seconds; now unless given',
 }
 
-/** The routes of one level. `levelOf` tells whose versions a call means. */
 const levelRoutes = (
   { notifications, settings, clock }: Deps,
   place: '/v2' | '/v2/accounts/{account_id}',
@@ -59,11 +121,11 @@ const levelRoutes = (
   const subject = (call: Pick<Call<typeof one>, 'account' | 'path'>) =>
     notifications.subject(levelOf(call), call.path.notification_id)
 
-  /** The system's own letters are those of the account that asks. */
+  /** Mails of the system level belong to the caller's account. */
   const homeOf = ({ account, actor }: Pick<Call, 'account' | 'actor'>) =>
     isAccount ? account : actor.account
 
-  const view = (found: NoticeSubject, more: { status?: number; created?: string } = {}) =>
+  const view = (found: NoticeSubject, more: { created?: string } = {}) =>
     new ApiResponse({
       data: notificationData(found),
       ...(found.revision ? { revision: found.revision } : {}),
@@ -74,10 +136,8 @@ const levelRoutes = (
     const body = type === 'text/html' ? template.bodies.html : template.bodies.text
     if (body === undefined) throw failure(badIdentifier, { cause: type })
     const name = `${notice.id}.${type === 'text/html' ? 'html' : 'txt'}`
-    return new FileResponse(Buffer.from(body), `${type}; charset=utf-8`, {
-      ...harmless,
-      ...attachment(name),
-    })
+    const headers = { ...harmless, ...attachment(name) }
+    return new FileResponse(Buffer.from(body), `${type}; charset=utf-8`, headers)
   }
 
   return [
@@ -97,7 +157,7 @@ const levelRoutes = (
       body: NewNotification,
       answers: NotificationRecord,
       fails: [badIdentifier, datastoreConflict],
-      judge: (call) => notifications.judge(levelOf(call), call.data.id ?? '', call.data),
+      judge: (call) => notifications.problems(levelOf(call), call.data.id ?? '', call.data),
       run: async (call) => {
         const { id, ...data } = call.data
         return view(await notifications.create(call.author, levelOf(call), id, data), { created: id })
@@ -144,7 +204,7 @@ const levelRoutes = (
       body: Notification,
       uploads: bodyTypes,
       answers: NotificationRecord,
-      judge: (call) => notifications.judge(levelOf(call), call.path.notification_id, call.data),
+      judge: (call) => notifications.problems(levelOf(call), call.path.notification_id, call.data),
       run: async ({ author, subject: found, data, upload }) => {
         if (!upload) return view(await notifications.replace(author, found, data))
         const type = isBodyType(upload.contentType) ? upload.contentType : 'text/plain'

@@ -2,7 +2,6 @@ import type { Problems } from '../../../lib/failure.ts'
 import { namesIn, usesIn } from '../../../lib/template.ts'
 import { utf8Text } from '../../../lib/utf8.ts'
 
-/** The names that a notice knows. */
 type Names = Readonly<Record<string, { isSecret?: boolean }>>
 
 interface Rule {
@@ -10,17 +9,15 @@ interface Rule {
   email_addresses?: readonly string[]
 }
 
-/** A mail's body larger than this is no notice any more. */
 export const maxTemplateBytes = 200_000
 
 const unknownIn = (template: string, names: Names) =>
   namesIn(template).filter((name) => !Object.hasOwn(names, name))
 
-// A long value many times over would make a mail of any size.
+// Bounds the size of a mail.
 const maxUses = 1000
-const longestValue = 2000
+const maxValueLength = 2000
 
-/** Names that nobody will fill in are mistakes. */
 export const bodyProblems = (path: string, template: string, names: Names): Problems => {
   const unknown = unknownIn(template, names)
   if (unknown.length > 0) {
@@ -31,7 +28,7 @@ export const bodyProblems = (path: string, template: string, names: Names): Prob
   return { [path]: { maxItems: { message: 'The template uses too many macros', target: maxUses } } }
 }
 
-/** Subjects are kept in logs and shown in lists: no code or link may stand in one. */
+/** Logs and lists show subjects, so they must not contain a secret. */
 export const subjectProblems = (subject: string, names: Names): Problems => {
   const secret = namesIn(subject).filter((name) => names[name]?.isSecret)
   if (secret.length === 0) return bodyProblems('subject', subject, names)
@@ -44,27 +41,24 @@ export const recipientProblems = (to: Rule, names: Names): Problems => {
     return { 'to.type': { forbidden: { message: 'What it says is for one person only', cause: to.type } } }
   }
   if (to.type === 'specified' && !to.email_addresses?.length) {
-    return {
-      'to.email_addresses': {
-        required: { message: 'Field is required but missing', value: 'email_addresses' },
-      },
-    }
+    const required = { message: 'Field is required but missing', value: 'email_addresses' }
+    return { 'to.email_addresses': { required } }
   }
   return {}
 }
 
-/** A body that came as base64: raw HTML has a character that base64 has not. */
+/** Decodes a body in base64. HTML always has a character that base64 does not. */
 export const htmlOf = (text: string) =>
   text.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(text)
     ? utf8Text(Buffer.from(text, 'base64'), 'body')
     : text
 
-/** The values that a preview was given; a client that echoes the descriptions of names gives none. */
+/** Values of a preview. Other members, such as echoed descriptions of macros, are ignored. */
 export const valuesIn = (macros: Readonly<Record<string, unknown>> | undefined): Record<string, string> =>
   Object.fromEntries(
     Object.entries(macros ?? {}).flatMap(([name, value]) =>
       typeof value === 'string' || typeof value === 'number'
-        ? [[name, String(value).slice(0, longestValue)]]
+        ? [[name, String(value).slice(0, maxValueLength)]]
         : [],
     ),
   )

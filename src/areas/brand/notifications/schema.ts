@@ -36,7 +36,7 @@ const settings = {
   reply_to: address('Where answers go'),
 }
 
-/** What a client writes. What is absent is taken from the account above, the last from the system. */
+/** Absent values come from the parent account, at last from the system. */
 export const Notification = open(settings, {
   title: 'Notification',
   description: 'How a notice is sent. Its bodies are written as text/html and text/plain',
@@ -48,7 +48,6 @@ export const NewNotification = open(
   { title: 'New notification' },
 )
 
-/** A draft that is shown without being stored. */
 export const Preview = open(
   {
     ...settings,

@@ -7,52 +7,48 @@ import { dayMs } from '../lib/gregorian.ts'
 import { memberOf } from '../lib/member.ts'
 import { reportSpan } from '../lib/trace.ts'
 import { type Calls, serverIn } from '../outgoing/calls.ts'
-import type { QueuedMailJob } from './letter.ts'
-import { nodemailer } from './message.ts'
+import { nodemailer, type QueuedMailJob } from './message.ts'
 
-/** What takes a finished mail away. */
 export interface MailTransport {
-  /** Resolves with what was said when the mail was taken on; rejects when it was not. */
-  carry(message: Buffer, from: string, letter: QueuedMailJob): Promise<string>
+  /** Resolves with the reply of a server that accepted the mail; else rejects. */
+  send(message: Buffer, from: string, job: QueuedMailJob): Promise<string>
   close(): void
 }
 
-/** Why a mail was not taken on. */
-export interface Refusal {
-  /** The same mail would be refused again: it is not tried any more. */
+/** Why a mail was not accepted. */
+export interface MailRefusal {
+  /** A repeat would be refused, too. */
   isFinal: boolean
-  /** The server itself is not to be reached: other mails have no better chance now. */
+  /** The server is unreachable, also for other mails. */
   isServerDown: boolean
   reason: string
 }
 
-/** Connections to the mail server at a time, each kept for the next letter. */
+/** Pooled connections to the mail server. */
 export const maxConcurrentMails = 4
 
-// A server that does not answer must not hold a letter for minutes.
 const timeouts = { connectionTimeout: 8000, greetingTimeout: 8000, socketTimeout: 20_000 }
 
-// The name that RFC 2606 keeps for what does not exist: a demo's people have it, and no mail server is to bounce their mail.
+// RFC 2606 reserves the name. Users of a demo have such addresses, and no mail server shall bounce their mail.
 const nowhere = /[@.]invalid\.?$/i
 
 const refuseNowhere = (recipient: string) => {
   if (!nowhere.test(recipient)) return
-  // As the library says it of an address that it cannot send to.
-  throw Object.assign(new Error(`${recipient} leads nowhere: mail is not sent to names under .invalid`), {
-    code: 'EENVELOPE',
-  })
+  const message = `${recipient} leads nowhere: mail is not sent to names under .invalid`
+  // The code that the library uses for an address it cannot send to.
+  throw Object.assign(new Error(message), { code: 'EENVELOPE' })
 }
 
-/** What a mail server answers with, as it begins: 250, 550. */
-const replyFacts = (code: number) => (code > 0 ? { 'crosspoint.smtp_reply_code': code } : {})
+/** `code`: first digits of the server's reply, such as 250 or 550. */
+const reportReply = (code: number) => reportSpan(code > 0 ? { 'crosspoint.smtp_reply_code': code } : {})
 
 const replyCodeOf = (error: unknown) => {
   const sent = memberOf(error, 'responseCode')
   return typeof sent === 'number' ? sent : 0
 }
 
-/** Over SMTP; credentials and TLS as the URL says. */
-export const courierBySmtp = (url: string, calls: Calls): MailTransport => {
+/** Credentials and TLS follow from the URL. */
+export const smtpTransport = (url: string, calls: Calls): MailTransport => {
   let transport: Transporter | undefined
   const call = {
     purpose: 'mail',
@@ -60,16 +56,16 @@ export const courierBySmtp = (url: string, calls: Calls): MailTransport => {
     kind: 'client',
     facts: { 'network.protocol.name': 'smtp', ...serverIn(url) },
     outcomeOf(reply: string) {
-      reportSpan(replyFacts(Number.parseInt(reply, 10)))
+      reportReply(Number.parseInt(reply, 10))
       return 'done'
     },
     faultOf(error: unknown) {
-      reportSpan(replyFacts(replyCodeOf(error)))
+      reportReply(replyCodeOf(error))
       return refusalOf(error).isServerDown ? 'unreachable' : 'refused'
     },
   } as const
   return {
-    async carry(message, from, { payload: { recipient } }) {
+    async send(message, from, { payload: { recipient } }) {
       refuseNowhere(recipient)
       const { createTransport } = await nodemailer()
       transport ??= createTransport({ url, pool: true, maxConnections: maxConcurrentMails, ...timeouts })
@@ -83,6 +79,7 @@ export const courierBySmtp = (url: string, calls: Calls): MailTransport => {
   }
 }
 
+/** A reader of the folder never sees an incomplete file. */
 const writeDurably = async (file: string, bytes: Buffer) => {
   const part = `${file}.part`
   const handle = await open(part, 'w', 0o600)
@@ -90,25 +87,23 @@ const writeDurably = async (file: string, bytes: Buffer) => {
     await handle.writeFile(bytes)
     await handle.sync()
   } catch (error) {
-    // Half a letter on a full disk would keep the room that the next try needs.
+    // On a full disk, an incomplete file would take the space that the next attempt needs.
     await rm(part, { force: true })
     throw error
   } finally {
     await handle.close()
   }
-  // A reader of the folder never meets half a letter.
   await rename(part, file)
 }
 
-/** How long letters lie in a folder. */
-interface Keeping {
+interface FolderRetention {
   clock: Clock
   daysKept(): Promise<number>
 }
 
 const hourMs = 3_600_000
 
-/** Names begin with the time at which the letter was made, and so are in its order. */
+/** File names begin with the time of the mail, and sort by it. */
 const nameAt = (unixMs: number) => isoTime(unixMs).replaceAll(':', '-')
 
 const removeBefore = async (folder: string, name: string) => {
@@ -118,11 +113,8 @@ const removeBefore = async (folder: string, name: string) => {
   }
 }
 
-/**
- * Into files, for servers without SMTP: people read them with any mail program. Whatever is too old goes, once an hour
- * at most, when another letter comes: without one the folder does not grow.
- */
-export const courierToFolder = (folder: string, { clock, daysKept }: Keeping): MailTransport => {
+/** Writes files, for servers without SMTP. A new mail deletes old ones, at most once an hour. */
+export const folderTransport = (folder: string, { clock, daysKept }: FolderRetention): MailTransport => {
   let tidiedAt = 0
 
   const tidy = async () => {
@@ -133,10 +125,10 @@ export const courierToFolder = (folder: string, { clock, daysKept }: Keeping): M
   }
 
   return {
-    async carry(message, _from, { id, payload: { created } }) {
+    async send(message, _from, { id, payload: { created } }) {
       await mkdir(folder, { recursive: true, mode: 0o700 })
       await tidy()
-      // The same name when a crash lets the letter be written again.
+      // A repeat after a crash gets the same name.
       const name = `${nameAt(created)}-${id.slice(12)}.eml`
       await writeDurably(join(folder, name), message)
       return name
@@ -145,17 +137,17 @@ export const courierToFolder = (folder: string, { clock, daysKept }: Keeping): M
   }
 }
 
-// Said about one letter; every other code is about the connection or the sign-in at the server.
-const aboutTheLetter = new Set<unknown>(['EENVELOPE', 'EMESSAGE'])
+// About one mail; every other code is about the connection or the sign-in at the server.
+const codesOfMail = new Set<unknown>(['EENVELOPE', 'EMESSAGE'])
 
-export const refusalOf = (error: unknown): Refusal => {
+export const refusalOf = (error: unknown): MailRefusal => {
   const code = codeOf(error)
-  const responseCode = replyCodeOf(error)
-  const isAboutLetter = aboutTheLetter.has(code)
+  const replyCode = replyCodeOf(error)
+  const isOfMail = codesOfMail.has(code)
   return {
     // An address that the library itself cannot send to has no reply code.
-    isFinal: isAboutLetter && (responseCode >= 500 || (code === 'EENVELOPE' && responseCode === 0)),
-    isServerDown: !isAboutLetter,
+    isFinal: isOfMail && (replyCode >= 500 || (code === 'EENVELOPE' && replyCode === 0)),
+    isServerDown: !isOfMail,
     reason: messageOf(error),
   }
 }
