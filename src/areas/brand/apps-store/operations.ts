@@ -1,6 +1,12 @@
-import type { UserRecord } from '../../../auth/identity.ts'
-import { type AccountRecord, type Actor, isAbove, isSuperduper, privLevelOf } from '../../../auth/identity.ts'
-import { badIdentifier, failure, forbidden } from '../../../lib/failure.ts'
+import {
+  type AccountRecord,
+  type Actor,
+  isAbove,
+  isSuperduper,
+  privLevelOf,
+  type UserRecord,
+} from '../../../auth/identity.ts'
+import { badIdentifier, failure, failureKind, forbidden } from '../../../lib/failure.ts'
 import { pictureIn } from '../../../lib/picture.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { type AttachmentRecord, createAttachment } from '../../../storage/attachment.ts'
@@ -9,7 +15,6 @@ import { holderOf } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
 import { importingInto } from '../../adoption.ts'
 import type { Services } from '../../billing/services/operations.ts'
-import { appInstalled, appNotInstalled } from './failures.ts'
 import {
   type AccountApp,
   type AppsStoreDoc,
@@ -23,6 +28,16 @@ import {
   withoutUser,
 } from './rules.ts'
 import { appsStoreSettings } from './settings.ts'
+
+const aboutApp = (message: string) => (details: { id: string }) => ({
+  status: 400,
+  message,
+  data: { message, cause: details.id },
+})
+
+export const appInstalled = failureKind('app_installed', aboutApp('Application already installed'))
+
+export const appNotInstalled = failureKind('app_not_installed', aboutApp('Application is not installed'))
 
 interface Deps {
   store: Store

@@ -7,8 +7,15 @@ import { type Call, del, get, post, put, type Route } from '../../../http/route.
 import { badIdentifier, failure } from '../../../lib/failure.ts'
 import { iconTypes, imageTypes } from '../../../lib/image-type.ts'
 import { anyText } from '../../../lib/schema.ts'
-import { appInstalled, appNotInstalled } from './failures.ts'
-import type { AppSubject, AppsStore, AppsStoreRecord, AppsSubject, Picture } from './operations.ts'
+import {
+  type AppSubject,
+  type AppsStore,
+  type AppsStoreRecord,
+  type AppsSubject,
+  appInstalled,
+  appNotInstalled,
+  type Picture,
+} from './operations.ts'
 import { type AccountApp, recordOf, rowOf } from './rules.ts'
 import { App, AppRow, Blacklist, Installation } from './schema.ts'
 

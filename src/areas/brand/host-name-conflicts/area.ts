@@ -1,8 +1,67 @@
+import { accountKind, masterClaim } from '../../../auth/identity.ts'
+import type { ScheduledJob } from '../../../jobs/rounds.ts'
+import { daySeconds } from '../../../lib/gregorian.ts'
+import { ChangeSet } from '../../../storage/change-set.ts'
+import { retrying, type Store } from '../../../storage/store.ts'
 import { accountsArea } from '../../accounts/accounts/area.ts'
+import type { HostNames } from '../../accounts/accounts/host-names/operations.ts'
+import { claimantOf } from '../../accounts/accounts/host-names/rules.ts'
 import { area } from '../../area.ts'
 import { alertsArea } from '../../events/alerts/area.ts'
+import type { Alerts } from '../../events/alerts/operations.ts'
+import type { Alert } from '../../events/alerts/schema.ts'
 import { whitelabelArea } from '../whitelabel/area.ts'
-import { createHostNameConflicts } from './operations.ts'
+import type { Whitelabels } from '../whitelabel/operations.ts'
+
+interface Deps {
+  store: Store
+  hostNames: HostNames
+  whitelabel: Pick<Whitelabels, 'conflicts'>
+  alerts: Pick<Alerts, 'raise' | 'withdraw'>
+}
+
+const causeOf = (accountId: string) => `host_names/${accountId}`
+
+const alertOf = (name: string, accountId: string, fields: readonly string[], masterId: string): Alert => ({
+  title: 'Host names in conflict',
+  message: `The account ${name} (${accountId}) has a host name that belongs to another account or to you: ${fields.join(', ')}. It keeps working. Decide which account owns it.`,
+  category: 'host_name_conflict',
+  level: 'warning',
+  from: [{ type: 'account', value: accountId }],
+  to: [{ type: masterId, value: 'admins' }],
+})
+
+/** Alerts the operator about conflicting host names: those of moved accounts, and two that were written at the same time. */
+const createHostNameConflicts = ({ store, hostNames, whitelabel, alerts }: Deps) => {
+  const { records } = store
+
+  const look = async (accountId: string, masterId: string) => {
+    const account = await records.find(accountId, accountKind, accountId)
+    if (!account) return
+    const realm = { path: 'realm', text: account.doc.realm, use: 'realm' } as const
+    const fields = [
+      ...Object.keys(await hostNames.problems(claimantOf(account), [realm])),
+      ...Object.keys(await whitelabel.conflicts(account)),
+    ]
+    const set = new ChangeSet({ requestId: 'host_name_conflicts' })
+    if (fields.length === 0) await alerts.withdraw(set, causeOf(accountId))
+    else await alerts.raise(set, causeOf(accountId), alertOf(account.doc.name, accountId, fields, masterId))
+    if (set.changes.length > 0) await store.commit(set)
+  }
+
+  const round: ScheduledJob = {
+    name: 'host name conflicts',
+    everySeconds: daySeconds,
+    async run(signal) {
+      const master = await records.claimant(masterClaim)
+      if (!master) return
+      for await (const accountIds of hostNames.holders(signal))
+        for (const accountId of accountIds) await retrying(() => look(accountId, master.accountId))
+    },
+  }
+
+  return { round }
+}
 
 /** Alerts the operator about host names that two accounts have. */
 export const hostNameConflictsArea = area({

@@ -1,8 +1,15 @@
-import { type AccountRecord, accountKind } from '../../../auth/identity.ts'
-import { badIdentifier, isFailure } from '../../../lib/failure.ts'
+import { type AccountRecord, type Actor, accountKind, isSuperduper } from '../../../auth/identity.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { badIdentifier, failure, isFailure } from '../../../lib/failure.ts'
+import { evictOldest } from '../../../lib/forget-oldest.ts'
+import { hostNameOf } from '../../../lib/host-name.ts'
 import type { Store } from '../../../storage/store.ts'
+import type { Accounts } from '../../accounts/accounts/operations.ts'
+import type { WhitelabelDomainChecks } from './domains/operations.ts'
 import type { BrandFiles } from './files/operations.ts'
 import type { Whitelabels } from './operations.ts'
+import { domainOf } from './rules.ts'
+import type { WhitelabelStored } from './store.ts'
 
 interface Deps {
   store: Store
@@ -34,5 +41,97 @@ export const createBrands = ({ store, whitelabels, files }: Deps) => {
       return { ...(name ? { name } : {}), ...(logo ? { logo } : {}) }
     }
     return {}
+  }
+}
+
+interface PortalDeps {
+  whitelabels: Pick<Whitelabels, 'find'>
+  domains: Pick<WhitelabelDomainChecks, 'isSetUp' | 'portalsOf'>
+}
+
+/** Where the users of an account sign in: at the nearest brand whose DNS is set up, its own first. */
+export const createPortals =
+  ({ whitelabels, domains }: PortalDeps) =>
+  async ({ id, hidden }: AccountRecord): Promise<string | undefined> => {
+    for (const accountId of [id, ...hidden.tree.toReversed()]) {
+      const domain = hostNameOf((await whitelabels.find(accountId))?.doc.domain ?? '')
+      for (const host of domain === undefined ? [] : await domains.portalsOf(domain))
+        if (domain !== undefined && (await domains.isSetUp(domain, host))) return host
+    }
+    return undefined
+  }
+
+interface VisibilityDeps {
+  clock: Clock
+  accounts: Pick<Accounts, 'find'>
+  whitelabels: Pick<Whitelabels, 'byDomain'>
+  domains: Pick<WhitelabelDomainChecks, 'matchesTemplate'>
+}
+
+interface Known {
+  isSetUp: boolean
+  /** Unix milliseconds. */
+  until: number
+}
+
+// How long the result of a DNS check is cached, in ms.
+const setUpMs = 600_000
+const notSetUpMs = 60_000
+const maxKnown = 2000
+
+export type BrandVisibility = ReturnType<typeof createBrandVisibility>
+
+/**
+ * Strangers see a brand if its DNS matches the operator's template, or the operator has confirmed the host. The brand's
+ * account, and the accounts below and above it, always see the brand.
+ */
+export const createBrandVisibility = ({ clock, accounts, whitelabels, domains }: VisibilityDeps) => {
+  const known = new Map<string, Known>()
+  const looking = new Map<string, Promise<boolean>>()
+
+  const lookUp = async (key: string, domain: string, host: string | undefined) => {
+    const found = await domains.matchesTemplate(domain, host)
+    // If DNS does not answer, the earlier result applies.
+    const isSetUp = found ?? known.get(key)?.isSetUp ?? false
+    known.delete(key)
+    known.set(key, { isSetUp, until: clock.now() + (found ? setUpMs : notSetUpMs) })
+    evictOldest(known, maxKnown)
+    return isSetUp
+  }
+
+  /** Whether a host of a domain, or any of its hosts, is set up. Concurrent visitors share one look-up. */
+  const isSetUp = (domain: string, host?: string): Promise<boolean> => {
+    const key = `${domain} ${host ?? ''}`
+    const found = known.get(key)
+    if (found && found.until > clock.now()) return Promise.resolve(found.isSetUp)
+    const under = looking.get(key) ?? lookUp(key, domain, host).finally(() => looking.delete(key))
+    looking.set(key, under)
+    return under
+  }
+
+  const isShown = async ({ doc, hidden }: WhitelabelStored, host: string) => {
+    if (hidden.confirmedHosts?.includes(host)) return true
+    const domain = domainOf(doc)
+    // A conference host may be one that the template derives from the domain, or have records like a domain.
+    if (domain !== undefined && domain !== host && (await isSetUp(domain, host))) return true
+    return isSetUp(host)
+  }
+
+  const isRelated = async (visitor: Actor, accountId: string) => {
+    const { account } = visitor
+    if (account.id === accountId || account.hidden.tree.includes(accountId)) return true
+    if (isSuperduper(visitor)) return true
+    return (await accounts.find(accountId))?.hidden.tree.includes(account.id) === true
+  }
+
+  return {
+    /** The brand at a host. A stranger gets a 404 while the brand is not shown. */
+    async at(domain: string, visitor: Actor | undefined): Promise<WhitelabelStored> {
+      const record = await whitelabels.byDomain(domain)
+      const host = hostNameOf(domain) ?? ''
+      if (visitor && (await isRelated(visitor, record.accountId))) return record
+      if (await isShown(record, host)) return record
+      throw failure(badIdentifier, { cause: domain.slice(0, 256) })
+    },
   }
 }

@@ -1,12 +1,15 @@
-import { accountAdmin, accountMember, anyone } from '../../../auth/policies.ts'
-import { ApiResponse, one, removed } from '../../../http/answer/answers.ts'
+import { accountAdmin, accountMember, anyone, superduper } from '../../../auth/policies.ts'
+import { ApiResponse, answer, one, removed } from '../../../http/answer/answers.ts'
 import { publicly } from '../../../http/answer/visitors.ts'
 import { type Call, del, get, post, put, type Route } from '../../../http/route.ts'
+import { invalidData } from '../../../lib/failure.ts'
 import { isTrue, type Json } from '../../../lib/json.ts'
+import type { BrandVisibility } from './brands.ts'
+import type { WhitelabelDomainChecks } from './domains/operations.ts'
+import { DomainChecks, ExpandedDomains, WhitelabelDomains } from './domains/schema.ts'
 import type { Whitelabels } from './operations.ts'
 import { Whitelabel, WhitelabelRecord } from './schema.ts'
 import type { WhitelabelStored } from './store.ts'
-import type { BrandVisibility } from './visibility.ts'
 
 const onAccount = '/v2/accounts/{account_id}/whitelabel'
 const onDomain = '/v2/whitelabel/{domain}'
@@ -83,3 +86,43 @@ export const whitelabelRoutes = (whitelabels: Whitelabels, visibility: BrandVisi
     }),
   ]
 }
+
+const domainsOfAccount = '/v2/accounts/{account_id}/whitelabel/domains'
+const domainsOfSystem = '/v2/whitelabel/domains'
+const query = { domain: 'The domain, before it stands in the settings' }
+
+export const whitelabelDomainRoutes = (domains: WhitelabelDomainChecks): Route[] => [
+  get(domainsOfAccount, {
+    summary: 'The DNS records that an account has to set up for its domain',
+    allow: anyone,
+    query,
+    answers: ExpandedDomains,
+    run: ({ path, request }) => domains.expanded(request.value('domain'), path.account_id),
+  }),
+  post(domainsOfAccount, {
+    summary: 'Look up the DNS records of the domain: what is there beside what should be',
+    allow: accountMember,
+    query: { ...query, use_tcp: { flag: 'true asks name servers by TCP from the start' } },
+    answers: DomainChecks,
+    run: async ({ author, path, request }) => {
+      const tcp = String(request.value('use_tcp')) === 'true'
+      const { checks, senders } = await domains.check(author, request.value('domain'), path.account_id, tcp)
+      return answer({ data: checks, metadata: { senders } })
+    },
+  }),
+  get(domainsOfSystem, {
+    summary: 'The DNS records that have to be set up for a domain',
+    allow: anyone,
+    query: { domain: 'The domain' },
+    answers: ExpandedDomains,
+    run: ({ request }) => domains.expanded(request.value('domain'), undefined),
+  }),
+  post(domainsOfSystem, {
+    summary: 'Replace the template of DNS records: {{domain}} stands for the domain of a reseller',
+    allow: superduper,
+    body: WhitelabelDomains,
+    answers: WhitelabelDomains,
+    fails: [invalidData],
+    run: ({ author, data }) => domains.replaceTemplate(author, data),
+  }),
+]
