@@ -28,8 +28,6 @@ import type { WaitingBody } from './wire/body-bytes.ts'
 import type { Places } from './wire/places.ts'
 import { targetOf } from './wire/target.ts'
 import type { ActiveRequests } from './wire/under-way.ts'
-import type { Upgrades } from './wire/upgrades.ts'
-import type { RequestObserver } from './witness.ts'
 
 /** A path outside of `/v2`: it answers by itself. */
 export type PlainPage = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void
@@ -63,6 +61,17 @@ export interface ShutdownState {
   isOver: boolean
   /** Ends the answers that go on until somebody ends them. */
   readonly live: Set<() => void>
+}
+
+/** What the listeners ask when a client wants to switch to another protocol. */
+export interface Upgrades {
+  /** How many clients have switched. */
+  openCount(): number
+  /** Whether the request is one to switch; else it is answered like any other. */
+  isOne(request: IncomingMessage): boolean
+  take(frame: ServerContext, request: IncomingMessage, head: Buffer): void
+  /** Takes leave of all clients. */
+  stop(): Promise<void>
 }
 
 /** What the pipeline needs of the rest of the server. */
@@ -99,8 +108,11 @@ export interface ServerContext {
   store: Store
   clock: Clock
   log: Log
-  /** Tells of each request when it is over. */
-  witness: RequestObserver
+  /**
+   * Starts to measure a request; call the result when it is over. `route` is the template of a path without a route.
+   * `status`: undefined means that of the response.
+   */
+  witness(exchange: RequestContext, route?: string): (status?: number) => void
   /** Takes the spans of requests, where somebody wants them. */
   recorder: Recorder | undefined
   node: string

@@ -32,9 +32,6 @@ const reasonOf = ({ fault }: RequestContext) => {
 const addressOf = ({ clientAddress, request }: RequestContext) =>
   clientAddress || canonicalPeer(request.socket.remoteAddress ?? '')
 
-/** Begins to watch a request; what it answers with is to be called when the request is over. */
-export type RequestObserver = ReturnType<typeof createRequestObserver>
-
 export const createRequestObserver = ({ metrics, log, logsAccess }: Deps) => {
   const durations = metrics.histogram({
     name: 'crosspoint_http_request_duration_seconds',

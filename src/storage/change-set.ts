@@ -5,13 +5,12 @@ import { datastoreConflict, type Failure, failure, lostLease } from '../lib/fail
 import { newId, randomHex } from '../lib/ids.ts'
 import type { Json } from '../lib/json.ts'
 import { currentTraceparent } from '../lib/trace.ts'
-import { actorOf } from './actor.ts'
+import { type AuthorIds, actorOf } from './actor.ts'
 import { auditLog, emitEvent } from './audit-log.ts'
 import { type Append, cacheKey, type Statement, type Value, type Write } from './db.ts'
 import { type Base, entryDocs } from './entry-docs.ts'
 import { errandStatement, type JobDraft, workKey } from './errand.ts'
 import { type KeyClaim, markCommitted } from './idempotency.ts'
-import type { Signal } from './signal.ts'
 import { integer, table, text } from './table.ts'
 
 /** The prices that a request or a task agrees to. */
@@ -26,19 +25,10 @@ export interface ChargeConsent {
 }
 
 /** Who stands behind a write, as the audit entry tells it. */
-export interface Author {
+export interface Author extends AuthorIds {
   requestId: string
   clientAddress?: string
-  authAccountId?: string
-  authUserId?: string
   authMethod?: string
-  /** The named API key, where one was used. */
-  authKeyId?: string
-  /** The task that does it for whoever started it. */
-  taskId?: string
-  /** Set while somebody acts as another user. */
-  originalAuthAccountId?: string
-  originalAuthUserId?: string
   request?: { method: string; path: string }
   /** The `traceparent` of the request, where its trace is recorded: what its events cause is a part of it. */
   trace?: string
@@ -174,6 +164,13 @@ export interface AccountPath {
 
 /** Wakes whoever puts what was committed in order, or reads it where it has its order. */
 export const feedKey = cacheKey(systemScope, 'feed', 'committed')
+
+/** What an area tells those who want to hear of it: something that is about to happen in a change set. */
+export interface Signal<Told> {
+  readonly name: string
+  /** Carries the type alone: it is never there. */
+  readonly told?: Told
+}
 
 /**
  * Everything that one operation wants to happen at once: statements, and the changes they amount to.

@@ -1,36 +1,4 @@
-import type { Value } from './db.ts'
-
-/**
- * A cell of CSV lines that the store writes by itself, or several in a row with their commas and quotes. All members are
- * SQL; NULL is an empty cell.
- */
-export interface CsvCell {
-  value: string
-  /** When it has to stand in quotes. */
-  quotedWhen?: string
-  /** When an apostrophe has to stand in front of it. */
-  guardedWhen?: string
-  /** The apostrophe is usual: it does not make a line a special one. */
-  oftenGuarded?: boolean
-  /** It has quotes whatever it holds. */
-  alwaysQuoted?: boolean
-}
-
-/** Lines of CSV: rows of a statement, in an order. */
-export interface CsvQuery {
-  cells: readonly CsvCell[]
-  /** A module whose functions the cells call by their names, where the store does not write dates: see `SqlWords.dates`. */
-  functions?: string | undefined
-  /** True of rows in which no cell needs quotes, nor an apostrophe but those that are usual. */
-  plainWhen: string
-  /** Columns that the order is by. */
-  orderedBy: readonly string[]
-  /** What follows the selected columns, from FROM to ORDER BY. */
-  tail: string
-  params: readonly Value[]
-  /** The rows are found by a range of an index alone, and not too many to be read block by block and then sorted. */
-  byBlock: boolean
-}
+import type { CsvCell, CsvQuery } from './db.ts'
 
 /** A cell with its apostrophe. */
 export const guarded = ({ value, guardedWhen }: CsvCell) =>

@@ -1,6 +1,5 @@
+import type { MessagePort } from 'node:worker_threads'
 import type { Failure } from '../lib/failure.ts'
-import type { CsvQuery } from './csv-lines.ts'
-import type { WriterRegistry } from './writer-seat.ts'
 
 /** What both engines can bind. Booleans are stored as 0 and 1. */
 export type Value = string | number | Uint8Array | null
@@ -58,6 +57,38 @@ export interface Write {
 /** Called with the keys that a write made stale, or with `everything` when that is not known. */
 export type StaleListener = (keys: readonly string[] | 'everything') => void
 
+/**
+ * A cell of CSV lines that the store writes by itself, or several in a row with their commas and quotes. All members are
+ * SQL; NULL is an empty cell.
+ */
+export interface CsvCell {
+  value: string
+  /** When it has to stand in quotes. */
+  quotedWhen?: string
+  /** When an apostrophe has to stand in front of it. */
+  guardedWhen?: string
+  /** The apostrophe is usual: it does not make a line a special one. */
+  oftenGuarded?: boolean
+  /** It has quotes whatever it holds. */
+  alwaysQuoted?: boolean
+}
+
+/** Lines of CSV: rows of a statement, in an order. */
+export interface CsvQuery {
+  cells: readonly CsvCell[]
+  /** A module whose functions the cells call by their names, where the store does not write dates: see `SqlWords.dates`. */
+  functions?: string | undefined
+  /** True of rows in which no cell needs quotes, nor an apostrophe but those that are usual. */
+  plainWhen: string
+  /** Columns that the order is by. */
+  orderedBy: readonly string[]
+  /** What follows the selected columns, from FROM to ORDER BY. */
+  tail: string
+  params: readonly Value[]
+  /** The rows are found by a range of an index alone, and not too many to be read block by block and then sorted. */
+  byBlock: boolean
+}
+
 /** What is going on with writes at a moment. */
 interface WriteLoad {
   /** Writes that are not under way yet. */
@@ -77,6 +108,19 @@ export interface CommittedBatch {
 export type StoreTrouble = 'standby_missing' | 'primary_missing'
 
 export type Engine = 'sqlite' | 'postgres'
+
+/** How a thread comes to a seat, and again to one if the writing thread dies. */
+export interface WriterRegistry {
+  /** A port to the writing thread, which may have to be started. */
+  seat(): Promise<MessagePort> | MessagePort
+  /** Whether others have seats, so that what they commit has to be heard of. */
+  isShared(): boolean
+  /** Numbers of 32 bits that all threads look at. */
+  commits: SharedArrayBuffer
+  processId: string
+  /** Whether other processes are told what is stale. */
+  tellsKeys: boolean
+}
 
 /** The seam between the engines. Only `storage/` sees it whole; areas read through it and write by change sets. */
 export interface Database {
@@ -116,6 +160,13 @@ export interface Database {
   /** How further threads of this process come to write; absent where each opens the store by itself. */
   readonly seating?: WriterRegistry
   close(): Promise<void>
+}
+
+/** Reads and writes of tables that hold no records (leases, progress, queues): their changes are not part of the feed. */
+export interface UnrecordedStore extends Pick<Database, 'all'> {
+  writeUnrecorded(statements: readonly Statement[], stale?: readonly string[]): Promise<void>
+  /** The same in a transaction of its own, for rows that everybody writes: nobody else is to wait for their locks. */
+  writeAlone(statements: readonly Statement[], stale?: readonly string[]): Promise<void>
 }
 
 export const cacheKey = (accountId: string, kind: string, id: string) => `${accountId}/${kind}/${id}`

@@ -3,9 +3,8 @@
 import { dayMs } from '../lib/gregorian.ts'
 import type { Json } from '../lib/json.ts'
 import { mergeObject, patchBetween } from '../lib/json-merge.ts'
-import type { Change } from './change-set.ts'
 import type { Database } from './db.ts'
-import type { Store } from './store.ts'
+import type { SqlWords } from './sql-words.ts'
 import { optional, shape, text } from './table.ts'
 
 /** JSON texts: records, or merge patches of the record after the entry `baseId`. A base names itself. */
@@ -13,6 +12,14 @@ interface EntryDocs {
   beforeDoc: string | undefined
   afterDoc: string | undefined
   baseId: string | undefined
+}
+
+/** A change of a record; JSON texts of it before and after. */
+interface Edit {
+  kind: string
+  id: string
+  before?: string
+  after?: string
 }
 
 /** An entry with the whole record after it. */
@@ -71,14 +78,14 @@ const newestBase = `SELECT ${bases.columns} FROM audit_log
   WHERE account_id = $1 AND kind = $2 AND record_id = $3 AND ${isBase} AND at >= $4 ORDER BY id DESC LIMIT 1`
 
 /** Whether an edit can be stored as patches. */
-export const isPatchable = ({ before, after }: Change) =>
+export const isPatchable = ({ before, after }: Edit) =>
   before !== undefined && after !== undefined && isLarge(before, after)
 
 /** The newest base of a record whose entries are in the audit log of an account. */
 export const findBase = async (
   all: Database['all'],
   accountId: string,
-  { kind, id }: Change,
+  { kind, id }: Edit,
   now: number,
 ): Promise<Base | undefined> => {
   const found = bases.first(await all(newestBase, [accountId, kind, id, now - baseUsedMs]))
@@ -102,7 +109,7 @@ const withWholeBefore = <E extends Entry>(base: E): E =>
 
 /** The same entries with whole records. */
 export const withWholeDocs = async <E extends Entry>(
-  { all, words }: Pick<Store, 'all' | 'words'>,
+  { all, words }: Pick<Database, 'all'> & { words: SqlWords },
   entries: readonly E[],
 ): Promise<E[]> => {
   // Many entries have one base. Ids are unique.

@@ -1,7 +1,6 @@
 import type { Failure } from '../lib/failure.ts'
-import type { Statement } from './db.ts'
+import type { Statement, UnrecordedStore } from './db.ts'
 import type { Holder } from './leases.ts'
-import type { Store } from './store.ts'
 
 /** A request's hold on its key: what is committed under it says so, in the same transaction. */
 export interface KeyClaim {
@@ -76,7 +75,7 @@ const holdBy = ({ accountId, asker, key, token }: KeyClaim, holder: KeyHolder): 
 })
 
 /** The rows behind http/judge/idempotency.ts. */
-export const createKeyRows = ({ all, writeUnrecorded }: Store) => ({
+export const createKeyRows = ({ all, writeUnrecorded }: UnrecordedStore) => ({
   async find({ accountId, asker, key }: Pick<KeyClaim, 'accountId' | 'asker' | 'key'>) {
     const [row] = await all(
       `SELECT token, fingerprint, holder, changes, answer FROM idempotency_keys

@@ -1,6 +1,5 @@
 import type { Failure } from '../lib/failure.ts'
-import type { Statement } from './db.ts'
-import type { Store } from './store.ts'
+import type { Statement, UnrecordedStore } from './db.ts'
 import { integer, json, type RowOf, table, text } from './table.ts'
 
 /** What tells a process from all others of its machine, where the system says it. */
@@ -41,7 +40,7 @@ const putRound = rounds.upsert('name')
 type OrElse = () => Failure
 
 /** The rows behind jobs/leases.ts. */
-export const createLeaseRows = ({ all, writeUnrecorded, writeAlone }: Store) => ({
+export const createLeaseRows = ({ all, writeUnrecorded, writeAlone }: UnrecordedStore) => ({
   async find(name: string): Promise<LeaseRow | undefined> {
     return held.first(await all(`SELECT ${held.columns} FROM leases WHERE name = $1`, [name]))
   },
@@ -83,7 +82,7 @@ export const createLeaseRows = ({ all, writeUnrecorded, writeAlone }: Store) => 
 })
 
 /** When a round was done last, in Unix milliseconds; 0 when it never was. */
-export const createScheduleRows = ({ all, writeUnrecorded }: Store) => ({
+export const createScheduleRows = ({ all, writeUnrecorded }: UnrecordedStore) => ({
   async doneAt(name: string): Promise<number> {
     const rows = await all(`SELECT ${rounds.columns} FROM rounds WHERE name = $1`, [name])
     return rounds.first(rows)?.doneAt ?? 0

@@ -1,6 +1,6 @@
 import pg from 'pg'
-import { type CsvQuery, guarded } from './csv-lines.ts'
-import type { Value } from './db.ts'
+import { guarded } from './csv-lines.ts'
+import type { CsvQuery, Value } from './db.ts'
 import { giveBack } from './give-back.ts'
 import { createLink, isWorkerLost } from './postgres-link.ts'
 

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { messageOf } from '../lib/error-facts.ts'
 import { datastoreFull, isFailure } from '../lib/failure.ts'
-import type { CsvQuery } from './csv-lines.ts'
+import type { CsvQuery } from './db.ts'
 import { inTurn } from './in-turn.ts'
 import { createCopyLink } from './postgres-copy.ts'
 import { isServerError, outageOf } from './postgres-link.ts'

@@ -1,8 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { datastoreFull, datastoreUnreachable, failure } from '../lib/failure.ts'
 import { randomHex } from '../lib/ids.ts'
-import type { CsvQuery } from './csv-lines.ts'
-import type { Database, Row, StaleListener, Value } from './db.ts'
+import type { CsvQuery, Database, Row, StaleListener, Value } from './db.ts'
 import { inTurn } from './in-turn.ts'
 import type { CopyChunk, ExporterData } from './postgres-exporter.ts'
 import {

@@ -174,7 +174,7 @@ export const createRecords = (db: Database, sealing: Sealing, cacheBytes = usual
     if (keys.length > 0) era += 1
     cache.forget(keys)
   })
-  const lists = createRecordLists(db)
+  const lists = createRecordLists<StoredRecord>(db)
   const select = `SELECT ${stored.columns} FROM records
     WHERE account_id = $1 AND kind = $2 AND ${sqlWordsOf(db.engine).oneBy('id', '$3')}`
 

@@ -1,11 +1,4 @@
-import type { ChangeSet } from './change-set.ts'
-
-/** What an area tells those who want to hear of it: something that is about to happen in a change set. */
-export interface Signal<Told> {
-  readonly name: string
-  /** Carries the type alone: it is never there. */
-  readonly told?: Told
-}
+import type { ChangeSet, Signal } from './change-set.ts'
 
 /** The name is unique: two signals of one name would be heard as one. */
 export const signal = <Told>(name: string): Signal<Told> => ({ name })

@@ -68,6 +68,41 @@ export interface SqlWords {
   takeTurn(name: string): Statement | undefined
 }
 
+/** What the engines write differently. */
+export interface Dialect {
+  /** A text column that is compared and ordered by its bytes, alike in both engines. */
+  key: string
+  /** For tables of small rows: stored in the order of the primary key, if the engine can. */
+  compact: string
+  /** A column of bytes. */
+  bytes: string
+  /** Rows that have no sequence yet are read in the order in which they were added: SQLite numbers its rows. */
+  position: { column: string; by: string }
+  /** For tables whose rows are in one table for each month: see monthly.ts. */
+  monthly: { column: string; inKey: string; partitioned: string }
+}
+
+export const dialects: Record<Engine, Dialect> = {
+  sqlite: {
+    key: 'TEXT',
+    compact: 'WITHOUT ROWID',
+    bytes: 'BLOB',
+    position: { column: '', by: 'sequence' },
+    monthly: { column: '', inKey: '', partitioned: '' },
+  },
+  postgres: {
+    key: 'TEXT COLLATE "C"',
+    compact: '',
+    bytes: 'BYTEA',
+    position: { column: 'position BIGSERIAL NOT NULL,', by: 'position' },
+    monthly: {
+      column: 'month INTEGER NOT NULL,',
+      inKey: ', month',
+      partitioned: 'PARTITION BY LIST (month)',
+    },
+  },
+}
+
 /** Given rows that name rows of a table. */
 interface RowsByKey {
   given: string

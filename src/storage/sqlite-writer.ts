@@ -2,42 +2,16 @@ import type { StatementSync } from 'node:sqlite'
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { messageOf } from '../lib/error-facts.ts'
 import { elementAt } from '../lib/list.ts'
-import type { Value } from './db.ts'
 import { noteCommit } from './sqlite-commits.ts'
 import { openDurable } from './sqlite-open.ts'
 import { createCommitOrder } from './sqlite-placing.ts'
 import { createStatements } from './sqlite-statements.ts'
-import { commitsAt, type FromWriter } from './writer-seat.ts'
-
-interface PostedStatement {
-  /** The place of its text in the batch's list. */
-  text: number
-  params: readonly Value[]
-  /** The number of rows that it must touch; undefined: any. */
-  rows?: number | undefined
-}
-
-interface PostedWrite {
-  statements: readonly PostedStatement[]
-  /** Rows of the audit log, which get their places as they are added. */
-  entries: readonly (readonly Value[])[]
-  /** The cache keys that it makes stale; none where nobody else is told. */
-  stale: readonly string[]
-}
-
-export interface Batch {
-  /** Each text once: to look long texts up for each of many rows would take several microseconds a row. */
-  texts: readonly string[]
-  writes: readonly PostedWrite[]
-}
+import { type Batch, commitsAt, type FromWriter, type Outcome, type PostedWrite } from './writer-seat.ts'
 
 /** A write, and what prepares the texts of its batch. */
 interface Task extends PostedWrite {
   statementOf(text: number): StatementSync
 }
-
-/** What became of a write: done, the first statement that touched other rows than it had to, or an error. */
-export type Outcome = 'done' | { broken: number } | { error: string }
 
 interface WriterData {
   file: string

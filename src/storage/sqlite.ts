@@ -7,15 +7,14 @@ import { evictOldest } from '../lib/forget-oldest.ts'
 import { randomHex } from '../lib/ids.ts'
 import { elementAt, zip } from '../lib/list.ts'
 import { sqliteLines } from './csv-lines.ts'
-import type { CommittedBatch, Database, Row, StaleListener, Value, Write } from './db.ts'
+import type { CommittedBatch, Database, Row, StaleListener, Value, Write, WriterRegistry } from './db.ts'
 import { movedText } from './outages.ts'
 import { createForeignCommits, prepareCommits } from './sqlite-commits.ts'
 import { openDurable } from './sqlite-open.ts'
 import type { Scan, ScanChunk, SqliteReaderData } from './sqlite-reader.ts'
 import { sqliteText } from './sqlite-statements.ts'
-import type { Batch, Outcome } from './sqlite-writer.ts'
 import { createWorkerLink, longReadNiceness } from './worker-link.ts'
-import { createWriterClient, createWriterThread, type WriterRegistry } from './writer-seat.ts'
+import { type Batch, createWriterClient, createWriterThread, type Outcome } from './writer-seat.ts'
 
 const maxQueries = 500
 const exportThreads = 2

@@ -2,7 +2,7 @@ import type { Clock } from '../lib/clock.ts'
 import { datastoreConflict, isFailure, isOutage } from '../lib/failure.ts'
 import { inSpan } from '../lib/trace.ts'
 import { type AccountPath, type Change, type ChangeSet, eventTypesIn, writeOf } from './change-set.ts'
-import type { Database, Engine, Statement, Write } from './db.ts'
+import type { Database, Engine, Statement, Write, UnrecordedStore } from './db.ts'
 import { type Base, findBase, isPatchable } from './entry-docs.ts'
 import { createGenerations, type GenerationOf } from './generations.ts'
 import { createMonthlyTable, type MonthlyTable } from './monthly.ts'
@@ -13,13 +13,11 @@ import { deliver, type SignalHandler } from './signal.ts'
 import { type SqlWords, sqlWordsOf } from './sql-words.ts'
 
 /** What areas are given: reads, and the one way to write. */
-export interface Store {
+export interface Store extends UnrecordedStore {
   records: Records
   clock: Clock
   /** Secrets within documents. */
   sealing: Sealing
-  /** A short read of an area's own table. */
-  all: Database['all']
   /** A long read, beside the event loop. */
   scan: Database['scan']
   /** A part of an export. */
@@ -42,10 +40,6 @@ export interface Store {
   commit(...sets: ChangeSet[]): Promise<void>
   /** The same for records that come from another system as they are: no gate judges them, and nobody hears of them. */
   adopt(...sets: ChangeSet[]): Promise<void>
-  /** The machinery's own books (leases, progress, queues), which are no change of anybody's records: kept out of the feed. */
-  writeUnrecorded(statements: readonly Statement[], stale?: readonly string[]): Promise<void>
-  /** The same in a transaction of its own, for rows that everybody writes: nobody else is to wait for their locks. */
-  writeAlone(statements: readonly Statement[], stale?: readonly string[]): Promise<void>
   /**
    * What keeps the store from taking writes, in words for operators; undefined when nothing does. It asks for the right
    * to write and changes nothing; after a write that found no room or no disk it writes something of some size. A server

@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts'
-import type { Database, Engine, Row, Value } from './db.ts'
+import type { Database, Row, Value } from './db.ts'
 import { Refusal } from './saved-store.ts'
 import { billingSchema } from './schema/billing.ts'
 import { callsSchema } from './schema/calls.ts'
@@ -8,20 +8,7 @@ import { kazooSchema } from './schema/kazoo.ts'
 import { numbersSchema } from './schema/numbers.ts'
 import { recordsSchema } from './schema/records.ts'
 import { workSchema } from './schema/work.ts'
-
-/** What the engines write differently. */
-export interface Dialect {
-  /** A text column that is compared and ordered by its bytes, alike in both engines. */
-  key: string
-  /** For tables of small rows: stored in the order of the primary key, if the engine can. */
-  compact: string
-  /** A column of bytes. */
-  bytes: string
-  /** Rows that have no sequence yet are read in the order in which they were added: SQLite numbers its rows. */
-  position: { column: string; by: string }
-  /** For tables whose rows are in one table for each month: see monthly.ts. */
-  monthly: { column: string; inKey: string; partitioned: string }
-}
+import { type Dialect, dialects } from './sql-words.ts'
 
 /** Runs one statement of an upgrade. */
 export type Run = (sql: string, params?: readonly Value[]) => Promise<Row[]>
@@ -51,27 +38,6 @@ export const upgrades: readonly Upgrade[] = [
 
 /** The number of the last upgrade of a store that `crosspoint move` has not filled yet. */
 export const movingUpgrade = 1_000_000
-
-const dialects: Record<Engine, Dialect> = {
-  sqlite: {
-    key: 'TEXT',
-    compact: 'WITHOUT ROWID',
-    bytes: 'BLOB',
-    position: { column: '', by: 'sequence' },
-    monthly: { column: '', inKey: '', partitioned: '' },
-  },
-  postgres: {
-    key: 'TEXT COLLATE "C"',
-    compact: '',
-    bytes: 'BYTEA',
-    position: { column: 'position BIGSERIAL NOT NULL,', by: 'position' },
-    monthly: {
-      column: 'month INTEGER NOT NULL,',
-      inKey: ', month',
-      partitioned: 'PARTITION BY LIST (month)',
-    },
-  },
-}
 
 /**
  * Brings the store to this version's structure; several processes may call it at once.

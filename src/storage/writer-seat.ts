@@ -1,11 +1,36 @@
 import { once } from 'node:events'
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads'
 import { datastoreUnreachable, failure } from '../lib/failure.ts'
-import type { Batch, Outcome } from './sqlite-writer.ts'
+import type { Value, WriterRegistry } from './db.ts'
 import { maxYoungGenerationSizeMb, threadScript } from './worker-link.ts'
 
 // The threads of a process that answer requests hand their writes to the one that writes, each through a port of its own:
 // a seat.
+
+interface PostedStatement {
+  /** The place of its text in the batch's list. */
+  text: number
+  params: readonly Value[]
+  /** The number of rows that it must touch; undefined: any. */
+  rows?: number | undefined
+}
+
+export interface PostedWrite {
+  statements: readonly PostedStatement[]
+  /** Rows of the audit log, which get their places as they are added. */
+  entries: readonly (readonly Value[])[]
+  /** The cache keys that it makes stale; none where nobody else is told. */
+  stale: readonly string[]
+}
+
+export interface Batch {
+  /** Each text once: to look long texts up for each of many rows would take several microseconds a row. */
+  texts: readonly string[]
+  writes: readonly PostedWrite[]
+}
+
+/** What became of a write: done, the first statement that touched other rows than it had to, or an error. */
+export type Outcome = 'done' | { broken: number } | { error: string }
 
 /** That the seat is known, what became of a batch, or what others have made stale. */
 export type FromWriter = { isSeated: true } | { outcomes: readonly Outcome[] } | { stale: readonly string[] }
@@ -13,19 +38,6 @@ export type FromWriter = { isSeated: true } | { outcomes: readonly Outcome[] } |
 // Of the numbers that all threads look at: how often the writing thread has committed and told others, and which one it is.
 export const commitsAt = 0
 const writersAt = 1
-
-/** How a thread comes to a seat, and again to one if the writing thread dies. */
-export interface WriterRegistry {
-  /** A port to the writing thread, which may have to be started. */
-  seat(): Promise<MessagePort> | MessagePort
-  /** Whether others have seats, so that what they commit has to be heard of. */
-  isShared(): boolean
-  /** Numbers of 32 bits that all threads look at. */
-  commits: SharedArrayBuffer
-  processId: string
-  /** Whether other processes are told what is stale. */
-  tellsKeys: boolean
-}
 
 /** The thread that writes. It is started for the first seat, and anew for the first one after its death. */
 export const createWriterThread = (file: string, processId: string, tellsKeys: boolean) => {

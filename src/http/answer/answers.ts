@@ -2,7 +2,6 @@ import { hash } from 'node:crypto'
 import { maskUrls } from '../../lib/secrets.ts'
 import type { StoredRecord } from '../../storage/records.ts'
 import type { Listing } from './listing.ts'
-import type { Line } from './live.ts'
 
 /** JSON text that goes into the envelope as it is. */
 export class RawJson {
@@ -68,6 +67,18 @@ export class StreamResponse {
     this.headers = content.headers ?? {}
     this.chunks = content.chunks
   }
+}
+
+/** An answer that goes on as long as both sides want. */
+export interface Line {
+  /** Text for the client; nothing is kept back for one that has gone. */
+  write(text: string): void
+  /** Bytes that the client has not taken yet. */
+  readonly waiting: number
+  /** Resolves when the client has taken most of what it was sent, or has gone. */
+  drained(): Promise<void>
+  /** Ends the answer; a client that does not take the rest in time is cut off. */
+  end(): void
 }
 
 /** Text that comes as it comes into being, for as long as the client stays. */

@@ -1,19 +1,7 @@
 import type { RequestContext } from '../exchange.ts'
 import { onClose } from '../wire/departures.ts'
-import type { LiveResponse } from './answers.ts'
+import type { Line, LiveResponse } from './answers.ts'
 import { writeHead } from './sending.ts'
-
-/** An answer that goes on as long as both sides want. */
-export interface Line {
-  /** Text for the client; nothing is kept back for one that has gone. */
-  write(text: string): void
-  /** Bytes that the client has not taken yet. */
-  readonly waiting: number
-  /** Resolves when the client has taken most of what it was sent, or has gone. */
-  drained(): Promise<void>
-  /** Ends the answer; a client that does not take the rest in time is cut off. */
-  end(): void
-}
 
 // Rights are looked at again this often.
 const judgeMs = 4000

@@ -19,7 +19,7 @@ import { randomHex } from '../../lib/ids.ts'
 import { ipv6Network } from '../../lib/network.ts'
 import { crossbarSettings } from '../../settings/documents.ts'
 import { respondFailure } from '../answer/respond.ts'
-import { RequestContext, type ServerContext } from '../exchange.ts'
+import { RequestContext, type ServerContext, type Upgrades } from '../exchange.ts'
 import { accessDenied, admit, assertAllowed } from '../judge/admission.ts'
 import { findClientAddress, readSettings } from '../pipeline.ts'
 import { type Counts, createSharedCounts } from './counts.ts'
@@ -80,17 +80,6 @@ const refuse = (exchange: RequestContext, error: unknown) => {
   response.assignSocket(request.socket)
   response.once('finish', () => request.socket.destroySoon())
   return respondFailure(exchange, error)
-}
-
-/** What the listeners ask when a client wants to switch to another protocol. */
-export interface Upgrades {
-  /** How many clients have switched. */
-  openCount(): number
-  /** Whether the request is one to switch; else it is answered like any other. */
-  isOne(request: IncomingMessage): boolean
-  take(frame: ServerContext, request: IncomingMessage, head: Buffer): void
-  /** Takes leave of all clients. */
-  stop(): Promise<void>
 }
 
 /** Clients that switch to WebSocket, at the paths of what areas offer there. */

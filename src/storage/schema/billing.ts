@@ -1,4 +1,4 @@
-import type { Dialect } from '../upgrades.ts'
+import type { Dialect } from '../sql-words.ts'
 
 /** Quantities, ledgers, payments and invoices. Money in units, 10,000 to the dollar. */
 export const billingSchema = ({ key, compact }: Dialect): string[] => [

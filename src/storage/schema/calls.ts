@@ -1,4 +1,4 @@
-import type { Dialect } from '../upgrades.ts'
+import type { Dialect } from '../sql-words.ts'
 
 /** Call records by month (see ../monthly.ts), their statistics and archive, and running calls. */
 export const callsSchema = ({ key, compact, monthly }: Dialect): string[] => [

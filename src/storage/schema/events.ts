@@ -1,4 +1,4 @@
-import type { Dialect } from '../upgrades.ts'
+import type { Dialect } from '../sql-words.ts'
 
 /** The audit log, the order of events, and who is notified of them. */
 export const eventsSchema = ({ key, compact, position }: Dialect): string[] => [

@@ -1,4 +1,4 @@
-import type { Dialect } from '../upgrades.ts'
+import type { Dialect } from '../sql-words.ts'
 
 /** Imports from Kazoo: import-kazoo/running. */
 export const kazooSchema = ({ key, compact }: Dialect): string[] => [

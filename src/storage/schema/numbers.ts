@@ -1,4 +1,4 @@
-import type { Dialect } from '../upgrades.ts'
+import type { Dialect } from '../sql-words.ts'
 
 /** Phone numbers, carriers' stock and geography. */
 export const numbersSchema = ({ key, compact }: Dialect): string[] => [

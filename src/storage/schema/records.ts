@@ -1,4 +1,4 @@
-import type { Dialect } from '../upgrades.ts'
+import type { Dialect } from '../sql-words.ts'
 
 /** Records with the names that they claim, the tree of accounts, and what belongs to sign-ins. */
 export const recordsSchema = ({ key, compact }: Dialect): string[] => [

@@ -1,4 +1,4 @@
-import type { Dialect } from '../upgrades.ts'
+import type { Dialect } from '../sql-words.ts'
 
 /** Leases, background jobs, batches and email. */
 export const workSchema = ({ key, compact, bytes }: Dialect): string[] => [
