@@ -143,6 +143,15 @@ describeAnyEngine('long answers', (engine) => {
       await leave(request)
     })
 
+    it('leave room for a filtered page and a page of 500 rows: each reserves 2 MB', async () => {
+      await world.configure('crossbar', { answer_bytes_per_account: 4_000_000, answer_wait_s: 0 })
+      const [, request] = await openStream()
+      const pageOf = (query: Json) => admin.get(cdrs, { query: { ...query, created_to: 1 } })
+      expect(await pageOf({ filter_unknown: 'x' })).toSucceedWith([])
+      expect(await pageOf({ page_size: 500 })).toSucceedWith([])
+      await leave(request)
+    })
+
     it('are refused with 503 while running answers use all memory of the server', async () => {
       await world.configure('crossbar', { answer_bytes: 3_000_000, answer_wait_s: 0 })
       const [, request] = await openStream()

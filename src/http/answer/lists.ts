@@ -41,7 +41,7 @@ import {
 } from './sending.ts'
 import { inSlices } from './slices.ts'
 
-// Lists as responses: pages, whole lists, and rows that are the whole answer. A list of up to `largestCached` bytes is
+// Lists as responses: pages, whole lists, and rows that are the whole answer. A list of up to `maxCachedBytes` is
 // collected, cached if it can be, and sent with its length. A longer one is streamed.
 
 // Not a secret, only a name for the content: SHA-1 is the digest that processors have instructions for.
@@ -154,9 +154,7 @@ const sendJsonList = <T>(exchange: RequestContext, listing: Listing<T>, plan: Li
     return makeList(exchange, listing, plan, slot)
   }
   if (!isLong(plan)) return send()
-  // A collected list takes its room twice for a moment: as rows, and joined.
-  const room = found?.bytes.length ?? (paginate || slot ? 2 * maxCachedBytes : rowStreamBytes)
-  return withRoom(exchange, room, send)
+  return withRoom(exchange, found?.bytes.length ?? rowStreamBytes, send)
 }
 
 export const sendList = <T>(exchange: RequestContext, answer: ListResponse<T>) => {
