@@ -2,24 +2,24 @@
 import { inflateSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { legsByHour, legsOf, type Telephoning } from '../../src/commands/demo/calls.ts'
-import { createChance, splitBy } from '../../src/commands/demo/chance.ts'
-import { createPast } from '../../src/commands/demo/past.ts'
-import { logoOf } from '../../src/commands/demo/picture.ts'
-import { weightOf } from '../../src/commands/demo/rhythms.ts'
+import { createHistory } from '../../src/commands/demo/api-client.ts'
+import { type CallingCompany, legsByHour, legsOf, weightOf } from '../../src/commands/demo/calls.ts'
+import { drawPicture } from '../../src/commands/demo/picture.ts'
+import { createRandom, splitBy } from '../../src/commands/demo/random.ts'
+
 import { unixOfGregorian } from '../../src/lib/gregorian.ts'
 
 const end = Date.UTC(2026, 5, 15, 9, 20)
 const days = 14
 const start = end - days * 86_400_000
 
-const company = (calls: number, until = end): Telephoning => ({
+const company = (calls: number, until = end): CallingCompany => ({
   accountId: 'a'.repeat(32),
   resellerId: 'b'.repeat(32),
   realm: 'sip.test',
   timezone: 'Europe/Berlin',
   tongue: 'de',
-  rhythm: 'office',
+  volume: 'office',
   calls,
   until,
   numbers: ['+493023125001'],
@@ -33,8 +33,8 @@ const company = (calls: number, until = end): Telephoning => ({
   })),
 })
 
-const legsFor = (companies: readonly Telephoning[], legs: number) => {
-  const chance = createChance(1)
+const legsFor = (companies: readonly CallingCompany[], legs: number) => {
+  const chance = createRandom(1)
   const seconds = Math.floor(end / 1000)
   return legsByHour(companies, start, days, legs).flatMap(({ at, company: whose, count }) =>
     whose ? legsOf(whose, { at, count, end: seconds }, chance) : [],
@@ -44,7 +44,7 @@ const legsFor = (companies: readonly Telephoning[], legs: number) => {
 describe('chance', () => {
   it('comes out the same every time, and differs with its seed', () => {
     const draws = (seed: number) => {
-      const chance = createChance(seed)
+      const chance = createRandom(seed)
       return Array.from({ length: 20 }, () => chance.whole(1, 1000))
     }
     expect(draws(7)).toEqual(draws(7))
@@ -90,7 +90,7 @@ describe('the calls of the demo', () => {
 
 describe('the past', () => {
   it('goes forward only, and not beyond the end', () => {
-    const past = createPast(end, 2)
+    const past = createHistory(end, 2)
     past.goTo(past.daysAgo(1))
     past.goTo(past.daysAgo(2))
     expect(past.now()).toBe(past.daysAgo(1))
@@ -101,7 +101,7 @@ describe('the past', () => {
 
 describe('the logo', () => {
   it('is a picture of the size that it says', () => {
-    const png = Buffer.from(logoOf([0, 0, 0]))
+    const png = Buffer.from(drawPicture(320, 80, [0, 0, 0]))
     expect(png.subarray(1, 4).toString()).toBe('PNG')
     const [width, height] = [png.readUInt32BE(16), png.readUInt32BE(20)]
     const dataLength = png.readUInt32BE(33)

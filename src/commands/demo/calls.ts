@@ -1,10 +1,45 @@
 import type { Cdr } from '../../areas/calls/cdrs/schema.ts'
 import { gregorianOfUnix } from '../../lib/gregorian.ts'
-import { type Chance, createChance, splitBy } from './chance.ts'
-import { strangerName, type Tongue } from './people.ts'
-import { type RhythmName, weightOf } from './rhythms.ts'
+import { personOf, type Tongue } from './people.ts'
+import { createRandom, type Random, splitBy } from './random.ts'
 
-/** A phone that calls, and whose it is. */
+const night = [0, 0, 0, 0, 0, 0]
+
+/** When a company telephones, in local time: a weight for each hour from midnight, and for each day from Sunday. */
+const volumes = {
+  office: {
+    hours: [...night, 0, 1, 5, 10, 11, 9, 5, 8, 10, 9, 7, 3, 1, 0, 0, 0, 0, 0],
+    days: { Sun: 0.05, Mon: 1.2, Tue: 1.1, Wed: 1, Thu: 1, Fri: 0.8, Sat: 0.1 },
+  },
+  shop: {
+    hours: [...night, 2, 5, 7, 8, 8, 7, 6, 6, 7, 8, 7, 5, 3, 1, 0, 0, 0, 0],
+    days: { Sun: 0.2, Mon: 0.8, Tue: 0.9, Wed: 0.9, Thu: 1, Fri: 1.2, Sat: 1.3 },
+  },
+  hotel: {
+    hours: [2, 1, 1, 1, 1, 2, 4, 6, 8, 8, 7, 6, 6, 6, 7, 8, 9, 9, 8, 7, 6, 5, 4, 3],
+    days: { Sun: 1.1, Mon: 0.9, Tue: 0.9, Wed: 0.9, Thu: 1, Fri: 1.2, Sat: 1.3 },
+  },
+  centre: {
+    hours: [1, 1, 1, 1, 1, 2, 4, 8, 11, 12, 12, 11, 9, 10, 11, 11, 9, 7, 4, 3, 2, 2, 1, 1],
+    days: { Sun: 0.3, Mon: 1.3, Tue: 1.1, Wed: 1, Thu: 1, Fri: 1, Sat: 0.5 },
+  },
+} satisfies Record<string, { hours: readonly number[]; days: Readonly<Record<string, number>> }>
+
+export type CallVolume = keyof typeof volumes
+
+const formats = new Map<string, Intl.DateTimeFormat>()
+
+/** The weight of the hour that begins then. */
+export const weightOf = (name: CallVolume, timeZone: string, unixMilliseconds: number): number => {
+  const options = { timeZone, weekday: 'short', hour: '2-digit', hourCycle: 'h23' } as const
+  const format = formats.get(timeZone) ?? new Intl.DateTimeFormat('en-GB', options)
+  formats.set(timeZone, format)
+  const [day = '', hour] = format.format(unixMilliseconds).split(/\W+/)
+  const { hours, days }: { hours: readonly number[]; days: Readonly<Record<string, number>> } = volumes[name]
+  return (hours[Number(hour)] ?? 0) * (days[day] ?? 0)
+}
+
+/** A phone that makes calls. */
 export interface Line {
   deviceId: string
   ownerId: string | undefined
@@ -14,49 +49,51 @@ export interface Line {
   agent: string
 }
 
-/** A company as far as calls know it. */
-export interface Telephoning {
+/** A company with its phones and numbers. */
+export interface CallingCompany {
   accountId: string
   resellerId: string
   realm: string
   timezone: string
   tongue: Tongue
-  rhythm: RhythmName
+  volume: CallVolume
+  /** Its weight when the calls are shared out. */
   calls: number
-  /** Unix milliseconds at which it stopped, if it did. */
+  /** Unix milliseconds of its last call at the latest. */
   until: number
   numbers: readonly string[]
   lines: readonly Line[]
 }
 
 const hourMs = 3_600_000
-const hoursOfDay = 24
 
-/** How many legs each company has in each hour: exactly so many in all. Business grows by and by. */
-export const legsByHour = (companies: readonly Telephoning[], start: number, days: number, legs: number) => {
-  const hours = Array.from({ length: days * hoursOfDay }, (_, hour) => start + hour * hourMs)
-  const cells = hours.flatMap((at, hour) => companies.map((company) => ({ at, hour, company })))
-  const weights = cells.map(({ at, hour, company }) =>
-    at + hourMs > company.until
-      ? 0
-      : company.calls * weightOf(company.rhythm, company.timezone, at) * (0.85 + (0.3 * hour) / hours.length),
+/** How many legs each company has in each hour: exactly `legs` in total. Business grows slowly. */
+export const legsByHour = (
+  companies: readonly CallingCompany[],
+  start: number,
+  days: number,
+  legs: number,
+) => {
+  const hours = days * 24
+  const cells = Array.from({ length: hours }, (_, hour) => start + hour * hourMs).flatMap((at, hour) =>
+    companies.map((company) => ({ at, company, growth: 0.85 + (0.3 * hour) / hours })),
   )
-  return splitBy(weights, legs).map((count, place) => {
-    const { at = start, company } = cells[place] ?? {}
-    return { at, company, count }
-  })
+  const weights = cells.map(({ at, company: { until, calls, volume, timezone }, growth }) =>
+    at + hourMs > until ? 0 : calls * weightOf(volume, timezone, at) * growth,
+  )
+  const counts = splitBy(weights, legs)
+  return cells.map(({ at, company }, index) => ({ at, company, count: counts[index] ?? 0 }))
 }
 
-interface Scene {
-  company: Telephoning
-  chance: Chance
-  /** Unix seconds at which the first leg begins. */
-  start: number
-  interaction: { time: number; key: string }
-  stranger: { number: string; name: string }
+/** One end of a leg: a phone, a number of the company, or a person outside. */
+interface End {
+  name?: string
+  number: string
+  /** SIP address. */
+  uri: string
 }
 
-/** How a leg went. */
+/** How a call went. Seconds. */
 interface Course {
   cause: string
   ringing: number
@@ -73,226 +110,176 @@ const codes: Readonly<Record<string, string>> = {
   CALL_REJECTED: 'sip:603',
 }
 
-// With the time that it rings.
-const longestSeconds = 3700
-
-const talk = (chance: Chance): number => {
-  // A sum of three is near enough to a bell: most calls take a minute or three, few take half an hour.
-  const bell = chance.share() + chance.share() + chance.share() - 1.5
-  return Math.max(4, Math.min(3600, Math.round(Math.exp(4.7 + bell * 2))))
-}
-
-const answered = (chance: Chance): Course => ({
-  cause: 'NORMAL_CLEARING',
-  ringing: chance.whole(2, 18),
-  talking: talk(chance),
-})
-
 const failures = ['NO_ANSWER', 'ORIGINATOR_CANCEL', 'ORIGINATOR_CANCEL', 'USER_BUSY', 'CALL_REJECTED']
 
-const unanswered = (chance: Chance, cause = chance.one(failures)): Course => ({
-  cause,
-  ringing: cause === 'USER_BUSY' ? 1 : chance.whole(6, 40),
-  talking: 0,
+// Of the longest leg, with the time that it rings.
+const maxLegSeconds = 3700
+
+/** Most calls take some minutes, few take half an hour: a sum of three random values is close to a bell curve. */
+const courseOf = (random: Random): Course => {
+  if (random.is(0.75)) {
+    const bell = random.share() + random.share() + random.share() - 1.5
+    const talking = Math.max(4, Math.min(3600, Math.round(Math.exp(4.7 + bell * 2))))
+    return { cause: 'NORMAL_CLEARING', ringing: random.whole(2, 18), talking }
+  }
+  const cause = random.one(failures)
+  return { cause, ringing: cause === 'USER_BUSY' ? 1 : random.whole(6, 40), talking: 0 }
+}
+
+interface Leg {
+  direction: 'inbound' | 'outbound'
+  from: End
+  to: End
+  type: 'onnet-origination' | 'onnet-termination' | 'offnet-origination' | 'offnet-termination'
+  /** The phone that the leg is with, or that the call is charged to. */
+  line?: Line
+}
+
+/** Prefix, units of a minute (10,000 to the dollar), name. */
+const prices = [
+  ['+1', 120, 'US_CA'],
+  ['+49', 190, 'DE'],
+  ['+44', 240, 'GB'],
+  ['', 650, 'WORLD'],
+] as const
+
+const priceOf = (number: string) => {
+  const [, rate, rate_name] = prices.find(([prefix]) => number.startsWith(prefix)) ?? prices[3]
+  return { account_billing: 'per_minute', rate, rate_name, rate_increment: 60, rate_minimum: 60 }
+}
+
+const variablesOf = (
+  { accountId, resellerId }: CallingCompany,
+  { type, line, to }: Leg,
+  talking: number,
+) => ({
+  account_id: accountId,
+  reseller_id: resellerId,
+  resource_type: type,
+  ...(line && { authorizing_id: line.deviceId }),
+  ...(line?.ownerId && { owner_id: line.ownerId }),
+  ...(type.startsWith('offnet')
+    ? { resource_id: 'carrier', global_resource: true }
+    : { authorizing_type: 'device' }),
+  ...(type === 'offnet-termination' && talking > 0 && priceOf(to.number)),
 })
 
-const legOf = ({ company, chance, start, interaction }: Scene, course: Course, fields: Partial<Cdr>): Cdr => {
+interface Call {
+  company: CallingCompany
+  random: Random
+  /** Unix seconds at which the first leg begins. */
+  start: number
+  key: string
+}
+
+const recordOf = ({ company, random, start, key }: Call, course: Course, leg: Leg): Cdr => {
   const { cause, ringing, talking } = course
-  const { custom_channel_vars: variables, ...more } = fields
+  const { direction, from, to, type, line } = leg
+  const time = gregorianOfUnix(start)
   return {
-    call_id: `${chance.hex(8)}-${chance.hex(4)}@${company.realm}`,
-    interaction_id: `${interaction.time}-${interaction.key}`,
-    interaction_time: interaction.time,
-    interaction_key: interaction.key,
-    timestamp: gregorianOfUnix(start) + ringing + talking,
+    call_id: `${random.hex(8)}-${random.hex(4)}@${company.realm}`,
+    interaction_id: `${time}-${key}`,
+    interaction_time: time,
+    interaction_key: key,
+    timestamp: time + ringing + talking,
     channel_created_time: start * 1_000_000,
     duration_seconds: ringing + talking,
     ringing_seconds: ringing,
     billing_seconds: talking,
     hangup_cause: cause,
     hangup_code: codes[cause] ?? 'sip:500',
-    disposition: talking > 0 && chance.is(0.5) ? 'send_bye' : 'recv_bye',
-    media_server: `media${chance.whole(1, 2)}.example.com`,
-    ...more,
-    custom_channel_vars: {
-      account_id: company.accountId,
-      reseller_id: company.resellerId,
-      ...variables,
-    },
+    disposition: talking > 0 && random.is(0.5) ? 'send_bye' : 'recv_bye',
+    media_server: `media${random.whole(1, 2)}.example.com`,
+    call_direction: direction,
+    ...(from.name && { caller_id_name: from.name }),
+    caller_id_number: from.number,
+    ...(to.name && { callee_id_name: to.name }),
+    callee_id_number: to.number,
+    from: from.uri,
+    to: to.uri,
+    request: to.uri,
+    ...(type === 'onnet-origination' && { digits_dialed: to.number }),
+    ...(type.startsWith('onnet') && line && { user_agent: line.agent }),
+    custom_channel_vars: variablesOf(company, leg, talking),
   }
 }
 
-const uri = (user: string, realm: string) => ({ to: `${user}@${realm}`, request: `${user}@${realm}` })
-
-const ownerOf = ({ ownerId }: Line) => (ownerId === undefined ? {} : { owner_id: ownerId })
-
-/** A leg from the platform to one of the company's phones. */
-const ringLeg = (scene: Scene, line: Line, course: Course, caller: Scene['stranger'], other: string): Cdr =>
-  legOf(scene, course, {
-    call_direction: 'outbound',
-    caller_id_name: caller.name,
-    caller_id_number: caller.number,
-    callee_id_name: line.name,
-    callee_id_number: line.extension,
-    from: `${caller.number}@${scene.company.realm}`,
-    ...uri(line.username, scene.company.realm),
-    user_agent: line.agent,
-    other_leg_call_id: other,
-    custom_channel_vars: {
-      ...ownerOf(line),
-      authorizing_id: line.deviceId,
-      authorizing_type: 'device',
-      resource_type: 'onnet-termination',
-    },
-  })
-
-/** Somebody calls the company from outside; one phone rings, or several, of which one may win. */
-const fromOutside = (scene: Scene, room: number): Cdr[] => {
-  const { company, chance, stranger } = scene
-  const isAnswered = chance.is(0.78)
-  const course = isAnswered ? answered(chance) : unanswered(chance)
-  const number = chance.one(company.numbers)
-  const first = legOf(scene, course, {
-    call_direction: 'inbound',
-    caller_id_name: stranger.name,
-    caller_id_number: stranger.number,
-    callee_id_number: number,
-    from: `${stranger.number}@carrier.example.net`,
-    ...uri(number, company.realm),
-    custom_channel_vars: {
-      resource_type: 'offnet-origination',
-      resource_id: 'carrier',
-      global_resource: true,
-    },
-  })
-  const ringing = Math.min(room - 1, chance.is(0.25) ? chance.whole(2, 4) : 1)
-  const winner = chance.whole(0, company.lines.length - 1)
-  const phones = company.lines.slice(winner).concat(company.lines.slice(0, winner)).slice(0, ringing)
-  const lost: Course = { cause: isAnswered ? 'LOSE_RACE' : course.cause, ringing: course.ringing, talking: 0 }
-  return [
-    first,
-    ...phones.map((line, place) =>
-      ringLeg(scene, line, place === 0 ? course : lost, stranger, first.call_id),
-    ),
-  ]
+/** The legs of a call: of further phones that ring at most the first one answers. */
+const recordsOf = (call: Call, legs: readonly Leg[]): Cdr[] => {
+  const course = courseOf(call.random)
+  const lost = { ...course, cause: course.talking > 0 ? 'LOSE_RACE' : course.cause, talking: 0 }
+  const [first, ...others] = legs.map((leg, index) => recordOf(call, index < 2 ? course : lost, leg))
+  return first ? [first, ...others.map((other) => ({ ...other, other_leg_call_id: first.call_id }))] : []
 }
 
-/** The leg that a phone of the company begins. */
-const dialLeg = (scene: Scene, line: Line, course: Course, dialled: string, callee: string): Cdr =>
-  legOf(scene, course, {
-    call_direction: 'inbound',
-    caller_id_name: line.name,
-    caller_id_number: line.extension,
-    callee_id_name: callee,
-    callee_id_number: dialled,
-    digits_dialed: dialled,
-    from: `${line.username}@${scene.company.realm}`,
-    ...uri(dialled, scene.company.realm),
-    user_agent: line.agent,
-    custom_channel_vars: {
-      ...ownerOf(line),
-      authorizing_id: line.deviceId,
-      authorizing_type: 'device',
-      resource_type: 'onnet-origination',
-    },
-  })
-
-// Units of a minute, 10,000 to the dollar: home is cheap, the rest of the world is not.
-const minutePrices = [
-  { prefix: '+1', units: 120, name: 'US_CA' },
-  { prefix: '+49', units: 190, name: 'DE' },
-  { prefix: '+44', units: 240, name: 'GB' },
-  { prefix: '', units: 650, name: 'WORLD' },
-]
-
-const priceOf = (number: string) => {
-  const { units, name } = minutePrices.find(({ prefix }) => number.startsWith(prefix)) ?? {
-    units: 650,
-    name: 'WORLD',
-  }
-  return {
-    account_billing: 'per_minute',
-    rate: units,
-    rate_name: name,
-    rate_increment: 60,
-    rate_minimum: 60,
-  }
-}
-
-const toOutside = (scene: Scene, room: number): Cdr[] => {
-  const { company, chance, stranger } = scene
-  const line = chance.one(company.lines)
-  const course = chance.is(0.72)
-    ? answered(chance)
-    : unanswered(chance, chance.one([...failures, 'UNALLOCATED_NUMBER']))
-  const first = dialLeg(scene, line, course, stranger.number, stranger.name)
-  if (room < 2) return [first]
-  const number = chance.one(company.numbers)
-  const second = legOf(scene, course, {
-    call_direction: 'outbound',
-    caller_id_name: line.name,
-    caller_id_number: number,
-    callee_id_name: stranger.name,
-    callee_id_number: stranger.number,
-    from: `${number}@${company.realm}`,
-    ...uri(stranger.number, 'carrier.example.net'),
-    other_leg_call_id: first.call_id,
-    custom_channel_vars: {
-      ...ownerOf(line),
-      authorizing_id: line.deviceId,
-      resource_type: 'offnet-termination',
-      resource_id: 'carrier',
-      global_resource: true,
-      ...(course.talking > 0 ? priceOf(stranger.number) : {}),
-    },
-  })
-  return [first, second]
-}
-
-const inside = (scene: Scene, room: number): Cdr[] => {
-  const { company, chance } = scene
-  const [from, to] = [chance.one(company.lines), chance.one(company.lines)]
-  const course = chance.is(0.7) ? answered(chance) : unanswered(chance)
-  const first = dialLeg(scene, from, course, to.extension, to.name)
-  if (room < 2) return [first]
-  const caller = { name: from.name, number: from.extension }
-  return [first, ringLeg(scene, to, course, caller, first.call_id)]
-}
-
-// Beginnings of numbers that regulators keep for stories, all but the last digits.
+// Prefixes of numbers that regulators reserve for fiction: all but the last two digits.
 const home = {
-  en: ['+1201555', '+1310555', '+1360555', '+1425555', '+1646555', '+1773555', '+1971555'].map(
-    (area) => `${area}01`,
-  ),
+  en: ['+120155501', '+131055501', '+136055501', '+142555501', '+164655501', '+177355501', '+197155501'],
   de: ['+4930231255', '+4940669695', '+4969900095', '+4922147105'],
 }
 const abroad = ['+44207946095', '+3319900950', ...home.en, ...home.de]
 
-const strangerOf = ({ tongue }: Telephoning, chance: Chance): Scene['stranger'] => {
-  const beginnings = chance.is(0.06) ? abroad : home[tongue === 'de' ? 'de' : 'en']
-  const number = `${chance.one(beginnings)}${String(chance.whole(0, 99)).padStart(2, '0')}`
-  return { number, name: strangerName(createChance(Number(number.slice(-7))), tongue) }
+/** A person outside the company. A number always has the same name. */
+const strangerOf = ({ tongue }: CallingCompany, random: Random): End => {
+  const prefixes = random.is(0.06) ? abroad : home[tongue === 'de' ? 'de' : 'en']
+  const number = `${random.one(prefixes)}${String(random.whole(0, 99)).padStart(2, '0')}`
+  const { first, last } = personOf(createRandom(Number(number.slice(-7))), tongue)
+  return { number, name: `${first} ${last}`, uri: `${number}@carrier.example.net` }
 }
 
-const interactionAt = (company: Telephoning, start: number, room: number, chance: Chance): Cdr[] => {
-  const interaction = { time: gregorianOfUnix(start), key: chance.hex(8) }
-  const scene = { company, chance, start, interaction, stranger: strangerOf(company, chance) }
-  const kind = chance.share()
-  if (kind < 0.52) return fromOutside(scene, room)
-  return kind < 0.84 ? toOutside(scene, room) : inside(scene, room)
-}
-
-/** The legs of an hour of a company: exactly so many, all over by `end` (Unix seconds). */
-export const legsOf = (
-  company: Telephoning,
-  { at, count, end }: { at: number; count: number; end: number },
-  chance: Chance,
-): Cdr[] => {
-  const legs: Cdr[] = []
-  while (legs.length < count) {
-    const start =
-      Math.min(Math.floor(at / 1000), end - longestSeconds - hourMs / 1000) + chance.whole(0, 3599)
-    legs.push(...interactionAt(company, start, count - legs.length, chance))
+/** The legs of a call from outside, to outside or within the company. */
+const legsOfCall = ({ company, random }: Pick<Call, 'company' | 'random'>): Leg[] => {
+  const { realm, lines } = company
+  const [kind, stranger, line] = [random.share(), strangerOf(company, random), random.one(lines)]
+  const number = random.one(company.numbers)
+  const own: End = { number, uri: `${number}@${realm}` }
+  const endOf = ({ name, extension: number, username }: Line): End => ({
+    name,
+    number,
+    uri: `${username}@${realm}`,
+  })
+  const rings = (from: End, phone: Line): Leg => ({
+    direction: 'outbound',
+    from,
+    to: endOf(phone),
+    type: 'onnet-termination',
+    line: phone,
+  })
+  const dials = (to: End): Leg => ({
+    direction: 'inbound',
+    from: endOf(line),
+    to,
+    type: 'onnet-origination',
+    line,
+  })
+  if (kind < 0.52) {
+    const winner = lines.indexOf(line)
+    const phones = [...lines.slice(winner), ...lines.slice(0, winner)]
+    const count = random.is(0.25) ? random.whole(2, 4) : 1
+    return [
+      { direction: 'inbound', from: stranger, to: own, type: 'offnet-origination' },
+      ...phones.slice(0, count).map((phone) => rings(stranger, phone)),
+    ]
   }
-  return legs
+  if (kind < 0.84) {
+    const from = { ...own, name: line.name }
+    return [dials(stranger), { direction: 'outbound', from, to: stranger, type: 'offnet-termination', line }]
+  }
+  const other = random.one(lines)
+  return [dials(endOf(other)), rings(endOf(line), other)]
+}
+
+/** Exactly `count` legs of an hour of a company, all over by `end` (Unix seconds). */
+export const legsOf = (
+  company: CallingCompany,
+  { at, count, end }: { at: number; count: number; end: number },
+  random: Random,
+): Cdr[] => {
+  const begin = Math.min(Math.floor(at / 1000), end - maxLegSeconds - 3600)
+  const records: Cdr[] = []
+  while (records.length < count) {
+    const call = { company, random, start: begin + random.whole(0, 3599), key: random.hex(8) }
+    records.push(...recordsOf(call, legsOfCall(call).slice(0, count - records.length)))
+  }
+  return records
 }

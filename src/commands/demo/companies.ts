@@ -1,263 +1,254 @@
+import type { CallVolume } from './calls.ts'
 import type { Tongue } from './people.ts'
-import { type Place, places } from './places.ts'
-import { harborPlans, type Plan, spreePlans } from './plans.ts'
-import type { RhythmName } from './rhythms.ts'
 
-export interface SampleCompany {
-  /** Of its realm and its mail addresses. */
-  slug: string
-  name: string
-  tongue: Tongue
+/** A city, and numbers of it that regulators reserve for fiction. */
+export interface Place {
+  city: string
+  country: 'US' | 'DE'
+  region: string
   timezone: string
-  users: number
-  /** How much of all calls is theirs. */
-  calls: number
-  rhythm: RhythmName
-  numbers: number
-  /** Which numbers it likes. */
-  place: Place
+  prefix: string
+  lata: string
+  latitude: string
+  longitude: string
+}
+
+type City = readonly [
+  city: string,
+  region: string,
+  timezone: string,
+  prefix: string,
+  lata: string,
+  at: string,
+]
+
+const placeOf = (country: Place['country'], [city, region, timezone, prefix, lata, at]: City): Place => {
+  const [latitude = '', longitude = ''] = at.split(' ')
+  return { country, city, region, timezone, prefix, lata, latitude, longitude }
+}
+
+const pacific = 'America/Los_Angeles'
+const german = 'Europe/Berlin'
+
+export const places = {
+  sanFrancisco: placeOf('US', ['San Francisco', 'CA', pacific, '+1415555', '722', '37.7749 -122.4194']),
+  seattle: placeOf('US', ['Seattle', 'WA', pacific, '+1206555', '674', '47.6062 -122.3321']),
+  portland: placeOf('US', ['Portland', 'OR', pacific, '+1503555', '672', '45.5152 -122.6784']),
+  chicago: placeOf('US', ['Chicago', 'IL', 'America/Chicago', '+1312555', '358', '41.8781 -87.6298']),
+  newYork: placeOf('US', ['New York', 'NY', 'America/New_York', '+1212555', '132', '40.7128 -74.0060']),
+  berlin: placeOf('DE', ['Berlin', 'BE', german, '+493023125', '', '52.5200 13.4050']),
+  hamburg: placeOf('DE', ['Hamburg', 'HH', german, '+494066969', '', '53.5511 9.9937']),
+  munich: placeOf('DE', ['München', 'BY', german, '+498999998', '', '48.1351 11.5820']),
+}
+
+/** How many numbers of each city are for sale. */
+export const numbersInStock = 60
+
+export const numberOf = ({ prefix, country }: Place, index: number) =>
+  country === 'DE'
+    ? `${prefix}${String(index).padStart(3, '0')}`
+    : `${prefix}${String(index + 100).padStart(4, '0')}`
+
+interface Details {
   plan?: string
-  /** Dollars, and how many days before the end they were paid in. */
-  topups: readonly (readonly [daysAgo: number, dollars: number])[]
-  /** So many days before the end somebody closed it. */
-  disabledDaysAgo?: number
-  below?: readonly SampleCompany[]
+  /** Days before the end of the demo, and dollars. */
+  topups: Readonly<Record<number, number>>
+  tongue?: Tongue
+  /** Phones that belong to no person. */
   common?: readonly string[]
-  address?: readonly [street: string, city: string, region: string, postalCode: string]
+  address?: readonly [street: string, postalCode: string]
+  /** The account was disabled so many days before the end. */
+  disabledDaysAgo?: number
+  branches?: readonly Company[]
 }
 
-export interface Reseller {
+export interface Company extends Details {
+  /** Part of its realm and of its email addresses. */
   slug: string
   name: string
   tongue: Tongue
-  timezone: string
-  plans: readonly Plan[]
-  customers: readonly SampleCompany[]
+  place: Place
+  volume: CallVolume
+  users: number
+  /** Its weight when the calls are shared out. */
+  calls: number
+  numbers: number
 }
 
-const us = { tongue: 'en', timezone: 'America/Los_Angeles' } as const
-const de = { tongue: 'de', timezone: 'Europe/Berlin', plan: 'Telefonanlage' } as const
+type Counts = readonly [users: number, calls: number, numbers: number]
 
-const harborCustomers: readonly SampleCompany[] = [
-  {
-    ...us,
-    slug: 'lakeside-bakery',
-    name: 'Lakeside Bakery',
-    users: 4,
-    calls: 4,
-    rhythm: 'shop',
-    numbers: 2,
-    place: places.seattle,
+const company = (
+  [slug, name]: readonly [string, string],
+  place: Place,
+  volume: CallVolume,
+  [users, calls, numbers]: Counts,
+  details: Details,
+): Company => {
+  const tongue = place.country === 'DE' ? 'de' : 'en'
+  return { slug, name, tongue, place, volume, users, calls, numbers, ...details }
+}
+
+const branch = (slug: string, name: string, counts: Counts) =>
+  company([slug, name], places.portland, 'office', counts, { topups: { 59: 50 } })
+
+const meridianBranches = [
+  branch('meridian-downtown', 'Meridian Dental Downtown', [4, 6, 2]),
+  branch('meridian-eastside', 'Meridian Dental Eastside', [3, 4, 2]),
+]
+
+const harborCustomers = [
+  company(['lakeside-bakery', 'Lakeside Bakery'], places.seattle, 'shop', [4, 4, 2], {
     plan: 'Corner shop',
-    topups: [
-      [59, 100],
-      [31, 80],
-      [3, 60],
-    ],
-    address: ['12 Harbor Way', 'Seattle', 'WA', '98101'],
-  },
-  {
-    ...us,
-    slug: 'meridian-dental',
-    name: 'Meridian Dental Group',
-    users: 6,
-    calls: 9,
-    rhythm: 'office',
-    numbers: 4,
-    place: places.portland,
+    topups: { 59: 100, 31: 80, 3: 60 },
+    address: ['12 Harbor Way', '98101'],
+  }),
+  company(['meridian-dental', 'Meridian Dental Group'], places.portland, 'office', [6, 9, 4], {
     plan: 'Business seats',
-    topups: [
-      [59, 400],
-      [24, 300],
-    ],
+    topups: { 59: 400, 24: 300 },
     common: ['Fax'],
-    address: ['400 Oak Street', 'Portland', 'OR', '97201'],
-    below: [
-      {
-        ...us,
-        slug: 'meridian-downtown',
-        name: 'Meridian Dental Downtown',
-        users: 4,
-        calls: 6,
-        rhythm: 'office',
-        numbers: 2,
-        place: places.portland,
-        topups: [[59, 50]],
-      },
-      {
-        ...us,
-        slug: 'meridian-eastside',
-        name: 'Meridian Dental Eastside',
-        users: 3,
-        calls: 4,
-        rhythm: 'office',
-        numbers: 2,
-        place: places.portland,
-        topups: [[59, 50]],
-      },
-    ],
-  },
-  {
-    ...us,
-    slug: 'cascade-freight',
-    name: 'Cascade Freight',
-    users: 22,
-    calls: 34,
-    rhythm: 'centre',
-    numbers: 10,
-    place: places.seattle,
+    address: ['400 Oak Street', '97201'],
+    branches: meridianBranches,
+  }),
+  company(['cascade-freight', 'Cascade Freight'], places.seattle, 'centre', [22, 34, 10], {
     plan: 'Contact centre',
-    topups: [
-      [59, 1500],
-      [29, 1200],
-      [5, 900],
-    ],
+    topups: { 59: 1500, 29: 1200, 5: 900 },
     common: ['Dock phone', 'Fax', 'Gate'],
-    address: ['88 Terminal Road', 'Seattle', 'WA', '98134'],
-  },
-  {
-    ...us,
-    slug: 'juniper-hotel',
-    name: 'Juniper Hotel',
-    users: 8,
-    calls: 14,
-    rhythm: 'hotel',
-    numbers: 5,
-    place: places.sanFrancisco,
+    address: ['88 Terminal Road', '98134'],
+  }),
+  company(['juniper-hotel', 'Juniper Hotel'], places.sanFrancisco, 'hotel', [8, 14, 5], {
     plan: 'Business seats',
-    topups: [
-      [59, 500],
-      [28, 400],
-    ],
+    topups: { 59: 500, 28: 400 },
     common: ['Lobby', 'Lift', 'Fax'],
-    address: ['1 Pine Plaza', 'San Francisco', 'CA', '94108'],
-  },
-  {
-    ...us,
-    slug: 'pioneer-law',
-    name: 'Pioneer Law',
-    timezone: 'America/Chicago',
-    users: 7,
-    calls: 8,
-    rhythm: 'office',
-    numbers: 4,
-    place: places.chicago,
+    address: ['1 Pine Plaza', '94108'],
+  }),
+  company(['pioneer-law', 'Pioneer Law'], places.chicago, 'office', [7, 8, 4], {
     plan: 'Business seats',
-    topups: [
-      [59, 450],
-      [30, 300],
-    ],
-    address: ['233 Lake Street', 'Chicago', 'IL', '60606'],
-  },
-  {
-    slug: 'noor-translation',
-    name: 'مكتب النور للترجمة',
+    topups: { 59: 450, 30: 300 },
+    address: ['233 Lake Street', '60606'],
+  }),
+  company(['noor-translation', 'مكتب النور للترجمة'], places.newYork, 'office', [5, 4, 2], {
     tongue: 'ar',
-    timezone: 'America/New_York',
-    users: 5,
-    calls: 4,
-    rhythm: 'office',
-    numbers: 2,
-    place: places.newYork,
     plan: 'Business seats',
-    topups: [
-      [58, 250],
-      [26, 120],
-    ],
-  },
-  {
-    ...us,
-    slug: 'old-mill-antiques',
-    name: 'Old Mill Antiques',
-    users: 3,
-    calls: 2,
-    rhythm: 'shop',
-    numbers: 1,
-    place: places.portland,
+    topups: { 58: 250, 26: 120 },
+  }),
+  company(['old-mill-antiques', 'Old Mill Antiques'], places.portland, 'shop', [3, 2, 1], {
     plan: 'Corner shop',
-    topups: [[57, 90]],
+    topups: { 57: 90 },
     disabledDaysAgo: 12,
+  }),
+  company(['redwood-outfitters', 'Redwood Outfitters'], places.sanFrancisco, 'shop', [5, 5, 2], {
+    plan: 'Business seats',
+    topups: { 57: 150 },
+  }),
+]
+
+const spreeCustomers = [
+  company(['baeckerei-morgenrot', 'Bäckerei Morgenrot'], places.berlin, 'shop', [3, 3, 2], {
+    plan: 'Telefonanlage',
+    topups: { 59: 120, 27: 80 },
+  }),
+  company(['autohaus-lindner', 'Autohaus Lindner GmbH'], places.hamburg, 'shop', [7, 8, 4], {
+    plan: 'Telefonanlage',
+    topups: { 59: 300, 25: 200 },
+    common: ['Werkstatt', 'Fax'],
+  }),
+  company(['praxis-sommer', 'Praxis Dr. Sommer'], places.berlin, 'office', [4, 6, 2], {
+    plan: 'Telefonanlage',
+    topups: { 58: 150, 24: 90 },
+  }),
+  company(['kanzlei-weidner', 'Kanzlei Weidner & Partner'], places.munich, 'office', [5, 5, 3], {
+    plan: 'Telefonanlage',
+    topups: { 58: 200, 22: 120 },
+  }),
+]
+
+interface Plan {
+  name: string
+  description: string
+  category: string
+  plan: { devices: object; phone_numbers: object }
+}
+
+const vat = { name: 'MwSt.', rate: 19, tax_id: 'mwst', jurisdiction: 'DE' }
+const prorate = { additions: true, removals: true }
+
+const harborPlans: readonly Plan[] = [
+  {
+    name: 'Business seats',
+    description: 'A price for each phone, less from the tenth on',
+    category: 'Seats',
+    plan: {
+      devices: {
+        _all: { name: 'Seat', as: 'seat', rate: 9, rates: { 9: 12 }, activation_charge: 5, prorate },
+      },
+      phone_numbers: { did_us: { name: 'US number', rate: 1.5, activation_charge: 1 } },
+    },
   },
   {
-    ...us,
-    slug: 'redwood-outfitters',
-    name: 'Redwood Outfitters',
-    users: 5,
-    calls: 5,
-    rhythm: 'shop',
-    numbers: 2,
-    place: places.sanFrancisco,
-    plan: 'Business seats',
-    topups: [[57, 150]],
+    name: 'Contact centre',
+    description: 'Seats by tier, numbers included up to ten',
+    category: 'Seats',
+    plan: {
+      devices: {
+        _all: {
+          name: 'Agent',
+          as: 'agent',
+          rate: 14,
+          rates: { 10: 19, 25: 16 },
+          discounts: { cumulative: { maximum: 5, rate: 2 } },
+          prorate,
+        },
+      },
+      phone_numbers: {
+        did_us: { name: 'US number', rate: 1, discounts: { cumulative: { maximum: 10, rate: 1 } } },
+      },
+    },
+  },
+  {
+    name: 'Corner shop',
+    description: 'Two phones and a number for one price',
+    category: 'Seats',
+    plan: {
+      devices: { _all: { name: 'Phone', as: 'phone', rate: 6, flat_rates: { 2: 15 } } },
+      phone_numbers: { did_us: { name: 'US number', rate: 2, discounts: { single: { rate: 2 } } } },
+    },
   },
 ]
 
-const spreeCustomers: readonly SampleCompany[] = [
+const spreePlans: readonly Plan[] = [
   {
-    ...de,
-    slug: 'baeckerei-morgenrot',
-    name: 'Bäckerei Morgenrot',
-    users: 3,
-    calls: 3,
-    rhythm: 'shop',
-    numbers: 2,
-    place: places.berlin,
-    topups: [
-      [59, 120],
-      [27, 80],
-    ],
-  },
-  {
-    ...de,
-    slug: 'autohaus-lindner',
-    name: 'Autohaus Lindner GmbH',
-    users: 7,
-    calls: 8,
-    rhythm: 'shop',
-    numbers: 4,
-    place: places.hamburg,
-    topups: [
-      [59, 300],
-      [25, 200],
-    ],
-    common: ['Werkstatt', 'Fax'],
-  },
-  {
-    ...de,
-    slug: 'praxis-sommer',
-    name: 'Praxis Dr. Sommer',
-    users: 4,
-    calls: 6,
-    rhythm: 'office',
-    numbers: 2,
-    place: places.berlin,
-    topups: [
-      [58, 150],
-      [24, 90],
-    ],
-  },
-  {
-    ...de,
-    slug: 'kanzlei-weidner',
-    name: 'Kanzlei Weidner & Partner',
-    users: 5,
-    calls: 5,
-    rhythm: 'office',
-    numbers: 3,
-    place: places.munich,
-    topups: [
-      [58, 200],
-      [22, 120],
-    ],
+    name: 'Telefonanlage',
+    description: 'Je Nebenstelle, zuzüglich Mehrwertsteuer',
+    category: 'Anlage',
+    plan: {
+      devices: { _all: { name: 'Nebenstelle', as: 'extension', rate: 8.9, prorate, taxes: [vat] } },
+      phone_numbers: { _all: { name: 'Rufnummer', rate: 0.9, taxes: [vat] } },
+    },
   },
 ]
+
+/** What resellers pay for their phones and numbers and those of their customers. */
+export const wholesale: Plan = {
+  name: 'Wholesale',
+  description: 'What resellers pay for everything below them',
+  category: 'Resale',
+  plan: {
+    devices: { _all: { name: 'Line', as: 'line', rate: 2.5, cascade: true } },
+    phone_numbers: { _all: { name: 'Number', as: 'number', rate: 0.3, cascade: true } },
+  },
+}
+
+export interface Reseller extends Pick<Company, 'slug' | 'name' | 'tongue' | 'place'> {
+  plans: readonly Plan[]
+  customers: readonly Company[]
+}
 
 export const resellers: readonly Reseller[] = [
   {
     slug: 'harbor-voice',
     name: 'Harbor Voice',
     tongue: 'en',
-    timezone: 'America/Los_Angeles',
+    place: places.seattle,
     plans: harborPlans,
     customers: harborCustomers,
   },
@@ -265,17 +256,8 @@ export const resellers: readonly Reseller[] = [
     slug: 'spree-telefonie',
     name: 'Spree Telefonie',
     tongue: 'de',
-    timezone: 'Europe/Berlin',
+    place: places.berlin,
     plans: spreePlans,
     customers: spreeCustomers,
   },
 ]
-
-/** Where somebody of the story gets mail: no server hands anything on to such a name. */
-export const emailOf = ({ username }: { username: string }, { slug }: { slug: string }) =>
-  `${username}@${slug}.invalid`
-
-/** Domain of what everybody of the story is called: it never leads anywhere. */
-export const domainOf = ({ slug }: { slug: string }) => `${slug}.example.com`
-
-export const languages: Readonly<Record<Tongue, string>> = { en: 'en-US', de: 'de-DE', ar: 'ar-AE' }

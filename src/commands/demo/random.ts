@@ -1,5 +1,7 @@
-/** Chance that comes out the same every time: what it is asked, and in which order, decides. */
-export interface Chance {
+import { elementAt } from '../../lib/list.ts'
+
+/** Random values that are the same in every run with the same seed and the same order of calls. */
+export interface Random {
   /** At least 0, less than 1. */
   share(): number
   /** From `least` to `most`, both included. */
@@ -9,7 +11,7 @@ export interface Chance {
   hex(digits: number): string
 }
 
-/** `total` split by weights, exactly: who is next to a whole one gets it. */
+/** Splits `total` by weights into whole numbers whose sum is `total`. */
 export const splitBy = (weights: readonly number[], total: number): number[] => {
   const sum = weights.reduce((all, weight) => all + weight, 0)
   let weighed = 0
@@ -22,8 +24,8 @@ export const splitBy = (weights: readonly number[], total: number): number[] => 
   })
 }
 
-/** Mulberry32: good enough for names and calls, for nothing that has to be secret. */
-export const createChance = (seed: number): Chance => {
+/** Mulberry32: good enough for names and calls, for nothing that must be secret. */
+export const createRandom = (seed: number): Random => {
   let state = seed
   const share = () => {
     state = (state + 0x6d2b79f5) | 0
@@ -35,11 +37,7 @@ export const createChance = (seed: number): Chance => {
   return {
     share,
     whole,
-    one(list) {
-      const found = list[whole(0, list.length - 1)]
-      if (found === undefined) throw new Error('there is nothing to choose from')
-      return found
-    },
+    one: (list) => elementAt(list, whole(0, list.length - 1)),
     is: (probability) => share() < probability,
     hex: (digits) => Array.from({ length: digits }, () => whole(0, 15).toString(16)).join(''),
   }
