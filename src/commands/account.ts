@@ -2,23 +2,27 @@ import { User } from '../areas/accounts/users/schema.ts'
 import { freshPassword } from '../auth/credentials.ts'
 import { createPasswordHasher } from '../auth/deriving/deriver.ts'
 import { type AccountRecord, masterClaim, type UserRecord } from '../auth/identity.ts'
-import { ConfigError } from '../config/config.ts'
-import { configFromEnvironment } from '../config/env.ts'
 import { createValidation } from '../http/judge/validation.ts'
 import { systemClock } from '../lib/clock.ts'
-import { Failure, hasProblems, invalid, isFailure, joinProblems, validationError } from '../lib/failure.ts'
+import {
+  type Failure,
+  hasProblems,
+  invalid,
+  isFailure,
+  joinProblems,
+  validationError,
+} from '../lib/failure.ts'
 import { newId } from '../lib/ids.ts'
-import type { Log } from '../lib/log.ts'
 import { createMetrics } from '../lib/metrics.ts'
 import { createSettings } from '../settings/settings.ts'
 import { type Author, ChangeSet } from '../storage/change-set.ts'
+import { Refusal } from '../storage/saved-store.ts'
 import { retrying, type Store } from '../storage/store.ts'
 import { bareAreas } from './bare-areas.ts'
 import { createCommandLog } from './command-log.ts'
-import { openStore } from './open-store.ts'
-
-/** Something that the person at the terminal has to put right: nothing has been changed. */
-class Mistake extends Error {}
+import { onStore } from './open-store.ts'
+import { print } from './output.ts'
+import { refusingFailures } from './refusals.ts'
 
 interface Result {
   username: string
@@ -27,34 +31,23 @@ interface Result {
 
 interface Work {
   store: Store
-  offers: ReturnType<typeof offersOf>
+  offers: ReturnType<typeof bareAreas>['offers']
   author: Author
   account: AccountRecord
   username: string
 }
 
-const offersOf = (
-  store: Store,
-  deriver: ReturnType<typeof createPasswordHasher>,
-  settings: ReturnType<typeof settingsOf>,
-  log: Log,
-) => {
-  return bareAreas({ store, settings, deriver, log }).offers
-}
-
-const settingsOf = (store: Store) => createSettings(store.records, 'command')
-
 const masterOf = async ({ records }: Store, { accounts }: Work['offers']) => {
   const holder = await records.claimant(masterClaim)
   const account = holder && (await accounts.find(holder.accountId))
-  if (!account) throw new Mistake('there is no master account yet: the first start of the server makes it')
+  if (!account) throw new Refusal('there is no master account yet: the first start of the server makes it')
   return account
 }
 
 const adminOf = async ({ offers, account, username }: Work): Promise<UserRecord> => {
   const user = await offers.users.byUsername(account.id, username)
   if (user?.doc.priv_level === 'admin') return user
-  throw new Mistake(`there is no admin ${JSON.stringify(username)} of the account ${account.doc.name}`)
+  throw new Refusal(`there is no admin ${JSON.stringify(username)} of the account ${account.doc.name}`)
 }
 
 const reset = async (work: Work): Promise<Result> => {
@@ -94,32 +87,7 @@ const actions = { reset, unlock, create }
 
 export type Action = keyof typeof actions
 
-const textOf = ({ username, password }: Result) =>
-  password === undefined
-    ? `user ${username} may sign in\n`
-    : `user ${username}, password ${password}\nThis password is shown once and stored nowhere.\n`
-
-const perform = async (action: Action, username: string): Promise<Result> => {
-  const config = configFromEnvironment()
-  process.umask(0o077)
-  const { store, close } = await openStore(config, systemClock)
-  const settings = settingsOf(store)
-  const deriver = createPasswordHasher({ settings, clock: systemClock, metrics: createMetrics() })
-  try {
-    const offers = offersOf(store, deriver, settings, createCommandLog(config, 'warn'))
-    const author: Author = { requestId: newId(systemClock.now()), authMethod: 'command' }
-    return await retrying(async () => {
-      await store.fence()
-      const account = await masterOf(store, offers)
-      return actions[action]({ store, offers, author, account, username })
-    })
-  } finally {
-    await deriver.stop()
-    await close()
-  }
-}
-
-/** One line for each thing that is wrong with what was asked for. */
+/** One line for each thing that is wrong with the new admin. */
 const problemsIn = (error: Failure) =>
   isFailure(error, validationError)
     ? Object.entries(error.details.problems).flatMap(([path, rules]) =>
@@ -127,27 +95,31 @@ const problemsIn = (error: Failure) =>
       )
     : [error.kind.name.replaceAll('_', ' ')]
 
-const reasonOf = (error: unknown): string | undefined => {
-  if (error instanceof ConfigError) return `the settings are wrong:\n  ${error.mistakes.join('\n  ')}`
-  if (error instanceof Failure) return `nothing was changed: ${problemsIn(error).join('; ')}`
-  return error instanceof Mistake ? error.message : undefined
-}
+const perform = (action: Action, username: string): Promise<Result> =>
+  onStore(async ({ store, config }) => {
+    const settings = createSettings(store.records, 'command')
+    const hasher = createPasswordHasher({ settings, clock: systemClock, metrics: createMetrics() })
+    const log = createCommandLog(config, 'warn')
+    try {
+      const { offers } = bareAreas({ store, settings, deriver: hasher, log })
+      const author: Author = { requestId: newId(systemClock.now()), authMethod: 'command' }
+      return await retrying(async () => {
+        await store.fence()
+        const account = await masterOf(store, offers)
+        return actions[action]({ store, offers, author, account, username })
+      })
+    } finally {
+      await hasher.stop()
+    }
+  })
 
-interface Asked {
-  action: Action
-  username: string
-  asJson: boolean
-}
-
-export const changeAdmin = async ({ action, username, asJson }: Asked): Promise<number> => {
-  try {
-    const result = await perform(action, username)
-    process.stdout.write(asJson ? `${JSON.stringify(result)}\n` : textOf(result))
-    return 0
-  } catch (error) {
-    const reason = reasonOf(error)
-    if (reason === undefined) throw error
-    process.stderr.write(`crosspoint: ${reason}\n`)
-    return 1
-  }
+export const changeAdmin = async (action: Action, name: string, asJson: boolean) => {
+  const result = await refusingFailures(
+    perform(action, name),
+    (error) => `nothing was changed: ${problemsIn(error).join('; ')}`,
+  )
+  const { username, password } = result
+  if (asJson) print(JSON.stringify(result))
+  else if (password === undefined) print(`user ${username} may sign in`)
+  else print(`user ${username}, password ${password}\nThis password is shown once and stored nowhere.`)
 }

@@ -10,7 +10,7 @@ import type { SignIn } from './demo/accounts.ts'
 import { createHistory, createSignIn, type History } from './demo/api-client.ts'
 import { daysOfHistory, randomOfDemo, runHistory } from './demo/history.ts'
 import { checkForMissingStore } from './missing-store.ts'
-import { createProgress } from './progress.ts'
+import { createProgress } from './output.ts'
 import { printingRefusals } from './refusals.ts'
 import { status } from './statuses.ts'
 
@@ -50,7 +50,7 @@ const seed = async (server: RunningServer, config: Config, history: History, opt
     { username: admin.doc.username ?? '', password, account: account.doc.name, role: 'operator' },
   ]
   const counts = { accounts: 0, users: 0, devices: 0, numbers: 0 }
-  const progress = createProgress(process.stderr, options.calls)
+  const progress = createProgress(options.calls)
   const demo = {
     ...{ server, history, random, signIn, operator, signIns, counts },
     masterId: account.id,

@@ -72,7 +72,7 @@ export const addAccount = (program: Command, run: Run) => {
       return admin.error('error: one of --reset, --unlock and --create has to be said, with a name')
     return run(async () => {
       const { changeAdmin } = await import('./account.ts')
-      return changeAdmin({ action, username, asJson: options.json === true })
+      return changeAdmin(action, username, options.json === true)
     })
   })
 }

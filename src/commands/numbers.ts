@@ -1,65 +1,114 @@
+import { createReadStream } from 'node:fs'
 import { createLocalities } from '../areas/numbers/phone-numbers/localities/operations.ts'
 import { type Locality, localityIn, placesIn } from '../areas/numbers/phone-numbers/localities/rules.ts'
 import { createPools } from '../areas/numbers/phone-numbers/pools/operations.ts'
 import { type PoolNumber, poolNumberIn, poolPlacesIn } from '../areas/numbers/phone-numbers/pools/rules.ts'
-import { ConfigError } from '../config/config.ts'
-import { configFromEnvironment } from '../config/env.ts'
 import { createLeases } from '../jobs/leases.ts'
 import { systemClock } from '../lib/clock.ts'
-import { CsvMistake } from '../lib/csv-parse.ts'
-import { Failure } from '../lib/failure.ts'
+import { CsvMistake, createCsvParser } from '../lib/csv-parse.ts'
 import { newId } from '../lib/ids.ts'
-import { NotUtf8 } from '../lib/utf8-lines.ts'
+import { elementAt } from '../lib/list.ts'
+import { createUtf8Lines, NotUtf8 } from '../lib/utf8-lines.ts'
 import type { Author } from '../storage/change-set.ts'
+import { Refusal } from '../storage/saved-store.ts'
 import type { Store } from '../storage/store.ts'
 import { createCommandLog } from './command-log.ts'
-import { type CsvRow, readCsvFile } from './csv-file.ts'
-import { openStore } from './open-store.ts'
+import { onStore } from './open-store.ts'
+import { print, printError } from './output.ts'
+import { refusingFailures } from './refusals.ts'
+import { status } from './statuses.ts'
 
-const say = (text: string) => process.stdout.write(`${text}\n`)
-const tell = (text: string) => process.stderr.write(`${text}\n`)
+/** A row of a CSV file. */
+interface CsvRow {
+  /** Of its beginning; the first line is 1. */
+  line: number
+  cells: readonly (string | undefined)[]
+}
 
-/** Something is wrong with the file as a whole: nothing has been changed. */
-class FileMistake extends Error {}
+const lf = 0x0a
+const cr = 0x0d
+
+/** Turns growing positions in a text into line numbers. The bytes up to a position have to be passed first. */
+const createLineCounter = () => {
+  const ends: number[] = []
+  let passed = 0
+  let line = 1
+  let endsWithCr = false
+  return {
+    pass(piece: Uint8Array) {
+      for (const [index, byte] of piece.entries()) {
+        const isBehindCr = index === 0 ? endsWithCr : piece[index - 1] === cr
+        if (byte === cr || (byte === lf && !isBehindCr)) ends.push(passed + index)
+      }
+      endsWithCr = piece.at(-1) === cr
+      passed += piece.length
+    },
+    lineOf(position: number) {
+      let done = 0
+      while (done < ends.length && elementAt(ends, done) < position) done += 1
+      ends.splice(0, done)
+      line += done
+      return line
+    },
+  }
+}
+
+/** The rows of a file, a piece of it at a time. Fails with a CsvMistake when it is no CSV, with NotUtf8 where it is of another encoding. */
+async function* readCsvFile(path: string): AsyncGenerator<CsvRow[]> {
+  const parser = createCsvParser()
+  const utf8 = createUtf8Lines()
+  const lines = createLineCounter()
+  const rowsOf = (records: ReturnType<typeof parser.push>) =>
+    records.map(({ cells, start }): CsvRow => ({ cells, line: lines.lineOf(start) }))
+  const chunks: AsyncIterable<Buffer> = createReadStream(path)
+  for await (const chunk of chunks) {
+    utf8.push(chunk)
+    lines.pass(chunk)
+    const rows = rowsOf(parser.push(chunk))
+    if (rows.length > 0) yield rows
+  }
+  utf8.end()
+  const rest = rowsOf(parser.end())
+  if (rest.length > 0) yield rest
+}
 
 // A file of another kind has a mistake in every line.
-const maxTold = 100
+const maxPrinted = 100
 
-/** The good rows of a file; the others are told and counted. */
-const createReading = <Places, T>(
+/** The valid rows of a file, whose first row is the header; invalid ones are printed and counted. */
+const createReading = <Columns, T>(
   file: string,
-  placesOf: (header: CsvRow['cells']) => Places | string,
-  read: (cells: CsvRow['cells'], places: Places) => T | string,
+  columnsOf: (header: CsvRow['cells']) => Columns | string,
+  read: (cells: CsvRow['cells'], columns: Columns) => T | string,
 ) => {
   const reading = {
     refused: 0,
     async *rows(): AsyncGenerator<T[]> {
-      let places: Places | undefined
+      let columns: Columns | undefined
       for await (const rows of readCsvFile(file)) {
-        const [first] = rows
-        if (places === undefined && first) places = headerOf(first)
-        const header = places as Places
-        yield rows.filter((row) => row.line !== headerLine).flatMap((row) => take(row, header))
+        const valid: T[] = []
+        for (const { cells, line } of rows)
+          if (columns === undefined) columns = accepted(columnsOf(cells))
+          else {
+            const row = read(cells, columns)
+            if (typeof row === 'string') refuse(line, row)
+            else valid.push(row)
+          }
+        yield valid
       }
-      if (places === undefined) throw new FileMistake('the file is empty')
+      if (columns === undefined) throw new Refusal('nothing was changed: the file is empty')
     },
   }
-  let headerLine = 0
 
-  const headerOf = ({ cells, line }: CsvRow): Places => {
-    const places = placesOf(cells)
-    if (typeof places === 'string') throw new FileMistake(places)
-    headerLine = line
-    return places
+  const accepted = (columns: Columns | string): Columns => {
+    if (typeof columns === 'string') throw new Refusal(`nothing was changed: ${columns}`)
+    return columns
   }
 
-  const take = ({ cells, line }: CsvRow, places: Places): T[] => {
-    const row = read(cells, places)
-    if (typeof row !== 'string') return [row]
+  const refuse = (line: number, reason: string) => {
     reading.refused += 1
-    if (reading.refused <= maxTold) tell(`line ${line}: ${row}`)
-    if (reading.refused === maxTold) tell('... further lines are only counted')
-    return []
+    if (reading.refused <= maxPrinted) printError(`line ${line}: ${reason}`)
+    if (reading.refused === maxPrinted) printError('... further lines are only counted')
   }
 
   return reading
@@ -74,7 +123,7 @@ interface Work {
 const importLocalities = async ({ store, file, author }: Work) => {
   const reading = createReading<ReturnType<typeof placesIn> & object, Locality>(file, placesIn, localityIn)
   const count = await createLocalities(store).replaceAll(author, reading.rows())
-  say(`${count} localities are there now; ${reading.refused} lines were left out`)
+  print(`${count} localities are there now; ${reading.refused} lines were left out`)
   return reading.refused
 }
 
@@ -87,8 +136,8 @@ const changePool =
       poolNumberIn,
     )
     const { done, unknown } = await createPools(store)[change](author, reading.rows())
-    for (const accountId of unknown) tell(`there is no account ${accountId}`)
-    say(
+    for (const accountId of unknown) printError(`there is no account ${accountId}`)
+    print(
       `${done} numbers ${change === 'add' ? 'added to' : 'removed from'} pools; ${reading.refused} lines were left out`,
     )
     return reading.refused + unknown.length
@@ -100,38 +149,22 @@ const actions = {
   'pool remove': changePool('remove'),
 }
 
-const perform = async (name: keyof typeof actions, file: string) => {
-  const config = configFromEnvironment()
-  process.umask(0o077)
-  const { store, close } = await openStore(config, systemClock)
-  const log = createCommandLog(config, config.logLevel)
-  const leases = createLeases(store, systemClock, log)
-  try {
-    const lease = await leases.take(`numbers/${name}`)
-    if (!lease) throw new FileMistake('another process is just doing the same')
-    const refused = await actions[name]({ store, file, author: { requestId: newId(systemClock.now()) } })
-    return refused > 0 ? 1 : 0
-  } finally {
-    await leases.stop()
-    await close()
-  }
-}
-
-const reasonOf = (error: unknown): string | undefined => {
-  if (error instanceof ConfigError) return `the settings are wrong:\n  ${error.mistakes.join('\n  ')}`
-  if (error instanceof FileMistake || error instanceof CsvMistake || error instanceof NotUtf8)
-    return `nothing was changed: ${error.message}`
-  if (error instanceof Failure) return `${error.kind.name}: ${JSON.stringify(error.details)}`
-  return error instanceof Error && 'code' in error && 'path' in error ? error.message : undefined
-}
-
-export const changeNumbers = async (name: keyof typeof actions, file: string): Promise<number> => {
-  try {
-    return await perform(name, file)
-  } catch (error) {
-    const reason = reasonOf(error)
-    if (reason === undefined) throw error
-    tell(`crosspoint: ${reason}`)
-    return 1
-  }
-}
+export const changeNumbers = (name: keyof typeof actions, file: string): Promise<number> =>
+  refusingFailures(
+    onStore(async ({ store, config }) => {
+      const leases = createLeases(store, systemClock, createCommandLog(config, config.logLevel))
+      try {
+        const lease = await leases.take(`numbers/${name}`)
+        if (!lease) throw new Refusal('nothing was changed: another process is just doing the same')
+        const author = { requestId: newId(systemClock.now()) }
+        const refused = await actions[name]({ store, file, author })
+        return refused > 0 ? status.failed : status.done
+      } catch (error) {
+        if (!(error instanceof CsvMistake || error instanceof NotUtf8)) throw error
+        throw new Refusal(`nothing was changed: ${error.message}`)
+      } finally {
+        await leases.stop()
+      }
+    }),
+    (error) => `${error.kind.name}: ${JSON.stringify(error.details)}`,
+  )

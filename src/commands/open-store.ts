@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { createImportState } from '../areas/system/imports/store.ts'
 import { createKeyring, readServerKey } from '../auth/keyring.ts'
 import type { Config } from '../config/config.ts'
-import type { Clock } from '../lib/clock.ts'
+import { configFromEnvironment } from '../config/env.ts'
+import { type Clock, systemClock } from '../lib/clock.ts'
 import type { Database } from '../storage/db.ts'
 import { openPostgres } from '../storage/postgres.ts'
 import { openSqlite } from '../storage/sqlite.ts'
@@ -41,5 +42,17 @@ export const openStore = async (config: Config, clock: Clock): Promise<OpenStore
   } catch (error) {
     await db.close()
     throw error
+  }
+}
+
+/** Runs a command on the store that the environment names. */
+export const onStore = async <T>(work: (open: OpenStore & { config: Config }) => Promise<T>): Promise<T> => {
+  const config = configFromEnvironment()
+  process.umask(0o077)
+  const open = await openStore(config, systemClock)
+  try {
+    return await work({ ...open, config })
+  } finally {
+    await open.close()
   }
 }

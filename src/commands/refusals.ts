@@ -1,6 +1,6 @@
 import { ConfigError } from '../config/config.ts'
 import { codeOf, messageOf } from '../lib/error-facts.ts'
-import { isOutage } from '../lib/failure.ts'
+import { Failure, isOutage } from '../lib/failure.ts'
 import { outageInWords } from '../storage/outages.ts'
 import { Refusal } from '../storage/saved-store.ts'
 import { status } from './statuses.ts'
@@ -24,6 +24,12 @@ export const printingRefusals = async (work: () => Promise<number>): Promise<num
     return status.failed
   }
 }
+
+/** Work of a command whose failures are refused with this text. */
+export const refusingFailures = <T>(work: Promise<T>, textOf: (failure: Failure) => string): Promise<T> =>
+  work.catch((error) => {
+    throw error instanceof Failure && !isOutage(error) ? new Refusal(textOf(error), { cause: error }) : error
+  })
 
 /** Asked to end, it ends after tidying up what is not whole. */
 export const tidyWhenInterrupted = () => {

@@ -15,7 +15,7 @@ import { completeStore, incompleteUpgrade, type Move } from '../../storage/movin
 import { type MovedTable, monthOf, type StoreSide } from '../../storage/moving/tables.ts'
 import { createStore, type Store } from '../../storage/store.ts'
 import { upgradeStorage, upgrades } from '../../storage/upgrades.ts'
-import { createProgress } from '../progress.ts'
+import { createProgress } from '../output.ts'
 import { checkStore } from '../verify.ts'
 import { openSide, requireKey } from './places.ts'
 
@@ -64,7 +64,7 @@ const copyAll = async (from: StoreSide, to: StoreSide, store: Store) => {
   const tables = await from.tables()
   let [total, done] = [0, 0]
   for (const { name } of tables) total += await from.count(name)
-  const progress = createProgress(process.stderr, 2 * total)
+  const progress = createProgress(2 * total)
   const copy = (table: MovedTable) =>
     copyRows(from, to, table, (count) => {
       done += count

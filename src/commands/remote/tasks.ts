@@ -3,7 +3,7 @@ import { access } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, InvalidArgumentError } from 'commander'
-import { createProgress } from '../progress.ts'
+import { createProgress } from '../output.ts'
 import { status } from '../statuses.ts'
 import { printRecord } from './accounts.ts'
 import { firstOf, printJson, printRows } from './lists.ts'
@@ -80,7 +80,7 @@ const watchAt = async (site: Site, id: string) => {
     return status.failed
   }
   terminal.lastWords(`The task goes on: crosspoint tasks watch ${id}`)
-  const progress = createProgress(process.stderr, progressOf(task).total)
+  const progress = createProgress(progressOf(task).total)
   for await (const look of looksAt(site, id)) {
     task = look
     const { done, text } = progressOf(task)
