@@ -5,7 +5,7 @@ import type { Store } from '../../src/storage/store.ts'
 import type { Chapter, Facts } from '../chapters/chapter.ts'
 import type { Draft, KazooDocument } from '../documents/document.ts'
 import { convertedOf } from '../running/reading.ts'
-import { createSettingAside } from '../running/setting-aside.ts'
+import { quarantineInvalidFields } from '../running/setting-aside.ts'
 import { createRunStore, type RunStore } from '../running/store.ts'
 import type { Told } from './rules.ts'
 import type { createSums, createTally } from './tally.ts'
@@ -60,7 +60,7 @@ export const toldAt = (
 /** What documents are to come to here. */
 export const createDrawings = ({ store, adoptions, validate, chapters }: Deps) => {
   const run = createRunStore(store)
-  const settingAside = createSettingAside({ adoptions, validate })
+  const settingAside = quarantineInvalidFields({ adoptions, validate })
 
   /** What the import, or the times, say of a difference. */
   const whyOf = async ({ document, draft }: Drawing, modified: number | undefined) => {

@@ -5,7 +5,7 @@ import type { CheckedStore } from '../report/store.ts'
 import { type Drawing, type Drawings, type Look, toldAt } from './drawings.ts'
 import { differencesOfRecords } from './rules.ts'
 
-interface Deps {
+interface NumberComparisonDeps {
   numbers: Pick<Numbers['store'], 'findSeveral'>
   checked: CheckedStore
   drawings: Drawings
@@ -18,7 +18,7 @@ const ofNumbers: ReadonlySet<string> = new Set(['number', hearsay])
 const atOnce = 500
 
 /** Numbers of accounts: whose they are, in which state, with which fields and features. */
-export const createNumberComparison = ({ numbers, checked, drawings }: Deps) => {
+export const createNumberComparison = ({ numbers, checked, drawings }: NumberComparisonDeps) => {
   const compareOne = async (drawing: Drawing, stored: StoredNumbers) => {
     const { as, accountId, id, doc, facts } = drawing.draft
     const number = stored.get(id)

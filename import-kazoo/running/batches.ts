@@ -6,7 +6,7 @@ import { type Author, ChangeSet } from '../../src/storage/change-set.ts'
 import type { Store } from '../../src/storage/store.ts'
 import type { AttachedFile, Converted, Draft, Finding, KazooDocument } from '../documents/document.ts'
 import type { Source } from '../source/source.ts'
-import { createSettingAside } from './setting-aside.ts'
+import { quarantineInvalidFields } from './setting-aside.ts'
 import { type DatabaseRow, type DocumentRow, type RecordPlace, type RunStore, refusedMark } from './store.ts'
 
 interface Deps {
@@ -49,7 +49,7 @@ const withoutDigests = (key: string, value: unknown) => (key === 'digests' ? und
 const contentOf = ({ document: { rev }, outcome, drafts, findings }: Converted) =>
   JSON.stringify([rev, outcome, drafts, findings], withoutDigests)
 
-const placeOf = ({ as, accountId, id }: Draft): RecordPlace => [as, accountId, id]
+const recordPlaceOf = ({ as, accountId, id }: Draft): RecordPlace => [as, accountId, id]
 
 const samePlace = (one: RecordPlace) => (other: RecordPlace) =>
   one.every((part, index) => part === other[index])
@@ -58,7 +58,7 @@ const about = ({ database, id }: KazooDocument) => ({ database, id })
 
 /** Stores what conversions make of documents, each batch whole or not at all, and nothing twice. */
 export const createBatches = ({ store, run, adoptions, validate, keyring, author }: Deps) => {
-  const settingAside = createSettingAside({ adoptions, validate })
+  const settingAside = quarantineInvalidFields({ adoptions, validate })
 
   const adoptionOf = (as: string) => {
     const adoption = adoptions[as]
@@ -143,7 +143,7 @@ export const createBatches = ({ store, run, adoptions, validate, keyring, author
         type: document.type,
         outcome: converted.outcome,
         mark,
-        records: drafts.map(placeOf),
+        records: drafts.map(recordPlaceOf),
       },
     }
   }

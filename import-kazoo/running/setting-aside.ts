@@ -7,7 +7,7 @@ import { mapSecretsAt } from '../../src/lib/secrets.ts'
 import type { Draft, Finding, KazooDocument } from '../documents/document.ts'
 import { rejectedIn, rejectedOf, withRejected } from '../documents/rejected.ts'
 
-interface Deps {
+interface QuarantineDeps {
   adoptions: Readonly<Record<string, Pick<ImportedRecord, 'schema' | 'rules' | 'repair' | 'leavesOut'>>>
   validate: Validate
 }
@@ -25,8 +25,8 @@ const withSecrets = (schema: object, rejected: Json): Json =>
   )
 
 /** Stores values that break the schema under `kazoo_import.rejected` of the record, where a person can look at them. */
-export const createSettingAside =
-  ({ adoptions, validate }: Deps) =>
+export const quarantineInvalidFields =
+  ({ adoptions, validate }: QuarantineDeps) =>
   async (
     draft: Draft,
     { database, id }: Pick<KazooDocument, 'database' | 'id'>,

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isObject, type Json } from '../../src/lib/json.ts'
 import { type Asked, createConnectionPool, type PooledResponse } from '../../src/outgoing/kept-connections.ts'
-import { parsed } from './document-text.ts'
+import { parsed } from './documents.ts'
 import { SourceTrouble } from './source.ts'
 
 /** Something that may be over when it is tried again. */

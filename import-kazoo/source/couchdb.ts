@@ -10,10 +10,18 @@ import {
   type Place,
   pauseAfter,
 } from './connection.ts'
-import { isDesign, parsed, parsedRow, readDocument, textsIn } from './document-text.ts'
-import { bytesIn, checkedFile } from './files.ts'
+import {
+  bytesIn,
+  checkedFile,
+  isDesign,
+  pagesOf,
+  parsed,
+  parsedRow,
+  readDocument,
+  type SourceRow,
+  textsIn,
+} from './documents.ts'
 import { createItemScanner, type Item } from './items.ts'
-import { pagesOf, type SourceRow } from './pages.ts'
 import {
   type AttachmentName,
   type DatabaseFacts,

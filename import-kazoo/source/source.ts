@@ -1,5 +1,6 @@
-// What documents are read from: a CouchDB over HTTP, or a folder of dumps. Reading never changes anything there.
 import type { Json } from '../../src/lib/json.ts'
+
+// What documents are read from: a CouchDB over HTTP, or a folder of dumps. Reading never changes anything there.
 
 /** A document as it stands in the source. */
 export interface SourceDocument {

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readDocument } from '../../import-kazoo/source/document-text.ts'
-import { decodedName, formOf } from '../../import-kazoo/source/dumps/forms.ts'
-import { createLatestPlaces } from '../../import-kazoo/source/dumps/latest-places.ts'
+import { readDocument } from '../../import-kazoo/source/documents.ts'
+import { decodedName, formOf } from '../../import-kazoo/source/dumps/dump-file.ts'
+import { createLatestPlaces } from '../../import-kazoo/source/dumps/file-dump.ts'
 import { createItemScanner, type Item } from '../../import-kazoo/source/items.ts'
 
 const key = fc.oneof(

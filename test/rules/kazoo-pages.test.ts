@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { pagesOf, type SourceRow } from '../../import-kazoo/source/pages.ts'
+import { pagesOf, type SourceRow } from '../../import-kazoo/source/documents.ts'
 import { DatabaseVanished, SourceTrouble } from '../../import-kazoo/source/source.ts'
 
 /** The ids of all pages, and what ended the reading. */

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import type { TSchema } from 'typebox'
 import { describe, expect, it } from 'vitest'
 import type { Draft } from '../../import-kazoo/documents/document.ts'
-import { createSettingAside } from '../../import-kazoo/running/setting-aside.ts'
+import { quarantineInvalidFields } from '../../import-kazoo/running/setting-aside.ts'
 import { Account } from '../../src/areas/accounts/accounts/schema.ts'
 import { User } from '../../src/areas/accounts/users/schema.ts'
 import { validPartOf } from '../../src/areas/valid-part.ts'
@@ -166,7 +166,7 @@ describe('a rule', () => {
 })
 
 describe('rejected secrets', () => {
-  const setAside = createSettingAside({ adoptions: { device: { schema: Device } }, validate })
+  const setAside = quarantineInvalidFields({ adoptions: { device: { schema: Device } }, validate })
   const draftOf = (doc: Json): Draft => ({
     ...{ as: 'device', accountId: 'a', id: 'd', created: 1, modified: 1, doc, facts: {}, files: [] },
   })

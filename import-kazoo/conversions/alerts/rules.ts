@@ -73,7 +73,7 @@ const isOver = (fields: Json, now: number) => {
   return end !== undefined && end <= now
 }
 
-const docOf = (fields: Json, to: readonly Pair[]): Json => ({
+const alertDoc = (fields: Json, to: readonly Pair[]): Json => ({
   ...Object.fromEntries(Object.entries(fields).filter(([key]) => alertKeys.includes(key))),
   from: sendersOf(fields),
   to,
@@ -90,7 +90,7 @@ export const convertAlert = (document: KazooDocument, { systemId, now }: AlertCo
     }),
   )
   if (to.length === 0) return keepDocument(document, systemId, { findings })
-  return imported(document, 'alert', systemId, { doc: docOf(fields, to), findings })
+  return imported(document, 'alert', systemId, { doc: alertDoc(fields, to), findings })
 }
 
 /** The account that an alert comes from; the master account if the server or a person sent it. */

@@ -6,7 +6,7 @@ import type { AttachedFile, Converted, KazooDocument } from '../../documents/doc
 import { isGone } from '../../documents/fields.ts'
 import { keptName } from '../../keeping/rules.ts'
 import { firstRevision, inlineFiles, type LeavingFile } from '../../leaving/document.ts'
-import { membersIn } from '../../source/document-text.ts'
+import { membersIn } from '../../source/documents.ts'
 import { converted, draftOf, type Notes, notesOf } from '../findings.ts'
 
 /** Types that are kept under their old ids, for later use and for the way back. */

@@ -11,12 +11,6 @@ import { convertConfig, convertProvider, convertRestrictions, isProvider } from 
 import { type SharedName, sharedNamesOf } from './shared-names.ts'
 import { convertUser } from './users.ts'
 
-export type { PeopleContext } from './context.ts'
-export { providerKey } from './context.ts'
-export { convertNotice } from './notices.ts'
-export { convertProvider, isProvider } from './security.ts'
-export { lostNames, type SharedName } from './shared-names.ts'
-
 /** What an account's documents of people are converted with. */
 interface People extends DeviceNeighbours {
   context: PeopleContext

@@ -13,11 +13,11 @@ const notItems: ReadonlySet<string> = new Set(['ui_apps', 'ratedeck', 'ratedeck_
 // Prices are floats there. Here they have four decimals, and whole units are reckoned with.
 const moneyKeys: ReadonlySet<string> = new Set(['rate', 'flat_rate', 'activation_charge'])
 const tierKeys: ReadonlySet<string> = new Set(['rates', 'flat_rates'])
-const maxDecimals = 4
+const maxPriceDecimals = 4
 
 const roundedPrice = (price: unknown, field: string, { repaired }: Notes): unknown => {
   if (typeof price !== 'number' && typeof price !== 'string') return price
-  if ((decimalsOf(price) ?? 0) <= maxDecimals) return price
+  if ((decimalsOf(price) ?? 0) <= maxPriceDecimals) return price
   const rounded = dollarsOfUnits(unitsOfDollars(price))
   repaired('price_rounded', { field, old: String(price), new: String(rounded) })
   return rounded

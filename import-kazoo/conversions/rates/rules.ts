@@ -13,7 +13,7 @@ import { fieldOf, integer, readFields } from '../tables.ts'
 const ofSystem = 'system'
 
 const mainDeck = 'ratedeck'
-const maxDecimals = 8
+const maxRateDecimals = 8
 const hundredMillionth = 100n
 
 const roundedToEight = (price: string) => {
@@ -27,7 +27,7 @@ const priceIn = (fields: Json, key: string, { repaired }: Notes): number | undef
   if (typeof value !== 'number' && (typeof value !== 'string' || value.trim() === '')) return undefined
   const price = String(value).trim()
   const decimals = decimalsOf(price)
-  if (decimals === undefined || decimals <= maxDecimals)
+  if (decimals === undefined || decimals <= maxRateDecimals)
     return decimals === undefined ? undefined : Number(price)
   const rounded = Number(dollarsText(roundedToEight(price)))
   repaired('rate_rounded', { field: key.replace(/^pvt_/, ''), old: price, new: String(rounded) })

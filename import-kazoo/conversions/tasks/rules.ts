@@ -43,7 +43,7 @@ const roles: Readonly<Record<string, string>> = { 'in.csv': 'input', 'out.csv': 
 const attached = (document: KazooDocument): AttachedFile[] =>
   attachmentsOf(document, 'text/csv').map((file) => fileAs(roles[file.name] ?? '', file))
 
-const docOf = ({ fields }: KazooDocument, accountId: string, status: TaskStatus, notes: Notes): Json => {
+const taskDoc = ({ fields }: KazooDocument, accountId: string, status: TaskStatus, notes: Notes): Json => {
   const { created, modified } = timesOf(fields)
   const isEnded = status !== 'stopped' || integerIn(fields, 'pvt_started_at') !== undefined
   return {
@@ -77,7 +77,7 @@ export const convertTask = (document: KazooDocument, context: OwnerContext): Con
     for (const { role, name } of all) if (role === '') leftOut('file_left', { field: name })
     noteFilesElsewhere(document, notes)
     const files = all.filter(({ role }) => role !== '')
-    const doc = docOf(document, accountId, status, notes)
+    const doc = taskDoc(document, accountId, status, notes)
     return imported(document, 'task', accountId, { doc, files, findings })
   })
 

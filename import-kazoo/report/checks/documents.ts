@@ -6,7 +6,7 @@ import { keptPlace } from '../../keeping/rules.ts'
 import { inParts } from '../../running/at-once.ts'
 import { convertedOf } from '../../running/reading.ts'
 import { type DocumentRow, isRefused } from '../../running/store.ts'
-import { flawOfFile } from '../../source/files.ts'
+import { flawOfFile } from '../../source/documents.ts'
 import { type CheckDeps, compareCounts, difference, eachDatabase, type Tell } from './tools.ts'
 
 const numberAdoptions: ReadonlySet<string> = new Set(['number', 'number_by_hearsay'])

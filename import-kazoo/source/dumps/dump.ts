@@ -1,14 +1,12 @@
 // Documents from a file or a folder of dumps, whatever tool has written them.
 import { readdir, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { parsedRow } from '../document-text.ts'
+import { pagesOf, parsedRow } from '../documents.ts'
 import type { Item } from '../items.ts'
-import { pagesOf } from '../pages.ts'
 import { type Source, SourceTrouble } from '../source.ts'
-import { type DumpFile, openDumpFile } from './dump-file.ts'
-import { createFileShelf, type KeptEntries, type Part } from './file-shelf.ts'
-import { createFolderShelf, isFolderShelf, type Shelf } from './folder-shelf.ts'
-import { databaseOfFile, decodedName } from './forms.ts'
+import { type DumpFile, databaseOfFile, decodedName, openDumpFile } from './dump-file.ts'
+import { createFileShelf, type KeptEntries, type Part } from './file-dump.ts'
+import { createFolderShelf, isFolderShelf, type Shelf } from './folder-dump.ts'
 
 // A file may have the documents of databases mixed. Beyond so many stretches of one database they are joined, with what
 // lies between: that is passed over when they are read.

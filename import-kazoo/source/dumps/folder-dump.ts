@@ -1,13 +1,12 @@
-// A database as a folder: a file for each document, and an index of the files that belong to them.
 import { createReadStream } from 'node:fs'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createCsvParser } from '../../../src/lib/csv-parse.ts'
 import { isObject } from '../../../src/lib/json.ts'
-import { readDocument } from '../document-text.ts'
-import { bytesOfFile, fileBelow } from '../files.ts'
-import { rowOf, type SourceRow } from '../pages.ts'
+import { bytesOfFile, fileBelow, readDocument, rowOf, type SourceRow } from '../documents.ts'
 import type { SourceDocument } from '../source.ts'
+
+// A database as a folder: a file for each document, and an index of the files that belong to them.
 
 /** A database of a dump. */
 export interface Shelf {

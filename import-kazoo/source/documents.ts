@@ -1,7 +1,11 @@
-// A document as every source gives it, from the JSON that one of them has for it.
 import { hash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { basename, resolve, sep } from 'node:path'
 import { isObject, type Json } from '../../src/lib/json.ts'
-import type { SourceDocument } from './source.ts'
+import { DatabaseVanished, type SourceDocument, type SourcePage, SourceTrouble } from './source.ts'
+
+// A document as every source gives it, from the JSON that one of them has for it.
 
 /** Of design documents, which are indices. */
 export const isDesign = (id: string) => id.startsWith('_design/')
@@ -141,4 +145,125 @@ export const readDocument = (text: string): ReadDocument | undefined => {
 export const parsedRow = (text: string): Json => {
   const row = parsed(text)
   return isObject(row) ? row : {}
+}
+
+/** What a source says of one document, and where reading continues behind it. */
+export interface SourceRow {
+  mark: string
+  document?: SourceDocument
+  /** The id of a document that is deleted. */
+  gone?: string
+  unreadable?: { id: string; reason: string }
+}
+
+// A page ends with so much text or so many documents.
+const pageLength = 4 * 1024 * 1024
+const pageDocuments = 1000
+
+/** Rows as pages. Of a document that comes twice in one page the last row counts: shards repeat themselves. */
+export async function* pagesOf(rows: AsyncIterable<SourceRow>): AsyncGenerator<SourcePage> {
+  let documents = new Map<string, SourceDocument>()
+  let gone = new Set<string>()
+  let unreadable: { id: string; reason: string }[] = []
+  let length = 0
+  let mark: string | undefined
+  const take = (reached: string): SourcePage => {
+    const page = { documents: [...documents.values()], gone: [...gone], unreadable, mark: reached }
+    documents = new Map()
+    gone = new Set()
+    unreadable = []
+    length = 0
+    mark = undefined
+    return page
+  }
+  try {
+    for await (const row of rows) {
+      mark = row.mark
+      if (row.document) {
+        documents.set(row.document.id, row.document)
+        gone.delete(row.document.id)
+        length += row.document.text.length
+      } else if (row.gone !== undefined) {
+        documents.delete(row.gone)
+        gone.add(row.gone)
+      } else if (row.unreadable) unreadable.push(row.unreadable)
+      if (length >= pageLength || documents.size + gone.size >= pageDocuments) yield take(mark)
+    }
+  } catch (error) {
+    // What came before the database vanished is stored.
+    if (mark !== undefined && error instanceof DatabaseVanished) yield take(mark)
+    throw error
+  }
+  if (mark !== undefined) yield take(mark)
+}
+
+/** The row of a document in a dump. */
+export const rowOf = (
+  mark: string,
+  found: ReadDocument | undefined,
+  unreadable: () => { id: string; reason: string } | undefined,
+): SourceRow => {
+  if (found)
+    return found.isDeleted || isDesign(found.document.id) ? { mark } : { mark, document: found.document }
+  const fault = unreadable()
+  return fault ? { mark, unreadable: fault } : { mark }
+}
+
+/** All bytes that come, unless they are more. */
+export const bytesIn = async (
+  pieces: AsyncIterable<Uint8Array>,
+  mostBytes: number,
+): Promise<Buffer | 'too large'> => {
+  const all: Uint8Array[] = []
+  let length = 0
+  for await (const piece of pieces) {
+    length += piece.length
+    if (length > mostBytes) return 'too large'
+    all.push(piece)
+  }
+  return Buffer.concat(all)
+}
+
+// These CouchDB stores compressed, and the digest that it tells is of that.
+const isCompressed = (type: unknown) => /^text\/|^application\/(?:javascript|json|xml)/.test(String(type))
+
+/** What differs between the bytes of a file and what its document says of it, in words; undefined: nothing. */
+export const flawOfFile = (
+  bytes: Buffer,
+  { length, digest, content_type: type }: Json,
+): string | undefined => {
+  if (typeof length === 'number' && bytes.length !== length)
+    return `has ${bytes.length} bytes instead of ${length}`
+  const told = /^md5-(.+)$/.exec(String(digest))?.[1]
+  return told !== undefined && !isCompressed(type) && told !== hash('md5', bytes, 'base64')
+    ? 'is not what its digest says'
+    : undefined
+}
+
+export const checkedFile = (bytes: Buffer, facts: Json, what: string): Buffer => {
+  const flaw = flawOfFile(bytes, facts)
+  if (flaw !== undefined) throw new SourceTrouble(`${what} ${flaw}`)
+  return bytes
+}
+
+const isFile = (path: string) =>
+  stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  )
+
+/** The first of some paths below a folder where a file is. A dump is written by others: no name in it leads out of its folder. */
+export const fileBelow = async (folder: string, paths: readonly (readonly string[])[]) => {
+  const root = resolve(folder)
+  for (const path of paths) {
+    const found = resolve(root, ...path)
+    if (found.startsWith(root + sep) && (await isFile(found))) return found
+  }
+  return undefined
+}
+
+/** The bytes of a file on the disk, checked against what its document says of them. */
+export const bytesOfFile = async (path: string, facts: Json, mostBytes: number) => {
+  const bytes = await bytesIn(createReadStream(path), mostBytes)
+  return bytes === 'too large' ? bytes : checkedFile(bytes, facts, `the file ${basename(path)}`)
 }
