@@ -2,7 +2,7 @@ import { accessListProblems } from '../../src/lib/access-list.ts'
 import { isObject, type Json } from '../../src/lib/json.ts'
 import { pathOf } from '../../src/lib/property-path.ts'
 import { createRemoval } from '../../src/lib/removal.ts'
-import { rejectedOf, withRejected } from '../documents/rejected.ts'
+import { rejectedOf, withRejected } from '../documents/fields.ts'
 import type { Notes } from './findings.ts'
 
 const field = 'access_lists'

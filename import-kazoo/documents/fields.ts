@@ -1,9 +1,12 @@
+import { hash } from 'node:crypto'
 import { gregorianUnixOffset } from '../../src/lib/gregorian.ts'
-import { isTrue, type Json } from '../../src/lib/json.ts'
+import { isObject, isTrue, type Json } from '../../src/lib/json.ts'
 import { isPrivateKey } from '../../src/lib/json-merge.ts'
 import { memberOf } from '../../src/lib/member.ts'
+import { pathOf } from '../../src/lib/property-path.ts'
+import type { Removed } from '../../src/lib/removal.ts'
 import type { SourceDocument } from '../source/source.ts'
-import type { KazooDocument } from './document.ts'
+import type { AttachedFile, KazooDocument } from './document.ts'
 
 // What documents of every kind say of themselves.
 
@@ -54,3 +57,77 @@ const isDeletedNumber = (fields: Json) =>
 /** What of a document is public, without `left`: keys that are read otherwise, or say nothing. */
 export const publicPart = (fields: Json, left: readonly string[] = []): Json =>
   Object.fromEntries(Object.entries(fields).filter(([key]) => !isPrivateKey(key) && !left.includes(key)))
+
+/** The id of a record that is made of a part of a document, and has none there: the same whenever it is converted. */
+export const derivedId = (database: string, id: string, what: string) =>
+  hash('sha256', JSON.stringify([database, id, what]), 'hex').slice(0, 32)
+
+/** A file of a document, and since which revision of the document it is there. */
+export interface Attachment extends Omit<AttachedFile, 'role'> {
+  since: number
+}
+
+/** The files that lie beside a document, by name. */
+export const attachmentsOf = (
+  { fields }: Pick<KazooDocument, 'fields'>,
+  usualType = 'application/octet-stream',
+): Attachment[] =>
+  Object.entries(isObject(fields._attachments) ? fields._attachments : {})
+    .map(([name, stub]) => {
+      const digest = textIn(stub, 'digest')
+      return {
+        name,
+        contentType: textIn(stub, 'content_type') ?? usualType,
+        length: integerIn(stub, 'length'),
+        ...(digest === undefined ? {} : { digest }),
+        since: integerIn(stub, 'revpos') ?? 0,
+      }
+    })
+    .sort((one, other) => (one.name < other.name ? -1 : 1))
+
+/** What a file is to its record. */
+export const fileAs = (role: string, { since: _, ...file }: Attachment): AttachedFile => ({ role, ...file })
+
+// Values that a record cannot store, by their path: `kazoo_import.rejected` of the record.
+
+const key = 'kazoo_import'
+
+export const rejectedOf = (removed: readonly Removed[]): Json =>
+  Object.fromEntries(removed.map(({ place, value }) => [pathOf(place), value]))
+
+export const rejectedIn = (doc: Json): Json => {
+  const found = memberOf(doc, key, 'rejected')
+  return isObject(found) ? found : {}
+}
+
+/** The document with further rejected values, if there are any. */
+export const withRejected = (doc: Json, further: Json): Json => {
+  const rejected = { ...rejectedIn(doc), ...further }
+  return Object.keys(rejected).length === 0 ? doc : { ...doc, [key]: { rejected } }
+}
+
+// What a number says may depend on how it is written: in limits `5.0` is five dollars and `5` five units. Parsing
+// forgets the difference.
+
+class NumberLiteral {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+const reviveLiterally = (_key: string, value: unknown, context?: { source?: string }) =>
+  typeof value === 'number' ? new NumberLiteral(context?.source ?? String(value)) : value
+
+/** Finds out how numbers of a JSON text are written, by where they stand. */
+export const numberLiterals = (text: string) => {
+  const document: unknown = JSON.parse(text, reviveLiterally)
+  return (...path: readonly string[]): string | undefined => {
+    const found = memberOf(document, ...path)
+    return found instanceof NumberLiteral ? found.text : undefined
+  }
+}
+
+/** Whether Kazoo reads a number that is written so as a fraction, whatever its value is. */
+export const isWrittenAsFraction = (literal: string) => /[.eE]/.test(literal)

@@ -1,7 +1,7 @@
 // The documents of rows that are stored in tables of their own: money, call records, stock.
 import type { Json } from '../../src/lib/json.ts'
 import { accountDatabase, encodedDatabaseName } from '../documents/database-names.ts'
-import { derivedId } from '../documents/derived-id.ts'
+import { derivedId } from '../documents/fields.ts'
 import { exported, type LeavingDocument, type OwnRecord } from './document.ts'
 import type { AuditRow, LedgerRow, StockRow, TransactionRow, UseRow } from './store.ts'
 

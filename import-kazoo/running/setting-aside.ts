@@ -5,7 +5,7 @@ import { isObject, type Json } from '../../src/lib/json.ts'
 import { pathOf, placeOf } from '../../src/lib/property-path.ts'
 import { mapSecretsAt } from '../../src/lib/secrets.ts'
 import type { Draft, Finding, KazooDocument } from '../documents/document.ts'
-import { rejectedIn, rejectedOf, withRejected } from '../documents/rejected.ts'
+import { rejectedIn, rejectedOf, withRejected } from '../documents/fields.ts'
 
 interface QuarantineDeps {
   adoptions: Readonly<Record<string, Pick<ImportedRecord, 'schema' | 'rules' | 'repair' | 'leavesOut'>>>

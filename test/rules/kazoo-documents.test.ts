@@ -7,10 +7,11 @@ import {
   decodedDatabaseName,
   encodedDatabaseName,
 } from '../../import-kazoo/documents/database-names.ts'
-import { derivedId } from '../../import-kazoo/documents/derived-id.ts'
-import { isWrittenAsFraction, numberLiterals } from '../../import-kazoo/documents/exact-numbers.ts'
 import {
+  derivedId,
   isGone,
+  isWrittenAsFraction,
+  numberLiterals,
   publicPart,
   readDocument,
   timesOf,

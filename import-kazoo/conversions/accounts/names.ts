@@ -1,6 +1,6 @@
 import { nameKey } from '../../../src/areas/accounts/accounts/rules.ts'
-import { derivedId } from '../../documents/derived-id.ts'
 import type { Finding } from '../../documents/document.ts'
+import { derivedId } from '../../documents/fields.ts'
 import { finding } from '../findings.ts'
 import { createNames } from '../people/context.ts'
 import { inOrderOfAge } from './parents.ts'

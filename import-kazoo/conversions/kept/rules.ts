@@ -1,9 +1,8 @@
 // Documents that nothing here reads: some are kept as they are, the others are counted.
 import { isObject, type Json } from '../../../src/lib/json.ts'
 import { memberOf } from '../../../src/lib/member.ts'
-import { attachmentsOf, fileAs } from '../../documents/attachments.ts'
 import type { AttachedFile, Converted, KazooDocument } from '../../documents/document.ts'
-import { isGone } from '../../documents/fields.ts'
+import { attachmentsOf, fileAs, isGone } from '../../documents/fields.ts'
 import { keptName } from '../../keeping/rules.ts'
 import { firstRevision, inlineFiles, type LeavingFile } from '../../leaving/document.ts'
 import { membersIn } from '../../source/documents.ts'

@@ -1,11 +1,9 @@
 import { olderService, rolloverId, rolloverService } from '../../../src/areas/billing/ledgers/rules.ts'
 import { monthPeriod } from '../../../src/areas/billing/payments/invoices/rules.ts'
-import type { Json } from '../../../src/lib/json.ts'
-import { present } from '../../../src/lib/json.ts'
+import { type Json, present } from '../../../src/lib/json.ts'
 import { dollarsOfUnits } from '../../../src/lib/money.ts'
-import { derivedId } from '../../documents/derived-id.ts'
 import type { Converted, Draft, Finding, KazooDocument } from '../../documents/document.ts'
-import { integerIn, isGone, textIn } from '../../documents/fields.ts'
+import { derivedId, integerIn, isGone, textIn } from '../../documents/fields.ts'
 import { converted, draftOf, imported, type Notes, notesOf, unconverted } from '../findings.ts'
 import { fieldOf, object, objectIn, readFields, text } from '../tables.ts'
 

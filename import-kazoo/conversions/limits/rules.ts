@@ -1,8 +1,14 @@
 import { isObject, isTrue, type Json } from '../../../src/lib/json.ts'
 import { decimalsOf, dollarsOfUnits, unitsOfDollars } from '../../../src/lib/money.ts'
 import type { Converted, KazooDocument } from '../../documents/document.ts'
-import { isWrittenAsFraction, numberLiterals } from '../../documents/exact-numbers.ts'
-import { isGone, publicPart, textIn, timesOf } from '../../documents/fields.ts'
+import {
+  isGone,
+  isWrittenAsFraction,
+  numberLiterals,
+  publicPart,
+  textIn,
+  timesOf,
+} from '../../documents/fields.ts'
 import { exported, type LeavingDocument, type OwnRecord } from '../../leaving/document.ts'
 import { converted, draftOf, leftOut, type Notes, notesOf } from '../findings.ts'
 import { fieldOf, readFields, writeFields } from '../tables.ts'

@@ -1,12 +1,16 @@
 import { whitelabelProblems } from '../../../src/areas/brand/whitelabel/rules.ts'
-import type { Json } from '../../../src/lib/json.ts'
-import { present } from '../../../src/lib/json.ts'
+import { type Json, present } from '../../../src/lib/json.ts'
 import { placeOf } from '../../../src/lib/property-path.ts'
 import { createRemoval } from '../../../src/lib/removal.ts'
-import { attachmentsOf, fileAs } from '../../documents/attachments.ts'
 import type { AttachedFile, Converted, KazooDocument } from '../../documents/document.ts'
-import { publicPart, textIn } from '../../documents/fields.ts'
-import { rejectedOf, withRejected } from '../../documents/rejected.ts'
+import {
+  attachmentsOf,
+  fileAs,
+  publicPart,
+  rejectedOf,
+  textIn,
+  withRejected,
+} from '../../documents/fields.ts'
 import { exported, type LeavingDocument, type LeavingFile, type OwnRecord } from '../../leaving/document.ts'
 import { finding, imported, leftOut, type Notes, notesOf } from '../findings.ts'
 import { type HoldName, noteFilesOutside, type PeopleContext } from './context.ts'

@@ -1,8 +1,7 @@
 import { isObject, type Json } from '../../../src/lib/json.ts'
 import { accountDatabase } from '../../documents/database-names.ts'
-import { derivedId } from '../../documents/derived-id.ts'
 import type { Converted, KazooDocument } from '../../documents/document.ts'
-import { publicPart, textIn, timesOf } from '../../documents/fields.ts'
+import { derivedId, publicPart, textIn, timesOf } from '../../documents/fields.ts'
 import { exported, type LeavingDocument, type OwnRecord } from '../../leaving/document.ts'
 import { converted, imported, leftOut, unconverted } from '../findings.ts'
 
