@@ -1,5 +1,5 @@
 import type { ImportScope } from '../../src/areas/system/imports/rules.ts'
-import type { AccountsPlan } from '../conversions/accounts/rules.ts'
+import type { AccountsPlan } from '../conversions/accounts.rules.ts'
 import type { NumberUses } from '../conversions/numbers/uses/rules.ts'
 import type { DatabaseKind } from '../documents/database-names.ts'
 import type { Converted, Finding, KazooDocument } from '../documents/document.ts'

@@ -1,7 +1,7 @@
 import { isTrue, type Json } from '../../src/lib/json.ts'
 import { memberOf } from '../../src/lib/member.ts'
 import { databasesOf, type Facts } from '../chapters/chapter.ts'
-import { copiesDatabase } from '../conversions/accounts/seen.ts'
+import { copiesDatabase } from '../conversions/account-tree.rules.ts'
 import { accountDatabase } from '../documents/database-names.ts'
 import { isGone, rejectedIn, timesOf } from '../documents/fields.ts'
 import type { RunStore } from '../running/store.ts'

@@ -1,6 +1,6 @@
 import type { Chapter, Facts } from '../chapters/chapter.ts'
-import { convertAccount as convertAccountDocument } from '../conversions/accounts/rules.ts'
-import { copiesDatabase } from '../conversions/accounts/seen.ts'
+import { copiesDatabase } from '../conversions/account-tree.rules.ts'
+import { convertAccount as convertAccountDocument } from '../conversions/accounts.rules.ts'
 import { learnJoins } from '../conversions/call-records/operations.ts'
 import { type ConvertedLeg, convertCall, isCallRecord, isLoose } from '../conversions/call-records/rules.ts'
 import { finding } from '../conversions/findings.ts'

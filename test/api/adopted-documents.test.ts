@@ -1,8 +1,8 @@
 // Brands, notices, packet limits and rules of signing in of another system, from their documents to the answers of the API.
 import { createHash } from 'node:crypto'
 import { expect, it } from 'vitest'
-import type { PeopleContext } from '../../import-kazoo/conversions/people/context.ts'
-import { convertPeople } from '../../import-kazoo/conversions/people/rules.ts'
+import { convertPeople } from '../../import-kazoo/conversions/people.rules.ts'
+import type { PeopleContext } from '../../import-kazoo/conversions/people-context.rules.ts'
 import { accountDatabase } from '../../import-kazoo/documents/database-names.ts'
 import { readDocument } from '../../import-kazoo/documents/fields.ts'
 import { declarationsOf } from '../../src/areas/assemble.ts'

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { type SeenAccount, seenAccount } from '../../import-kazoo/conversions/account-tree.rules.ts'
 import {
   type AccountsPlan,
   type AccountsSeen,
   convertAccount,
   planAccounts,
   treeOf,
-} from '../../import-kazoo/conversions/accounts/rules.ts'
-import { type SeenAccount, seenAccount } from '../../import-kazoo/conversions/accounts/seen.ts'
+} from '../../import-kazoo/conversions/accounts.rules.ts'
 import { accountDatabase } from '../../import-kazoo/documents/database-names.ts'
 import type { Finding, KazooDocument } from '../../import-kazoo/documents/document.ts'
 import { readDocument } from '../../import-kazoo/documents/fields.ts'

@@ -1,16 +1,18 @@
 // Records of ours as the documents of a Kazoo.
 import { hash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { exportAccount, exportMaster } from '../../import-kazoo/conversions/accounts/rules.ts'
+import { exportAccount, exportMaster } from '../../import-kazoo/conversions/accounts.rules.ts'
 import { exportAlert } from '../../import-kazoo/conversions/alerts/rules.ts'
+import { exportBrand, exportNotice, exportSender } from '../../import-kazoo/conversions/brand.rules.ts'
+import { exportDevice } from '../../import-kazoo/conversions/devices.rules.ts'
 import { keptText } from '../../import-kazoo/conversions/kept/rules.ts'
 import { exportLimits } from '../../import-kazoo/conversions/limits/rules.ts'
 import { exportNumber, isPassing } from '../../import-kazoo/conversions/numbers/rules.ts'
-import { exportBrand, exportSender } from '../../import-kazoo/conversions/people/brand.ts'
-import { exportDevice } from '../../import-kazoo/conversions/people/devices.ts'
-import { exportNotice } from '../../import-kazoo/conversions/people/notices.ts'
-import { exportProvider, exportRestrictions } from '../../import-kazoo/conversions/people/security.ts'
-import { exportUser } from '../../import-kazoo/conversions/people/users.ts'
+import {
+  exportProvider,
+  exportRestrictions,
+  exportUser,
+} from '../../import-kazoo/conversions/people.rules.ts'
 import { exportRate } from '../../import-kazoo/conversions/rates/rules.ts'
 import { exportServices, servicesLeft } from '../../import-kazoo/conversions/services/rules.ts'
 import { accountsSetting, exportSetting } from '../../import-kazoo/conversions/settings/rules.ts'

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import type { PeopleContext } from '../../import-kazoo/conversions/people/context.ts'
 import {
   convertPeople,
   isOfPeople,
   orphanedCopies,
   sharedNamesIn,
-} from '../../import-kazoo/conversions/people/rules.ts'
-import { lostNames } from '../../import-kazoo/conversions/people/shared-names.ts'
+} from '../../import-kazoo/conversions/people.rules.ts'
+import type { PeopleContext } from '../../import-kazoo/conversions/people-context.rules.ts'
+import { lostNames } from '../../import-kazoo/conversions/shared-names.rules.ts'
 import { accountDatabase } from '../../import-kazoo/documents/database-names.ts'
 import type { Converted, Finding, KazooDocument } from '../../import-kazoo/documents/document.ts'
 import { readDocument } from '../../import-kazoo/documents/fields.ts'

@@ -1,6 +1,6 @@
 import { type AccountRecord, accountKind } from '../../../src/auth/identity.ts'
-import { type PlannedAccount, treeOf } from '../../conversions/accounts/rules.ts'
-import { copiesDatabase } from '../../conversions/accounts/seen.ts'
+import { copiesDatabase } from '../../conversions/account-tree.rules.ts'
+import { type PlannedAccount, treeOf } from '../../conversions/accounts.rules.ts'
 import { type CheckDeps, compare, difference, type Tell } from './tools.ts'
 
 const shown = (ids: readonly string[]) => (ids.length === 0 ? 'nobody' : ids.join(' '))

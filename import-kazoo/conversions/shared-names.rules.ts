@@ -1,8 +1,8 @@
-import { domainOf } from '../../../src/areas/brand/whitelabel/rules.ts'
-import { sipAddressOf, sipIdentityOf } from '../../../src/areas/voice/devices/rules.ts'
-import type { Json } from '../../../src/lib/json.ts'
-import type { KazooDocument } from '../../documents/document.ts'
-import { textIn, timesOf } from '../../documents/fields.ts'
+import { domainOf } from '../../src/areas/brand/whitelabel/rules.ts'
+import { sipAddressOf, sipIdentityOf } from '../../src/areas/voice/devices/rules.ts'
+import type { Json } from '../../src/lib/json.ts'
+import type { KazooDocument } from '../documents/document.ts'
+import { textIn, timesOf } from '../documents/fields.ts'
 
 // Names that only one account may have: the domain of a brand, the address of a phone that has no password, who a phone
 // is under a realm of its own. They are gathered from all accounts before any of them is converted.

@@ -1,7 +1,7 @@
-import { isObject } from '../../../src/lib/json.ts'
-import type { KazooDocument } from '../../documents/document.ts'
-import { timesOf } from '../../documents/fields.ts'
-import type { Notes } from '../findings.ts'
+import { isObject } from '../../src/lib/json.ts'
+import type { KazooDocument } from '../documents/document.ts'
+import { timesOf } from '../documents/fields.ts'
+import type { Notes } from './findings.ts'
 
 /** What has to be known beside the documents of the account whose people they are. */
 export interface PeopleContext {

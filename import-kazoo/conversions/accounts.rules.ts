@@ -1,16 +1,26 @@
-import { accountReadOnly } from '../../../src/areas/accounts/accounts/schema.ts'
-import { isObject, isTrue, type Json, present } from '../../../src/lib/json.ts'
-import { accountDatabase } from '../../documents/database-names.ts'
-import type { Converted, Finding, KazooDocument } from '../../documents/document.ts'
-import { integerIn, publicPart, textIn } from '../../documents/fields.ts'
-import { exported, type LeavingDocument, type OwnRecord } from '../../leaving/document.ts'
-import { withAccessLists } from '../access-lists.ts'
-import { converted, finding, imported, type Notes, notesOf } from '../findings.ts'
-import { exportPacketLimits } from '../people/packet-limits.ts'
-import { fieldOf, integer, readFields, text, writeFields } from '../tables.ts'
-import { type AccountNames, accountNameOf, longestName, namesOf } from './names.ts'
-import { oldestOf, parentsOf, topDown, withAncestors, withoutBarren } from './parents.ts'
-import { copiesDatabase, isEnabledIn, type SeenAccount } from './seen.ts'
+import { accountReadOnly } from '../../src/areas/accounts/accounts/schema.ts'
+import { isObject, isTrue, type Json, present } from '../../src/lib/json.ts'
+import { accountDatabase } from '../documents/database-names.ts'
+import type { Converted, Finding, KazooDocument } from '../documents/document.ts'
+import { integerIn, publicPart, textIn } from '../documents/fields.ts'
+import { exported, type LeavingDocument, type OwnRecord } from '../leaving/document.ts'
+import {
+  type AccountNames,
+  accountNameOf,
+  copiesDatabase,
+  isEnabledIn,
+  longestName,
+  namesOf,
+  oldestOf,
+  parentsOf,
+  type SeenAccount,
+  topDown,
+  withAncestors,
+  withoutBarren,
+} from './account-tree.rules.ts'
+import { converted, finding, imported, type Notes, notesOf } from './findings.ts'
+import { exportPacketLimits, withAccessLists } from './packet-limits.rules.ts'
+import { fieldOf, integer, readFields, text, writeFields } from './tables.ts'
 
 /** What is read before anything is decided. */
 export interface AccountsSeen {

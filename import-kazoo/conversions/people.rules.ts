@@ -1,0 +1,376 @@
+import type { UserFacts } from '../../src/areas/accounts/users/adoption.ts'
+import { userReadOnly } from '../../src/areas/accounts/users/schema.ts'
+import { appIdForm, maxBlacklisted, maxUsers } from '../../src/areas/brand/apps-store/rules.ts'
+import { isDigest } from '../../src/auth/credentials.ts'
+import { isId } from '../../src/lib/ids.ts'
+import { isObject, isTrue, type Json } from '../../src/lib/json.ts'
+import { authModuleNames } from '../../src/settings/auth-modules.ts'
+import type { Converted, Finding, KazooDocument } from '../documents/document.ts'
+import { attachmentsOf, fileAs, isGone, publicPart, textIn } from '../documents/fields.ts'
+import { exported, type LeavingDocument, type LeavingFile, type OwnRecord } from '../leaving/document.ts'
+import { convertBrand, convertNotice, convertSender, isSenderAddress } from './brand.rules.ts'
+import { convertDevice, type DeviceNeighbours, tidyDevice } from './devices.rules.ts'
+import { converted, finding, imported, type Notes, notesOf, unconverted } from './findings.ts'
+import { convertLimits, deviceLimitsIn, latestLimits } from './packet-limits.rules.ts'
+import {
+  createNames,
+  type HoldName,
+  inOrderOfAge,
+  noteFilesOutside,
+  type PeopleContext,
+  providerKey,
+} from './people-context.rules.ts'
+import { type SharedName, sharedNamesOf } from './shared-names.rules.ts'
+import { integer, readFields, writeFields } from './tables.ts'
+
+const notTaken = [...userReadOnly, 'password', 'credentials', 'sync', 'username', 'enabled']
+const longestName = 128
+const photoName = 'photo'
+
+const userFields = [integer('passwordChanged', 'pvt_password_timestamp')]
+
+const digestForms = [
+  ['md5', 'pvt_md5_auth'],
+  ['sha', 'pvt_sha1_auth'],
+] as const
+
+const digestsIn = (fields: Json): NonNullable<UserFacts['digests']> =>
+  Object.fromEntries(
+    digestForms.flatMap(([method, key]) => {
+      const digest = textIn(fields, key)?.toLowerCase()
+      return digest !== undefined && isDigest(method, digest) ? [[method, digest]] : []
+    }),
+  )
+
+/** Both names have to be there, however people were made. */
+const personalName = ({ fields }: KazooDocument, field: string, { repaired }: Notes) => {
+  const stored = textIn(fields, field)
+  const name = (stored ?? textIn(fields, 'username') ?? 'unnamed').slice(0, longestName)
+  if (name !== stored) repaired(stored === undefined ? 'name_missing' : 'name_shortened', { field })
+  return name
+}
+
+/** The name to sign in with, unless another user of the account has it. */
+const usernameOf = ({ fields }: KazooDocument, hold: HoldName, { needsHand }: Notes) => {
+  const stored = textIn(fields, 'username')
+  const username = stored?.toLowerCase()
+  if (username === undefined || hold('username', username)) return username
+  needsHand('username_taken', { field: 'username', old: stored })
+}
+
+/** A name that is written as a number is one, too. */
+const writtenName = (value: unknown) =>
+  typeof value === 'number' ? String(value) : typeof value === 'string' && value !== '' ? value : undefined
+
+const withFreeHotdesk = (doc: Json, hold: HoldName, { needsHand }: Notes): Json => {
+  const { hotdesk } = doc
+  const id = isObject(hotdesk) ? writtenName(hotdesk.id) : undefined
+  if (!isObject(hotdesk) || id === undefined || hold('hotdesk', id)) return doc
+  needsHand('hotdesk_id_taken', { field: 'hotdesk.id', old: id })
+  const { id: _, ...others } = hotdesk
+  return { ...doc, hotdesk: others }
+}
+
+/**
+ * A user. What their clients send to sign in holds the name as it was when the password was set: it is taken as it is,
+ * and never shown.
+ */
+export const convertUser = (
+  document: KazooDocument,
+  { accountId }: PeopleContext,
+  hold: HoldName,
+): Converted => {
+  const { fields } = document
+  const notes = notesOf(document)
+  const names = {
+    first_name: personalName(document, 'first_name', notes),
+    last_name: personalName(document, 'last_name', notes),
+  }
+  const username = usernameOf(document, hold, notes)
+  const doc = withFreeHotdesk(publicPart(fields, notTaken), hold, notes)
+  const isTaken = username === undefined && textIn(fields, 'username') !== undefined
+  const digests = isTaken ? {} : digestsIn(fields)
+  if (username !== undefined && digests.sha === undefined) {
+    if (digests.md5 === undefined) notes.needsHand('password_missing')
+    else notes.leftOut('sha_digest_missing')
+  }
+  // There nobody signs in whose record does not say that they may.
+  if (fields.enabled === undefined) notes.needsHand('user_not_enabled', { field: 'enabled', new: 'false' })
+  noteFilesOutside(document, notes)
+  const photo = attachmentsOf(document).find(({ name }) => name === photoName)
+  return imported(document, 'user', accountId, {
+    doc: {
+      ...doc,
+      ...names,
+      ...(username === undefined ? {} : { username }),
+      enabled: isTrue(fields.enabled),
+    },
+    facts: {
+      ...(Object.keys(digests).length === 0 ? {} : { digests }),
+      ...readFields(userFields, fields, notes),
+    },
+    files: photo ? [fileAs(photoName, photo)] : [],
+    findings: notes.findings,
+  })
+}
+
+/**
+ * The document of a user. What their clients send to sign in is not stored, only what is derived of it: they have to
+ * choose a password.
+ */
+export const exportUser = (record: OwnRecord, photo: LeavingFile | undefined): LeavingDocument[] => [
+  exported('user', record, {
+    more: {
+      enabled: record.doc.enabled !== false,
+      require_password_update: true,
+      ...writeFields(userFields, record.hidden),
+    },
+    files: photo ? [{ ...photo, name: photoName }] : [],
+  }),
+]
+
+/** Whether a user could sign in here, and needs a new password to sign in there. */
+export const isWithoutPassword = ({ hidden }: OwnRecord) =>
+  Array.isArray(hidden.signInKeys) && hidden.signInKeys.length > 0
+
+const configPrefix = 'configs_'
+const signIn = 'crossbar.auth'
+
+/** A module without a demand for a second factor that nobody could meet; one whose provider is missing stays. */
+const moduleOf = (
+  name: string,
+  module: Json,
+  { accountId, providers }: PeopleContext,
+  { needsHand }: Notes,
+): Json => {
+  const { multi_factor: factor, ...others } = module
+  if (!isObject(factor) || !isTrue(factor.enabled)) return module
+  const field = `auth_modules.${name}.multi_factor`
+  // Nobody is there to be asked when a machine signs in.
+  if (name === 'cb_api_auth') {
+    needsHand('factor_of_key', { field })
+    return others
+  }
+  const id = textIn(factor, 'configuration_id')
+  const holder = textIn(factor, 'account_id') ?? accountId
+  if (id !== undefined && !providers.has(providerKey(holder, id)))
+    needsHand('factor_provider_missing', { field, old: id })
+  return module
+}
+
+const convertSignIn = (document: KazooDocument, context: PeopleContext): Converted => {
+  const doc = publicPart(document.fields, ['id'])
+  const notes = notesOf(document)
+  const modules: Json = {}
+  for (const [name, module] of Object.entries(isObject(doc.auth_modules) ? doc.auth_modules : {})) {
+    if (isObject(module) && authModuleNames.some((one) => one === name))
+      modules[name] = moduleOf(name, module, context, notes)
+    else notes.leftOut('auth_module_unknown', { field: `auth_modules.${name}` })
+  }
+  const { findings } = notes
+  return imported(document, 'security', context.accountId, {
+    doc: { ...doc, auth_modules: modules },
+    findings,
+  })
+}
+
+/** What an account says in the place of the system's settings. */
+export const convertConfig = (document: KazooDocument, context: PeopleContext): Converted => {
+  const name = document.id.startsWith(configPrefix) ? document.id.slice(configPrefix.length) : ''
+  if (name === signIn) return convertSignIn(document, context)
+  if (!context.accountSettings.has(name))
+    return unconverted(document, 'kept', 'left_out', 'config_unknown', { old: name.slice(0, 128) })
+  return imported(document, 'account_config', context.accountId, { doc: publicPart(document.fields, ['id']) })
+}
+
+const knownProviders = ['duo', 'otp']
+const providerType = 'multi_factor'
+
+/** Whether a document says who provides a second factor. */
+export const isProvider = ({ type, fields }: KazooDocument) =>
+  type === 'provider' && textIn(fields, 'pvt_provider_type') === providerType
+
+/**
+ * Who provides a second factor. Duo is not to be had here: whoever demands it goes on demanding it, and nobody gets past
+ * it, until the operator says otherwise. Its keys are left.
+ */
+export const convertProvider = (
+  document: KazooDocument,
+  { accountId }: Pick<PeopleContext, 'accountId'>,
+): Converted => {
+  const { fields } = document
+  const provider = textIn(fields, 'provider_name') ?? textIn(fields, 'name') ?? ''
+  if (!knownProviders.includes(provider))
+    return unconverted(document, 'kept', 'needs_hand', 'factor_provider_unknown', {
+      old: provider.slice(0, 128),
+    })
+  const isDuo = provider === 'duo'
+  const settings = isObject(fields.settings) && !isDuo ? { settings: fields.settings } : {}
+  const name = (textIn(fields, 'name') ?? provider).slice(0, 128)
+  return imported(document, 'multi_factor', accountId, {
+    doc: { name, provider_name: provider, enabled: isTrue(fields.enabled), ...settings },
+    findings: isDuo ? [finding(document, 'needs_hand', 'duo_not_available', { old: name })] : [],
+  })
+}
+
+/** The document of who provides a second factor. */
+export const exportProvider = (record: OwnRecord): LeavingDocument[] => [
+  exported('provider', record, { more: { pvt_provider_type: providerType } }),
+]
+
+/** What the tokens of an account may be used for. */
+export const convertRestrictions = (document: KazooDocument, { accountId }: PeopleContext): Converted => {
+  const { restrictions } = document.fields
+  if (!isObject(restrictions))
+    return unconverted(document, 'rejected', 'needs_hand', 'restrictions_missing', { field: 'restrictions' })
+  return imported(document, 'token_restrictions', accountId, { id: accountId, doc: { restrictions } })
+}
+
+/** The document of what the tokens of an account may be used for. */
+export const exportRestrictions = (record: OwnRecord): LeavingDocument[] => [
+  exported('token_restrictions', record, { id: 'token_restrictions' }),
+]
+
+const appId = new RegExp(appIdForm)
+const audiences: readonly unknown[] = ['all', 'admins', 'specific']
+
+const isAppId = (value: unknown): value is string => typeof value === 'string' && appId.test(value)
+
+const usersOf = ({ users: listed }: Json, users: ReadonlySet<string>) => {
+  const ids = (Array.isArray(listed) ? listed : []).map((user) => (isObject(user) ? user.id : user))
+  const known = ids.filter((id) => isId(id) && users.has(id))
+  return [...new Set(known)].slice(0, maxUsers).map((id) => ({ id }))
+}
+
+/** Who has an app; of one that says it otherwise, everybody. */
+const installedOf = (app: unknown, users: ReadonlySet<string>): Json => {
+  const said = isObject(app) ? app : {}
+  return {
+    allowed_users: audiences.includes(said.allowed_users) ? said.allowed_users : 'all',
+    users: said.allowed_users === 'specific' ? usersOf(said, users) : [],
+  }
+}
+
+/**
+ * The apps that an account has installed, and those it hides. Operators describe apps here under names of their own: an app
+ * is known by the id that it had, and by its name.
+ */
+export const convertApps = (
+  document: KazooDocument,
+  { accountId, users }: { accountId: string; users: ReadonlySet<string> },
+): Converted => {
+  const { fields } = document
+  const { findings, leftOut } = notesOf(document)
+  const said = Object.entries(isObject(fields.apps) ? fields.apps : {})
+  const apps = said.flatMap(([id, app]) =>
+    [id, textIn(app, 'name')].filter(isAppId).map((key) => [key, installedOf(app, users)] as const),
+  )
+  const listed: readonly unknown[] = Array.isArray(fields.blacklist) ? fields.blacklist : []
+  const blacklist = [...new Set(listed.filter(isAppId))].slice(0, maxBlacklisted)
+  for (const id of [...said.map(([app]) => app), ...listed].filter((one) => !isAppId(one)))
+    leftOut('app_unreadable', { field: 'apps', old: String(id).slice(0, 64) })
+  const doc = { apps: Object.fromEntries(apps), uninstalled: [], blacklist, imposed: [] }
+  return imported(document, 'apps_store', accountId, { id: accountId, doc, findings })
+}
+
+/** The document of the apps that an account has, and those it hides. */
+export const exportApps = (record: OwnRecord): LeavingDocument[] => {
+  const { apps, blacklist } = record.doc
+  return [exported('apps_store', record, { id: 'apps_store', fields: { apps, blacklist } })]
+}
+
+/** What an account's documents of people are converted with. */
+interface People extends DeviceNeighbours {
+  context: PeopleContext
+  hold: HoldName
+  devices: ReadonlySet<string>
+  /** Documents of packet limits, by their owner: see `latestLimits`. */
+  latest: ReadonlyMap<string, KazooDocument>
+}
+
+type Convert = (document: KazooDocument, people: People) => Converted
+
+// Of these nothing is taken: they end with the system that they are of.
+const skip: Convert = (document) => converted(document, 'skipped')
+
+/** How documents are converted, by their type. */
+const conversions: Readonly<Record<string, Convert>> = {
+  user: (document, { context, hold }) => convertUser(document, context, hold),
+  device: (document, people) => convertDevice(document, people.context, people, people.hold),
+  whitelabel: (document, { context }) => convertBrand(document, context),
+  notification: (document, { context }) => convertNotice(document, context),
+  rate_limits: (document, { context: { accountId }, devices, latest }) =>
+    convertLimits(document, { accountId, devices }, latest),
+  account_config: (document, { context }) => convertConfig(document, context),
+  token_restrictions: (document, { context }) => convertRestrictions(document, context),
+  apps_store: (document, { context: { accountId }, users }) => convertApps(document, { accountId, users }),
+  login_attempt: skip,
+  password_reset: skip,
+}
+
+/** Whether a document of an account's database is converted here. */
+export const isOfPeople = (document: KazooDocument) =>
+  Object.hasOwn(conversions, document.type) || isProvider(document) || isSenderAddress(document)
+
+/** The realm of the account as it is stored there, told by its document among those of the database. */
+const storedRealmIn = (documents: readonly KazooDocument[], accountId: string) => {
+  const account = documents.find(({ id, type }) => id === accountId && type === 'account')
+  return account && textIn(account.fields, 'realm')
+}
+
+const present = (documents: readonly KazooDocument[], type: string) =>
+  documents.filter((document) => document.type === type && !isGone(document.fields))
+
+const idsOf = (documents: readonly KazooDocument[]) => new Set(documents.map(({ id }) => id))
+
+/** The names that only one account may have, of all that stands in one account's database. */
+export const sharedNamesIn = (
+  documents: readonly KazooDocument[],
+  { accountId, realm }: Pick<PeopleContext, 'accountId' | 'realm'>,
+): SharedName[] => {
+  const storedRealm = storedRealmIn(documents, accountId)
+  return [...present(documents, 'device'), ...present(documents, 'whitelabel')].flatMap((document) => {
+    const isDevice = document.type === 'device'
+    const doc = isDevice ? tidyDevice(document, [realm, storedRealm], notesOf(document)) : document.fields
+    return sharedNamesOf(document, doc, accountId)
+  })
+}
+
+/**
+ * What becomes of an account's people, phones, brand, notices and rules of signing in. All documents of its database are
+ * given, because who is called what, and whose something is, is judged among them; those that `isOfPeople` are answered.
+ */
+export const convertPeople = (
+  documents: readonly KazooDocument[],
+  context: PeopleContext,
+): readonly Converted[] => {
+  const latest = latestLimits(present(documents, 'rate_limits'))
+  const people: People = {
+    context,
+    hold: createNames(),
+    devices: idsOf(present(documents, 'device')),
+    users: idsOf(present(documents, 'user')),
+    latest,
+    limits: new Map(Array.from(latest, ([owner, document]) => [owner, deviceLimitsIn(document)])),
+    storedRealm: storedRealmIn(documents, context.accountId),
+  }
+  const convert = (document: KazooDocument) => {
+    if (isGone(document.fields)) return skip(document, people)
+    if (isProvider(document)) return convertProvider(document, context)
+    const { type } = document
+    const conversion = Object.hasOwn(conversions, type) ? conversions[type] : undefined
+    return conversion ? conversion(document, people) : convertSender(document, context, people.hold)
+  }
+  return inOrderOfAge(documents.filter(isOfPeople)).map(convert)
+}
+
+/** Copies of devices for looking them up whose accounts are not there: nothing is made of them, and they are told of. */
+export const orphanedCopies = (
+  documents: readonly KazooDocument[],
+  accounts: { has(accountId: string): boolean },
+): readonly Finding[] =>
+  documents.flatMap((document) => {
+    const owner = textIn(document.fields, 'pvt_account_id') ?? ''
+    if (accounts.has(owner)) return []
+    return [finding(document, 'left_out', 'copy_orphaned', { field: 'pvt_account_id', old: owner })]
+  })
