@@ -1,11 +1,11 @@
 // Everything in the databases of accounts but the accounts themselves and what is of a month.
 import { systemScope } from '../../src/storage/change-set.ts'
 import { isAccountDocument } from '../conversions/accounts.rules.ts'
-import { convertCalls, isAboutCalls } from '../conversions/calls/rules.ts'
+import { convertCalls, isAboutCalls } from '../conversions/call-routing.rules.ts'
 import { converted } from '../conversions/findings.ts'
 import { keepOrList } from '../conversions/kept/rules.ts'
 import { convertLimits } from '../conversions/limits/rules.ts'
-import { convertCopy, numberOf, shardOf } from '../conversions/numbers/rules.ts'
+import { convertCopy, numberOf, shardOf } from '../conversions/numbers.rules.ts'
 import { convertPeople, isOfPeople } from '../conversions/people.rules.ts'
 import type { PeopleContext } from '../conversions/people-context.rules.ts'
 import { convertPlan } from '../conversions/plans/rules.ts'

@@ -1,10 +1,16 @@
 // Numbers: pools and port requests first, because what numbers come to depends on them.
 import { systemScope } from '../../src/storage/change-set.ts'
 import { converted } from '../conversions/findings.ts'
-import { convertPoolEntry, poolsIn } from '../conversions/numbers/pools/rules.ts'
-import { convertPortRequest, type PortedNumber, portsIn } from '../conversions/numbers/ports/rules.ts'
-import { convertNumber, type NumberContext, numberOf } from '../conversions/numbers/rules.ts'
-import { createUses, type Use } from '../conversions/numbers/uses/rules.ts'
+import {
+  convertPoolEntry,
+  convertPortRequest,
+  createUses,
+  type PortedNumber,
+  poolsIn,
+  portsIn,
+  type Use,
+} from '../conversions/number-sources.rules.ts'
+import { convertNumber, type NumberContext, numberOf } from '../conversions/numbers.rules.ts'
 import type { KazooDocument } from '../documents/document.ts'
 import { readDocument, textIn } from '../documents/fields.ts'
 import { type Chapter, databasesOf, type Facts, isOfOthers, kindOf, systemDatabase } from './chapter.ts'

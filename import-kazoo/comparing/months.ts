@@ -1,14 +1,7 @@
 import { costsOf, interactionOf } from '../../src/areas/calls/cdrs/intake/rules.ts'
 import { differencesBetween } from '../../src/lib/differences.ts'
-import {
-  type CallSums,
-  joinSums,
-  monthOfLeg,
-  noSums,
-  type Sums,
-  sumsOf,
-} from '../conversions/call-records/sums.ts'
-import { closeBook, convertMoney, emptyBook, isMoney } from '../conversions/ledgers/rules.ts'
+import { type CallSums, joinSums, monthOfLeg, noSums, type Sums, sumsOf } from '../conversions/call-import.ts'
+import { closeBook, convertMoney, emptyBook, isMoney } from '../conversions/ledgers.rules.ts'
 import { readDocument } from '../documents/fields.ts'
 import type { CheckedStore } from '../report/store.ts'
 import { type MonthPlace, monthOf } from '../running/months.ts'

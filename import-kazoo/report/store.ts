@@ -1,7 +1,7 @@
 import { correctionService, rolloverService } from '../../src/areas/billing/ledgers/rules.ts'
 import type { Store } from '../../src/storage/store.ts'
 import { integer, placeholders, shape, text } from '../../src/storage/table.ts'
-import { begunModulus } from '../conversions/call-records/sums.ts'
+import { begunModulus } from '../conversions/call-import.ts'
 import { inPages } from '../running/at-once.ts'
 
 const ids = shape({ id: text() })

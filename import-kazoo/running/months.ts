@@ -4,10 +4,13 @@
 import { rolloverId } from '../../src/areas/billing/ledgers/rules.ts'
 import type { ChangeSet } from '../../src/storage/change-set.ts'
 import type { Facts } from '../chapters/chapter.ts'
-import { createUses } from '../conversions/allotments/rules.ts'
-import { convertAudit, createDays } from '../conversions/audits/rules.ts'
-import type { CallImport, MonthPage, MonthPart } from '../conversions/call-records/operations.ts'
-import { type CallSums, joinSums } from '../conversions/call-records/sums.ts'
+import {
+  type CallImport,
+  type CallSums,
+  joinSums,
+  type MonthPage,
+  type MonthPart,
+} from '../conversions/call-import.ts'
 import { converted } from '../conversions/findings.ts'
 import { keepDocument, keepOrList } from '../conversions/kept/rules.ts'
 import {
@@ -17,7 +20,8 @@ import {
   emptyBook,
   isMoney,
   type MonthOfAccount,
-} from '../conversions/ledgers/rules.ts'
+} from '../conversions/ledgers.rules.ts'
+import { convertAudit, createDays, createUses } from '../conversions/service-usage.rules.ts'
 import type { Converted, Draft, KazooDocument } from '../documents/document.ts'
 import { isGone, readDocument } from '../documents/fields.ts'
 import { type CountedFindings, countFindings, joinFindings } from '../report/findings.ts'

@@ -1,8 +1,8 @@
 // Call records of a Kazoo as they are read here, beside the same records as `crosspoint cdrs import` takes them.
 import fc from 'fast-check'
 import { beforeEach, expect, it } from 'vitest'
-import { learnJoins } from '../../import-kazoo/conversions/call-records/operations.ts'
-import { convertCall } from '../../import-kazoo/conversions/call-records/rules.ts'
+import { learnJoins } from '../../import-kazoo/conversions/call-import.ts'
+import { convertCall } from '../../import-kazoo/conversions/call-records.rules.ts'
 import { entriesOf } from '../../src/areas/calls/cdrs/intake/ndjson.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'

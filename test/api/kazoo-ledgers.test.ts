@@ -6,7 +6,7 @@ import {
   convertMoney,
   emptyBook,
   type MonthOfAccount,
-} from '../../import-kazoo/conversions/ledgers/rules.ts'
+} from '../../import-kazoo/conversions/ledgers.rules.ts'
 import type { Draft, KazooDocument } from '../../import-kazoo/documents/document.ts'
 import { checkLedgers } from '../../src/areas/billing/ledgers/verification.sql.ts'
 import type { Fault } from '../../src/lib/check.ts'

@@ -1,6 +1,6 @@
 // Months of few calls that go in with one transaction.
 import { expect, it } from 'vitest'
-import { type CallCounts, createCallImport } from '../../import-kazoo/conversions/call-records/operations.ts'
+import { type CallCounts, createCallImport } from '../../import-kazoo/conversions/call-import.ts'
 import type { Json } from '../../src/lib/json.ts'
 import type { ChangeSet } from '../../src/storage/change-set.ts'
 import { databaseOf, documentOf, pagesOf } from '../support/kazoo/kazoo-calls.ts'

@@ -1,11 +1,10 @@
 // What accounts are sold in Kazoo, and what is billed when they have come from there.
 import { expect, it } from 'vitest'
-import { createUses } from '../../import-kazoo/conversions/allotments/rules.ts'
-import { convertAudit, createDays } from '../../import-kazoo/conversions/audits/rules.ts'
-import { convertMoney, emptyBook } from '../../import-kazoo/conversions/ledgers/rules.ts'
+import { convertMoney, emptyBook } from '../../import-kazoo/conversions/ledgers.rules.ts'
 import { convertLimits } from '../../import-kazoo/conversions/limits/rules.ts'
 import { convertPlan } from '../../import-kazoo/conversions/plans/rules.ts'
 import { convertRate } from '../../import-kazoo/conversions/rates/rules.ts'
+import { convertAudit, createDays, createUses } from '../../import-kazoo/conversions/service-usage.rules.ts'
 import { convertServices } from '../../import-kazoo/conversions/services/rules.ts'
 import type { Draft } from '../../import-kazoo/documents/document.ts'
 import { checkAccounts, checkNames } from '../../src/areas/accounts/accounts/verification.sql.ts'

@@ -1,7 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createJoins, type LooseLeg } from '../../import-kazoo/conversions/call-records/joins.ts'
-import { convertCall, isLoose, saidLegOf } from '../../import-kazoo/conversions/call-records/rules.ts'
+import {
+  convertCall,
+  createJoins,
+  isLoose,
+  type LooseLeg,
+  saidLegOf,
+} from '../../import-kazoo/conversions/call-records.rules.ts'
 import { findingsOf, joinFindings, shownOfCode } from '../../import-kazoo/report/findings.ts'
 import { storedCallId, withoutSecrets } from '../../src/areas/calls/cdrs/intake/rules.ts'
 import { Cdr } from '../../src/areas/calls/cdrs/schema.ts'

@@ -7,7 +7,7 @@ import { exportBrand, exportNotice, exportSender } from '../../import-kazoo/conv
 import { exportDevice } from '../../import-kazoo/conversions/devices.rules.ts'
 import { keptText } from '../../import-kazoo/conversions/kept/rules.ts'
 import { exportLimits } from '../../import-kazoo/conversions/limits/rules.ts'
-import { exportNumber, isPassing } from '../../import-kazoo/conversions/numbers/rules.ts'
+import { exportNumber, isPassing } from '../../import-kazoo/conversions/numbers.rules.ts'
 import {
   exportProvider,
   exportRestrictions,

@@ -7,7 +7,7 @@ import {
   convertMoney,
   emptyBook,
   type MonthOfAccount,
-} from '../../import-kazoo/conversions/ledgers/rules.ts'
+} from '../../import-kazoo/conversions/ledgers.rules.ts'
 import type { KazooDocument } from '../../import-kazoo/documents/document.ts'
 import { monthsTogether, reckoned } from '../../src/areas/billing/ledgers/rules.ts'
 import { monthBefore } from '../../src/lib/gregorian.ts'

@@ -1,8 +1,8 @@
 // Limits, rates and audits of Kazoo.
 import { describe, expect, it } from 'vitest'
-import { convertAudit, createDays } from '../../import-kazoo/conversions/audits/rules.ts'
 import { convertLimits } from '../../import-kazoo/conversions/limits/rules.ts'
 import { convertRate } from '../../import-kazoo/conversions/rates/rules.ts'
+import { convertAudit, createDays } from '../../import-kazoo/conversions/service-usage.rules.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { documentOf, documentOfText } from '../support/kazoo/kazoo-texts.ts'
 

@@ -1,12 +1,17 @@
 import { describe, expect, it } from 'vitest'
-import { convertPoolEntry, poolsIn } from '../../import-kazoo/conversions/numbers/pools/rules.ts'
-import { convertPortRequest, portsIn } from '../../import-kazoo/conversions/numbers/ports/rules.ts'
+import {
+  convertPoolEntry,
+  convertPortRequest,
+  createUses,
+  poolsIn,
+  portsIn,
+  usesIn,
+} from '../../import-kazoo/conversions/number-sources.rules.ts'
 import {
   convertCopy,
   convertNumber,
   type NumberContext,
-} from '../../import-kazoo/conversions/numbers/rules.ts'
-import { createUses, usesIn } from '../../import-kazoo/conversions/numbers/uses/rules.ts'
+} from '../../import-kazoo/conversions/numbers.rules.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { kazooDocument } from '../support/kazoo/kazoo-documents.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { convertAlert } from '../../import-kazoo/conversions/alerts/rules.ts'
-import { convertCalls } from '../../import-kazoo/conversions/calls/rules.ts'
+import { convertCalls } from '../../import-kazoo/conversions/call-routing.rules.ts'
 import { convertSettings } from '../../import-kazoo/conversions/settings/rules.ts'
 import { convertTask } from '../../import-kazoo/conversions/tasks/rules.ts'
 import { convertWebhook } from '../../import-kazoo/conversions/webhooks/rules.ts'

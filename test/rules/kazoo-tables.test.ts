@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { notesOf } from '../../import-kazoo/conversions/findings.ts'
-import { numberFields } from '../../import-kazoo/conversions/numbers/older-forms.ts'
+import { numberFields } from '../../import-kazoo/conversions/numbers.rules.ts'
 import {
   fieldOf,
   integer,

@@ -1,9 +1,6 @@
 // Call records as a Kazoo keeps them, of any generation and in any state, and how they are brought here.
 import fc from 'fast-check'
-import {
-  createCallImport,
-  type MonthPage,
-} from '../../../import-kazoo/conversions/call-records/operations.ts'
+import { createCallImport, type MonthPage } from '../../../import-kazoo/conversions/call-import.ts'
 import type { KazooDocument } from '../../../import-kazoo/documents/document.ts'
 import { type CountedFindings, joinFindings } from '../../../import-kazoo/report/findings.ts'
 import type { LegImporter } from '../../../src/areas/calls/cdrs/intake/adoption.ts'

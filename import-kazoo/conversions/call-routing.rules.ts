@@ -1,21 +1,21 @@
+import { flowProblems, patternProblems, tidyNumbers } from '../../src/areas/voice/callflows/rules.ts'
+import { callflowReadOnly } from '../../src/areas/voice/callflows/schema.ts'
+import { storedHalf } from '../../src/areas/voice/connectivity/rules.ts'
+import { connectivityReadOnly } from '../../src/areas/voice/connectivity/schema.ts'
+import { groupReadOnly } from '../../src/areas/voice/groups/schema.ts'
+import { resourceReadOnly } from '../../src/areas/voice/resources/schema.ts'
+import { isE164, normalizeNumber } from '../../src/lib/e164.ts'
+import { hasProblems } from '../../src/lib/failure.ts'
+import { isObject, type Json } from '../../src/lib/json.ts'
+import { pathOf } from '../../src/lib/property-path.ts'
+import { createRemoval } from '../../src/lib/removal.ts'
+import type { Converted, KazooDocument } from '../documents/document.ts'
+import { isGone, publicPart, rejectedOf, textIn, timesOf, withRejected } from '../documents/fields.ts'
+import { imported, type Notes, notesOf } from './findings.ts'
+import { keepDocument, keepOrList } from './kept/rules.ts'
+
 // What happens to calls, and who takes them outside: callflows, groups, resources and trunks of an account. What our
 // records can hold becomes one; anything else is kept as it is.
-
-import { flowProblems, patternProblems, tidyNumbers } from '../../../src/areas/voice/callflows/rules.ts'
-import { callflowReadOnly } from '../../../src/areas/voice/callflows/schema.ts'
-import { storedHalf } from '../../../src/areas/voice/connectivity/rules.ts'
-import { connectivityReadOnly } from '../../../src/areas/voice/connectivity/schema.ts'
-import { groupReadOnly } from '../../../src/areas/voice/groups/schema.ts'
-import { resourceReadOnly } from '../../../src/areas/voice/resources/schema.ts'
-import { isE164, normalizeNumber } from '../../../src/lib/e164.ts'
-import { hasProblems } from '../../../src/lib/failure.ts'
-import { isObject, type Json } from '../../../src/lib/json.ts'
-import { pathOf } from '../../../src/lib/property-path.ts'
-import { createRemoval } from '../../../src/lib/removal.ts'
-import type { Converted, KazooDocument } from '../../documents/document.ts'
-import { isGone, publicPart, rejectedOf, textIn, timesOf, withRejected } from '../../documents/fields.ts'
-import { imported, type Notes, notesOf } from '../findings.ts'
-import { keepDocument, keepOrList } from '../kept/rules.ts'
 
 export interface CallContext {
   accountId: string

@@ -1,11 +1,11 @@
-import { olderService, rolloverId, rolloverService } from '../../../src/areas/billing/ledgers/rules.ts'
-import { monthPeriod } from '../../../src/areas/billing/payments/invoices/rules.ts'
-import { type Json, present } from '../../../src/lib/json.ts'
-import { dollarsOfUnits } from '../../../src/lib/money.ts'
-import type { Converted, Draft, Finding, KazooDocument } from '../../documents/document.ts'
-import { derivedId, integerIn, isGone, textIn } from '../../documents/fields.ts'
-import { converted, draftOf, imported, type Notes, notesOf, unconverted } from '../findings.ts'
-import { fieldOf, object, objectIn, readFields, text } from '../tables.ts'
+import { olderService, rolloverId, rolloverService } from '../../src/areas/billing/ledgers/rules.ts'
+import { monthPeriod } from '../../src/areas/billing/payments/invoices/rules.ts'
+import { type Json, present } from '../../src/lib/json.ts'
+import { dollarsOfUnits } from '../../src/lib/money.ts'
+import type { Converted, Draft, Finding, KazooDocument } from '../documents/document.ts'
+import { derivedId, integerIn, isGone, textIn } from '../documents/fields.ts'
+import { converted, draftOf, imported, type Notes, notesOf, unconverted } from './findings.ts'
+import { fieldOf, object, objectIn, readFields, text } from './tables.ts'
 
 // A month of an account is a book of its own, and may be read a document at a time. It begins with its rollover; without
 // one with what older documents come to, if it has any, for up to 4.2 these were the balance together with ledgers;

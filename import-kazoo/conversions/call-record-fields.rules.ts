@@ -1,10 +1,10 @@
 import type { TSchema } from 'typebox'
-import { isKept, withStoredCallIds } from '../../../src/areas/calls/cdrs/intake/rules.ts'
-import { Cdr } from '../../../src/areas/calls/cdrs/schema.ts'
-import { storable, withoutControlCharacters } from '../../../src/lib/control-characters.ts'
-import { isObject, type Json, maxDepth } from '../../../src/lib/json.ts'
-import { dropNulls } from '../../../src/lib/json-merge.ts'
-import { isMultiline } from '../../../src/lib/schema.ts'
+import { isKept, withStoredCallIds } from '../../src/areas/calls/cdrs/intake/rules.ts'
+import { Cdr } from '../../src/areas/calls/cdrs/schema.ts'
+import { storable, withoutControlCharacters } from '../../src/lib/control-characters.ts'
+import { isObject, type Json, maxDepth } from '../../src/lib/json.ts'
+import { dropNulls } from '../../src/lib/json-merge.ts'
+import { isMultiline } from '../../src/lib/schema.ts'
 
 // How values of old documents become what the schema of call records wants. It is the schema that is read here, so that
 // both agree; what the API does field by field for any schema is done here for millions of records.
