@@ -3,19 +3,21 @@
 import type { Declared } from '../../src/areas/area.ts'
 import { typeNamesOf } from '../../src/events/events.ts'
 import { systemScope } from '../../src/storage/change-set.ts'
-import { convertAlert } from '../conversions/alerts/rules.ts'
 import { convertNotice } from '../conversions/brand.rules.ts'
 import { converted } from '../conversions/findings.ts'
-import { keepOrList } from '../conversions/kept/rules.ts'
-import type { OwnerContext } from '../conversions/owners.ts'
 import { convertProvider, isProvider, orphanedCopies } from '../conversions/people.rules.ts'
 import type { PeopleContext } from '../conversions/people-context.rules.ts'
-import { convertRate } from '../conversions/rates/rules.ts'
+import { keepOrList } from '../conversions/preserved.rules.ts'
+import { convertRate } from '../conversions/pricing.rules.ts'
 import { createDays } from '../conversions/service-usage.rules.ts'
-import { convertServices } from '../conversions/services/rules.ts'
-import { convertSettings } from '../conversions/settings/rules.ts'
-import { convertTask } from '../conversions/tasks/rules.ts'
-import { convertWebhook } from '../conversions/webhooks/rules.ts'
+import { convertServices } from '../conversions/services.rules.ts'
+import { convertSettings } from '../conversions/settings.rules.ts'
+import {
+  convertAlert,
+  convertTask,
+  convertWebhook,
+  type OwnerContext,
+} from '../conversions/shared-databases.rules.ts'
 import type { Converted, KazooDocument } from '../documents/document.ts'
 import { isGone, textIn } from '../documents/fields.ts'
 import { createAccountChapter } from './accounts.ts'

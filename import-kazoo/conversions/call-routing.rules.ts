@@ -12,7 +12,7 @@ import { createRemoval } from '../../src/lib/removal.ts'
 import type { Converted, KazooDocument } from '../documents/document.ts'
 import { isGone, publicPart, rejectedOf, textIn, timesOf, withRejected } from '../documents/fields.ts'
 import { imported, type Notes, notesOf } from './findings.ts'
-import { keepDocument, keepOrList } from './kept/rules.ts'
+import { keepDocument, keepOrList } from './preserved.rules.ts'
 
 // What happens to calls, and who takes them outside: callflows, groups, resources and trunks of an account. What our
 // records can hold becomes one; anything else is kept as it is.

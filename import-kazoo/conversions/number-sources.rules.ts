@@ -4,8 +4,8 @@ import { memberOf } from '../../src/lib/member.ts'
 import type { Converted, KazooDocument } from '../documents/document.ts'
 import { integerIn, isGone, textIn } from '../documents/fields.ts'
 import { converted, draftOf, finding, imported, leftOut, notesOf } from './findings.ts'
-import { keepDocument } from './kept/rules.ts'
 import { type NumberContext, numberOf, stateTextOf } from './numbers.rules.ts'
+import { keepDocument } from './preserved.rules.ts'
 import { objectIn, readFields, text } from './tables.ts'
 
 // What the numbers of accounts lead to, told by the documents that list them.

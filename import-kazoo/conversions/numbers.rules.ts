@@ -8,8 +8,8 @@ import type { Converted, KazooDocument } from '../documents/document.ts'
 import { isGone, publicPart, textIn } from '../documents/fields.ts'
 import type { LeavingDocument, OwnRecord } from '../leaving/document.ts'
 import { converted, draftOf, finding, type Notes, notesOf } from './findings.ts'
-import { keepDocument } from './kept/rules.ts'
 import type { NumberUses, PortedNumber } from './number-sources.rules.ts'
+import { keepDocument } from './preserved.rules.ts'
 import { fieldOf, object, readFields, text, writeFields } from './tables.ts'
 
 // How documents of numbers were written by the generations of Kazoo, brought into one form.

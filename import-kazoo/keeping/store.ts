@@ -4,7 +4,7 @@ import { secret } from '../../src/lib/secrets.ts'
 import type { ChangeSet } from '../../src/storage/change-set.ts'
 import type { Store } from '../../src/storage/store.ts'
 import { integer, type RowOf, shape, table, text } from '../../src/storage/table.ts'
-import { type KeptFacts, type KeptPlace, keptName, keptPlace } from './rules.ts'
+import { type KeptFacts, type KeptPlace, keptName, keptPlace } from '../conversions/preserved.rules.ts'
 
 const rows = table('kazoo_kept', {
   accountId: text(),

@@ -12,7 +12,6 @@ import {
   type MonthPart,
 } from '../conversions/call-import.ts'
 import { converted } from '../conversions/findings.ts'
-import { keepDocument, keepOrList } from '../conversions/kept/rules.ts'
 import {
   type BookSoFar,
   closeBook,
@@ -21,6 +20,7 @@ import {
   isMoney,
   type MonthOfAccount,
 } from '../conversions/ledgers.rules.ts'
+import { keepDocument, keepOrList } from '../conversions/preserved.rules.ts'
 import { convertAudit, createDays, createUses } from '../conversions/service-usage.rules.ts'
 import type { Converted, Draft, KazooDocument } from '../documents/document.ts'
 import { isGone, readDocument } from '../documents/fields.ts'

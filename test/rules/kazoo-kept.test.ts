@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { keepOrList, keptTypes } from '../../import-kazoo/conversions/kept/rules.ts'
-import { keptName, keptPlace } from '../../import-kazoo/keeping/rules.ts'
+import { keepOrList, keptName, keptPlace, keptTypes } from '../../import-kazoo/conversions/preserved.rules.ts'
 import { kazooDocument } from '../support/kazoo/kazoo-documents.ts'
 
 const database = 'account/aa/bb/cc'

@@ -2,22 +2,24 @@
 import { hash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { exportAccount, exportMaster } from '../../import-kazoo/conversions/accounts.rules.ts'
-import { exportAlert } from '../../import-kazoo/conversions/alerts/rules.ts'
 import { exportBrand, exportNotice, exportSender } from '../../import-kazoo/conversions/brand.rules.ts'
 import { exportDevice } from '../../import-kazoo/conversions/devices.rules.ts'
-import { keptText } from '../../import-kazoo/conversions/kept/rules.ts'
-import { exportLimits } from '../../import-kazoo/conversions/limits/rules.ts'
+import { exportLimits } from '../../import-kazoo/conversions/limits.rules.ts'
 import { exportNumber, isPassing } from '../../import-kazoo/conversions/numbers.rules.ts'
 import {
   exportProvider,
   exportRestrictions,
   exportUser,
 } from '../../import-kazoo/conversions/people.rules.ts'
-import { exportRate } from '../../import-kazoo/conversions/rates/rules.ts'
-import { exportServices, servicesLeft } from '../../import-kazoo/conversions/services/rules.ts'
-import { accountsSetting, exportSetting } from '../../import-kazoo/conversions/settings/rules.ts'
-import { exportTask } from '../../import-kazoo/conversions/tasks/rules.ts'
-import { exportWebhook } from '../../import-kazoo/conversions/webhooks/rules.ts'
+import { keptText } from '../../import-kazoo/conversions/preserved.rules.ts'
+import { exportRate } from '../../import-kazoo/conversions/pricing.rules.ts'
+import { exportServices, servicesLeft } from '../../import-kazoo/conversions/services.rules.ts'
+import { accountsSetting, exportSetting } from '../../import-kazoo/conversions/settings.rules.ts'
+import {
+  exportAlert,
+  exportTask,
+  exportWebhook,
+} from '../../import-kazoo/conversions/shared-databases.rules.ts'
 import { firstRevision, type OwnRecord, textOf } from '../../import-kazoo/leaving/document.ts'
 import {
   exportAudit,

@@ -1,7 +1,7 @@
 // Limits, rates and audits of Kazoo.
 import { describe, expect, it } from 'vitest'
-import { convertLimits } from '../../import-kazoo/conversions/limits/rules.ts'
-import { convertRate } from '../../import-kazoo/conversions/rates/rules.ts'
+import { convertLimits } from '../../import-kazoo/conversions/limits.rules.ts'
+import { convertRate } from '../../import-kazoo/conversions/pricing.rules.ts'
 import { convertAudit, createDays } from '../../import-kazoo/conversions/service-usage.rules.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { documentOf, documentOfText } from '../support/kazoo/kazoo-texts.ts'

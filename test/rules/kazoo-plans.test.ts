@@ -1,7 +1,7 @@
 // Plans and services of Kazoo, of both generations.
 import { describe, expect, it } from 'vitest'
-import { convertPlan } from '../../import-kazoo/conversions/plans/rules.ts'
-import { convertServices } from '../../import-kazoo/conversions/services/rules.ts'
+import { convertPlan } from '../../import-kazoo/conversions/pricing.rules.ts'
+import { convertServices } from '../../import-kazoo/conversions/services.rules.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { documentOf } from '../support/kazoo/kazoo-texts.ts'
 

@@ -1,11 +1,12 @@
+import { isObject, type Json } from '../../src/lib/json.ts'
+import { isSecretKey } from '../../src/lib/secrets.ts'
+import { isSettingsName } from '../../src/settings/names.ts'
+import type { Converted, Draft, KazooDocument } from '../documents/document.ts'
+import { isGone, publicPart } from '../documents/fields.ts'
+import { exported, type LeavingDocument, type OwnRecord } from '../leaving/document.ts'
+import { converted, imported, notesOf } from './findings.ts'
+
 // Settings of `system_config` that are followed here. What names addresses, ports or modules of the other system is not.
-import { isObject, type Json } from '../../../src/lib/json.ts'
-import { isSecretKey } from '../../../src/lib/secrets.ts'
-import { isSettingsName } from '../../../src/settings/sections.ts'
-import type { Converted, Draft, KazooDocument } from '../../documents/document.ts'
-import { isGone, publicPart } from '../../documents/fields.ts'
-import { exported, type LeavingDocument, type OwnRecord } from '../../leaving/document.ts'
-import { converted, imported, notesOf } from '../findings.ts'
 
 const all = 'all'
 

@@ -1,12 +1,39 @@
+import { isObject, type Json } from '../../src/lib/json.ts'
+import { memberOf } from '../../src/lib/member.ts'
+import type { AttachedFile, Converted, KazooDocument } from '../documents/document.ts'
+import { attachmentsOf, fileAs, isGone } from '../documents/fields.ts'
+import { firstRevision, inlineFiles, type LeavingFile } from '../leaving/document.ts'
+import { membersIn } from '../source/documents.ts'
+import { converted, draftOf, type Notes, notesOf } from './findings.ts'
+
+/** A document of a Kazoo, as it is kept. */
+export interface KeptPlace {
+  /** Of what belongs to no account `system`. */
+  accountId: string
+  /** The database that it stood in, decoded. */
+  database: string
+  id: string
+}
+
+// No name of a database has it.
+const between = '|'
+
+/** One word for where a document stood, among all of its account. */
+export const keptName = ({ database, id }: Pick<KeptPlace, 'database' | 'id'>) => `${database}${between}${id}`
+
+export const keptPlace = (accountId: string, name: string): KeptPlace => {
+  const end = name.indexOf(between)
+  return { accountId, database: name.slice(0, end), id: name.slice(end + 1) }
+}
+
+/** What is known of a kept document beside its place. */
+export interface KeptFacts {
+  type: string
+  /** Its JSON as it came. */
+  text: string
+}
+
 // Documents that nothing here reads: some are kept as they are, the others are counted.
-import { isObject, type Json } from '../../../src/lib/json.ts'
-import { memberOf } from '../../../src/lib/member.ts'
-import type { AttachedFile, Converted, KazooDocument } from '../../documents/document.ts'
-import { attachmentsOf, fileAs, isGone } from '../../documents/fields.ts'
-import { keptName } from '../../keeping/rules.ts'
-import { firstRevision, inlineFiles, type LeavingFile } from '../../leaving/document.ts'
-import { membersIn } from '../../source/documents.ts'
-import { converted, draftOf, type Notes, notesOf } from '../findings.ts'
 
 /** Types that are kept under their old ids, for later use and for the way back. */
 export const keptTypes: ReadonlySet<string> = new Set([

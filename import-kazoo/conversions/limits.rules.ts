@@ -1,6 +1,6 @@
-import { isObject, isTrue, type Json } from '../../../src/lib/json.ts'
-import { decimalsOf, dollarsOfUnits, unitsOfDollars } from '../../../src/lib/money.ts'
-import type { Converted, KazooDocument } from '../../documents/document.ts'
+import { isObject, isTrue, type Json } from '../../src/lib/json.ts'
+import { decimalsOf, dollarsOfUnits, unitsOfDollars } from '../../src/lib/money.ts'
+import type { Converted, KazooDocument } from '../documents/document.ts'
 import {
   isGone,
   isWrittenAsFraction,
@@ -8,10 +8,10 @@ import {
   publicPart,
   textIn,
   timesOf,
-} from '../../documents/fields.ts'
-import { exported, type LeavingDocument, type OwnRecord } from '../../leaving/document.ts'
-import { converted, draftOf, leftOut, type Notes, notesOf } from '../findings.ts'
-import { fieldOf, readFields, writeFields } from '../tables.ts'
+} from '../documents/fields.ts'
+import { exported, type LeavingDocument, type OwnRecord } from '../leaving/document.ts'
+import { converted, draftOf, leftOut, type Notes, notesOf } from './findings.ts'
+import { fieldOf, readFields, writeFields } from './tables.ts'
 
 /** What a client says of an account in Kazoo, and only its operator here. */
 const ofOperatorHere = ['id', 'allow_postpay', 'max_postpay_amount']

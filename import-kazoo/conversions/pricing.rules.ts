@@ -1,0 +1,256 @@
+import { isObject, type Json, present } from '../../src/lib/json.ts'
+import {
+  decimalsOf,
+  dollarsOfUnits,
+  dollarsText,
+  microUnitsOfDollars,
+  unitsOfDollars,
+} from '../../src/lib/money.ts'
+import { compilePattern } from '../../src/lib/pattern.ts'
+import type { Converted, KazooDocument } from '../documents/document.ts'
+import { derivedId, isGone, publicPart, textIn } from '../documents/fields.ts'
+import { exported, type LeavingDocument, type OwnRecord } from '../leaving/document.ts'
+import { converted, imported, type Notes, notesOf, unconverted } from './findings.ts'
+import { fieldOf, integer, readFields } from './tables.ts'
+
+/** Rates belong to no account. */
+const ofSystem = 'system'
+
+const mainDeck = 'ratedeck'
+const maxRateDecimals = 8
+const hundredMillionth = 100n
+
+const roundedToEight = (price: string) => {
+  const exact = microUnitsOfDollars(price)
+  return ((exact + hundredMillionth / 2n) / hundredMillionth) * hundredMillionth
+}
+
+/** Dollars as a number of at most eight decimals. */
+const priceIn = (fields: Json, key: string, { repaired }: Notes): number | undefined => {
+  const value = fields[key]
+  if (typeof value !== 'number' && (typeof value !== 'string' || value.trim() === '')) return undefined
+  const price = String(value).trim()
+  const decimals = decimalsOf(price)
+  if (decimals === undefined || decimals <= maxRateDecimals)
+    return decimals === undefined ? undefined : Number(price)
+  const rounded = Number(dollarsText(roundedToEight(price)))
+  repaired('rate_rounded', { field: key.replace(/^pvt_/, ''), old: price, new: String(rounded) })
+  return rounded
+}
+
+const price = fieldOf(priceIn)
+
+const textsIn = (value: unknown): string[] => {
+  const all: unknown[] = Array.isArray(value) ? value : [value]
+  return all.filter((one): one is string => typeof one === 'string' && one !== '')
+}
+
+/** A list of texts, or one of them; of an empty list the record has nothing. */
+const list = (read: (fields: Json, key: string, notes: Notes) => readonly string[]) =>
+  fieldOf((fields, key, notes) => {
+    const found = read(fields, key, notes)
+    return found.length > 0 ? found : undefined
+  })
+
+const directionsIn = ({ direction }: Json) => [
+  ...new Set(textsIn(direction).filter((one) => one === 'inbound' || one === 'outbound')),
+]
+
+/** What nearly every rate has, of millions: it need not be tried. */
+const usualRoute = /^\^\\\+\?\d{1,15}\.\+\$$/
+
+const routesIn = ({ routes }: Json, _: string, { repaired }: Notes) =>
+  textsIn(routes).filter((route, index) => {
+    const { problem } = usualRoute.test(route) ? {} : compilePattern(route)
+    if (problem) repaired('route_unreadable', { field: `routes.${index}`, old: route, new: '' })
+    return !problem
+  })
+
+const optionsIn = ({ options }: Json) =>
+  typeof options === 'string' ? options.split(',').filter(Boolean) : textsIn(options)
+
+const prefixIn = ({ prefix }: Json) => {
+  const digits = typeof prefix === 'number' || typeof prefix === 'string' ? String(prefix).trim() : ''
+  return /^[1-9]\d{0,14}$/.test(digits) ? Number(digits) : undefined
+}
+
+const rateFields = [
+  fieldOf(prefixIn)('prefix'),
+  price('rate_cost', 'rate_cost', 'pvt_rate_cost'),
+  price('rate_surcharge', 'rate_surcharge', 'pvt_rate_surcharge'),
+  price('internal_rate_cost', 'internal_rate_cost', 'pvt_internal_rate_cost'),
+  integer('rate_increment'),
+  integer('rate_minimum'),
+  integer('rate_nocharge_time'),
+  integer('weight'),
+  list(directionsIn)('direction'),
+  list(routesIn)('routes'),
+  list(optionsIn)('options'),
+]
+
+const readOtherwise = ['id', 'ratedeck_id', ...rateFields.map(({ here }) => here)]
+
+/** One document stands in several decks, and has the same id in each: here rates of all decks lie together. */
+const idOf = ({ id, database }: KazooDocument) =>
+  database === mainDeck && /^(?!ratedecks$)[A-Za-z0-9_-]{1,64}$/.test(id)
+    ? id
+    : derivedId(database, id, 'rate')
+
+const rejected = (document: KazooDocument, field: string): Converted => {
+  const value = document.fields[field]
+  const old = typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
+  return unconverted(document, 'rejected', 'left_out', 'rate_unreadable', { field, old })
+}
+
+/** What becomes of a price of calls. The database says which deck it is in, whatever the document says. */
+export const convertRate = (document: KazooDocument): Converted => {
+  const { database, fields } = document
+  if (isGone(fields)) return converted(document, 'skipped')
+  const notes = notesOf(document)
+  const values = readFields(rateFields, fields, notes)
+  const missing = ['prefix', 'rate_cost'].find((key) => values[key] === undefined)
+  if (missing !== undefined) return rejected(document, missing)
+  return imported(document, 'rate', ofSystem, {
+    id: idOf(document),
+    doc: { ...publicPart(fields, readOtherwise), ...values, ratedeck_id: ratedeckId(database) },
+    findings: notes.findings,
+  })
+}
+
+/** The document of a price of calls, in the database of its deck. */
+export const exportRate = (record: OwnRecord, masterId: string): LeavingDocument[] => {
+  const deck = textIn(record.doc, 'ratedeck_id') ?? mainDeck
+  const database = deck === mainDeck ? mainDeck : `${mainDeck}/${deck}`
+  return [exported('rate', record, { database, accountId: masterId })]
+}
+
+const isDeckId = (id: string) => /^[A-Za-z0-9_.-]{1,64}$/.test(id)
+
+/** The name of a deck as it can be written here; `ratedeck/gold` is the database of the deck `gold`. */
+const ratedeckId = (id: string) => {
+  const behind = id.startsWith('ratedeck/') ? id.slice('ratedeck/'.length) : id
+  return isDeckId(behind) ? behind : derivedId('ratedeck', behind, 'deck')
+}
+
+/** A deck that services or plans name; undefined when they name none. */
+export const ratedeckNamed = (ratedeck: unknown, { repaired }: Notes): Json | undefined => {
+  const [said, name] = [textIn(ratedeck, 'id'), textIn(ratedeck, 'name')]
+  if (said === undefined) return name === undefined ? undefined : { name }
+  const id = ratedeckId(said.replaceAll(/%2f/gi, '/'))
+  if (id !== said) repaired('ratedeck_renamed', { field: 'ratedeck.id', old: said, new: id })
+  return present({ id, name })
+}
+
+const longestName = 128
+
+/** What stands among the items of older plans and is none. */
+const notItems: ReadonlySet<string> = new Set(['ui_apps', 'ratedeck', 'ratedeck_name'])
+
+// Prices are floats there. Here they have four decimals, and whole units are reckoned with.
+const moneyKeys: ReadonlySet<string> = new Set(['rate', 'flat_rate', 'activation_charge'])
+const tierKeys: ReadonlySet<string> = new Set(['rates', 'flat_rates'])
+const maxPriceDecimals = 4
+
+const roundedPrice = (price: unknown, field: string, { repaired }: Notes): unknown => {
+  if (typeof price !== 'number' && typeof price !== 'string') return price
+  if ((decimalsOf(price) ?? 0) <= maxPriceDecimals) return price
+  const rounded = dollarsOfUnits(unitsOfDollars(price))
+  repaired('price_rounded', { field, old: String(price), new: String(rounded) })
+  return rounded
+}
+
+const isPriceAt = (path: readonly string[]) =>
+  moneyKeys.has(path.at(-1) ?? '') || tierKeys.has(path.at(-2) ?? '')
+
+const roundedIn = (value: unknown, path: readonly string[], notes: Notes): unknown => {
+  if (Array.isArray(value)) return value.map((one, index) => roundedIn(one, [...path, String(index)], notes))
+  if (!isObject(value)) return isPriceAt(path) ? roundedPrice(value, path.join('.'), notes) : value
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, member]) => {
+      const place = [...path, key]
+      if (key !== 'markup_type') return [[key, roundedIn(member, place, notes)]]
+      notes.leftOut('markup_left_out', { field: place.join('.'), old: String(member) })
+      return []
+    }),
+  )
+}
+
+const itemsOf = (plan: Json, notes: Notes, prefix: string): Json => {
+  for (const [category, item] of Object.entries(plan)) {
+    const field = `${prefix}plan.${category}`
+    if (notItems.has(category)) notes.repaired('plan_item_moved', { field })
+    else if (!isObject(item)) notes.leftOut('plan_item_invalid', { field })
+  }
+  const items = Object.entries(plan).filter(([category, item]) => !notItems.has(category) && isObject(item))
+  return Object.fromEntries(
+    items.map(([category, item]) => [category, roundedIn(item, ['plan', category], notes)]),
+  )
+}
+
+/** Applications that older plans have among their items. `_all` stands for none of them. */
+const applicationsIn = ({ ui_apps: apps }: Json): Json =>
+  Object.fromEntries(
+    Object.entries(isObject(apps) ? apps : {}).flatMap(([id, app]) => {
+      if (id === '_all' || !isObject(app)) return []
+      const vendor = textIn(app, 'vendor_id') ?? textIn(app, 'account_id')
+      const enabled = typeof app.enabled === 'boolean' ? app.enabled : undefined
+      return [[id, present({ name: textIn(app, 'name'), vendor_id: vendor, enabled })]]
+    }),
+  )
+
+const firstKeyOf = (value: unknown) => (isObject(value) ? Object.keys(value)[0] : undefined)
+
+/** The deck among items of a plan, or older counts: its id and its name are the first keys, as those of items. */
+export const deckAmongItems = ({ ratedeck, ratedeck_name: name }: Json): Json =>
+  present({ id: firstKeyOf(ratedeck), name: firstKeyOf(name) })
+
+/**
+ * Who keeps books, as far as there is such a bookkeeper here. Those that charge have to be set up, and chosen, anew:
+ * until then nobody is charged by them.
+ */
+export const bookkeeperIn = ({ bookkeeper }: Json, field: string, { needsHand }: Notes): Json => {
+  if (!isObject(bookkeeper) || Object.keys(bookkeeper).length === 0) return {}
+  const type = textIn(bookkeeper, 'type') ?? 'default'
+  if (type !== 'default') {
+    needsHand('bookkeeper_unknown', { field, old: type, new: 'default' })
+    return {}
+  }
+  const id = textIn(bookkeeper, 'id')
+  return id === undefined ? {} : { bookkeeper: { id, type } }
+}
+
+/** What of a plan, or of overrides of plans, stays as it is but for what is written otherwise here. */
+export const planPart = (fields: Json, notes: Notes, prefix = ''): Json => {
+  const { plan, bookkeeper: _, bookkeepers, applications, ratedeck, ...rest } = fields
+  const items = isObject(plan) ? plan : {}
+  const apps = { ...applicationsIn(items), ...(isObject(applications) ? applications : {}) }
+  const deck = ratedeckNamed({ ...deckAmongItems(items), ...(isObject(ratedeck) ? ratedeck : {}) }, notes)
+  if (bookkeepers !== undefined) notes.needsHand('bookkeepers_left_out', { field: `${prefix}bookkeepers` })
+  return {
+    ...rest,
+    ...(isObject(plan) ? { plan: itemsOf(items, notes, prefix) } : {}),
+    ...(Object.keys(apps).length > 0 ? { applications: apps } : {}),
+    ...(deck ? { ratedeck: deck } : {}),
+    ...bookkeeperIn(fields, `${prefix}bookkeeper`, notes),
+  }
+}
+
+const nameOf = ({ id, fields }: KazooDocument, { repaired }: Notes) => {
+  const stored = textIn(fields, 'name')
+  const name = (stored ?? id).slice(0, longestName)
+  if (stored === undefined) repaired('name_missing', { field: 'name', new: id })
+  else if (name !== stored) repaired('name_shortened', { field: 'name', old: stored, new: name })
+  return name
+}
+
+/** What becomes of a price list. `accountId` is that of the account in whose database it is, which sells by it. */
+export const convertPlan = (document: KazooDocument, accountId: string): Converted => {
+  const { fields } = document
+  if (isGone(fields)) return converted(document, 'skipped')
+  const notes = notesOf(document)
+  if (Array.isArray(fields.manual_recurring) && fields.manual_recurring.length > 0)
+    notes.needsHand('manual_recurring_not_billed', { field: 'manual_recurring' })
+  const part = planPart(publicPart(fields, ['id']), notes)
+  const doc = { plan: {}, ...part, name: nameOf(document, notes) }
+  return imported(document, 'service_plan', accountId, { doc, findings: notes.findings })
+}
