@@ -1,6 +1,6 @@
 import type { Numbers } from '../../src/areas/numbers/phone-numbers/operations.ts'
 import type { Json } from '../../src/lib/json.ts'
-import { databasesOf } from '../chapters/chapter.ts'
+import { databasesOf } from '../import-sections/section.ts'
 import type { CheckedStore } from '../report/store.ts'
 import { type Drawing, type Drawings, type Look, toldAt } from './drawings.ts'
 import { differencesOfRecords } from './rules.ts'

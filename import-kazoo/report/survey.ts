@@ -2,11 +2,11 @@
 
 import type { Clock } from '../../src/lib/clock.ts'
 import { gregorianNow } from '../../src/lib/gregorian.ts'
-import type { Chapter, Facts } from '../chapters/chapter.ts'
-import { createGathering } from '../chapters/gathering.ts'
 import { copiesDatabase } from '../conversions/account-tree.rules.ts'
 import { finding } from '../conversions/findings.ts'
 import { databaseKindsOf } from '../documents/database-names.ts'
+import { createGathering } from '../import-sections/gathering.ts'
+import type { Chapter, Facts } from '../import-sections/section.ts'
 import { forEach } from '../running/at-once.ts'
 import { monthNotesIn, monthsIn } from '../running/months.ts'
 import { type NamedNarrowing, narrowingOf } from '../running/narrowing.ts'

@@ -3,7 +3,6 @@
 
 import { rolloverId } from '../../src/areas/billing/ledgers/rules.ts'
 import type { ChangeSet } from '../../src/storage/change-set.ts'
-import type { Facts } from '../chapters/chapter.ts'
 import {
   type CallImport,
   type CallSums,
@@ -24,6 +23,7 @@ import { keepDocument, keepOrList } from '../conversions/preserved.rules.ts'
 import { convertAudit, createDays, createUses } from '../conversions/service-usage.rules.ts'
 import type { Converted, Draft, KazooDocument } from '../documents/document.ts'
 import { isGone, readDocument } from '../documents/fields.ts'
+import type { Facts } from '../import-sections/section.ts'
 import { type CountedFindings, countFindings, joinFindings } from '../report/findings.ts'
 import { type DatabaseFacts, unlessVanished } from '../source/source.ts'
 import type { Batches } from './batches.ts'

@@ -2,7 +2,7 @@
 
 import type { ImportScope } from '../../src/areas/system/imports/rules.ts'
 import { Refusal } from '../../src/storage/saved-store.ts'
-import { everything } from '../chapters/chapter.ts'
+import { everything } from '../import-sections/section.ts'
 
 /** What somebody names on a command line. What is not named, or false, says nothing. */
 export type NamedNarrowing = { [Key in keyof ImportScope]?: ImportScope[Key] | undefined }

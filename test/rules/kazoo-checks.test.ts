@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { everything } from '../../import-kazoo/chapters/chapter.ts'
 import { differencesOfLists, sampleOf } from '../../import-kazoo/comparing/rules.ts'
 import { joinSums, sumsOf } from '../../import-kazoo/conversions/call-import.ts'
+import { everything } from '../../import-kazoo/import-sections/section.ts'
 import { referencesIn } from '../../import-kazoo/report/checks/records.ts'
 import { narrowingOf, sameNarrowing } from '../../import-kazoo/running/narrowing.ts'
 

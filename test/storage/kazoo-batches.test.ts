@@ -1,7 +1,7 @@
 // How documents of a Kazoo are stored in batches, and what becomes of those that the store refuses.
 import { randomBytes } from 'node:crypto'
 import { expect, it } from 'vitest'
-import type { Chapter, Facts } from '../../import-kazoo/chapters/chapter.ts'
+import type { Chapter, Facts } from '../../import-kazoo/import-sections/section.ts'
 import { createBatches } from '../../import-kazoo/running/batches.ts'
 import { type BatchTold, createReading } from '../../import-kazoo/running/reading.ts'
 import { createRunStore } from '../../import-kazoo/running/store.ts'

@@ -1,6 +1,3 @@
-// What has to be known of all accounts before any of them is converted: who stands below whom, and who keeps a name
-// that two of them want.
-
 import type { ImportScope } from '../../src/areas/system/imports/rules.ts'
 import { isObject, type Json } from '../../src/lib/json.ts'
 import { memberOf } from '../../src/lib/member.ts'
@@ -16,7 +13,10 @@ import type { Finding, KazooDocument } from '../documents/document.ts'
 import { isGone, readDocument, textIn } from '../documents/fields.ts'
 import { forEach } from '../running/at-once.ts'
 import { DatabaseVanished, type Source, SourceTrouble, unlessVanished } from '../source/source.ts'
-import type { AccountFact, Facts } from './chapter.ts'
+import type { AccountFact, Facts } from './section.ts'
+
+// What has to be known of all accounts before any of them is converted: who stands below whom, and who keeps a name
+// that two of them want.
 
 /** What is gathered of one account: little, because all of them are in memory. */
 interface Gathered {

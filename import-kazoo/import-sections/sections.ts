@@ -1,0 +1,380 @@
+import type { Declared } from '../../src/areas/area.ts'
+import { typeNamesOf } from '../../src/events/events.ts'
+import { systemScope } from '../../src/storage/change-set.ts'
+import { isAccountDocument } from '../conversions/accounts.rules.ts'
+import { convertNotice } from '../conversions/brand.rules.ts'
+import { convertCalls, isAboutCalls } from '../conversions/call-routing.rules.ts'
+import { converted } from '../conversions/findings.ts'
+import { convertLimits } from '../conversions/limits.rules.ts'
+import {
+  convertPoolEntry,
+  convertPortRequest,
+  createUses,
+  type PortedNumber,
+  poolsIn,
+  portsIn,
+  type Use,
+} from '../conversions/number-sources.rules.ts'
+import {
+  convertCopy,
+  convertNumber,
+  type NumberContext,
+  numberOf,
+  shardOf,
+} from '../conversions/numbers.rules.ts'
+import {
+  convertPeople,
+  convertProvider,
+  isOfPeople,
+  isProvider,
+  orphanedCopies,
+} from '../conversions/people.rules.ts'
+import type { PeopleContext } from '../conversions/people-context.rules.ts'
+import { keepOrList } from '../conversions/preserved.rules.ts'
+import { convertPlan, convertRate } from '../conversions/pricing.rules.ts'
+import { createDays } from '../conversions/service-usage.rules.ts'
+import { convertServices } from '../conversions/services.rules.ts'
+import { convertSettings } from '../conversions/settings.rules.ts'
+import {
+  convertAlert,
+  convertTask,
+  convertWebhook,
+  type OwnerContext,
+} from '../conversions/shared-databases.rules.ts'
+import { accountDatabase } from '../documents/database-names.ts'
+import type { Converted, KazooDocument } from '../documents/document.ts'
+import { isGone, readDocument, textIn } from '../documents/fields.ts'
+import { readingSystem } from './gathering.ts'
+import { type Chapter, databasesOf, type Facts, isOfOthers, kindOf, systemDatabase } from './section.ts'
+
+// Everything in the databases of accounts but the accounts themselves and what is of a month.
+
+/** What the server knows that people's documents are held against. */
+type PeopleVocabulary = Pick<PeopleContext, 'notices' | 'accountSettings'>
+
+/** What of an account's database is told by type. A document belongs to the first part that wants it. */
+const partOf = (document: KazooDocument) => {
+  const { type } = document
+  if (isAccountDocument(document)) return 'account'
+  if (type === 'service_plan') return 'plans'
+  if (type === 'limits') return 'limits'
+  if (type === 'number') return 'numbers'
+  if (isOfPeople(document)) return 'people'
+  return isAboutCalls(type) ? 'calls' : 'others'
+}
+
+/** Of a number that has a database of its own only that says the truth. */
+const convertNumberCopy = (document: KazooDocument, accountId: string, facts: Facts): Converted => {
+  const number = numberOf(document.id)
+  if (number === undefined || facts.kinds.has(shardOf(number))) return converted(document, 'skipped')
+  const { accounts, uses = { of: () => [] } } = facts
+  const context = { accounts, systemId: systemScope, uses, ports: new Map(), pools: new Map() }
+  return convertCopy(document, accountId, context)
+}
+
+export const createAccountChapter = (vocabulary: PeopleVocabulary): Chapter => ({
+  name: 'account documents',
+  reads: 'whole',
+  // Whoever stands above comes first: what arrives below is counted there.
+  databases: ({ accounts, kinds }) =>
+    [...accounts.keys()].map(accountDatabase).filter((database) => kinds.has(database)),
+
+  convert(documents, place) {
+    const { facts } = place
+    const kind = kindOf(place)
+    const accountId = kind.kind === 'account' ? kind.accountId : ''
+    const account = facts.accounts.get(accountId)
+    if (!account) return documents.map((document) => converted(document, 'skipped'))
+    const { realm, dialPlan } = account
+    const parts = Map.groupBy(documents, partOf)
+    const of = (part: ReturnType<typeof partOf>) => parts.get(part) ?? []
+    const { lost, providers } = facts
+    return [
+      ...of('plans').map((document) => convertPlan(document, accountId)),
+      ...convertLimits(of('limits'), accountId),
+      ...convertPeople(documents, { accountId, realm, lost, providers, ...vocabulary }),
+      ...convertCalls(of('calls'), { accountId, realm, dialPlan }),
+      ...of('numbers').map((document) => convertNumberCopy(document, accountId, facts)),
+      ...of('others').map((document) => keepOrList(document, accountId)),
+    ]
+  },
+})
+
+// Numbers: pools and port requests first, because what numbers come to depends on them.
+
+/** What leads a number of an account somewhere here, which its callflows and trunks say. */
+export interface UsesHere {
+  of(accountId: string, number: string): Promise<readonly Use[]>
+}
+
+const nothingLeads = { of: () => [] }
+
+/** All documents of a small database. */
+async function* documentsOf({ source }: Facts, database: string): AsyncGenerator<readonly KazooDocument[]> {
+  for await (const { documents } of source.pages(database))
+    yield documents.map((document) => readDocument(database, document))
+}
+
+/** Whose pools there are, and what is being ported: read once for each look at the source. */
+const createSurroundings = () => {
+  const known = new WeakMap<Facts, Promise<Pick<NumberContext, 'ports' | 'pools'>>>()
+
+  const read = async (facts: Facts) => {
+    const ports = new Map<string, PortedNumber>()
+    const pools = new Map<string, string>()
+    for (const name of systemDatabase(facts, 'port_requests'))
+      for await (const documents of documentsOf(facts, name))
+        for (const [number, port] of portsIn(documents, facts)) ports.set(number, port)
+    for (const name of databasesOf(facts, 'pool'))
+      for await (const documents of documentsOf(facts, name))
+        for (const [number, accountId] of poolsIn(documents, facts)) pools.set(number, accountId)
+    return { ports, pools }
+  }
+
+  return (facts: Facts) => {
+    const found = known.get(facts) ?? readingSystem(() => read(facts))
+    known.set(facts, found)
+    return found
+  }
+}
+
+/** Where only some accounts come, so do only their numbers: the others, and those of nobody, are the other system's. */
+const isLeftToOthers = ({ fields }: KazooDocument, { only, accounts }: Facts) =>
+  only.length > 0 && !accounts.has(textIn(fields, 'pvt_assigned_to') ?? '')
+
+export const createNumberChapters = (
+  usesHere: UsesHere,
+): { pools: Chapter; numbers: Chapter; ports: Chapter } => {
+  const surroundingsOf = createSurroundings()
+
+  /** What leads the numbers of these documents somewhere. */
+  const usesOf = async (documents: readonly KazooDocument[]) => {
+    const uses = createUses()
+    for (const { id, fields } of documents) {
+      const [number, accountId] = [numberOf(id), textIn(fields, 'pvt_assigned_to')]
+      if (number === undefined || accountId === undefined) continue
+      const found = await usesHere.of(accountId, number)
+      uses.add(
+        accountId,
+        found.map((use) => [number, use] as const),
+      )
+    }
+    return uses
+  }
+
+  const contextOf = async (
+    facts: Facts,
+    uses: NumberContext['uses'] = nothingLeads,
+  ): Promise<NumberContext> => ({
+    accounts: facts.accounts,
+    systemId: systemScope,
+    uses,
+    ...(await surroundingsOf(facts)),
+  })
+
+  return {
+    pools: {
+      name: 'pools',
+      reads: 'pages',
+      // Whatever nobody has yet stays with the system that gives it out to all.
+      databases: (facts) => (facts.only.length > 0 ? [] : databasesOf(facts, 'pool')),
+      convert(documents, place) {
+        const kind = kindOf(place)
+        const pool = kind.kind === 'pool' ? kind.pool : 'managed'
+        const context = { accounts: place.facts.accounts, systemId: systemScope }
+        return documents.map((document) => convertPoolEntry(document, pool, context))
+      },
+    },
+
+    numbers: {
+      name: 'numbers',
+      reads: 'pages',
+      dependsOnOthers: true,
+      databases: (facts) => databasesOf(facts, 'numbers'),
+      async convert(documents, { facts }) {
+        const context = await contextOf(facts, facts.uses ?? (await usesOf(documents)))
+        return documents.map((document) =>
+          isLeftToOthers(document, facts) ? converted(document, 'skipped') : convertNumber(document, context),
+        )
+      },
+    },
+
+    ports: {
+      name: 'port_requests',
+      reads: 'pages',
+      databases: (facts) => systemDatabase(facts, 'port_requests'),
+      async convert(documents, { facts }) {
+        const context = await contextOf(facts)
+        return documents.map((document) =>
+          isOfOthers(facts, textIn(document.fields, 'pvt_account_id'))
+            ? converted(document, 'skipped')
+            : convertPortRequest(document, context),
+        )
+      },
+    },
+  }
+}
+
+// Which databases an import reads, in which order, and what it makes of their documents. Months are read beside these.
+
+const isNotice = ({ type }: KazooDocument) => type === 'notification'
+
+/**
+ * The settings documents. Notices of the system speak of the company and the pages that were there: they come along only
+ * where somebody says so.
+ */
+const createSettingsChapter = ({ notices }: Pick<PeopleContext, 'notices'>): Chapter => ({
+  name: 'settings',
+  reads: 'whole',
+  databases: (facts) => systemDatabase(facts, 'system_config'),
+  convert(documents, { facts }) {
+    const worded = documents.filter(isNotice)
+    return [
+      ...convertSettings(
+        documents.filter((one) => !isNotice(one)),
+        systemScope,
+      ),
+      ...worded.map((document) =>
+        isGone(document.fields) || !facts.withSystemNotices
+          ? converted(document, 'skipped')
+          : convertNotice(document, { accountId: systemScope, notices }),
+      ),
+    ]
+  },
+})
+
+const ownersIn = ({ accounts }: Facts): OwnerContext => ({ accounts, systemId: systemScope })
+
+const oneDatabase = (
+  name: string,
+  convert: (document: KazooDocument, facts: Facts) => Converted,
+): Chapter => ({
+  name,
+  reads: 'pages',
+  databases: (facts) => systemDatabase(facts, name),
+  convert: (documents, { facts }) =>
+    documents.map((document) =>
+      isOfOthers(facts, textIn(document.fields, 'pvt_account_id'))
+        ? converted(document, 'skipped')
+        : convert(document, facts),
+    ),
+})
+
+/** Whose document it is that nobody reads: that of an account which is here, or the system's. */
+const keptBy = (document: KazooDocument, { accounts }: Facts) => {
+  const owner = textIn(document.fields, 'pvt_account_id')
+  return owner !== undefined && accounts.has(owner) ? owner : systemScope
+}
+
+const alertsChapter = oneDatabase('alerts', (document, facts) =>
+  convertAlert(document, { ...ownersIn(facts), now: facts.now }),
+)
+
+const tasksChapter = oneDatabase('tasks', (document, facts) => convertTask(document, ownersIn(facts)))
+
+const createWebhooksChapter = (typeNames: ReadonlySet<string>) =>
+  oneDatabase('webhooks', (document, facts) => convertWebhook(document, { ...ownersIn(facts), typeNames }))
+
+const addressesChapter = oneDatabase('dedicated_ips', (document, facts) =>
+  keepOrList(document, keptBy(document, facts)),
+)
+
+/** Who provides second factors to everybody; of what else is there nothing is taken. */
+const authChapter = oneDatabase('system_auth', (document) =>
+  isProvider(document) && !isGone(document.fields)
+    ? convertProvider(document, { accountId: systemScope })
+    : keepOrList(document, systemScope),
+)
+
+/** Copies of phones, for looking them up: only those that nobody has are of interest. */
+const phoneCopiesChapter = oneDatabase('sip_auth', (document, { accounts }) => {
+  // They are not told among the phones.
+  const copy = { ...document, type: 'sip_auth' }
+  const findings = isGone(document.fields) ? [] : orphanedCopies([document], accounts)
+  return converted(copy, 'skipped', { findings })
+})
+
+const ratesChapter: Chapter = {
+  name: 'rates',
+  reads: 'pages',
+  databases: (facts) => databasesOf(facts, 'ratedeck'),
+  convert: (documents) => documents.map(convertRate),
+}
+
+/** What accounts are sold, by what their records of it say. */
+const servicesChapter: Chapter = {
+  name: 'services',
+  reads: 'pages',
+  databases: (facts) => systemDatabase(facts, 'services'),
+  convert: (documents, { facts: { accounts, plans } }) =>
+    documents.map((document) => convertServices(document, { accounts, plans })),
+}
+
+const firstYearOf = ({ sinceMonth = 0 }: Pick<Facts, 'sinceMonth'>) => Math.floor(sinceMonth / 100)
+
+/** Of what moved documents have no type. */
+const isOfDay = ({ type, fields }: KazooDocument) => type === '' && !isGone(fields)
+
+/** How a year's days are remembered together: several documents may tell of one. */
+const daysDocument = (database: string): KazooDocument => ({
+  database,
+  id: '(days)',
+  rev: undefined,
+  text: '',
+  conflicts: [],
+  fields: {},
+  type: 'service_day',
+})
+
+// What moved of what accounts have, by the day: databases of years, which only newer systems have.
+const yearsChapter: Chapter = {
+  name: 'years',
+  reads: 'whole',
+  databases: (facts) =>
+    [...facts.kinds].flatMap(([name, kind]) =>
+      kind.kind === 'year' && Number(kind.year) >= firstYearOf(facts) && facts.accounts.has(kind.accountId)
+        ? [name]
+        : [],
+    ),
+  convert(documents, place): Converted[] {
+    const kind = kindOf(place)
+    const accountId = kind.kind === 'year' ? kind.accountId : ''
+    const days = createDays()
+    const told = documents.map((document) => {
+      if (!isOfDay(document)) return keepOrList(document, accountId)
+      days.add(document)
+      return converted(document, 'imported')
+    })
+    const drafts = days.drafts(accountId)
+    return drafts.length === 0
+      ? told
+      : [...told, converted(daysDocument(place.database), 'imported', { drafts })]
+  },
+}
+
+/** The settings of the system, which months obey, and all other chapters in the order in which they are read. */
+export const createChapters = (
+  declared: Pick<Declared, 'notices' | 'accountSettings' | 'kinds' | 'events'>,
+  usesHere: UsesHere,
+): { settings: Chapter; chapters: readonly Chapter[] } => {
+  const accountSettings = new Set(Object.keys(declared.accountSettings))
+  const { pools, numbers, ports } = createNumberChapters(usesHere)
+  return {
+    settings: createSettingsChapter(declared),
+    chapters: [
+      authChapter,
+      createAccountChapter({ notices: declared.notices, accountSettings }),
+      pools,
+      numbers,
+      ports,
+      servicesChapter,
+      ratesChapter,
+      alertsChapter,
+      tasksChapter,
+      createWebhooksChapter(typeNamesOf(declared)),
+      addressesChapter,
+      phoneCopiesChapter,
+      yearsChapter,
+    ],
+  }
+}
