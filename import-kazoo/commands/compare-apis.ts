@@ -10,6 +10,7 @@ import { systemClock } from '../../src/lib/clock.ts'
 import { daySeconds, gregorianNow } from '../../src/lib/gregorian.ts'
 import { isObject, type Json } from '../../src/lib/json.ts'
 import {
+  createTally,
   differencesOfLists,
   differencesOfRecords,
   disregarded,
@@ -17,9 +18,9 @@ import {
   type Question,
   questions,
   sampleOf,
+  type Tally,
   type Told,
-} from '../comparing/rules.ts'
-import { createTally, type Tally } from '../comparing/tally.ts'
+} from '../comparing/differences.ts'
 import { differenceLines, questionLines, sumOfQuestions } from './differences.ts'
 
 interface Asked {

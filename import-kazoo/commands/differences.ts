@@ -1,8 +1,7 @@
 // What two systems say differently, as a person reads it.
 
 import { printable } from '../../src/commands/remote/terminal.ts'
-import type { Told } from '../comparing/rules.ts'
-import type { Tally } from '../comparing/tally.ts'
+import type { Tally, Told } from '../comparing/differences.ts'
 
 const valueText = (value: unknown) =>
   value === undefined ? '(nothing)' : printable(JSON.stringify(value)).slice(0, 120)

@@ -12,13 +12,15 @@ import { createCheckedStore } from '../report/store.ts'
 import { monthsIn } from '../running/months.ts'
 import { createRunStore } from '../running/store.ts'
 import type { Source } from '../source/source.ts'
-import { createDrawings, type Look } from './drawings.ts'
-import { createMonthComparison } from './months.ts'
-import { createNumberComparison } from './numbers.ts'
-import { createAccountComparison, createRecordComparison } from './records.ts'
-import { sampleOf, type Told } from './rules.ts'
-import { type ComparedDocument, createSourceComparison, type Respond } from './sources.ts'
-import { type BothSums, createSums, createTally, type Tally } from './tally.ts'
+import { type BothSums, createSums, createTally, sampleOf, type Tally, type Told } from './differences.ts'
+import { createDrawings, type Look } from './expected-records.ts'
+import {
+  createAccountComparison,
+  createMonthComparison,
+  createNumberComparison,
+  createRecordComparison,
+} from './records.ts'
+import { type ComparedDocument, createSourceComparison, type Respond } from './source-keys.ts'
 
 interface Deps {
   store: Store

@@ -1,15 +1,23 @@
 import { publicHalf } from '../../src/areas/accounts/accounts/rules.ts'
 import type { ImportedRecord } from '../../src/areas/adoption.ts'
+import { costsOf, interactionOf } from '../../src/areas/calls/cdrs/intake/rules.ts'
+import type { Numbers } from '../../src/areas/numbers/phone-numbers/operations.ts'
 import { accountKind } from '../../src/auth/identity.ts'
 import { differencesBetween } from '../../src/lib/differences.ts'
 import type { Json } from '../../src/lib/json.ts'
 import type { StoredRecord } from '../../src/storage/records.ts'
 import type { Store } from '../../src/storage/store.ts'
 import { convertAccount, treeOf } from '../conversions/accounts.rules.ts'
+import { type CallSums, joinSums, monthOfLeg, noSums, type Sums, sumsOf } from '../conversions/call-import.ts'
+import { closeBook, convertMoney, emptyBook, isMoney } from '../conversions/ledgers.rules.ts'
 import { accountDatabase } from '../documents/database-names.ts'
 import { readDocument } from '../documents/fields.ts'
-import { type Drawing, type Drawings, type Look, toldAt } from './drawings.ts'
-import { differencesOfRecords } from './rules.ts'
+import { databasesOf } from '../import-sections/section.ts'
+import type { CheckedStore } from '../report/store.ts'
+import { type MonthPlace, monthOf } from '../running/months.ts'
+import { legsIn } from '../running/reading.ts'
+import { differencesOfRecords } from './differences.ts'
+import { type Drawing, type Drawings, type Look, toldAt } from './expected-records.ts'
 
 interface Deps {
   store: Pick<Store, 'records'>
@@ -140,5 +148,150 @@ export const createAccountComparison = (
     const [there, here] = [treeOf(plan, accountId).join(), hidden.tree.join()]
     const ofTree = { account_id: accountId, question: 'tree', what: 'tree', there, here }
     add('tree', 1, there === here ? [] : [ofTree])
+  }
+}
+
+interface NumberComparisonDeps {
+  numbers: Pick<Numbers['store'], 'findSeveral'>
+  checked: CheckedStore
+  drawings: Drawings
+}
+
+type StoredNumbers = Awaited<ReturnType<Numbers['store']['findSeveral']>>
+
+const hearsay = 'number_by_hearsay'
+const ofNumbers: ReadonlySet<string> = new Set(['number', hearsay])
+const atOnce = 500
+
+/** Numbers of accounts: whose they are, in which state, with which fields and features. */
+export const createNumberComparison = ({ numbers, checked, drawings }: NumberComparisonDeps) => {
+  const compareOne = async (drawing: Drawing, stored: StoredNumbers) => {
+    const { as, accountId, id, doc, facts } = drawing.draft
+    const number = stored.get(id)
+    const place = { account_id: accountId, question: 'number', id }
+    if (!number) return drawings.withReason(drawing, undefined, [{ ...place, what: 'missing' }])
+    // Whatever else tells of it, what the inventory says counts.
+    if (as === hearsay && !number.hidden.isHearsay) return []
+    const { hidden, usedBy, ...others } = facts as { hidden: Json; usedBy: string }
+    const { accountId: owner, state, carrier } = number
+    const expected = { account_id: accountId, ...others, used_by: usedBy, ...hidden }
+    const found = { account_id: owner, state, carrier, used_by: number.usedBy, ...number.hidden }
+    const differences = [...differencesOfRecords(doc, number.doc), ...differencesOfRecords(expected, found)]
+    return drawings.withReason(drawing, number.modified, toldAt(place, differences))
+  }
+
+  return {
+    /** What the inventory tells of numbers of these accounts: of all others nothing is held. */
+    async ofAccounts({ facts }: Look, accountIds: readonly string[]) {
+      const found = new Map<string, Drawing[]>(accountIds.map((id) => [id, []]))
+      for (const database of databasesOf(facts, 'numbers'))
+        for await (const page of drawings.pages('numbers', facts, database))
+          for (const drawing of page)
+            if (ofNumbers.has(drawing.draft.as)) found.get(drawing.draft.accountId)?.push(drawing)
+      return found
+    },
+
+    /** `all`: what tells of the account's numbers, and anything else. */
+    async compare({ add, sum }: Look, accountId: string, all: readonly Drawing[]) {
+      const told = all.filter(({ draft }) => ofNumbers.has(draft.as))
+      for (let from = 0; from < told.length; from += atOnce) {
+        const some = told.slice(from, from + atOnce)
+        const stored = await numbers.findSeveral(some.map(({ draft }) => draft.id))
+        for (const drawing of some) add('number', 1, await compareOne(drawing, stored))
+      }
+      const there = new Set(told.map(({ draft }) => draft.id))
+      const here = await checked.numbersOf(accountId)
+      const place = { account_id: accountId, question: 'number' }
+      const extra = [...here].filter((id) => !there.has(id))
+      add(
+        'number',
+        0,
+        extra.map((id) => ({ ...place, id, what: 'extra' })),
+      )
+      sum('number', there.size, here.size)
+    },
+  }
+}
+
+/** `isLoose`: some calls name no interaction. With whom those belong depends on which of them have come. */
+const comparedOf = ({ begun, ...compared }: Sums, isLoose: boolean) =>
+  isLoose ? compared : { ...compared, begun }
+
+/** Money and calls of accounts, month by month, and what balances come to. */
+export const createMonthComparison = (checked: CheckedStore) => {
+  const bookOf = async ({ facts }: Look, place: MonthPlace, before: number | undefined) => {
+    const month = await monthOf(facts, place, before)
+    let book = emptyBook
+    for await (const { documents } of facts.source.pages(place.database))
+      for (const document of documents.map((one) => readDocument(place.database, one)).filter(isMoney))
+        ({ book } = convertMoney(document, month, book))
+    return { moved: book.moved, units: closeBook(book, place.database, month).units }
+  }
+
+  const callsOf = async ({ facts }: Look, place: MonthPlace) => {
+    let calls: CallSums = {}
+    const loose = new Set<string>()
+    for await (const legs of legsIn(facts.source, place)) {
+      for (const { id, namesInteraction } of legs) if (!namesInteraction) loose.add(monthOfLeg(id))
+      calls = joinSums(
+        calls,
+        sumsOf(
+          legs.map(({ id, leg: { record } }) => ({
+            ...record,
+            ...costsOf(record),
+            interaction_time: interactionOf(record).time,
+            id,
+          })),
+        ),
+      )
+    }
+    return { calls, loose }
+  }
+
+  /** Answers with the units that the last month ends with. */
+  const compareBooks = async (look: Look, accountId: string, months: readonly MonthPlace[]) => {
+    let before: number | undefined
+    for (const place of months) {
+      const { moved: there, units } = await bookOf(look, place, before)
+      const { moved: here } = await checked.booked(accountId, Number(place.month))
+      const asked = { account_id: accountId, question: 'ledger of a month', id: place.month }
+      look.add(asked.question, 1, there === here ? [] : [{ ...asked, what: 'units', there, here }])
+      look.sum('units moved', there, here)
+      before = units
+    }
+    return before ?? 0
+  }
+
+  const compareBalance = async ({ add, sum }: Look, accountId: string, there: number) => {
+    const here = await checked.balance(accountId)
+    const asked = { account_id: accountId, question: 'balance' }
+    add(asked.question, 1, there === here ? [] : [{ ...asked, what: 'units', there, here }])
+    sum('units of balances', there, here)
+  }
+
+  const compareCalls = async (look: Look, accountId: string, months: readonly MonthPlace[]) => {
+    let there: CallSums = {}
+    const loose = new Set<string>()
+    for (const place of months) {
+      const found = await callsOf(look, place)
+      there = joinSums(there, found.calls)
+      for (const month of found.loose) loose.add(month)
+    }
+    const here = await checked.called(accountId)
+    for (const month of [...new Set([...Object.keys(there), ...here.keys()])].sort()) {
+      const [one, other] = [there[month] ?? noSums, here.get(month) ?? noSums]
+      const asked = { account_id: accountId, question: 'calls of a month', id: month }
+      const [said, stored] = [one, other].map((sums) => comparedOf(sums, loose.has(month)))
+      look.add(asked.question, 1, toldAt(asked, differencesBetween({ ...said }, { ...stored })))
+      look.sum('call records', one.count, other.count)
+      look.sum('seconds of calls', one.duration, other.duration)
+      look.sum('billed seconds', one.billing, other.billing)
+      look.sum('units of calls', one.cost, other.cost)
+    }
+  }
+
+  return async (look: Look, accountId: string, months: readonly MonthPlace[]) => {
+    await compareBalance(look, accountId, await compareBooks(look, accountId, months))
+    if (!look.facts.withoutCalls) await compareCalls(look, accountId, months)
   }
 }

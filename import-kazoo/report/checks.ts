@@ -1,5 +1,5 @@
 // Whether everything that the source has has come to something here, before an import is finished.
-import { createSourceComparison } from '../comparing/sources.ts'
+import { createSourceComparison } from '../comparing/source-keys.ts'
 import { checkAccounts } from './checks/accounts.ts'
 import { checkDocuments } from './checks/documents.ts'
 import { checkCalls, checkMonths } from './checks/months.ts'

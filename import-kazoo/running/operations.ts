@@ -14,7 +14,7 @@ import { type Author, ChangeSet, conflict } from '../../src/storage/change-set.t
 import { keepState, putBackState, TooMuch } from '../../src/storage/earlier-state.ts'
 import { Refusal } from '../../src/storage/saved-store.ts'
 import type { Store } from '../../src/storage/store.ts'
-import type { Respond } from '../comparing/sources.ts'
+import type { Respond } from '../comparing/source-keys.ts'
 import { createCallImport } from '../conversions/call-import.ts'
 import { createGathering } from '../import-sections/gathering.ts'
 import type { Chapter, Facts } from '../import-sections/section.ts'

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { Told } from '../../import-kazoo/comparing/rules.ts'
+import type { Told } from '../../import-kazoo/comparing/differences.ts'
 import { type ImportStage, openImportStage } from '../support/kazoo/import-stage.ts'
 import { describeAnyEngine } from '../support/servers/databases.ts'
 import type { Client } from '../support/world/client.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { differencesOfLists, sampleOf } from '../../import-kazoo/comparing/rules.ts'
+import { differencesOfLists, sampleOf } from '../../import-kazoo/comparing/differences.ts'
 import { joinSums, sumsOf } from '../../import-kazoo/conversions/call-import.ts'
 import { everything } from '../../import-kazoo/import-sections/section.ts'
 import { referencesIn } from '../../import-kazoo/report/checks/records.ts'

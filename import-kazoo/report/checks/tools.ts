@@ -3,7 +3,7 @@ import type { LegImporter } from '../../../src/areas/calls/cdrs/intake/adoption.
 import type { Fault } from '../../../src/lib/check.ts'
 import type { Author } from '../../../src/storage/change-set.ts'
 import type { Store } from '../../../src/storage/store.ts'
-import type { Respond } from '../../comparing/sources.ts'
+import type { Respond } from '../../comparing/source-keys.ts'
 import { databaseKindOf } from '../../documents/database-names.ts'
 import type { Chapter, Facts } from '../../import-sections/section.ts'
 import { monthNotesIn } from '../../running/months.ts'

@@ -7,8 +7,7 @@ import type { Chapter, Facts } from '../import-sections/section.ts'
 import { convertedOf } from '../running/reading.ts'
 import { quarantineInvalidFields } from '../running/setting-aside.ts'
 import { createRunStore, type RunStore } from '../running/store.ts'
-import type { Told } from './rules.ts'
-import type { createSums, createTally } from './tally.ts'
+import type { createSums, createTally, Told } from './differences.ts'
 
 /** A draft with the document that it is made of. */
 export interface Drawing {
