@@ -12,9 +12,9 @@ import { callflowsArea } from '../src/areas/voice/callflows/area.ts'
 import { connectivityArea } from '../src/areas/voice/connectivity/area.ts'
 import { createComparison } from './comparing/operations.ts'
 import type { Use } from './conversions/number-sources.rules.ts'
+import { createExport } from './export/operations.ts'
 import { createChapters } from './import-sections/sections.ts'
 import { createKeeping } from './keeping/store.ts'
-import { createExport } from './leaving/operations.ts'
 import { createImport } from './running/operations.ts'
 
 /** What is taken over from a Kazoo, and what is kept of it as it was. */

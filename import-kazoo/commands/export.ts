@@ -1,7 +1,6 @@
 import { printingRefusals } from '../../src/commands/refusals.ts'
 import { status } from '../../src/commands/statuses.ts'
-import { openLeavingFolder } from '../leaving/folder.ts'
-import { leavingJson, leavingText } from '../leaving/report.ts'
+import { leavingJson, leavingText, openLeavingFolder } from '../export/folder.ts'
 import { withImports } from './import.ts'
 import { createTold } from './progress.ts'
 

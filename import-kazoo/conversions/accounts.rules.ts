@@ -3,7 +3,7 @@ import { isObject, isTrue, type Json, present } from '../../src/lib/json.ts'
 import { accountDatabase } from '../documents/database-names.ts'
 import type { Converted, Finding, KazooDocument } from '../documents/document.ts'
 import { integerIn, publicPart, textIn } from '../documents/fields.ts'
-import { exported, type LeavingDocument, type OwnRecord } from '../leaving/document.ts'
+import { exported, type LeavingDocument, type OwnRecord } from '../export/document.ts'
 import {
   type AccountNames,
   accountNameOf,

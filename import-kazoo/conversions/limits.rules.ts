@@ -9,7 +9,7 @@ import {
   textIn,
   timesOf,
 } from '../documents/fields.ts'
-import { exported, type LeavingDocument, type OwnRecord } from '../leaving/document.ts'
+import { exported, type LeavingDocument, type OwnRecord } from '../export/document.ts'
 import { converted, draftOf, leftOut, type Notes, notesOf } from './findings.ts'
 import { fieldOf, readFields, writeFields } from './tables.ts'
 

@@ -5,7 +5,7 @@ import { createRemoval } from '../../src/lib/removal.ts'
 import { accountDatabase } from '../documents/database-names.ts'
 import type { Converted, KazooDocument } from '../documents/document.ts'
 import { derivedId, publicPart, rejectedOf, textIn, timesOf, withRejected } from '../documents/fields.ts'
-import { exported, type LeavingDocument, type OwnRecord } from '../leaving/document.ts'
+import { exported, type LeavingDocument, type OwnRecord } from '../export/document.ts'
 import { converted, imported, leftOut, type Notes, unconverted } from './findings.ts'
 
 const field = 'access_lists'

@@ -2,7 +2,7 @@ import { isObject, type Json } from '../../src/lib/json.ts'
 import { memberOf } from '../../src/lib/member.ts'
 import type { AttachedFile, Converted, KazooDocument } from '../documents/document.ts'
 import { attachmentsOf, fileAs, isGone } from '../documents/fields.ts'
-import { firstRevision, inlineFiles, type LeavingFile } from '../leaving/document.ts'
+import { firstRevision, inlineFiles, type LeavingFile } from '../export/document.ts'
 import { membersIn } from '../source/documents.ts'
 import { converted, draftOf, type Notes, notesOf } from './findings.ts'
 

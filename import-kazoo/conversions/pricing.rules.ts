@@ -9,7 +9,7 @@ import {
 import { compilePattern } from '../../src/lib/pattern.ts'
 import type { Converted, KazooDocument } from '../documents/document.ts'
 import { derivedId, isGone, publicPart, textIn } from '../documents/fields.ts'
-import { exported, type LeavingDocument, type OwnRecord } from '../leaving/document.ts'
+import { exported, type LeavingDocument, type OwnRecord } from '../export/document.ts'
 import { converted, imported, type Notes, notesOf, unconverted } from './findings.ts'
 import { fieldOf, integer, readFields } from './tables.ts'
 

@@ -3,7 +3,7 @@ import { isSecretKey } from '../../src/lib/secrets.ts'
 import { isSettingsName } from '../../src/settings/names.ts'
 import type { Converted, Draft, KazooDocument } from '../documents/document.ts'
 import { isGone, publicPart } from '../documents/fields.ts'
-import { exported, type LeavingDocument, type OwnRecord } from '../leaving/document.ts'
+import { exported, type LeavingDocument, type OwnRecord } from '../export/document.ts'
 import { converted, imported, notesOf } from './findings.ts'
 
 // Settings of `system_config` that are followed here. What names addresses, ports or modules of the other system is not.

@@ -20,7 +20,7 @@ import {
   exportTask,
   exportWebhook,
 } from '../../import-kazoo/conversions/shared-databases.rules.ts'
-import { firstRevision, type OwnRecord, textOf } from '../../import-kazoo/leaving/document.ts'
+import { firstRevision, type OwnRecord, textOf } from '../../import-kazoo/export/document.ts'
 import {
   exportAudit,
   exportCall,
@@ -28,7 +28,7 @@ import {
   exportStock,
   exportTransaction,
   exportUse,
-} from '../../import-kazoo/leaving/rows.ts'
+} from '../../import-kazoo/export/rows.sql.ts'
 import type { Json } from '../../src/lib/json.ts'
 
 const accountId = `aabb${'c'.repeat(28)}`

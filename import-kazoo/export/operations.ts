@@ -1,5 +1,3 @@
-// The way back: everything that a Kazoo would know, as documents.
-
 import type { Accounts } from '../../src/areas/accounts/accounts/operations.ts'
 import type { QuantityReader } from '../../src/areas/billing/services/quantities/operations.ts'
 import type { CdrMonths } from '../../src/areas/calls/cdrs/months/operations.ts'
@@ -21,7 +19,7 @@ import { servicesLeft } from '../conversions/services.rules.ts'
 import { accountsSetting } from '../conversions/settings.rules.ts'
 import type { Keeping, KeptDocument } from '../keeping/store.ts'
 import { type LeavingDocument, type OwnRecord, textOf } from './document.ts'
-import type { LeavingFolder } from './folder.ts'
+import { createLeavingReport, type LeavingFolder, type LeavingReport } from './folder.ts'
 import {
   createExports,
   type Exports,
@@ -31,9 +29,17 @@ import {
   ownRecord,
   type Whose,
 } from './kinds.ts'
-import { createLeavingReport, type LeavingReport } from './report.ts'
-import { exportAudit, exportCall, exportEntry, exportStock, exportTransaction, exportUse } from './rows.ts'
-import { createLeavingStore } from './store.ts'
+import {
+  createLeavingStore,
+  exportAudit,
+  exportCall,
+  exportEntry,
+  exportStock,
+  exportTransaction,
+  exportUse,
+} from './rows.sql.ts'
+
+// The way back: everything that a Kazoo would know, as documents.
 
 interface Deps {
   store: Store

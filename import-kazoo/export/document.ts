@@ -1,9 +1,9 @@
-// A record on its way back: the document that a Kazoo takes.
 import { hash } from 'node:crypto'
-import type { Json } from '../../src/lib/json.ts'
-import { present } from '../../src/lib/json.ts'
+import { type Json, present } from '../../src/lib/json.ts'
 import { accountDatabase, encodedDatabaseName } from '../documents/database-names.ts'
 import { publicPart } from '../documents/fields.ts'
+
+// A record on its way back: the document that a Kazoo takes.
 
 /** What is known of a record that stands here. */
 export interface OwnRecord {

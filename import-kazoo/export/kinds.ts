@@ -1,5 +1,3 @@
-// The documents that records become, by the kind of the record.
-
 import type { Accounts } from '../../src/areas/accounts/accounts/operations.ts'
 import type { QuantityReader } from '../../src/areas/billing/services/quantities/operations.ts'
 import { type AccountRecord, userPhotoKind } from '../../src/auth/identity.ts'
@@ -18,7 +16,9 @@ import { exportServices } from '../conversions/services.rules.ts'
 import { exportSetting } from '../conversions/settings.rules.ts'
 import { exportAlert, exportTask, exportWebhook } from '../conversions/shared-databases.rules.ts'
 import { exported, type LeavingDocument, type LeavingFile, type OwnRecord } from './document.ts'
-import type { LeavingStore } from './store.ts'
+import type { LeavingStore } from './rows.sql.ts'
+
+// The documents that records become, by the kind of the record.
 
 interface KindDeps {
   store: Pick<Store, 'records'>
