@@ -5,7 +5,7 @@ import { type Author, ChangeSet } from '../../src/storage/change-set.ts'
 import { readingAgain } from '../../src/storage/monthly.ts'
 import { isConflict, retrying } from '../../src/storage/store.ts'
 import type { KazooDocument } from '../documents/document.ts'
-import { type CountedFindings, findingsOf } from '../report/findings.ts'
+import { type CountedFindings, findingsOf } from '../report/report.ts'
 import {
   convertCall,
   createJoins,

@@ -1,35 +1,200 @@
-// Whether everything that the source has has come to something here, before an import is finished.
-import { createSourceComparison } from '../comparing/source-keys.ts'
-import { checkAccounts } from './checks/accounts.ts'
-import { checkDocuments } from './checks/documents.ts'
-import { checkCalls, checkMonths } from './checks/months.ts'
-import { checkNumbers } from './checks/numbers.ts'
-import { checkRecords } from './checks/records.ts'
-import type { CheckDeps, Tell } from './checks/tools.ts'
+import type { ImportedRecord } from '../../src/areas/adoption.ts'
+import type { LegImporter } from '../../src/areas/calls/cdrs/intake/adoption.ts'
+import { type AccountRecord, accountKind } from '../../src/auth/identity.ts'
+import type { Fault } from '../../src/lib/check.ts'
+import type { Author } from '../../src/storage/change-set.ts'
+import type { Store } from '../../src/storage/store.ts'
+import type { Respond } from '../comparing/source-keys.ts'
+import { copiesDatabase } from '../conversions/account-tree.rules.ts'
+import { type PlannedAccount, treeOf } from '../conversions/accounts.rules.ts'
+import { databaseKindOf } from '../documents/database-names.ts'
+import type { Converted, Draft } from '../documents/document.ts'
+import type { Chapter, Facts } from '../import-sections/section.ts'
+import { inParts } from '../running/at-once.ts'
+import { monthNotesIn } from '../running/months.ts'
+import { convertedOf } from '../running/reading.ts'
+import { isRefused, isVanished, type RunStore } from '../running/store.ts'
+import { unlessVanished } from '../source/source.ts'
+import type { CheckedStore } from './store.ts'
 
-/** Every key of the source documents is in the responses of the API, unless the import has reported why not. */
-const checkKeys = async ({ run, facts, respond }: CheckDeps, tell: Tell) => {
-  const keys = createSourceComparison({ run, respond })
-  const accountIds = new Set(facts.accounts.keys())
-  const all = async function* () {
-    for (const accountId of accountIds) yield* keys.ofAccount(facts, accountId)
-    yield* keys.numbersOf(facts, accountIds)
-  }
-  for await (const { accountId, type, id, isMissing, why, differences } of all()) {
-    const place = `account ${accountId}, ${type} ${id}`
-    if (isMissing && why === undefined) tell({ place, reason: 'the API does not have it' })
-    for (const one of differences)
-      if (one.why === undefined) tell({ place, reason: `${one.path}: the API does not have this value` })
+/** What checks of an import look at: the source, what was noted while it was read, and what is stored. */
+export interface CheckDeps {
+  run: RunStore
+  checked: CheckedStore
+  records: Store['records']
+  facts: Facts
+  chapters: readonly Chapter[]
+  adoptions: Readonly<Record<string, ImportedRecord>>
+  legAdoption: LegImporter
+  author: Author
+  respond: Respond
+}
+
+/** Called with each difference. */
+export type Tell = (fault: Fault) => void
+
+/** `expected 5, found 3, difference -2` */
+export const difference = (what: string, expected: number, found: number) =>
+  `${what}: expected ${expected}, found ${found}, difference ${found - expected}`
+
+/** Tells each field that is another one than expected. */
+export const compare = (
+  place: string,
+  fields: readonly (readonly [field: string, expected: unknown, found: unknown])[],
+  tell: Tell,
+) => {
+  for (const [field, expected, found] of fields)
+    if (expected !== found) tell({ place, reason: `${field}: expected ${expected}, found ${found}` })
+}
+
+/** Tells each name that is counted otherwise than expected. */
+export const compareCounts = (
+  expected: ReadonlyMap<string, number>,
+  found: ReadonlyMap<string, number>,
+  differs: (name: string, wanted: number, there: number) => void,
+) => {
+  for (const name of [...new Set([...expected.keys(), ...found.keys()])].sort()) {
+    const [wanted, there] = [expected.get(name) ?? 0, found.get(name) ?? 0]
+    if (wanted !== there) differs(name, wanted, there)
   }
 }
 
-/** What is compared when an import is finished, by the names that differences are reported under. */
-export const importChecks: Readonly<Record<string, (tools: CheckDeps, tell: Tell) => Promise<void>>> = {
-  documents: checkDocuments,
-  accounts: checkAccounts,
-  records: checkRecords,
-  numbers: checkNumbers,
-  months: checkMonths,
-  calls: checkCalls,
-  keys: checkKeys,
+/** Does something for each database of a chapter that has not vanished; false where one has. */
+export const eachDatabase = async (
+  { run, facts }: Pick<CheckDeps, 'run' | 'facts'>,
+  chapter: Chapter,
+  work: (database: string) => Promise<void>,
+): Promise<boolean> => {
+  let areAllThere = true
+  for (const database of chapter.databases(facts)) {
+    const row = await run.database(database)
+    const isThere = !(row && isVanished(row)) && (await unlessVanished(() => work(database)))
+    areAllThere &&= isThere
+  }
+  return areAllThere
+}
+
+/** The months that were read to their end, in the order of their names: those of one account together. */
+export async function* monthsRead({ run }: Pick<CheckDeps, 'run'>) {
+  for await (const row of run.databases()) {
+    const kind = databaseKindOf(row.name)
+    if (kind.kind === 'month' && row.isWhole && !isVanished(row))
+      yield { ...kind, database: row.name, notes: monthNotesIn(row) }
+  }
+}
+
+const shown = (ids: readonly string[]) => (ids.length === 0 ? 'nobody' : ids.join(' '))
+
+/** Every account of the plan is there, below whom and called what it is to be: one root, no cycles, no name twice. */
+export const checkAccounts = async ({ run, checked, records, facts }: CheckDeps, tell: Tell) => {
+  const { plan } = facts
+
+  const judge = (planned: PlannedAccount, { id, doc, hidden }: AccountRecord, tree: readonly string[]) => {
+    const place = `account ${id}`
+    const above = treeOf(plan, id)
+    compare(
+      place,
+      [
+        ['tree', shown(above), shown(hidden.tree)],
+        ['accounts above it', shown(above), shown(tree)],
+        ['realm', planned.realm, doc.realm],
+        ['is_reseller', planned.isReseller, hidden.isReseller],
+      ],
+      tell,
+    )
+  }
+
+  /** Its name and its realm are what it is found by, and nobody else is. */
+  const judgeNames = ({ id, realm, nameClaim }: PlannedAccount, held: ReadonlyMap<string, string>) => {
+    const wanted = { account_name: nameClaim, realm: realm.toLowerCase() }
+    for (const [name, value] of Object.entries(wanted))
+      if (held.get(name) !== value)
+        tell({
+          place: `account ${id}`,
+          reason: `${name}: it is to be found by ${value}, and is found by ${held.get(name) ?? 'nothing'}`,
+        })
+  }
+
+  /** Those that went there while they were read here were told, and wait for a person. */
+  const unplanned = async (ids: readonly string[]) => {
+    const known = await run.known(copiesDatabase, ids)
+    for (const id of ids)
+      if (!known.has(id)) tell({ place: `account ${id}`, reason: 'it is here, and not in the source' })
+  }
+
+  const judgePage = async (ids: readonly string[]) => {
+    const [trees, names] = [await checked.trees(ids), await checked.accountNames(ids)]
+    for (const id of ids) {
+      const planned = plan.accounts.get(id)
+      const record = planned && (await records.find(id, accountKind, id))
+      if (!planned || !record) continue
+      judge(planned, record, trees.get(id) ?? [])
+      judgeNames(planned, names.get(id) ?? new Map())
+    }
+    await unplanned(ids.filter((id) => !plan.accounts.has(id)))
+    return [...trees.values()].filter((tree) => tree.length === 0).length
+  }
+
+  const missing = new Set(plan.accounts.keys())
+  let roots = 0
+  for await (const ids of checked.accounts()) {
+    roots += await judgePage(ids)
+    for (const id of ids) missing.delete(id)
+  }
+  for (const id of missing) tell({ place: `account ${id}`, reason: 'it is not there' })
+  if (roots !== 1) tell({ place: 'the tree', reason: difference('accounts without a parent', 1, roots) })
+}
+
+const nobody = 'nobody'
+
+/** Every number of the inventory is there, in its state and whose it is to be, and there are no others. */
+export const checkNumbers = async (tools: CheckDeps, tell: Tell) => {
+  const { run, checked, facts, chapters } = tools
+  const states = new Map<string, number>()
+
+  const judge = async (drafts: readonly Draft[]) => {
+    const found = await checked.numbers(drafts.map(({ id }) => id))
+    for (const { id, accountId, facts: said } of drafts) {
+      const place = `number ${id}`
+      const number = found.get(id)
+      states.set(String(said.state), (states.get(String(said.state)) ?? 0) + 1)
+      if (!number) {
+        tell({ place, reason: `owner: expected ${accountId || nobody}, found no such number` })
+        continue
+      }
+      compare(
+        place,
+        [
+          ['owner', accountId || nobody, number.accountId || nobody],
+          ['state', said.state, number.state],
+          ['carrier', said.carrier, number.carrier],
+          ['used_by', said.usedBy || 'nothing', number.usedBy || 'nothing'],
+        ],
+        tell,
+      )
+    }
+  }
+
+  const taken = async (database: string, converted: readonly Converted[]) => {
+    const known = await run.known(
+      database,
+      converted.map(({ document }) => document.id),
+    )
+    return converted.flatMap(({ document, drafts }) => {
+      const row = known.get(document.id)
+      return row && isRefused(row) ? [] : drafts.filter(({ as }) => as === 'number')
+    })
+  }
+
+  const chapter = chapters.find(({ name }) => name === 'numbers')
+  if (!chapter) return
+  const isWhole = await eachDatabase(tools, chapter, async (database) => {
+    for await (const converted of convertedOf(chapter, facts, database))
+      for (const some of inParts(converted)) await judge(await taken(database, some))
+  })
+  // A database that is not read whole says nothing about how many there are.
+  if (isWhole)
+    compareCounts(states, await checked.numberStates(), (state, wanted, there) =>
+      tell({ place: 'all numbers', reason: difference(`in state ${state}`, wanted, there) }),
+    )
 }

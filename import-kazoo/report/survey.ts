@@ -13,8 +13,13 @@ import { type NamedNarrowing, narrowingOf } from '../running/narrowing.ts'
 import { type BatchTold, convertedOf } from '../running/reading.ts'
 import { isVanished, type RunStore } from '../running/store.ts'
 import { type Source, unlessVanished } from '../source/source.ts'
-import { shownOfCode } from './findings.ts'
-import { createReportCounts, type ListedDatabase, type Report, type ReportCounts } from './report.ts'
+import {
+  createReportCounts,
+  type ListedDatabase,
+  type Report,
+  type ReportCounts,
+  shownOfCode,
+} from './report.ts'
 
 interface Surveying extends NamedNarrowing {
   onBatch?(told: BatchTold): void

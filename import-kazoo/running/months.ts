@@ -24,7 +24,7 @@ import { convertAudit, createDays, createUses } from '../conversions/service-usa
 import type { Converted, Draft, KazooDocument } from '../documents/document.ts'
 import { isGone, readDocument } from '../documents/fields.ts'
 import type { Facts } from '../import-sections/section.ts'
-import { type CountedFindings, countFindings, joinFindings } from '../report/findings.ts'
+import { type CountedFindings, countFindings, joinFindings } from '../report/report.ts'
 import { type DatabaseFacts, unlessVanished } from '../source/source.ts'
 import type { Batches } from './batches.ts'
 import { type BatchTold, begun } from './reading.ts'

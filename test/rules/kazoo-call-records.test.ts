@@ -7,7 +7,7 @@ import {
   type LooseLeg,
   saidLegOf,
 } from '../../import-kazoo/conversions/call-records.rules.ts'
-import { findingsOf, joinFindings, shownOfCode } from '../../import-kazoo/report/findings.ts'
+import { findingsOf, joinFindings, shownOfCode } from '../../import-kazoo/report/report.ts'
 import { storedCallId, withoutSecrets } from '../../src/areas/calls/cdrs/intake/rules.ts'
 import { Cdr } from '../../src/areas/calls/cdrs/schema.ts'
 import { createValidation } from '../../src/http/judge/validation.ts'

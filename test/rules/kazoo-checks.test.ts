@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { differencesOfLists, sampleOf } from '../../import-kazoo/comparing/differences.ts'
 import { joinSums, sumsOf } from '../../import-kazoo/conversions/call-import.ts'
 import { everything } from '../../import-kazoo/import-sections/section.ts'
-import { referencesIn } from '../../import-kazoo/report/checks/records.ts'
+import { referencesIn } from '../../import-kazoo/report/document-checks.ts'
 import { narrowingOf, sameNarrowing } from '../../import-kazoo/running/narrowing.ts'
 
 const accountId = 'a'.repeat(32)

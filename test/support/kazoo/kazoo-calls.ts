@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { createCallImport, type MonthPage } from '../../../import-kazoo/conversions/call-import.ts'
 import type { KazooDocument } from '../../../import-kazoo/documents/document.ts'
-import { type CountedFindings, joinFindings } from '../../../import-kazoo/report/findings.ts'
+import { type CountedFindings, joinFindings } from '../../../import-kazoo/report/report.ts'
 import type { LegImporter } from '../../../src/areas/calls/cdrs/intake/adoption.ts'
 import type { Json } from '../../../src/lib/json.ts'
 import type { ChangeSet } from '../../../src/storage/change-set.ts'

@@ -1,13 +1,13 @@
-import type { ImportedLeg } from '../../../src/areas/calls/cdrs/intake/adoption.ts'
-import { costsOf, interactionOf } from '../../../src/areas/calls/cdrs/intake/rules.ts'
-import type { Fault } from '../../../src/lib/check.ts'
-import { ChangeSet } from '../../../src/storage/change-set.ts'
-import { type CallSums, joinSums, noSums, type Sums } from '../../conversions/call-import.ts'
-import type { ConvertedLeg } from '../../conversions/call-records.rules.ts'
-import { inParts } from '../../running/at-once.ts'
-import { legsIn } from '../../running/reading.ts'
-import { unlessVanished } from '../../source/source.ts'
-import { type CheckDeps, difference, monthsRead, type Tell } from './tools.ts'
+import type { ImportedLeg } from '../../src/areas/calls/cdrs/intake/adoption.ts'
+import { costsOf, interactionOf } from '../../src/areas/calls/cdrs/intake/rules.ts'
+import type { Fault } from '../../src/lib/check.ts'
+import { ChangeSet } from '../../src/storage/change-set.ts'
+import { type CallSums, joinSums, noSums, type Sums } from '../conversions/call-import.ts'
+import type { ConvertedLeg } from '../conversions/call-records.rules.ts'
+import { inParts } from '../running/at-once.ts'
+import { legsIn } from '../running/reading.ts'
+import { unlessVanished } from '../source/source.ts'
+import { type CheckDeps, difference, monthsRead, type Tell } from './checks.ts'
 
 /** The months of one account that were read: what came of their calls, by the month where they lie here. */
 interface Months {
