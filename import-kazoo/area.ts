@@ -13,9 +13,9 @@ import { connectivityArea } from '../src/areas/voice/connectivity/area.ts'
 import { createComparison } from './comparing/operations.ts'
 import type { Use } from './conversions/number-sources.rules.ts'
 import { createExport } from './export/operations.ts'
+import { createImport } from './import-run/operations.ts'
+import { createKeeping } from './import-run/preserved-documents.sql.ts'
 import { createChapters } from './import-sections/sections.ts'
-import { createKeeping } from './keeping/store.ts'
-import { createImport } from './running/operations.ts'
 
 /** What is taken over from a Kazoo, and what is kept of it as it was. */
 export const kazooArea = area({

@@ -3,10 +3,10 @@ import type { Validate } from '../../src/areas/area.ts'
 import type { Difference } from '../../src/lib/differences.ts'
 import type { Store } from '../../src/storage/store.ts'
 import type { Draft, KazooDocument } from '../documents/document.ts'
+import { quarantineInvalidFields } from '../import-run/batches.ts'
+import { convertedOf } from '../import-run/reading.ts'
+import { createRunStore, type RunStore } from '../import-run/store.ts'
 import type { Chapter, Facts } from '../import-sections/section.ts'
-import { convertedOf } from '../running/reading.ts'
-import { quarantineInvalidFields } from '../running/setting-aside.ts'
-import { createRunStore, type RunStore } from '../running/store.ts'
 import type { createSums, createTally, Told } from './differences.ts'
 
 /** A draft with the document that it is made of. */

@@ -12,8 +12,8 @@ import { maskSecrets } from '../../src/lib/secrets.ts'
 import { copiesDatabase } from '../conversions/account-tree.rules.ts'
 import { accountDatabase } from '../documents/database-names.ts'
 import { isGone, rejectedIn, timesOf } from '../documents/fields.ts'
+import type { RunStore } from '../import-run/store.ts'
 import { databasesOf, type Facts } from '../import-sections/section.ts'
-import type { RunStore } from '../running/store.ts'
 import { changedSince, codesOf, reportOf } from './expected-records.ts'
 
 // Compares source documents with API responses key by key. Nothing here uses the conversions of the import, so that their

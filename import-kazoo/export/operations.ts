@@ -17,7 +17,7 @@ import { isWithoutPassword } from '../conversions/people.rules.ts'
 import { keptText } from '../conversions/preserved.rules.ts'
 import { servicesLeft } from '../conversions/services.rules.ts'
 import { accountsSetting } from '../conversions/settings.rules.ts'
-import type { Keeping, KeptDocument } from '../keeping/store.ts'
+import type { Keeping, KeptDocument } from '../import-run/preserved-documents.sql.ts'
 import { type LeavingDocument, type OwnRecord, textOf } from './document.ts'
 import { createLeavingReport, type LeavingFolder, type LeavingReport } from './folder.ts'
 import {

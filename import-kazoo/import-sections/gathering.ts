@@ -11,7 +11,7 @@ import { lostNames, type SharedName } from '../conversions/shared-names.rules.ts
 import { accountDatabase, databaseKindsOf } from '../documents/database-names.ts'
 import type { Finding, KazooDocument } from '../documents/document.ts'
 import { isGone, readDocument, textIn } from '../documents/fields.ts'
-import { forEach } from '../running/at-once.ts'
+import { forEach } from '../import-run/at-once.ts'
 import { DatabaseVanished, type Source, SourceTrouble, unlessVanished } from '../source/source.ts'
 import type { AccountFact, Facts } from './section.ts'
 

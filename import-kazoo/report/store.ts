@@ -2,7 +2,7 @@ import { correctionService, rolloverService } from '../../src/areas/billing/ledg
 import type { Store } from '../../src/storage/store.ts'
 import { integer, placeholders, shape, text } from '../../src/storage/table.ts'
 import { begunModulus } from '../conversions/call-import.ts'
-import { inPages } from '../running/at-once.ts'
+import { inPages } from '../import-run/at-once.ts'
 
 const ids = shape({ id: text() })
 const typed = shape({ type: text(), count: integer() })

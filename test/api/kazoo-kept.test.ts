@@ -1,6 +1,10 @@
 // Documents that nothing here reads lie sealed beside their account, and can be had again as they came.
 import { expect, it } from 'vitest'
-import { createKeeping, type Keeping, type KeptDocument } from '../../import-kazoo/keeping/store.ts'
+import {
+  createKeeping,
+  type Keeping,
+  type KeptDocument,
+} from '../../import-kazoo/import-run/preserved-documents.sql.ts'
 import { area } from '../../src/areas/area.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import { describeEngines, useWorld } from '../support/world/world.ts'

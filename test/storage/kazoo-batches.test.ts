@@ -1,10 +1,10 @@
 // How documents of a Kazoo are stored in batches, and what becomes of those that the store refuses.
 import { randomBytes } from 'node:crypto'
 import { expect, it } from 'vitest'
+import { createBatches } from '../../import-kazoo/import-run/batches.ts'
+import { type BatchTold, createReading } from '../../import-kazoo/import-run/reading.ts'
+import { createRunStore } from '../../import-kazoo/import-run/store.ts'
 import type { Chapter, Facts } from '../../import-kazoo/import-sections/section.ts'
-import { createBatches } from '../../import-kazoo/running/batches.ts'
-import { type BatchTold, createReading } from '../../import-kazoo/running/reading.ts'
-import { createRunStore } from '../../import-kazoo/running/store.ts'
 import { openSource } from '../../import-kazoo/source/open.ts'
 import type { ImportedRecord } from '../../src/areas/adoption.ts'
 import { createKeyring } from '../../src/auth/keyring.ts'

@@ -1,6 +1,6 @@
 import type { Dialect } from '../sql-words.ts'
 
-/** Imports from Kazoo: import-kazoo/running. */
+/** Imports from Kazoo: import-kazoo/import-run. */
 export const kazooSchema = ({ key, compact }: Dialect): string[] => [
   // `mark`: where reading continues in a database of which some pages are stored. `sequence`: where its
   // changes begin.

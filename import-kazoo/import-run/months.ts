@@ -1,6 +1,3 @@
-// The databases of months: what was booked, what was called, what services came to. There may be millions of documents,
-// so what became of each is not remembered: what is there already changes nothing when it arrives again.
-
 import { rolloverId } from '../../src/areas/billing/ledgers/rules.ts'
 import type { ChangeSet } from '../../src/storage/change-set.ts'
 import {
@@ -29,6 +26,9 @@ import { type DatabaseFacts, unlessVanished } from '../source/source.ts'
 import type { Batches } from './batches.ts'
 import { type BatchTold, begun } from './reading.ts'
 import { type DatabaseRow, type RunStore, vanishedRow } from './store.ts'
+
+// The databases of months: what was booked, what was called, what services came to. There may be millions of documents,
+// so what became of each is not remembered: what is there already changes nothing when it arrives again.
 
 interface Deps {
   run: RunStore

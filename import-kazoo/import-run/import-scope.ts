@@ -1,8 +1,8 @@
-// What of a source an import leaves out is said once, when it begins: whatever comes later would not fit to what is there.
-
 import type { ImportScope } from '../../src/areas/system/imports/rules.ts'
 import { Refusal } from '../../src/storage/saved-store.ts'
 import { everything } from '../import-sections/section.ts'
+
+// What of a source an import leaves out is said once, when it begins: whatever comes later would not fit to what is there.
 
 /** What somebody names on a command line. What is not named, or false, says nothing. */
 export type NamedNarrowing = { [Key in keyof ImportScope]?: ImportScope[Key] | undefined }
