@@ -21,7 +21,7 @@ import {
   type Tally,
   type Told,
 } from '../comparing/differences.ts'
-import { differenceLines, questionLines, sumOfQuestions } from './differences.ts'
+import { differenceLines, questionLines, sumOfQuestions } from './output.ts'
 
 interface Asked {
   server: string

@@ -4,9 +4,8 @@ import { printingRefusals } from '../../src/commands/refusals.ts'
 import { status } from '../../src/commands/statuses.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import type { ComparedWithDatabase } from '../comparing/operations.ts'
-import { differenceLines, questionLines, sumOfQuestions } from './differences.ts'
 import { withImports, withSource } from './import.ts'
-import { counted, tell } from './progress.ts'
+import { counted, differenceLines, questionLines, sumOfQuestions, tell } from './output.ts'
 
 interface Asked {
   /** So many accounts below the master account. */

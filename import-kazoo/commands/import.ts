@@ -27,7 +27,7 @@ import type { Manner } from '../import-run/operations.ts'
 import { needsPerson, type Report, reportJson, reportText } from '../report/report.ts'
 import { openSource } from '../source/open.ts'
 import { type Source, SourceTrouble } from '../source/source.ts'
-import { counted, createTold, tell } from './progress.ts'
+import { counted, createTold, tell } from './output.ts'
 import { createResponses } from './read-responses.ts'
 
 interface ImportOptions {

@@ -27,7 +27,7 @@ interface ComparedKind {
 }
 
 /** Types of documents of an account's database that become one record each. */
-export const comparedKinds: Readonly<Record<string, ComparedKind>> = {
+const comparedKinds: Readonly<Record<string, ComparedKind>> = {
   account: { path: () => '', computed: [...accountReadOnly, 'trial_expires'] },
   user: { path: (id) => `/users/${id}`, computed: [...userReadOnly, 'password', 'credentials', 'sync'] },
   device: { path: (id) => `/devices/${id}`, computed: [...deviceReadOnly, 'sync'] },
@@ -46,7 +46,7 @@ export const comparedKinds: Readonly<Record<string, ComparedKind>> = {
 }
 
 /** A value of a document that the response does not have, or has otherwise. */
-export interface KeyDifference {
+interface KeyDifference {
   path: string
   there: unknown
   here: unknown
@@ -114,7 +114,7 @@ const valueAt = (value: unknown, key: string) =>
 const numberKeyed = (here: unknown, number: string) =>
   isObject(here) ? Object.entries(here).find(([key]) => isSameNumber(number, key))?.[1] : undefined
 
-export const keyDifferences = (there: Json, here: Json, { realms, rejected }: Compared): KeyDifference[] => {
+const keyDifferences = (there: Json, here: Json, { realms, rejected }: Compared): KeyDifference[] => {
   const found: KeyDifference[] = []
 
   const compareLists = (path: readonly string[], list: readonly unknown[], other: unknown) => {
@@ -162,7 +162,7 @@ export const keyDifferences = (there: Json, here: Json, { realms, rejected }: Co
 const e911Names = ['dash_e911', 'vitelity_e911', 'telnyx_e911']
 
 /** The public keys of a document, with what its private ones decide. */
-export const publicKeys = (fields: Json, { computed }: ComparedKind): Json => {
+const publicKeys = (fields: Json, { computed }: ComparedKind): Json => {
   const isPublic = (key: string) => !/^(?:_|pvt_)/.test(key) && !computed.includes(key)
   const all = Object.fromEntries(Object.entries(fields).filter(([key]) => isPublic(key)))
   const older = e911Names.find((name) => all[name] !== undefined)

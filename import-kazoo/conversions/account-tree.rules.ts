@@ -62,7 +62,7 @@ export const seenAccount = ({ id, database, type, fields }: KazooDocument): Seen
 }
 
 /** Who stands above whom; the master account above everybody. */
-export type Parents = Map<string, string | undefined>
+type Parents = Map<string, string | undefined>
 
 interface Known {
   /** Accounts that stand here, and those that may have to, by id. */
@@ -94,7 +94,7 @@ export const oldestOf = (accounts: Iterable<SeenAccount>): SeenAccount | undefin
     undefined,
   )
 
-export const inOrderOfAge = (accounts: Iterable<SeenAccount>) => [...accounts].sort(olderFirst)
+const inOrderOfAge = (accounts: Iterable<SeenAccount>) => [...accounts].sort(olderFirst)
 
 /**
  * The parent of each: the last one of its stored tree that is there; of those who have none, the master account. A

@@ -145,7 +145,7 @@ type ConvertedCall = { notes: readonly Note[] } & (
 /** One that becomes a leg. */
 export type ConvertedLeg = Extract<ConvertedCall, { outcome: 'leg' }>
 
-export interface CallContext {
+interface CallContext {
   /** The account of the database. */
   accountId: string
   /** Where documents without an interaction belong. */

@@ -17,7 +17,7 @@ import { keepDocument, keepOrList } from './preserved.rules.ts'
 // What happens to calls, and who takes them outside: callflows, groups, resources and trunks of an account. What our
 // records can hold becomes one; anything else is kept as it is.
 
-export interface CallContext {
+interface CallContext {
   accountId: string
   realm: string
   /** How the account completes what is dialled. */

@@ -20,11 +20,11 @@ const localCarrier = 'knm_local'
 export const stateTextOf = (fields: Json) =>
   textIn(fields, 'pvt_state') ?? textIn(fields, 'pvt_number_state') ?? textIn(fields, 'state')
 
-export const knownState = (name: string | undefined): NumberState | undefined =>
+const knownState = (name: string | undefined): NumberState | undefined =>
   numberStates.find((state) => state === name)
 
 /** The carrier under the name of today. */
-export const carrierOf = (fields: Json): string => {
+const carrierOf = (fields: Json): string => {
   const name = (textIn(fields, 'pvt_module_name') ?? localCarrier).replace(/^wnm_/, 'knm_')
   return name === 'knm_bandwidth' ? 'knm_bandwidth2' : name
 }
@@ -68,7 +68,7 @@ const withoutUnclear = (fields: Json): Json => {
 }
 
 /** What is public of a number. */
-export const publicFieldsOf = (fields: Json): Json => withoutUnclear(renamed(publicPart(fields, echoes)))
+const publicFieldsOf = (fields: Json): Json => withoutUnclear(renamed(publicPart(fields, echoes)))
 
 // What belongs to the owner of a number, and goes when there is none.
 const ownersFields = [
@@ -86,7 +86,7 @@ const ownersFields = [
 ]
 
 /** The same of a number that nobody owns. */
-export const withoutOwnersFields = (doc: Json): Json =>
+const withoutOwnersFields = (doc: Json): Json =>
   Object.fromEntries(Object.entries(doc).filter(([name]) => !ownersFields.includes(name)))
 
 /** What a feature of a list knows, told by the public fields. */
@@ -117,7 +117,7 @@ const namedFeatures = (stored: unknown, doc: Json): Json => {
  * What is on: feature -> its data. `local` marks the numbers of carriers that nobody is asked for; older documents
  * lack it.
  */
-export const featuresOf = (fields: Json, doc: Json, carrier: string): Json => {
+const featuresOf = (fields: Json, doc: Json, carrier: string): Json => {
   const { local = {}, ...others } = namedFeatures(fields.pvt_features, doc)
   return isLocal(carrier) ? { local, ...others } : others
 }
@@ -139,7 +139,7 @@ export const numberFields = [
   object('locality', 'pvt_locality'),
 ]
 
-export const statedUseOf = (fields: Json) => textIn(fields, 'pvt_used_by') ?? textIn(fields, 'used_by') ?? ''
+const statedUseOf = (fields: Json) => textIn(fields, 'pvt_used_by') ?? textIn(fields, 'used_by') ?? ''
 
 // Documents of number databases -> numbers as they stand here. A number stands in the database of its first five
 // characters, which is the truth; accounts have copies.
@@ -342,7 +342,7 @@ export const convertCopy = (
 }
 
 /** What is known of a number beside its record. */
-export interface NumberFacts {
+interface NumberFacts {
   state: string
   carrier: string
   usedBy: string

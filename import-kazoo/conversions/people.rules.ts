@@ -75,7 +75,7 @@ const withFreeHotdesk = (doc: Json, hold: HoldName, { needsHand }: Notes): Json 
  * A user. What their clients send to sign in holds the name as it was when the password was set: it is taken as it is,
  * and never shown.
  */
-export const convertUser = (
+const convertUser = (
   document: KazooDocument,
   { accountId }: PeopleContext,
   hold: HoldName,
@@ -175,7 +175,7 @@ const convertSignIn = (document: KazooDocument, context: PeopleContext): Convert
 }
 
 /** What an account says in the place of the system's settings. */
-export const convertConfig = (document: KazooDocument, context: PeopleContext): Converted => {
+const convertConfig = (document: KazooDocument, context: PeopleContext): Converted => {
   const name = document.id.startsWith(configPrefix) ? document.id.slice(configPrefix.length) : ''
   if (name === signIn) return convertSignIn(document, context)
   if (!context.accountSettings.has(name))
@@ -219,7 +219,7 @@ export const exportProvider = (record: OwnRecord): LeavingDocument[] => [
 ]
 
 /** What the tokens of an account may be used for. */
-export const convertRestrictions = (document: KazooDocument, { accountId }: PeopleContext): Converted => {
+const convertRestrictions = (document: KazooDocument, { accountId }: PeopleContext): Converted => {
   const { restrictions } = document.fields
   if (!isObject(restrictions))
     return unconverted(document, 'rejected', 'needs_hand', 'restrictions_missing', { field: 'restrictions' })
@@ -255,7 +255,7 @@ const installedOf = (app: unknown, users: ReadonlySet<string>): Json => {
  * The apps that an account has installed, and those it hides. Operators describe apps here under names of their own: an app
  * is known by the id that it had, and by its name.
  */
-export const convertApps = (
+const convertApps = (
   document: KazooDocument,
   { accountId, users }: { accountId: string; users: ReadonlySet<string> },
 ): Converted => {

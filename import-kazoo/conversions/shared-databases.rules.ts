@@ -21,7 +21,7 @@ export interface OwnerContext {
 }
 
 /** What is converted of a document that belongs to an account. The others are gone, or their account is. */
-export const ofOwner = (
+const ofOwner = (
   document: KazooDocument,
   { accounts }: Pick<OwnerContext, 'accounts'>,
   convert: (accountId: string) => Converted,

@@ -4,7 +4,7 @@ import { integerIn, textIn } from '../documents/fields.ts'
 import type { Notes } from './findings.ts'
 
 /** A value that documents of a Kazoo and records have in common. */
-export interface Field {
+interface Field {
   /** Its key in the record. */
   here: string
   /** Its keys in the document: an export writes the first, an import reads the first that has a value. */

@@ -63,7 +63,7 @@ export const derivedId = (database: string, id: string, what: string) =>
   hash('sha256', JSON.stringify([database, id, what]), 'hex').slice(0, 32)
 
 /** A file of a document, and since which revision of the document it is there. */
-export interface Attachment extends Omit<AttachedFile, 'role'> {
+interface Attachment extends Omit<AttachedFile, 'role'> {
   since: number
 }
 

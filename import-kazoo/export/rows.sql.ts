@@ -49,14 +49,14 @@ const stock = shape({ accountId: text(), carrier: text(), number: text(), takenB
 type RowOf<S extends { list(rows: readonly Row[]): unknown[] }> = ReturnType<S['list']>[number]
 
 /** An entry of a ledger as it is stored. Units: credits are positive, debits negative. */
-export type LedgerRow = RowOf<typeof entries>
+type LedgerRow = RowOf<typeof entries>
 /** A movement of money as it is stored. Units, never negative. */
-export type TransactionRow = RowOf<typeof transactions>
-export type AuditRow = RowOf<typeof audits>
+type TransactionRow = RowOf<typeof transactions>
+type AuditRow = RowOf<typeof audits>
 /** `minute`: the Gregorian second with which it begins. */
-export type UseRow = RowOf<typeof uses>
+type UseRow = RowOf<typeof uses>
 /** A number that an account has in stock. `takenBy`: the account that has taken it out of the pool, or empty. */
-export type StockRow = RowOf<typeof stock>
+type StockRow = RowOf<typeof stock>
 
 const rowsAtOnce = 500
 

@@ -117,7 +117,7 @@ const drawnUp =
   })
 
 /** What documents that are no call records have become, and the book behind them. */
-export interface Others {
+interface Others {
   converted: readonly Converted[]
   book: BookSoFar
 }

@@ -50,7 +50,7 @@ export interface Facts extends ImportScope {
 }
 
 /** Where documents stand that are converted. */
-export interface Place {
+interface Place {
   database: string
   facts: Facts
 }

@@ -72,7 +72,7 @@ const convertNumberCopy = (document: KazooDocument, accountId: string, facts: Fa
   return convertCopy(document, accountId, context)
 }
 
-export const createAccountChapter = (vocabulary: PeopleVocabulary): Chapter => ({
+const createAccountChapter = (vocabulary: PeopleVocabulary): Chapter => ({
   name: 'account documents',
   reads: 'whole',
   // Whoever stands above comes first: what arrives below is counted there.
@@ -103,7 +103,7 @@ export const createAccountChapter = (vocabulary: PeopleVocabulary): Chapter => (
 // Numbers: pools and port requests first, because what numbers come to depends on them.
 
 /** What leads a number of an account somewhere here, which its callflows and trunks say. */
-export interface UsesHere {
+interface UsesHere {
   of(accountId: string, number: string): Promise<readonly Use[]>
 }
 
@@ -142,7 +142,7 @@ const createSurroundings = () => {
 const isLeftToOthers = ({ fields }: KazooDocument, { only, accounts }: Facts) =>
   only.length > 0 && !accounts.has(textIn(fields, 'pvt_assigned_to') ?? '')
 
-export const createNumberChapters = (
+const createNumberChapters = (
   usesHere: UsesHere,
 ): { pools: Chapter; numbers: Chapter; ports: Chapter } => {
   const surroundingsOf = createSurroundings()

@@ -38,7 +38,7 @@ export const difference = (what: string, expected: number, found: number) =>
   `${what}: expected ${expected}, found ${found}, difference ${found - expected}`
 
 /** Tells each field that is another one than expected. */
-export const compare = (
+const compare = (
   place: string,
   fields: readonly (readonly [field: string, expected: unknown, found: unknown])[],
   tell: Tell,

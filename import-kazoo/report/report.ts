@@ -12,7 +12,7 @@ export interface CountedFindings {
 export const shownOfCode = 20
 
 /** Counts findings by code: of call records there may be millions. */
-export const createFindings = () => {
+const createFindings = () => {
   const codes = new Map<string, CountedFindings & { shown: Finding[] }>()
   const join = ({ severity, code, count, shown }: CountedFindings) => {
     const key = `${severity} ${code}`

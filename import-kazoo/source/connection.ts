@@ -9,7 +9,7 @@ import { SourceTrouble } from './source.ts'
 /** Something that may be over when it is tried again. */
 export class Fault extends Error {}
 
-export interface Credentials {
+interface Credentials {
   name: string
   password: string
 }

@@ -22,7 +22,7 @@ export interface Item {
 }
 
 /** What stood around the items. */
-export interface Frame {
+interface Frame {
   /** With an empty list in the place of the items. */
   text: string
   /** There was a list of items, and what holds it came to its end. */

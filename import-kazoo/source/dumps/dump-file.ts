@@ -10,7 +10,7 @@ import { SourceTrouble } from '../source.ts'
 
 // The forms of dumps, told apart by how they begin.
 
-export interface DumpForm {
+interface DumpForm {
   /** Where its documents stand; see the scanner of items. */
   place: 'within' | 'listed'
   areRows: boolean
@@ -46,7 +46,7 @@ const firstKey = (text: string) => /^\s*\{\s*"([^"\\]*)"/.exec(text)?.[1]
 const begun = (beginning: string) => beginning.replace(/^\ufeff/, '').trimStart()
 
 /** Whether a text that begins like this may be JSON at all. */
-export const isJson = (beginning: string) => /^[{[]/.test(begun(beginning))
+const isJson = (beginning: string) => /^[{[]/.test(begun(beginning))
 
 /** The form of a text that begins like this; undefined when it is none. */
 export const formOf = (beginning: string): DumpForm | undefined => {
@@ -58,7 +58,7 @@ export const formOf = (beginning: string): DumpForm | undefined => {
   return key === 'id' || key === 'key' ? rowsListed : documentsListed
 }
 
-export const isGzip = (bytes: Uint8Array) => bytes[0] === 0x1f && bytes[1] === 0x8b
+const isGzip = (bytes: Uint8Array) => bytes[0] === 0x1f && bytes[1] === 0x8b
 
 const decodedOnce = (text: string) => {
   try {

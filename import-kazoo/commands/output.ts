@@ -1,7 +1,36 @@
-// What two systems say differently, as a person reads it.
-
 import { printable } from '../../src/commands/remote/terminal.ts'
 import type { Tally, Told } from '../comparing/differences.ts'
+
+const toldEveryMs = 5000
+
+export const tell = (text: string) => process.stderr.write(`${text}\n`)
+
+export const counted = (count: number) => count.toLocaleString('en-US')
+
+/** Now and then a line about where a run is, and how fast. */
+export const createTold = () => {
+  const begun = performance.now()
+  let told = begun
+  let documents = 0
+  return ({
+    chapter,
+    database,
+    documents: some,
+  }: {
+    chapter: string
+    database: string
+    documents: number
+  }) => {
+    documents += some
+    const now = performance.now()
+    if (now - told < toldEveryMs) return
+    told = now
+    const rate = Math.round(documents / ((now - begun) / 1000))
+    tell(`${chapter}: ${database}, ${counted(documents)} documents, ${counted(rate)} a second`)
+  }
+}
+
+// What two systems say differently, as a person reads it.
 
 const valueText = (value: unknown) =>
   value === undefined ? '(nothing)' : printable(JSON.stringify(value)).slice(0, 120)
