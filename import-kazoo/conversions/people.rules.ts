@@ -75,11 +75,7 @@ const withFreeHotdesk = (doc: Json, hold: HoldName, { needsHand }: Notes): Json 
  * A user. What their clients send to sign in holds the name as it was when the password was set: it is taken as it is,
  * and never shown.
  */
-const convertUser = (
-  document: KazooDocument,
-  { accountId }: PeopleContext,
-  hold: HoldName,
-): Converted => {
+const convertUser = (document: KazooDocument, { accountId }: PeopleContext, hold: HoldName): Converted => {
   const { fields } = document
   const notes = notesOf(document)
   const names = {

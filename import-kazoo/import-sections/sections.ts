@@ -142,9 +142,7 @@ const createSurroundings = () => {
 const isLeftToOthers = ({ fields }: KazooDocument, { only, accounts }: Facts) =>
   only.length > 0 && !accounts.has(textIn(fields, 'pvt_assigned_to') ?? '')
 
-const createNumberChapters = (
-  usesHere: UsesHere,
-): { pools: Chapter; numbers: Chapter; ports: Chapter } => {
+const createNumberChapters = (usesHere: UsesHere): { pools: Chapter; numbers: Chapter; ports: Chapter } => {
   const surroundingsOf = createSurroundings()
 
   /** What leads the numbers of these documents somewhere. */
