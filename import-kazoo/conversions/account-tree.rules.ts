@@ -6,41 +6,36 @@ import { derivedId, isGone, textIn, timesOf } from '../documents/fields.ts'
 import { finding } from './findings.ts'
 import { createNames } from './people-context.rules.ts'
 
-/** Where copies of the documents of all accounts lie. */
 export const copiesDatabase = 'accounts'
 
-/** What of an account's document decides about the tree: little, because there are many of them. */
 export interface SeenAccount {
   id: string
-  /** In which it was found: the account's own, or the one with copies of all. */
   database: string
   isGone: boolean
   created: number
   name: string | undefined
   realm: string | undefined
-  /** As it is stored there: ids of those above, the master account first. */
+  /** Ids of the ancestors, the master account first. */
   tree: readonly string[]
-  /** Of a missing tree nothing follows. */
+  /** False if the document has no tree. */
   hasTree: boolean
   isReseller: boolean
   resellerId: string | undefined
   isEnabled: boolean
-  /** By which it is seen that two accounts have one API key. */
+  /** Equal for accounts with the same API key. */
   keyMark: string | undefined
 }
 
-/** The text, or both of them if there are two. */
 const treeIn = ({ pvt_tree: tree }: Json): string[] =>
   (Array.isArray(tree) ? tree : [tree]).filter((id): id is string => typeof id === 'string' && id !== '')
 
-/** Nobody but the account's own administration switches it off. */
+/** Only the account's own setting disables it. */
 export const isEnabledIn = ({ pvt_enabled: enabled }: Json) => enabled !== false && enabled !== 'false'
 
-/** Whether somebody flagged it as a reseller, or as an operator, who is one. */
+/** Operators are resellers, too. */
 const isResellerIn = ({ pvt_reseller: reseller, pvt_superduper_admin: operator }: Json) =>
   isTrue(reseller) || isTrue(operator)
 
-/** Reads what decides about the tree. Of a document that is no account's it is undefined. */
 export const seenAccount = ({ id, database, type, fields }: KazooDocument): SeenAccount | undefined => {
   const wasDeleted = isGone(fields)
   if (type !== 'account' && !(wasDeleted && database === copiesDatabase)) return undefined
@@ -61,23 +56,21 @@ export const seenAccount = ({ id, database, type, fields }: KazooDocument): Seen
   }
 }
 
-/** Who stands above whom; the master account above everybody. */
 type Parents = Map<string, string | undefined>
 
 interface Known {
-  /** Accounts that stand here, and those that may have to, by id. */
   get(id: string): SeenAccount | undefined
 }
 
-/** The accounts above, as they are stored, the nearest first; those that nobody knows, and the account itself, left out. */
+/** The stored ancestors that exist, nearest first. */
 const candidates = ({ id, tree }: SeenAccount, known: Known) =>
   tree.filter((above) => above !== id && known.get(above) !== undefined).toReversed()
 
-/** Those who are there, and those above them who have to be although nothing of them is left but a copy. */
+/** Adds ancestors of which only a copy is left. */
 export const withAncestors = (present: ReadonlyMap<string, SeenAccount>, copies: Known) => {
   const all = new Map(present)
   const known = { get: (id: string) => present.get(id) ?? copies.get(id) }
-  // A map hands out what is added to it while it is being walked.
+  // The loop also visits accounts that it adds.
   for (const account of all.values()) {
     const [parentId] = candidates(account, known)
     const parent = parentId === undefined ? undefined : known.get(parentId)
@@ -97,8 +90,8 @@ export const oldestOf = (accounts: Iterable<SeenAccount>): SeenAccount | undefin
 const inOrderOfAge = (accounts: Iterable<SeenAccount>) => [...accounts].sort(olderFirst)
 
 /**
- * The parent of each: the last one of its stored tree that is there; of those who have none, the master account. A
- * circle is cut at its oldest account, which comes to stand below another one of its tree, or below the master.
+ * The parent is the last existing account of the stored tree, else the master account. A cycle is cut at its
+ * oldest account.
  */
 export const parentsOf = (accounts: ReadonlyMap<string, SeenAccount>, masterId: string): Parents => {
   const parents: Parents = new Map()
@@ -131,7 +124,7 @@ export const parentsOf = (accounts: ReadonlyMap<string, SeenAccount>, masterId: 
   return parents
 }
 
-/** Takes out accounts that had to be there for those below them, and have nobody below them in the end. */
+/** Removes added ancestors that have no descendants. */
 export const withoutBarren = (parents: Parents, isNeeded: (id: string) => boolean): Parents => {
   const left = new Map(parents)
   const children = new Map<string, number>()
@@ -149,7 +142,7 @@ export const withoutBarren = (parents: Parents, isNeeded: (id: string) => boolea
   return left
 }
 
-/** Everybody below the master account, each behind who stands above it. */
+/** All accounts, ancestors first. */
 export const topDown = (parents: Parents, masterId: string): string[] => {
   const below = new Map<string, string[]>()
   for (const [id, parent] of parents) {
@@ -163,10 +156,9 @@ export const topDown = (parents: Parents, masterId: string): string[] => {
   return order
 }
 
-/** What an account is called here. */
 export interface AccountNames {
   realm: string
-  /** What its name is found by: not the plain one where an older account has that. */
+  /** Unique: has the account's id appended if an older account has the name. */
   nameClaim: string
   /** Whether an older account has the same API key. */
   isKeyTaken: boolean
@@ -177,13 +169,12 @@ const realmDigits = 6
 
 export const longestName = 128
 
-/** What an account is called that says nothing, or too much. */
 export const accountNameOf = ({ id, name, realm }: Pick<SeenAccount, 'id' | 'name' | 'realm'>) =>
   (name ?? realm ?? id).slice(0, longestName)
 
 /**
- * Gives names, realms and API keys to the oldest account that has them. A realm that is taken, or none, is replaced by
- * a generated one: phones have to learn it.
+ * The oldest account keeps a name, realm or API key. Accounts without a free realm get a generated one,
+ * which phones must learn.
  */
 export const namesOf = (accounts: Iterable<SeenAccount>, realmSuffix: string) => {
   const byAge = inOrderOfAge(accounts)
@@ -191,7 +182,7 @@ export const namesOf = (accounts: Iterable<SeenAccount>, realmSuffix: string) =>
   const hold = createNames()
   const isRealm = (realm: string | undefined) => realm !== undefined && realmForm.test(realm)
   const holdRealm = (realm: string) => hold('realm', realm.toLowerCase())
-  // Generated realms must not take one that a younger account has.
+  // Generated realms must not take the realm of a younger account.
   const keepsRealm = new Set(byAge.filter(({ realm = '' }) => isRealm(realm) && holdRealm(realm)))
 
   const generatedRealm = ({ id, database }: SeenAccount) => {

@@ -22,28 +22,22 @@ import { converted, finding, imported, type Notes, notesOf } from './findings.ts
 import { exportPacketLimits, withAccessLists } from './packet-limits.rules.ts'
 import { fieldOf, integer, readFields, text, writeFields } from './tables.ts'
 
-/** What is read before anything is decided. */
 export interface AccountsSeen {
-  /** From the accounts' own databases. */
   own: Iterable<SeenAccount>
-  /** From the database with copies of all, tombstones among them. */
   copies: Iterable<SeenAccount>
-  /** The accounts that have a database. */
   withDatabase: ReadonlySet<string>
-  /** `system_config/accounts`, if there is one. */
   masterSetting: Json | undefined
-  /** What realms end with that are made up; undefined: the master account's realm. */
+  /** End of generated realms; undefined: the master account's realm. */
   realmSuffix: string | undefined
 }
 
-/** An account that is to stand here. */
 export interface PlannedAccount extends AccountNames {
   id: string
-  /** Undefined of the master account. */
+  /** Undefined for the master account. */
   parent: string | undefined
-  /** The database whose document it is made of. */
+  /** The database with its document. */
   source: string
-  /** Nothing of it is left but a copy, and somebody stands below it: it stands here switched off. */
+  /** Only a copy is left, and the account has descendants: it is imported disabled. */
   isShell: boolean
   isReseller: boolean
   /** Gregorian seconds. */
@@ -51,18 +45,17 @@ export interface PlannedAccount extends AccountNames {
 }
 
 export interface AccountsPlan {
-  /** Undefined: there is no account at all. */
   masterId: string | undefined
-  /** Each behind who stands above it. */
+  /** Ancestors first. */
   accounts: ReadonlyMap<string, PlannedAccount>
-  /** Accounts that are deleted: with all their months. */
+  /** Deleted accounts, whose months are deleted, too. */
   gone: ReadonlySet<string>
   findings: readonly Finding[]
 }
 
 const placeOf = (id: string) => ({ database: accountDatabase(id), id })
 
-/** The ids that the setting names: a node's section wins, then a zone's, then what holds everywhere. */
+/** A node's section precedes a zone's; `default` is last. */
 const namedMasters = (setting: Json | undefined): string[] => {
   const rank = (section: string) => (section.includes('@') ? 0 : section === 'default' ? 2 : 1)
   return Object.entries(setting ?? {})
@@ -85,7 +78,6 @@ const chooseMaster = (there: ReadonlyMap<string, SeenAccount>, setting: Json | u
 
 const compared = ['name', 'realm', 'isReseller', 'isEnabled'] as const
 
-/** How a copy differs from the document itself. */
 const differencesOf = (own: SeenAccount, copy: SeenAccount | undefined): Finding[] => {
   if (!copy || copy.isGone) return [finding(own, 'repaired', 'account_copy_missing')]
   const fields = [
@@ -96,7 +88,6 @@ const differencesOf = (own: SeenAccount, copy: SeenAccount | undefined): Finding
   return [finding(own, 'repaired', 'account_copy_differs', { field: fields.join() })]
 }
 
-/** Which document each account is made of, by the table of what may be missing. */
 const choosePresent = ({ own, copies, withDatabase }: AccountsSeen) => {
   const there = new Map<string, SeenAccount>()
   const gone = new Set<string>()
@@ -126,7 +117,7 @@ const choosePresent = ({ own, copies, withDatabase }: AccountsSeen) => {
   return { there, gone, leftCopies, findings }
 }
 
-/** The accounts above, the master first. */
+/** The ancestors, the master account first. */
 export const treeOf = ({ accounts }: Pick<AccountsPlan, 'accounts'>, id: string): string[] => {
   const tree: string[] = []
   for (let above = accounts.get(id)?.parent; above !== undefined; above = accounts.get(above)?.parent)
@@ -134,7 +125,7 @@ export const treeOf = ({ accounts }: Pick<AccountsPlan, 'accounts'>, id: string)
   return tree.reverse()
 }
 
-/** Whether the stored tree is the one that follows from the parents, without writing that down. */
+/** Compares without building the tree. */
 const isStoredTree = ({ id, tree }: SeenAccount, accounts: AccountsPlan['accounts']) => {
   let above = accounts.get(id)?.parent
   for (const stored of tree.toReversed()) {
@@ -144,10 +135,7 @@ const isStoredTree = ({ id, tree }: SeenAccount, accounts: AccountsPlan['account
   return above === undefined
 }
 
-/**
- * Who of a Kazoo's accounts stands here, below whom, and called what. Whatever their documents say, they make one tree:
- * one master account, and everybody else below it.
- */
+/** Builds one tree of all accounts, whatever their documents contain. */
 export const planAccounts = (seen: AccountsSeen): AccountsPlan => {
   const { there, gone, leftCopies, findings } = choosePresent(seen)
   const { masterId, findings: ofMaster } = chooseMaster(there, seen.masterSetting)
@@ -191,14 +179,13 @@ export const planAccounts = (seen: AccountsSeen): AccountsPlan => {
   return { masterId, accounts, gone, findings }
 }
 
-// Echoes of what is private, and what is told anew.
+// Copies of private fields, and fields that are set separately.
 const notTaken = [...accountReadOnly, 'enabled', 'name', 'realm', 'trial_expires']
 
 const withoutCounterpart = ['pvt_parent_id', 'pvt_notification_preference', 'pvt_cpaas_token']
 
 const flag = fieldOf((fields, key) => isTrue(fields[key]))
 
-/** Private fields whose values an import takes as they are, unless the tree of accounts says otherwise. */
 const accountFields = [
   fieldOf(isEnabledIn)('enabled', 'pvt_enabled'),
   flag('isSuperduper', 'pvt_superduper_admin'),
@@ -223,7 +210,7 @@ const factsOf = (fields: Json, planned: PlannedAccount, plan: AccountsPlan, note
   }
 }
 
-/** What is said of a trial, and cannot be one here: there is no end to it, or it is the master account's. */
+/** Trial fields without a counterpart: there is no end, or it is the master account. */
 const trialsLeft = (fields: Json, isMaster: boolean) => {
   if (!isMaster && integerIn(fields, 'pvt_trial_expires') !== undefined) return []
   return ['pvt_trial_expires', 'is_trial_account'].filter(
@@ -231,11 +218,10 @@ const trialsLeft = (fields: Json, isMaster: boolean) => {
   )
 }
 
-/** What becomes of an account's document, or of the copy of one. */
 export const convertAccount = (document: KazooDocument, plan: AccountsPlan): Converted => {
   const { id, database, fields } = document
   const planned = plan.accounts.get(id)
-  // A copy beside the account's own document says nothing, but for where it differs: the plan tells of that.
+  // A copy next to the account's own document only matters where it differs, which the plan reports.
   if (!planned || planned.source !== database) return converted(document, 'skipped')
   const notes = notesOf(document)
   const stored = textIn(fields, 'name')
@@ -255,14 +241,12 @@ export const convertAccount = (document: KazooDocument, plan: AccountsPlan): Con
   })
 }
 
-/** An account that is exported. `apiKey`: in clear. */
 interface ExportedAccount {
   record: OwnRecord
   resellerId: string
   apiKey: string
 }
 
-/** The documents of an account: its own, the copy of that, and its packet limits. */
 export const exportAccount = ({ record, resellerId, apiKey }: ExportedAccount): LeavingDocument[] => {
   const { rate_limits: limits, ...doc } = record.doc
   const { tree, isReseller } = record.hidden
@@ -285,7 +269,6 @@ export const exportAccount = ({ record, resellerId, apiKey }: ExportedAccount): 
   ]
 }
 
-/** The settings document in which a Kazoo finds its master account. */
 export const exportMaster = (master: OwnRecord, setting: Json = {}): LeavingDocument => {
   const section = isObject(setting.default) ? setting.default : {}
   return exported('config', master, {
@@ -295,6 +278,5 @@ export const exportMaster = (master: OwnRecord, setting: Json = {}): LeavingDocu
   })
 }
 
-/** Whether a document is one of those that `convertAccount` takes. */
 export const isAccountDocument = ({ database, id, type }: KazooDocument) =>
   type === 'account' && (database === copiesDatabase || database === accountDatabase(id))

@@ -12,7 +12,7 @@ import { isNameLost } from './shared-names.rules.ts'
 
 const kinds = ['logo', 'icon', 'welcome'] as const
 
-/** Of several files of a kind the one that was put there last. Older brands have one file, under any name: the logo. */
+/** The latest file of each kind. Older brands have one file with any name: the logo. */
 const filesOf = (document: KazooDocument): { files: AttachedFile[]; unused: string[] } => {
   const all = attachmentsOf(document)
   const latest = kinds.flatMap((kind) => {
@@ -36,7 +36,7 @@ const withoutBad = (doc: Json, { needsHand }: Notes): Json => {
   return withRejected(rest, rejectedOf(removed))
 }
 
-/** How an account presents itself. A domain that an older account has is left to that. */
+/** A domain that an older account has stays with that account. */
 export const convertBrand = (document: KazooDocument, context: PeopleContext): Converted => {
   const notes = notesOf(document)
   const doc = withoutBad(publicPart(document.fields, ['id']), notes)
@@ -50,18 +50,17 @@ export const convertBrand = (document: KazooDocument, context: PeopleContext): C
   return imported(document, 'whitelabel', context.accountId, { doc: isLost ? others : doc, files, findings })
 }
 
-/** The document of a brand with its files, whose names say what they are. */
 export const exportBrand = (record: OwnRecord, files: readonly LeavingFile[]): LeavingDocument[] => [
   exported('whitelabel', record, { id: 'whitelabel', files }),
 ]
 
-/** Whether a document is an address that mail of the account comes from: there is no type to tell it by. */
+/** Sender addresses have no type of their own. */
 export const isSenderAddress = ({ type, fields }: KazooDocument) =>
   !['user', 'account', 'device', 'whitelabel'].includes(type) &&
   textIn(fields, 'email') !== undefined &&
   (fields.verified !== undefined || fields.dkim_selector !== undefined)
 
-/** An address that its owner has to confirm anew; its DKIM key is made anew, too. */
+/** The owner must confirm the address again; its DKIM key is generated again. */
 export const convertSender = (
   document: KazooDocument,
   { accountId }: PeopleContext,
@@ -76,14 +75,12 @@ export const convertSender = (
   })
 }
 
-/** The document of an address that mail comes from; its owner has to confirm it there, too. */
 export const exportSender = (record: OwnRecord): LeavingDocument[] => [
   exported('whitelabel_email', record, { more: { verified: false } }),
 ]
 
 const noticePrefix = 'notification.'
 
-/** The bodies of a notice: the name of the file there, what it is here, and its content type. */
 const bodies = [
   ['template.text/html', 'html', 'text/html'],
   ['template.text/plain', 'text', 'text/plain'],
@@ -97,7 +94,7 @@ const bodiesOf = (document: KazooDocument): AttachedFile[] => {
   })
 }
 
-/** Of the templates there only names in double braces mean the same here. */
+/** Only names in double braces mean the same in both template languages. */
 const isPlain = (template: string) => !template.includes('{%') && !template.includes('|')
 
 type Names = PeopleContext['notices'][string]['macros']
@@ -135,7 +132,7 @@ const docOf = (fields: Json, macros: Names, { needsHand }: Notes): Json => {
   })
 }
 
-/** How a notice is sent, by an account or (`system`) by everybody. Of bodies the adoption decides, which sees them. */
+/** `system` notices apply to all accounts. The importer of the area validates the bodies. */
 export const convertNotice = (
   document: KazooDocument,
   { accountId, notices }: Pick<PeopleContext, 'accountId' | 'notices'>,
@@ -149,7 +146,6 @@ export const convertNotice = (
   return imported(document, 'notification', accountId, { id: name, doc, files, findings: notes.findings })
 }
 
-/** The document of a notice with the bodies that were written for it; of one that holds for everybody among the settings. */
 export const exportNotice = (record: OwnRecord, masterId?: string): LeavingDocument => {
   const files = bodies.flatMap(([name, key, contentType]) => {
     const body = record.hidden[key]

@@ -17,22 +17,24 @@ import {
   saidLegOf,
 } from './call-records.rules.ts'
 
-/** Legs of a month, their seconds, what they cost, in units, and when their interactions began. */
+/** Sums of the legs of a month; cost in units. */
 export interface Sums {
   count: number
   duration: number
   billing: number
   cost: number
-  /** Of when their interactions began, the last six digits: another sum where a leg belongs to another one. */
+  /**
+   * The last six digits of the begin of each interaction: the sum differs if a leg belongs to another
+   * interaction.
+   */
   begun: number
 }
 
-/** Of legs, by the month in which they lie here: `202502`. */
+/** By the month of the leg here: `202502`. */
 export type CallSums = Readonly<Record<string, Sums>>
 
 export const noSums: Sums = { count: 0, duration: 0, billing: 0, cost: 0, begun: 0 }
 
-/** Of a leg what counts. Its id begins with its month. */
 interface Counted {
   id: string
   duration_seconds?: number | null | undefined
@@ -42,10 +44,9 @@ interface Counted {
 }
 
 const monthDigits = 6
-// Seconds. Sums of a month's millions of legs stay exact.
+// In seconds; keeps sums of millions of legs exact.
 export const begunModulus = 1_000_000
 
-/** `202502` */
 export const monthOfLeg = (id: string) => id.slice(0, monthDigits)
 
 const plus = (one: Sums, other: Sums): Sums => ({
@@ -77,35 +78,36 @@ export const joinSums = (one: CallSums, other: CallSums): CallSums => {
   return sums
 }
 
-/** Some documents of a database, and from where reading goes on behind them. */
 export interface MonthPage {
   documents: readonly KazooDocument[]
   mark: string
 }
 
-/** What became of documents. */
 export interface CallCounts {
   imported: number
-  /** Legs that were there: of an earlier run, or told of twice. */
+  /** Legs that were stored before. */
   duplicates: number
-  /** Deleted documents, and legs that the settings of cdr keep out. */
+  /** Deleted documents, and legs that the settings of `cdr` exclude. */
   skipped: number
-  /** No legs: the documents are to be kept as they are. */
+  /** Documents that become no legs and are preserved. */
   aside: number
 }
 
-/** Documents of a month that go in with one transaction. `Others`: what became of those that are no call records. */
+/**
+ * Documents of a month that are stored in one transaction. `Others`: the result for documents that are no
+ * call records.
+ */
 export interface MonthPart<Others> {
-  /** Behind the last document of the part; undefined when it has none. */
+  /** After the last document of the part; undefined if it has none. */
   mark: string | undefined
-  /** Nothing of the month comes behind it. */
+  /** The last part of the month. */
   isLast: boolean
   counts: CallCounts
   aside: readonly KazooDocument[]
   others: Others
-  /** Of the legs that are there behind it. */
+  /** Sums of the stored legs. */
   called: CallSums
-  /** Of this part alone: `joinFindings` puts them together. */
+  /** Only of this part. */
   findings: readonly CountedFindings[]
 }
 
@@ -113,43 +115,41 @@ interface MonthImport<Others> {
   /** Decoded: `account/aa/bb/<28 hex>-202502`. */
   database: string
   /**
-   * The documents of the database from the beginning, or from behind a mark. It is asked again, from the beginning, when a document names no interaction: with which legs it belongs
-   * together, only the whole month tells.
+   * Documents from the beginning or after a mark. Called again from the beginning if a document names no
+   * interaction: only the whole month shows which legs belong together.
    */
   pages(after?: string): AsyncIterable<MonthPage>
-  /** Where an earlier run has got to. */
+  /** Mark of an earlier run. */
   after?: string | undefined
-  /** Hears of the documents that are no call records, each once and in order, before they are stored. */
+  /** Called once for the other documents of each part, in order, before they are stored. */
   convertOthers(documents: readonly KazooDocument[]): Others
   /**
-   * Adds to a set what goes in beside the legs of a part: where reading goes on behind it, above all. The parts of a
-   * month are stored one behind the other. When the commit fails as a conflict, because something of it is there
-   * already, the same part comes again with another set.
+   * Adds to the transaction of a part, above all the position after it. Parts of a month are stored in
+   * order. After a conflict the same part comes again with another set.
    */
   add(set: ChangeSet, part: MonthPart<Others>): Promise<void>
-  /** Hears that the part which was added last is stored. */
+  /** Called after the part was stored. */
   stored(part: MonthPart<Others>): void
 }
 
 interface Deps {
   legAdoption: LegImporter
   author: Author
-  /** Writes what a set holds. One without a change has nothing but books. */
+  /** A set without changes contains only statements of the import itself. */
   commit(set: ChangeSet): Promise<void>
-  /** So many documents go in with one transaction. More write the pages of indices less often, and take more memory. */
+  /** Documents per transaction. More save writes of index pages and take more memory. */
   documentsAtOnce?: number | undefined
 }
 
 const usualAtOnce = 350
 
-/** Documents of a month that are converted together. */
 interface Batch {
   documents: readonly KazooDocument[]
   mark: string | undefined
   isLast: boolean
 }
 
-/** Pages until they have so many documents; what is left at the end, which may be none, is the last batch. */
+/** The last batch may be empty. */
 async function* batchesOf(pages: AsyncIterable<MonthPage>, size: number): AsyncGenerator<Batch> {
   let documents: KazooDocument[] = []
   let mark: string | undefined
@@ -166,7 +166,7 @@ async function* batchesOf(pages: AsyncIterable<MonthPage>, size: number): AsyncG
 
 const isLooseCall = (document: KazooDocument) => isCallRecord(document) && isLoose(document)
 
-/** Learns which legs of the month belong together: first of those that do not say it, then of those that do. */
+/** Learns which legs of the month belong together. */
 export const learnJoins = async (pages: MonthImport<unknown>['pages']): Promise<Joins> => {
   const joins = createJoins()
   let isMixed = false
@@ -188,12 +188,10 @@ export const learnJoins = async (pages: MonthImport<unknown>['pages']): Promise<
   return joins
 }
 
-/** A batch as the rows of its legs. The documents of legs are let go. */
 interface ConvertedBatch<Others> {
   size: number
   rows: readonly CdrRow[]
   isLast: boolean
-  /** What became of the batch, after the rows were added with these verdicts. */
   partWith(verdicts: readonly string[]): MonthPart<Others>
 }
 
@@ -245,15 +243,15 @@ const convertBatch = <Others>(
   }
 }
 
-/** A batch of a month that waits for others of its account, to be stored with them. */
+/** A batch that is stored together with batches of other months. */
 interface Waiting<Others> {
   month: MonthImport<Others>
   batch: ConvertedBatch<Others>
 }
 
 /**
- * Brings the call records of one account here. Months of few calls go in with one transaction: their statistics lie on
- * the same pages, which each transaction writes anew.
+ * Imports the call records of one account. Months with few calls share a transaction, because their
+ * statistics share pages.
  */
 export const createCallImport = <Others>(
   { legAdoption, author, commit, documentsAtOnce = usualAtOnce }: Deps,
@@ -261,7 +259,7 @@ export const createCallImport = <Others>(
 ) => {
   let waiting: Waiting<Others>[] = []
   let last: Promise<void> = Promise.resolve()
-  // Where one leg was there before, the next ones most likely are as well: of an earlier run.
+  // After one duplicate the next legs are most likely duplicates of an earlier run, too.
   let isRepeat = false
 
   const gathered = (together: readonly Waiting<Others>[], looksFirst: boolean) =>
@@ -287,7 +285,7 @@ export const createCallImport = <Others>(
     isRepeat = parts.some(({ part }) => part.counts.duplicates > 0)
   }
 
-  /** What does not go in together goes in one by one: a month may be in the way of the next one. */
+  /** After a conflict each batch is stored alone. */
   const store = async (together: readonly Waiting<Others>[]) => {
     try {
       await attempt(together, isRepeat)
@@ -300,19 +298,17 @@ export const createCallImport = <Others>(
   const sizeOf = (together: readonly Waiting<Others>[]) =>
     together.reduce((sum, { batch }) => sum + batch.size, 0)
 
-  /** Has what waits stored, as soon as what came before is. */
   const flush = async () => {
     await last
     const together = waiting
     waiting = []
     if (together.length === 0) return
-    // While it is written the next ones are put together; its failure is met when it is waited for.
+    // The next batch is converted while this one is written; the next `await last` throws its error.
     last = store(together)
     last.catch(() => undefined)
   }
 
   return {
-    /** Reads a month to its end. What was read last may be stored only with what comes next. */
     async month(month: MonthImport<Others>): Promise<void> {
       const judge = await legAdoption.judging()
       const { database, pages, after, convertOthers } = month
@@ -320,22 +316,21 @@ export const createCallImport = <Others>(
       for await (const batch of batchesOf(pages(after), documentsAtOnce)) {
         if (batch.documents.some(isLooseCall)) joins ??= await learnJoins(pages)
         const converted = convertBatch(batch, { database, convertOthers, accountId, joins, judge })
-        // Neither is more in one transaction than in a large month, nor are two parts of one.
+        // Parts of one month are never stored in one transaction.
         if (sizeOf(waiting) + converted.size > documentsAtOnce) await flush()
         waiting.push({ month, batch: converted })
         if (!batch.isLast) await flush()
-        // A dump comes without a wait: what goes to the disk would never get its turn.
+        // A dump is read without waiting, so writes to the disk would never run.
         await nextTurn()
       }
     },
 
-    /** Has the rest of what was read stored; answers with the end of that, which whoever reads on waits for later. */
+    /** Stores the rest; `stored` ends after it. */
     async handOver(): Promise<{ stored: Promise<void> }> {
       await flush()
       return { stored: last }
     },
 
-    /** Whatever was read is stored then. */
     async settle() {
       await flush()
       await last

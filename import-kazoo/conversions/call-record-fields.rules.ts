@@ -6,20 +6,17 @@ import { isObject, type Json, maxDepth } from '../../src/lib/json.ts'
 import { dropNulls } from '../../src/lib/json-merge.ts'
 import { isMultiline } from '../../src/lib/schema.ts'
 
-// How values of old documents become what the schema of call records wants. It is the schema that is read here, so that
-// both agree; what the API does field by field for any schema is done here for millions of records.
+// Fits values of old documents to the schema of call records. The general validation would be too slow for
+// millions of records.
 
-/** The value says nothing: an empty text where a number is wanted. */
 export const absent = Symbol('absent')
-/** The value is something else than what the field holds. */
+/** The value does not fit the field. */
 export const unfit = Symbol('unfit')
 
-/** Says what was changed to make a value fit. */
 export type Change = 'negative' | 'rounded' | 'one line'
 
 type Taken = unknown | typeof absent | typeof unfit
 
-/** The value as the field holds it. */
 export type Fit = (value: unknown, changed: (change: Change) => void) => Taken
 
 interface FieldSchema extends TSchema {
@@ -39,12 +36,11 @@ const numeric = /^[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i
 
 const lengthOf = (text: string) => [...text].length
 
-/** The schema counts characters, of which a text never has more than code units. */
+/** The schema counts characters; a text has at least as many code units. */
 const isWithin = (text: string, { minLength = 0, maxLength = Number.POSITIVE_INFINITY }: FieldSchema) =>
   (text.length <= maxLength || lengthOf(text) <= maxLength) &&
   (minLength === 0 || lengthOf(text) >= minLength)
 
-/** The text as a field of one line has it. */
 const oneLine = (text: string, changed: (change: Change) => void) => {
   const line = withoutControlCharacters(text)
   if (line !== text) changed('one line')
@@ -103,7 +99,7 @@ const flagFit: Fit = (value) => {
   return value === '' ? absent : unfit
 }
 
-/** Whether JSON holds it as it is at this depth of a record, or without some of its keys, or not at all. */
+/** Whether JSON stores the value as it is, without some keys, or not at all. */
 type Holding = 'whole' | 'cleaned' | 'not'
 
 const holdingOfAll = (values: readonly unknown[], depth: number): Holding => {
@@ -135,7 +131,6 @@ const heldFit =
     return holding === 'cleaned' ? dropNulls(value) : unfit
   }
 
-/** The values of an object, each as its field holds it; unfit when one of them is. */
 const objectFit = (schema: FieldSchema, depth: number): Fit => {
   const known = fitsOf(schema, depth + 1)
   const patterns = Object.entries(schema.patternProperties ?? {}).map(
@@ -183,7 +178,7 @@ const fitOf = (schema: FieldSchema, depth: number): Fit => {
 const fitsOf = ({ properties = {} }: FieldSchema, depth: number): ReadonlyMap<string, Fit> =>
   new Map(Object.entries(properties).map(([key, schema]) => [key, fitOf(schema, depth)]))
 
-/** How fields of an object are taken, by their names; undefined: not at all. What the schema does not name is kept as it is. */
+/** Fields that the schema does not name are kept; undefined: the field is not read. */
 const createFits = (schema: FieldSchema, depth: number, isTaken: (key: string) => boolean) => {
   const known = fitsOf(schema, depth)
   const others = heldFit(depth)
@@ -192,7 +187,7 @@ const createFits = (schema: FieldSchema, depth: number, isTaken: (key: string) =
 
 const variables = Cdr.properties.custom_channel_vars as FieldSchema
 
-// What is looked at by itself, and not taken with the others.
+// These are handled separately.
 const apart: ReadonlySet<string> = new Set([
   'id',
   'call_id',
@@ -205,16 +200,12 @@ const apart: ReadonlySet<string> = new Set([
 export const recordFit = createFits(Cdr as FieldSchema, 1, (key) => isKept(key) && !apart.has(key))
 export const variableFit = createFits(variables, 2, (key) => isKept(key) && key !== 'account_id')
 
-/** The channel variables that the schema names. */
 export const namedVariables: ReadonlySet<string> = new Set(Object.keys(variables.properties ?? {}))
 
-// JSON has them escaped, and in no other way.
+// JSON has these only escaped.
 const unstorableText = /\\u(?:0000|d[89a-f][0-9a-f]{2})/i
 
-/**
- * The fields of a document with call ids and texts as a record that comes in has them. The text of the document shows
- * whether it contains any that no store keeps.
- */
+/** Makes call ids and texts storable. The document's text shows whether that is needed. */
 export const storableFields = (text: string, fields: Json): Json => {
   const sound = withStoredCallIds(fields)
   const isStorable = text.isWellFormed() && !(text.includes('\\u') && unstorableText.test(text))

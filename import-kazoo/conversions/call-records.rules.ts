@@ -25,28 +25,26 @@ import {
   variableFit,
 } from './call-record-fields.rules.ts'
 
-/** A leg that may be one of several of an interaction that no record names. */
 export interface LooseLeg {
   callId: string
-  /** Gregorian seconds. */
   start: number
-  /** The legs that it names, whether or not the month has them. */
+  /** Legs that this one names, in the month or not. */
   named: readonly string[]
 }
 
 /**
- * Which legs of a month belong together, of those whose records name no interaction. It depends on the records, not on
- * their order: so it is the same for whatever source they come from, and wherever reading begins again. What it
- * remembers grows with the number of such legs.
+ * Finds which legs of a month belong together if their records name no interaction. The result does not
+ * depend on the order of records, so it is the same for each source and resumed run. Memory grows with the
+ * number of such legs.
  */
 export const createJoins = () => {
   const indices = new Map<string, number>()
   const callIds: string[] = []
   const starts: number[] = []
   const parents: number[] = []
-  /** Legs that name one which has not come yet, by its id. */
+  /** Legs that name a leg which has not come yet, by its id. */
   const waiting = new Map<string, number[]>()
-  /** What records that name an interaction say, by the first of the legs that belong together. */
+  /** Interactions that records name, by the root of their legs. */
   const given = new Map<number, Interaction>()
 
   const parentOf = (index: number) => parents[index] ?? index
@@ -71,7 +69,7 @@ export const createJoins = () => {
     given.set(root, known ? earlierOf(known, interaction) : interaction)
   }
 
-  /** The root is the leg that began first: the interaction is its. */
+  /** The root is the leg that began first: it gives the interaction its id. */
   const unite = (a: number, b: number) => {
     const [one, other] = [rootOf(a), rootOf(b)]
     if (one === other) return
@@ -91,7 +89,7 @@ export const createJoins = () => {
   }
 
   return {
-    /** A leg whose record names no interaction. Each is learned once. */
+    /** Adds a leg whose record names no interaction. */
     learn({ callId, start, named }: LooseLeg) {
       if (indices.has(callId)) return
       const index = callIds.length
@@ -104,7 +102,7 @@ export const createJoins = () => {
       for (const other of named) if (other !== callId) join(index, other)
     },
 
-    /** A leg whose record does; to be told when all others are known. */
+    /** Adds a leg whose record names one, after all others are learned. */
     attach({ callId, named }: Pick<LooseLeg, 'callId' | 'named'>, interaction: Interaction) {
       for (const index of waiting.get(callId) ?? []) give(index, interaction)
       for (const other of named) {
@@ -113,7 +111,7 @@ export const createJoins = () => {
       }
     },
 
-    /** The interaction that a leg shares with others; undefined when it is alone, or is the first of them. */
+    /** Undefined if the leg is alone or the first one. */
     interactionOf(callId: string): Interaction | undefined {
       const index = indices.get(callId)
       if (index === undefined) return undefined
@@ -127,41 +125,37 @@ export const createJoins = () => {
 
 export type Joins = ReturnType<typeof createJoins>
 
-/** What is told of a document, which whoever asked knows. */
 export type Note = Omit<Finding, 'database' | 'id'>
 
-/** What a document of a call becomes: a leg, or why there is none. */
+/** A leg, or why the document becomes none. */
 type ConvertedCall = { notes: readonly Note[] } & (
   | {
       outcome: 'leg'
       leg: Pick<Leg, 'accountId' | 'record'>
       id: string
-      /** Of one that does not, others of its month tell: those that have come by then. */
+      /** False: the interaction depends on the other legs of the month. */
       namesInteraction: boolean
     }
   | { outcome: 'aside' | 'gone' }
 )
 
-/** One that becomes a leg. */
 export type ConvertedLeg = Extract<ConvertedCall, { outcome: 'leg' }>
 
 interface CallContext {
-  /** The account of the database. */
   accountId: string
-  /** Where documents without an interaction belong. */
   joins?: Pick<Joins, 'interactionOf'> | undefined
 }
 
-// Call records lie at most so far from their interaction.
+// Maximum distance of a call record from its interaction.
 const farthestApartSeconds = 27 * 86_400
-// By so much the reports of version 5 may miss the end of the call.
+// Reports of version 5 may miss the end of the call by this.
 const reportSlackSeconds = 2
 
 export const isCallRecord = ({ type }: Pick<KazooDocument, 'type'>) => type === 'cdr'
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
 
-/** The id of the leg: documents are named by their month and it. */
+/** Documents are named by month and call id. */
 const callIdOf = ({ call_id: callId, _id: id }: Json, documentId: string) => {
   if (isText(callId)) return callId
   if (typeof callId === 'number') return String(callId)
@@ -179,10 +173,8 @@ const nothing: readonly Note[] = []
 const variables = 'custom_channel_vars.'
 const privateMark = 'pvt_'
 
-/** A record while it is put together. */
 type CallRecord = { -readonly [Key in keyof Cdr]: Cdr[Key] }
 
-/** What is taken of a document, and what there is to tell of that. */
 class Draft {
   readonly fields: Json
   readonly notes: Note[] = []
@@ -214,7 +206,7 @@ class Draft {
     }
   }
 
-  /** Version 5 keeps some channel variables beside the others, under private names. */
+  /** Version 5 stores some channel variables as private fields. */
   #takeHiddenVariables(into: Json) {
     for (const key of Object.keys(this.fields)) {
       if (!key.startsWith(privateMark)) continue
@@ -242,7 +234,7 @@ class Draft {
     return vars
   }
 
-  /** The record without its interaction, and with the times that it says. */
+  /** The record without its interaction. */
   record(callId: string, accountId: string): CallRecord {
     const record: Json = { call_id: callId }
     for (const key of Object.keys(this.fields)) {
@@ -251,12 +243,11 @@ class Draft {
     }
     record.custom_channel_vars = this.#variables(accountId)
     if (this.#rejected) record.kazoo_import = { rejected: this.#rejected }
-    // Every field was held against its schema.
+    // Every field was checked against its schema.
     return record as CallRecord
   }
 }
 
-/** Puts the times right: when the channel was made, and when the call ended. */
 const settleTimes = (draft: Draft, record: CallRecord) => {
   const { fields } = draft
   const created = fields.pvt_created
@@ -284,7 +275,6 @@ const numberOf = (value: unknown) => {
   return typeof number === 'number' && Number.isSafeInteger(number) ? number : undefined
 }
 
-/** What the document says of its interaction; undefined: nothing, as the oldest. */
 const saidInteraction = ({
   interaction_id: id,
   interaction_time: time,
@@ -307,17 +297,16 @@ const settleInteraction = (draft: Draft, record: CallRecord, joins: CallContext[
   }
   const joined = joins?.interactionOf(record.call_id)
   const at = record.timestamp ?? startOf(record)
-  // One that has come already must not have another id, which has the month, when an earlier one comes.
+  // An earlier leg that comes later must not change the id, which contains the month.
   if (!joined || !canJoin(interactionOf(record), joined)) return
   if (Math.abs(at - joined.time) > farthestApartSeconds) return
   record.interaction_id = `${joined.time}-${joined.key}`
   draft.note('call_record_joined', { field: 'interaction_id', new: record.interaction_id })
 }
 
-// Eleven digits: to the year 3168.
+// Eleven digits: until the year 3168.
 const hasMonth = (gregorian: number) => gregorian > 0 && gregorian < 100_000_000_000
 
-/** Why a document becomes no leg; it is kept as it is. */
 export const refusedCall = (reason: string): Note => {
   const [field = ''] = reason.split(':', 1)
   return { severity: 'left_out', code: 'call_record_refused', field, new: reason }
@@ -353,7 +342,6 @@ const converted = (document: KazooDocument, { accountId, joins }: CallContext): 
   }
 }
 
-/** A document of a call, of any generation, as the record that stands here. */
 export const convertCall = (document: KazooDocument, context: CallContext): ConvertedCall => {
   if (isTrue(document.fields.pvt_deleted)) return { outcome: 'gone', notes: nothing }
   try {
@@ -364,13 +352,11 @@ export const convertCall = (document: KazooDocument, context: CallContext): Conv
   }
 }
 
-/** What a document says of the legs that it belongs to. */
 type SaidLeg = LooseLeg & { interaction: Interaction | undefined }
 
-/** Whether a document names no interaction: with whom it belongs together, the others of the month tell. */
+/** Whether the document names no interaction. */
 export const isLoose = ({ fields }: KazooDocument) => saidInteraction(fields) === undefined
 
-/** The same document as one of several legs; undefined when it becomes no leg. */
 export const saidLegOf = (document: KazooDocument): SaidLeg | undefined => {
   if (isTrue(document.fields.pvt_deleted)) return undefined
   try {

@@ -14,29 +14,26 @@ import { isGone, publicPart, rejectedOf, textIn, timesOf, withRejected } from '.
 import { imported, type Notes, notesOf } from './findings.ts'
 import { keepDocument, keepOrList } from './preserved.rules.ts'
 
-// What happens to calls, and who takes them outside: callflows, groups, resources and trunks of an account. What our
-// records can hold becomes one; anything else is kept as it is.
+// Callflows, groups, resources and trunks. Documents that are no valid record are preserved.
 
 interface CallContext {
   accountId: string
   realm: string
-  /** How the account completes what is dialled. */
+  /** Completes dialled numbers. */
   dialPlan?: unknown
 }
 
-/** Makes the record of a document's public part. */
 type Read = (doc: Json, document: KazooDocument, context: CallContext, notes: Notes) => Json
 
 const numbering = { normalize: normalizeNumber, isReconcilable: isE164 }
 const longestNumber = 36
 
-/** A number as text, or as a JSON number of older documents. */
 const isListable = (number: unknown) =>
   (typeof number === 'string' || typeof number === 'number') &&
   String(number).trim() !== '' &&
   String(number).length <= longestNumber
 
-/** Patterns are written for another engine of regular expressions than this one. */
+/** Patterns may be written for another regex engine. */
 const isReadable = (pattern: unknown) =>
   typeof pattern !== 'string' || !hasProblems(patternProblems({ patterns: [pattern] }))
 
@@ -46,7 +43,7 @@ const placesOf = (doc: Json, field: string, isGood: (item: unknown) => boolean) 
   return [...items.keys()].filter((index) => !isGood(items[index])).map((index) => [field, String(index)])
 }
 
-/** A field of another type than it has to be is empty, and rejected. */
+/** Replaces a value of the wrong type by an empty one and stores it as rejected. */
 const shaped = (doc: Json, field: string, isValid: (value: unknown) => boolean, empty: unknown): Json => {
   const value = doc[field]
   if (isValid(value)) return doc
@@ -66,17 +63,16 @@ const readCallflow: Read = (doc, _, { dialPlan }, { needsHand, repaired }) => {
   return withRejected({ ...rest, numbers }, rejectedOf(removed))
 }
 
-/** What keeps a callflow from being a record: the first place, and nothing of what stands there. */
+/** The first path that keeps a callflow from being a record, never its value. */
 const flowProblem = (fields: Json) =>
   textIn(fields, 'flow', 'module') === undefined ? 'flow' : Object.keys(flowProblems(fields.flow))[0]
 
-/** Reads a record that needs a name and one field of a certain type. */
 const readNamed =
   (field: string, isValid: (value: unknown) => boolean, empty: unknown): Read =>
   (doc, { id }) =>
     shaped({ ...doc, name: textIn(doc, 'name') ?? id }, field, isValid, empty)
 
-/** The part as it is stored; a part of another form than it has to be stays for the check against the schema. */
+/** The part as it is stored; the check against the schema handles parts of another form. */
 const tidyPart = (part: Json, realm: string): Json => {
   try {
     return storedHalf(part, { realm, normalize: normalizeNumber })
@@ -94,11 +90,10 @@ const readTrunks: Read = (doc, _, { realm }) => {
 
 interface CallKind {
   as: string
-  /** Public fields of documents that a record computes. */
   computed: readonly string[]
   read: Read
   problemOf?(fields: Json): string | undefined
-  /** Names in its records of which an account may list each once: the older record keeps it. */
+  /** Names that an account may use once: the oldest record keeps them. */
   unique?: {
     field: string
     code: string
@@ -120,7 +115,6 @@ const keepDids = (doc: Json, isFree: (name: string) => boolean): Json => ({
   ),
 })
 
-/** What becomes a record here, by the type of its document. */
 const kinds: Readonly<Record<string, CallKind>> = {
   callflow: {
     as: 'callflow',
@@ -139,7 +133,6 @@ const kinds: Readonly<Record<string, CallKind>> = {
   },
 }
 
-/** Whether documents of a type are read here. */
 export const isAboutCalls = (type: string) => Object.hasOwn(kinds, type)
 
 const convertOne = (
@@ -172,7 +165,6 @@ const convertOne = (
 const olderFirst = (a: KazooDocument, b: KazooDocument) =>
   timesOf(a.fields).created - timesOf(b.fields).created || (a.id < b.id ? -1 : 1)
 
-/** The documents of one account that say what happens to its calls, held against each other. */
 export const convertCalls = (
   documents: readonly KazooDocument[],
   context: CallContext,

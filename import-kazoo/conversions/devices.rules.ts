@@ -9,12 +9,10 @@ import { exportPacketLimits, withAccessLists } from './packet-limits.rules.ts'
 import type { HoldName, PeopleContext } from './people-context.rules.ts'
 import { isNameLost } from './shared-names.rules.ts'
 
-/** What is known of the other documents of the account. */
 export interface DeviceNeighbours {
   users: ReadonlySet<string>
-  /** Packet limits, by the device that they are of. */
   limits: ReadonlyMap<string, Json>
-  /** The account's realm as it is stored there: another one may have it here. */
+  /** The account may have another realm here. */
   storedRealm: string | undefined
 }
 
@@ -48,7 +46,7 @@ const withMac = (doc: Json, hold: HoldName, { needsHand }: Notes): Json => {
   return withRejected(others, { mac_address: mac })
 }
 
-/** The account's realm is not kept, so that the device follows when that changes. Of several the first one stays. */
+/** Devices without a realm follow the account's. Of several realms the first one stays. */
 const withRealm = (doc: Json, realms: readonly (string | undefined)[], { needsHand }: Notes): Json => {
   const { sip } = doc
   if (!isObject(sip) || sip.realm === undefined) return doc
@@ -61,7 +59,7 @@ const withRealm = (doc: Json, realms: readonly (string | undefined)[], { needsHa
   return { ...doc, sip: isOwn ? others : { ...others, realm } }
 }
 
-/** What a key does, by its position: a list says it by its order. */
+/** Lists of keys become objects by position. */
 const withKeys = (doc: Json, { repaired }: Notes): Json => {
   const { provision } = doc
   if (!isObject(provision)) return doc
@@ -75,7 +73,7 @@ const withKeys = (doc: Json, { repaired }: Notes): Json => {
   return { ...doc, provision: { ...provision, ...keys } }
 }
 
-/** A phone that is called like another one is switched off, and its name kept beside it. */
+/** A phone whose name is taken is disabled, and its name is stored as rejected. */
 const withFreeName = (
   doc: Json,
   { isLost, hold, notes }: { isLost: boolean; hold: HoldName; notes: Notes },
@@ -93,14 +91,14 @@ const withFreeName = (
   return withRejected({ ...doc, sip: others, enabled: false }, { [`sip.${key}`]: taken })
 }
 
-/** What there is of a device before anything of it is judged beside others. */
+/** The device before it is compared with others. */
 export const tidyDevice = (
   { fields }: KazooDocument,
   realms: readonly (string | undefined)[],
   notes: Notes,
 ): Json => withRealm(tidy(publicPart(fields, notTaken)), realms, notes)
 
-/** A device. Who has its name, address or MAC address is the oldest that says so. */
+/** The oldest device keeps a name, address or MAC address. */
 export const convertDevice = (
   document: KazooDocument,
   context: PeopleContext,
@@ -120,7 +118,6 @@ export const convertDevice = (
   return imported(document, 'device', context.accountId, { doc, findings: notes.findings })
 }
 
-/** The documents of a phone, with what it signs in with in clear. */
 export const exportDevice = (record: OwnRecord): LeavingDocument[] => {
   const { rate_limits: limits, ...doc } = record.doc
   return [exported('device', { ...record, doc }), ...exportPacketLimits(record, 'devices', limits)]

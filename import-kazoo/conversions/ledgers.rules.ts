@@ -7,63 +7,54 @@ import { derivedId, integerIn, isGone, textIn } from '../documents/fields.ts'
 import { converted, draftOf, imported, type Notes, notesOf, unconverted } from './findings.ts'
 import { fieldOf, object, objectIn, readFields, text } from './tables.ts'
 
-// A month of an account is a book of its own, and may be read a document at a time. It begins with its rollover; without
-// one with what older documents come to, if it has any, for up to 4.2 these were the balance together with ledgers;
-// else with what the month before ended with.
+// Each month of an account is a separate book that is read document by document. It begins with its
+// rollover. Without one it begins with the sum of older documents (until 4.2 they and the ledgers were the
+// balance), else with the end of the month before.
 
 /** What has to be known of a month before its first document is converted. */
 export interface MonthOfAccount {
   accountId: string
   accountName: string
-  /** Like 202611. */
   month: number
-  /** Whether there is a document with the id of its rollover that is not deleted. */
+  /** A rollover that is not deleted. */
   hasRollover: boolean
-  /** Units that the month before ended with; undefined when no month before is known. */
+  /** Units at the end of the month before; undefined if no month before is known. */
   before: number | undefined
-  /** `rollover_monthly_balance` of `system_config/ledgers`: false lets every month begin at nothing. */
+  /** `rollover_monthly_balance` of `system_config/ledgers`: if false, every month begins at zero. */
   carriesOver: boolean
 }
 
-/** What documents of a month have come to so far: plain data, to be kept with the place in the source. Units. */
 export interface BookSoFar {
-  /** What the month says that it began with. */
+  /** Units at the beginning, if a document contains them. */
   carried: number | undefined
   moved: number
-  /** How many entries moved it. */
   entries: number
-  /** How many older documents moved the balance. */
   older: number
 }
 
 export const emptyBook: BookSoFar = { carried: undefined, moved: 0, entries: 0, older: 0 }
 
-/** A document of money, and what it does to the book. */
 interface ConvertedMoney extends Converted {
   book: BookSoFar
 }
 
 const types: ReadonlySet<string> = new Set(['ledger', 'credit', 'debit', 'transaction'])
 
-/** Whether a document of a month is one of these. */
 export const isMoney = ({ type }: Pick<KazooDocument, 'type'>) => types.has(type)
 
-// Both stand in one index, whose rows have room for this many letters of any alphabet.
+// Maximum lengths of two columns in one index.
 const maxServiceLetters = 128
 const maxIdLetters = 500
 
-/** A text that can be stored as a column's value. */
 const plain = (value: string, most = maxServiceLetters) => value.replaceAll('\0', '').slice(0, most)
 
 const dollars = (units: number) => String(dollarsOfUnits(units))
 
-/** Ids of months begin with theirs. */
 const monthlyId = ({ database, id }: KazooDocument, month: number) => {
   if (id.startsWith(`${month}-`) && id.length <= maxServiceLetters) return id
   return `${month}-${/^[0-9a-f]{1,64}$/.test(id) ? id : derivedId(database, id, 'monthly')}`
 }
 
-/** The same where what follows the month has to be hexadecimal. */
 const hexMonthlyId = (document: KazooDocument, month: number) => {
   const id = monthlyId(document, month)
   return /^\d{6}-[0-9a-f]+$/.test(id)
@@ -73,18 +64,16 @@ const hexMonthlyId = (document: KazooDocument, month: number) => {
 
 const isId = (id: string | undefined): id is string => id !== undefined && /^[0-9a-f]{32}$/.test(id)
 
-/** The account that an entry is about: another one in the book of a reseller. */
+/** In the book of a reseller an entry may be about another account. */
 const accountOf = (
   id: string | undefined,
   name: string | undefined,
   { accountId, accountName }: MonthOfAccount,
 ) => (!isId(id) || id === accountId ? { id: accountId, name: name ?? accountName } : { id, name: name ?? id })
 
-/** The account of an entry, under the name that it had then. */
 const accountIn = (fields: Json, month: MonthOfAccount) =>
   accountOf(textIn(fields, 'account', 'id'), textIn(fields, 'account', 'name'), month)
 
-/** Fields of entries and of movements that are the same in a record. */
 const entryFields = [
   text('description'),
   fieldOf((fields, key) => {
@@ -101,7 +90,7 @@ const unread = (document: KazooDocument, book: BookSoFar, field: string): Conver
   book,
 })
 
-/** Notes that a month does not begin with what the one before ended with. */
+/** Reports a month that does not begin with the end of the one before. */
 const noteBeginning = (carried: number, { before }: MonthOfAccount, { repaired }: Notes) => {
   if (carried === before || (before === undefined && carried === 0)) return
   const amounts = { field: 'amount', new: dollars(carried) }
@@ -109,7 +98,7 @@ const noteBeginning = (carried: number, { before }: MonthOfAccount, { repaired }
   else repaired('rollover_differs', { ...amounts, old: dollars(before) })
 }
 
-/** The book after an entry, which begins the month or moves the balance. */
+/** The entry begins the month or moves the balance. */
 const bookAfter = (book: BookSoFar, amount: number, begins: boolean): BookSoFar =>
   begins ? { ...book, carried: amount } : { ...book, moved: book.moved + amount, entries: book.entries + 1 }
 
@@ -126,7 +115,7 @@ const convertLedger = (document: KazooDocument, month: MonthOfAccount, book: Boo
   const begins = id === rolloverId(month.month)
   const service = textIn(fields, 'source', 'service') ?? 'unknown'
   const sourceId = textIn(fields, 'source', 'id') ?? id
-  // Only what begins a month is carried over and moves nothing.
+  // Only the entry that begins a month may be a rollover.
   const isRenamed = !begins && service === rolloverService
   if (begins) noteBeginning(amount, month, notes)
   if (isRenamed)
@@ -158,7 +147,6 @@ const rollUpReason = 'database_rollup'
 const isRollUp = ({ id, fields }: KazooDocument) =>
   id === 'monthly_rollup' || textIn(fields, 'pvt_reason') === rollUpReason
 
-/** What older documents say beside amounts. */
 const olderFacts = (fields: Json) =>
   present({
     reason: textIn(fields, 'pvt_reason'),
@@ -173,7 +161,7 @@ const olderAccount = (fields: Json, month: MonthOfAccount) => {
   return accountOf(id, isOther ? textIn(fields, 'sub_account_name') : undefined, month)
 }
 
-/** An older document as an entry of the ledger: in a month without a rollover. */
+/** Used in a month without a rollover. */
 const olderEntry = (
   document: KazooDocument,
   month: MonthOfAccount,
@@ -182,7 +170,7 @@ const olderEntry = (
 ): ConvertedMoney => {
   const { fields, id, type } = document
   const notes = notesOf(document)
-  // Of several that say what was before, the first one does.
+  // The first of several roll-ups begins the month.
   const begins = isRollUp(document) && book.carried === undefined
   if (begins) noteBeginning(amount, month, notes)
   const source = begins
@@ -204,7 +192,7 @@ const olderEntry = (
   }
 }
 
-/** An older document beside a rollover, which contains it: a row of the older transactions. */
+/** Used in a month with a rollover, which already contains the amount. */
 const olderTransaction = (document: KazooDocument, month: MonthOfAccount, amount: number) => {
   const { fields, type } = document
   const { accountId } = month
@@ -239,21 +227,19 @@ const convertOlder = (document: KazooDocument, month: MonthOfAccount, book: Book
 const transactionTypes: ReadonlySet<string> = new Set(['sale', 'refund'])
 const unknownAtImport = 'unknown_at_import'
 
-/** What the bookkeeper answered last. Whatever else it told, cards among it, stays behind. */
 const answerIn = (fields: Json) => {
   const results: unknown = objectIn(fields, 'bookkeeper')?.results
   const last: unknown = Array.isArray(results) ? results.at(-1) : results
   return present({ reason: textIn(last, 'reason'), message: textIn(last, 'message') })
 }
 
-/** The bookkeeper of a movement or of an invoice. */
 export const bookkeeperIn = (fields: Json, accountId: string) => ({
   id: textIn(fields, 'bookkeeper', 'id') ?? 'unknown',
   type: textIn(fields, 'bookkeeper', 'type') ?? 'unknown',
   vendor_id: textIn(fields, 'bookkeeper', 'vendor_id') ?? accountId,
 })
 
-/** How a movement ended. Of one that is still open nobody here finds out, and it is never asked for again. */
+/** Nobody can find out how an open payment ended; it is never requested again. */
 const endOf = (fields: Json, { needsHand }: Notes) => {
   const status = textIn(fields, 'status')
   if (status === 'completed') return { status, result: { status: 'succeeded', ...answerIn(fields) } }
@@ -294,7 +280,6 @@ const convertTransaction = (
   }
 }
 
-/** What becomes of a document of a month's money, and the book after it. */
 export const convertMoney = (
   document: KazooDocument,
   month: MonthOfAccount,
@@ -307,15 +292,13 @@ export const convertMoney = (
     : convertOlder(document, month, book)
 }
 
-/** What is left to be done when all documents of a month were converted. */
 interface ClosedBook {
   drafts: readonly Draft[]
   findings: readonly Finding[]
-  /** Units that the month ends with. */
   units: number
 }
 
-/** Ends a month. One that begins at nothing although something was there says so from now on. */
+/** A month that begins at zero after another balance gets a rollover of zero. */
 export const closeBook = (book: BookSoFar, database: string, month: MonthOfAccount): ClosedBook => {
   const { carried, moved, older } = book
   if (carried !== undefined) return { drafts: [], findings: [], units: carried + moved }

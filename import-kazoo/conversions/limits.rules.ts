@@ -13,7 +13,7 @@ import { exported, type LeavingDocument, type OwnRecord } from '../export/docume
 import { converted, draftOf, leftOut, type Notes, notesOf } from './findings.ts'
 import { fieldOf, readFields, writeFields } from './tables.ts'
 
-/** What a client says of an account in Kazoo, and only its operator here. */
+/** In Kazoo a client sets these; here only the operator does. */
 const ofOperatorHere = ['id', 'allow_postpay', 'max_postpay_amount']
 
 const singular = (type: string) => type.replace(/s$/, '')
@@ -29,13 +29,12 @@ const filledObject = fieldOf((fields, key) => {
   return isObject(found) && Object.keys(found).length > 0 ? found : undefined
 })
 
-/** Dollars, as `withAmounts` left them; there a whole number is units. */
+/** Dollars here; units there. */
 const amount = fieldOf(
   (fields, key) => fields[key],
   (dollars) => (typeof dollars === 'number' ? unitsOfDollars(dollars) : dollars),
 )
 
-/** What an operator allows: the private half of the document. */
 const operatorFields = [
   value('calls', 'pvt_calls'),
   value('resource_consuming_calls', 'pvt_resource_consuming_calls'),
@@ -57,7 +56,7 @@ const operatorFields = [
   filledObject('discounts', 'pvt_discounts'),
 ]
 
-/** Dollars of what is written: a fraction is dollars, a whole number units. Its sign says nothing. */
+/** Kazoo reads a fraction as dollars and an integer as units. The sign has no meaning. */
 const dollarsOf = (field: string, literal: string | undefined, { repaired }: Notes): number | undefined => {
   const decimals = literal === undefined ? undefined : decimalsOf(literal)
   if (literal === undefined || decimals === undefined) return undefined
@@ -68,7 +67,7 @@ const dollarsOf = (field: string, literal: string | undefined, { repaired }: Not
   return dollars
 }
 
-/** The fields with amounts in dollars, which only the text of the document tells. */
+/** Only the text of the document shows how amounts are written. */
 const withAmounts = ({ fields, text }: KazooDocument, notes: Notes): Json => {
   const literals = numberLiterals(text)
   const amounts = ['pvt_max_postpay_amount', 'pvt_reserve_amount'].map((key) => [
@@ -94,7 +93,7 @@ const convertNewest = (document: KazooDocument, accountId: string): Converted =>
 const newestFirst = (a: KazooDocument, b: KazooDocument) =>
   timesOf(b.fields).modified - timesOf(a.fields).modified || (a.id < b.id ? -1 : 1)
 
-/** What becomes of the limits of an account. Very old ones may lie there under ids of their own: the newest ones hold. */
+/** Very old limits may have other ids: the newest document applies. */
 export const convertLimits = (documents: readonly KazooDocument[], accountId: string): Converted[] => {
   const gone = documents.filter(({ fields }) => isGone(fields))
   const [newest, ...older] = documents.filter(({ fields }) => !isGone(fields)).toSorted(newestFirst)
@@ -105,7 +104,6 @@ export const convertLimits = (documents: readonly KazooDocument[], accountId: st
   ]
 }
 
-/** What an account wants of calls, and what its operator says of it: one document. */
 export const exportLimits = (record: OwnRecord, operator: Json): LeavingDocument[] => {
   const all = Object.fromEntries(Object.entries(operator).map(([key, found]) => [`pvt_${key}`, found]))
   return [

@@ -8,12 +8,9 @@ import { type NumberContext, numberOf, stateTextOf } from './numbers.rules.ts'
 import { keepDocument } from './preserved.rules.ts'
 import { objectIn, readFields, text } from './tables.ts'
 
-// What the numbers of accounts lead to, told by the documents that list them.
-
 export type Use = 'callflow' | 'trunkstore'
 
 export interface NumberUses {
-  /** What lists a number of an account; nothing: nothing does. */
   of(accountId: string, number: string): readonly Use[]
 }
 
@@ -28,10 +25,10 @@ const didsIn = (fields: unknown): string[] => {
   })
 }
 
-// Whoever dials less has an extension in mind.
+// Shorter texts are extensions.
 const fewestDigits = 10
 
-/** Phone numbers among what a callflow lists: extensions and words are none. */
+/** Callflows also list extensions and words. */
 const phoneNumberIn = (text: string): string | undefined =>
   text.startsWith('+') || text.replace(/\D/g, '').length >= fewestDigits ? numberOf(text) : undefined
 
@@ -40,7 +37,6 @@ const listedBy = ({ type, fields }: KazooDocument): { use: Use; texts: string[] 
   return type === 'sys_info' ? { use: 'trunkstore', texts: didsIn(fields) } : undefined
 }
 
-/** The numbers that the documents of an account lead somewhere: [number, what leads there]. */
 export const usesIn = (documents: Iterable<KazooDocument>): (readonly [number: string, use: Use])[] => {
   const found: (readonly [string, Use])[] = []
   for (const document of documents) {
@@ -54,7 +50,6 @@ export const usesIn = (documents: Iterable<KazooDocument>): (readonly [number: s
   return found
 }
 
-/** The same of many accounts, to be asked. */
 export const createUses = (): NumberUses & {
   add(accountId: string, found: Iterable<readonly [number: string, use: Use]>): void
 } => {
@@ -72,12 +67,9 @@ export const createUses = (): NumberUses & {
   }
 }
 
-// Numbers that accounts have in stock: `numbers/managed` and `numbers/inum`.
-
 const ownerOf = ({ fields }: KazooDocument) =>
   textIn(fields, 'pvt_assigned_to') ?? textIn(fields, 'pvt_account_id')
 
-/** Whose pool each number comes from. */
 export const poolsIn = (
   documents: Iterable<KazooDocument>,
   { accounts }: Pick<NumberContext, 'accounts'>,
@@ -91,7 +83,7 @@ export const poolsIn = (
   return found
 }
 
-/** An entry of a pool. What is in service has been taken out of it, by whom the number itself says. */
+/** The number itself shows who took it out of the pool. */
 export const convertPoolEntry = (
   document: KazooDocument,
   pool: 'managed' | 'inum',
@@ -111,16 +103,12 @@ export const convertPoolEntry = (
   return imported(document, 'pool_number', owner, { id: number, facts })
 }
 
-// Port requests: they are kept as they are, and say which numbers are on their way.
-
-/** A number in an open port request. */
 export interface PortedNumber {
   accountId: string
-  /** What the number tells of its port. */
   porting: Json
 }
 
-// What is not handed in yet, and what is over, moves no number.
+// Ports that are not submitted or are over move no number.
 const openStates: ReadonlySet<string> = new Set(['submitted', 'pending', 'scheduled', 'rejected'])
 
 const isOpen = ({ fields }: KazooDocument) =>
@@ -132,7 +120,7 @@ const dateIn = (fields: Json): string | undefined => {
   return new Date((seconds - gregorianUnixOffset) * 1000).toISOString().slice(0, 10)
 }
 
-// Its PIN is the customer's secret with the losing carrier: it is not taken.
+// The PIN is a secret of the customer and the losing carrier: it is not read.
 const portFields = [
   text('service_provider', 'carrier'),
   text('billing_account_id', 'account_number'),
@@ -151,7 +139,6 @@ const portingOf = (document: KazooDocument): Json => ({
   ...present({ requested_port_date: dateIn(document.fields) }),
 })
 
-/** The numbers of the open port requests among some documents. */
 export const portsIn = (
   documents: Iterable<KazooDocument>,
   { accounts }: Pick<NumberContext, 'accounts'>,
@@ -168,7 +155,7 @@ export const portsIn = (
   return found
 }
 
-/** A port request: kept whole, its files listed. Its numbers come from it where nothing else tells of them. */
+/** The request is preserved. Its numbers are hearsay for numbers that nothing else describes. */
 export const convertPortRequest = (document: KazooDocument, context: NumberContext): Converted => {
   if (isGone(document.fields)) return converted(document, 'skipped')
   const drafts = portsIn([document], context).map(([number, { accountId, porting }]) =>

@@ -12,18 +12,15 @@ import type { NumberUses, PortedNumber } from './number-sources.rules.ts'
 import { keepDocument } from './preserved.rules.ts'
 import { fieldOf, object, readFields, text, writeFields } from './tables.ts'
 
-// How documents of numbers were written by the generations of Kazoo, brought into one form.
-
 const localCarrier = 'knm_local'
 
-/** The state that a document contains, even if there is no such state. */
+/** May be an unknown state. */
 export const stateTextOf = (fields: Json) =>
   textIn(fields, 'pvt_state') ?? textIn(fields, 'pvt_number_state') ?? textIn(fields, 'state')
 
 const knownState = (name: string | undefined): NumberState | undefined =>
   numberStates.find((state) => state === name)
 
-/** The carrier under the name of today. */
 const carrierOf = (fields: Json): string => {
   const name = (textIn(fields, 'pvt_module_name') ?? localCarrier).replace(/^wnm_/, 'knm_')
   return name === 'knm_bandwidth' ? 'knm_bandwidth2' : name
@@ -31,10 +28,9 @@ const carrierOf = (fields: Json): string => {
 
 const addressNames = ['dash_e911', 'vitelity_e911', 'telnyx_e911']
 
-/** The feature, or the public field of a feature, under the name of today. */
 const todaysName = (name: string) => (addressNames.includes(name) ? 'e911' : name)
 
-/** Where an older and a newer name mean the same, the newer one tells. */
+/** The newer of two names takes precedence. */
 const renamed = (fields: Json): Json =>
   Object.fromEntries(
     [
@@ -43,7 +39,7 @@ const renamed = (fields: Json): Json =>
     ].map(([name, value]) => [todaysName(name), value]),
   )
 
-// What a number says of itself beside its private fields, and what only requests say.
+// Computed fields, and fields of requests only.
 const echoes = [
   'id',
   'state',
@@ -67,10 +63,9 @@ const withoutUnclear = (fields: Json): Json => {
   return isClear ? { ...others, force_outbound: isTrue(force) } : others
 }
 
-/** What is public of a number. */
 const publicFieldsOf = (fields: Json): Json => withoutUnclear(renamed(publicPart(fields, echoes)))
 
-// What belongs to the owner of a number, and goes when there is none.
+// Fields of the owner, which go with the owner.
 const ownersFields = [
   'cnam',
   'e911',
@@ -85,11 +80,10 @@ const ownersFields = [
   'sms',
 ]
 
-/** The same of a number that nobody owns. */
 const withoutOwnersFields = (doc: Json): Json =>
   Object.fromEntries(Object.entries(doc).filter(([name]) => !ownersFields.includes(name)))
 
-/** What a feature of a list knows, told by the public fields. */
+/** Data of a feature that older documents only name. */
 const dataFor = (feature: string, doc: Json): Json => {
   if (feature === 'outbound_cnam') {
     const name = textIn(doc, 'cnam', 'display_name')
@@ -106,30 +100,24 @@ const dataFor = (feature: string, doc: Json): Json => {
   return { [feature]: isObject(data) ? data : {} }
 }
 
-/** The features of either form under the names of today. */
 const namedFeatures = (stored: unknown, doc: Json): Json => {
   if (isObject(stored)) return renamed(stored)
   const names = Array.isArray(stored) ? stored.filter((one) => typeof one === 'string') : []
   return Object.fromEntries(names.flatMap((name) => Object.entries(dataFor(todaysName(name), doc))))
 }
 
-/**
- * What is on: feature -> its data. `local` marks the numbers of carriers that nobody is asked for; older documents
- * lack it.
- */
+/** `local` marks numbers of local carriers; older documents lack it. */
 const featuresOf = (fields: Json, doc: Json, carrier: string): Json => {
   const { local = {}, ...others } = namedFeatures(fields.pvt_features, doc)
   return isLocal(carrier) ? { local, ...others } : others
 }
 
-/** Names of features under the names of today; undefined where there are none. */
 const featureNames = fieldOf((fields, key) => {
   const value = fields[key]
   const names = Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []
   return names.length > 0 ? names.map(todaysName) : undefined
 })
 
-/** What is allowed and denied to this number alone, and facts whose form has never changed. */
 export const numberFields = [
   featureNames('featuresAllowed', 'pvt_features_allowed'),
   featureNames('featuresDenied', 'pvt_features_denied'),
@@ -141,24 +129,16 @@ export const numberFields = [
 
 const statedUseOf = (fields: Json) => textIn(fields, 'pvt_used_by') ?? textIn(fields, 'used_by') ?? ''
 
-// Documents of number databases -> numbers as they stand here. A number stands in the database of its first five
-// characters, which is the truth; accounts have copies.
+// A number is in the database of its first five characters; accounts have copies.
 
-/** What has to be known of the rest of a system to say what becomes of a number. */
 export interface NumberContext {
-  /** Those that are imported. */
   accounts: { has(accountId: string): boolean }
-  /** Whose what belongs to no account is. */
   systemId: string
-  /** What callflows and trunks of accounts list. */
   uses: NumberUses
-  /** Numbers that are in an open port request. */
   ports: ReadonlyMap<string, PortedNumber>
-  /** Whose pool a number comes from. */
   pools: ReadonlyMap<string, string>
 }
 
-/** The number that a document is about; undefined: it is none. */
 export const numberOf = (id: string): string | undefined => {
   const number = normalizeNumber(id.replace(/[\s().-]/g, ''))
   return isE164(number) ? number : undefined
@@ -166,23 +146,20 @@ export const numberOf = (id: string): string | undefined => {
 
 const shardLength = 5
 
-/** The database of a number, which has those with the same first five characters. */
 export const shardOf = (number: string) => `numbers/${number.slice(0, shardLength)}`
 
-// Whoever has a number in one of these has it; in all other states nobody does.
+// States in which a number has an owner.
 const owned: ReadonlySet<NumberState> = new Set(['in_service', 'port_in', 'port_out', 'reserved'])
 
-/** In whose hands a number is. */
 interface Holding {
   state: NumberState
-  /** Empty: nobody owns it. */
+  /** Empty if nobody owns it. */
   accountId: string
   previouslyAssignedTo: string | undefined
-  /** The customer is gone: nothing of theirs stays with the number. */
+  /** The owner is gone: none of its fields stay. */
   isLeft: boolean
 }
 
-/** States in which a number without an owner becomes available; of a port a person has to say. */
 const freed: ReadonlySet<NumberState> = new Set(['in_service', 'reserved'])
 
 const holdingOf = (
@@ -211,7 +188,7 @@ const holdingOf = (
   return { state: left, accountId: '', previouslyAssignedTo: owner, isLeft: true }
 }
 
-/** A number on its way here is its new account's; nobody takes it from whoever has it. */
+/** A ported number belongs to its new account unless another account has it. */
 const withPort = (holding: Holding, port: PortedNumber | undefined, notes: Notes): Holding => {
   if (!port) return holding
   const { accountId, state } = holding
@@ -230,7 +207,7 @@ const historyOf = (fields: Json, { accounts }: NumberContext): string[] => {
   return Array.isArray(history) ? history.filter((id) => typeof id === 'string' && accounts.has(id)) : []
 }
 
-/** What a number leads to: what lists it, whatever it says. */
+/** The actual use takes precedence over the stated one. */
 const useOf = (
   fields: Json,
   uses: readonly string[],
@@ -244,7 +221,7 @@ const useOf = (
   return usedBy
 }
 
-/** The public fields of a number in a port request, of which the number's own tell more. */
+/** The number's own fields take precedence. */
 const withPorting = (doc: Json, port: PortedNumber | undefined): Json =>
   port ? { ...doc, porting: { ...port.porting, ...(memberOf(doc, 'porting') as Json | undefined) } } : doc
 
@@ -267,7 +244,6 @@ const numberDraft = (
   const isOwned = accountId !== ''
   const carrier = carrierOf(fields)
   const doc = docOf(fields, holding, context.ports.get(number))
-  /** The mobile device that answers to the number. */
   const deviceId = isOwned ? textIn(doc, 'mobile', 'device-id') : undefined
   const uses = context.uses.of(accountId, number)
   const usedBy = isOwned ? useOf(fields, uses, deviceId, notes) : ''
@@ -284,12 +260,11 @@ const numberDraft = (
       deviceId,
     }),
   }
-  // Under another name than its own it makes room for what stands under that.
+  // A number under another id gives way to one under its own id.
   const as = number === id ? 'number' : 'number_by_hearsay'
   return draftOf(document, as, accountId, { id: number, doc, facts: { state, carrier, usedBy, hidden } })
 }
 
-/** What a person has to look at is kept as it is. */
 const keptFor = (
   document: KazooDocument,
   { systemId }: NumberContext,
@@ -298,7 +273,6 @@ const keptFor = (
   old: string,
 ) => keepDocument(document, systemId, { findings: [finding(document, 'needs_hand', code, { field, old })] })
 
-/** A document of a number database. */
 export const convertNumber = (document: KazooDocument, context: NumberContext): Converted => {
   const { id, type, fields, rev, conflicts } = document
   const stated = stateTextOf(fields)
@@ -320,7 +294,7 @@ export const convertNumber = (document: KazooDocument, context: NumberContext): 
   return converted(document, 'imported', { drafts: [draft], findings: notes.findings })
 }
 
-/** A copy in an account, where the database of the number is missing and nothing else is left of it. */
+/** Used if the number's database is missing. */
 export const convertCopy = (
   document: KazooDocument,
   accountId: string,
@@ -341,18 +315,16 @@ export const convertCopy = (
   }
 }
 
-/** What is known of a number beside its record. */
 interface NumberFacts {
   state: string
   carrier: string
   usedBy: string
 }
 
-/** States that a number passes on its way out: there is nothing to be had of it. */
+/** Transient states, which are not exported. */
 export const isPassing = ({ state }: Pick<NumberFacts, 'state'>) =>
   state === 'deleted' || state === 'discovery'
 
-/** The documents of a number: its own, and the copy that its owner has. */
 export const exportNumber = (
   record: OwnRecord,
   { state, carrier, usedBy }: NumberFacts,

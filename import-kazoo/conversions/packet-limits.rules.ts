@@ -18,7 +18,7 @@ const isCidr = (value: unknown) =>
 const isPattern = (value: unknown) =>
   typeof value === 'string' && Object.keys(accessListProblems({ user_agent: value })).length === 0
 
-/** An account's or device's document without invalid subnets and patterns in its access list. Kazoo accepts any text there. */
+/** Removes invalid subnets and patterns of an access list: Kazoo accepts any text. */
 export const withAccessLists = (doc: Json, { needsHand }: Notes): Json => {
   const lists = doc[field]
   if (!isObject(lists)) return doc
@@ -39,7 +39,6 @@ export const withAccessLists = (doc: Json, { needsHand }: Notes): Json => {
   return withRejected(rest, rejectedOf(removed))
 }
 
-/** Whose limits a document tells. */
 const limitedOwner = ({ fields }: KazooDocument) => textIn(fields, 'pvt_owner_id')
 
 const isLater = (one: KazooDocument, other: KazooDocument) => {
@@ -47,7 +46,7 @@ const isLater = (one: KazooDocument, other: KazooDocument) => {
   return at === otherAt ? one.id > other.id : (at ?? 0) > (otherAt ?? 0)
 }
 
-/** Of several documents for one owner the one that was changed last. */
+/** The latest document for each owner. */
 export const latestLimits = (documents: readonly KazooDocument[]): Map<string, KazooDocument> => {
   const latest = new Map<string, KazooDocument>()
   for (const document of documents) {
@@ -59,13 +58,13 @@ export const latestLimits = (documents: readonly KazooDocument[]): Map<string, K
   return latest
 }
 
-/** Those of a device stand by themselves, or under its name. */
+/** Limits of a device may be nested under `device`. */
 export const deviceLimitsIn = ({ fields }: KazooDocument): Json => {
   const { device, account: _, ...own } = publicPart(fields, ['id'])
   return isObject(device) ? device : own
 }
 
-/** The packet limits of an account; those of devices are a part of the devices. */
+/** Limits of devices become part of the devices. */
 export const convertLimits = (
   document: KazooDocument,
   { accountId, devices }: { accountId: string; devices: ReadonlySet<string> },
@@ -86,7 +85,6 @@ export const convertLimits = (
   return imported(document, 'packet_limits', accountId, { id: accountId, doc })
 }
 
-/** The document of the packet limits of an account or a device. */
 export const exportPacketLimits = (
   record: OwnRecord,
   ownerType: 'accounts' | 'devices',

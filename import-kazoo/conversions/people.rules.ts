@@ -42,7 +42,6 @@ const digestsIn = (fields: Json): NonNullable<UserFacts['digests']> =>
     }),
   )
 
-/** Both names have to be there, however people were made. */
 const personalName = ({ fields }: KazooDocument, field: string, { repaired }: Notes) => {
   const stored = textIn(fields, field)
   const name = (stored ?? textIn(fields, 'username') ?? 'unnamed').slice(0, longestName)
@@ -50,7 +49,7 @@ const personalName = ({ fields }: KazooDocument, field: string, { repaired }: No
   return name
 }
 
-/** The name to sign in with, unless another user of the account has it. */
+/** Undefined if another user of the account has it. */
 const usernameOf = ({ fields }: KazooDocument, hold: HoldName, { needsHand }: Notes) => {
   const stored = textIn(fields, 'username')
   const username = stored?.toLowerCase()
@@ -58,7 +57,6 @@ const usernameOf = ({ fields }: KazooDocument, hold: HoldName, { needsHand }: No
   needsHand('username_taken', { field: 'username', old: stored })
 }
 
-/** A name that is written as a number is one, too. */
 const writtenName = (value: unknown) =>
   typeof value === 'number' ? String(value) : typeof value === 'string' && value !== '' ? value : undefined
 
@@ -72,8 +70,8 @@ const withFreeHotdesk = (doc: Json, hold: HoldName, { needsHand }: Notes): Json 
 }
 
 /**
- * A user. What their clients send to sign in holds the name as it was when the password was set: it is taken as it is,
- * and never shown.
+ * Clients hash the name as it was when the password was set, so digests are taken as they are, and are never
+ * shown.
  */
 const convertUser = (document: KazooDocument, { accountId }: PeopleContext, hold: HoldName): Converted => {
   const { fields } = document
@@ -90,7 +88,7 @@ const convertUser = (document: KazooDocument, { accountId }: PeopleContext, hold
     if (digests.md5 === undefined) notes.needsHand('password_missing')
     else notes.leftOut('sha_digest_missing')
   }
-  // There nobody signs in whose record does not say that they may.
+  // Kazoo rejects users whose record does not enable them.
   if (fields.enabled === undefined) notes.needsHand('user_not_enabled', { field: 'enabled', new: 'false' })
   noteFilesOutside(document, notes)
   const photo = attachmentsOf(document).find(({ name }) => name === photoName)
@@ -110,10 +108,7 @@ const convertUser = (document: KazooDocument, { accountId }: PeopleContext, hold
   })
 }
 
-/**
- * The document of a user. What their clients send to sign in is not stored, only what is derived of it: they have to
- * choose a password.
- */
+/** Passwords cannot be exported: users must choose a new one. */
 export const exportUser = (record: OwnRecord, photo: LeavingFile | undefined): LeavingDocument[] => [
   exported('user', record, {
     more: {
@@ -125,14 +120,14 @@ export const exportUser = (record: OwnRecord, photo: LeavingFile | undefined): L
   }),
 ]
 
-/** Whether a user could sign in here, and needs a new password to sign in there. */
+/** Has a password here that cannot be exported. */
 export const isWithoutPassword = ({ hidden }: OwnRecord) =>
   Array.isArray(hidden.signInKeys) && hidden.signInKeys.length > 0
 
 const configPrefix = 'configs_'
 const signIn = 'crossbar.auth'
 
-/** A module without a demand for a second factor that nobody could meet; one whose provider is missing stays. */
+/** Removes a second factor that no machine could provide; one with a missing provider stays. */
 const moduleOf = (
   name: string,
   module: Json,
@@ -142,7 +137,7 @@ const moduleOf = (
   const { multi_factor: factor, ...others } = module
   if (!isObject(factor) || !isTrue(factor.enabled)) return module
   const field = `auth_modules.${name}.multi_factor`
-  // Nobody is there to be asked when a machine signs in.
+  // Nobody can be asked when a machine signs in.
   if (name === 'cb_api_auth') {
     needsHand('factor_of_key', { field })
     return others
@@ -170,7 +165,7 @@ const convertSignIn = (document: KazooDocument, context: PeopleContext): Convert
   })
 }
 
-/** What an account says in the place of the system's settings. */
+/** Overrides of system settings. */
 const convertConfig = (document: KazooDocument, context: PeopleContext): Converted => {
   const name = document.id.startsWith(configPrefix) ? document.id.slice(configPrefix.length) : ''
   if (name === signIn) return convertSignIn(document, context)
@@ -182,13 +177,12 @@ const convertConfig = (document: KazooDocument, context: PeopleContext): Convert
 const knownProviders = ['duo', 'otp']
 const providerType = 'multi_factor'
 
-/** Whether a document says who provides a second factor. */
 export const isProvider = ({ type, fields }: KazooDocument) =>
   type === 'provider' && textIn(fields, 'pvt_provider_type') === providerType
 
 /**
- * Who provides a second factor. Duo is not to be had here: whoever demands it goes on demanding it, and nobody gets past
- * it, until the operator says otherwise. Its keys are left.
+ * Duo is not available here: accounts that require it keep requiring it, so nobody signs in until the
+ * operator changes it. Its keys are not read.
  */
 export const convertProvider = (
   document: KazooDocument,
@@ -209,12 +203,10 @@ export const convertProvider = (
   })
 }
 
-/** The document of who provides a second factor. */
 export const exportProvider = (record: OwnRecord): LeavingDocument[] => [
   exported('provider', record, { more: { pvt_provider_type: providerType } }),
 ]
 
-/** What the tokens of an account may be used for. */
 const convertRestrictions = (document: KazooDocument, { accountId }: PeopleContext): Converted => {
   const { restrictions } = document.fields
   if (!isObject(restrictions))
@@ -222,7 +214,6 @@ const convertRestrictions = (document: KazooDocument, { accountId }: PeopleConte
   return imported(document, 'token_restrictions', accountId, { id: accountId, doc: { restrictions } })
 }
 
-/** The document of what the tokens of an account may be used for. */
 export const exportRestrictions = (record: OwnRecord): LeavingDocument[] => [
   exported('token_restrictions', record, { id: 'token_restrictions' }),
 ]
@@ -238,7 +229,6 @@ const usersOf = ({ users: listed }: Json, users: ReadonlySet<string>) => {
   return [...new Set(known)].slice(0, maxUsers).map((id) => ({ id }))
 }
 
-/** Who has an app; of one that says it otherwise, everybody. */
 const installedOf = (app: unknown, users: ReadonlySet<string>): Json => {
   const said = isObject(app) ? app : {}
   return {
@@ -247,10 +237,7 @@ const installedOf = (app: unknown, users: ReadonlySet<string>): Json => {
   }
 }
 
-/**
- * The apps that an account has installed, and those it hides. Operators describe apps here under names of their own: an app
- * is known by the id that it had, and by its name.
- */
+/** Operators name apps themselves here, so an app is known by its old id and by its name. */
 const convertApps = (
   document: KazooDocument,
   { accountId, users }: { accountId: string; users: ReadonlySet<string> },
@@ -269,27 +256,23 @@ const convertApps = (
   return imported(document, 'apps_store', accountId, { id: accountId, doc, findings })
 }
 
-/** The document of the apps that an account has, and those it hides. */
 export const exportApps = (record: OwnRecord): LeavingDocument[] => {
   const { apps, blacklist } = record.doc
   return [exported('apps_store', record, { id: 'apps_store', fields: { apps, blacklist } })]
 }
 
-/** What an account's documents of people are converted with. */
 interface People extends DeviceNeighbours {
   context: PeopleContext
   hold: HoldName
   devices: ReadonlySet<string>
-  /** Documents of packet limits, by their owner: see `latestLimits`. */
   latest: ReadonlyMap<string, KazooDocument>
 }
 
 type Convert = (document: KazooDocument, people: People) => Converted
 
-// Of these nothing is taken: they end with the system that they are of.
+// These end with their system.
 const skip: Convert = (document) => converted(document, 'skipped')
 
-/** How documents are converted, by their type. */
 const conversions: Readonly<Record<string, Convert>> = {
   user: (document, { context, hold }) => convertUser(document, context, hold),
   device: (document, people) => convertDevice(document, people.context, people, people.hold),
@@ -304,11 +287,9 @@ const conversions: Readonly<Record<string, Convert>> = {
   password_reset: skip,
 }
 
-/** Whether a document of an account's database is converted here. */
 export const isOfPeople = (document: KazooDocument) =>
   Object.hasOwn(conversions, document.type) || isProvider(document) || isSenderAddress(document)
 
-/** The realm of the account as it is stored there, told by its document among those of the database. */
 const storedRealmIn = (documents: readonly KazooDocument[], accountId: string) => {
   const account = documents.find(({ id, type }) => id === accountId && type === 'account')
   return account && textIn(account.fields, 'realm')
@@ -319,7 +300,7 @@ const present = (documents: readonly KazooDocument[], type: string) =>
 
 const idsOf = (documents: readonly KazooDocument[]) => new Set(documents.map(({ id }) => id))
 
-/** The names that only one account may have, of all that stands in one account's database. */
+/** Names of an account's documents that only one account may have. */
 export const sharedNamesIn = (
   documents: readonly KazooDocument[],
   { accountId, realm }: Pick<PeopleContext, 'accountId' | 'realm'>,
@@ -333,8 +314,8 @@ export const sharedNamesIn = (
 }
 
 /**
- * What becomes of an account's people, phones, brand, notices and rules of signing in. All documents of its database are
- * given, because who is called what, and whose something is, is judged among them; those that `isOfPeople` are answered.
+ * Needs all documents of the account's database, because names and owners are compared; returns those that
+ * `isOfPeople`.
  */
 export const convertPeople = (
   documents: readonly KazooDocument[],
@@ -360,7 +341,7 @@ export const convertPeople = (
   return inOrderOfAge(documents.filter(isOfPeople)).map(convert)
 }
 
-/** Copies of devices for looking them up whose accounts are not there: nothing is made of them, and they are told of. */
+/** Reports copies of devices whose accounts are missing. */
 export const orphanedCopies = (
   documents: readonly KazooDocument[],
   accounts: { has(accountId: string): boolean },

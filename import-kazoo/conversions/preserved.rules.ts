@@ -6,19 +6,16 @@ import { firstRevision, inlineFiles, type LeavingFile } from '../export/document
 import { membersIn } from '../source/documents.ts'
 import { converted, draftOf, type Notes, notesOf } from './findings.ts'
 
-/** A document of a Kazoo, as it is kept. */
 export interface KeptPlace {
-  /** Of what belongs to no account `system`. */
   accountId: string
-  /** The database that it stood in, decoded. */
   database: string
   id: string
 }
 
-// No name of a database has it.
+// No database name contains it.
 const between = '|'
 
-/** One word for where a document stood, among all of its account. */
+/** Unique within an account. */
 export const keptName = ({ database, id }: Pick<KeptPlace, 'database' | 'id'>) => `${database}${between}${id}`
 
 export const keptPlace = (accountId: string, name: string): KeptPlace => {
@@ -26,16 +23,14 @@ export const keptPlace = (accountId: string, name: string): KeptPlace => {
   return { accountId, database: name.slice(0, end), id: name.slice(end + 1) }
 }
 
-/** What is known of a kept document beside its place. */
 export interface KeptFacts {
   type: string
-  /** Its JSON as it came. */
   text: string
 }
 
-// Documents that nothing here reads: some are kept as they are, the others are counted.
+// Documents that nothing else reads: some types are preserved, the others are counted.
 
-/** Types that are kept under their old ids, for later use and for the way back. */
+/** Preserved under their ids, for later use and for the export. */
 export const keptTypes: ReadonlySet<string> = new Set([
   'blacklist',
   'bookkeeper',
@@ -67,10 +62,9 @@ export const keptTypes: ReadonlySet<string> = new Set([
   'webhook',
 ])
 
-// What nothing reads is held in memory and written as one.
 const maxBytes = 1_000_000
 
-// Of these a file is what they are about.
+// Documents about a file.
 const typesWithFiles: ReadonlySet<string> = new Set(['media'])
 
 const filesIn = (document: KazooDocument): AttachedFile[] =>
@@ -86,13 +80,13 @@ const noteFilesLeft = (document: KazooDocument, { leftOut }: Notes) => {
   noteFilesElsewhere(document, { leftOut })
 }
 
-/** Notes files that are stored outside of the database. */
+/** Reports files outside the database. */
 export const noteFilesElsewhere = ({ fields }: KazooDocument, { leftOut }: Pick<Notes, 'leftOut'>) => {
   const elsewhere = memberOf(fields, 'pvt_attachments')
   for (const field of Object.keys(isObject(elsewhere) ? elsewhere : {})) leftOut('file_elsewhere', { field })
 }
 
-/** Keeps a document whatever its type. One that is too large is listed; what is told of it anyway comes along. */
+/** Preserves a document of any type. One that is too large is only reported. */
 export const keepDocument = (
   document: KazooDocument,
   accountId: string,
@@ -114,19 +108,18 @@ export const keepDocument = (
   })
 }
 
-/** A document that no other conversion reads. */
+/** For documents that no other conversion reads. */
 export const keepOrList = (document: KazooDocument, accountId: string): Converted =>
   isGone(document.fields) || !keptTypes.has(document.type)
     ? converted(document, 'skipped')
     : keepDocument(document, accountId)
 
-// Documents that nothing here has read are exported as they came, to the letter. What they tell of files that are not
-// here goes: no system takes a document whose files are promised and missing.
+// Preserved documents are exported unchanged, but without stubs of missing files: no system takes such
+// documents.
 const attachments = '_attachments'
 
 const revposOf = (stub: unknown) => (isObject(stub) && typeof stub.revpos === 'number' ? stub.revpos : 1)
 
-/** The text of a kept document with the bytes of its files. */
 export const keptText = (text: string, files: readonly LeavingFile[]): string => {
   const fields: Json = JSON.parse(text)
   const hasRevision = typeof fields._rev === 'string'

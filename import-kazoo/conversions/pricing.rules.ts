@@ -25,7 +25,7 @@ const roundedToEight = (price: string) => {
   return ((exact + hundredMillionth / 2n) / hundredMillionth) * hundredMillionth
 }
 
-/** Dollars as a number of at most eight decimals. */
+/** Dollars with at most eight decimals. */
 const priceIn = (fields: Json, key: string, { repaired }: Notes): number | undefined => {
   const value = fields[key]
   if (typeof value !== 'number' && (typeof value !== 'string' || value.trim() === '')) return undefined
@@ -45,7 +45,6 @@ const textsIn = (value: unknown): string[] => {
   return all.filter((one): one is string => typeof one === 'string' && one !== '')
 }
 
-/** A list of texts, or one of them; of an empty list the record has nothing. */
 const list = (read: (fields: Json, key: string, notes: Notes) => readonly string[]) =>
   fieldOf((fields, key, notes) => {
     const found = read(fields, key, notes)
@@ -56,7 +55,7 @@ const directionsIn = ({ direction }: Json) => [
   ...new Set(textsIn(direction).filter((one) => one === 'inbound' || one === 'outbound')),
 ]
 
-/** What nearly every rate has, of millions: it need not be tried. */
+/** Nearly all routes look like this and need no trial compilation. */
 const usualRoute = /^\^\\\+\?\d{1,15}\.\+\$$/
 
 const routesIn = ({ routes }: Json, _: string, { repaired }: Notes) =>
@@ -90,7 +89,7 @@ const rateFields = [
 
 const readOtherwise = ['id', 'ratedeck_id', ...rateFields.map(({ here }) => here)]
 
-/** One document stands in several decks, and has the same id in each: here rates of all decks lie together. */
+/** Decks share ids; here the rates of all decks are stored together. */
 const idOf = ({ id, database }: KazooDocument) =>
   database === mainDeck && /^(?!ratedecks$)[A-Za-z0-9_-]{1,64}$/.test(id)
     ? id
@@ -102,7 +101,7 @@ const rejected = (document: KazooDocument, field: string): Converted => {
   return unconverted(document, 'rejected', 'left_out', 'rate_unreadable', { field, old })
 }
 
-/** What becomes of a price of calls. The database says which deck it is in, whatever the document says. */
+/** The database determines the deck. */
 export const convertRate = (document: KazooDocument): Converted => {
   const { database, fields } = document
   if (isGone(fields)) return converted(document, 'skipped')
@@ -117,7 +116,6 @@ export const convertRate = (document: KazooDocument): Converted => {
   })
 }
 
-/** The document of a price of calls, in the database of its deck. */
 export const exportRate = (record: OwnRecord, masterId: string): LeavingDocument[] => {
   const deck = textIn(record.doc, 'ratedeck_id') ?? mainDeck
   const database = deck === mainDeck ? mainDeck : `${mainDeck}/${deck}`
@@ -126,13 +124,12 @@ export const exportRate = (record: OwnRecord, masterId: string): LeavingDocument
 
 const isDeckId = (id: string) => /^[A-Za-z0-9_.-]{1,64}$/.test(id)
 
-/** The name of a deck as it can be written here; `ratedeck/gold` is the database of the deck `gold`. */
+/** `ratedeck/gold` is the database of the deck `gold`. */
 const ratedeckId = (id: string) => {
   const behind = id.startsWith('ratedeck/') ? id.slice('ratedeck/'.length) : id
   return isDeckId(behind) ? behind : derivedId('ratedeck', behind, 'deck')
 }
 
-/** A deck that services or plans name; undefined when they name none. */
 export const ratedeckNamed = (ratedeck: unknown, { repaired }: Notes): Json | undefined => {
   const [said, name] = [textIn(ratedeck, 'id'), textIn(ratedeck, 'name')]
   if (said === undefined) return name === undefined ? undefined : { name }
@@ -143,10 +140,10 @@ export const ratedeckNamed = (ratedeck: unknown, { repaired }: Notes): Json | un
 
 const longestName = 128
 
-/** What stands among the items of older plans and is none. */
+/** Members of older plans that are no items. */
 const notItems: ReadonlySet<string> = new Set(['ui_apps', 'ratedeck', 'ratedeck_name'])
 
-// Prices are floats there. Here they have four decimals, and whole units are reckoned with.
+// Kazoo's prices are floats; here they have four decimals.
 const moneyKeys: ReadonlySet<string> = new Set(['rate', 'flat_rate', 'activation_charge'])
 const tierKeys: ReadonlySet<string> = new Set(['rates', 'flat_rates'])
 const maxPriceDecimals = 4
@@ -187,7 +184,7 @@ const itemsOf = (plan: Json, notes: Notes, prefix: string): Json => {
   )
 }
 
-/** Applications that older plans have among their items. `_all` stands for none of them. */
+/** `_all` is no application. */
 const applicationsIn = ({ ui_apps: apps }: Json): Json =>
   Object.fromEntries(
     Object.entries(isObject(apps) ? apps : {}).flatMap(([id, app]) => {
@@ -200,14 +197,11 @@ const applicationsIn = ({ ui_apps: apps }: Json): Json =>
 
 const firstKeyOf = (value: unknown) => (isObject(value) ? Object.keys(value)[0] : undefined)
 
-/** The deck among items of a plan, or older counts: its id and its name are the first keys, as those of items. */
+/** The first keys are the deck's id and name. */
 export const deckAmongItems = ({ ratedeck, ratedeck_name: name }: Json): Json =>
   present({ id: firstKeyOf(ratedeck), name: firstKeyOf(name) })
 
-/**
- * Who keeps books, as far as there is such a bookkeeper here. Those that charge have to be set up, and chosen, anew:
- * until then nobody is charged by them.
- */
+/** Bookkeepers that charge must be set up and chosen again. */
 export const bookkeeperIn = ({ bookkeeper }: Json, field: string, { needsHand }: Notes): Json => {
   if (!isObject(bookkeeper) || Object.keys(bookkeeper).length === 0) return {}
   const type = textIn(bookkeeper, 'type') ?? 'default'
@@ -219,7 +213,7 @@ export const bookkeeperIn = ({ bookkeeper }: Json, field: string, { needsHand }:
   return id === undefined ? {} : { bookkeeper: { id, type } }
 }
 
-/** What of a plan, or of overrides of plans, stays as it is but for what is written otherwise here. */
+/** Converts a plan, or overrides of plans. */
 export const planPart = (fields: Json, notes: Notes, prefix = ''): Json => {
   const { plan, bookkeeper: _, bookkeepers, applications, ratedeck, ...rest } = fields
   const items = isObject(plan) ? plan : {}
@@ -243,7 +237,6 @@ const nameOf = ({ id, fields }: KazooDocument, { repaired }: Notes) => {
   return name
 }
 
-/** What becomes of a price list. `accountId` is that of the account in whose database it is, which sells by it. */
 export const convertPlan = (document: KazooDocument, accountId: string): Converted => {
   const { fields } = document
   if (isGone(fields)) return converted(document, 'skipped')

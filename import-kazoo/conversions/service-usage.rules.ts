@@ -8,15 +8,15 @@ import { converted, imported } from './findings.ts'
 import { bookkeeperIn } from './ledgers.rules.ts'
 import { objectIn } from './tables.ts'
 
-// What changed on invoices, entry by entry, and what moved, by the day. 5 keeps the days in databases by the year; 4.3
-// makes them of the entries. Of a year one of both counts: that of 5 where there is one.
+// Version 5 stores the changes by day in databases of years; for 4.3 they are computed from the audit log. A
+// year's database takes precedence.
 
 const statuses: ReadonlySet<string> = new Set(['completed', 'failed'])
 
 const textsIn = (value: unknown) =>
   (Array.isArray(value) ? value : [value]).filter((one): one is string => typeof one === 'string')
 
-/** How it ended with the bookkeeper. Of what was still waiting nobody here finds out: none is told again. */
+/** Open audits are never reported again. */
 const endOf = (fields: Json) => {
   const status = textIn(fields, 'status') ?? 'completed'
   return statuses.has(status)
@@ -49,7 +49,6 @@ const idOf = ({ database, id, fields }: KazooDocument) => {
 const dayOf = (gregorian: number) =>
   new Date(unixOfGregorian(gregorian) * 1000).toISOString().slice(0, 10).replaceAll('-', '')
 
-/** What becomes of a document of type `audit_log`. */
 export const convertAudit = (document: KazooDocument, account: { id: string; name: string }): Converted => {
   const { fields } = document
   if (isGone(fields)) return converted(document, 'skipped')
@@ -59,13 +58,12 @@ export const convertAudit = (document: KazooDocument, account: { id: string; nam
       ...endOf(fields),
       audit: auditIn(fields, account),
       invoice: objectIn(fields, 'invoice') ?? {},
-      // What it answered may hold what people pay with.
+      // Results may contain payment data.
       bookkeeper: { ...bookkeeperIn(fields, account.id), results: [] },
     },
   })
 }
 
-/** What moved of an item on a day. */
 interface Day {
   category: string
   item: string
@@ -73,7 +71,6 @@ interface Day {
   addition: number
   removal: number
   quantity: number
-  /** Gregorian seconds. */
   lastAt: number
 }
 
@@ -92,13 +89,13 @@ const moved = (known: Day, { delta, quantity }: Move, at: number): Day => ({
   lastAt: Math.max(at, known.lastAt),
 })
 
-/** The source of a row is the account where something moved; older ones name the item so. */
+/** Older rows name the item in `source`; in newer ones it is the account. */
 const itemOf = (row: unknown, category: string) => {
   const source = textIn(row, 'source')
   return textIn(row, 'item') ?? (source === undefined || isId(source) ? category : source)
 }
 
-/** A row of a year's summary. One that names no item tells of all of its category. */
+/** A row without an item is about its whole category. */
 const rowMove = (row: unknown): Move[] => {
   const category = textIn(row, 'category')
   const delta = integerIn(row, 'quantity')
@@ -107,7 +104,6 @@ const rowMove = (row: unknown): Move[] => {
   return [{ category, item, delta, quantity: integerIn(row, 'billable') }]
 }
 
-/** A changed item of an entry's invoice. */
 const itemMove = (item: unknown): Move[] => {
   const [category, name] = [textIn(item, 'category'), textIn(item, 'item')]
   const delta = integerIn(item, 'changes', 'difference', 'quantity')
@@ -133,11 +129,11 @@ const dayDraft = (accountId: string, { lastAt, ...facts }: Day): Draft => ({
   files: [],
 })
 
-/** Adds up what moved of an account's counts, by the day: it holds no more than the days on which something did. */
+/** Memory grows with the number of days that have changes. */
 export const createDays = () => {
   const days = new Map<string, Day>()
   return {
-    /** A document of a database of a year; or, of accounts and years that have none, one of type `audit_log`. */
+    /** A document of a year's database or, without one, of type `audit_log`. */
     add(document: KazooDocument) {
       if (isGone(document.fields)) return
       const { created } = timesOf(document.fields)
@@ -150,25 +146,21 @@ export const createDays = () => {
       }
     },
 
-    /** The days as they are to stand here. */
     drafts: (accountId: string): Draft[] => Array.from(days.values(), (day) => dayDraft(accountId, day)),
   }
 }
 
-// What accounts have used of what their calls have included. It matters as long as the cycle lasts: only the newest
-// months need to be read for it.
+// Use of included minutes matters only within its cycle, so only the newest months are read.
 
-/** Some seconds of an allotment that were used in one minute. */
 interface Use {
   allotment: string
-  /** Gregorian second with which the minute begins. */
   minute: number
   seconds: number
 }
 
 const minuteSeconds = 60
 
-/** A document of type `allotment_consumption`; undefined of one that says not what was used. */
+/** Undefined if the document names no use. */
 const useIn = ({ fields }: KazooDocument): Use | undefined => {
   const allotment = textIn(fields, 'classification')
   const seconds = integerIn(fields, 'seconds')
@@ -188,11 +180,10 @@ const useDraft = (accountId: string, use: Use): Draft => ({
   files: [],
 })
 
-/** Adds up what was used in a month, by the minute: it holds no more than the minutes in which something was. */
+/** Memory grows with the number of minutes that have use. */
 export const createUses = () => {
   const uses = new Map<string, Use>()
   return {
-    /** Whether the document says that something was used. */
     add(document: KazooDocument): boolean {
       const use = useIn(document)
       if (!use) return false

@@ -15,15 +15,13 @@ const statusFields = [
   integer('reason_code', 'pvt_status_reason_code', 'pvt_status_code', 'pvt_reason_code'),
 ]
 
-/** What has to be known of the system beside an account's services. */
 interface ServicesContext {
-  /** All accounts that are imported. */
   accounts: ReadonlyMap<string, { parent: string | undefined }>
-  /** The plans that are imported, by the account that sells by them. */
+  /** Imported plans, by the account that sells them. */
   plans: ReadonlyMap<string, ReadonlySet<string>>
 }
 
-/** What is counted of records. Whatever else stands among older counts was set by hand. */
+/** Categories that are counted from records. Others among older counts were set by hand. */
 const countedCategories: ReadonlySet<string> = new Set([
   'users',
   'devices',
@@ -45,7 +43,6 @@ const countedCategories: ReadonlySet<string> = new Set([
   'ledgers',
 ])
 
-/** What older counts hold beside counts. */
 const noCounts: ReadonlySet<string> = new Set([
   'ratedeck',
   'ratedeck_name',
@@ -58,13 +55,13 @@ const newParts = ['account', 'cascade', 'manual']
 
 const quantitiesIn = ({ quantities }: Json): Json => (isObject(quantities) ? quantities : {})
 
-/** Documents that nobody has touched since 4.3 came keep the older form. */
+/** Documents that were last written before 4.3. */
 const isOlder = (fields: Json) => {
   if ((integerIn(fields, 'pvt_vsn') ?? 1) >= 2) return false
   return !newParts.some((part) => isObject(quantitiesIn(fields)[part]))
 }
 
-/** What was counted by hand: of older documents every category that nothing else is known of. */
+/** Older documents: every category that is not counted from records. */
 const manualIn = (fields: Json): Json => {
   const quantities = quantitiesIn(fields)
   if (!isOlder(fields)) return isObject(quantities.manual) ? quantities.manual : {}
@@ -73,7 +70,6 @@ const manualIn = (fields: Json): Json => {
   )
 }
 
-/** Counts by category and item, without those that are none. */
 const countsOf = (categories: Json, { repaired }: Notes): Json => {
   const counts: Json = {}
   for (const [category, items] of Object.entries(categories)) {
@@ -92,7 +88,6 @@ const countsOf = (categories: Json, { repaired }: Notes): Json => {
   return counts
 }
 
-/** The account whose database a name is. */
 const accountOfDatabase = (name: string | undefined) => {
   const found = name && /^account\/(..)\/(..)\/(.{28})$/.exec(decodedDatabaseName(name))
   return found ? found.slice(1).join('') : undefined
@@ -139,7 +134,7 @@ const standingIn = (fields: Json, notes: Notes): Json => {
   return {}
 }
 
-/** An account is billed through its parent, or by itself. */
+/** Only the parent can be billed instead of the account. */
 const billingIn = (
   fields: Json,
   accountId: string,
@@ -153,7 +148,7 @@ const billingIn = (
   return {}
 }
 
-/** What becomes of what an account is sold. Records of accounts that are gone stay there for good. */
+/** Records of missing accounts are skipped. */
 export const convertServices = (document: KazooDocument, context: ServicesContext): Converted => {
   const { id, fields } = document
   const accountId = context.accounts.has(id) ? id : (textIn(fields, 'pvt_account_id') ?? id)
@@ -179,7 +174,6 @@ export const convertServices = (document: KazooDocument, context: ServicesContex
   return imported(document, 'services', accountId, { id: accountId, doc, findings: notes.findings })
 }
 
-/** What is known of an account beside what it is sold. */
 interface SoldTo {
   tree: readonly string[]
   resellerId: string
@@ -187,11 +181,9 @@ interface SoldTo {
   counts: Readonly<Record<'account' | 'cascade', Readonly<Record<string, Readonly<Record<string, number>>>>>>
 }
 
-/** What stands in the record of services and has no counterpart there. */
 export const servicesLeft = (doc: Json) =>
   ['payment_tokens', 'customers', 'tax'].filter((key) => doc[key] !== undefined)
 
-/** What an account is sold, and what it has of it; an account that is sold nothing has such a document, too. */
 export const exportServices = (
   record: OwnRecord,
   { tree, resellerId, isReseller, counts: { account, cascade } }: SoldTo,
@@ -204,7 +196,7 @@ export const exportServices = (
     id: accountId,
     fields: { plans, overrides, quantities, bookkeeper, ratedeck, billing_id },
     more: {
-      // Since 4.3: counts are told apart.
+      // Since 4.3 counts are split.
       pvt_vsn: '2',
       pvt_tree: tree,
       pvt_reseller_id: resellerId,

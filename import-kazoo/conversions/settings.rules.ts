@@ -6,11 +6,10 @@ import { isGone, publicPart } from '../documents/fields.ts'
 import { exported, type LeavingDocument, type OwnRecord } from '../export/document.ts'
 import { converted, imported, notesOf } from './findings.ts'
 
-// Settings of `system_config` that are followed here. What names addresses, ports or modules of the other system is not.
+// Settings of `system_config` that both systems use: none with addresses, ports or modules.
 
 const all = 'all'
 
-/** Which keys of a document are followed here. */
 const taken: Readonly<Record<string, readonly string[] | typeof all>> = {
   accounts: ['default_timezone'],
   alerts: all,
@@ -45,21 +44,21 @@ const taken: Readonly<Record<string, readonly string[] | typeof all>> = {
   whitelabel: all,
 }
 
-/** Whether both systems go by a key of a document, and it is none that is set by hand on either side. */
+/** Secret keys are set by hand on both sides. */
 const isFollowed = (name: string, key: string) => {
   const keys = Object.hasOwn(taken, name) ? (taken[name] ?? []) : []
   return (keys === all || keys.includes(key)) && !isSecretKey(key)
 }
 
-// What two documents say there is one here for.
+// One document here for two there.
 const [joined, joining] = ['crossbar.accounts', 'accounts']
 
-/** Documents whose secrets nobody takes over: they are set again by hand. */
+/** Their secrets are set again by hand. */
 const isSecretDocument = (name: string) =>
   ['smtp_client', 'braintree', 'kazoo_auth'].includes(name) ||
   (name.startsWith('number_manager.') && !Object.hasOwn(taken, name))
 
-// Lists of names are programs of the other system; an object says how numbers are written, in its order.
+// Lists name programs of Kazoo; an object contains formats in order.
 const withConverters = (section: Json): Json => {
   const { converters, ...others } = section
   return isObject(converters) && others.e164_converters === undefined
@@ -75,7 +74,6 @@ const withCarriers = (section: Json): Json =>
     ? { ...section, carrier_modules: section.carrier_modules.map(todaysCarrier) }
     : section
 
-/** The sections of a document, each with the keys that both systems use; sections without any are left out. */
 const followedSections = (name: string, sections: readonly (readonly [string, Json])[]): Json =>
   Object.fromEntries(
     sections
@@ -89,7 +87,6 @@ const followedSections = (name: string, sections: readonly (readonly [string, Js
 const sectionsIn = (doc: Json) =>
   Object.entries(publicPart(doc)).filter((entry): entry is [string, Json] => isObject(entry[1]))
 
-/** A settings document by itself: its sections, each with the keys that are followed here, in the order in which they stand. */
 const convertOne = (document: KazooDocument, systemId: string): Converted => {
   const { id, fields } = document
   const { findings, needsHand } = notesOf(document)
@@ -120,7 +117,7 @@ const sectionsTogether = (one: Json, other: Json): Json => {
   )
 }
 
-/** All settings documents at once: what two of them say of one thing comes together. */
+/** `accounts` is merged into `crossbar.accounts`. */
 export const convertSettings = (
   documents: readonly KazooDocument[],
   systemId: string,
@@ -137,7 +134,6 @@ export const convertSettings = (
   })
 }
 
-/** The document of settings that both systems use. Others are this server's own. */
 export const exportSetting = (record: OwnRecord, accountId: string): LeavingDocument[] => {
   const fields = followedSections(record.id, sectionsIn(record.doc))
   return Object.keys(fields).length === 0
@@ -145,5 +141,4 @@ export const exportSetting = (record: OwnRecord, accountId: string): LeavingDocu
     : [exported('config', record, { database: 'system_config', accountId, fields })]
 }
 
-/** What the settings document `accounts` contains there and `crossbar.accounts` here. */
 export const accountsSetting = (doc: Json): Json => followedSections(joining, sectionsIn(doc))

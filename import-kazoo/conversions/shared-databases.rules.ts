@@ -12,15 +12,13 @@ import { converted, finding, imported, leftOut, type Notes, notesOf, unconverted
 import { keepDocument, noteFilesElsewhere } from './preserved.rules.ts'
 import { integer, readFields, text, writeFields } from './tables.ts'
 
-/** What has to be known to say whose documents of databases are that all accounts share. */
 export interface OwnerContext {
-  /** Those that are imported. */
   accounts: { has(accountId: string): boolean }
   /** Whose what belongs to no account is. */
   systemId: string
 }
 
-/** What is converted of a document that belongs to an account. The others are gone, or their account is. */
+/** Documents of missing accounts are left out. */
 const ofOwner = (
   document: KazooDocument,
   { accounts }: Pick<OwnerContext, 'accounts'>,
@@ -32,10 +30,9 @@ const ofOwner = (
   return leftOut(document, 'owner_gone', { field: 'pvt_account_id', old: owner ?? '' })
 }
 
-// Alerts of the database `alerts`: of those that are still to be seen.
+// Alerts that have not ended.
 
 interface AlertContext extends OwnerContext {
-  /** Gregorian seconds: what ended before is left out. */
   now: number
 }
 
@@ -56,7 +53,7 @@ const isSomebody = (pair: Pair) => keysOf(pair).length > 0
 
 const audiences = ['all', 'users', 'admins']
 
-/** Older alerts name accounts and people apart: these of those. */
+/** Older alerts name accounts and people separately. */
 const combined = (accounts: readonly Pair[], people: readonly Pair[], senderId: string): Pair[] =>
   accounts.flatMap(({ value: account }) => {
     const values = people.length === 0 ? ['users'] : people.map(({ value }) => value)
@@ -67,7 +64,6 @@ const combined = (accounts: readonly Pair[], people: readonly Pair[], senderId: 
     })
   })
 
-/** Everybody whom an alert is for, in the words of today. */
 const recipientsOf = (fields: Json): { to: Pair[]; lost: Pair[] } => {
   const pairs = pairsIn(fields.to)
   const accounts = pairs.filter(({ type }) => type === 'account')
@@ -116,20 +112,17 @@ export const convertAlert = (document: KazooDocument, { systemId, now }: AlertCo
   return imported(document, 'alert', systemId, { doc: alertDoc(fields, to), findings })
 }
 
-/** The account that an alert comes from; the master account if the server or a person sent it. */
+/** Alerts of the server and of people come from the master account. */
 const exportedSender = ({ from }: Json, masterId: string) => {
   const account = pairsIn(from).find(({ type }) => type === 'account')
   return typeof account?.value === 'string' ? account.value : masterId
 }
 
-/** The document of an alert; those that the server made of what it saw are its own. */
 export const exportAlert = (record: OwnRecord, masterId: string): LeavingDocument[] => {
   if (record.hidden.cause !== undefined) return []
   const accountId = exportedSender(record.doc, masterId)
   return [exported('alert', record, { database: 'alerts', accountId })]
 }
-
-// The history of tasks. No task starts because of an import or an export.
 
 const taskFields = [
   text('auth_account_id', 'pvt_auth_account_id'),
@@ -146,7 +139,7 @@ const taskFields = [
   integer('failure_count', 'pvt_total_rows_failed'),
 ]
 
-/** The status that a document contains or, if it contains none, that its times imply. */
+/** Without a status, the times imply it. */
 const statedOf = (fields: Json): TaskStatus | undefined => {
   const status = textIn(fields, 'pvt_status')
   if (status !== undefined) return taskStatuses.find((known) => known === status)
@@ -154,7 +147,7 @@ const statedOf = (fields: Json): TaskStatus | undefined => {
   return integerIn(fields, 'pvt_ended_at') === undefined ? 'executing' : undefined
 }
 
-/** Statuses of tasks that may still run, and what they are in the other system. */
+/** Statuses of tasks that may still run. No task starts because of an import or an export. */
 const endOf: Readonly<Record<string, TaskStatus>> = { executing: 'internal_error', pending: 'stopped' }
 
 const roles: Readonly<Record<string, string>> = { 'in.csv': 'input', 'out.csv': 'output' }
@@ -200,7 +193,6 @@ export const convertTask = (document: KazooDocument, context: OwnerContext): Con
     return imported(document, 'task', accountId, { doc, files, findings })
   })
 
-/** The document of a task, with its files. */
 export const exportTask = (
   record: OwnRecord,
   files: { input: Buffer | undefined; output: Buffer | undefined },
@@ -218,18 +210,18 @@ export const exportTask = (
   ]
 }
 
-// Webhooks come switched off: else both systems would call.
+// Webhooks are imported disabled: otherwise both systems would call.
 
 const kinds: ReadonlySet<string> = new Set(webhookKinds([]).map(({ id }) => id))
 
-/** What no hook of today can be made of; undefined: one can. */
+/** The field that no webhook can be made of. */
 const problemOf = ({ fields }: KazooDocument, typeNames: ReadonlySet<string>): string | undefined => {
   const hook = textIn(fields, 'hook')
   if (textIn(fields, 'uri') === undefined) return 'uri'
   return hook !== undefined && (kinds.has(hook) || typeNames.has(hook)) ? undefined : 'hook'
 }
 
-// What only tells of others, or is said here by the server.
+// Computed here.
 const echoes = ['id', 'disable_reason', 'enabled']
 
 interface WebhookContext extends OwnerContext {
@@ -243,7 +235,7 @@ export const convertWebhook = (document: KazooDocument, context: WebhookContext)
     const { findings, needsHand } = notesOf(document)
     const problem = problemOf(document, context.typeNames)
     if (problem) {
-      // An address may hold a key: it is not told.
+      // An address may contain a key: it is not shown.
       const old = problem === 'hook' ? (textIn(fields, 'hook') ?? '') : undefined
       needsHand('webhook_not_taken', { field: problem, old })
       return keepDocument(document, accountId, { findings })
@@ -255,7 +247,6 @@ export const convertWebhook = (document: KazooDocument, context: WebhookContext)
     return imported(document, 'webhook', accountId, { doc, findings })
   })
 
-/** The document of a webhook, on or off as it is here. */
 export const exportWebhook = (record: OwnRecord): LeavingDocument[] => [
   exported('webhook', record, {
     database: 'webhooks',

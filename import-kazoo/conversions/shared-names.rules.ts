@@ -4,10 +4,9 @@ import type { Json } from '../../src/lib/json.ts'
 import type { KazooDocument } from '../documents/document.ts'
 import { textIn, timesOf } from '../documents/fields.ts'
 
-// Names that only one account may have: the domain of a brand, the address of a phone that has no password, who a phone
-// is under a realm of its own. They are gathered from all accounts before any of them is converted.
+// Names that only one account may have: domains, addresses of phones without a password, SIP identities
+// under a custom realm. They are gathered from all accounts first.
 
-/** A name that something of an account claims. */
 export interface SharedName {
   kind: 'domain' | 'sip_ip' | 'sip_identity'
   value: string
@@ -19,7 +18,6 @@ export interface SharedName {
 const keyOfLost = ({ kind, value, accountId, id }: Omit<SharedName, 'created'>) =>
   JSON.stringify([kind, value, accountId, id])
 
-/** What a document claims; `doc`: as it is to stand here. */
 export const sharedNamesOf = (document: KazooDocument, doc: Json, accountId: string): SharedName[] => {
   const claim = (kind: SharedName['kind'], value: string | undefined): SharedName[] =>
     value === undefined
@@ -34,7 +32,6 @@ export const sharedNamesOf = (document: KazooDocument, doc: Json, accountId: str
   return claim('sip_ip', typeof address === 'string' ? address : undefined)
 }
 
-/** Whether a record of another account keeps a name that a document claims. */
 export const isNameLost = (
   document: KazooDocument,
   doc: Json,
@@ -44,7 +41,7 @@ export const isNameLost = (
 const isOlder = (one: SharedName, other: SharedName) =>
   one.created - other.created || (one.accountId + one.id < other.accountId + other.id ? -1 : 1)
 
-/** Of all that claim one name the oldest keeps it: what the others are, as `PeopleContext` takes it. */
+/** The oldest holder keeps a name; returns the keys of all others. */
 export const lostNames = (names: Iterable<SharedName>): Set<string> => {
   const holders = new Map<string, SharedName>()
   const lost = new Set<string>()
