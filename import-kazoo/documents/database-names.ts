@@ -1,7 +1,7 @@
-// What is in a database, told by its name. Kazoo itself tests how long names are; what only looks like one of its own
-// is odd, and an operator hears of it.
+// The name of a database determines its content. Kazoo itself checks the length of names; other names are
+// odd and are reported.
 
-/** `import`: records are made of what is in it. `list`: it is counted. `never`: it is the database's own affair. */
+/** `import`: becomes records. `list`: is counted. `never`: is internal. */
 type Taking = 'import' | 'list' | 'never'
 
 export type DatabaseKind =
@@ -24,10 +24,10 @@ const systemDatabases: Readonly<Record<Taking, readonly string[]>> = {
     'dedicated_ips',
     'port_requests',
     'services',
-    // The demand for a second factor may lie there.
+    // May require a second factor.
     'system_auth',
     'system_config',
-    // Where storage plans lie.
+    // Contains storage plans.
     'system_data',
     'tasks',
     'webhooks',
@@ -57,14 +57,14 @@ const systemDatabases: Readonly<Record<Taking, readonly string[]>> = {
 
 const takings: readonly Taking[] = ['import', 'list', 'never']
 
-/** A name as databases have it, however often it was encoded: documents and folders encode it once or twice. */
+/** Documents and folders encode names once or twice. */
 export const decodedDatabaseName = (text: string): string => {
   let name = text
   for (let times = 0; times < 2 && name.includes('%'); times += 1) {
     try {
       name = decodeURIComponent(name)
     } catch {
-      // What is not encoded well was not encoded.
+      // It was not encoded.
       return name
     }
   }
@@ -87,7 +87,7 @@ const ofAccount = (accountId: string, behind: string): DatabaseKind => {
   return { kind: 'odd', taking: 'list' }
 }
 
-/** What is in the database of this (decoded) name. */
+/** `name`: decoded. */
 export const databaseKindOf = (name: string): DatabaseKind => {
   const account = /^account\/([0-9a-f]{2})\/([0-9a-f]{2})\/([0-9a-f]{28})(.*)$/s.exec(name)
   if (account) return ofAccount(account.slice(1, 4).join(''), account[4] ?? '')
@@ -113,7 +113,7 @@ const kindWith = (kind: DatabaseKind, once: (text: string) => string): DatabaseK
   return { ...kind, accountId: once(kind.accountId), month: once(kind.month) }
 }
 
-/** What is in each of these databases. There may be a hundred thousand: a text that many of them share is in memory once. */
+/** There may be 100,000 databases: equal texts are stored once. */
 export const databaseKindsOf = (names: readonly string[]): Map<string, DatabaseKind> => {
   const texts = new Map<string, string>()
   const once = (text: string) => {

@@ -8,21 +8,19 @@ import type { Removed } from '../../src/lib/removal.ts'
 import type { SourceDocument } from '../source/source.ts'
 import type { AttachedFile, KazooDocument } from './document.ts'
 
-// What documents of every kind say of themselves.
-
-/** A document of a source, with the kind that it says it is of. */
+/** Adds the document's type. */
 export const readDocument = (database: string, source: SourceDocument): KazooDocument => {
   const fields: Json = source.fields ?? JSON.parse(source.text)
   return { ...source, database, fields, type: textIn(fields, 'pvt_type') ?? '' }
 }
 
-/** The text that stands there; undefined where there is none, or an empty one. */
+/** Undefined if there is none or an empty one. */
 export const textIn = (fields: unknown, ...path: readonly string[]): string | undefined => {
   const value = memberOf(fields, ...path)
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/** The whole number that stands there, as a number or as text. */
+/** A number or a numeric text. */
 export const integerIn = (fields: unknown, ...path: readonly string[]): number | undefined => {
   const value = memberOf(fields, ...path)
   const isWritten = typeof value === 'string' && /^-?\d{1,15}$/.test(value)
@@ -30,10 +28,9 @@ export const integerIn = (fields: unknown, ...path: readonly string[]): number |
   return typeof number === 'number' && Number.isSafeInteger(number) ? number : undefined
 }
 
-/** What stands for the time of a document that tells none: the beginning of 1970. */
 export const unknownTime = gregorianUnixOffset
 
-/** When a document was made and changed, in Gregorian seconds. Of one that is missing, or the text `undefined`, the other tells. */
+/** In Gregorian seconds. Without one of the times the other is used, else the begin of 1970. */
 export const timesOf = (fields: Json): { created: number; modified: number } => {
   const [made, changed] = [timeIn(fields, 'pvt_created'), timeIn(fields, 'pvt_modified')]
   const created = made ?? changed ?? unknownTime
@@ -46,7 +43,7 @@ const timeIn = (fields: Json, key: string) => {
   return time !== undefined && Number.isSafeInteger(time) && time > 0 ? time : undefined
 }
 
-/** Whether a document is there no more: a tombstone, one that is marked as deleted, a number in that state. */
+/** Deleted documents, and numbers in the state `deleted`. */
 export const isGone = (fields: Json): boolean =>
   isTrue(fields._deleted) || isTrue(fields.pvt_deleted) || isDeletedNumber(fields)
 
@@ -54,20 +51,20 @@ const isDeletedNumber = (fields: Json) =>
   (textIn(fields, 'pvt_type') ?? 'number') === 'number' &&
   (textIn(fields, 'pvt_state') ?? textIn(fields, 'pvt_number_state')) === 'deleted'
 
-/** What of a document is public, without `left`: keys that are read otherwise, or say nothing. */
+/** Without private keys and `left`. */
 export const publicPart = (fields: Json, left: readonly string[] = []): Json =>
   Object.fromEntries(Object.entries(fields).filter(([key]) => !isPrivateKey(key) && !left.includes(key)))
 
-/** The id of a record that is made of a part of a document, and has none there: the same whenever it is converted. */
+/** A stable id for a record that is made of a part of a document. */
 export const derivedId = (database: string, id: string, what: string) =>
   hash('sha256', JSON.stringify([database, id, what]), 'hex').slice(0, 32)
 
-/** A file of a document, and since which revision of the document it is there. */
+/** `since`: the revision that added it. */
 interface Attachment extends Omit<AttachedFile, 'role'> {
   since: number
 }
 
-/** The files that lie beside a document, by name. */
+/** Sorted by name. */
 export const attachmentsOf = (
   { fields }: Pick<KazooDocument, 'fields'>,
   usualType = 'application/octet-stream',
@@ -85,10 +82,9 @@ export const attachmentsOf = (
     })
     .sort((one, other) => (one.name < other.name ? -1 : 1))
 
-/** What a file is to its record. */
 export const fileAs = (role: string, { since: _, ...file }: Attachment): AttachedFile => ({ role, ...file })
 
-// Values that a record cannot store, by their path: `kazoo_import.rejected` of the record.
+// Rejected values by path: `kazoo_import.rejected` of the record.
 
 const key = 'kazoo_import'
 
@@ -100,14 +96,12 @@ export const rejectedIn = (doc: Json): Json => {
   return isObject(found) ? found : {}
 }
 
-/** The document with further rejected values, if there are any. */
 export const withRejected = (doc: Json, further: Json): Json => {
   const rejected = { ...rejectedIn(doc), ...further }
   return Object.keys(rejected).length === 0 ? doc : { ...doc, [key]: { rejected } }
 }
 
-// What a number says may depend on how it is written: in limits `5.0` is five dollars and `5` five units. Parsing
-// forgets the difference.
+// In limits `5.0` is five dollars and `5` five units; parsing loses the difference.
 
 class NumberLiteral {
   readonly text: string
@@ -120,7 +114,6 @@ class NumberLiteral {
 const reviveLiterally = (_key: string, value: unknown, context?: { source?: string }) =>
   typeof value === 'number' ? new NumberLiteral(context?.source ?? String(value)) : value
 
-/** Finds out how numbers of a JSON text are written, by where they stand. */
 export const numberLiterals = (text: string) => {
   const document: unknown = JSON.parse(text, reviveLiterally)
   return (...path: readonly string[]): string | undefined => {
@@ -129,5 +122,5 @@ export const numberLiterals = (text: string) => {
   }
 }
 
-/** Whether Kazoo reads a number that is written so as a fraction, whatever its value is. */
+/** Whether Kazoo reads the number as a fraction. */
 export const isWrittenAsFraction = (literal: string) => /[.eE]/.test(literal)

@@ -3,13 +3,9 @@ import { type Json, present } from '../../src/lib/json.ts'
 import { accountDatabase, encodedDatabaseName } from '../documents/database-names.ts'
 import { publicPart } from '../documents/fields.ts'
 
-// A record on its way back: the document that a Kazoo takes.
-
-/** What is known of a record that stands here. */
 export interface OwnRecord {
   accountId: string
   id: string
-  /** Gregorian seconds. */
   created: number
   modified: number
   doc: Json
@@ -23,19 +19,17 @@ export interface LeavingFile {
 }
 
 export interface LeavingDocument {
-  /** Decoded. */
   database: string
   id: string
-  /** What it is counted as. */
   type: string
   fields: Json
   files: readonly LeavingFile[]
 }
 
-// The first form, which every generation reads.
+// The first document version, which every Kazoo reads.
 const firstForm = '1'
 
-/** The document of a record: its public part as it is, unless other `fields` are given, and what is private there. */
+/** The public part, unless `fields` are given, with the private fields. */
 export const exported = (
   type: string,
   record: Omit<OwnRecord, 'doc' | 'hidden'> & { doc?: Json },
@@ -74,10 +68,9 @@ const inlineOf = ({ contentType, bytes }: LeavingFile, revpos: number) => ({
 export const inlineFiles = (files: readonly LeavingFile[], revpos = 1): Json =>
   Object.fromEntries(files.map((file) => [file.name, inlineOf(file, revpos)]))
 
-/** The first revision of a content: the same whenever it leaves. */
+/** Equal for equal content. */
 export const firstRevision = (content: string) => `1-${hash('md5', content)}`
 
-/** The text of the document with the bytes of its files. */
 export const textOf = ({ id, fields, files }: LeavingDocument): string => {
   const content = JSON.stringify({
     ...fields,

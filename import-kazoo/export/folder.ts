@@ -2,10 +2,10 @@ import { chmod, mkdir, open, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Refusal } from '../../src/storage/saved-store.ts'
 
-// A folder with a file for each database, as couchdb-dump writes them: the body of one `_bulk_docs` each, a document a
-// line. Until all is there the files have other names, and nobody takes them for whole.
+// One file for each database, as couchdb-dump writes them: the body of one `_bulk_docs`, a document a line.
+// Incomplete files end with `.part`.
 
-// A dump is a file of credentials.
+// A dump contains credentials.
 const ownFolder = 0o700
 const ownFile = 0o600
 
@@ -16,9 +16,7 @@ const between = ',\n'
 const end = '\n]}\n'
 
 export interface LeavingFolder {
-  /** Adds documents to a database; in which order is no matter. */
   add(database: string, texts: readonly string[]): Promise<void>
-  /** Makes the files whole. Answers with how many there are. */
   finish(): Promise<number>
 }
 
@@ -40,13 +38,12 @@ const finishFile = async (path: string) => {
   await rename(path, path.slice(0, -unfinished.length))
 }
 
-/** An empty folder to write into; refused where there is something in it. */
 export const openLeavingFolder = async (path: string): Promise<LeavingFolder> => {
   await makeEmpty(path)
   return {
     async add(database, texts) {
       if (texts.length === 0) return
-      // There may be some hundred thousand databases: none of them stays open.
+      // There may be 100,000 databases, so no file stays open.
       const file = await open(
         join(path, `${encodeURIComponent(database)}${ending}${unfinished}`),
         'a',
@@ -68,9 +65,6 @@ export const openLeavingFolder = async (path: string): Promise<LeavingFolder> =>
   }
 }
 
-// What an operator is told of an export.
-
-/** What is left for a person, and what it means. */
 const meanings = {
   password_missing:
     'users have to choose a new password: of the old one nothing is stored that a Kazoo takes',
@@ -82,10 +76,8 @@ const meanings = {
 type Told = keyof typeof meanings
 
 export interface LeavingReport {
-  /** How many there are, each with a file. */
   databases: number
   documents: Readonly<Record<string, number>>
-  /** Records that have no counterpart there, by kind. */
   leftOut: Readonly<Record<string, number>>
   needsHand: readonly { code: Told; count: number }[]
 }
@@ -95,7 +87,6 @@ const sorted = (counts: ReadonlyMap<string, number>) =>
 
 const count = (counts: Map<string, number>, what: string) => counts.set(what, (counts.get(what) ?? 0) + 1)
 
-/** Counts while an export goes on. */
 export const createLeavingReport = () => {
   const documents = new Map<string, number>()
   const leftOut = new Map<string, number>()

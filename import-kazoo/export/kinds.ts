@@ -18,8 +18,6 @@ import { exportAlert, exportTask, exportWebhook } from '../conversions/shared-da
 import { exported, type LeavingDocument, type LeavingFile, type OwnRecord } from './document.ts'
 import type { LeavingStore } from './rows.sql.ts'
 
-// The documents that records become, by the kind of the record.
-
 interface KindDeps {
   store: Pick<Store, 'records'>
   accounts: Pick<Accounts, 'apiKeyOf'>
@@ -27,7 +25,6 @@ interface KindDeps {
   rows: Pick<LeavingStore, 'taskFile'>
 }
 
-/** The account whose records are being written. */
 export interface Whose {
   account: AccountRecord
   resellerId: string
@@ -37,15 +34,15 @@ type Export = (record: OwnRecord, whose: Whose) => LeavingDocument[] | Promise<L
 
 export type Exports = Readonly<Record<string, Export>>
 
-// Of a task's files; what an import takes in again.
+// Of a task's files: the limit of an import.
 const largestFile = 16_777_216
 const brandFiles = ['logo', 'icon', 'welcome'] as const
 const brandFileKind = 'whitelabel_file'
 
-/** A document of settings that is written with the master account. */
+/** Exported with the master account. */
 export const mastersSetting = 'accounts'
 
-// Files, which are written with the record that they belong to, and what this server notes for itself.
+// Files, which are exported with their record, and internal records.
 const passedOver: ReadonlySet<string> = new Set([
   userPhotoKind,
   brandFileKind,
@@ -65,10 +62,9 @@ const passedOver: ReadonlySet<string> = new Set([
   'verification_mails',
 ])
 
-/** Whether records of a kind become no documents, and are not reported as left out. */
 export const isPassedOver = (kind: string) => passedOver.has(kind)
 
-/** Whether a record is a part of a document that another one stands for. */
+/** Records that are part of another record's document. */
 export const isElsewhere = ({ kind, id }: Pick<StoredRecord, 'kind' | 'id'>) =>
   kind === 'operator_limits' || (kind === settingsKind && id === mastersSetting)
 
@@ -91,7 +87,6 @@ const fileOf = ({ doc, hidden }: StoredRecord, name: string): LeavingFile => ({
   bytes: Buffer.from(String(hidden.base64), 'base64'),
 })
 
-/** Records whose public part is their document. */
 const plain =
   (type: string): Export =>
   (record) => [exported(type, record)]
@@ -128,7 +123,6 @@ export const createExports = ({ store: { records }, accounts, quantities, rows }
     return { input, output: body && Buffer.concat([header, body]) }
   }
 
-  /** The documents of records of accounts. */
   const ofAccount: Exports = {
     account: (record, { account, resellerId }) =>
       exportAccount({ record, resellerId, apiKey: accounts.apiKeyOf(account) }),
@@ -158,7 +152,6 @@ export const createExports = ({ store: { records }, accounts, quantities, rows }
     task: async (record) => exportTask(record, await taskFiles(record)),
   }
 
-  /** The documents of records that belong to no account. */
   const ofSystem: Exports = {
     alert: (record, { account }) => exportAlert(record, account.id),
     rate: (record, { account }) => exportRate(record, account.id),
@@ -167,7 +160,7 @@ export const createExports = ({ store: { records }, accounts, quantities, rows }
       record.id === mastersSetting ? [] : exportSetting(record, account.id),
   }
 
-  /** The document of an account that has no record of what it is sold. */
+  /** For accounts without a record of services. */
   const soldNothing = (whose: Whose) => ofServices({ ...ownRecord(whose.account), doc: {} }, whose)
 
   return { ofAccount, ofSystem, soldNothing, docAt }

@@ -39,7 +39,7 @@ import {
   exportUse,
 } from './rows.sql.ts'
 
-// The way back: everything that a Kazoo would know, as documents.
+// Exports everything that a Kazoo would know.
 
 interface Deps {
   store: Store
@@ -50,13 +50,11 @@ interface Deps {
   keeping: Pick<Keeping, 'pages'>
 }
 
-/** How far it is: documents that were written. */
 type OnWritten = (told: { chapter: string; database: string; documents: number }) => void
 
 const atOnce = 500
-// Any of them may be a megabyte: a photo, a kept document.
+// Each may be a megabyte: a photo, a preserved document.
 const largeAtOnce = 50
-// Of files that are written together.
 const maxFileBytes = 4_194_304
 const joinedSetting = 'crossbar.accounts'
 const keptType = ({ type }: KeptDocument) => `${type || 'no type'} (kept)`
@@ -64,7 +62,6 @@ const keptType = ({ type }: KeptDocument) => `${type || 'no type'} (kept)`
 const bytesOf = (documents: readonly LeavingDocument[]) =>
   documents.flatMap(({ files }) => files).reduce((sum, { bytes }) => sum + bytes.length, 0)
 
-/** Writes everything of a store into a folder, as documents that a Kazoo takes. */
 export const createExport = ({ store, accounts, quantities, numbers, months, keeping }: Deps) => {
   const { records } = store
   const rows = createLeavingStore(store)
@@ -126,7 +123,6 @@ export const createExport = ({ store, accounts, quantities, numbers, months, kee
       return documents
     }
 
-    /** Documents together, but for what would be much at once. */
     const writeRecords = async (
       chapter: string,
       batch: readonly StoredRecord[],
@@ -184,7 +180,6 @@ export const createExport = ({ store, accounts, quantities, numbers, months, kee
       for await (const some of rows.stock()) await write('numbers', some.flatMap(exportStock))
     }
 
-    /** Rows of accounts; of accounts that are gone something may be left. */
     const writeRows = async <R extends { accountId: string }>(
       chapter: string,
       batches: AsyncIterable<R[]>,
@@ -221,7 +216,7 @@ export const createExport = ({ store, accounts, quantities, numbers, months, kee
       }
     }
 
-    /** Of what was kept because nobody could read it there may be a record since: that one goes. */
+    /** A record made later replaces a preserved document. */
     const withoutReplaced = async (some: readonly KeptDocument[]): Promise<KeptDocument[]> => {
       const inShards = some.filter(({ database }) => database.startsWith('numbers/+'))
       const known = await numbers.findSeveral(inShards.map(({ id }) => id))

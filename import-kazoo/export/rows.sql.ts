@@ -6,7 +6,7 @@ import { accountDatabase, encodedDatabaseName } from '../documents/database-name
 import { derivedId } from '../documents/fields.ts'
 import { exported, type LeavingDocument, type OwnRecord } from './document.ts'
 
-// Rows that lie in tables of their own, of all accounts, in the order of their keys: read once, and never held together.
+// Rows of other tables, in the order of their keys; read page by page.
 
 const entries = shape({
   accountId: text(),
@@ -48,14 +48,11 @@ const stock = shape({ accountId: text(), carrier: text(), number: text(), takenB
 
 type RowOf<S extends { list(rows: readonly Row[]): unknown[] }> = ReturnType<S['list']>[number]
 
-/** An entry of a ledger as it is stored. Units: credits are positive, debits negative. */
 type LedgerRow = RowOf<typeof entries>
-/** A movement of money as it is stored. Units, never negative. */
+/** Units, never negative. */
 type TransactionRow = RowOf<typeof transactions>
 type AuditRow = RowOf<typeof audits>
-/** `minute`: the Gregorian second with which it begins. */
 type UseRow = RowOf<typeof uses>
-/** A number that an account has in stock. `takenBy`: the account that has taken it out of the pool, or empty. */
 type StockRow = RowOf<typeof stock>
 
 const rowsAtOnce = 500
@@ -109,7 +106,7 @@ export const createLeavingStore = ({ all, scan }: Store) => {
         ['', '', ''],
       ),
 
-    /** The bytes of a task's input or the rows of its output; undefined where it has none, or more than `most`. */
+    /** Undefined if there is none, or more than `most`. */
     async taskFile(
       { accountId, id }: { accountId: string; id: string },
       name: 'in.csv' | 'out',
@@ -135,12 +132,8 @@ export const createLeavingStore = ({ all, scan }: Store) => {
 
 export type LeavingStore = ReturnType<typeof createLeavingStore>
 
-// The documents of rows that are stored in tables of their own: money, call records, stock.
-
-/** The database of one month of an account. */
 const monthDatabase = (accountId: string, month: number) => `${accountDatabase(accountId)}-${month}`
 
-/** The document of something that never changes, in the database of its month. */
 const ofMonth = (
   type: string,
   { accountId, id, created }: Pick<OwnRecord, 'accountId' | 'id' | 'created'>,
@@ -153,10 +146,9 @@ const ofMonth = (
     { database: monthDatabase(accountId, month), fields },
   )
 
-/** The month with which an id begins. */
 const monthOfId = (id: string) => Number(id.slice(0, 6))
 
-/** The document of an entry; a balance that is carried over is one, too: there a month is the sum of its own entries. */
+/** Rollovers are entries, too: in Kazoo a month is the sum of its entries. */
 export const exportEntry = (row: LedgerRow) => {
   const { reckoned: _, ...details } = row.details
   return ofMonth('ledger', row, row.month, {
@@ -169,10 +161,10 @@ export const exportEntry = (row: LedgerRow) => {
   })
 }
 
-// What a card is called at a gateway of ours is of no use there.
+// Fields of our payment gateway.
 const ofGateway = ['means', 'sale', 'result', 'bookkeeper', 'currency', 'ledger_id', 'invoice_id']
 
-/** The document of a movement of money; one whose end is not known is open there as well. */
+/** Payments with an unknown result are pending in Kazoo. */
 export const exportTransaction = (row: TransactionRow) => {
   const { bookkeeper, result } = row.doc
   const others = Object.entries(row.doc).filter(([key]) => !ofGateway.includes(key))
@@ -185,7 +177,6 @@ export const exportTransaction = (row: TransactionRow) => {
   })
 }
 
-/** The document of what changed on an invoice. */
 export const exportAudit = (row: AuditRow) => {
   const { results = [], ...answer } = row.outcome ?? {}
   const { bookkeeper } = row.doc
@@ -197,7 +188,6 @@ export const exportAudit = (row: AuditRow) => {
   })
 }
 
-/** The document of what an account has used of an allotment in one minute. */
 export const exportUse = ({ accountId, allotment, minute, seconds }: UseRow, month: number) => {
   const hex = derivedId(monthDatabase(accountId, month), String(minute), allotment)
   const row = { accountId, id: `${month}-${hex}`, created: minute }
@@ -205,7 +195,7 @@ export const exportUse = ({ accountId, allotment, minute, seconds }: UseRow, mon
   return ofMonth('allotment_consumption', row, month, fields)
 }
 
-/** The document of a leg. `id`: `YYYYMM-<call id>`; its month is that of its interaction, as it stands here. */
+/** `id`: `YYYYMM-<call id>`. */
 export const exportCall = ({
   accountId,
   id,
@@ -220,14 +210,14 @@ export const exportCall = ({
   return exported(
     'cdr',
     { accountId, id, created: at, modified: at },
-    // As 4.3 writes them.
+    // The version of 4.3.
     { database: monthDatabase(accountId, monthOfId(id)), fields, more: { pvt_vsn: '2' } },
   )
 }
 
 const pools: Readonly<Record<string, string>> = { knm_managed: 'numbers/managed', knm_inum: 'numbers/inum' }
 
-/** The document of a number that an account has in stock; other carriers have no pool there. */
+/** Only two carriers have pools in Kazoo. */
 export const exportStock = ({ accountId, carrier, number, takenBy }: StockRow): LeavingDocument[] => {
   const database = pools[carrier]
   if (database === undefined) return []

@@ -1,12 +1,11 @@
-// How a CouchDB is asked: with its credentials, with time-outs, and again after faults. What is thrown names the server
-// and the database, and never a credential.
+// Requests to a CouchDB, with credentials, time-outs and retries. Errors name server and database, never a
+// credential.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isObject, type Json } from '../../src/lib/json.ts'
 import { type Asked, createConnectionPool, type PooledResponse } from '../../src/outgoing/kept-connections.ts'
 import { parsed } from './documents.ts'
 import { SourceTrouble } from './source.ts'
 
-/** Something that may be over when it is tried again. */
 export class Fault extends Error {}
 
 interface Credentials {
@@ -15,16 +14,15 @@ interface Credentials {
 }
 
 export interface Place {
-  /** Without credentials, and without a slash at its end. */
+  /** Without credentials and without a trailing slash. */
   base: string
   host: string
   credentials: Credentials | undefined
 }
 
 export interface Patience {
-  /** Waits between tries. */
   pause(milliseconds: number): Promise<void>
-  /** So long nothing may come before a try is given up. */
+  /** Time without data until an attempt fails. */
   silenceMs: number
 }
 
@@ -37,19 +35,18 @@ const tries = 8
 const firstPauseMs = 500
 const longestPauseMs = 30_000
 
-/** How long is waited after so many faults in a row. */
 export const pauseAfter = (faults: number) => Math.min(longestPauseMs, firstPauseMs * 2 ** (faults - 1))
 
 export const isLastTry = (faults: number) => faults >= tries
 
-/** A code such as ECONNREFUSED, of the error or its cause: their words may hold what was asked for. */
+/** A code such as ECONNREFUSED: messages may contain the address with its credentials. */
 const codeOf = (error: unknown): string => {
   const inner = error instanceof Error && error.cause !== undefined ? error.cause : error
   const code = isObject(inner) && typeof inner.code === 'string' ? inner.code : undefined
   return code ?? (inner instanceof Error ? inner.name : 'no answer')
 }
 
-/** What TLS does not accept stays so however often it is tried. */
+/** Retries cannot fix a certificate. */
 const isOfCertificate = (code: string) => /CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS/.test(code)
 
 const maxAnswerBytes = 64 * 1024 * 1024
@@ -74,13 +71,13 @@ export const createConnection = ({ base, host, credentials }: Place, patience: P
     return basic ? { authorization: basic } : {}
   }
 
-  /** Anew each time, for some seconds of silence. Whoever reads the answer says when something comes. */
+  /** Aborts a request after `silenceMs` without data. */
   const createWatch = () => {
     const ending = new AbortController()
     let timer: NodeJS.Timeout | undefined
     return {
       signal: ending.signal,
-      /** While this is waited for, silence counts. */
+      /** Counts the silence. */
       async during<Value>(work: Promise<Value>): Promise<Value> {
         timer = setTimeout(() => ending.abort(), patience.silenceMs)
         try {
@@ -135,7 +132,7 @@ export const createConnection = ({ base, host, credentials }: Place, patience: P
         : `${host} wants a user name and a password: https://NAME:PASSWORD@${host}`,
     )
 
-  /** A session, for servers that take no Basic credentials; false: there is none. */
+  /** For servers that reject Basic credentials; false if there is no session. */
   const signIn = async () => {
     if (!credentials) return false
     cookie = undefined
@@ -149,13 +146,13 @@ export const createConnection = ({ base, host, credentials }: Place, patience: P
     return cookie !== undefined
   }
 
-  /** An answer that is there or 404; everything else is a fault or trouble. */
+  /** Returns responses with status 200 and 404; throws for others. */
   const ask = async (path: string, asked: Asked = {}) => {
     const used = cookie
     let answer = await send(path, asked)
     if (answer.message.statusCode === 401) {
       leave(answer)
-      // A session ends after some minutes. Those who find that at once sign in once.
+      // A session ends after some minutes; concurrent requests share one new sign-in.
       if (cookie === used)
         signingIn ??= signIn().finally(() => {
           signingIn = undefined
@@ -173,7 +170,7 @@ export const createConnection = ({ base, host, credentials }: Place, patience: P
     throw new Fault(`status ${status}`)
   }
 
-  /** Does it again after faults, and says at last what went wrong. */
+  /** Retries faults. */
   const again = async <Found>(what: string, work: () => Promise<Found>): Promise<Found> => {
     for (let faults = 0; ; ) {
       try {
@@ -206,7 +203,6 @@ export const createConnection = ({ base, host, credentials }: Place, patience: P
     leave,
     textOf,
     close: asking.close,
-    /** The text of an answer, or why there is none. */
     text: (path: string, what: string): Promise<{ text: string } | { missing: string }> =>
       again(what, async () => {
         const answer = await ask(path)
@@ -217,19 +213,17 @@ export const createConnection = ({ base, host, credentials }: Place, patience: P
   }
 }
 
-/** The database that a path is about, decoded. */
 const nameIn = (path: string) => {
   const [name = ''] = path.slice(1).split(/[/?]/)
   return name === '' ? 'it' : decodeURIComponent(name)
 }
 
-/** An answer in JSON; undefined when it is no object. */
 export const objectIn = (text: string): Json | undefined => {
   const value = parsed(text)
   return isObject(value) ? value : undefined
 }
 
-/** `deleted` or `missing`, from a refusal. */
+/** `deleted` or `missing`. */
 const reasonIn = (text: string) => {
   const reason = objectIn(text)?.reason
   return typeof reason === 'string' ? reason : 'missing'

@@ -1,4 +1,3 @@
-// Documents from a CouchDB or BigCouch over HTTP: pages by key, changes, files. It only reads.
 import { isObject, type Json } from '../../src/lib/json.ts'
 import {
   type Connection,
@@ -54,7 +53,7 @@ const sizeIn = ({ sizes, other, data_size, disk_size }: Json) =>
   numberIn(data_size) ??
   numberIn(disk_size)
 
-/** BigCouch has `[12, "opaque"]`, CouchDB 1 a number, later ones a text. */
+/** BigCouch has `[12, "opaque"]`, CouchDB 1 a number, later versions a text. */
 const sequenceOf = (seq: unknown): string => {
   const value: unknown = Array.isArray(seq) ? seq[1] : seq
   return typeof value === 'string' ? value : JSON.stringify(value ?? 0)
@@ -62,13 +61,12 @@ const sequenceOf = (seq: unknown): string => {
 
 interface Row {
   id: string
-  /** Of a row of changes. */
   seq: unknown
   isDeleted: boolean
   document: SourceDocument | undefined
 }
 
-/** A row of an answer; one without an id is the fault that an answer breaks off with. */
+/** A row without an id contains the error that broke the response off. */
 const rowIn = (item: Item): Row => {
   const read = item.doc === undefined ? undefined : readDocument(item.doc)
   const { id, key, seq, deleted, error, value } = parsedRow(item.text)
@@ -79,7 +77,7 @@ const rowIn = (item: Item): Row => {
   return { id: name, seq, isDeleted, document: read?.document }
 }
 
-/** The rows of an answer as they come; `onEnd` gets what stands around them. */
+/** `onEnd` receives the members around the rows. */
 async function* rowsOf(
   pieces: AsyncIterable<Uint8Array>,
   onEnd: (frame: Json) => void = () => undefined,
@@ -98,19 +96,18 @@ async function* rowsOf(
   onEnd(frame)
 }
 
-/** The id is the first that a row says. */
+/** The id is the first member. */
 const beginningOfRow = (text: string) =>
   /^\{"(?:id|key)":"(?:[^"\\]|\\.)*"/.exec(text)?.[0]?.concat('}') ?? '{}'
 
-/** A list of rows that a server gives in parts. */
 interface List {
   path(at: string | undefined, limit: number): string
   read(row: Row): Promise<SourceRow>
-  /** The mark behind a whole answer, where it is another one than that of its last row. */
+  /** The mark after a complete response, if not that of its last row. */
   endOf?(frame: Json): string
-  /** Whether nothing comes behind an answer of so many rows. */
+  /** Whether the list ends after `count` rows. */
   isEnd(frame: Json, count: number, limit: number): boolean
-  /** What stands instead of the row that cannot be read; undefined: there is none. */
+  /** Replaces an unreadable row; undefined: there is none. */
   skip(at: string | undefined, reason: string): Promise<SourceRow | undefined>
 }
 
@@ -126,7 +123,6 @@ const createReading = (connection: Connection, database: string) => {
     throw vanished()
   }
 
-  /** A document by itself; undefined when it is not there. */
   const single = async (id: string): Promise<{ document?: SourceDocument; reason: string }> => {
     const answer = await connection.text(
       `${documentPath(database, id)}?conflicts=true`,
@@ -137,7 +133,7 @@ const createReading = (connection: Connection, database: string) => {
     return read ? { document: read.document, reason: '' } : { reason: 'it is not JSON' }
   }
 
-  /** What a list names and does not give is requested once by its id. */
+  /** A document that is missing in a list is requested by id. */
   const readRow = async (
     mark: string,
     { id, isDeleted, document }: Row,
@@ -157,7 +153,6 @@ const createReading = (connection: Connection, database: string) => {
     return `${pathOf(database)}/_all_docs?limit=${limit}${query}${from}`
   }
 
-  /** The id behind one, without its document. */
   const idBehind = (after: string | undefined) =>
     connection.again(database, async () => {
       const { pieces } = await answerTo(listPath(after, 1, ''))
@@ -169,7 +164,7 @@ const createReading = (connection: Connection, database: string) => {
     path: (after, limit) => listPath(after, limit, '&include_docs=true&conflicts=true'),
     read: (row) => readRow(row.id, row, false),
     isEnd: (_, count, limit) => count < limit,
-    // Where the names can be read, it is this one document that cannot.
+    // The names are readable, so only this document is not.
     async skip(after, reason) {
       const id = await idBehind(after)
       return id === undefined ? undefined : { mark: id, unreadable: { id, reason } }
@@ -187,7 +182,7 @@ const createReading = (connection: Connection, database: string) => {
     },
   }
 
-  /** All rows of a list: after a fault it continues where it was, with smaller requests. */
+  /** After a fault it continues with smaller requests. */
   async function* rows(list: List, from: string | undefined): AsyncGenerator<SourceRow> {
     let at = from
     let limit = maxRows
@@ -210,7 +205,7 @@ const createReading = (connection: Connection, database: string) => {
           at = list.endOf(frame)
           yield { mark: at }
         }
-        // Shards that repeat themselves may never answer with nothing.
+        // Repeating shards may never return an empty list.
         if (at === before || list.isEnd(frame, count, limit)) return
         faults = 0
         limit = Math.min(maxRows, limit * 2)
@@ -238,7 +233,6 @@ const createReading = (connection: Connection, database: string) => {
   }
 }
 
-/** The bytes of a file, checked against what its document says of them. */
 const readFile = async (
   connection: Connection,
   { database, id, name }: AttachmentName,
@@ -294,9 +288,9 @@ const databaseFacts = async (
   return 'missing' in answer ? undefined : databaseFactsIn(objectIn(answer.text) ?? {})
 }
 
-// CouchDB answers no more by default.
+// CouchDB's default limit.
 const maxAtOnce = 100
-// A fault may pass. Behind so many in a row it is the server's manner.
+// Repeated faults show that the server does not support it.
 const maxFaults = 2
 
 /**
@@ -361,7 +355,6 @@ const createDatabaseFacts = (connection: Connection, { engine }: SourceFacts) =>
   }
 }
 
-/** A CouchDB, asked for what it is. */
 export const openCouchdb = async (place: Place, patience: Patience): Promise<Source> => {
   const connection = createConnection(place, patience)
   const facts = await factsOf(connection)

@@ -5,22 +5,20 @@ import { basename, resolve, sep } from 'node:path'
 import { isObject, type Json } from '../../src/lib/json.ts'
 import { DatabaseVanished, type SourceDocument, type SourcePage, SourceTrouble } from './source.ts'
 
-// A document as every source gives it, from the JSON that one of them has for it.
+// Turns JSON from any source into the same document.
 
-/** Of design documents, which are indices. */
 export const isDesign = (id: string) => id.startsWith('_design/')
 
-/** What only answers have, and a document has not. */
+/** Members of responses that documents do not have. */
 const ofAnswers = new Set(['_conflicts', '_deleted_conflicts', '_revisions', '_revs_info', '_local_seq'])
 
-/** Behind a string that begins here. */
 const behindString = (text: string, start: number) => {
   let at = start + 1
   while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1
   return at + 1
 }
 
-/** Behind a value that begins here or after white space: at the comma or bracket that ends it. */
+/** The position of the comma or bracket after a value. */
 const behindValue = (text: string, start: number) => {
   let depth = 0
   let at = start
@@ -40,11 +38,10 @@ const behindValue = (text: string, start: number) => {
 
 interface Member {
   key: string
-  /** With its key. */
   text: string
 }
 
-/** The members of an object in their order. The text is known to be JSON. */
+/** In order. `text` must be valid JSON. */
 export const membersIn = (text: string): Member[] => {
   const members: Member[] = []
   let at = text.indexOf('"')
@@ -60,13 +57,11 @@ export const membersIn = (text: string): Member[] => {
 const hasBytes = (file: unknown): file is Json & { data: string } =>
   isObject(file) && typeof file.data === 'string'
 
-/** The names of files whose bytes stand in the document. */
 const filesWithin = (fields: Json): string[] =>
   isObject(fields._attachments)
     ? Object.entries(fields._attachments).flatMap(([name, file]) => (hasBytes(file) ? [name] : []))
     : []
 
-/** The bytes of a file that stands in the document. */
 export const bytesWithin = (fields: Json, name: string): Buffer | undefined => {
   const file = isObject(fields._attachments) ? fields._attachments[name] : undefined
   return hasBytes(file) ? Buffer.from(file.data, 'base64') : undefined
@@ -91,7 +86,7 @@ const stubsOf = (files: unknown) =>
     ? Object.fromEntries(Object.entries(files).map(([name, file]) => [name, stubOf(file)]))
     : files
 
-/** Nothing but the document: both its text and what that says. */
+/** Removes response members, and replaces files by stubs. */
 const bared = (text: string, fields: Json): { text: string; fields: Json } => {
   const members = Object.entries(fields).filter(([key]) => !ofAnswers.has(key))
   const bare = Object.fromEntries(
@@ -105,28 +100,26 @@ const bared = (text: string, fields: Json): { text: string; fields: Json } => {
   return { text: `{${texts.join(',')}}`, fields: bare }
 }
 
-/** JSON, or undefined. */
 export const parsed = (text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch {
-    // The parser's own words quote the text, which may hold secrets.
+    // Parser messages quote the text, which may contain secrets.
     return undefined
   }
 }
 
-/** The texts of a list. */
 export const textsIn = (value: unknown): string[] =>
   Array.isArray(value) ? value.filter((one): one is string => typeof one === 'string') : []
 
 export interface ReadDocument {
   document: SourceDocument
   isDeleted: boolean
-  /** As they came: with the bytes of files that stand in the document. */
+  /** With the bytes of inline files. */
   whole: Json
 }
 
-/** What the text of a document says; undefined when it is none. */
+/** Undefined if it is no document. */
 export const readDocument = (text: string): ReadDocument | undefined => {
   const whole = parsed(text)
   if (!isObject(whole) || typeof whole._id !== 'string') return undefined
@@ -141,26 +134,23 @@ export const readDocument = (text: string): ReadDocument | undefined => {
   return { document, isDeleted: whole._deleted === true, whole }
 }
 
-/** What stands in a row beside its document. */
 export const parsedRow = (text: string): Json => {
   const row = parsed(text)
   return isObject(row) ? row : {}
 }
 
-/** What a source says of one document, and where reading continues behind it. */
 export interface SourceRow {
   mark: string
   document?: SourceDocument
-  /** The id of a document that is deleted. */
   gone?: string
   unreadable?: { id: string; reason: string }
 }
 
-// A page ends with so much text or so many documents.
+// Limits of a page.
 const pageLength = 4 * 1024 * 1024
 const pageDocuments = 1000
 
-/** Rows as pages. Of a document that comes twice in one page the last row counts: shards repeat themselves. */
+/** If a page has a document twice, the last row counts: shards repeat themselves. */
 export async function* pagesOf(rows: AsyncIterable<SourceRow>): AsyncGenerator<SourcePage> {
   let documents = new Map<string, SourceDocument>()
   let gone = new Set<string>()
@@ -190,14 +180,13 @@ export async function* pagesOf(rows: AsyncIterable<SourceRow>): AsyncGenerator<S
       if (length >= pageLength || documents.size + gone.size >= pageDocuments) yield take(mark)
     }
   } catch (error) {
-    // What came before the database vanished is stored.
+    // Documents before the database vanished are stored.
     if (mark !== undefined && error instanceof DatabaseVanished) yield take(mark)
     throw error
   }
   if (mark !== undefined) yield take(mark)
 }
 
-/** The row of a document in a dump. */
 export const rowOf = (
   mark: string,
   found: ReadDocument | undefined,
@@ -209,7 +198,6 @@ export const rowOf = (
   return fault ? { mark, unreadable: fault } : { mark }
 }
 
-/** All bytes that come, unless they are more. */
 export const bytesIn = async (
   pieces: AsyncIterable<Uint8Array>,
   mostBytes: number,
@@ -224,10 +212,9 @@ export const bytesIn = async (
   return Buffer.concat(all)
 }
 
-// These CouchDB stores compressed, and the digest that it tells is of that.
+// CouchDB compresses these and reports the digest of the compressed file.
 const isCompressed = (type: unknown) => /^text\/|^application\/(?:javascript|json|xml)/.test(String(type))
 
-/** What differs between the bytes of a file and what its document says of it, in words; undefined: nothing. */
 export const flawOfFile = (
   bytes: Buffer,
   { length, digest, content_type: type }: Json,
@@ -252,7 +239,7 @@ const isFile = (path: string) =>
     () => false,
   )
 
-/** The first of some paths below a folder where a file is. A dump is written by others: no name in it leads out of its folder. */
+/** Dumps come from others: paths must stay below the folder. */
 export const fileBelow = async (folder: string, paths: readonly (readonly string[])[]) => {
   const root = resolve(folder)
   for (const path of paths) {
@@ -262,7 +249,6 @@ export const fileBelow = async (folder: string, paths: readonly (readonly string
   return undefined
 }
 
-/** The bytes of a file on the disk, checked against what its document says of them. */
 export const bytesOfFile = async (path: string, facts: Json, mostBytes: number) => {
   const bytes = await bytesIn(createReadStream(path), mostBytes)
   return bytes === 'too large' ? bytes : checkedFile(bytes, facts, `the file ${basename(path)}`)

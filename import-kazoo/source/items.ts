@@ -1,5 +1,4 @@
-// Takes JSON apart that arrives piece by piece: into its documents or rows, of which only one has to be in memory. It
-// looks at quotes and brackets alone; commas between the items are nobody's concern here.
+// Splits JSON that arrives in chunks into documents or rows. It only looks at quotes and brackets.
 
 const quote = 0x22
 const backslash = 0x5c
@@ -11,53 +10,50 @@ const squareOpen = 0x5b
 const squareClose = 0x5d
 
 export interface Item {
-  /** Of all bytes, the first one and the one behind the last. */
+  /** Byte offsets; `end` is exclusive. */
   start: number
   end: number
-  /** Of a row without its document, in the place of which stands null; of an item that is too large the beginning. */
+  /** A row has null instead of its document; an item that is too large has only its beginning. */
   text: string
-  /** Of the document of a row. */
   doc: string | undefined
   isTooLarge: boolean
 }
 
-/** What stood around the items. */
 interface Frame {
-  /** With an empty list in the place of the items. */
+  /** With an empty list instead of the items. */
   text: string
-  /** There was a list of items, and what holds it came to its end. */
+  /** The list of items is complete. */
   isWhole: boolean
-  /** It breaks off within something. */
+  /** The text ends within a value. */
   isHalf: boolean
 }
 
 interface Shape {
   /**
-   * `within`: the list `rows`, `docs` or `results` of the outermost object has the items. `listed`: they stand on the
-   * outermost level, or in lists there.
+   * `within`: items are in `rows`, `docs` or `results` of the outermost object. `listed`: they are at the
+   * outermost level or in lists there.
    */
   place: 'within' | 'listed'
-  /** Items are rows that have their document in a member `doc`. */
+  /** Items are rows with their document in `doc`. */
   areRows: boolean
-  /** Where the bytes begin that will be pushed. */
+  /** Offset of the first pushed byte. */
   offset?: number
-  /** Items of more bytes are told of, and not held. */
+  /** Larger items are reported without their content. */
   mostBytes?: number
 }
 
 const lists = new Set(['rows', 'docs', 'results'])
 const beginningBytes = 4096
-// So much of a frame tells all that is asked of it.
+// More of it is never needed.
 const maxFrameLength = 65_536
 
-/** Bytes as they come, of which those are held that are still needed. */
 const createWindow = () => {
   let held: Buffer = Buffer.alloc(0)
   let length = 0
   return {
     bytes: () => held,
     length: () => length,
-    /** Lets go of the first ones and takes more behind the last. */
+    /** Drops the first bytes and appends a chunk. */
     move(gone: number, piece: Uint8Array) {
       held.copyWithin(0, gone, length)
       length = Math.max(0, length - gone)
@@ -76,13 +72,11 @@ export const createItemScanner = ({ place, areRows, offset = 0, mostBytes = 64 *
   const window = createWindow()
   let bytes = window.bytes()
   let length = 0
-  /** The next byte to look at; behind a backslash at the end of a piece it is one that has not come yet. */
+  /** The next byte; beyond the window after a trailing backslash. */
   let at = 0
-  /** Where the window begins in all bytes. */
   let origin = offset
   let isInString = false
 
-  // Within an item: how deep, 0 between items.
   let level = 0
   let itemStart = 0
   let beginning: string | undefined
@@ -92,7 +86,6 @@ export const createItemScanner = ({ place, areRows, offset = 0, mostBytes = 64 *
   let docStart = -1
   let docEnd = -1
 
-  // Between items.
   let depth = 0
   let isInList = false
   let hadList = false
@@ -110,7 +103,7 @@ export const createItemScanner = ({ place, areRows, offset = 0, mostBytes = 64 *
     return { ...bounds, text, doc: spell(docStart, docEnd).trim(), isTooLarge: false }
   }
 
-  /** Of a row on its own level: finds the member `doc`. */
+  /** Finds the member `doc` of a row. */
   const watchRow = (byte: number, place: number) => {
     if (byte === quote) {
       isDocNext = isKey && place - stringStart === 3 && spell(stringStart, place) === 'doc'
@@ -124,7 +117,7 @@ export const createItemScanner = ({ place, areRows, offset = 0, mostBytes = 64 *
     }
   }
 
-  /** Goes on within an item to its end, or to the end of what has come. The place that has most to do. */
+  /** Continues to the end of the item or the window. The hot loop. */
   const walkItem = () => {
     const held = bytes
     const end = length
@@ -133,7 +126,7 @@ export const createItemScanner = ({ place, areRows, offset = 0, mostBytes = 64 *
     let deep = level
     while (next < end && deep > 0) {
       if (inString) {
-        // Most bytes are in strings: nothing else is asked of them.
+        // Most bytes are in strings.
         let byte = held[next]
         while (byte !== quote && next < end) {
           next += byte === backslash ? 2 : 1
@@ -211,7 +204,7 @@ export const createItemScanner = ({ place, areRows, offset = 0, mostBytes = 64 *
     at += 1
   }
 
-  /** What is not needed any more gives room; of an item that is too large only its end is waited for. */
+  /** The number of bytes that are no longer needed. */
   const gone = () => {
     if (level > 0 && beginning === undefined && length - itemStart > mostBytes)
       beginning = spell(itemStart, itemStart + beginningBytes)
@@ -234,7 +227,6 @@ export const createItemScanner = ({ place, areRows, offset = 0, mostBytes = 64 *
   }
 
   return {
-    /** The items that end in this piece. */
     push(piece: Uint8Array): Item[] {
       const found: Item[] = []
       take(piece)
@@ -247,7 +239,6 @@ export const createItemScanner = ({ place, areRows, offset = 0, mostBytes = 64 *
       }
       return found
     },
-    /** Nothing more comes. */
     end: (): Frame => ({
       text: frame,
       isWhole: isEnded && hadList,

@@ -11,7 +11,7 @@ const decoded = (text: string) => {
   }
 }
 
-/** What an address leads to. None of its words is repeated where it is wrong: it may hold a password. */
+/** Errors never repeat the address: it may contain a password. */
 const placeOf = (text: string): Place => {
   const url = URL.parse(text)
   if (!url) throw new SourceTrouble('the address of the source is not valid')
@@ -24,7 +24,7 @@ const placeOf = (text: string): Place => {
   }
 }
 
-/** What documents are read from: the address of a CouchDB, or the path of a dump. Fails with SourceTrouble. */
+/** Opens a CouchDB by address, or a dump by path. */
 export const openSource = async (text: string, patience: Partial<Patience> = {}): Promise<Source> =>
   /^[a-z][a-z0-9+.-]*:\/\//i.test(text)
     ? openCouchdb(placeOf(text), { ...usualPatience, ...patience })

@@ -8,13 +8,9 @@ import { parsed } from '../documents.ts'
 import { createItemScanner, type Item } from '../items.ts'
 import { SourceTrouble } from '../source.ts'
 
-// The forms of dumps, told apart by how they begin.
-
 interface DumpForm {
-  /** Where its documents stand; see the scanner of items. */
   place: 'within' | 'listed'
   areRows: boolean
-  /** A database in each row instead of one for the file. */
   hasDatabases: boolean
 }
 
@@ -24,8 +20,8 @@ const documentsListed: DumpForm = { place: 'listed', areRows: false, hasDatabase
 const rowsListed: DumpForm = { place: 'listed', areRows: true, hasDatabases: false }
 const ownLines: DumpForm = { place: 'listed', areRows: true, hasDatabases: true }
 
-// By the first key of the outermost object: what couchdb-dump and the PHP dump write, a saved answer to _all_docs, our
-// own lines, couchbackup's header, plain lines of documents and of rows.
+// By the first key of the outermost object: couchdb-dump, PHP dump, `_all_docs`, our lines, couchbackup,
+// lines of documents and rows.
 const objects: Readonly<Record<string, DumpForm>> = {
   new_edits: documentsWithin,
   docs: documentsWithin,
@@ -45,15 +41,14 @@ const firstKey = (text: string) => /^\s*\{\s*"([^"\\]*)"/.exec(text)?.[1]
 
 const begun = (beginning: string) => beginning.replace(/^\ufeff/, '').trimStart()
 
-/** Whether a text that begins like this may be JSON at all. */
 const isJson = (beginning: string) => /^[{[]/.test(begun(beginning))
 
-/** The form of a text that begins like this; undefined when it is none. */
+/** Undefined if it is none. */
 export const formOf = (beginning: string): DumpForm | undefined => {
   const text = begun(beginning)
   if (text.startsWith('{')) return objects[firstKey(text) ?? '']
   if (!text.startsWith('[')) return undefined
-  // A list of documents is couchbackup's, one of rows Kazoo's archive of a month.
+  // A list of documents is couchbackup's; one of rows is Kazoo's archive of a month.
   const key = firstKey(text.slice(1))
   return key === 'id' || key === 'key' ? rowsListed : documentsListed
 }
@@ -68,23 +63,21 @@ const decodedOnce = (text: string) => {
   }
 }
 
-/** The name of a database, which may be encoded once or twice. */
 export const decodedName = (text: string) => decodedOnce(decodedOnce(text))
 
-/** The database that a file or folder is named after. */
 export const databaseOfFile = (fileName: string) =>
   decodedName(fileName.replace(/\.gz$/i, '').replace(/\.(?:json|ndjson|jsonl|txt|couch|backup|dump)$/i, ''))
 
 const beginningId = /^\{\s*"(?:_id|id)"\s*:\s*("(?:[^"\\]|\\.)*")/
 
-/** The id at the beginning of a document or row, where it mostly stands; undefined where it does not. */
+/** Fast path: the id is mostly the first member. */
 export const beginningIdOf = (text: string): string | undefined => {
   const found = beginningId.exec(text)?.[1]
   const id = found === undefined ? undefined : parsed(found)
   return typeof id === 'string' ? id : undefined
 }
 
-// A file of a dump, packed or not: its items from any place on. Places are counted in unpacked bytes.
+// Reads items of a dump file from any position, counted in unpacked bytes.
 
 const beginningBytes = 4096
 const pieceBytes = 256 * 1024
@@ -92,7 +85,7 @@ const pieceBytes = 256 * 1024
 const unpacked = (stream: Readable): AsyncIterable<Buffer> =>
   pipeline(stream, createGunzip(), () => undefined)
 
-/** A file that nobody sees, and that is gone with this process however that ends: a dump holds credentials. */
+/** Unlinked, so that it ends with the process: a dump contains credentials. */
 const unnamedFile = async (): Promise<FileHandle> => {
   const folder = await mkdtemp(join(tmpdir(), 'crosspoint-import-'))
   try {
@@ -112,7 +105,6 @@ async function* piecesOf(file: FileHandle, from: number, to: number): AsyncGener
   }
 }
 
-/** What is between two places of what comes. */
 async function* between(pieces: AsyncIterable<Buffer>, from: number, to: number): AsyncGenerator<Buffer> {
   let passed = 0
   for await (const piece of pieces) {
@@ -129,13 +121,12 @@ const isOfUnpacking = (error: unknown) =>
 const brokenOff = (path: string) =>
   new SourceTrouble(`${basename(path)} breaks off: the dump did not come to its end`)
 
-/** The bytes of a file, unpacked where it is packed. */
 const createBytes = (path: string, { isPacked, bytes }: { isPacked: boolean; bytes: number }) => {
   let plain: FileHandle | undefined
 
   async function* from(start: number, end: number): AsyncGenerator<Buffer> {
     if (plain) return yield* piecesOf(plain, start, end)
-    // Months are small files by the thousand: the way to another thread takes longer than reading them.
+    // For small files a synchronous read is faster than a thread.
     if (!isPacked && bytes <= pieceBytes) return yield readFileSync(path).subarray(start, end)
     if (isPacked)
       return yield* between(unpacked(createReadStream(path, { highWaterMark: pieceBytes })), start, end)
@@ -181,20 +172,16 @@ const beginningOf = async (pieces: AsyncIterable<Buffer>) => {
 
 export interface DumpFile {
   path: string
-  /** Of the file as it lies there. */
   bytes: number
   isPacked: boolean
   form: DumpForm
-  /** The items that begin at or behind a place, as many at a time as are read at once. */
   items(from: number, to?: number): AsyncGenerator<Item[]>
-  /** One item, by its place. */
   item(start: number, end: number): Promise<Item | undefined>
-  /** Makes places cheap to find: a packed file is unpacked where nobody sees it. */
+  /** Unpacks a packed file, so that positions are found fast. */
   unpack(): Promise<void>
   close(): Promise<void>
 }
 
-/** Undefined: it is no dump. */
 export const openDumpFile = async (path: string, bytes: number): Promise<DumpFile | undefined> => {
   if (bytes === 0) throw new SourceTrouble(`${basename(path)} is empty: the dump did not come to its end`)
   const first = await beginningOf(createBytes(path, { isPacked: false, bytes }).from(0, beginningBytes))
@@ -213,7 +200,7 @@ export const openDumpFile = async (path: string, bytes: number): Promise<DumpFil
     isPacked,
     form,
     async *items(from, to) {
-      // In the middle of a list its items stand alone.
+      // After the beginning, items have no list around them.
       const place = from === 0 ? form.place : 'listed'
       const scanner = createItemScanner({ place, areRows, offset: from })
       for await (const piece of content.from(from, to)) yield scanner.push(piece)

@@ -1,4 +1,4 @@
-// Documents from a file or a folder of dumps, whatever tool has written them.
+// Reads a file or folder of dumps.
 import { readdir, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { pagesOf, parsedRow } from '../documents.ts'
@@ -8,11 +8,10 @@ import { type DumpFile, databaseOfFile, decodedName, openDumpFile } from './dump
 import { createFileShelf, type KeptEntries, type Part } from './file-dump.ts'
 import { createFolderShelf, isFolderShelf, type Shelf } from './folder-dump.ts'
 
-// A file may have the documents of databases mixed. Beyond so many stretches of one database they are joined, with what
-// lies between: that is passed over when they are read.
+// A file may mix databases. Beyond this number, stretches of a database are joined; documents of others in
+// between are skipped.
 const maxStretches = 256
 
-/** Where the documents of each database stand in a file of several: from and to, from and to. */
 const stretchesIn = async (file: DumpFile) => {
   const found = new Map<string, number[]>()
   let latest: string | undefined
@@ -32,7 +31,6 @@ const stretchesIn = async (file: DumpFile) => {
   return found
 }
 
-/** Every two stretches become one. */
 const joinNeighbours = (ends: number[]) => {
   const joined = ends.filter((_, at) => at % 4 === 0 || at % 4 === 3 || at === ends.length - 1)
   ends.splice(0, ends.length, ...joined)
@@ -49,10 +47,9 @@ const partsOf = async (file: DumpFile): Promise<[string, Part][]> => {
   )
 }
 
-/** What is in a folder, or the one file. */
 const entriesOf = async (path: string): Promise<string[]> => {
   const facts = await stat(path).catch(() => undefined)
-  // A mistyped address may hold a password.
+  // A mistyped address may contain a password.
   if (!facts)
     throw new SourceTrouble(`there is no such file or folder${path.includes('@') ? '' : `: ${path}`}`)
   if (!facts.isDirectory() || (await isFolderShelf(path))) return [path]
@@ -60,7 +57,6 @@ const entriesOf = async (path: string): Promise<string[]> => {
   return names.map((name) => join(path, name))
 }
 
-/** A dump at a path. */
 export const openDump = async (path: string): Promise<Source> => {
   const shelves = new Map<string, Shelf>()
   const parts = new Map<string, Part[]>()

@@ -17,7 +17,7 @@ import type { Item } from '../items.ts'
 import { beginningIdOf, type DumpFile, databaseOfFile, decodedName } from './dump-file.ts'
 import type { Shelf } from './folder-dump.ts'
 
-// Where an id stood last, for millions of ids in little memory: 16 bytes each, by half of a digest of the id.
+// Last positions of millions of ids: 16 bytes each, keyed by half a digest.
 
 const firstSlots = 1024
 
@@ -25,7 +25,7 @@ export const createLatestPlaces = () => {
   let slots = firstSlots
   let high = new Uint32Array(slots)
   let low = new Uint32Array(slots)
-  // A place behind which it stands; 0 marks a free slot.
+  // Positions are above 0; 0 marks a free slot.
   let places = new Float64Array(slots)
   let count = 0
 
@@ -55,7 +55,7 @@ export const createLatestPlaces = () => {
     })
   }
 
-  /** Remembers a place, above 0; gives the one before, if there is one. */
+  /** Returns the previous position. */
   return (id: string, place: number): number | undefined => {
     const digest = hash('md5', id, 'buffer')
     const before = put(digest.readUInt32LE(0), digest.readUInt32LE(4), place)
@@ -66,7 +66,7 @@ export const createLatestPlaces = () => {
   }
 }
 
-// A database whose documents stand in parts of files, in any order, and perhaps in several revisions: the last one counts.
+// Documents may be in several files, in any order and in several revisions: the last one counts.
 
 export interface Part {
   file: DumpFile
@@ -74,24 +74,21 @@ export interface Part {
   to: number | undefined
 }
 
-/** A document of a dump and where it stands. */
 interface Entry {
   part: number
   item: Item
-  /** Rises from entry to entry. */
   place: number
 }
 
-/** All documents of a database, in their order, and of each the one that counts. */
 interface Entries {
   all: readonly Entry[]
   latest: ReadonlyMap<string, Entry>
 }
 
-/** Small databases that were read last: an import asks for one several times. */
+/** Recently read small databases: an import reads them several times. */
 export type KeptEntries = Map<string, Promise<Entries>>
 
-// As many as are imported at the same time, twice.
+// Twice the number of databases that are imported at once.
 const maxKept = 8
 
 const placesOfPart = 2 ** 42
@@ -101,13 +98,13 @@ const textOf = (item: Item) => item.doc ?? item.text
 const idOf = (item: Item) =>
   beginningIdOf(textOf(item)) ?? beginningIdOf(item.text) ?? readDocument(textOf(item))?.document.id
 
-/** What couchbackup puts between documents. */
+/** Written by couchbackup between documents. */
 const isHeader = (item: Item) => {
   const { name, marker } = item.doc === undefined ? parsedRow(item.text) : {}
   return [name, marker].some((text) => typeof text === 'string' && text.startsWith('@cloudant/couchbackup'))
 }
 
-/** Whether a row tells of a document that is deleted. */
+/** Whether the row marks a deleted document. */
 const isOfDeleted = ({ text }: Item) => {
   const { value } = parsedRow(text)
   return isObject(value) && value.deleted === true
@@ -126,7 +123,7 @@ const entryAt = (mark: string | undefined) => {
   return { part, offset }
 }
 
-// So much is kept of what was read last. Packed files may hold ten times what they have.
+// Size of a small database, unpacked; packed files may grow tenfold.
 const maxKeptBytes = 1024 * 1024
 const packedGrowth = 10
 
@@ -138,10 +135,9 @@ const unpackedBytesOf = (part: Part) =>
 const sumOf = (parts: readonly Part[], of: (part: Part) => number) =>
   parts.reduce((sum, part) => sum + of(part), 0)
 
-/** A database of these parts. */
 export const createFileShelf = (database: string, parts: readonly Part[], kept: KeptEntries): Shelf => {
   const isSmall = sumOf(parts, unpackedBytesOf) <= maxKeptBytes
-  // Of documents with files, where each stands; made when the first file is asked for.
+  // Positions of documents with files; built on first use.
   let withFiles: Promise<Map<string, Entry>> | undefined
 
   const isOfDatabase = (item: Item) => {
@@ -149,7 +145,6 @@ export const createFileShelf = (database: string, parts: readonly Part[], kept: 
     return typeof db === 'string' && decodedName(db) === database
   }
 
-  /** As many at a time as are read at once. */
   async function* entriesOfFiles(mark?: string): AsyncGenerator<readonly Entry[]> {
     const first = entryAt(mark)
     for (const [part, { file, from, to }] of parts.entries()) {
@@ -194,7 +189,7 @@ export const createFileShelf = (database: string, parts: readonly Part[], kept: 
     yield mark === undefined ? all : all.filter(isBehind)
   }
 
-  /** The places of revisions that a later one replaces, in order. */
+  /** Positions of outdated revisions, in order. */
   const replaced = async (mark: string | undefined) => {
     if (isSmall) {
       const { all, latest } = await small()
@@ -250,7 +245,7 @@ export const createFileShelf = (database: string, parts: readonly Part[], kept: 
     return found
   }
 
-  /** Some tools put the files of a document into a folder that is named after it. */
+  /** Some tools write files of a document into a folder named after it. */
   const besideDump = (path: string, id: string, name: string) => {
     const names = [id, encodeURIComponent(id)]
     const folders = [[], [databaseOfFile(basename(path))], [basename(path).replace(/\.[^.]*$/, '')]]

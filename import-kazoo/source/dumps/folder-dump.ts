@@ -6,9 +6,6 @@ import { isObject } from '../../../src/lib/json.ts'
 import { bytesOfFile, fileBelow, readDocument, rowOf, type SourceRow } from '../documents.ts'
 import type { SourceDocument } from '../source.ts'
 
-// A database as a folder: a file for each document, and an index of the files that belong to them.
-
-/** A database of a dump. */
 export interface Shelf {
   bytes: number
   rows(after?: string): AsyncIterable<SourceRow>
@@ -19,7 +16,7 @@ export interface Shelf {
 const documentsFolder = 'docs'
 const indexName = 'attachment-index.csv'
 
-/** Whether a folder is a database. */
+/** Whether the folder is a database. */
 export const isFolderShelf = (path: string) =>
   stat(join(path, documentsFolder)).then(
     (found) => found.isDirectory(),
@@ -48,7 +45,7 @@ export const createFolderShelf = async (path: string): Promise<Shelf> => {
         }))
   }
 
-  /** By its usual name, or whatever the file is called. */
+  /** By the usual file name, else by searching. */
   const document = async (id: string) => {
     const usual = await fileBelow(folder, [[`${encodeURIComponent(id)}.json`], [`${id}.json`]])
     const found = usual === undefined ? undefined : readDocument(await readFile(usual, 'utf8'))
@@ -57,7 +54,6 @@ export const createFolderShelf = async (path: string): Promise<Shelf> => {
     return undefined
   }
 
-  /** What the index calls the file of a document. */
   const pathOf = async (id: string, name: string) => {
     for (const place of [folder, path]) {
       const index = await fileBelow(place, [[indexName]])
