@@ -17,7 +17,6 @@ import { createImport } from './import-run/operations.ts'
 import { createKeeping } from './import-run/preserved-documents.sql.ts'
 import { createChapters } from './import-sections/sections.ts'
 
-/** What is taken over from a Kazoo, and what is kept of it as it was. */
 export const kazooArea = area({
   name: 'kazoo',
   needs: {
@@ -38,7 +37,6 @@ export const kazooArea = area({
     const { store, validate, keyring, leases, deriver, declared } = tools
     const keeping = createKeeping(store)
 
-    /** The master account takes the place of the first start's. */
     const accountAdoption = adoptions.account
     if (!accountAdoption) throw new Error('nobody takes in accounts')
     const accountOrMaster: ImportedRecord = {

@@ -28,9 +28,9 @@ interface Asked {
   account?: string
   username?: string
   code?: string
-  /** So many accounts below, besides the own one. */
+  /** Number of accounts below the own one. */
   sample: number
-  /** Chooses the sample: the same one has the same accounts. */
+  /** The same seed selects the same accounts. */
   seed: string
   days: number
   json?: boolean
@@ -47,13 +47,11 @@ interface Sides {
   here: CrosspointCore
 }
 
-// The first pages of a list tell whether filters and order are the same; records are counted by the checks of the import.
+// The first pages show whether filters and order agree; the checks of the import count all records.
 const maxRows = 2000
 const recordsOfList = 25
-// Something differs, which a person has to look at.
 const waitsForPerson = 2
 
-/** What a system answers with: `data`, or the status of its refusal. */
 type Answered = { data: unknown } | { status: number }
 
 const asking = async (ask: () => Promise<unknown>): Promise<Answered> => {
@@ -84,7 +82,6 @@ const statusOf = (answered: Answered) => ('status' in answered ? answered.status
 
 type Place = Pick<Told, 'account_id' | 'question'>
 
-/** What one question finds; undefined where both refuse alike. */
 const compareRecords = (place: Place & { id?: string }, [there, here]: readonly Answered[]): Told[] => {
   if (!there || !here) return []
   if (statusOf(there) !== statusOf(here))
@@ -110,7 +107,7 @@ const compareLists = (place: Place, there: readonly unknown[], here: readonly un
   ]
 }
 
-/** Asks one question about one account. `asked` counts answers that were held against each other. */
+/** `asked`: the number of answers that were compared. */
 const compareOne = async (
   sides: Sides,
   accountId: string,
@@ -141,7 +138,6 @@ const compareOne = async (
   return { asked: 1 + ids.length, told }
 }
 
-/** The accounts that are looked at: the own one, and of those below it a sample that another run repeats. */
 const chosenAccounts = async ({ there }: Sides, ownId: string, { sample, seed }: CompareOptions) => {
   const below: string[] = []
   for await (const row of there.eachOf<Json>(`/v2/accounts/${ownId}/descendants`)) below.push(idOf(row))
@@ -213,7 +209,7 @@ const passwordFor = async (terminal: Terminal, username: string) => {
   throw new Mistake('the password is missing on standard input')
 }
 
-/** Asks two systems the same; answers with the status: 0 when they say the same, 2 when not. */
+/** Returns the exit status: 0 if both systems answer the same, 2 if not. */
 export const compareKazoo = async (terminal: Terminal, source: string, asked: Asked) => {
   const { account, username } = asked
   if (account === undefined || username === undefined)

@@ -1,5 +1,3 @@
-// The documents of a Kazoo, held against the store of this machine.
-
 import { printingRefusals } from '../../src/commands/refusals.ts'
 import { status } from '../../src/commands/statuses.ts'
 import { systemClock } from '../../src/lib/clock.ts'
@@ -8,14 +6,12 @@ import { withImports, withSource } from './import.ts'
 import { counted, differenceLines, questionLines, sumOfQuestions, tell } from './output.ts'
 
 interface Asked {
-  /** So many accounts below the master account. */
+  /** Number of accounts below the master account. */
   sample: number
-  /** Chooses the sample: the same one has the same accounts. */
   seed: string
   json?: boolean
 }
 
-// Something differs, which a person has to look at.
 const waitsForPerson = 2
 const toldEvery = 100
 
@@ -25,7 +21,7 @@ const sumLines = ({ sums }: ComparedWithDatabase) =>
     return `${name.padEnd(24)} ${one} ${other} ${there === here ? 'the same' : counted(here - there)}`
   })
 
-/** What an operator can sign. */
+/** A report that an operator can sign. */
 const textOf = (compared: ComparedWithDatabase) => {
   const { source, accounts, of_accounts: ofAll } = compared
   const [asked, different] = [sumOfQuestions(compared, 'asked'), sumOfQuestions(compared, 'different')]
@@ -46,7 +42,6 @@ const textOf = (compared: ComparedWithDatabase) => {
   ].join('\n')
 }
 
-/** Answers with the status: 0 when both say the same, 2 when not. */
 export const compareWithDatabase = (named: string, { sample, seed, json }: Asked): Promise<number> =>
   printingRefusals(() =>
     withSource(named, async (source) => {

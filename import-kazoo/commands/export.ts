@@ -4,7 +4,6 @@ import { leavingJson, leavingText, openLeavingFolder } from '../export/folder.ts
 import { withImports } from './import.ts'
 import { createTold } from './output.ts'
 
-/** Writes everything into a folder, as documents that a Kazoo takes; answers with the status. */
 export const exportKazoo = (directory: string, { json = false }: { json?: boolean }): Promise<number> =>
   printingRefusals(() =>
     withImports(async ({ leave }) => {

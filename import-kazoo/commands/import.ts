@@ -44,11 +44,10 @@ interface ImportOptions {
   json?: boolean
 }
 
-// Something is left for a person.
 const waitsForPerson = 2
 const aliveMs = 60_000
 
-/** Of each look that took something over, and now and then that there was nothing. */
+/** Prints each round that changed something, and once a minute that there was nothing. */
 const createRoundsTold = () => {
   let told = Number.NEGATIVE_INFINITY
   return {
@@ -62,10 +61,9 @@ const createRoundsTold = () => {
   }
 }
 
-// Whatever else differs is the same again, most likely.
+// Further differences of a check are most likely the same again.
 const differencesShown = 100
 
-/** Of each check so many differences are told, and then that there are more. */
 const createDifferencesTold = () => {
   const told = new Map<string, number>()
   return (check: string, { place, reason }: Fault) => {
@@ -79,12 +77,11 @@ const createDifferencesTold = () => {
 type KazooOffers = OffersOf<[typeof kazooArea]>['kazoo']
 
 interface Parts extends Pick<KazooOffers, 'imports' | 'compare' | 'leave'> {
-  /** What the store says of itself: trees and counts, names, ledgers. */
   checks: readonly Check[]
   respond: Respond
 }
 
-/** The importer on the store that the settings name, beside a running server or without one. */
+/** Opens the importer on the configured store, with or without a running server. */
 export const withImports = async <T>(work: (parts: Parts) => Promise<T>): Promise<T> => {
   const config = configFromEnvironment()
   process.umask(0o077)
@@ -106,12 +103,11 @@ export const withImports = async <T>(work: (parts: Parts) => Promise<T>): Promis
     log,
     metrics,
     leases,
-    // Nothing is sent: whose words mail has is looked up.
+    // Nothing is sent: the mail settings are only read.
     mail: createMail({ store, keyring, notices: createNotices(declared.notices) }),
     callArchive: openObjectStore(config.callArchive),
     validate: validateLeniently,
   }
-  // The threads that derive do not keep a process alive.
   const alive = setInterval(() => undefined, aliveMs)
   try {
     const { offers, routes } = bareAreas(tools, kazooArea)
@@ -130,7 +126,7 @@ export const withImports = async <T>(work: (parts: Parts) => Promise<T>): Promis
   }
 }
 
-/** The first Ctrl-C lets what is under way end. */
+/** The first Ctrl-C ends the current step. */
 const untilInterrupted = () => {
   const stopping = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stopping.abort())
@@ -183,7 +179,6 @@ const undo = () =>
     return status.done
   })
 
-/** Opens a source, and closes it. What keeps it from being read is a refusal. */
 export const withSource = async <T>(named: string, work: (source: Source) => Promise<T>): Promise<T> => {
   try {
     const source = await openSource(named)
@@ -198,7 +193,6 @@ export const withSource = async <T>(named: string, work: (source: Source) => Pro
   }
 }
 
-/** Imports the records of a Kazoo; answers with the status. */
 export const importKazoo = (named: string | undefined, options: ImportOptions): Promise<number> =>
   printingRefusals(async () => {
     if (options.undo) return undo()

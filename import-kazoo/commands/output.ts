@@ -7,7 +7,7 @@ export const tell = (text: string) => process.stderr.write(`${text}\n`)
 
 export const counted = (count: number) => count.toLocaleString('en-US')
 
-/** Now and then a line about where a run is, and how fast. */
+/** Prints progress and speed every few seconds. */
 export const createTold = () => {
   const begun = performance.now()
   let told = begun
@@ -29,8 +29,6 @@ export const createTold = () => {
     tell(`${chapter}: ${database}, ${counted(documents)} documents, ${counted(rate)} a second`)
   }
 }
-
-// What two systems say differently, as a person reads it.
 
 const valueText = (value: unknown) =>
   value === undefined ? '(nothing)' : printable(JSON.stringify(value)).slice(0, 120)

@@ -13,7 +13,7 @@ const partsOf = (result: unknown): { data: Json; metadata: Json } =>
     ? { data: parsed(result.fields.data), metadata: parsed(result.fields.metadata) }
     : { data: parsed(result), metadata: {} }
 
-/** Reads records as the API responds to the operator, by the routes themselves and without a server. */
+/** Reads records as the API responds to the operator, through the routes but without a server. */
 export const createResponses = (routes: readonly Route[], { records }: Pick<Store, 'records'>) => {
   const router = createRouter(routes)
 

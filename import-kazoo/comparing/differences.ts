@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { type Difference, differencesBetween } from '../../src/lib/differences.ts'
 import { isObject, type Json } from '../../src/lib/json.ts'
 
-/** Something that the two systems say differently, on one line. */
+/** One difference between the systems. */
 export interface Told {
   account_id: string
   question: string
@@ -11,24 +11,21 @@ export interface Told {
   what: string
   there?: unknown
   here?: unknown
-  /** What the import, or the times of both, say of it. */
+  /** The reason, if the import or the modification times give one. */
   why?: string
 }
 
-/** Something that is asked of two systems about an account. */
 export interface Question {
-  /** As reports call it. */
   name: string
-  /** Behind `/v2/accounts/{id}`. */
+  /** After `/v2/accounts/{id}`. */
   path: string
   query?: Readonly<Record<string, string | number>>
-  /** One record; a list whose order counts; or a list each of whose records is read as well. */
+  /** A record, a list whose order counts, or a list whose records are also read. */
   as: 'record' | 'list' | 'records'
-  /** It is asked for a span of time: `created_from` and `created_to` are added. */
+  /** Adds `created_from` and `created_to`. */
   isTimed?: true
 }
 
-/** What clients of the family ask about an account, lists with the filters that they use. */
 export const questions: readonly Question[] = [
   { name: 'account', path: '', as: 'record' },
   { name: 'children', path: '/children', as: 'list' },
@@ -54,7 +51,7 @@ export const questions: readonly Question[] = [
   { name: 'login security', path: '/security', as: 'record' },
 ]
 
-/** What is not held against each other, and why: it is told once, at the end of a report. */
+/** Keys that are not compared, with the reason. */
 export const disregarded: readonly { keys: RegExp; why: string }[] = [
   { keys: /^(?:_|pvt_)/, why: 'private and read-only marks are each system’s own' },
   { keys: /^kazoo_import$/, why: 'what the import has set aside' },
@@ -66,24 +63,19 @@ const isDisregarded = (path: string) => {
   return disregarded.some(({ keys }) => keys.test(top))
 }
 
-/**
- * What a record says differently here. What is here alone is no difference: clients read what they know, and a system
- * may tell more.
- */
+/** A value that only this system has is no difference: clients ignore unknown fields. */
 export const differencesOfRecords = (there: Json, here: Json): Difference[] =>
   differencesBetween(there, here).filter(({ path, from }) => from !== undefined && !isDisregarded(path))
 
-/** What is different about two lists. */
 interface ListDifferences {
-  /** Ids that are there and not here, and the other way round. */
+  /** Ids that are only there, and only here. */
   missing: readonly string[]
   extra: readonly string[]
-  /** The first place at which rows of both stand in another order: the id there. */
+  /** The id of the first row that is at another position here. */
   outOfOrder: string | undefined
   rows: readonly { id: string; differences: readonly Difference[] }[]
 }
 
-/** What rows are told apart by. */
 export const idOf = (row: unknown): string => {
   if (!isObject(row)) return JSON.stringify(row)
   const { id, call_id: callId, number } = row
@@ -110,7 +102,7 @@ export const differencesOfLists = (there: readonly unknown[], here: readonly unk
   }
 }
 
-/** Of the accounts below, so many that another run chooses again, in the order in which they are looked at. */
+/** Selects a repeatable sample. */
 export const sampleOf = (below: readonly string[], { sample, seed }: { sample: number; seed: string }) =>
   below
     .map((id) => ({ id, place: hash('sha256', `${seed}/${id}`, 'hex') }))
@@ -118,18 +110,16 @@ export const sampleOf = (below: readonly string[], { sample, seed }: { sample: n
     .slice(0, sample)
     .map(({ id }) => id)
 
-/** What was asked of two systems, and what they say differently. */
 export interface Tally {
   questions: { name: string; asked: number; different: number }[]
   differences: Told[]
-  /** Beside those that are told. */
+  /** Differences beyond `maxTold`. */
   untold: number
 }
 
-// Whoever has more of them looks at the first ones.
+// More differences are only counted.
 const maxTold = 10_000
 
-/** Counts answers that are held against each other; of what differs it keeps the first. */
 export const createTally = (names: readonly string[] = []) => {
   const tally: Tally = {
     questions: names.map((name) => ({ name, asked: 0, different: 0 })),
@@ -151,7 +141,6 @@ export const createTally = (names: readonly string[] = []) => {
   }
 }
 
-/** Something that is counted or summed on both sides. */
 export interface BothSums {
   name: string
   there: number

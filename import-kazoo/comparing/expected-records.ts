@@ -9,16 +9,14 @@ import { createRunStore, type RunStore } from '../import-run/store.ts'
 import type { Chapter, Facts } from '../import-sections/section.ts'
 import type { createSums, createTally, Told } from './differences.ts'
 
-/** A draft with the document that it is made of. */
 export interface Drawing {
   draft: Draft
   document: KazooDocument
 }
 
-/** One comparison: what is compared with, and where it is counted. */
 export interface Look {
   facts: Facts
-  /** When the import began, in Gregorian seconds; undefined: there was none. */
+  /** When the import began, in Gregorian seconds; undefined without an import. */
   begun: number | undefined
   add: ReturnType<typeof createTally>['add']
   sum: ReturnType<typeof createSums>['add']
@@ -31,11 +29,10 @@ interface Deps {
   chapters: readonly Chapter[]
 }
 
-/** The codes of findings, each once. */
 export const codesOf = (findings: readonly { code: string }[]) =>
   [...new Set(findings.map(({ code }) => code))].join(', ')
 
-/** What the import has reported about a document, or that it has never met it. */
+/** What the import reported about a document. */
 export const reportOf = async (
   run: Pick<RunStore, 'findingsOf' | 'known'>,
   { database, id }: Pick<KazooDocument, 'database' | 'id'>,
@@ -44,24 +41,22 @@ export const reportOf = async (
   findings: await run.findingsOf(database, id),
 })
 
-/** What the times say of who has changed something since; undefined where they are the same. */
+/** Which side changed later, by the modification times. */
 export const changedSince = (there: number, here: number) => {
   if (here > there) return 'changed here since'
   return here < there ? 'changed there since' : undefined
 }
 
-/** What differs in one place, as it is told. */
 export const toldAt = (
   place: Pick<Told, 'account_id' | 'question' | 'id'>,
   differences: readonly Difference[],
 ): Told[] => differences.map(({ path, from, to }) => ({ ...place, what: path, there: from, here: to }))
 
-/** What documents are to come to here. */
 export const createDrawings = ({ store, adoptions, validate, chapters }: Deps) => {
   const run = createRunStore(store)
   const settingAside = quarantineInvalidFields({ adoptions, validate })
 
-  /** What the import, or the times, say of a difference. */
+  /** The reason for a difference: a later change or a finding of the import. */
   const whyOf = async ({ document, draft }: Drawing, modified: number | undefined) => {
     const changed = modified === undefined ? undefined : changedSince(draft.modified, modified)
     if (changed !== undefined) return changed
@@ -73,11 +68,11 @@ export const createDrawings = ({ store, adoptions, validate, chapters }: Deps) =
     async arrivalOf({ draft, document }: Drawing): Promise<Importer> {
       const { accountId, id, created, modified } = draft
       const { doc } = await settingAside(draft, document)
-      // What is secret, and files, are not held against each other.
+      // Secrets and files are not compared.
       return { accountId, id, created, modified, revision: '', doc, facts: {}, files: [] }
     },
 
-    /** `modified`: of what stands here, if anything does. */
+    /** `modified`: of the stored record, if there is one. */
     async withReason(
       drawing: Drawing,
       modified: number | undefined,
@@ -88,7 +83,7 @@ export const createDrawings = ({ store, adoptions, validate, chapters }: Deps) =
       return told.map((one) => ({ ...one, ...(why === undefined ? {} : { why }) }))
     },
 
-    /** What the documents of a database come to, a page at a time. */
+    /** The records that documents of a database become, page by page. */
     async *pages(chapterName: string, facts: Facts, database: string): AsyncGenerator<Drawing[]> {
       const chapter = chapters.find(({ name }) => name === chapterName)
       if (!chapter || !facts.kinds.has(database)) return
@@ -96,7 +91,6 @@ export const createDrawings = ({ store, adoptions, validate, chapters }: Deps) =
         yield converted.flatMap(({ document, drafts }) => drafts.map((draft) => ({ draft, document })))
     },
 
-    /** What one document comes to. */
     async ofDocument(chapterName: string, facts: Facts, document: KazooDocument): Promise<Drawing[]> {
       const chapter = chapters.find(({ name }) => name === chapterName)
       const converted = await chapter?.convert([document], { database: document.database, facts })

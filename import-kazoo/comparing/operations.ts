@@ -1,4 +1,5 @@
-// What the documents of a Kazoo come to, held against what stands here: what differs is what the store has changed or lost.
+// Compares the records that documents become with the stored records: differences are changes or losses of
+// the store.
 
 import type { ImportedRecord } from '../../src/areas/adoption.ts'
 import type { Validate } from '../../src/areas/area.ts'
@@ -54,7 +55,6 @@ const toldOfKeys = (compared: ComparedDocument): [string, number, Told[]] => {
   return [place.question, 1, isMissing ? [missing] : told]
 }
 
-/** Holds a source against the store, account by account; it leaves out what the import has left out. */
 export const createComparison = ({ store, states, adoptions, validate, chapters, numbers }: Deps) => {
   const checked = createCheckedStore(store)
   const run = createRunStore(store)

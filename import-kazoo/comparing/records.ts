@@ -27,7 +27,7 @@ interface Deps {
 
 type Placed = Pick<StoredRecord, 'sortKey' | 'id'>
 
-// What lists show in the order of their sort keys.
+// Kinds that lists return in the order of their sort keys.
 const listed: ReadonlySet<string> = new Set([
   'user',
   'device',
@@ -39,12 +39,11 @@ const listed: ReadonlySet<string> = new Set([
 
 const rowsAtOnce = 500
 
-// As both engines order texts.
+// Both engines order texts by bytes.
 const inOrder = (one: Placed, other: Placed) =>
   Buffer.compare(Buffer.from(one.sortKey), Buffer.from(other.sortKey)) ||
   Buffer.compare(Buffer.from(one.id), Buffer.from(other.id))
 
-/** What accounts have, record by record, and their lists. */
 export const createRecordComparison = ({ store: { records }, adoptions, drawings }: Deps) => {
   const { arrivalOf, withReason } = drawings
 
@@ -60,7 +59,6 @@ export const createRecordComparison = ({ store: { records }, adoptions, drawings
     }
   }
 
-  /** Answers with the record as it is to stand here. */
   const compareOne = async ({ add }: Look, drawing: Drawing, drawn: NonNullable<ImportedRecord['drawn']>) => {
     const { as, accountId, id } = drawing.draft
     const { expected, stored } = await drawn(await arrivalOf(drawing))
@@ -72,14 +70,13 @@ export const createRecordComparison = ({ store: { records }, adoptions, drawings
     return expected
   }
 
-  /** The admin whom the store had before anything came is one of the master account. */
+  /** The admin of the first start is a user of the master account. */
   const isOfFirstStart = async ({ facts, begun }: Look, accountId: string, kind: string, id: string) => {
     if (accountId !== facts.masterId || kind !== 'user' || begun === undefined) return false
     const record = await records.find(accountId, kind, id)
     return record !== undefined && record.created <= begun
   }
 
-  /** The rows of a list in their order, and how many there are. */
   const compareList = async (look: Look, accountId: string, kind: string, expected: readonly Placed[]) => {
     const idsThere = expected.toSorted(inOrder).map(({ id }) => id)
     const idsHere = await storedIds(accountId, kind)
@@ -104,7 +101,6 @@ export const createRecordComparison = ({ store: { records }, adoptions, drawings
     return found ? drawings.ofDocument('services', facts, readDocument('services', found)) : []
   }
 
-  /** Answers with what else the account's documents come to. */
   return async (look: Look, accountId: string): Promise<readonly Drawing[]> => {
     const all: Drawing[] = []
     for await (const page of drawings.pages('account documents', look.facts, accountDatabase(accountId)))
@@ -120,7 +116,6 @@ export const createRecordComparison = ({ store: { records }, adoptions, drawings
   }
 }
 
-/** Accounts themselves: what they say, and below whom they stand. */
 export const createAccountComparison = (
   { records }: Pick<Store, 'records'>,
   { arrivalOf, withReason }: Drawings,
@@ -163,14 +158,14 @@ const hearsay = 'number_by_hearsay'
 const ofNumbers: ReadonlySet<string> = new Set(['number', hearsay])
 const atOnce = 500
 
-/** Numbers of accounts: whose they are, in which state, with which fields and features. */
+/** Compares owner, state, fields and features of numbers. */
 export const createNumberComparison = ({ numbers, checked, drawings }: NumberComparisonDeps) => {
   const compareOne = async (drawing: Drawing, stored: StoredNumbers) => {
     const { as, accountId, id, doc, facts } = drawing.draft
     const number = stored.get(id)
     const place = { account_id: accountId, question: 'number', id }
     if (!number) return drawings.withReason(drawing, undefined, [{ ...place, what: 'missing' }])
-    // Whatever else tells of it, what the inventory says counts.
+    // The inventory takes precedence over hearsay.
     if (as === hearsay && !number.hidden.isHearsay) return []
     const { hidden, usedBy, ...others } = facts as { hidden: Json; usedBy: string }
     const { accountId: owner, state, carrier } = number
@@ -181,7 +176,6 @@ export const createNumberComparison = ({ numbers, checked, drawings }: NumberCom
   }
 
   return {
-    /** What the inventory tells of numbers of these accounts: of all others nothing is held. */
     async ofAccounts({ facts }: Look, accountIds: readonly string[]) {
       const found = new Map<string, Drawing[]>(accountIds.map((id) => [id, []]))
       for (const database of databasesOf(facts, 'numbers'))
@@ -191,7 +185,6 @@ export const createNumberComparison = ({ numbers, checked, drawings }: NumberCom
       return found
     },
 
-    /** `all`: what tells of the account's numbers, and anything else. */
     async compare({ add, sum }: Look, accountId: string, all: readonly Drawing[]) {
       const told = all.filter(({ draft }) => ofNumbers.has(draft.as))
       for (let from = 0; from < told.length; from += atOnce) {
@@ -213,11 +206,10 @@ export const createNumberComparison = ({ numbers, checked, drawings }: NumberCom
   }
 }
 
-/** `isLoose`: some calls name no interaction. With whom those belong depends on which of them have come. */
+/** `isLoose`: some calls name no interaction, so their interaction depends on the other imported calls. */
 const comparedOf = ({ begun, ...compared }: Sums, isLoose: boolean) =>
   isLoose ? compared : { ...compared, begun }
 
-/** Money and calls of accounts, month by month, and what balances come to. */
 export const createMonthComparison = (checked: CheckedStore) => {
   const bookOf = async ({ facts }: Look, place: MonthPlace, before: number | undefined) => {
     const month = await monthOf(facts, place, before)
@@ -248,7 +240,7 @@ export const createMonthComparison = (checked: CheckedStore) => {
     return { calls, loose }
   }
 
-  /** Answers with the units that the last month ends with. */
+  /** Returns the units at the end of the last month. */
   const compareBooks = async (look: Look, accountId: string, months: readonly MonthPlace[]) => {
     let before: number | undefined
     for (const place of months) {

@@ -16,17 +16,18 @@ import type { RunStore } from '../import-run/store.ts'
 import { databasesOf, type Facts } from '../import-sections/section.ts'
 import { changedSince, codesOf, reportOf } from './expected-records.ts'
 
-// Compares source documents with API responses key by key. Nothing here uses the conversions of the import, so that their
-// mistakes show.
+// Compares source documents with API responses key by key. It uses no conversion of the import, so it finds
+// their mistakes.
 
 interface ComparedKind {
-  /** Where the API has the record, below its account. */
   path(id: string): string
-  /** Keys that either system computes, that only sign-in requests contain, or that only an operator sets here. */
+  /**
+   * Keys that either system computes, that only sign-in requests contain, or that only an operator sets
+   * here.
+   */
   computed: readonly string[]
 }
 
-/** Types of documents of an account's database that become one record each. */
 const comparedKinds: Readonly<Record<string, ComparedKind>> = {
   account: { path: () => '', computed: [...accountReadOnly, 'trial_expires'] },
   user: { path: (id) => `/users/${id}`, computed: [...userReadOnly, 'password', 'credentials', 'sync'] },
@@ -37,7 +38,7 @@ const comparedKinds: Readonly<Record<string, ComparedKind>> = {
   sys_info: { path: (id) => `/connectivity/${id}`, computed: connectivityReadOnly },
   whitelabel: { path: () => '/whitelabel', computed: ['id'] },
   limits: { path: () => '/limits', computed: ['id', 'allow_postpay', 'max_postpay_amount'] },
-  // Bookkeepers are of one system: the report lists those that have to be chosen again.
+  // Bookkeepers belong to one system: the report lists those that must be chosen again.
   service_plan: { path: (id) => `/service_plans/${id}`, computed: ['id', 'bookkeeper', 'bookkeepers'] },
   number: {
     path: (number) => `/phone_numbers/${number}`,
@@ -45,14 +46,13 @@ const comparedKinds: Readonly<Record<string, ComparedKind>> = {
   },
 }
 
-/** A value of a document that the response does not have, or has otherwise. */
 interface KeyDifference {
   path: string
   there: unknown
   here: unknown
 }
 
-/** Names and addresses that are compared without case, or without what separates their digits. */
+/** Names and addresses that are compared without case or separators. */
 const folded: ReadonlySet<string> = new Set([
   'username',
   'realm',
@@ -66,7 +66,7 @@ const folded: ReadonlySet<string> = new Set([
 const fold = (key: string, text: string) =>
   text.toLowerCase().replaceAll(key === 'mac_address' ? /[^0-9a-f]/g : /\s/g, '')
 
-/** Older values, and what they are called today. */
+/** Older values and their current names. */
 const renamed: Readonly<Record<string, unknown>> = {
   'e.164': 'e164',
   '1npanxxxxxx': '1npan',
@@ -97,7 +97,7 @@ interface Compared {
   rejected: Json
 }
 
-/** Without list members that were rejected, and with the position that each of the others has in the response. */
+/** The position of each list member in the response; undefined for rejected members. */
 const positions = (list: readonly unknown[], path: readonly string[], rejected: Json) => {
   let position = 0
   return list.map((_, index) => {
@@ -110,7 +110,7 @@ const positions = (list: readonly unknown[], path: readonly string[], rejected: 
 const valueAt = (value: unknown, key: string) =>
   (isObject(value) || Array.isArray(value)) && Object.hasOwn(value, key) ? value[key as never] : undefined
 
-/** The key of the response that means the same number. */
+/** The member of the response with the same number as its key. */
 const numberKeyed = (here: unknown, number: string) =>
   isObject(here) ? Object.entries(here).find(([key]) => isSameNumber(number, key))?.[1] : undefined
 
@@ -158,10 +158,9 @@ const keyDifferences = (there: Json, here: Json, { realms, rejected }: Compared)
   return found
 }
 
-/** Providers of emergency services, of which each had a feature in older versions. */
 const e911Names = ['dash_e911', 'vitelity_e911', 'telnyx_e911']
 
-/** The public keys of a document, with what its private ones decide. */
+/** Public keys, with `enabled` and `e911` from their older forms. */
 const publicKeys = (fields: Json, { computed }: ComparedKind): Json => {
   const isPublic = (key: string) => !/^(?:_|pvt_)/.test(key) && !computed.includes(key)
   const all = Object.fromEntries(Object.entries(fields).filter(([key]) => isPublic(key)))
@@ -171,10 +170,9 @@ const publicKeys = (fields: Json, { computed }: ComparedKind): Json => {
   return { ...all, enabled: fields.pvt_enabled === undefined || isTrue(fields.pvt_enabled) }
 }
 
-/** What the API responds to a GET of the operator; undefined: there is no such record. */
+/** Returns the API's response to a GET of the operator; undefined if there is no such record. */
 export type Respond = (path: string) => Promise<{ data: Json; metadata: Json } | undefined>
 
-/** What comparing one document has found. */
 export interface ComparedDocument {
   accountId: string
   type: string
@@ -192,10 +190,10 @@ interface Deps {
 
 type Found = Awaited<ReturnType<RunStore['findingsOf']>>
 
-/** Codes about a complete document, of which no field becomes part of a record. */
+/** Codes about a complete document. */
 const ofWhole: ReadonlySet<string> = new Set(['limits_superseded'])
 
-/** Whether the import has reported something about a field, one within it, or one around it. */
+/** Whether a finding is about a field, its parent or its member. */
 const isAbout =
   (path: string) =>
   ({ field, code }: Found[number]) =>
@@ -203,11 +201,10 @@ const isAbout =
       ? ofWhole.has(code)
       : `${path}.`.startsWith(`${field}.`) || field.startsWith(`${path}.`) || path.split('.').includes(field)
 
-/** What a phone or a carrier loses may disable it. */
+/** Losing a field may disable a phone or a carrier. */
 const explains = (path: string, findings: Found) =>
   path === 'enabled' ? findings : findings.filter(isAbout(path))
 
-/** The oldest numbers have no type. */
 const typeOf = ({ pvt_type: type = 'number' }: Json) => String(type)
 
 const withWhy = (why: string | undefined) => (why ? { why } : {})
@@ -217,11 +214,10 @@ interface Place {
   id: string
 }
 
-/** Compares the documents of accounts with the responses of the API. */
 export const createSourceComparison = ({ run, respond }: Deps) => {
   let latest: { accountId: string; realms: readonly string[] } | undefined
 
-  /** The realms of an account here and there: its records do not repeat them. */
+  /** Records do not repeat the realm of their account. */
   const realmsOf = async ({ plan, source }: Facts, accountId: string) => {
     if (latest?.accountId === accountId) return latest.realms
     const own = await source.document(accountDatabase(accountId), accountId)
@@ -232,7 +228,7 @@ export const createSourceComparison = ({ run, respond }: Deps) => {
 
   const reportOfType = async (type: string, place: Place) => {
     const { since, findings } = await reportOf(run, place)
-    // What was decided about accounts among each other is reported where their copies are.
+    // Findings about the tree are stored with the copies of accounts.
     const copies = type === 'account' ? await run.findingsOf(copiesDatabase, place.id) : []
     return { since, findings: [...findings, ...copies] }
   }
@@ -284,13 +280,11 @@ export const createSourceComparison = ({ run, respond }: Deps) => {
   }
 
   return {
-    /** Each document of an account's own database that is to become a record. */
     ofAccount: (facts: Facts, accountId: string) =>
       compareAll(facts, accountDatabase(accountId), ({ fields }) =>
         typeOf(fields) === 'number' ? undefined : accountId,
       ),
 
-    /** Each phone number that one of these accounts has. */
     async *numbersOf(facts: Facts, accountIds: ReadonlySet<string>) {
       for (const database of databasesOf(facts, 'numbers'))
         yield* compareAll(facts, database, ({ fields }) => {

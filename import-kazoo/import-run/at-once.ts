@@ -1,10 +1,9 @@
-/** The same in parts of so many. */
 export const inParts = <T>(all: readonly T[], size = 500): T[][] =>
   Array.from({ length: Math.ceil(all.length / size) }, (_, index) =>
     all.slice(index * size, (index + 1) * size),
   )
 
-/** Pages of rows in the order of a key, until one has fewer than `limit`. */
+/** Reads pages in key order until one is shorter than `limit`. */
 export async function* inPages<Row>(
   limit: number,
   read: (after: string) => Promise<readonly Row[]>,
@@ -21,7 +20,7 @@ export async function* inPages<Row>(
 
 const databasesAtOnce = 4
 
-/** Does all of them at once, to their ends. They hear when one has failed, or somebody says stop. */
+/** Runs all to their end; the first failure or `signal` aborts the others. */
 export const allAtOnce = async (
   signal: AbortSignal | undefined,
   works: readonly ((stop: AbortSignal) => Promise<unknown>)[],
@@ -41,11 +40,11 @@ export const allAtOnce = async (
 
 interface Way<R> {
   atOnce?: number
-  /** What a result is not complete without: only one more is begun before that. */
+  /** Each worker has at most one unfinished result when it begins the next one. */
   storedOf?(result: R): Promise<unknown>
 }
 
-/** Does something for each, some at once; none is begun after one has failed, or when the signal says stop. */
+/** Begins nothing after a failure or when `signal` aborts. */
 export const forEach = <T, R>(
   signal: AbortSignal | undefined,
   all: Iterable<T>,

@@ -18,7 +18,6 @@ interface QuarantineDeps {
   validate: Validate
 }
 
-/** Records are stored with the values of keys of this name sealed. Documents of an export have the key already. */
 const asSecret = (secret: unknown) =>
   isObject(secret) && Object.keys(secret).join() === 'secret' ? secret : { secret }
 
@@ -30,7 +29,7 @@ const withSecrets = (schema: object, rejected: Json): Json =>
     ]),
   )
 
-/** Stores values that break the schema under `kazoo_import.rejected` of the record, where a person can look at them. */
+/** Moves values that break the schema to `kazoo_import.rejected` of the record. */
 export const quarantineInvalidFields =
   ({ adoptions, validate }: QuarantineDeps) =>
   async (
@@ -64,34 +63,31 @@ interface Deps {
   author: Author
 }
 
-/** Documents of one database that are stored together, with how far that brings it. */
+/** Documents of one database that are stored in one transaction, with the position after them. */
 export interface Batch {
   source: Source
   database: string
-  /** The account whose audit tells of it. */
+  /** Its audit log contains the batch. */
   masterId: string
   converted: readonly Converted[]
-  /** Ids of documents that are gone from the source. */
+  /** Ids of documents that the source no longer has. */
   gone: readonly string[]
-  /** Whether what the store has refused before is tried again as it is. */
+  /** Whether refused documents are tried again. */
   triesAgain: boolean
-  /** What stands in the same transaction: where the next batch begins. */
+  /** Stored in the same transaction. */
   position: DatabaseRow
 }
 
-/** How many documents changed what is stored; the others had been stored as they are. */
 export interface Written {
   changed: number
   removed: number
 }
 
-/** Of pictures and tasks' files; the largest upload that the API takes is smaller. */
 export const largestFile = 16_777_216
 
-// What could be tried out, had somebody the server's key as well as the store: the revision tells when it changes.
+// Digests are left out, because a mark could be used to guess them; the revision shows that they changed.
 const withoutDigests = (key: string, value: unknown) => (key === 'digests' ? undefined : value)
 
-/** What a document amounts to, with the files as the source describes them. */
 const contentOf = ({ document: { rev }, outcome, drafts, findings }: Converted) =>
   JSON.stringify([rev, outcome, drafts, findings], withoutDigests)
 
@@ -102,7 +98,7 @@ const samePlace = (one: RecordPlace) => (other: RecordPlace) =>
 
 const about = ({ database, id }: KazooDocument) => ({ database, id })
 
-/** Stores what conversions make of documents, each batch whole or not at all, and nothing twice. */
+/** Stores each batch completely or not at all, and nothing twice. */
 export const createBatches = ({ store, run, adoptions, validate, keyring, author }: Deps) => {
   const settingAside = quarantineInvalidFields({ adoptions, validate })
 
@@ -146,7 +142,7 @@ export const createBatches = ({ store, run, adoptions, validate, keyring, author
       id: draft.id,
       created: draft.created,
       modified: draft.modified,
-      // Nobody asks for that of what comes by the million.
+      // Computed lazily: bulk records do not use it.
       get revision() {
         return keyring.mark(JSON.stringify([document.rev, draft, doc], withoutDigests))
       },
@@ -157,7 +153,6 @@ export const createBatches = ({ store, run, adoptions, validate, keyring, author
     return { arrival, as: draft.as, findings: [...findings, ...read.flatMap(({ finding }) => finding ?? [])] }
   }
 
-  /** With the mark of what it amounts to, and what became of it before. */
   interface Marked {
     converted: Converted
     mark: string
@@ -208,7 +203,7 @@ export const createBatches = ({ store, run, adoptions, validate, keyring, author
     const set = new ChangeSet(author)
     const after = JSON.stringify({ database, documents })
     set.summary = { accountId: masterId, kind: 'kazoo_import', id: database, action: 'edited', after }
-    // Of what only was kept in the books nothing else tells.
+    // Preserved documents and positions make no other audit entry.
     set.record(set.summary)
     return set
   }
@@ -219,7 +214,7 @@ export const createBatches = ({ store, run, adoptions, validate, keyring, author
       await adoptionOf(as).prepare?.(ofKind.map(({ arrival }) => arrival))
   }
 
-  /** Documents that the store does not take beside each other are stored alone: the one at fault is reported. */
+  /** After a refusal each document is stored alone, and the one at fault is reported. */
   const storeAlone = async (batch: Batch, one: Prepared) => {
     try {
       const set = newSet(batch, 1)
@@ -255,7 +250,7 @@ export const createBatches = ({ store, run, adoptions, validate, keyring, author
   }
 
   return {
-    /** Adds records that come by the million: what became of their documents is not remembered one by one. */
+    /** Adds bulk records: the result of each document is not stored. */
     async putMany(set: ChangeSet, source: Source, converted: readonly Converted[]) {
       const all = await Promise.all(
         converted.flatMap(({ document, drafts }) => drafts.map((draft) => arriving(source, draft, document))),
@@ -269,14 +264,12 @@ export const createBatches = ({ store, run, adoptions, validate, keyring, author
       }
     },
 
-    /** Writes what a set holds; where that is no record, only the books. */
     commit: (set: ChangeSet) =>
       set.changes.length === 0 ? store.writeUnrecorded(set.statements) : store.adopt(set),
 
-    /** Notes where the reading of a database is. */
     note: (position: DatabaseRow) => store.writeUnrecorded([run.putDatabase(position)]),
 
-    /** Tells something of documents that are gone, whose records stay. */
+    /** Adds findings to documents that are gone while their records stay. */
     async tell(batch: Batch, findings: readonly Finding[]) {
       const known = await run.known(
         batch.database,

@@ -2,9 +2,9 @@ import type { ImportScope } from '../../src/areas/system/imports/rules.ts'
 import { Refusal } from '../../src/storage/saved-store.ts'
 import { everything } from '../import-sections/section.ts'
 
-// What of a source an import leaves out is said once, when it begins: whatever comes later would not fit to what is there.
+// The scope is set when an import begins: later changes would not match the stored records.
 
-/** What somebody names on a command line. What is not named, or false, says nothing. */
+/** Undefined and false are not named. */
 export type NamedNarrowing = { [Key in keyof ImportScope]?: ImportScope[Key] | undefined }
 
 const options: { readonly [Key in keyof ImportScope]: (value: ImportScope[Key]) => string | undefined } = {
@@ -31,7 +31,7 @@ export const narrowingOf = ({
   only = [],
 }: NamedNarrowing): ImportScope => ({ sinceMonth, withoutCalls, withSystemNotices, allowMissing, only })
 
-/** What an import goes on with that was begun with `begun`. Fails where somebody names something else now. */
+/** Throws if another scope is named now. */
 export const sameNarrowing = (begun: ImportScope = everything, named: NamedNarrowing): ImportScope => {
   const [was, is] = [optionsOf(begun), optionsOf(narrowingOf(named))]
   const other = Object.entries(is).find(

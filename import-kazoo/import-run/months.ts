@@ -27,8 +27,8 @@ import type { Batches } from './batches.ts'
 import { type BatchTold, begun } from './reading.ts'
 import { type DatabaseRow, type RunStore, vanishedRow } from './store.ts'
 
-// The databases of months: what was booked, what was called, what services came to. There may be millions of documents,
-// so what became of each is not remembered: what is there already changes nothing when it arrives again.
+// Databases of months may have millions of documents, so the result of each is not stored: importing one
+// again changes nothing.
 
 interface Deps {
   run: RunStore
@@ -37,42 +37,38 @@ interface Deps {
   onBatch(told: BatchTold): void
 }
 
-/** What is kept with the place that the reading of a month has come to. */
 interface MonthNotes {
   book: BookSoFar
-  /** Units that the month began with, and ends with; undefined until it is read to its end. */
+  /** Units at the begin and the end; undefined until the month is read. */
   before?: number | undefined
   units?: number | undefined
-  /** Something has changed since: what was counted, and what is told, is of before. */
+  /** Counts and findings are outdated. */
   isChanged?: boolean
-  /** Money is among what has changed, so that `units` are of before. */
+  /** `units` is outdated. */
   isMoneyMoved?: boolean
-  /** Documents by type and outcome: `cdr imported`. */
+  /** By type and outcome: `cdr imported`. */
   counts: Readonly<Record<string, number>>
-  /** Of the legs that came of it. */
+  /** Sums of imported legs. */
   called?: CallSums
   findings: readonly CountedFindings[]
 }
 
-/** One month of one account. */
 export interface MonthPlace {
   database: string
   accountId: string
-  /** `202502` */
   month: string
 }
 
-/** What a month has around it. */
 interface MonthSurroundings {
-  /** Units that the month before ended with; undefined: none is known. */
+  /** Units at the end of the month before; undefined if unknown. */
   before: number | undefined
-  /** How many months of the account come behind it. */
+  /** Number of later months of the account. */
   behind: number
-  /** Nothing is read behind this look at the source: what was counted roughly is counted exactly. */
+  /** The last look at the source: counts must be exact. */
   isLastRound: boolean
 }
 
-/** The months that are taken over, account by account, the oldest first: each account's are put together when its turn comes. */
+/** Yields the months of one account at a time, the oldest first. */
 export function* monthsIn({ kinds, accounts, sinceMonth = 0 }: Facts): Generator<MonthPlace[]> {
   const databases = new Map<string, string[]>()
   for (const [database, kind] of kinds) {
@@ -92,11 +88,10 @@ export function* monthsIn({ kinds, accounts, sinceMonth = 0 }: Facts): Generator
 
 const chapter = 'months'
 
-// A cycle of what is included is no longer than a month: it began in this one or in the one before.
+// A cycle is at most a month long, so it began in this month or the one before.
 const monthsOfUses = 2
 const noNotes: MonthNotes = { book: emptyBook, counts: {}, findings: [] }
 
-/** What was noted of a month, of which the store has the row. */
 export const monthNotesIn = ({ notes }: Pick<DatabaseRow, 'notes'>) =>
   ({ ...noNotes, ...notes }) as unknown as MonthNotes
 
@@ -106,7 +101,7 @@ const added = (counts: MonthNotes['counts'], more: MonthNotes['counts']) => {
   return sums
 }
 
-/** A record that no document of its own stands behind. */
+/** A record without a document of its own. */
 const drawnUp =
   (database: string) =>
   (draft: Draft): Converted => ({
@@ -116,7 +111,7 @@ const drawnUp =
     findings: [],
   })
 
-/** What documents that are no call records have become, and the book behind them. */
+/** Results of documents that are no call records, and the book after them. */
 interface Others {
   converted: readonly Converted[]
   book: BookSoFar
@@ -131,11 +126,9 @@ const countsOf = (converted: readonly Converted[]) => {
   return counts
 }
 
-/** How many documents a part has. */
 const sizeOf = ({ counts, others }: Pick<MonthPart<Others>, 'counts' | 'others'>) =>
   counts.imported + counts.duplicates + counts.skipped + counts.aside + others.converted.length
 
-/** Before and behind a part. */
 const notedBehind = (
   { book: _, counts, called = {}, findings, ...others }: MonthNotes,
   part: Pick<MonthPart<Others>, 'counts' | 'called' | 'findings' | 'others'>,
@@ -153,7 +146,7 @@ const notedBehind = (
   }
 }
 
-/** Whether what a month ends with, or what is told of it, is another one than was noted. */
+/** Whether the begin, the end or the counts of the month changed. */
 const isToReadAgain = (
   { before, isChanged, isMoneyMoved }: MonthNotes,
   surroundings: MonthSurroundings,
@@ -167,7 +160,6 @@ const hasRollover = async ({ source }: Facts, { month, database }: MonthPlace) =
   return rollover !== undefined && !isGone(readDocument(database, rollover).fields)
 }
 
-/** What a month is begun with. `before`: units that the one before it ended with. */
 export const monthOf = async (
   facts: Facts,
   place: MonthPlace,
@@ -187,7 +179,7 @@ export const monthOf = async (
 export const createMonthReading = ({ run, batches, callImportOf, onBatch }: Deps) => {
   const convertOther = (document: KazooDocument, { accountId, accountName }: MonthOfAccount): Converted => {
     if (document.type === 'audit_log') return convertAudit(document, { id: accountId, name: accountName })
-    // It is added up when the month has been read, where it still matters.
+    // Summed up at the end of the month.
     if (document.type === 'allotment_consumption') return converted(document, 'skipped')
     return keepOrList(document, accountId)
   }
@@ -218,13 +210,13 @@ export const createMonthReading = ({ run, batches, callImportOf, onBatch }: Deps
 
   interface Storing {
     pages(after?: string): AsyncIterable<MonthPage>
-    /** Says where the position is kept that a part brings, and adds what else belongs to it; undefined: it brings none. */
+    /** Returns the position to store with a part; undefined: none. */
     moves(set: ChangeSet, position: DatabaseRow, part: MonthPart<Others>): Promise<DatabaseRow | undefined>
   }
 
   /**
-   * Reads pages. Answers with the book behind them, and with what tells the position of what is stored of them: the last
-   * ones may still wait for those of the next month.
+   * Returns the book after the pages, and the stored position: the last part may still wait for the next
+   * month.
    */
   const readPages = async (
     { facts, place: { database, accountId }, month, position, calls }: Reading,
@@ -273,8 +265,8 @@ export const createMonthReading = ({ run, batches, callImportOf, onBatch }: Deps
   }
 
   /**
-   * What services came to by the day, of months whose year has no database for it, and what calls have used of what is
-   * included, of months that a cycle may still reach into.
+   * Daily service changes of months whose year has no database, and use of included minutes of the last
+   * cycles.
    */
   const addedUp = async (
     {
@@ -299,7 +291,7 @@ export const createMonthReading = ({ run, batches, callImportOf, onBatch }: Deps
     return [...days.drafts(accountId), ...uses.drafts(accountId)]
   }
 
-  /** Adds what a month comes to when it has been read, and answers with the position behind that. */
+  /** Adds the end of a month and returns the position after it. */
   const close = async (set: ChangeSet, reading: Reading, position: DatabaseRow): Promise<DatabaseRow> => {
     const { facts, place, month } = reading
     const notes = monthNotesIn(position)
@@ -311,7 +303,7 @@ export const createMonthReading = ({ run, batches, callImportOf, onBatch }: Deps
     return { ...position, mark: undefined, isWhole: true, notes: { ...done } }
   }
 
-  /** What a month ends with is known before the last of it is stored. */
+  /** The end of a month is known before its last part is stored. */
   const readFromBeginning = async (reading: Reading) => {
     const { facts, place, month } = reading
     const { book } = await readPages(reading, {
@@ -322,7 +314,7 @@ export const createMonthReading = ({ run, batches, callImportOf, onBatch }: Deps
     return closeBook(book, place.database, month).units
   }
 
-  /** What changed in a month that is stored. What the month ends with stays as it was read last. */
+  /** The units at the end stay as they were. */
   const readChanges = async (reading: Reading, since: string): Promise<MonthNotes> => {
     const { facts, place, position: before, calls } = reading
     const { book } = monthNotesIn(before)
@@ -336,7 +328,7 @@ export const createMonthReading = ({ run, batches, callImportOf, onBatch }: Deps
     }
     let asked = 0
     const { stored } = await readPages(reading, {
-      // Whoever asks again learns which legs belong together, from all of them.
+      // The second call reads everything, to learn which legs belong together.
       pages() {
         asked += 1
         return asked === 1 ? changed() : wholePages(facts, place.database)
@@ -353,9 +345,8 @@ export const createMonthReading = ({ run, batches, callImportOf, onBatch }: Deps
   interface Begun {
     facts: Facts
     place: MonthPlace
-    /** How far an earlier run has got. */
     row: DatabaseRow | undefined
-    /** What the source said of it before anything of the account was read: whatever changed since is read again. */
+    /** Read first, so that later changes are read again. */
     found: DatabaseFacts
     calls: CallImport<Others>
   }
@@ -377,7 +368,6 @@ export const createMonthReading = ({ run, batches, callImportOf, onBatch }: Deps
     return isToReadAgain(notes, surroundings) ? readFromBeginning(reading) : notes.units
   }
 
-  /** Notes that a month vanished, and answers with the units that it ended with. */
   const noteVanished = async (database: string, calls: CallImport<Others>) => {
     await calls.settle()
     const reached = (await run.database(database)) ?? begun(chapter, database)
@@ -387,8 +377,8 @@ export const createMonthReading = ({ run, batches, callImportOf, onBatch }: Deps
 
   return {
     /**
-     * Reads the months of an account, one behind the other: each begins with what the one before ends with. The last of
-     * them may still be on their way to the disk: `stored` is their end.
+     * Reads the months of an account in order: each begins with the end of the one before. `stored` ends
+     * when the last part is stored.
      */
     async read(
       facts: Facts,
@@ -399,7 +389,7 @@ export const createMonthReading = ({ run, batches, callImportOf, onBatch }: Deps
       if (!first) return { stored: Promise.resolve() }
       const names = ofAccount.map(({ database }) => database)
       const rows = await run.databasesNamed(names)
-      // All at once: that may be one question.
+      // May be one request.
       const found = await Promise.all(names.map((name) => facts.source.database(name)))
       const calls = callImportOf(first.accountId)
       let before: number | undefined

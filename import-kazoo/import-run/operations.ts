@@ -36,14 +36,13 @@ interface ImportDeps {
   validate: Validate
   keyring: Keyring
   leases: Leases
-  /** Of keys, which arrive by the thousand. */
+  /** Derives keys of users, of which there are thousands. */
   deriver: Pick<PasswordHasher, 'beside'>
   legAdoption: LegImporter
-  /** Nothing of what another system has billed up to now is billed again. */
+  /** Prevents billing what the other system has billed. */
   billedThere(set: ChangeSet): Promise<void>
-  /** The settings of the system, which months obey. */
+  /** System settings, which months depend on. Other sections and months do not depend on each other. */
   settings: Chapter
-  /** All others. What they store is nothing to months, nor the other way round. */
   chapters: readonly Chapter[]
 }
 
@@ -51,13 +50,12 @@ export interface Manner extends NamedNarrowing {
   onBatch?(told: BatchTold): void
 }
 
-/** What hears of following: each look at all databases, and what kept one from its end. */
 interface Following extends Manner {
   onRound?(changed: number, seconds: number): void
   onTrouble?(why: string): void
 }
 
-/** What is done with what differs at the end. */
+/** `checks`: further checks of the store itself. */
 interface Finishing extends Manner {
   /** What is looked at beside what was read: what the store says of itself. */
   checks: readonly Check[]
@@ -66,23 +64,22 @@ interface Finishing extends Manner {
   acceptsDifferences: boolean
 }
 
-/** A look at the source. */
 interface Look {
   signal?: AbortSignal
-  /** Of a run: what was refused in an earlier one is tried again. */
+  /** Refused documents are tried again. */
   isFirst: boolean
-  /** Nothing is read behind it: what is told afterwards has to be exact. */
+  /** Counts must be exact. */
   isLast: boolean
 }
 
-// The months of these. Of each some is on its way to the disk while the next is read: more are more memory, and little faster.
+// Accounts whose months are read at once; more take more memory and are hardly faster.
 const accountsAtOnce = 2
 
 const author: Author = { requestId: 'import', authMethod: 'import' }
 const leaseName = 'kazoo_import'
 const followPauseMs = 2000
 
-/** Takes over the records of a Kazoo: once, what changes meanwhile, and the end of it. */
+/** Copies, follows and finishes an import. */
 export const createImport = (tools: ImportDeps) => {
   const { store, states, leases, settings, chapters, legAdoption } = tools
   const run = createRunStore(store)
@@ -96,7 +93,7 @@ export const createImport = (tools: ImportDeps) => {
     return state
   }
 
-  /** Once some of what had come is gone, nothing may come. */
+  /** After a partial undo only the undo can continue. */
   const requireOpen = async () => {
     const state = await requireNotFinished()
     if (state?.status === 'being_undone') throw new Refusal(beingUndone)
@@ -110,7 +107,6 @@ export const createImport = (tools: ImportDeps) => {
     return set
   }
 
-  /** Keeps what is there, and closes the store to all others. */
   const begin = async (
     source: Source,
     { begun, narrowing }: Required<Pick<ImportState, 'begun' | 'narrowing'>>,
@@ -142,7 +138,7 @@ export const createImport = (tools: ImportDeps) => {
     await store.adopt(set)
   }
 
-  /** What keeps everything from being read: whatever is told then is for a person, and nothing has been changed. */
+  /** Refuses before anything changes. */
   const requireWhole = ({ plan, elsewhere, allowMissing }: Facts) => {
     if (plan.masterId === undefined)
       throw new Refusal('the source has no account that could be the master account')
@@ -159,15 +155,12 @@ export const createImport = (tools: ImportDeps) => {
     return holder.accountId
   }
 
-  /**
-   * Closes the store to all others, unless the source cannot be taken over whole: then nothing is changed. Answers with how
-   * the source is read from then on.
-   */
+  /** Locks the store for other writes. Returns a function that looks at the source. */
   const open = async (source: Source, manner: Manner): Promise<() => Promise<Facts>> => {
     const gathering = createGathering(source)
     const state = await requireOpen()
     const narrowing = state ? sameNarrowing(state.narrowing, manner) : narrowingOf(manner)
-    // What documents come to has to be the same in every run: what ends meanwhile came before.
+    // Documents must convert the same in each run.
     const begun = state?.begun ?? gregorianNow(store.clock)
     const look = () => gathering(begun, narrowing)
     if (!state) requireWhole(await look())
@@ -175,7 +168,6 @@ export const createImport = (tools: ImportDeps) => {
     return look
   }
 
-  /** Everything that is not stored yet. */
   const round = async (look: () => Promise<Facts>, manner: Manner, { signal, isFirst, isLast }: Look) => {
     const { onBatch = () => undefined } = manner
     const batches = createBatches({ ...tools, run, author })
@@ -213,13 +205,12 @@ export const createImport = (tools: ImportDeps) => {
         ),
       )
     await readAll(signal, [settings])
-    // Chapters mostly wait for keys of people.
+    // Sections mostly wait for password hashes.
     await allAtOnce(signal, [(stop) => readAll(stop, chapters), readMonths])
     for (const adoption of Object.values(tools.adoptions)) await adoption.settle?.()
     return { changed, facts }
   }
 
-  /** One importer at a time. */
   const alone = async <T>(work: () => Promise<T>): Promise<T> => {
     const lease = await leases.take(leaseName)
     if (!lease) throw new Refusal('another process is importing into this store')
@@ -233,7 +224,7 @@ export const createImport = (tools: ImportDeps) => {
   return {
     ...createReports({ run, clock: store.clock, chapters: [settings, ...chapters] }),
 
-    /** Copies all that is there, or goes on with it. Answers with how many documents changed what is stored. */
+    /** Returns the number of changed documents. */
     copy: (source: Source, manner: Manner = {}) =>
       alone(async () => {
         const look = await open(source, manner)
@@ -241,7 +232,7 @@ export const createImport = (tools: ImportDeps) => {
         return changed
       }),
 
-    /** Takes over what changes, until it is told to end. A source that cannot be read is tried again. */
+    /** Retries while the source cannot be read. */
     follow: (source: Source, signal: AbortSignal, { onRound, onTrouble, ...manner }: Following = {}) =>
       alone(async () => {
         if (!source.facts.canFollow) throw new Refusal('dumps do not change: there is nothing to follow')
@@ -261,7 +252,7 @@ export const createImport = (tools: ImportDeps) => {
         }
       }),
 
-    /** Takes over what is left and opens the store to all others, unless something differs from what it has to be. */
+    /** Reads the rest, checks it, and unlocks the store. */
     finish: (source: Source, { checks, respond, onDifference, acceptsDifferences, ...manner }: Finishing) =>
       alone(async () => {
         const state = await requireOpen()
@@ -299,7 +290,7 @@ export const createImport = (tools: ImportDeps) => {
         return changed
       }),
 
-    /** Puts the store back to what it was before the import began. Ended on the way, it is completed when it is said again. */
+    /** An interrupted undo continues when it is started again. */
     undo: () =>
       alone(async () => {
         const state = await requireNotFinished()

@@ -10,7 +10,7 @@ const rows = table('kazoo_kept', {
   accountId: text(),
   database: text('source'),
   id: text(),
-  /** Empty for the document itself, else that of one of its files. */
+  /** Empty for the document itself, else the name of a file. */
   name: text(),
   type: text(),
   revision: text(),
@@ -20,7 +20,6 @@ const rows = table('kazoo_kept', {
 
 type Row = RowOf<typeof rows>
 
-/** A file of a kept document. */
 interface KeptFile {
   name: string
   contentType: string
@@ -35,10 +34,10 @@ const upsert = rows.upsert('accountId', 'database', 'id', 'name')
 const revisions = shape({ revision: text() })
 const sealedKind = 'kazoo_kept'
 
-// Nobody says where in documents that nothing reads secrets stand: all of it is one.
+// Unread documents may have secrets anywhere: all content is sealed.
 const Sealed = Type.Object({ content: Type.String(secret) })
 
-/** Documents that nothing here reads, and some of their files: sealed, because any of them may hold secrets. */
+/** Stores documents that nothing reads, and some of their files, sealed. */
 export const createKeeping = ({ all, scan, sealing }: Store) => {
   sealing.declare(sealedKind, () => Sealed)
 
@@ -88,7 +87,7 @@ export const createKeeping = ({ all, scan, sealing }: Store) => {
     return { ...place, ...common, name, bytes: bytes.length, doc }
   }
 
-  /** Keeps a document in place of what was kept of it. False when that is the same. */
+  /** False if it is stored already. */
   const keep = async (
     set: ChangeSet,
     place: KeptPlace,
@@ -123,7 +122,7 @@ export const createKeeping = ({ all, scan, sealing }: Store) => {
     keep,
     forget,
 
-    /** The same as areas take records in: the id of an arrival is its `keptName`, the role of a file its name. */
+    /** The id of a record is its `keptName`, the role of a file its name. */
     adoption: {
       put: (set, { accountId, id, revision, facts, files }) =>
         keep(set, keptPlace(accountId, id), { ...(facts as unknown as KeptFacts), revision, files }),
@@ -134,7 +133,7 @@ export const createKeeping = ({ all, scan, sealing }: Store) => {
       remove: (set, { accountId, id }) => forget(set, keptPlace(accountId, id)),
     } satisfies ImportedRecord,
 
-    /** All preserved documents, account by account, in pages of so many. */
+    /** Pages of preserved documents, by account. */
     async *pages(limit: number): AsyncGenerator<KeptDocument[]> {
       let after: readonly string[] = ['', '', '']
       for (;;) {

@@ -16,25 +16,21 @@ import { type DatabaseRow, isVanished, type RunStore, vanishedRow } from './stor
 interface Deps {
   run: RunStore
   batches: Batches
-  /** Whether what the store has refused is tried again. */
   triesAgain: boolean
-  /** Nothing is read behind this look at the source. */
   isLastRound: boolean
-  /** Hears of every batch that is stored. */
   onBatch(told: BatchTold): void
 }
 
 export interface BatchTold extends Written {
   chapter: string
   database: string
-  /** How many documents were looked at. */
   documents: number
 }
 
-// One transaction: a larger one would hold up the reads of a server beside it.
+// A larger transaction would delay reads of a running server.
 const documentsAtOnce = 200
 
-// Files of documents are in memory until they are written.
+// Files are in memory until they are written.
 const fileBytesAtOnce = largestFile
 
 const fileBytesOf = ({ drafts }: Converted) =>
@@ -42,7 +38,6 @@ const fileBytesOf = ({ drafts }: Converted) =>
     .flatMap(({ files }) => files)
     .reduce((bytes, { length = largestFile }) => bytes + Math.min(length, largestFile), 0)
 
-/** Documents that are stored together: neither too many, nor with too much in their files. */
 const inBatches = (all: readonly Converted[]): Converted[][] => {
   const batches: Converted[][] = []
   let bytes = 0
@@ -70,7 +65,7 @@ const unreadableAs = (database: string, id: string, reason: string): Converted =
 const documentsOf = (database: string, found: readonly SourceDocument[]) =>
   found.map((one) => readDocument(database, one))
 
-/** What becomes of the documents of a database, page by page; where a chapter needs all of them at once, in one page. */
+/** Yields one page if the section needs all documents at once. */
 async function* convertedPages(
   chapter: Chapter,
   facts: Facts,
@@ -93,7 +88,6 @@ async function* convertedPages(
   if (chapter.reads === 'whole') yield { converted: [...(await chapter.convert(all, place)), ...flawed] }
 }
 
-/** What becomes of the documents of a database, without anything being stored. */
 export async function* convertedOf(
   chapter: Chapter,
   facts: Facts,
@@ -102,7 +96,6 @@ export async function* convertedOf(
   for await (const { converted } of convertedPages(chapter, facts, database)) yield converted
 }
 
-/** The legs of a month, without anything being stored. */
 export async function* legsIn(
   source: Source,
   { accountId, database }: Pick<MonthPlace, 'accountId' | 'database'>,
@@ -122,7 +115,6 @@ export async function* legsIn(
   }
 }
 
-/** The place of a database of which nothing is read yet. */
 export const begun = (chapter: string, name: string): DatabaseRow => ({
   name,
   chapter,
@@ -138,11 +130,11 @@ type Stored = Pick<Batch, 'converted' | 'gone' | 'position' | 'triesAgain'>
 const accountsAtOnce = 50
 const accountsChapter = 'accounts'
 
-/** The account was deleted while it was imported: what goes with it here, a person must decide. */
+/** The account was deleted during the import: a person must decide about its records. */
 const goneMeanwhile = (id: string) =>
   finding({ database: accountDatabase(id), id }, 'needs_hand', 'account_gone_meanwhile')
 
-/** Reads databases of a source chapter by chapter: from their beginning, from where it was left, or what has changed since. */
+/** Reads databases from the beginning, from a position, or their changes. */
 export const createReading = ({ run, batches, triesAgain, isLastRound, onBatch }: Deps) => {
   const store = async (chapter: string, { source, masterId }: Facts, what: Stored) => {
     const { name: database } = what.position
@@ -150,7 +142,7 @@ export const createReading = ({ run, batches, triesAgain, isLastRound, onBatch }
     onBatch({ chapter, database, documents: what.converted.length, ...written })
   }
 
-  /** Stores documents; only with the last of them the place is reached that lies behind them. */
+  /** The last transaction stores the position `behind`. */
   const storeAll = async (
     { name }: Chapter,
     facts: Facts,
@@ -161,9 +153,9 @@ export const createReading = ({ run, batches, triesAgain, isLastRound, onBatch }
       behind,
     }: Pick<Stored, 'converted' | 'gone'> & Record<'before' | 'behind', DatabaseRow>,
   ) => {
-    // It is looked at because it, or what it stands beside, has changed.
+    // The document or its context has changed.
     const common = { converted: [], gone: [], position: before, triesAgain: true }
-    // What is gone makes room for what comes: names, above all.
+    // Removals free names first.
     for (const some of inParts(gone, documentsAtOnce)) await store(name, facts, { ...common, gone: some })
     const parts = inBatches(converted)
     const last = parts.pop() ?? []
@@ -171,7 +163,6 @@ export const createReading = ({ run, batches, triesAgain, isLastRound, onBatch }
     await store(name, facts, { ...common, converted: last, position: behind })
   }
 
-  /** The documents that were stored of a database, and are not in it any more. */
   const goneOf = async (database: string, present: ReadonlySet<string>) => {
     const gone: string[] = []
     for await (const ids of run.ids(database)) gone.push(...ids.filter((id) => !present.has(id)))
@@ -182,7 +173,7 @@ export const createReading = ({ run, batches, triesAgain, isLastRound, onBatch }
     const { name: database } = row
     const isWhole = chapter.reads === 'whole'
     const isAgain = isWhole || row.isWhole
-    // Where changes begin is noted with the first page. What is read again is as before until all of it is stored.
+    // Changes begin at the first page. A repeated reading moves the position only at its end.
     let position: DatabaseRow = isAgain || row.mark !== undefined ? row : { ...row, sequence }
     const present = new Set<string>()
     let last: readonly Converted[] = []
@@ -224,7 +215,6 @@ export const createReading = ({ run, batches, triesAgain, isLastRound, onBatch }
       await storeAll(chapter, facts, { converted: [], gone: [], before: row, behind: position })
   }
 
-  /** What the store has refused, as it stands now. */
   const readRefused = async (chapter: Chapter, facts: Facts, row: DatabaseRow) => {
     const { name: database } = row
     for (const some of inParts(await run.refused(database), documentsAtOnce)) {
@@ -238,7 +228,6 @@ export const createReading = ({ run, batches, triesAgain, isLastRound, onBatch }
     }
   }
 
-  /** What has changed since, and what the store has refused before. */
   const readFurther = async (chapter: Chapter, facts: Facts, row: DatabaseRow, since: string) => {
     await readChanges(chapter, facts, row, since)
     if (!triesAgain || (await run.refused(row.name)).length === 0) return
@@ -262,12 +251,11 @@ export const createReading = ({ run, batches, triesAgain, isLastRound, onBatch }
     const found = planned && (await source.document(planned.source, id))
     if (!planned || !found) return []
     const converted = convertAccountDocument(readDocument(planned.source, found), plan)
-    // What was found while the tree was planned is reported with the account.
+    // Findings of the plan are reported with the account.
     return [{ ...converted, findings: [...ofPlan, ...converted.findings] }]
   }
 
   return {
-    /** The accounts themselves: before everything else, each behind its ancestors. */
     async readAccounts(facts: Facts, masterId: string) {
       const findings = Map.groupBy(facts.plan.findings, ({ id }) => id)
       const position = {
@@ -300,7 +288,7 @@ export const createReading = ({ run, batches, triesAgain, isLastRound, onBatch }
       }
     },
 
-    /** Reads what is not stored yet of a database; of one that goes meanwhile it is noted. */
+    /** Notes a database that vanishes meanwhile. */
     async read(chapter: Chapter, facts: Facts, name: string) {
       const row = (await run.database(name)) ?? begun(chapter.name, name)
       if (!(await unlessVanished(() => readThere(chapter, facts, row))))

@@ -19,18 +19,17 @@ import { inPages, inParts } from './at-once.ts'
 const databases = table('kazoo_databases', {
   name: text(),
   chapter: text(),
-  /** Where reading goes on; undefined before the first page, and when all pages are stored. */
+  /** Undefined before the first page and after the last. */
   mark: optional(text()),
-  /** Where changes begin that came after the first page; undefined of sources that cannot be followed. */
+  /** Undefined if the source cannot be followed. */
   sequence: optional(text()),
-  /** All that was there at the beginning has been read. */
+  /** Everything that was there at the beginning has been read. */
   isWhole: flag(),
   documents: integer(),
-  /** What the chapter keeps with the place it has come to. */
+  /** State of the section. */
   notes: json<Readonly<Record<string, unknown>>>(),
 })
 
-/** Where a record stands that came of a document: the adoption, the account, the id. */
 export type RecordPlace = readonly [as: string, accountId: string, id: string]
 
 const documents = table('kazoo_documents', {
@@ -74,10 +73,10 @@ export type DatabaseRow = RowOf<typeof databases>
 
 const refusedBegin = 'refused '
 
-/** The mark of a document that the store has refused as it is. */
+/** Marks a document that the store refused. */
 export const refusedMark = (mark: string) => refusedBegin + mark
 
-/** The place of a database that went while it was read: nothing of it is taken away, and when it is back all is read again. */
+/** After a vanished database is back, all of it is read again. No record is removed. */
 export const vanishedRow = (row: DatabaseRow): DatabaseRow => ({
   ...row,
   mark: undefined,
@@ -89,7 +88,7 @@ export const vanishedRow = (row: DatabaseRow): DatabaseRow => ({
 export const isVanished = ({ notes }: Pick<DatabaseRow, 'notes'>) => notes.isVanished === true
 export type DocumentRow = RowOf<typeof documents>
 
-/** Whether the store has refused what a document was to become: that was told when it came. */
+/** The refusal was reported. */
 export const isRefused = ({ outcome, mark }: Pick<DocumentRow, 'outcome' | 'mark'>) =>
   outcome === 'rejected' && mark.startsWith(refusedBegin)
 
@@ -104,7 +103,6 @@ const codes = shape({ severity: oneOf(severities), code: text(), count: integer(
 
 const atOnce = 500
 
-/** How far an import is, what became of each document, and what an operator is told about it. */
 export const createRunStore = ({ all, scan }: Store) => ({
   async database(name: string): Promise<DatabaseRow | undefined> {
     return databases.first(
@@ -112,7 +110,6 @@ export const createRunStore = ({ all, scan }: Store) => ({
     )
   },
 
-  /** Those of some databases that were begun, by name. */
   async databasesNamed(wanted: readonly string[]): Promise<ReadonlyMap<string, DatabaseRow>> {
     const found = new Map<string, DatabaseRow>()
     for (const some of inParts(wanted)) {
@@ -125,7 +122,6 @@ export const createRunStore = ({ all, scan }: Store) => ({
     return found
   },
 
-  /** All databases that were begun, in the order of their names. */
   async *databases(): AsyncGenerator<DatabaseRow> {
     const sql = `SELECT ${databases.columns} FROM kazoo_databases WHERE name > $1 ORDER BY name LIMIT ${atOnce}`
     const read = async (after: string) => databases.list(await scan(sql, [after]))
@@ -134,7 +130,6 @@ export const createRunStore = ({ all, scan }: Store) => ({
 
   putDatabase: (row: DatabaseRow): Statement => upsertDatabase(row),
 
-  /** What became of documents, by id, of those that were met before. */
   async known(name: string, ids: readonly string[]): Promise<ReadonlyMap<string, DocumentRow>> {
     const known = new Map<string, DocumentRow>()
     for (const some of inParts(ids)) {
@@ -148,7 +143,7 @@ export const createRunStore = ({ all, scan }: Store) => ({
     return known
   },
 
-  /** The ids of documents that the store has refused. */
+  /** Ids of documents that the store refused. */
   refused: async (name: string): Promise<string[]> =>
     names
       .list(
@@ -160,7 +155,6 @@ export const createRunStore = ({ all, scan }: Store) => ({
       )
       .map(({ documentId }) => documentId),
 
-  /** The ids of all documents of a database that were met, in batches. */
   ids(name: string): AsyncGenerator<readonly string[]> {
     const sql = `SELECT document_id AS "documentId" FROM kazoo_documents
       WHERE name = $1 AND document_id > $2 ORDER BY document_id LIMIT ${atOnce}`
@@ -169,7 +163,6 @@ export const createRunStore = ({ all, scan }: Store) => ({
     return inPages(atOnce, read, (id) => id)
   },
 
-  /** Remembers what became of a document, in place of what was known. */
   remember(set: ChangeSet, row: DocumentRow, found: readonly Finding[]) {
     set.add(upsertDocument(row))
     this.forgetFindings(set, row)
@@ -188,14 +181,12 @@ export const createRunStore = ({ all, scan }: Store) => ({
     set.run('DELETE FROM kazoo_documents WHERE name = $1 AND document_id = $2', [row.name, row.documentId])
   },
 
-  /** What forgets that there was an import. */
   forgetAll: (): Statement[] =>
     ['kazoo_databases', 'kazoo_documents', 'kazoo_findings', 'kazoo_kept', 'kazoo_before'].map((name) => ({
       sql: `DELETE FROM ${name}`,
       params: [],
     })),
 
-  /** How many documents of a type came to what, in all databases. */
   outcomes: async () =>
     outcomeCounts.list(
       await scan(
@@ -210,7 +201,6 @@ export const createRunStore = ({ all, scan }: Store) => ({
       ),
     ),
 
-  /** What was found about a document. */
   findingsOf: async (name: string, documentId: string) =>
     coded.list(
       await all(
@@ -219,7 +209,6 @@ export const createRunStore = ({ all, scan }: Store) => ({
       ),
     ),
 
-  /** The fields of a document of which a code was told. */
   fieldsOf: async (name: string, documentId: string, code: string): Promise<string[]> =>
     fielded
       .list(
@@ -231,7 +220,6 @@ export const createRunStore = ({ all, scan }: Store) => ({
       )
       .map(({ field }) => field),
 
-  /** The first findings of a code. */
   findings: async (severity: string, code: string, limit: number): Promise<Finding[]> =>
     found
       .list(

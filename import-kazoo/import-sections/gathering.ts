@@ -15,19 +15,16 @@ import { forEach } from '../import-run/at-once.ts'
 import { DatabaseVanished, type Source, SourceTrouble, unlessVanished } from '../source/source.ts'
 import type { AccountFact, Facts } from './section.ts'
 
-// What has to be known of all accounts before any of them is converted: who stands below whom, and who keeps a name
-// that two of them want.
+// What must be known of all accounts before one is converted: the tree, and who keeps a shared name.
 
-/** What is gathered of one account: little, because all of them are in memory. */
+/** Small, because all accounts are in memory. */
 interface Gathered {
-  /** Of the database when it was read. */
   sequence: string | undefined
   seen: SeenAccount | undefined
   dialPlan: unknown
   shared: readonly SharedName[]
   plans: readonly string[]
   providers: readonly string[]
-  /** What its numbers lead to. */
   uses: readonly (readonly [number: string, use: Use])[]
 }
 
@@ -52,13 +49,12 @@ const gatheredOf = (
   }
 }
 
-/** Without one of these nobody knows what the others mean: whoever looks once more may find it. */
+/** Without one of these the others would be read wrongly. */
 const goneWhileRead = (what: string) =>
   new SourceTrouble(
     `${what}, and without it nothing can be told of the others: what is taken over stays, say it again when the database is there`,
   )
 
-/** Reads what is of the whole system. */
 export const readingSystem = async <T>(read: () => Promise<T>): Promise<T> => {
   try {
     return await read()
@@ -73,7 +69,7 @@ async function* pagesOf(source: Source, database: string): AsyncGenerator<KazooD
     yield documents.map((document) => readDocument(database, document))
 }
 
-// What of an account's database is not gathered may be much.
+// Other types may be large.
 const gatheredTypes: ReadonlySet<string> = new Set([
   'account',
   'device',
@@ -82,19 +78,17 @@ const gatheredTypes: ReadonlySet<string> = new Set([
   'whitelabel',
 ])
 
-// Only before anything is stored: afterwards what is stored says it.
+// Only before anything is stored; afterwards the store is asked.
 const typesWithNumbers: ReadonlySet<string> = new Set(['callflow', 'sys_info'])
 
-/** The settings document of that name. */
 const settingIn = async (source: Source, id: string): Promise<Json | undefined> => {
   const found = await source.document('system_config', id)
-  // A database that is not there has no document either.
+  // Distinguishes a missing document from a missing database.
   if (!found && !(await source.database('system_config')))
     throw goneWhileRead('the database system_config is not there any more')
   return found && readDocument('system_config', found).fields
 }
 
-/** Connections of storage plans that lead to other databases than this one. */
 const foreignStorage = async (source: Source): Promise<Finding[]> => {
   const found: Finding[] = []
   for await (const documents of pagesOf(source, 'system_data')) {
@@ -112,7 +106,6 @@ const foreignStorage = async (source: Source): Promise<Finding[]> => {
   return found
 }
 
-/** Providers of second factors that are everybody's. */
 const systemProviders = async (source: Source): Promise<string[]> => {
   const found: string[] = []
   for await (const documents of pagesOf(source, 'system_auth'))
@@ -120,13 +113,13 @@ const systemProviders = async (source: Source): Promise<string[]> => {
   return found
 }
 
-/** Those who stand above or below one that is named, and those themselves. */
+/** Named accounts with all their ancestors and descendants. */
 const around = ({ accounts }: AccountsPlan, only: readonly string[]) => {
   const missing = only.find((id) => !accounts.has(id))
   if (missing !== undefined) throw new SourceTrouble(`the source has no account ${missing}`)
   const named = new Set(only)
   const kept = new Set<string>()
-  // Whoever stands above comes first.
+  // Ancestors come first.
   for (const { id, parent } of accounts.values())
     if (named.has(id) || (parent !== undefined && named.has(parent))) named.add(id)
   for (const id of named)
@@ -135,7 +128,7 @@ const around = ({ accounts }: AccountsPlan, only: readonly string[]) => {
   return kept
 }
 
-/** Who stands here. Where only some are to come, the others take no name from them. */
+/** Accounts outside the scope keep no names. */
 const planOf = (seen: AccountsSeen, { only }: ImportScope): AccountsPlan => {
   const plan = planAccounts(seen)
   if (only.length === 0 || plan.masterId === undefined) return plan
@@ -150,10 +143,7 @@ const planOf = (seen: AccountsSeen, { only }: ImportScope): AccountsPlan => {
   })
 }
 
-/**
- * Reads what is gathered; again only of databases that have changed since. `withUses`: what numbers lead to as well, which
- * nothing here says yet.
- */
+/** Reads again only databases that changed. `withUses`: also what numbers lead to, for a survey. */
 export const createGathering = (source: Source, { withUses = false } = {}) => {
   const known = new Map<string, Gathered>()
   const isGathered = ({ type }: KazooDocument) =>
@@ -223,7 +213,7 @@ export const createGathering = (source: Source, { withUses = false } = {}) => {
       narrowing,
     )
     const masterId = plan.masterId ?? ''
-    // Whoever means one of the system names the master account.
+    // Providers of the system belong to the master account.
     const ofSystem = kinds.has('system_auth') ? await readingSystem(() => systemProviders(source)) : []
     const isPlanned = (accountId: string) => plan.accounts.has(accountId)
     const shared = all.flatMap((one) => one.shared.filter(({ accountId }) => isPlanned(accountId)))

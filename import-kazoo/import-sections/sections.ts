@@ -47,12 +47,9 @@ import { isGone, readDocument, textIn } from '../documents/fields.ts'
 import { readingSystem } from './gathering.ts'
 import { type Chapter, databasesOf, type Facts, isOfOthers, kindOf, systemDatabase } from './section.ts'
 
-// Everything in the databases of accounts but the accounts themselves and what is of a month.
-
-/** What the server knows that people's documents are held against. */
 type PeopleVocabulary = Pick<PeopleContext, 'notices' | 'accountSettings'>
 
-/** What of an account's database is told by type. A document belongs to the first part that wants it. */
+/** A document belongs to the first part that matches. */
 const partOf = (document: KazooDocument) => {
   const { type } = document
   if (isAccountDocument(document)) return 'account'
@@ -63,7 +60,7 @@ const partOf = (document: KazooDocument) => {
   return isAboutCalls(type) ? 'calls' : 'others'
 }
 
-/** Of a number that has a database of its own only that says the truth. */
+/** A number's own database takes precedence over copies. */
 const convertNumberCopy = (document: KazooDocument, accountId: string, facts: Facts): Converted => {
   const number = numberOf(document.id)
   if (number === undefined || facts.kinds.has(shardOf(number))) return converted(document, 'skipped')
@@ -75,7 +72,7 @@ const convertNumberCopy = (document: KazooDocument, accountId: string, facts: Fa
 const createAccountChapter = (vocabulary: PeopleVocabulary): Chapter => ({
   name: 'account documents',
   reads: 'whole',
-  // Whoever stands above comes first: what arrives below is counted there.
+  // Ancestors first: descendants are counted there.
   databases: ({ accounts, kinds }) =>
     [...accounts.keys()].map(accountDatabase).filter((database) => kinds.has(database)),
 
@@ -100,22 +97,20 @@ const createAccountChapter = (vocabulary: PeopleVocabulary): Chapter => ({
   },
 })
 
-// Numbers: pools and port requests first, because what numbers come to depends on them.
+// Pools and ports first: numbers depend on them.
 
-/** What leads a number of an account somewhere here, which its callflows and trunks say. */
 interface UsesHere {
   of(accountId: string, number: string): Promise<readonly Use[]>
 }
 
 const nothingLeads = { of: () => [] }
 
-/** All documents of a small database. */
 async function* documentsOf({ source }: Facts, database: string): AsyncGenerator<readonly KazooDocument[]> {
   for await (const { documents } of source.pages(database))
     yield documents.map((document) => readDocument(database, document))
 }
 
-/** Whose pools there are, and what is being ported: read once for each look at the source. */
+/** Read once for each look at the source. */
 const createSurroundings = () => {
   const known = new WeakMap<Facts, Promise<Pick<NumberContext, 'ports' | 'pools'>>>()
 
@@ -138,14 +133,13 @@ const createSurroundings = () => {
   }
 }
 
-/** Where only some accounts come, so do only their numbers: the others, and those of nobody, are the other system's. */
+/** With a narrowed scope, unowned numbers stay in the other system. */
 const isLeftToOthers = ({ fields }: KazooDocument, { only, accounts }: Facts) =>
   only.length > 0 && !accounts.has(textIn(fields, 'pvt_assigned_to') ?? '')
 
 const createNumberChapters = (usesHere: UsesHere): { pools: Chapter; numbers: Chapter; ports: Chapter } => {
   const surroundingsOf = createSurroundings()
 
-  /** What leads the numbers of these documents somewhere. */
   const usesOf = async (documents: readonly KazooDocument[]) => {
     const uses = createUses()
     for (const { id, fields } of documents) {
@@ -174,7 +168,7 @@ const createNumberChapters = (usesHere: UsesHere): { pools: Chapter; numbers: Ch
     pools: {
       name: 'pools',
       reads: 'pages',
-      // Whatever nobody has yet stays with the system that gives it out to all.
+      // Pools stay with the other system.
       databases: (facts) => (facts.only.length > 0 ? [] : databasesOf(facts, 'pool')),
       convert(documents, place) {
         const kind = kindOf(place)
@@ -213,14 +207,9 @@ const createNumberChapters = (usesHere: UsesHere): { pools: Chapter; numbers: Ch
   }
 }
 
-// Which databases an import reads, in which order, and what it makes of their documents. Months are read beside these.
-
 const isNotice = ({ type }: KazooDocument) => type === 'notification'
 
-/**
- * The settings documents. Notices of the system speak of the company and the pages that were there: they come along only
- * where somebody says so.
- */
+/** System notices name the old company, so they are imported only on request. */
 const createSettingsChapter = ({ notices }: Pick<PeopleContext, 'notices'>): Chapter => ({
   name: 'settings',
   reads: 'whole',
@@ -258,7 +247,7 @@ const oneDatabase = (
     ),
 })
 
-/** Whose document it is that nobody reads: that of an account which is here, or the system's. */
+/** The owner of a preserved document. */
 const keptBy = (document: KazooDocument, { accounts }: Facts) => {
   const owner = textIn(document.fields, 'pvt_account_id')
   return owner !== undefined && accounts.has(owner) ? owner : systemScope
@@ -277,16 +266,16 @@ const addressesChapter = oneDatabase('dedicated_ips', (document, facts) =>
   keepOrList(document, keptBy(document, facts)),
 )
 
-/** Who provides second factors to everybody; of what else is there nothing is taken. */
+/** Only providers of second factors are imported. */
 const authChapter = oneDatabase('system_auth', (document) =>
   isProvider(document) && !isGone(document.fields)
     ? convertProvider(document, { accountId: systemScope })
     : keepOrList(document, systemScope),
 )
 
-/** Copies of phones, for looking them up: only those that nobody has are of interest. */
+/** Copies of phones: only those without an account are reported. */
 const phoneCopiesChapter = oneDatabase('sip_auth', (document, { accounts }) => {
-  // They are not told among the phones.
+  // Counted separately from phones.
   const copy = { ...document, type: 'sip_auth' }
   const findings = isGone(document.fields) ? [] : orphanedCopies([document], accounts)
   return converted(copy, 'skipped', { findings })
@@ -299,7 +288,6 @@ const ratesChapter: Chapter = {
   convert: (documents) => documents.map(convertRate),
 }
 
-/** What accounts are sold, by what their records of it say. */
 const servicesChapter: Chapter = {
   name: 'services',
   reads: 'pages',
@@ -310,10 +298,10 @@ const servicesChapter: Chapter = {
 
 const firstYearOf = ({ sinceMonth = 0 }: Pick<Facts, 'sinceMonth'>) => Math.floor(sinceMonth / 100)
 
-/** Of what moved documents have no type. */
+/** Documents of days have no type. */
 const isOfDay = ({ type, fields }: KazooDocument) => type === '' && !isGone(fields)
 
-/** How a year's days are remembered together: several documents may tell of one. */
+/** One row for all days of a year: several documents may be about one day. */
 const daysDocument = (database: string): KazooDocument => ({
   database,
   id: '(days)',
@@ -324,7 +312,7 @@ const daysDocument = (database: string): KazooDocument => ({
   type: 'service_day',
 })
 
-// What moved of what accounts have, by the day: databases of years, which only newer systems have.
+// Databases of years exist only in newer systems.
 const yearsChapter: Chapter = {
   name: 'years',
   reads: 'whole',
@@ -350,7 +338,6 @@ const yearsChapter: Chapter = {
   },
 }
 
-/** The settings of the system, which months obey, and all other chapters in the order in which they are read. */
 export const createChapters = (
   declared: Pick<Declared, 'notices' | 'accountSettings' | 'kinds' | 'events'>,
   usesHere: UsesHere,

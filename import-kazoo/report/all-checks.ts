@@ -3,9 +3,7 @@ import { type CheckDeps, checkAccounts, checkNumbers, type Tell } from './checks
 import { checkDocuments, checkRecords } from './document-checks.ts'
 import { checkCalls, checkMonths } from './month-checks.ts'
 
-// Whether everything that the source has has come to something here, before an import is finished.
-
-/** Every key of the source documents is in the responses of the API, unless the import has reported why not. */
+/** Each key of the source documents is in the API's responses, or the import has reported why not. */
 const checkKeys = async ({ run, facts, respond }: CheckDeps, tell: Tell) => {
   const keys = createSourceComparison({ run, respond })
   const accountIds = new Set(facts.accounts.keys())
@@ -21,7 +19,7 @@ const checkKeys = async ({ run, facts, respond }: CheckDeps, tell: Tell) => {
   }
 }
 
-/** What is compared when an import is finished, by the names that differences are reported under. */
+/** By the names that differences are reported under. */
 export const importChecks: Readonly<Record<string, (tools: CheckDeps, tell: Tell) => Promise<void>>> = {
   documents: checkDocuments,
   accounts: checkAccounts,

@@ -17,7 +17,6 @@ import type { Chapter, Facts } from '../import-sections/section.ts'
 import { unlessVanished } from '../source/source.ts'
 import type { CheckedStore } from './store.ts'
 
-/** What checks of an import look at: the source, what was noted while it was read, and what is stored. */
 export interface CheckDeps {
   run: RunStore
   checked: CheckedStore
@@ -30,14 +29,12 @@ export interface CheckDeps {
   respond: Respond
 }
 
-/** Called with each difference. */
 export type Tell = (fault: Fault) => void
 
 /** `expected 5, found 3, difference -2` */
 export const difference = (what: string, expected: number, found: number) =>
   `${what}: expected ${expected}, found ${found}, difference ${found - expected}`
 
-/** Tells each field that is another one than expected. */
 const compare = (
   place: string,
   fields: readonly (readonly [field: string, expected: unknown, found: unknown])[],
@@ -47,7 +44,6 @@ const compare = (
     if (expected !== found) tell({ place, reason: `${field}: expected ${expected}, found ${found}` })
 }
 
-/** Tells each name that is counted otherwise than expected. */
 export const compareCounts = (
   expected: ReadonlyMap<string, number>,
   found: ReadonlyMap<string, number>,
@@ -59,7 +55,7 @@ export const compareCounts = (
   }
 }
 
-/** Does something for each database of a chapter that has not vanished; false where one has. */
+/** Skips vanished databases; returns false if there is one. */
 export const eachDatabase = async (
   { run, facts }: Pick<CheckDeps, 'run' | 'facts'>,
   chapter: Chapter,
@@ -74,7 +70,7 @@ export const eachDatabase = async (
   return areAllThere
 }
 
-/** The months that were read to their end, in the order of their names: those of one account together. */
+/** In the order of names: months of one account follow each other. */
 export async function* monthsRead({ run }: Pick<CheckDeps, 'run'>) {
   for await (const row of run.databases()) {
     const kind = databaseKindOf(row.name)
@@ -85,7 +81,6 @@ export async function* monthsRead({ run }: Pick<CheckDeps, 'run'>) {
 
 const shown = (ids: readonly string[]) => (ids.length === 0 ? 'nobody' : ids.join(' '))
 
-/** Every account of the plan is there, below whom and called what it is to be: one root, no cycles, no name twice. */
 export const checkAccounts = async ({ run, checked, records, facts }: CheckDeps, tell: Tell) => {
   const { plan } = facts
 
@@ -104,7 +99,6 @@ export const checkAccounts = async ({ run, checked, records, facts }: CheckDeps,
     )
   }
 
-  /** Its name and its realm are what it is found by, and nobody else is. */
   const judgeNames = ({ id, realm, nameClaim }: PlannedAccount, held: ReadonlyMap<string, string>) => {
     const wanted = { account_name: nameClaim, realm: realm.toLowerCase() }
     for (const [name, value] of Object.entries(wanted))
@@ -115,7 +109,7 @@ export const checkAccounts = async ({ run, checked, records, facts }: CheckDeps,
         })
   }
 
-  /** Those that went there while they were read here were told, and wait for a person. */
+  /** Accounts that were deleted there meanwhile are already reported. */
   const unplanned = async (ids: readonly string[]) => {
     const known = await run.known(copiesDatabase, ids)
     for (const id of ids)
@@ -147,7 +141,7 @@ export const checkAccounts = async ({ run, checked, records, facts }: CheckDeps,
 
 const nobody = 'nobody'
 
-/** Every number of the inventory is there, in its state and whose it is to be, and there are no others. */
+/** All numbers are there with owner and state, and no others. */
 export const checkNumbers = async (tools: CheckDeps, tell: Tell) => {
   const { run, checked, facts, chapters } = tools
   const states = new Map<string, number>()
@@ -192,7 +186,7 @@ export const checkNumbers = async (tools: CheckDeps, tell: Tell) => {
     for await (const converted of convertedOf(chapter, facts, database))
       for (const some of inParts(converted)) await judge(await taken(database, some))
   })
-  // A database that is not read whole says nothing about how many there are.
+  // A vanished database makes counts useless.
   if (isWhole)
     compareCounts(states, await checked.numberStates(), (state, wanted, there) =>
       tell({ place: 'all numbers', reason: difference(`in state ${state}`, wanted, there) }),

@@ -14,13 +14,12 @@ import { type CheckDeps, compareCounts, difference, eachDatabase, type Tell } fr
 
 const numberAdoptions: ReadonlySet<string> = new Set(['number', 'number_by_hearsay'])
 
-/** Of a file that the source could not give, or that nothing here can use, was told when its document was read. */
+/** Already reported when the document was read. */
 const unreadable = 'file_unreadable'
 
 const flawOf = ({ length, digest, contentType }: AttachedFile, bytes: Buffer) =>
   flawOfFile(bytes, { length, digest, content_type: contentType })
 
-/** The files that belong to records are there, as long as they are to be, and what their digests say. */
 const createFileJudge =
   ({ run, adoptions }: Pick<CheckDeps, 'run' | 'adoptions'>) =>
   async ({ document, drafts }: Converted, tell: Tell) => {
@@ -41,7 +40,7 @@ const createFileJudge =
 
 const prices = ['rate_cost', 'rate_surcharge', 'internal_rate_cost'] as const
 
-// Of some hundred rates that are looked up together: decks hold millions.
+// Per batch: decks have millions of rates.
 const maxSampled = 20
 
 const sampleOf = (rates: readonly Draft[]) => {
@@ -49,7 +48,7 @@ const sampleOf = (rates: readonly Draft[]) => {
   return rates.filter((_, index) => index % step === 0)
 }
 
-/** Prices of calls are what they are to be: all of small decks, samples of others. */
+/** Checks all prices of small decks, and samples of large ones. */
 const createPriceJudge =
   ({ records, adoptions }: Pick<CheckDeps, 'records' | 'adoptions'>) =>
   async (drafts: readonly Draft[], tell: Tell) => {
@@ -67,13 +66,12 @@ const createPriceJudge =
     }
   }
 
-/** Every document has come to what it is to come to, and what was made of it is there. */
+/** Each document has its result, and its records exist. */
 export const checkDocuments = async (tools: CheckDeps, tell: Tell) => {
   const { run, checked, facts, chapters, adoptions, records } = tools
   const judgeFiles = createFileJudge({ run, adoptions })
   const judgePrices = createPriceJudge({ records, adoptions })
 
-  /** Those of these records that are there; undefined where it is looked at by another check. */
   const standing = async ({ as, accountId }: Draft, ids: readonly string[]) => {
     const { kind } = adoptions[as] ?? {}
     if (kind !== undefined) return checked.present(kind, accountId, ids)
@@ -105,7 +103,7 @@ export const checkDocuments = async (tools: CheckDeps, tell: Tell) => {
   const hasDigests = ({ as, facts: { digests } }: Draft) =>
     as === 'user' && isObject(digests) && Object.keys(digests).length > 0
 
-  /** Whoever could sign in there can here. */
+  /** Users who could sign in there can sign in here. */
   const judgeKeys = async (drafts: readonly Draft[], tell: Tell) => {
     const users = Map.groupBy(drafts.filter(hasDigests), ({ accountId }) => accountId)
     for (const [accountId, some] of users) {
@@ -157,7 +155,6 @@ export const checkDocuments = async (tools: CheckDeps, tell: Tell) => {
     await eachDatabase(tools, chapter, (database) => checkDatabase(chapter, database))
 }
 
-/** What a record names: a record of a kind, of an account. */
 interface Reference {
   field: string
   kind: string
@@ -191,7 +188,6 @@ const inServices = ({ plans }: Json): Reference[] =>
       : [],
   )
 
-/** What a record names of other records. */
 export const referencesIn = (kind: string, accountId: string, doc: Json): Reference[] => [
   ...ownerIn(accountId, doc),
   ...(kind === 'callflow' ? inFlow(accountId, doc) : []),
@@ -199,15 +195,15 @@ export const referencesIn = (kind: string, accountId: string, doc: Json): Refere
   ...(kind === 'services' ? inServices(doc) : []),
 ]
 
-// What nothing but documents of an account's own database makes, under their ids.
+// Kinds that only documents of the account's own database make.
 const kindsOfDocuments: ReadonlySet<string> = new Set(['user', 'device', 'callflow', 'group', 'service_plan'])
 
 type Naming = Reference & { by: Pick<StoredRecord, 'kind' | 'accountId' | 'id'> }
 
-/** Nothing stands in accounts that no document made, and what records name is there, unless their documents named nothing. */
+/** Each record has a document, and references exist unless they were broken in the source. */
 export const checkRecords = async ({ run, checked, records, facts }: CheckDeps, tell: Tell) => {
   const judgeOrigins = async (accountId: string, all: readonly StoredRecord[]) => {
-    // What the store had before anything came is the master account's: the admin of the first start, above all.
+    // The master account has the admin of the first start.
     if (accountId === facts.masterId) return
     const judged = all.filter(({ kind }) => kindsOfDocuments.has(kind))
     const known = await run.known(
@@ -222,7 +218,6 @@ export const checkRecords = async ({ run, checked, records, facts }: CheckDeps, 
     }
   }
 
-  /** What is named and not there. */
   const dangling = async (all: readonly StoredRecord[]): Promise<Naming[]> => {
     const named = all.flatMap((by) =>
       referencesIn(by.kind, by.accountId, by.doc).map((reference) => ({ ...reference, by })),
@@ -242,7 +237,7 @@ export const checkRecords = async ({ run, checked, records, facts }: CheckDeps, 
     return missing
   }
 
-  /** Whether the document of a record names it as well, and nothing has come of what is named. */
+  /** Whether the source has the same broken reference. */
   const isSoThere = async ({ by, accountId, id }: Naming) => {
     const database = by.kind === 'services' ? 'services' : accountDatabase(by.accountId)
     const said = facts.kinds.has(database) ? await facts.source.document(database, by.id) : undefined

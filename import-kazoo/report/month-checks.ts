@@ -9,14 +9,12 @@ import { legsIn } from '../import-run/reading.ts'
 import { unlessVanished } from '../source/source.ts'
 import { type CheckDeps, difference, monthsRead, type Tell } from './checks.ts'
 
-/** The months of one account that were read: what came of their calls, by the month where they lie here. */
 interface Months {
   accountId: string
-  /** The databases, each with the sums that were noted. */
   databases: { name: string; sums: CallSums }[]
 }
 
-// What is told of a month, and of one of its legs.
+// Labels for months, and for legs.
 const ofMonths: readonly [keyof Sums, string][] = [
   ['count', 'legs'],
   ['duration', 'seconds'],
@@ -31,11 +29,11 @@ const ofLegs: readonly [keyof Omit<Sums, 'count'>, string][] = [
   ['begun', 'interaction_time'],
 ]
 
-/** The calls of each account and month are as many, as long and as dear as those that were read, and of the interactions that they name. */
+/** Calls of each account and month have the same count, length, cost and interactions. */
 export const checkCalls = async (tools: CheckDeps, tell: Tell) => {
   const { checked, facts, legAdoption, author } = tools
 
-  /** Names of one account stand together. */
+  /** Groups consecutive months of one account. */
   async function* accounts(): AsyncGenerator<Months> {
     let last: Months | undefined
     for await (const { accountId, database, notes } of monthsRead(tools)) {
@@ -49,7 +47,7 @@ export const checkCalls = async (tools: CheckDeps, tell: Tell) => {
     if (last) yield last
   }
 
-  /** The ids of legs that would be taken in, were they to arrive now: they are not there. Nothing is written. */
+  /** Legs that an import would add now. Nothing is written. */
   const missingOf = async (legs: readonly ImportedLeg[]) => {
     const judge = await legAdoption.judging()
     const rows = legs.flatMap((leg) => {
@@ -60,7 +58,7 @@ export const checkCalls = async (tools: CheckDeps, tell: Tell) => {
     return new Set(rows.flatMap(({ id }, index) => (verdicts[index] === 'accepted' ? [id] : [])))
   }
 
-  /** Which of these legs of a month are not there, are longer or dearer here, or less so, or of another interaction than they name. */
+  /** Legs that are missing or differ. */
   const faultsAmong = async (
     accountId: string,
     month: string,
@@ -77,7 +75,7 @@ export const checkCalls = async (tools: CheckDeps, tell: Tell) => {
       const { duration_seconds: duration = 0, billing_seconds: billing = 0 } = record
       const measured = { duration, billing, cost: costsOf(record).cost, begun: interactionOf(record).time }
       const there = found.get(id) ?? measured
-      // With whom one belongs that names none depends on which of them have come.
+      // Without a named interaction it depends on the other imported legs.
       const expected = namesInteraction ? measured : { ...measured, begun: there.begun }
       const differing = ofLegs.find(([measure]) => there[measure] !== expected[measure])
       if (!differing) return undefined
@@ -90,7 +88,7 @@ export const checkCalls = async (tools: CheckDeps, tell: Tell) => {
     })
   }
 
-  /** Names what differs in a month; answers with how much it is. */
+  /** Reports differing legs and returns their number. */
   const nameFaults = async (accountId: string, database: string, month: string) => {
     let count = 0
     for await (const all of legsIn(facts.source, { accountId, database }))
@@ -112,7 +110,7 @@ export const checkCalls = async (tools: CheckDeps, tell: Tell) => {
     let faults = 0
     for (const { name, sums } of databases)
       if (sums[month]) faults += await nameFaults(accountId, name, month)
-    // A leg that two databases tell of is here once.
+    // Two databases may contain the same leg.
     const isMore = found.count > expected.count
     if (faults > 0 || isMore)
       tell({
@@ -132,12 +130,12 @@ export const checkCalls = async (tools: CheckDeps, tell: Tell) => {
   for await (const months of accounts()) await unlessVanished(() => checkAccount(months))
 }
 
-/** The ledgers of months come to what their documents came to. */
+/** Ledgers of months have the sums of their documents. */
 export const checkMonths = async (tools: CheckDeps, tell: Tell) => {
   for await (const { accountId, month, notes } of monthsRead(tools)) {
     const found = await tools.checked.booked(accountId, Number(month))
     const place = `ledger of account ${accountId}, month ${month}`
-    // One that does not say what it begins with begins here with what was reckoned.
+    // A month without a beginning has a computed one here.
     const { moved, entries, carried = found.carried } = notes.book
     const sums: [string, number, number][] = [
       ['units carried over', carried, found.carried],

@@ -1,6 +1,6 @@
 import { type Converted, type Finding, outcomes } from '../documents/document.ts'
 
-/** Findings of one code: how many, and the first of them. */
+/** Findings of one code: the number and the first ones. */
 export interface CountedFindings {
   severity: Finding['severity']
   code: string
@@ -8,10 +8,10 @@ export interface CountedFindings {
   shown: readonly Finding[]
 }
 
-/** The number of findings of a code that are shown: the others would say the same. */
+/** Further findings of a code are only counted. */
 export const shownOfCode = 20
 
-/** Counts findings by code: of call records there may be millions. */
+/** There may be millions of findings. */
 const createFindings = () => {
   const codes = new Map<string, CountedFindings & { shown: Finding[] }>()
   const join = ({ severity, code, count, shown }: CountedFindings) => {
@@ -29,7 +29,6 @@ const createFindings = () => {
   }
 }
 
-/** What is found in one database, counted. */
 export const findingsOf = (database: string) => {
   const { add, counted } = createFindings()
   return {
@@ -39,14 +38,12 @@ export const findingsOf = (database: string) => {
   }
 }
 
-/** Findings, counted. */
 export const countFindings = (findings: readonly Finding[]): CountedFindings[] => {
   const { add, counted } = createFindings()
   for (const finding of findings) add(finding)
   return counted()
 }
 
-/** What was found before, and what was found behind it, as one. */
 export const joinFindings = (
   before: readonly CountedFindings[],
   more: readonly CountedFindings[],
@@ -58,24 +55,19 @@ export const joinFindings = (
 
 type Outcome = Converted['outcome']
 
-/** A database of which only its size is told. */
 export interface ListedDatabase {
   name: string
-  /** Undefined where counting them would mean reading all. */
+  /** Undefined if counting would mean reading everything. */
   documents: number | undefined
   bytes: number | undefined
 }
 
-/** What an import has done, or a survey would do: for a person and for scripts, without secrets. */
 export interface Report {
-  /** Where from, in words. */
   source: string
-  /** How many databases there are of each kind. */
   databases: Readonly<Record<string, number>>
-  /** Databases of which nothing is taken over. */
   listed: readonly ListedDatabase[]
   accounts: number
-  /** Documents by type: those of which records are made, those that are kept as they are, those that are not taken over. */
+  /** Documents by type. */
   imported: Readonly<Record<string, number>>
   kept: Readonly<Record<string, number>>
   leftOut: Readonly<Record<string, number>>
@@ -90,7 +82,7 @@ const severityTitles = {
   left_out: 'Left out',
 } as const
 
-/** Counts what conversions make, in memory that does not grow with how much they make. */
+/** Memory does not grow with the number of documents. */
 export const createReportCounts = () => {
   const types = new Map(outcomes.map((outcome) => [outcome, new Map<string, number>()]))
   const findings = createFindings()
@@ -114,7 +106,7 @@ export const createReportCounts = () => {
       addType(document.type, outcome, 1)
       for (const one of found) findings.add(one)
     },
-    /** `cdr imported`, as months count. */
+    /** `key`: like `cdr imported`. */
     addCount(key: string, count: number) {
       const at = key.lastIndexOf(' ')
       const outcome = outcomes.find((one) => one === key.slice(at + 1))
@@ -132,7 +124,7 @@ export const createReportCounts = () => {
 
 export type ReportCounts = ReturnType<typeof createReportCounts>
 
-/** Whether somebody has to look at something before the cut-over. */
+/** Whether a person must look at something before the cut-over. */
 export const needsPerson = ({ conflicts }: Pick<Report, 'conflicts'>) =>
   conflicts.some(({ severity }) => severity === 'stop' || severity === 'needs_hand')
 
@@ -149,7 +141,7 @@ const findingLine = ({ database, id, field, old, new: now }: Finding) => {
   return [`      ${database} ${id}`, field, change].filter((part) => part).join('  ')
 }
 
-// The names of many begin with an account: all of them are in the JSON form.
+// The JSON form has all of them.
 const listedShown = 20
 
 const unknownCount = '?'
@@ -169,7 +161,7 @@ const listedLines = (listed: readonly ListedDatabase[]) => {
   ]
 }
 
-// Of each code a person needs to see what it is about; all of them are in the JSON form, and in the store.
+// The JSON form has more.
 const shownAsText = 3
 
 const conflictLines = (conflicts: readonly CountedFindings[]) =>
@@ -187,7 +179,6 @@ const conflictLines = (conflicts: readonly CountedFindings[]) =>
     ]
   })
 
-/** The report as a person reads it. `isPlan`: of a survey. */
 export const reportText = (report: Report, { isPlan }: { isPlan: boolean }) =>
   [
     `From ${report.source}: ${counted(report.accounts)} accounts`,
@@ -201,7 +192,6 @@ export const reportText = (report: Report, { isPlan }: { isPlan: boolean }) =>
     ...conflictLines(report.conflicts),
   ].join('\n')
 
-/** What a person wrote a script against: see docs/from-kazoo.md. */
 export const reportJson = (report: Report, { isPlan }: { isPlan: boolean }) => ({
   source: report.source,
   databases: report.databases,

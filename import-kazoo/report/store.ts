@@ -40,20 +40,17 @@ const allMonths = { first: 0, last: 999_912 }
 
 const sumOf = (column: string) => `CAST(COALESCE(sum(${column}), 0) AS BIGINT)`
 
-/** What stands here of what was read, as checks ask for it. */
 export const createCheckedStore = ({ all, scan, cdrs }: Pick<Store, 'all' | 'scan' | 'cdrs'>) => {
   const idsIn = async (sql: string, params: readonly (string | number)[]): Promise<ReadonlySet<string>> =>
     new Set(ids.list(await all(sql, params)).map(({ id }) => id))
 
   return {
-    /** Those of these records that are there. */
     present: (kind: string, accountId: string, some: readonly string[]) =>
       idsIn(
         `SELECT id FROM records WHERE account_id = $1 AND kind = $2 AND id IN (${placeholders(some.length, 3)})`,
         [accountId, kind, ...some],
       ),
 
-    /** Those of these users who cannot sign in by anything that their clients send. */
     withoutKeys: (accountId: string, some: readonly string[]) =>
       idsIn(
         `SELECT id FROM records
@@ -61,7 +58,6 @@ export const createCheckedStore = ({ all, scan, cdrs }: Pick<Store, 'all' | 'sca
         [accountId, ...some],
       ),
 
-    /** Those of these documents of a database that are kept for an account. */
     kept: (accountId: string, database: string, some: readonly string[]) =>
       idsIn(
         `SELECT id FROM kazoo_kept
@@ -69,30 +65,25 @@ export const createCheckedStore = ({ all, scan, cdrs }: Pick<Store, 'all' | 'sca
         [accountId, database, ...some],
       ),
 
-    /** What numbers are; those that are not there are missing. Nobody's have an empty account. */
     async numbers(some: readonly string[]) {
       if (some.length === 0) return new Map<string, ReturnType<typeof numbers.list>[number]>()
       const sql = `SELECT ${numbers.columns} FROM numbers WHERE number IN (${placeholders(some.length)})`
       return new Map(numbers.list(await all(sql, some)).map((one) => [one.number, one]))
     },
 
-    /** The numbers that an account has. */
     numbersOf: (accountId: string) =>
       idsIn('SELECT number AS id FROM numbers WHERE account_id = $1', [accountId]),
 
-    /** The units of an account's balance. */
     async balance(accountId: string): Promise<number> {
       const rows = await all('SELECT units FROM ledger_balances WHERE account_id = $1', [accountId])
       return balances.first(rows)?.units ?? 0
     },
 
-    /** How many numbers are in each state, but for those that only something beside the inventory tells of. */
     async numberStates(): Promise<ReadonlyMap<string, number>> {
       const sql = `SELECT state, count(*) AS count FROM numbers WHERE hidden NOT LIKE '%"isHearsay":true%' GROUP BY state`
       return new Map(stated.list(await scan(sql)).map(({ state, count }) => [state, count]))
     },
 
-    /** The accounts that are here, in pages in the order of their ids. */
     accounts(): AsyncGenerator<readonly string[]> {
       const sql = `SELECT id FROM records WHERE kind = 'account' AND account_id = id AND account_id > $1
         ORDER BY account_id LIMIT ${accountsAtOnce}`
@@ -100,7 +91,7 @@ export const createCheckedStore = ({ all, scan, cdrs }: Pick<Store, 'all' | 'sca
       return inPages(accountsAtOnce, read, (id) => id)
     },
 
-    /** Who stands above accounts, as lists of those below somebody know it: the master account first. */
+    /** The ancestors as lists of descendants use them, the master account first. */
     async trees(accountIds: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
       const trees = new Map<string, string[]>(accountIds.map((id) => [id, []]))
       const rows = await all(
@@ -112,7 +103,6 @@ export const createCheckedStore = ({ all, scan, cdrs }: Pick<Store, 'all' | 'sca
       return trees
     },
 
-    /** What accounts are found by: of each the value of a name. */
     async accountNames(
       accountIds: readonly string[],
     ): Promise<ReadonlyMap<string, ReadonlyMap<string, string>>> {
@@ -128,8 +118,8 @@ export const createCheckedStore = ({ all, scan, cdrs }: Pick<Store, 'all' | 'sca
     },
 
     /**
-     * Units that a month of an account (`202502`) begins with, those that moved in it, and by how many entries; without
-     * what makes up for other months.
+     * Units of a month: carried over and moved, and the number of entries; without corrections of other
+     * months.
      */
     async booked(accountId: string, month: number) {
       const isMoving = 'source_service NOT IN ($3, $4)'
@@ -141,7 +131,7 @@ export const createCheckedStore = ({ all, scan, cdrs }: Pick<Store, 'all' | 'sca
       return booked.first(rows) ?? { carried: 0, moved: 0, entries: 0 }
     },
 
-    /** An account's calls by month (`202502`): as `Sums` of legs has it. */
+    /** By month (`202502`). */
     async called(accountId: string) {
       const rows = await cdrs.read(allMonths, (from, { length }) =>
         length === 0
@@ -158,7 +148,7 @@ export const createCheckedStore = ({ all, scan, cdrs }: Pick<Store, 'all' | 'sca
       return new Map(called.list(rows).map(({ month, ...sums }) => [month, sums]))
     },
 
-    /** The seconds and the units of those of these legs that are there, all of one month, and when their interactions began. */
+    /** Measures of the legs of one month, by id. */
     async measures(accountId: string, month: number, some: readonly string[]) {
       const rows = await cdrs.read({ first: month, last: month }, (from, { length }) =>
         length === 0
@@ -173,7 +163,7 @@ export const createCheckedStore = ({ all, scan, cdrs }: Pick<Store, 'all' | 'sca
       return new Map(measured.list(rows).map(({ id, ...measures }) => [id, measures]))
     },
 
-    /** Of how many documents of a database it is known what has become, by type. */
+    /** Numbers of stored results, by type. */
     async remembered(name: string): Promise<ReadonlyMap<string, number>> {
       const sql = 'SELECT type, count(*) AS count FROM kazoo_documents WHERE name = $1 GROUP BY type'
       return new Map(typed.list(await all(sql, [name])).map(({ type, count }) => [type, count]))

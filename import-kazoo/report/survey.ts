@@ -1,5 +1,3 @@
-// What an import would do, and what it has done.
-
 import type { Clock } from '../../src/lib/clock.ts'
 import { gregorianNow } from '../../src/lib/gregorian.ts'
 import { copiesDatabase } from '../conversions/account-tree.rules.ts'
@@ -62,7 +60,6 @@ export const createReports = ({ run, clock, chapters }: Deps) => {
     ...counts.counted(),
   })
 
-  /** What would become of everything but months, of which only the number of documents is asked. */
   const survey = async (source: Source, manner: Surveying = {}): Promise<Report> => {
     const facts = await createGathering(source, { withUses: true })(gregorianNow(clock), narrowingOf(manner))
     const counts = createReportCounts()
@@ -87,7 +84,6 @@ export const createReports = ({ run, clock, chapters }: Deps) => {
     return reportOf(source, facts, counts)
   }
 
-  /** What was done so far. */
   const report = async (source: Source): Promise<Report> => {
     const names = await source.databases()
     const kinds = databaseKindsOf(names)
