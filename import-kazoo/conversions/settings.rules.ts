@@ -1,6 +1,6 @@
 import { isObject, type Json } from '../../src/lib/json.ts'
 import { isSecretKey } from '../../src/lib/secrets.ts'
-import { isSettingsName } from '../../src/settings/names.ts'
+import { isSettingsName } from '../../src/settings/sections.ts'
 import type { Converted, Draft, KazooDocument } from '../documents/document.ts'
 import { isGone, publicPart } from '../documents/fields.ts'
 import { exported, type LeavingDocument, type OwnRecord } from '../export/document.ts'

@@ -41,8 +41,6 @@ export interface Template {
   from: { address: string; accountId: string } | undefined
 }
 
-type Templates = ReturnType<typeof createTemplates>
-
 /** `layers`: the account's record first, the system's last. */
 const combined = (notice: Notice, layers: readonly TemplateRecord[]): Template => {
   const first = <T>(pick: (record: TemplateRecord) => T | undefined): T | undefined =>

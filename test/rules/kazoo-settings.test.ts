@@ -1,15 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { convertCalls } from '../../import-kazoo/conversions/call-routing.rules.ts'
-import { convertWebhook } from '../../import-kazoo/conversions/webhooks/rules.ts'
-import { declarationsOf } from '../../src/areas/assemble.ts'
-import { areas } from '../../src/areas/index.ts'
-import { typeNamesOf } from '../../src/events/events.ts'
 import { convertSettings } from '../../import-kazoo/conversions/settings.rules.ts'
 import {
   convertAlert,
   convertTask,
   convertWebhook,
 } from '../../import-kazoo/conversions/shared-databases.rules.ts'
+import { declarationsOf } from '../../src/areas/assemble.ts'
+import { areas } from '../../src/areas/index.ts'
+import { typeNamesOf } from '../../src/events/events.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { kazooDocument } from '../support/kazoo/kazoo-documents.ts'
 

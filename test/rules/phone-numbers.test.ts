@@ -7,7 +7,6 @@ import {
   type FeatureContext,
   tidyFields,
 } from '../../src/areas/numbers/phone-numbers/features/rules.ts'
-import { numberListProblems, numberStates } from '../../src/areas/numbers/phone-numbers/schema.ts'
 import { compileNumbering, countryOf } from '../../src/areas/numbers/phone-numbers/numbering/rules.ts'
 import {
   absent,
@@ -25,6 +24,7 @@ import {
   type StateBefore,
   type Target,
 } from '../../src/areas/numbers/phone-numbers/rules.ts'
+import { numberListProblems, numberStates } from '../../src/areas/numbers/phone-numbers/schema.ts'
 
 const targets: readonly Target[] = ['in_service', 'reserved', 'available', 'aging', 'port_in']
 

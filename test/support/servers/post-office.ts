@@ -124,7 +124,10 @@ export const openPostOffice = async (engine: Engine, { smtpUrl, senders }: Setti
 export type PostOffice = Awaited<ReturnType<typeof openPostOffice>>
 
 /** A verification code for somebody. */
-export const codeFor = (address: string, code = '4711'): MailOrder<typeof emailVerificationNotice.macros> => ({
+export const codeFor = (
+  address: string,
+  code = '4711',
+): MailOrder<typeof emailVerificationNotice.macros> => ({
   notice: emailVerificationNotice,
   account: acme,
   to: [address],

@@ -1,7 +1,6 @@
 import type { ListQuery } from '../../../lib/question.ts'
 import { systemScope } from '../../../storage/change-set.ts'
-import type { CsvCell, CsvQuery } from '../../../storage/csv-lines.ts'
-import { cacheKey, type Value } from '../../../storage/db.ts'
+import { type CsvCell, type CsvQuery, cacheKey, type Value } from '../../../storage/db.ts'
 import { type ArchivedMonths, MonthMoved, type MonthRange, readingAgain } from '../../../storage/monthly.ts'
 import type { SqlWords } from '../../../storage/sql-words.ts'
 import type { Store } from '../../../storage/store.ts'
