@@ -17,7 +17,7 @@ RUN npm pack --pack-destination /tmp \
 RUN cache=/opt/crosspoint/node_modules/.cache/crosspoint && mkdir -p $cache && chown 10001 $cache && cd /tmp \
  && CROSSPOINT_PORT=0 CROSSPOINT_DRAIN_SECONDS=0 CROSSPOINT_DATA_DIR=/tmp/data timeout --preserve-status 20 \
       setpriv --reuid 10001 --regid 10001 --clear-groups /opt/crosspoint/node_modules/.bin/node \
-      --min-semi-space-size=4 --max-semi-space-size=8 --no-parallel-scavenge /opt/crosspoint/bin/crosspoint.mjs serve > /dev/null \
+      --min-semi-space-size=2 --max-semi-space-size=8 --no-parallel-scavenge /opt/crosspoint/bin/crosspoint.mjs serve > /dev/null \
  && chmod -R a+rX $cache && test -n "$(ls $cache)"
 
 FROM ${BASE}
@@ -34,7 +34,7 @@ ENV CROSSPOINT_HOST=0.0.0.0 \
     MALLOC_MMAP_THRESHOLD_=4194304 \
     MALLOC_TRIM_THRESHOLD_=4194304 \
     MALLOC_ARENA_MAX=2
-ENTRYPOINT ["/opt/crosspoint/node_modules/.bin/node", "--min-semi-space-size=4", "--max-semi-space-size=8", "--no-parallel-scavenge", "/opt/crosspoint/bin/crosspoint.mjs"]
+ENTRYPOINT ["/opt/crosspoint/node_modules/.bin/node", "--min-semi-space-size=2", "--max-semi-space-size=8", "--no-parallel-scavenge", "/opt/crosspoint/bin/crosspoint.mjs"]
 CMD ["serve"]
 # Whether it lives: whether it should be sent anything is /readyz' to say.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 \

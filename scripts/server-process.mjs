@@ -1,12 +1,11 @@
 // How the process of the server is started, by the launcher and by the benchmarks.
 
 /**
- * V8 would keep 100 MB and more for a young generation of which a request needs one or two. One so small is collected by
- * one thread with less work than by several. It begins with 4 MB: from one, a start would collect it twenty times, and mark the old
- * generation meanwhile. What else bounds the heap is set soon after a start
- * (src/commands/heap-bounds.ts, docs/decisions/0013).
+ * V8 would keep 100 MB and more for a young generation, of which a request needs one or two. One thread collects so small a generation with
+ * less work than several. It starts with 2 MB: 1 MB costs more collections during the start, 4 MB cost 2.6 MB of memory at rest.
+ * src/commands/heap-bounds.ts sets the other bounds soon after the start (docs/decisions/0013).
  */
-export const nodeOptions = ['--min-semi-space-size=4', '--max-semi-space-size=8', '--no-parallel-scavenge']
+export const nodeOptions = ['--min-semi-space-size=2', '--max-semi-space-size=8', '--no-parallel-scavenge']
 
 /**
  * The C library gives blocks of 4 MB back when they are freed; else each thread would keep the 32 MB of a key derivation. Of smaller ones

@@ -641,7 +641,7 @@ describe.concurrent('the end of a command', () => {
       run.child.kill('SIGTERM')
       await run.status
       expect(run.out).toContain(
-        '--min-semi-space-size=4 --max-semi-space-size=8 --no-parallel-scavenge 4194304 4194304 2\n',
+        '--min-semi-space-size=2 --max-semi-space-size=8 --no-parallel-scavenge 4194304 4194304 2\n',
       )
     })
   })
