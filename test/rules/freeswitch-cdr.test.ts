@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readPostedLeg, UnreadableBody } from '../../src/areas/calls/cdrs/freeswitch/body.ts'
-import { switchLegOf } from '../../src/areas/calls/cdrs/freeswitch/rules.ts'
+import { readPostedLeg, UnreadableBody } from '../../src/areas/voice/freeswitch/cdr.operations.ts'
+import { switchLegOf } from '../../src/areas/voice/freeswitch/cdr.rules.ts'
 import type { Json } from '../../src/lib/json.ts'
 
 // What FreeSWITCH percent-encodes.

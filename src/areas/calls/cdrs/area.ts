@@ -12,8 +12,6 @@ import { createArchiveReading } from './archive/reading.ts'
 import { createArchiveRegister } from './archive/store.ts'
 import { createCallBilling } from './billing/operations.ts'
 import { createDeletedAccountCalls } from './deleted-accounts.sql.ts'
-import { createFreeswitchIntake } from './freeswitch/operations.ts'
-import { freeswitchPage } from './freeswitch/routes.ts'
 import { createLegImporter } from './intake/adoption.ts'
 import { countRepairs, countVerdicts, createIntake } from './intake/operations.ts'
 import { createCdrMonths } from './months/operations.ts'
@@ -43,7 +41,7 @@ export const cdrsArea = area({
     ledgers: ledgersArea,
     rates: ratesArea,
   },
-  settings: [callListSettings, callRecordSettings, ingestSettings],
+  settings: [callListSettings, callRecordSettings],
   create(tools, { accounts, phoneNumbers, limits, ledgers, rates }) {
     const { callArchive: objects, feed, log, store } = tools
     const { resellerOf } = accounts
@@ -72,16 +70,13 @@ export const cdrsArea = area({
     })
     const departures = createDeletedAccountCalls({ ...tools, register })
     const archiving = objects && createCallArchive({ ...tools, objects, register, files, metrics })
-    const freeswitch = createFreeswitchIntake({ ...tools, accounts, intake, count: count('freeswitch') })
     const legAdoption = createLegImporter({ ...tools, archive })
     return {
-      offers: { intake, billing, months, legAdoption, legs: cdrs.legs },
+      offers: { intake, countVerdicts: count, billing, months, legAdoption, legs: cdrs.legs },
       routes: [
         ...cdrIntakeRoutes(intake),
         ...cdrRoutes({ cdrs, stats: createCallStats({ store, legs: cdrs.legs }), store, resellerOf }),
       ],
-      posted: [freeswitchPage(freeswitch)],
-      prepare: freeswitch.prepare,
       stop: files.close,
       jobs: [
         months.retention,

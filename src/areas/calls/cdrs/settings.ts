@@ -1,5 +1,4 @@
 import { Type } from 'typebox'
-import { readableSecret } from '../../../lib/secrets.ts'
 import { flag, section, settingsDocument, unit } from '../../../settings/keys.ts'
 
 const callRecords = section('Lists of call records', {
@@ -43,19 +42,5 @@ const cdr = section('Which call records are stored, and for how long', {
   ),
 })
 
-const ingest = section('Where switches post call records', {
-  freeswitch_secret: Type.Optional(
-    Type.String({
-      minLength: 16,
-      maxLength: 200,
-      ...readableSecret,
-      pattern: '^[A-Za-z0-9._~-]*$',
-      description:
-        'The last part of the address that FreeSWITCH posts call records to; absent: none is taken',
-    }),
-  ),
-})
-
 export const callListSettings = settingsDocument('crossbar.cdrs', callRecords)
 export const callRecordSettings = settingsDocument('cdr', cdr)
-export const ingestSettings = settingsDocument('ingest', ingest)

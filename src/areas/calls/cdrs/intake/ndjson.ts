@@ -1,7 +1,7 @@
 import { messageOf } from '../../../../lib/error-facts.ts'
 import { dropNulls } from '../../../../lib/json-merge.ts'
 import { looseUtf8Text } from '../../../../lib/utf8.ts'
-import { parseLeniently } from './lenient-json.ts'
+import { parseLeniently } from '../../../../lib/lenient-json.ts'
 import type { Entry } from './operations.ts'
 
 // A leg with both session descriptions and every variable of a switch has some 20 KB.
