@@ -12,6 +12,7 @@ import type { Afterwards } from '../jobs/afterwards.ts'
 import type { Leases } from '../jobs/leases.ts'
 import type { AnyJob, Queue } from '../jobs/queue.ts'
 import type { Scheduler } from '../jobs/rounds.ts'
+import type { StepwiseWork } from '../jobs/steps.ts'
 import type { Problems } from '../lib/failure.ts'
 import type { Handover, Json } from '../lib/json.ts'
 import type { Log } from '../lib/log.ts'
@@ -29,9 +30,7 @@ import type { SignalHandler } from '../storage/signal.ts'
 import type { Gate, Store } from '../storage/store.ts'
 import type { MediaSwitch } from '../switch/media-switch.ts'
 import type { ImportedRecord } from './adoption.ts'
-import type { CountSource } from './billing/services/reconciliation/operations.ts'
-import type { Migration } from './work/migrations/operations.ts'
-import type { TaskAction } from './work/tasks/operations.ts'
+import type { TaskAction } from './work/tasks/actions.ts'
 
 /**
  * Holds data against a schema: texts are cast where that is allowed, `sound` lacks the keys that fail, `places` are the
@@ -104,6 +103,21 @@ export interface AreaDeps {
   refusals: Refusals
   log: Log
   metrics: Metrics
+}
+
+/** The dependencies of a factory. */
+export type DepsOf<Name extends keyof AreaDeps> = Pick<AreaDeps, Name>
+
+/** Reads anew what the records of one area count as, in batches: [category, item], and how many where it is not one. */
+export type CountSource = (
+  accountId: string,
+) => AsyncIterable<readonly (readonly [category: string, item: string, count?: number])[]>
+
+/** Something that can be put right in accounts. */
+export interface Migration {
+  description: string
+  plan: StepwiseWork
+  accountsAtOnce: number
 }
 
 /** What an area collects from those above it in the list. */

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { AccountDoc, AccountHidden, AccountRecord } from '../../../auth/identity.ts'
-import { type Keyring, sha256Hex } from '../../../auth/keyring.ts'
+import { sha256Hex } from '../../../auth/keyring.ts'
 import { randomHex } from '../../../lib/ids.ts'
 import type { AccountRateLimits } from '../../../lib/packet-limits.ts'
 import type { ChangeSet, Claim } from '../../../storage/change-set.ts'
 import { holderOf } from '../../../storage/records.ts'
-import type { Store } from '../../../storage/store.ts'
 import type { ImportedRecord, Importer } from '../../adoption.ts'
+import type { DepsOf } from '../../area.ts'
 import { publicHalf, treeAfterMove } from './rules.ts'
 import { Account } from './schema.ts'
 import { createAccountStore } from './store.ts'
@@ -28,15 +28,10 @@ interface AccountFollowers {
 
 type MoveIn = (set: ChangeSet, first: AccountRecord, master: AccountRecord) => Promise<void>
 
-interface Deps {
-  store: Store
-  keyring: Keyring
-}
-
 const isSameTree = (one: readonly string[], other: readonly string[]) => one.join() === other.join()
 
 /** How accounts of another system are taken in: each with those above it, who arrive before it. */
-export const createAccountImporter = ({ store, keyring }: Deps) => {
+export const createAccountImporter = ({ store, keyring }: DepsOf<'store' | 'keyring'>) => {
   const accounts = createAccountStore(store)
 
   const keyOf = (id: string, { apiKey }: AccountFacts, before: AccountHidden | undefined) => {

@@ -8,7 +8,7 @@ import {
   isWithin,
   keyMarkOf,
 } from '../../../auth/identity.ts'
-import { type Keyring, sha256Hex } from '../../../auth/keyring.ts'
+import { sha256Hex } from '../../../auth/keyring.ts'
 import { failure, forbidden, invalid, invalidMethod, type Problems } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { isId, newId, randomHex } from '../../../lib/ids.ts'
@@ -16,10 +16,9 @@ import type { Json } from '../../../lib/json.ts'
 import type { Mail } from '../../../mail/mail.ts'
 import type { CreationNotice } from '../../../mail/notices.ts'
 import { crossbarSettings } from '../../../settings/documents.ts'
-import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet, type Claim, type ClaimHolder } from '../../../storage/change-set.ts'
 import { holderOf } from '../../../storage/records.ts'
-import type { Store } from '../../../storage/store.ts'
+import type { DepsOf } from '../../area.ts'
 import { createAccountImporter } from './adoption.ts'
 import { accountHasDescendants } from './failures.ts'
 import { createHostNames } from './host-names/operations.ts'
@@ -49,13 +48,6 @@ import {
   type TreePage,
 } from './store.ts'
 
-interface Deps {
-  store: Store
-  settings: Settings
-  keyring: Keyring
-  mail: Mail
-}
-
 /** What an ancestor, or the operator, may change of an account besides its public half. */
 export interface Privileged {
   enabled?: boolean
@@ -75,7 +67,12 @@ type Subject = { own: AccountRecord; parent?: undefined } | { own?: undefined; p
 
 export type Accounts = ReturnType<typeof createAccounts>
 
-export const createAccounts = ({ store, settings, keyring, mail }: Deps) => {
+export const createAccounts = ({
+  store,
+  settings,
+  keyring,
+  mail,
+}: DepsOf<'store' | 'settings' | 'keyring' | 'mail'>) => {
   const accounts = createAccountStore(store)
   const adopting = createAccountImporter({ store, keyring })
   const hostNames = createHostNames({ store, settings })

@@ -7,7 +7,6 @@ import {
 } from '../../../auth/api-keys.ts'
 import { type AccountRecord, type Actor, accountKind, assertInService } from '../../../auth/identity.ts'
 import { sha256Hex } from '../../../auth/keyring.ts'
-import type { Afterwards } from '../../../jobs/afterwards.ts'
 import {
   failure,
   forbidden,
@@ -21,10 +20,9 @@ import {
 import { evictOldest } from '../../../lib/forget-oldest.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { newId, randomKey } from '../../../lib/ids.ts'
-import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import { readsOf } from '../../../storage/collection.ts'
-import type { Store } from '../../../storage/store.ts'
+import type { DepsOf } from '../../area.ts'
 import type { Security } from '../security/operations.ts'
 import {
   beyondKey,
@@ -39,10 +37,7 @@ import type { ApiKey } from './schema.ts'
 import { apiKeySettings } from './settings.ts'
 import { createApiKeyStore, idClaim } from './store.ts'
 
-interface Deps {
-  store: Store
-  settings: Settings
-  afterwards: Afterwards
+interface Deps extends DepsOf<'store' | 'settings' | 'afterwards'> {
   security: Security
 }
 

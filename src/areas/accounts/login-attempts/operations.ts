@@ -1,12 +1,11 @@
 import type { AccountRecord, UserRecord } from '../../../auth/identity.ts'
-import type { Afterwards } from '../../../jobs/afterwards.ts'
 import { badIdentifier, failure } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { newId } from '../../../lib/ids.ts'
 import { monthOf } from '../../../lib/time-key.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import { readsOf } from '../../../storage/collection.ts'
-import type { Store } from '../../../storage/store.ts'
+import type { DepsOf } from '../../area.ts'
 import { type AttemptType, createAttemptStore, secondFactors } from './store.ts'
 
 /** Who knocks: what is kept of a request that tries to sign in. */
@@ -29,7 +28,7 @@ interface Attempt {
 export type LoginAttempts = ReturnType<typeof createLoginAttempts>
 
 /** Who tried to sign in to an account, and what came of it. */
-export const createLoginAttempts = ({ store, afterwards }: { store: Store; afterwards: Afterwards }) => {
+export const createLoginAttempts = ({ store, afterwards }: DepsOf<'store' | 'afterwards'>) => {
   const attempts = createAttemptStore(store)
   const { clock } = store
 

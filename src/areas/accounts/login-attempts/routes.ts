@@ -5,13 +5,12 @@ import { get, type Route } from '../../../http/route.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { crossbarSettings } from '../../../settings/documents.ts'
-import type { Settings } from '../../../settings/settings.ts'
+import type { DepsOf } from '../../area.ts'
 import type { LoginAttempts } from './operations.ts'
 import { LoginAttempt } from './schema.ts'
 
-interface Deps {
+interface Deps extends DepsOf<'settings'> {
   attempts: LoginAttempts
-  settings: Settings
   clock: Clock
 }
 

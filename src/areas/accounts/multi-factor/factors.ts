@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { AccountRecord, UserRecord } from '../../../auth/identity.ts'
-import type { Keyring } from '../../../auth/keyring.ts'
 import { badIdentifier, failure, forbidden, tooManyRequests } from '../../../lib/failure.ts'
 import { randomKey } from '../../../lib/ids.ts'
 import { removalWithOwner } from '../../../storage/attachment.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import { holderOf, requireRecord } from '../../../storage/records.ts'
-import type { Store } from '../../../storage/store.ts'
+import type { DepsOf } from '../../area.ts'
 import {
   afterFailure,
   afterSuccess,
@@ -22,11 +21,6 @@ import {
 import { createFactorStore, type FactorRecord } from './store.ts'
 import { otpauthUrl } from './totp.ts'
 
-interface Deps {
-  store: Store
-  keyring: Keyring
-}
-
 /** Whose factor it is, and who asks. */
 interface Holder {
   account: AccountRecord
@@ -41,7 +35,7 @@ interface Passed {
 export type Factors = ReturnType<typeof createFactors>
 
 /** Second factors of users: a secret shared with an authenticator app, and recovery codes. */
-export const createFactors = ({ store, keyring }: Deps) => {
+export const createFactors = ({ store, keyring }: DepsOf<'store' | 'keyring'>) => {
   const factors = createFactorStore(store)
   const { clock } = store
   const unixNow = () => clock.now() / 1000

@@ -3,7 +3,7 @@ import { failure, notConfigured } from '../../../lib/failure.ts'
 import type { AuthModule } from '../../../settings/auth-modules.ts'
 import { systemScope } from '../../../storage/change-set.ts'
 import { readsOf } from '../../../storage/collection.ts'
-import type { Store } from '../../../storage/store.ts'
+import type { DepsOf } from '../../area.ts'
 import { type RecordsDefinition, records } from '../../records.ts'
 import { Provider, ProviderRecord as ProviderAnswer } from './schema.ts'
 import { createProviderStore, type ProviderDoc, type ProviderRecord } from './store.ts'
@@ -23,7 +23,7 @@ const assertSupported = ({ provider_name: name }: ProviderDoc) => {
 }
 
 /** Which second factors there are: the system's, and those of accounts. */
-export const createProviders = ({ store }: { store: Store }) => {
+export const createProviders = ({ store }: DepsOf<'store'>) => {
   const providers = createProviderStore(store)
 
   const listOf = (scope: string) =>

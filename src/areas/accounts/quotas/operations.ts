@@ -1,19 +1,12 @@
 import { accountKind } from '../../../auth/identity.ts'
-import type { Refusals } from '../../../events/refusals.ts'
 import { failure, quotaExceeded, recordTooLarge } from '../../../lib/failure.ts'
 import { valuesIn } from '../../../lib/json-values.ts'
-import type { Settings } from '../../../settings/settings.ts'
 import { type Author, type ChangeSet, systemScope, type Transfer } from '../../../storage/change-set.ts'
-import type { Gate, Store } from '../../../storage/store.ts'
+import type { Gate } from '../../../storage/store.ts'
+import type { DepsOf } from '../../area.ts'
 import { bytesAbove, isCounted, type QuotaRules, quotasOf, valuesAbove } from './rules.ts'
 import { quotaSettings } from './settings.ts'
 import { createQuotaStore } from './store.ts'
-
-interface Deps {
-  store: Store
-  settings: Settings
-  refusals: Refusals
-}
 
 /** How much of something an account may have, which is what it has. */
 interface Full {
@@ -30,7 +23,7 @@ const placeOf = ({ accountId, kind }: Born[number]) => `${accountId}/${kind}`
 const sumBytes = (files: readonly { bytes: number }[]) => files.reduce((sum, { bytes }) => sum + bytes, 0)
 
 /** What accounts may have, judged where it is written, whoever writes it. */
-export const createQuotas = ({ store, settings, refusals }: Deps) => {
+export const createQuotas = ({ store, settings, refusals }: DepsOf<'store' | 'settings' | 'refusals'>) => {
   const rows = createQuotaStore(store)
   const { records } = store
 

@@ -1,24 +1,17 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
 import { failure, SignInRefusal } from '../../../lib/failure.ts'
-import type { Log } from '../../../lib/log.ts'
 import { authSettings } from '../../../settings/documents.ts'
-import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import { putDocument } from '../../../storage/collection.ts'
-import { retrying, type Store } from '../../../storage/store.ts'
+import { retrying } from '../../../storage/store.ts'
+import type { DepsOf } from '../../area.ts'
 import { accountIsLocked } from './failures.ts'
 import { createLockStore, type LockHidden } from './store.ts'
-
-interface Deps {
-  store: Store
-  settings: Settings
-  log: Log
-}
 
 export type LoginLock = ReturnType<typeof createLoginLock>
 
 /** Too many failed sign-ins lock an account for a while, where `lock_account_on_failed_attempts` is set. */
-export const createLoginLock = ({ store, settings, log }: Deps) => {
+export const createLoginLock = ({ store, settings, log }: DepsOf<'store' | 'settings' | 'log'>) => {
   const locks = createLockStore(store)
   const unixNow = () => Math.floor(store.clock.now() / 1000)
   const find = (account: AccountRecord) => locks.find(account.id, account.id)

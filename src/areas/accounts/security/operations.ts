@@ -9,10 +9,9 @@ import {
   moduleProblems,
 } from '../../../settings/auth-modules.ts'
 import { authSettings } from '../../../settings/documents.ts'
-import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import { putDocument } from '../../../storage/collection.ts'
-import type { Store } from '../../../storage/store.ts'
+import type { DepsOf } from '../../area.ts'
 import type { Providers } from '../multi-factor/operations.ts'
 import { factorProblems, handedDown, type ModulePolicy, mergedModules, policyOf } from './rules.ts'
 import { createSecurityStore, type SecurityDoc, type SecurityRecord, securityId } from './store.ts'
@@ -20,9 +19,7 @@ import { createSecurityStore, type SecurityDoc, type SecurityRecord, securityId 
 export type { LoginLock } from './login-lock.ts'
 export type { ModulePolicy } from './rules.ts'
 
-interface Deps {
-  store: Store
-  settings: Settings
+interface Deps extends DepsOf<'store' | 'settings'> {
   providers: Providers
 }
 

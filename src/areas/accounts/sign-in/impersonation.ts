@@ -1,14 +1,11 @@
 import { type AccountRecord, type Actor, assertInService, type UserRecord } from '../../../auth/identity.ts'
-import type { Tokens } from '../../../auth/tokens.ts'
 import { invalid } from '../../../lib/failure.ts'
-import type { Store } from '../../../storage/store.ts'
+import type { DepsOf } from '../../area.ts'
 import type { LoginAttempts, SignInClient } from '../login-attempts/operations.ts'
 import type { Session, SignIn } from './operations.ts'
 
-interface Deps {
-  store: Store
+interface Deps extends DepsOf<'store' | 'tokens'> {
   signIn: SignIn
-  tokens: Pick<Tokens, 'originsOf'>
   attempts: LoginAttempts
 }
 

@@ -1,6 +1,5 @@
 import { type KeyPlace, keyHolder } from '../../../auth/authenticate.ts'
 import { type DigestMethod, digestWanted, isDigest } from '../../../auth/credentials.ts'
-import type { PasswordHasher } from '../../../auth/deriving/deriver.ts'
 import { type AccountRecord, assertInService, type UserRecord } from '../../../auth/identity.ts'
 import { isThroughAllowedProxy, proxyRefusal } from '../../../auth/policies.ts'
 import {
@@ -13,8 +12,7 @@ import {
   SignInRefusal,
 } from '../../../lib/failure.ts'
 import { randomHex } from '../../../lib/ids.ts'
-import type { Store } from '../../../storage/store.ts'
-import type { Validate } from '../../area.ts'
+import type { DepsOf } from '../../area.ts'
 import type { LoginAttempts, SignInClient } from '../login-attempts/operations.ts'
 import type { Factors, Passkeys, Providers } from '../multi-factor/operations.ts'
 import { Assertion } from '../multi-factor/passkeys/schema.ts'
@@ -23,9 +21,7 @@ import type { Users } from '../users/operations.ts'
 import type { KnownNetworks } from './networks.ts'
 import type { AccountNames, Session, SignIn } from './operations.ts'
 
-interface Deps {
-  store: Store
-  deriver: PasswordHasher
+interface Deps extends DepsOf<'store' | 'deriver' | 'validate'> {
   users: Users
   signIn: SignIn
   security: Security
@@ -35,7 +31,6 @@ interface Deps {
   passkeys: Passkeys
   attempts: LoginAttempts
   networks: Pick<KnownNetworks, 'note'>
-  validate: Validate
 }
 
 export interface Credentials extends AccountNames {

@@ -1,10 +1,10 @@
 import type { AccountRecord, UserRecord } from '../../../auth/identity.ts'
-import type { Afterwards } from '../../../jobs/afterwards.ts'
 import { networkOf } from '../../../lib/network.ts'
 import { createAttachment } from '../../../storage/attachment.ts'
 import { ChangeSet } from '../../../storage/change-set.ts'
 import { holderOf } from '../../../storage/records.ts'
-import { retrying, type Store } from '../../../storage/store.ts'
+import { retrying } from '../../../storage/store.ts'
+import type { DepsOf } from '../../area.ts'
 import type { SignInClient } from '../login-attempts/operations.ts'
 
 interface Networks {
@@ -12,16 +12,11 @@ interface Networks {
   networks: readonly string[]
 }
 
-interface Deps {
-  store: Store
-  afterwards: Afterwards
-}
-
 // Whoever is always on the road is told of an old place again some day.
 const maxKept = 100
 
 /** From where users have signed in. */
-export const createKnownNetworks = ({ store, afterwards }: Deps) => {
+export const createKnownNetworks = ({ store, afterwards }: DepsOf<'store' | 'afterwards'>) => {
   const known = createAttachment<Networks>(store, 'sign_in_networks')
   const { records } = store
 

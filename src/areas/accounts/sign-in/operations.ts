@@ -6,7 +6,7 @@ import {
   assertInService,
   type UserRecord,
 } from '../../../auth/identity.ts'
-import type { TokenSubject, Tokens } from '../../../auth/tokens.ts'
+import type { TokenSubject } from '../../../auth/tokens.ts'
 import {
   badIdentifierList,
   failure,
@@ -18,17 +18,13 @@ import {
 import { isId } from '../../../lib/ids.ts'
 import type { Json } from '../../../lib/json.ts'
 import { authSettings, crossbarSettings } from '../../../settings/documents.ts'
-import type { Settings } from '../../../settings/settings.ts'
-import type { Store } from '../../../storage/store.ts'
+import type { DepsOf } from '../../area.ts'
 import type { Accounts } from '../accounts/operations.ts'
 import type { ApiKeys } from '../api-keys/operations.ts'
 import type { Security } from '../security/operations.ts'
 import { notRenewable } from './failures.ts'
 
-interface Deps {
-  store: Store
-  settings: Settings
-  tokens: Tokens
+interface Deps extends DepsOf<'store' | 'settings' | 'tokens'> {
   accounts: Accounts
   security: Security
   apiKeys: ApiKeys

@@ -6,7 +6,6 @@ import {
   superduper,
   userOrAdmin,
 } from '../../../auth/policies.ts'
-import type { Tokens } from '../../../auth/tokens.ts'
 import { answer, FileResponse } from '../../../http/answer/answers.ts'
 import { qrPng } from '../../../http/answer/qr-png.ts'
 import { type Call, del, get, post, put, type Route } from '../../../http/route.ts'
@@ -24,6 +23,7 @@ import {
   validationError,
 } from '../../../lib/failure.ts'
 import { anyObject } from '../../../lib/schema.ts'
+import type { DepsOf } from '../../area.ts'
 import type { Accounts } from '../accounts/operations.ts'
 import { PasskeyOptions, PasskeySignIn } from '../multi-factor/passkeys/schema.ts'
 import { accountIsLocked } from '../security/failures.ts'
@@ -38,11 +38,10 @@ import { methodMeant, methodProblems } from './rules.ts'
 import { ApiAuth, Enrolment, LoginResult, TokenInfo, UserAuth } from './schema.ts'
 import { visitOf } from './visit.ts'
 
-interface Deps {
+interface Deps extends DepsOf<'tokens'> {
   signIn: SignIn
   login: Login
   impersonation: Impersonation
-  tokens: Tokens
   accounts: Accounts
   users: Users
 }

@@ -6,12 +6,11 @@ import {
   privLevelOf,
 } from '../../../auth/identity.ts'
 import { memberOf } from '../../../lib/member.ts'
-import type { Settings } from '../../../settings/settings.ts'
 import { type AttachmentRecord, createAttachment } from '../../../storage/attachment.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import { holderOf } from '../../../storage/records.ts'
-import type { Store } from '../../../storage/store.ts'
 import { type ImportedRecord, importingInto } from '../../adoption.ts'
+import type { DepsOf } from '../../area.ts'
 import { isAllowedByRestrictions } from './rules.ts'
 import { TokenRestrictions as RestrictionDoc } from './schema.ts'
 import { tokenRestrictionSettings } from './settings.ts'
@@ -41,7 +40,7 @@ const boundAs = (method: AuthMethod, restrictions: unknown): readonly AuthMethod
 export type TokenRestrictions = ReturnType<typeof createTokenRestrictions>
 
 /** What tokens of an account may be used for, by way of signing in and privilege level. */
-export const createTokenRestrictions = ({ store, settings }: { store: Store; settings: Settings }) => {
+export const createTokenRestrictions = ({ store, settings }: DepsOf<'store' | 'settings'>) => {
   const restrictions = createAttachment<RestrictionDoc>(store, 'token_restrictions')
   const { collection } = restrictions
 

@@ -1,6 +1,5 @@
 import { createHmac } from 'node:crypto'
 import { type DigestMethod, isEmptyPassword, layerOf } from '../../../auth/credentials.ts'
-import type { PasswordHasher } from '../../../auth/deriving/deriver.ts'
 import {
   type AccountRecord,
   accountKind,
@@ -15,8 +14,8 @@ import { randomHex, randomKey } from '../../../lib/ids.ts'
 import { imageTypeOf } from '../../../lib/image-type.ts'
 import type { ChangeSet } from '../../../storage/change-set.ts'
 import { createFiles } from '../../../storage/files.ts'
-import type { Store } from '../../../storage/store.ts'
 import { type ImportedRecord, type Importer, importingInto } from '../../adoption.ts'
+import type { DepsOf } from '../../area.ts'
 import { maxPhotoBytes } from './rules.ts'
 import { User } from './schema.ts'
 import { createUserStore, usernameClaim } from './store.ts'
@@ -27,11 +26,6 @@ export type UserFacts = {
   digests?: Partial<Record<DigestMethod, string>>
   /** Gregorian seconds of the last password change. */
   passwordChanged?: number
-}
-
-interface Deps {
-  store: Store
-  deriver: PasswordHasher
 }
 
 const maxRemembered = 100_000
@@ -62,7 +56,7 @@ const createDigestMemory = () => {
 }
 
 /** How users of another system are taken in: they sign in as they did there. */
-export const createUserImporter = ({ store, deriver }: Deps) => {
+export const createUserImporter = ({ store, deriver }: DepsOf<'store' | 'deriver'>) => {
   const { records } = store
   const users = createUserStore(store)
   const photos = createFiles(store, userPhotoKind)

@@ -1,5 +1,5 @@
 import { digestWanted, isDigest, isEmptyPassword } from '../../../auth/credentials.ts'
-import type { Asker, PasswordHasher } from '../../../auth/deriving/deriver.ts'
+import type { Asker } from '../../../auth/deriving/deriver.ts'
 import {
   type AccountRecord,
   type Actor,
@@ -14,10 +14,9 @@ import { randomHex } from '../../../lib/ids.ts'
 import type { Json } from '../../../lib/json.ts'
 import type { CreationNotice } from '../../../mail/notices.ts'
 import { authSettings, crossbarSettings } from '../../../settings/documents.ts'
-import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet, type Claim } from '../../../storage/change-set.ts'
 import { readsOf } from '../../../storage/collection.ts'
-import type { Store } from '../../../storage/store.ts'
+import type { DepsOf } from '../../area.ts'
 import type { AccountConfigs } from '../../system/configs/operations.ts'
 import { createUserImporter } from './adoption.ts'
 import {
@@ -62,10 +61,7 @@ interface Leaving {
   objectTypes: readonly ObjectType[]
 }
 
-interface Deps {
-  store: Store
-  deriver: PasswordHasher
-  settings: Settings
+interface Deps extends DepsOf<'store' | 'deriver' | 'settings'> {
   /** A type that stands not here is one of which nobody owns anything. */
   owned: Partial<Record<ObjectType, OwnedObjects>>
   configs: Pick<AccountConfigs, 'read' | 'subject'>

@@ -10,14 +10,10 @@ import type { Log } from '../../../lib/log.ts'
 import type { Metrics } from '../../../lib/metrics.ts'
 import { type Author, ChangeSet, type ClaimHolder } from '../../../storage/change-set.ts'
 import { retrying, type Store } from '../../../storage/store.ts'
+import type { Migration } from '../../area.ts'
 import { isSameReach, performerOf, placeIn, type Reach } from './rules.ts'
-import { createRunner, type Work } from './runner.ts'
+import { createRunner } from './runner.ts'
 import { createMigrationStore, orderOf, type StoredRun } from './store.ts'
-
-/** Something that can be put right in accounts. */
-export interface Migration extends Work {
-  description: string
-}
 
 interface Deps {
   store: Store

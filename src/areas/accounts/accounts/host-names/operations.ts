@@ -2,9 +2,8 @@ import { accountKind } from '../../../../auth/identity.ts'
 import type { Problems } from '../../../../lib/failure.ts'
 import { hostNameOf } from '../../../../lib/host-name.ts'
 import { crossbarSettings } from '../../../../settings/documents.ts'
-import type { Settings } from '../../../../settings/settings.ts'
 import { systemScope } from '../../../../storage/change-set.ts'
-import type { Store } from '../../../../storage/store.ts'
+import type { DepsOf } from '../../../area.ts'
 import {
   type Claimant,
   type Holding,
@@ -23,11 +22,6 @@ import {
   type WantedHostName,
 } from './rules.ts'
 
-interface Deps {
-  store: Store
-  settings: Settings
-}
-
 const holdersAtOnce = 200
 
 /** The hosts that the DNS template derives from a domain. */
@@ -38,7 +32,7 @@ type Wanted = Omit<WantedHostName, 'path' | 'text'> & { host: string }
 export type HostNames = ReturnType<typeof createHostNames>
 
 /** Host names of brands, conferences and realms, compared as one tree. */
-export const createHostNames = ({ store, settings }: Deps) => {
+export const createHostNames = ({ store, settings }: DepsOf<'store' | 'settings'>) => {
   const { records } = store
 
   const relationTo = async ({ id, tree }: Claimant, holderId: string): Promise<Relation> => {

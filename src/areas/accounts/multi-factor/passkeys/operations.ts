@@ -1,5 +1,4 @@
 import type { AccountRecord, UserRecord } from '../../../../auth/identity.ts'
-import type { Keyring } from '../../../../auth/keyring.ts'
 import {
   badIdentifier,
   Failure,
@@ -11,25 +10,17 @@ import {
 } from '../../../../lib/failure.ts'
 import { gregorianNow } from '../../../../lib/gregorian.ts'
 import { randomHex } from '../../../../lib/ids.ts'
-import { describeError, type Log } from '../../../../lib/log.ts'
-import type { Settings } from '../../../../settings/settings.ts'
+import { describeError } from '../../../../lib/log.ts'
 import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
 import { readsOf } from '../../../../storage/collection.ts'
 import { holderOf, requireRecord } from '../../../../storage/records.ts'
-import type { Store } from '../../../../storage/store.ts'
+import type { DepsOf } from '../../../area.ts'
 import { passkeySettings } from '../settings.ts'
 import { readAssertion } from './assertion.ts'
 import { contextOf, type Party, type Purpose, partyAt, userHandleOf } from './rules.ts'
 import type { Assertion, NewCredential } from './schema.ts'
 import { createPasskeyStore, credentialClaim, type Passkey } from './store.ts'
 import { assertionOptions, readNew, registrationOptions } from './webauthn.ts'
-
-interface Deps {
-  store: Store
-  settings: Settings
-  keyring: Keyring
-  log: Log
-}
 
 interface Holder {
   account: AccountRecord
@@ -53,7 +44,12 @@ export type Passkeys = ReturnType<typeof createPasskeys>
  * Passkeys of users. A challenge is sealed text: it says itself what it is for and until when, so that nobody who asks
  * for many of them fills anything. Only those that were answered are kept, until they are too old.
  */
-export const createPasskeys = ({ store, settings, keyring, log }: Deps) => {
+export const createPasskeys = ({
+  store,
+  settings,
+  keyring,
+  log,
+}: DepsOf<'store' | 'settings' | 'keyring' | 'log'>) => {
   const passkeys = createPasskeyStore(store)
   const { clock } = store
 

@@ -4,9 +4,7 @@ import {
   isInService,
   type UserRecord,
 } from '../../../../auth/identity.ts'
-import type { Afterwards } from '../../../../jobs/afterwards.ts'
 import type { Job, JobKind } from '../../../../jobs/queue.ts'
-import type { Scheduler } from '../../../../jobs/rounds.ts'
 import {
   failure,
   forbidden,
@@ -15,13 +13,11 @@ import {
   validationError,
 } from '../../../../lib/failure.ts'
 import { newId, randomKey } from '../../../../lib/ids.ts'
-import type { Log } from '../../../../lib/log.ts'
-import { addressOf, type Mail } from '../../../../mail/mail.ts'
+import { addressOf } from '../../../../mail/mail.ts'
 import { crossbarSettings } from '../../../../settings/documents.ts'
-import type { Settings } from '../../../../settings/settings.ts'
 import { type Author, ChangeSet, systemScope } from '../../../../storage/change-set.ts'
 import { errandStatement } from '../../../../storage/errand.ts'
-import type { Store } from '../../../../storage/store.ts'
+import type { DepsOf } from '../../../area.ts'
 import type { LoginAttempts, SignInClient } from '../../login-attempts/operations.ts'
 import type { Security } from '../../security/operations.ts'
 import type { Users } from '../../users/operations.ts'
@@ -30,18 +26,12 @@ import type { AccountNames, Session, SignIn } from '../operations.ts'
 import type { Resets } from './resets.ts'
 import { accountKeys, isLinkedTo, linkHost, recoveryLink, recoveryProblems, recoveryValues } from './rules.ts'
 
-interface Deps {
-  store: Store
-  settings: Settings
-  mail: Mail
-  afterwards: Afterwards
-  rounds: Pick<Scheduler, 'nudge'>
+interface Deps extends DepsOf<'store' | 'settings' | 'mail' | 'afterwards' | 'rounds' | 'log'> {
   resets: Resets
   users: Users
   signIn: SignIn
   security: Security
   attempts: LoginAttempts
-  log: Log
   brands: {
     /** The brand that a host belongs to. */
     brandAt(host: string): Promise<{ accountId: string; doc: { domain?: string } } | undefined>

@@ -3,19 +3,13 @@ import { sha256Hex } from '../../../../auth/keyring.ts'
 import { gregorianNow } from '../../../../lib/gregorian.ts'
 import { randomHex } from '../../../../lib/ids.ts'
 import { crossbarSettings } from '../../../../settings/documents.ts'
-import type { Settings } from '../../../../settings/settings.ts'
 import { removalWithOwner } from '../../../../storage/attachment.ts'
 import type { ChangeSet } from '../../../../storage/change-set.ts'
 import { putDocument } from '../../../../storage/collection.ts'
 import { holderOf, requireRecord } from '../../../../storage/records.ts'
-import type { Store } from '../../../../storage/store.ts'
+import type { DepsOf } from '../../../area.ts'
 import { maxResets } from './rules.ts'
 import { createResetStore, type ResetRecord, resetClaim } from './store.ts'
-
-interface Deps {
-  store: Store
-  settings: Settings
-}
 
 interface ResetFacts {
   lifetimeSeconds?: number
@@ -26,7 +20,7 @@ interface ResetFacts {
 export type Resets = ReturnType<typeof createResets>
 
 /** The reset ids that were mailed to users. */
-export const createResets = ({ store, settings }: Deps) => {
+export const createResets = ({ store, settings }: DepsOf<'store' | 'settings'>) => {
   const resets = createResetStore(store)
   const isGood = (reset: { expires: number }) => reset.expires > gregorianNow(store.clock)
 

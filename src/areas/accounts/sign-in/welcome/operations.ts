@@ -1,21 +1,17 @@
 import { type AccountRecord, accountKind, type UserRecord } from '../../../../auth/identity.ts'
 import type { Job, JobKind } from '../../../../jobs/queue.ts'
 import { newId } from '../../../../lib/ids.ts'
-import { addressOf, type Mail } from '../../../../mail/mail.ts'
+import { addressOf } from '../../../../mail/mail.ts'
 import { crossbarSettings } from '../../../../settings/documents.ts'
-import type { Settings } from '../../../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
-import type { Store } from '../../../../storage/store.ts'
+import type { DepsOf } from '../../../area.ts'
 import type { Users } from '../../users/operations.ts'
 import { newUserNotice } from '../notices.ts'
 import type { Resets } from '../recovery/resets.ts'
 import { recoveryLink } from '../recovery/rules.ts'
 import { linkSeconds, namedHost, welcomeValues } from './rules.ts'
 
-interface Deps {
-  store: Store
-  settings: Settings
-  mail: Mail
+interface Deps extends DepsOf<'store' | 'settings' | 'mail'> {
   resets: Resets
   users: Pick<Users, 'find'>
   brands: {

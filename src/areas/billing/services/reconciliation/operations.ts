@@ -2,13 +2,9 @@ import type { AccountRecord } from '../../../../auth/identity.ts'
 import type { Step } from '../../../../jobs/steps.ts'
 import { type Author, ChangeSet, conflict } from '../../../../storage/change-set.ts'
 import type { Store } from '../../../../storage/store.ts'
+import type { CountSource } from '../../../area.ts'
 import type { QuantityReader } from '../quantities/operations.ts'
 import { differencesBetween, itemsIn, type Quantities } from '../quantities/rules.ts'
-
-/** Reads anew what the records of one area count as, in batches: [category, item], and how many where it is not one. */
-export type CountSource = (
-  accountId: string,
-) => AsyncIterable<readonly (readonly [category: string, item: string, count?: number])[]>
 
 // An account that changes all the time while it is counted is left for another time.
 const attempts = 5
