@@ -118,16 +118,11 @@ export const startOf = ({ created, duration_seconds }: Pick<CdrRow, 'created' | 
 
 // What a call costs those above the account whose call it is: they alone see that.
 
-const beginnings = 'base_cost|rate_cost|(?:internal|carrier|supplier|provider)_'
-
 const costKey =
   /^(?:base_cost|rate_cost|(?:internal|carrier|supplier|provider)_\w*(?:cost|rate|price|surcharge|billing)\w*|reseller_(?!id$)\w+)$/
 
 /** Whether a field of this name says what a call costs others than the account. */
 export const tellsCost = (key: string) => costKey.test(key)
-
-/** The beginnings of such names, as a part of a regular expression, where a quote stands before and behind a name. */
-export const costBeginnings = `${beginnings}|reseller_(?!id")`
 
 const perMinute = 'per_minute'
 

@@ -13,7 +13,7 @@ import { failure } from '../../../lib/failure.ts'
 import type { Json } from '../../../lib/json.ts'
 import { plainDecimal } from '../../../lib/money.ts'
 import { createUtf8Lines, NotUtf8 } from '../../../lib/utf8-lines.ts'
-import { invalidTaskRequest } from './failures.ts'
+import { invalidTaskRequest } from './rules.ts'
 
 /** What an input turned out to be. */
 export interface Intake {

@@ -13,9 +13,8 @@ import { holderOf, requireRecord } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Quotas } from '../../accounts/quotas/operations.ts'
 import type { TaskAction } from './actions.ts'
-import { invalidTaskRequest } from './failures.ts'
 import { csvOfRecords, type Intake, takeIn } from './intake.ts'
-import { columnProblems, outputColumns, refusalReasons } from './rules.ts'
+import { columnProblems, invalidTaskRequest, outputColumns, refusalReasons } from './rules.ts'
 import type { TaskRecord, TaskStore } from './store.ts'
 
 /** Rows for a task: CSV as it arrives, JSON records, or none. */

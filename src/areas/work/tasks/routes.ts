@@ -7,8 +7,8 @@ import { type Call, del, get, patch, put, type Route } from '../../../http/route
 import { badIdentifierList } from '../../../lib/failure.ts'
 import { isTrue } from '../../../lib/json.ts'
 import { zip } from '../../../lib/list.ts'
-import { invalidTaskRequest } from './failures.ts'
 import type { TaskInput, TaskRecord, Tasks, TaskView } from './operations.ts'
+import { invalidTaskRequest } from './rules.ts'
 import { NoData, TaskRecord as TaskAnswer, TaskHelp, TaskRequest } from './schema.ts'
 
 const csvTypes = ['text/csv', 'text/comma-separated-values', 'application/octet-stream'] as const

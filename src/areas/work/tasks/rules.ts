@@ -1,6 +1,17 @@
 import { commasOnly, otherSeparator } from '../../../lib/csv-parse.ts'
+import { failureKind } from '../../../lib/failure.ts'
 import type { TaskAction } from './actions.ts'
 import type { taskStatuses } from './schema.ts'
+
+/** The 500 that the specification has for what a task cannot be made of. */
+export const invalidTaskRequest = failureKind(
+  'invalid_request',
+  ({ data }: { data: Record<string, unknown> }) => ({
+    status: 500,
+    message: 'invalid request',
+    data,
+  }),
+)
 
 export type TaskStatus = (typeof taskStatuses)[number]
 

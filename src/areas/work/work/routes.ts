@@ -6,7 +6,23 @@ import type { Queue } from '../../../jobs/queue.ts'
 import { type Work, type WorkState, workStates } from '../../../jobs/store.ts'
 import { badIdentifier, failure, invalid } from '../../../lib/failure.ts'
 import { gregorianOfUnix } from '../../../lib/gregorian.ts'
-import { WorkRecord } from './schema.ts'
+import { anyText, choice, closed, gregorian, integer, must } from '../../../lib/schema.ts'
+
+/** An errand as operators see it: never what it says. */
+export const WorkRecord = closed(
+  {
+    id: must(anyText({ description: 'One within its kind' })),
+    kind: must(anyText({ description: 'mail, transactions, synchronization and the like' })),
+    account_id: must(anyText({ description: 'Whose it is; system when it is of no account' })),
+    state: must(choice(['waiting', 'done', 'failed'])),
+    attempts: must(integer({ description: 'How often it was tried' })),
+    due: gregorian('When it is tried next; only while it waits'),
+    since: must(gregorian('When it was asked for')),
+    outcome: must(anyText({ description: 'What came of it last' })),
+    finished: gregorian('When it ended'),
+  },
+  { title: 'Work' },
+)
 
 const one = '/v2/work/{kind}/{id}'
 

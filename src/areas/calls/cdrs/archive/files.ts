@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks'
 import { setImmediate as turn } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
 import { failure } from '../../../../lib/failure.ts'
 import { describeError, type Log } from '../../../../lib/log.ts'
 import { type Metrics, secondsBounds } from '../../../../lib/metrics.ts'
@@ -10,70 +11,61 @@ import type { CdrRow } from '../columns.ts'
 import { callArchiveUnreachable } from '../failures.ts'
 import type { ArchivedPart } from '../places.rules.ts'
 import type { FileEnd, FileGroup } from './file.ts'
-import type { FilePart, PartAnswer } from './file-reader.ts'
-import type { FileStep, StepAnswer, WrittenFile } from './file-writer.ts'
-import { unpackRows } from './packing.ts'
+import type { FileAnswer, FileCall, FileCalls } from './file-thread.ts'
 import type { ArchiveRegister } from './store.ts'
 
-const readerScript = new URL('./file-reader.ts', import.meta.url)
-const writerScript = new URL('./file-writer.ts', import.meta.url)
+const script = new URL('./file-thread.ts', import.meta.url)
 
-const unlike = (answer: object) =>
-  new Error('error' in answer ? String(answer.error) : 'the thread answered something else')
+type Results = { [Name in keyof FileCalls]: Awaited<ReturnType<FileCalls[Name]>> }
 
-/** Takes files apart, for somebody who waits. The thread is there from the first one on. */
+const startThread = (niceness = 0) => {
+  const link = createWorkerLink<FileCall, FileAnswer>(script, {}, { niceness })
+  const call = async <Name extends keyof FileCalls>(name: Name, ...args: Parameters<FileCalls[Name]>) => {
+    const answer = await link.call({ name, args })
+    if ('error' in answer) throw new Error(answer.error)
+    return answer.value as Results[Name]
+  }
+  return { call, close: link.close }
+}
+
+/** Parses files in a thread that the first call starts. */
 export const createFileReader = () => {
-  const link = createWorkerLink<FilePart, PartAnswer>(readerScript, {})
+  const { call, close } = startThread()
   return {
-    /** What the end of a file says, of its bytes: see `fileEndOf`. */
-    async end(bytes: Uint8Array): Promise<FileEnd> {
-      const answer = await link.call({ end: bytes })
-      if ('end' in answer) return answer.end
-      throw unlike(answer)
-    },
-
-    /** The rows of a group, of its bytes. */
-    async rows(group: FileGroup, bytes: Uint8Array): Promise<CdrRow[]> {
-      const answer = await link.call({ group, bytes })
-      if ('rows' in answer) return unpackRows(answer.rows)
-      throw unlike(answer)
-    },
-
-    close: link.close,
+    end: (bytes: Uint8Array): Promise<FileEnd> => call('end', bytes),
+    rows: (group: FileGroup, bytes: Uint8Array): Promise<CdrRow[]> => call('rows', group, bytes),
+    close,
   }
 }
 
-/** Puts one file together after the other. The thread goes with whoever has it. */
+export type WrittenFile = Results['finish']
+
+/** Writes one file after the other in a thread of low priority. */
 export const createFileThread = () => {
-  const link = createWorkerLink<FileStep, StepAnswer>(writerScript, {}, { niceness: longReadNiceness })
+  const { call, close } = startThread(longReadNiceness)
   let added = 0
   return {
-    /** Adds a group: rows in the order of account, time and id, behind those before. Answers with the file's bytes so far. */
-    async add(rows: readonly CdrRow[]): Promise<number> {
+    /** Adds a group: rows ordered by account, time and id, after those before. Returns the bytes of the file so far. */
+    add(rows: readonly CdrRow[]): Promise<number> {
       added += rows.length
-      const answer = await link.call({ rows })
-      if ('size' in answer) return answer.size
-      throw unlike(answer)
+      return call('add', rows)
     },
 
-    /** The file, after it was taken apart again; what is added next goes into another one. */
+    /** The complete, verified file. */
     async finish(): Promise<WrittenFile> {
-      const answer = await link.call('finish')
-      if (!('file' in answer)) throw unlike(answer)
-      // A thread that ended is followed by one that knows nothing of what was added before.
-      if (answer.file.records !== added) throw new Error('the thread lost a part of the file')
+      const file = await call('finish')
+      // A thread that ended is replaced by one without the rows added before.
+      if (file.records !== added) throw new Error('the thread lost a part of the file')
       added = 0
-      return answer.file
+      return file
     },
 
-    /** Ends at once, whatever is under way. */
-    close: link.close,
+    close,
   }
 }
 
 export type ArchiveMetrics = ReturnType<typeof createArchiveMetrics>
 
-/** How the files of older call records are used. */
 export const createArchiveMetrics = (metrics: Metrics) => {
   const durations = metrics.histogram({
     name: 'crosspoint_call_archive_read_duration_seconds',
@@ -110,47 +102,37 @@ export const createArchiveMetrics = (metrics: Metrics) => {
 
 type ArchivedFile = Pick<ArchivedPart, 'path' | 'month' | 'bytes'>
 
-// Loaded by the first who reads such a file: every start would wait for it.
+// Loaded on first use: it would delay every start.
 const loadParquet = () => import('./file.ts')
 
 const retryAfterSeconds = 30
 
-// Most ends are no longer than this: one read instead of two.
+// Most ends are at most this long: one read instead of two.
 const likelyEndBytes = 65_536
 
-// Objects in memory take so many times what they take in a file.
+// Size in memory per byte in the file.
 const endWeight = 10
-const rowsWeight = 8
+const rowsWeight = 12
 const maxEndBytes = 64_000_000
 const maxRowBytes = 32_000_000
-// A full file has some 400 kB of filters.
+// The filters of a full file take about 400 kB.
 const maxFilterBytes = 32_000_000
 
-/** Keeps what was made of files, the latest used, up to a weight. What is in the making is waited for by all. */
-const createWeighed = <T>(most: number) => {
-  const kept = new Map<string, { value: Promise<T>; weight: number }>()
-  let total = 0
-  const drop = (key: string) => {
-    total -= kept.get(key)?.weight ?? 0
-    kept.delete(key)
-  }
-  return (key: string, weight: number, make: () => Promise<T>): Promise<T> => {
-    const known = kept.get(key)
-    drop(key)
-    const value = known?.value ?? make()
-    kept.set(key, { value, weight })
-    total += weight
-    if (!known) value.catch(() => kept.get(key)?.value === value && drop(key))
-    for (const oldest of kept.keys()) {
-      if (total <= most || oldest === key) break
-      drop(oldest)
-    }
+/** A cache bounded by size. Calls for a key that is being loaded wait for the same load. */
+const createSizedCache = <T>(maxSize: number) => {
+  const cache = new LRUCache<string, Promise<T>>({ maxSize })
+  return (key: string, size: number, load: () => Promise<T>): Promise<T> => {
+    const known = cache.get(key)
+    if (known) return known
+    const value = load()
+    cache.set(key, value, { size })
+    value.catch(() => cache.peek(key) === value && cache.delete(key))
     return value
   }
 }
 
 interface Deps {
-  /** Undefined: this process was told of no archive. */
+  /** Undefined without the setting CROSSPOINT_CALL_ARCHIVE. */
   objects: ObjectStore | undefined
   register: Pick<ArchiveRegister, 'isLive'>
   metrics: ArchiveMetrics
@@ -159,9 +141,9 @@ interface Deps {
 
 /** Files of call records, read in parts. */
 export const createArchiveFiles = ({ objects, register, metrics, log }: Deps) => {
-  const ends = createWeighed<FileEnd>(maxEndBytes)
-  const groups = createWeighed<CdrRow[]>(maxRowBytes)
-  const filters = createWeighed<Uint8Array>(maxFilterBytes)
+  const ends = createSizedCache<FileEnd>(maxEndBytes)
+  const groups = createSizedCache<CdrRow[]>(maxRowBytes)
+  const filters = createSizedCache<Uint8Array>(maxFilterBytes)
   const reader = createFileReader()
 
   const measured = async (path: string, from: number, to: number) => {
@@ -185,12 +167,11 @@ export const createArchiveFiles = ({ objects, register, metrics, log }: Deps) =>
     return reader.end(length <= likely.length ? likely : await measured(path, size - length, size))
   }
 
-  /** What cannot be read now is not gone: whoever asks again later may have it. */
   const reading = async <T>({ path, month }: ArchivedFile, work: () => Promise<T>): Promise<T> => {
     try {
       return await work()
     } catch (error) {
-      // It was replaced meanwhile, and removed: its records lie in another one.
+      // The file was replaced and removed: its records are in another one.
       if (!(await register.isLive(path))) throw new MonthMoved(month)
       log.write('warn', 'a file of older call records could not be read', {
         file: path,
@@ -201,7 +182,7 @@ export const createArchiveFiles = ({ objects, register, metrics, log }: Deps) =>
   }
 
   const endOf = (file: ArchivedFile) =>
-    // A group takes some 3 kB of the end and has 100 kB by itself.
+    // The end has about 3 kB for each group of 100 kB.
     ends(file.path, Math.ceil(file.bytes / 30) * endWeight, () => readEnd(file))
 
   return {
@@ -209,28 +190,27 @@ export const createArchiveFiles = ({ objects, register, metrics, log }: Deps) =>
     groups: (file: ArchivedFile): Promise<readonly FileGroup[]> =>
       reading(file, async () => (await endOf(file)).groups),
 
-    /** The rows of a group. Whoever gets them changes none: others get the same. */
+    /** The rows of a group. They are shared: the caller must not change them. */
     rows: (file: ArchivedFile, group: FileGroup): Promise<readonly CdrRow[]> =>
       reading(file, async () => {
-        // Rows that are kept come at once: whoever goes through many of them would hold up everybody else.
+        // Reading many cached groups would block the event loop.
         await turn()
         return groups(`${file.path} ${group.row}`, (group.to - group.from) * rowsWeight, async () =>
           reader.rows(group, await measured(file.path, group.from, group.to)),
         )
       }),
 
-    /** False when a group holds no such id for certain. */
+    /** False if a group certainly has no such id. */
     mayHold: (file: ArchivedFile, { ids }: FileGroup, id: string): Promise<boolean> =>
       reading(file, async () => {
         const { ids: all } = await endOf(file)
         if (!ids || !all) return true
-        // Of all groups at once: whoever looks into one of them looks into the next.
+        // The filters of all groups are read together: a search looks into one group after the other.
         const bytes = await filters(file.path, all.to - all.from, () => measured(file.path, all.from, all.to))
         const { mayHoldId } = await loadParquet()
         return mayHoldId(bytes.subarray(ids.from - all.from, ids.to - all.from), id)
       }),
 
-    /** Ends the thread that takes files apart: the next reading would start another one. */
     close: reader.close,
   }
 }

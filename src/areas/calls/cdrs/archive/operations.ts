@@ -19,8 +19,7 @@ import { outdated } from '../months/rules.ts'
 import { createCdrMonthStore } from '../months/store.ts'
 import { type FileSizes, usualSizes } from '../places.rules.ts'
 import { callRecordSettings } from '../settings.ts'
-import type { WrittenFile } from './file-writer.ts'
-import { type ArchiveFiles, type ArchiveMetrics, createFileThread } from './files.ts'
+import { type ArchiveFiles, type ArchiveMetrics, createFileThread, type WrittenFile } from './files.ts'
 import { type AccountRow, type ArchiveRegister, createArchiveRegister, type FileRow } from './store.ts'
 
 type Written = Pick<FileRow, 'path' | 'records'>

@@ -11,15 +11,15 @@ import type { Settings } from '../../../../settings/settings.ts'
 import { ChangeSet } from '../../../../storage/change-set.ts'
 import { isConflict, retrying, type Store } from '../../../../storage/store.ts'
 import type { InputAction, OutputAction, TaskAction, TaskContext } from '../actions.ts'
+import { batchesOf, type InputRow, inputRows } from '../files.ts'
 import { taskFinishedNotice } from '../notices.ts'
 import { createRepeats, finalStatus } from '../rules.ts'
 import { taskSettings } from '../settings.ts'
 import { authorOf, type TaskRecord, type TaskStore } from '../store.ts'
-import { contextOf } from './context.ts'
-import { batchesOf, type InputRow, inputRows } from './input-rows.ts'
 import {
   changesBefore,
   changesOf,
+  contextOf,
   endAll,
   entryOf,
   failedRow,
