@@ -1,4 +1,4 @@
-// Batches: work on many rows that outlives processes. One process at a time works on a run, and every row is done once.
+// Batches: resumable work on many rows. One process at a time works on a run, and every row is done once.
 
 import { isLeaseLost, type Lease, type Leases, leaseLost } from '../jobs/leases.ts'
 import type { ScheduledJob, Scheduler } from '../jobs/rounds.ts'
@@ -11,22 +11,21 @@ import type { Statement } from '../storage/db.ts'
 import type { Store } from '../storage/store.ts'
 import type { Run, RunKey, RunStore, Waiting } from './store.ts'
 
-/** The run was stopped or removed, or another process works on it: this process must not change anything more. */
+/** The run was stopped or removed, or another process works on it. */
 class RunIsOver extends Error {}
 
-/** Whether an error is about the run or the store: the rows that were being worked on are not to blame. */
+/** Whether an error is about the run or the store, not about the rows. */
 export const endsTheWork = (error: unknown) => error instanceof RunIsOver || isOutage(error)
 
-/** The result of some rows. */
 export interface Entry<Detail = never> {
   succeeded?: number
   failed?: number
-  /** Rows by column name. Other names are left out. */
+  /** Rows by column name. Unknown columns are ignored. */
   output?: { columns: readonly string[]; rows: readonly Readonly<Record<string, unknown>>[] }
-  /** The failed rows as they came. */
+  /** The failed rows, unchanged. */
   failedRows?: readonly (readonly (string | undefined)[])[]
   changes?: readonly ChangeSet[]
-  /** Rows that are no change of anybody's records. */
+  /** Writes without audit entries. */
   statements?: readonly Statement[]
   position?: string | undefined
   /** Replaces the detail of the run. */
@@ -37,15 +36,14 @@ export interface Entry<Detail = never> {
 /** A run that this process works on. */
 export interface Progress<Detail = unknown> {
   readonly run: Run<Detail>
-  /** Aborted when the server stops, or when another process may work on the run. */
+  /** Aborted when the server stops or another process may work on the run. */
   readonly signal: AbortSignal
-  /** Whether to continue: false after a stop of the server, and when the turn of the run is over. */
+  /** False when the server stops or the turn of the run is over. */
   mayGoOn(): Promise<boolean>
-  /** Commits what has to be stored before the outside is asked. */
+  /** Commits what must be stored before external requests. */
   prepare(changes: readonly ChangeSet[]): Promise<void>
-  /** Commits the result of some rows together with the progress. Fails when the run was stopped or taken over. */
+  /** Commits results with the progress. Fails if the run was stopped or taken over. */
   enter(entry: Entry<Detail>): Promise<void>
-  /** Commits the end of the run. */
   end(set: ChangeSet): Promise<void>
 }
 
@@ -57,18 +55,18 @@ interface Deps<Detail> {
   node: string
   log: Log
   metrics: Metrics
-  /** How many runs this process works on at the same time. */
+  /** Maximum number of concurrent runs in this process. */
   mostAtOnce(): Promise<number>
-  /** How long a run is worked on while others wait, in ms. Absent: each is worked on to its end. */
+  /** How long a run is worked on while others wait, in ms. Default: to its end. */
   turnMs?: number
-  /** Works on a run until its end, or until `mayGoOn` says no. Each turn has to make progress first. */
+  /** Works on a run to its end, or until `mayGoOn` returns false. Each turn must make progress first. */
   work(progress: Progress<Detail>): Promise<void>
 }
 
-// Another process may have died, or has as many runs as it may: a cheap look.
+// Finds runs of processes that died or have no capacity.
 const lookEverySeconds = 2
 const sweepEverySeconds = 600
-// A process that lives gives an upload up after a minute without data.
+// A running upload ends after a minute without data.
 const oldestUploadMs = 3_600_000
 const sweptAtOnce = 100
 
@@ -80,13 +78,14 @@ const heldAfter = (held: string, { columns, rows }: NonNullable<Entry['output']>
     .join('')
 
 interface Service {
-  /** How many runs of an account are being worked on. */
   running: ReadonlyMap<string, number>
-  /** A number that grows: when an account was served last. */
+  /** A growing number for each account: when it was served last. */
   lastServed: ReadonlyMap<string, number>
 }
 
-/** Fair: first the account with the fewest running, then the one served longest ago, then the run that waited longest. */
+/**
+ * Fair: first the account with the fewest running, then the one served longest ago, then the run that waited longest.
+ */
 export const nextRun = <T extends Waiting>(
   waiting: readonly T[],
   { running, lastServed }: Service,
@@ -99,7 +98,6 @@ export const nextRun = <T extends Waiting>(
       (one.id < other.id ? -1 : 1),
   )[0]
 
-/** The progress of a run: what is done for good, committed together with what the rows change. */
 export const createProgress = <Detail>(
   { base, runs }: Pick<Deps<Detail>, 'base' | 'runs'>,
   lease: Lease,
@@ -119,7 +117,7 @@ export const createProgress = <Detail>(
           }),
         ]
 
-  /** Commits it if the run is where this process believes it to be. */
+  /** Commits if this process still has the run. */
   const commitAt = async (statements: readonly Statement[], changes: readonly ChangeSet[]) => {
     const guarded = [lease.guardStatement(), ...statements]
     const [first] = changes
@@ -165,15 +163,12 @@ export const createProgress = <Detail>(
   }
 }
 
-/** Works on the runs of one kind. */
 export const createBatches = <Detail>(tools: Deps<Detail>) => {
   const { base, runs, leases, rounds, node, log, mostAtOnce, turnMs, work } = tools
   const { clock } = base
   const takingUp = `${runs.kind}s`
   const sweeping = `${runs.kind} leftovers`
-  /** The account of each run that this process works on, and the end of that work, by id. */
   const running = new Map<string, { accountId: string; done: Promise<void> }>()
-  /** Of accounts that have runs waiting: when this process took one up. */
   let lastServed = new Map<string, number>()
   let served = 0
   const stopping = new AbortController()
@@ -199,14 +194,14 @@ export const createBatches = <Detail>(tools: Deps<Detail>) => {
     await runs.takeOver(key, node)
     await base.fence()
     const run = await runs.run(key)
-    // It may have ended between the look and the lease.
+    // The run may have ended before the lease was taken.
     if (run?.state !== 'executing') return
     try {
       await work(createProgress({ base, runs }, lease, run, { signal, mayGoOn }))
     } catch (error) {
       if (!(error instanceof RunIsOver)) throw error
     } finally {
-      // Also a run that failed: else the others of its account would wait for it.
+      // Also after a failure: otherwise the account's other runs would wait for it.
       if (!signal.aborted) await runs.stepBack(key)
     }
   }
@@ -230,7 +225,7 @@ export const createBatches = <Detail>(tools: Deps<Detail>) => {
         onEnd('done')
         if (!stopping.signal.aborted) rounds.nudge(takingUp)
       },
-      // The next look tries it again.
+      // The next look retries it.
       (error) => {
         onEnd('left')
         log.write('error', `a ${runs.kind} was left where it stands`, {
@@ -286,11 +281,11 @@ export const createBatches = <Detail>(tools: Deps<Detail>) => {
 
   return {
     jobs,
-    /** To be called when a run was started. */
+    /** Call it after a run was started. */
     wake: () => rounds.nudge(takingUp),
-    /** To be called when a run was removed. */
+    /** Call it after a run was removed. */
     wakeSweeper: () => rounds.nudge(sweeping),
-    /** Leaves every run where it is, for another process or for later. */
+    /** Leaves all runs to other processes. */
     async stop() {
       stopping.abort()
       await Promise.all([...running.values()].map(({ done }) => done))

@@ -4,7 +4,6 @@ import type { Statement } from '../storage/db.ts'
 import type { Store } from '../storage/store.ts'
 import { integer, json, oneOf, optional, type RowOf, table, text } from '../storage/table.ts'
 
-/** Where a run is kept. */
 export interface RunKey {
   accountId: string
   id: string
@@ -12,10 +11,7 @@ export interface RunKey {
 
 const runStates = ['uploading', 'pending', 'executing', 'ended', 'removed'] as const
 
-/**
- * `uploading`: the input arrives, the API does not show the run yet. `removed`: the API does not show it any longer, its
- * parts are not deleted yet.
- */
+/** `uploading`: not shown by the API yet. `removed`: no longer shown, its parts are deleted later. */
 export type RunState = (typeof runStates)[number]
 
 const tableOf = <Detail>() =>
@@ -24,34 +20,30 @@ const tableOf = <Detail>() =>
     id: text(),
     /** `task` or `migration`. */
     kind: text(),
-    /** Of an account, a kind and a subject one run at a time is executing; empty: any number. */
+    /** One run of an account, kind and subject executes at a time; empty: any number. */
     subject: text(),
     state: oneOf(runStates),
-    /** When it got into its state, or ended its last turn; Unix milliseconds. */
+    /** Start of its state or end of its last turn, Unix milliseconds. */
     since: integer(),
     node: text(),
-    /** Rows that are done for good, the successful and the failed ones; of work without input rows written. */
+    /** Finished rows, successful and failed; without input: rows written. */
     done: integer(),
     succeeded: integer(),
     failed: integer(),
-    /** Of work without input: where it continues. */
+    /** Without input: where to continue. */
     position: optional(text()),
     outParts: integer(),
     failedParts: integer(),
-    /** For each output column `1` when it held a value, else `0`. */
+    /** `1` for each output column that has a value, else `0`. */
     held: text(),
     workedMs: integer(),
-    /** What was ordered, and what was found out so far. */
     detail: optional(json<Detail>()),
   })
 
-/** A run and its progress. */
 export type Run<Detail = unknown> = RowOf<ReturnType<typeof tableOf<Detail>>>
 
-/** A run that can be taken up. */
 export type Waiting = Pick<Run, 'accountId' | 'id' | 'since'>
 
-/** What is known of a new run beside its state. */
 interface NewRun<Detail> {
   subject?: string
   position?: string | undefined
@@ -60,13 +52,13 @@ interface NewRun<Detail> {
   failed?: number
 }
 
-// `charges` and `terms` are one part each, of JSON; the others are CSV.
+// `charges` and `terms` are one part of JSON each; the others are CSV.
 type PartName = 'in.csv' | 'out' | 'failed' | 'charges' | 'terms'
 
-/** Inputs and outputs are kept in parts of bounded size. */
+/** Inputs and outputs are stored in parts of bounded size. */
 export interface Part {
   number: number
-  /** Of the input: how many rows, the header included, are in the parts before. */
+  /** Of the input: number of rows in the parts before, the header included. */
   firstRow: number
   content: Buffer
 }
@@ -77,7 +69,7 @@ interface PartRow {
   content: Uint8Array
 }
 
-// Waiting runs of one account that are looked at for the next to work on: more than one process works at once.
+// Candidates for the next run of one account: other processes also take some.
 const waitingLookedAt = 50
 // Parts removed in one transaction: some megabytes.
 const partsRemovedAtOnce = 20
@@ -91,7 +83,6 @@ const createPartStore = ({ all, writeUnrecorded }: Store) => ({
     params: [accountId, id, name, part.number, part.firstRow, part.content],
   }),
 
-  /** The parts of one name, from the first or from a number on. */
   async *read({ accountId, id }: RunKey, name: PartName, from = 0): AsyncGenerator<Part> {
     for (let next = from; ; ) {
       const [row] = await all<PartRow>(
@@ -106,7 +97,7 @@ const createPartStore = ({ all, writeUnrecorded }: Store) => ({
     }
   },
 
-  /** The number of the part of the input that contains a row. */
+  /** The part of the input that contains a row. */
   async numberOfRow({ accountId, id }: RunKey, row: number): Promise<number> {
     const [found] = await all<{ part: number }>(
       `SELECT part FROM long_parts
@@ -116,7 +107,7 @@ const createPartStore = ({ all, writeUnrecorded }: Store) => ({
     return found?.part ?? 0
   },
 
-  /** Removes all parts, in transactions of bounded size. */
+  /** In transactions of bounded size. */
   async removeAll({ accountId, id }: RunKey) {
     for (;;) {
       const parts = await all<{ name: string; part: number }>(
@@ -134,7 +125,6 @@ const createPartStore = ({ all, writeUnrecorded }: Store) => ({
   },
 })
 
-/** The runs of one kind of batch, and their input and output. */
 export const createRunStore = <Detail>(store: Store, kind: string) => {
   const { clock, all, scan, writeUnrecorded } = store
   const parts = createPartStore(store)
@@ -157,7 +147,7 @@ export const createRunStore = <Detail>(store: Store, kind: string) => {
     )
     .insert('ON CONFLICT DO NOTHING')
 
-  /** Adds the removal of runs with their parts, which have to be few. */
+  /** For runs with few parts. */
   const remove = (set: ChangeSet, which: string, params: readonly string[]) => {
     set.run(
       `DELETE FROM long_parts WHERE account_id = $1 AND run_id IN (SELECT id FROM long_runs WHERE ${which})`,
@@ -206,7 +196,6 @@ export const createRunStore = <Detail>(store: Store, kind: string) => {
 
     run,
 
-    /** The runs of an account with ids between two, by id. */
     async runsBetween(accountId: string, lowest: string, highest: string): Promise<Map<string, Run<Detail>>> {
       const rows = await all(
         `SELECT ${runs.columns} FROM long_runs WHERE account_id = $1 AND id >= $2 AND id <= $3`,
@@ -215,7 +204,7 @@ export const createRunStore = <Detail>(store: Store, kind: string) => {
       return new Map(runs.list(rows).map((found) => [found.id, found]))
     },
 
-    /** The run that is executing, else the one that ended last. Ids of one second do not say which one came first. */
+    /** The executing run, else the one that ended last. Ids of one second are not ordered. */
     async latest(accountId: string, subject: string): Promise<Run<Detail> | undefined> {
       return runs.first(
         await all(
@@ -227,7 +216,7 @@ export const createRunStore = <Detail>(store: Store, kind: string) => {
       )
     },
 
-    /** A new run. A conflict where another one of the subject is executing. */
+    /** A conflict if another run of the subject is executing. */
     insert: (
       { accountId, id }: RunKey,
       state: RunState,
@@ -240,7 +229,7 @@ export const createRunStore = <Detail>(store: Store, kind: string) => {
       )
     },
 
-    /** Moves a run from one state to the next; `orElse` when it is in another one. */
+    /** `orElse`: the failure if the run is in another state. */
     move: (
       { accountId, id }: RunKey,
       from: RunState,
@@ -252,11 +241,9 @@ export const createRunStore = <Detail>(store: Store, kind: string) => {
       expect: { rows: 1, orElse },
     }),
 
-    /** Adds the removal of one run. */
     removeWhole: (set: ChangeSet, { accountId, id }: RunKey) =>
       remove(set, 'account_id = $1 AND id = $2', [accountId, id]),
 
-    /** Adds the removal of runs of a subject that have ended. */
     removeEnded: (set: ChangeSet, accountId: string, subject: string) =>
       remove(set, "account_id = $1 AND kind = $2 AND subject = $3 AND state = 'ended'", [
         accountId,
@@ -264,20 +251,19 @@ export const createRunStore = <Detail>(store: Store, kind: string) => {
         subject,
       ]),
 
-    /** Adds the removal of an account's runs; their parts are removed later (`clear`). */
+    /** The parts are deleted later by `clear`. */
     removeWithAccount: (set: ChangeSet, accountId: string) =>
       set.run("UPDATE long_runs SET state = 'removed' WHERE account_id = $1 AND kind = $2", [
         accountId,
         kind,
       ]),
 
-    /** Records which process works on it. */
     takeOver: (key: RunKey, node: string) => note(key, 'node', node),
 
-    /** Puts it behind the others of its account. */
+    /** Puts it after the account's other runs. */
     stepBack: (key: RunKey) => note(key, 'since', clock.now()),
 
-    /** Changes the progress only while the run is executing and its progress is still `before`: so no row is done twice. */
+    /** Updates the progress only if it is still `before`, so that no row is done twice. */
     advance: (before: Run<Detail>, after: Run<Detail>, orElse: () => Failure): Statement => ({
       sql: `UPDATE long_runs SET done = $6, succeeded = $7, failed = $8, position = $9, out_parts = $10,
           failed_parts = $11, held = $12, worked_ms = $13, detail = COALESCE($14, detail)
@@ -302,7 +288,7 @@ export const createRunStore = <Detail>(store: Store, kind: string) => {
       expect: { rows: 1, orElse },
     }),
 
-    /** Executing runs, of each account those that waited longest. */
+    /** Executing runs: of each account those that waited longest. */
     async waiting(): Promise<Waiting[]> {
       const rows = await scan(
         `SELECT ${waitingRuns.columns} FROM (
@@ -315,15 +301,13 @@ export const createRunStore = <Detail>(store: Store, kind: string) => {
       return waitingRuns.list(rows)
     },
 
-    /** Some runs that have been in a state since before a moment, the oldest first. */
     inStateSince: (state: RunState, before: number, limit: number): Promise<RunKey[]> =>
       keysWhere('state = $2 AND since < $3 ORDER BY since', [state, before], limit),
 
-    /** Some executing runs, as a cheap look whether there is anything to do. */
     someExecuting: async (limit: number): Promise<string[]> =>
       (await keysWhere("state = 'executing'", [], limit)).map(({ id }) => id),
 
-    /** Marks uploads that got no data since `before` as removed. */
+    /** Marks uploads without data since `before` as removed. */
     giveUpUploads: (before: number) =>
       writeUnrecorded([
         {
@@ -332,12 +316,11 @@ export const createRunStore = <Detail>(store: Store, kind: string) => {
         },
       ]),
 
-    /** Some removed runs. */
     removed: (limit: number): Promise<RunKey[]> => keysWhere("state = 'removed'", [], limit),
 
     clear,
 
-    /** Removes an upload that was broken off, unless it has become a run. */
+    /** Removes an upload unless it has become a run. */
     async discardUpload(key: RunKey) {
       await writeUnrecorded([
         {

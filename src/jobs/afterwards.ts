@@ -2,15 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure, importInProgress, isFailure, storeMoved } from '../lib/failure.ts'
 import { describeError, type Log } from '../lib/log.ts'
 
-/** Work that a request causes but whose answer must not wait for it, nor tell by its timing that it happened. */
+/** Work that follows a request. The response does not wait for it, and its timing does not reveal it. */
 export interface Afterwards {
-  /** Begins after the answer is written, and after `pauseMs`. A failure is logged under `name`. */
+  /** Starts after the response, and after `pauseMs`. A failure is logged under `name`. */
   run(name: string, work: () => Promise<void>, pauseMs?: number): void
-  /** Resolves when all that was begun has ended. */
+  /** Resolves when all started work has ended. */
   settle(): Promise<void>
 }
 
-// Callers who cause work faster than it is done are not let fill the memory.
+// Bounds memory.
 const maxWaiting = 20_000
 
 export const createAfterwards = (log: Log): Afterwards => {
@@ -21,7 +21,7 @@ export const createAfterwards = (log: Log): Afterwards => {
     try {
       await work()
     } catch (error) {
-      // What a request causes beside its answer is left out while nobody else may write.
+      // Skipped while an import has the write lock.
       if (error instanceof Failure && (isFailure(error, importInProgress) || isFailure(error, storeMoved)))
         return
       log.write('error', `${name} failed`, { error: describeError(error) })

@@ -1,4 +1,3 @@
-/** Wakes an idle loop. */
 export const createWaker = () => {
   let wake: (() => void) | undefined
   let hasRung = false
@@ -10,8 +9,8 @@ export const createWaker = () => {
     },
 
     /**
-     * Resolves when it rings, or has since the last time; after `milliseconds` at most, or when `signal` ends it. Resolves
-     * with whether it rang.
+     * Resolves on `ring`, also one before the call, after `milliseconds`, or when `signal` aborts. Returns whether it
+     * rang.
      */
     heard: (milliseconds: number | undefined, signal: AbortSignal) =>
       new Promise<boolean>((resolve) => {

@@ -4,24 +4,23 @@ import { codeOf } from '../lib/error-facts.ts'
 import { randomHex } from '../lib/ids.ts'
 import type { Birth, Holder } from '../storage/leases.ts'
 
-// Host names and process numbers are no names of processes: containers on the host's network share the one and count
-// the other anew, and a number is used again. Linux says more: which boot, which PID namespace, when it was started.
+// Process ids are not unique: containers on one host share its name, and ids are reused. On Linux the boot, the PID
+// namespace and the start time are compared as well.
 
 const isLinux = process.platform === 'linux'
 
 interface Status {
   pid: number
-  /** One letter: Z is a process that has ended and that nobody has asked about yet. */
+  /** Z is a process that has ended and was not reaped. */
   state: string | undefined
-  /** Ticks between the boot and the start. */
+  /** Ticks since boot. */
   started: string | undefined
 }
 
-/** What the kernel tells of a process; undefined when it does not. */
 const statusOf = (pid: number | 'self'): Status | undefined => {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    // The name stands in brackets and may hold anything, brackets too.
+    // The name is in brackets and may contain brackets.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
     return { pid: Number.parseInt(text, 10), state: fields[0], started: fields[19] }
   } catch {
@@ -31,7 +30,7 @@ const statusOf = (pid: number | 'self'): Status | undefined => {
 
 const readBirth = (): Birth | undefined => {
   const status = statusOf('self')
-  // Another number: /proc is that of another namespace, and tells of others.
+  // /proc belongs to another namespace.
   if (status?.pid !== process.pid || status.started === undefined) return undefined
   try {
     return {
@@ -58,7 +57,7 @@ const hasNumber = (pid: number) => {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // It exists and belongs to somebody else.
+    // The process exists and belongs to another user.
     return codeOf(error) === 'EPERM'
   }
 }
@@ -66,18 +65,18 @@ const hasNumber = (pid: number) => {
 const hasEnded = (pid: number, { started }: Birth) => {
   if (!hasNumber(pid)) return true
   const status = statusOf(pid)
-  // Of processes of others the kernel may tell nothing: they live.
+  // /proc may hide processes of other users: they count as alive.
   if (!status) return false
   return status.state === 'Z' || status.state === 'X' || status.started !== started
 }
 
 const isBornBeside = (other: Birth) => other.boot === birth?.boot && other.namespace === birth.namespace
 
-/** Without more than a number: this process has it now, so whoever had it was there before a restart. */
+/** This process has the number now, so the holder ended before a restart. */
 const isGoneFromHost = ({ host, pid }: Holder) =>
   !isLinux && host === thisProcess.host && (pid === thisProcess.pid || !hasNumber(pid))
 
-/** Where this process can see the holder, nobody has to wait to know that it died. */
+/** Whether this process can see that the holder died: then nobody waits for the lease to expire. */
 export const isDead = (holder: Holder) => {
   if (holder.process === thisProcess.process) return false
   return holder.birth

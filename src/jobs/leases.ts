@@ -8,35 +8,31 @@ import { createLeaseRows, type LeaseRow } from '../storage/leases.ts'
 import type { Store } from '../storage/store.ts'
 import { isDead, thisProcess } from './holder.ts'
 
-/** The right to work on something. One process at a time holds it, until it releases it or dies. */
+/** An exclusive right, until it is released or its process dies. */
 export interface Lease {
   readonly name: string
-  /** Aborted when another process holds the lease now, or may. */
+  /** Aborted when another process holds the lease, or may hold it. */
   readonly lost: AbortSignal
-  /**
-   * Lets a change set fail with `lease_lost` unless the lease is still held at the moment of the commit. What is
-   * guarded happens once, whatever clocks say and however late a process notices that it was taken for dead.
-   */
+  /** Makes a change set fail with `lease_lost` unless the lease is held at the commit, independent of clocks. */
   guard(set: ChangeSet): void
   guardStatement(): Statement
-  /** Fails while the store is away; the lease is released all the same as soon as that is back. */
+  /** Fails while the store is unreachable; the release is then retried. */
   release(): Promise<void>
 }
 
 export interface Leases {
-  /** Undefined while another process, or another part of this one, holds it. */
+  /** Undefined if it is held. */
   take(name: string): Promise<Lease | undefined>
-  /** Whether a process that lives holds it, as far as this one can see. */
+  /** Whether a live process holds it, as far as this one can see. */
   isHeld(name: string): Promise<boolean>
-  /** Releases everything. */
+  /** Releases all leases. */
   stop(): Promise<void>
 }
 
-// A process that is silent for this long is taken for dead by other machines. Renewed three times within it.
+// Other machines consider a process dead after this time without renewal. Renewed three times within it.
 const leaseMs = 15_000
 const releaseAgainMs = 250
 
-/** Another process has taken over what was guarded by a lease. */
 export const isLeaseLost = (error: unknown) => isFailure(error, lostLease)
 
 export const leaseLost = (reason?: unknown) => failure(lostLease, {}, reason)
@@ -47,7 +43,7 @@ export const createLeases = (store: Store, clock: Clock, log: Log): Leases => {
 
   const unreleased = new Map<string, NodeJS.Timeout>()
 
-  /** The store was away, as during a failover: nobody works on it, so nobody shall wait until it lapses. */
+  /** After a failover nobody should wait until the lease expires. */
   const releaseLater = (name: string, token: string) => {
     const again = () =>
       rows.remove(name, token).then(
@@ -72,7 +68,7 @@ export const createLeases = (store: Store, clock: Clock, log: Log): Leases => {
       } catch (error) {
         if (!isLeaseLost(error) && clock.now() - renewedAt < leaseMs) return
         log.write('warn', 'a lease was lost', { name, error: describeError(error) })
-        // It may have been taken anew meanwhile.
+        // Another part of this process may hold it again.
         if (held.get(name)?.lease === lease) held.delete(name)
         loss.abort()
       }
@@ -116,7 +112,7 @@ export const createLeases = (store: Store, clock: Clock, log: Log): Leases => {
         return hold(name, token)
       } catch (error) {
         if (isLeaseLost(error)) return undefined
-        // It may have been taken all the same.
+        // The write may have succeeded.
         releaseLater(name, token)
         throw error
       }
@@ -127,7 +123,7 @@ export const createLeases = (store: Store, clock: Clock, log: Log): Leases => {
     },
     async stop() {
       clearInterval(heartbeat)
-      // One that cannot be released lapses: the store is away.
+      // If the store is unreachable, the lease expires.
       await Promise.all([...held.values()].map(({ lease }) => lease.release().catch(() => undefined)))
       for (const timer of unreleased.values()) clearTimeout(timer)
       unreleased.clear()

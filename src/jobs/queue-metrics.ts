@@ -10,10 +10,10 @@ interface Deps {
   kinds(): readonly string[]
 }
 
-// Counting is limited, so that reading the metrics costs the store little.
+// Bounds the cost of reading the metrics.
 const maxCounted = 1000
 const reusedForMs = 5000
-/** A store that does not answer must not keep the other metrics away. */
+/** An unreachable store must not delay the other metrics. */
 const timeoutMs = 2000
 
 interface Backlog {
@@ -23,7 +23,6 @@ interface Backlog {
   oldestSeconds: number
 }
 
-/** Metrics of jobs by kind: how many wait, how late they are, and how tries ended. */
 export const measureQueue = ({ metrics, rows, clock, kinds }: Deps) => {
   const labels = ['queue']
   const running = new Map<string, number>()
@@ -69,7 +68,7 @@ export const measureQueue = ({ metrics, rows, clock, kinds }: Deps) => {
   const move = (kind: string, by: number) => running.set(kind, (running.get(kind) ?? 0) + by)
 
   return {
-    /** To be called when a job begins; the result is to be called when it ends. */
+    /** Called when a job begins; the returned function when it ends. */
     enter(kind: string) {
       move(kind, 1)
       return () => void move(kind, -1)

@@ -12,65 +12,62 @@ import { deleteOldRows } from './retention/old-rows.ts'
 import type { ScheduledJob } from './rounds.ts'
 import { createWorkStore, type Tried, type Work } from './store.ts'
 
-/** An errand that is carried out. Times in Unix milliseconds. */
+/** A job with parsed payload. Times in Unix milliseconds. */
 export type Job<Payload> = Omit<Work, 'payload'> & { payload: Payload }
 
-/** What follows from an answer: how the errand stands now, and what is written together with that. */
+/** The result of a job, and what is written together with it. */
 export type Conclusion<Payload = unknown> = {
-  /** The way forth, or the way back. Committed in one piece with the end of the errand. */
+  /** Committed together with the end of the job. */
   sets?: readonly ChangeSet[]
-  /** Rows that are no change of anybody's records. */
+  /** Writes without audit entries. */
   statements?: readonly Statement[]
-  /** What is asked for next, where there is no set that could ask for it. */
+  /** Further jobs, if there is no set to add them to. */
   errands?: readonly NextErrand[]
   /** Cache keys that the statements make stale: see ChangeSet. */
   stale?: readonly string[]
-  /** In words for operators; never a secret. */
+  /** For operators; never a secret. */
   outcome?: string
 } & (
   | {
       state: 'done' | 'failed'
-      /** What is kept of the payload: nothing, unless it is said. */
+      /** What is kept of the payload. Default: nothing. */
       keep?: Payload
     }
-  /** It has ended, and nothing is kept of it: for what anybody may ask for. */
+  /** The job is deleted: for kinds that anyone can create. */
   | { state: 'forgotten' }
   | {
       state: 'waiting'
-      /** When to ask again; after the usual pause when absent. */
+      /** Default: after the usual pause. */
       dueAt?: number
       payload?: Payload
-      /** The outside is not there at all: the others of the kind wait for the next round. */
+      /** The external system is down: other jobs of the kind wait for the next pass. */
       isOutsideDown?: boolean
     }
 )
 
-/** How errands of one kind are carried out. */
 export interface JobKind<Payload, Answer = undefined> {
   kind: string
-  /** How often to look for what was not told of; what is committed anywhere is told of at once. */
+  /** How often to look for due jobs. Committed jobs also wake the scheduler. */
   everySeconds?: number
-  /** How many are carried out at the same time. */
+  /** Maximum number of concurrent jobs. */
   atOnce?: number
-  /** False: what is asked for waits until it is switched on. */
+  /** While false, jobs wait. */
   isOn?(): Promise<boolean>
   /**
-   * Asks the outside. What it asks carries a key made of the errand's id, so that asking again does no harm: nobody
-   * knows what became of an errand whose process died. What it throws is logged, and it is asked again after a pause.
-   * Absent: everything is done in `conclude`.
+   * Sends the external request, with a key made of the job's id, so that a repeat is harmless. Errors are logged, and
+   * the job is retried after a pause. Default: nothing is sent.
    */
   ask?(errand: Job<Payload>, signal: AbortSignal): Promise<Answer>
-  /** What follows. Asks nobody; repeated after a lost race, with the errand as it is then. */
+  /** Computes the result, without external requests. Repeated after a conflict with the current job. */
   conclude(errand: Job<Payload>, answer: Answer): Promise<Conclusion<Payload>> | Conclusion<Payload>
-  /** Milliseconds before the next try, when `attempts` have been made. */
+  /** Milliseconds before the next try after `attempts`. */
   pauseMs?(attempts: number): number
-  /** What could not be carried out so often has failed. Without it, it is tried for ever. */
+  /** The job fails after this many attempts. Default: unlimited. */
   mostAttempts?: number
-  /** How long a stop waits for what is under way: until its end when absent. What has not ended by then is asked again. */
+  /** How long a stop waits for running jobs. Default: until they end. Unfinished ones are repeated. */
   farewellMs?: number
 }
 
-/** What is done in the background: errands of a kind, or the same again and again. */
 export type AnyJob = JobKind<unknown, unknown> | ScheduledJob
 
 type Lasting = Exclude<Conclusion, { state: 'forgotten' }>
@@ -83,7 +80,6 @@ interface Deps {
   store: Store
   log: Log
   metrics: Metrics
-  /** Takes the spans of errands, where somebody wants them. */
   recorder?: Recorder | undefined
 }
 
@@ -93,11 +89,11 @@ const longestPauseMs = 3_600_000
 const growingPause = (attempts: number) =>
   Math.min(firstPauseMs * 2 ** Math.min(attempts - 1, 20), longestPauseMs)
 
-// So many of a kind are looked up for each that is carried out at the same time: what comes later has its turn soon.
+// Jobs that are read for each concurrent one.
 const looksAhead = 10
 const longestOutcome = 500
 
-/** What somebody outside said, who may say anything, as it can be noted. */
+/** External text as one line of bounded length. */
 export const inOneLine = (text: string) =>
   text
     .replace(/\p{C}+/gu, ' ')
@@ -112,7 +108,6 @@ const inTurns = <T>(lists: readonly (readonly T[])[]): T[] => {
   ).flat()
 }
 
-/** As messages are told of in traces. */
 const factsOf = ({ kind, id, attempts }: Work) => ({
   'messaging.system': 'crosspoint',
   'messaging.operation.name': 'errand',
@@ -122,17 +117,16 @@ const factsOf = ({ kind, id, attempts }: Work) => ({
   'crosspoint.errand_attempts': attempts + 1,
 })
 
-/** How long a job is waited for. */
 interface Patience {
-  /** Aborted when the server stops: no further job begins. */
+  /** Aborted when the server stops: no further job starts. */
   signal: AbortSignal
-  /** Aborted when jobs that have begun are not waited for any longer. */
+  /** Aborted when the stop no longer waits for running jobs. */
   gone: AbortSignal
 }
 
 /**
- * Everything that is asked of the outside, or done later. An errand is committed with what it follows from; it is
- * carried out at least once, by one process at a time, and how it ended is one commit with what follows from that.
+ * Jobs are committed with the change that causes them. Each runs at least once, in one process at a time, and its
+ * result is one commit.
  */
 export const createQueue = ({ store, log, metrics, recorder }: Deps) => {
   const rows = createWorkStore(store)
@@ -168,13 +162,13 @@ export const createQueue = ({ store, log, metrics, recorder }: Deps) => {
       )
     }
     for (const errand of errands) last.errand(errand)
-    // Behind what else is written, as in the writes that ask for errands: nobody holds what the other one waits for.
+    // After the other writes, in the same order as other writers: no deadlock.
     last.statements.push(...statements)
     last.stale.push(...stale)
     return store.commit(...sets)
   }
 
-  /** How work of a kind is done: false when the outside is not there. */
+  /** Returns a function that runs a job. It returns false if the external system is down. */
   const performerOf = <Payload, Answer>(kind: JobKind<Payload, Answer>) => {
     const { pauseMs = growingPause, mostAttempts = Number.POSITIVE_INFINITY } = kind
 
@@ -199,16 +193,13 @@ export const createQueue = ({ store, log, metrics, recorder }: Deps) => {
       if (conclusion.state === 'failed') reportSpan({ 'error.type': 'failed' })
     }
 
-    /**
-     * Of several who know the answer one settles it: the store decides. What was asked for again meanwhile is carried
-     * out again.
-     */
+    /** The store decides which of several concurrent results counts. A job that was requested again runs again. */
     const conclude = (errand: Job<Payload>, answer: Answer): Promise<boolean> =>
       retrying(async (attempt) => {
         const current = attempt === 1 ? errand : await find(errand.id)
         if (current?.state !== 'waiting') return true
         if (current.marks !== errand.marks) {
-          // Not at once: what is asked for all the time would be carried out all the time.
+          // Not at once: a job that is requested constantly would run constantly.
           await store.writeUnrecorded([rows.renew(current, clock.now())])
           return true
         }
@@ -244,7 +235,7 @@ export const createQueue = ({ store, log, metrics, recorder }: Deps) => {
         if (gone.aborted) return false
         return await conclude(errand, answer)
       } catch (error) {
-        // Whoever stops the server ends what is under way: it is nobody's fault, and carried out by the next one.
+        // A stop interrupts jobs; the next process repeats them.
         if (!signal.aborted) await postpone(errand, error)
         return true
       } finally {
@@ -273,7 +264,7 @@ export const createQueue = ({ store, log, metrics, recorder }: Deps) => {
         }
       }
     }
-    // What is under way is seen to its end, also when the store has failed.
+    // Running jobs finish, also after a failure of the store.
     const over = new AbortController()
     const ends = Promise.all(Array.from({ length: atOnce }, work)).finally(() => over.abort())
     await Promise.race([ends, once(patience.gone, 'abort', { signal: over.signal }).catch(() => undefined)])
@@ -289,15 +280,15 @@ export const createQueue = ({ store, log, metrics, recorder }: Deps) => {
     const begin = () => setTimeout(() => farewell.abort(), farewellMs).unref()
     if (farewellMs !== undefined) signal.addEventListener('abort', begin, { once: true })
     const patience = { signal, gone: farewell.signal }
-    // What is asked for from here on comes with the next pass: a kind that is asked for all the time has no end.
+    // Jobs requested from here on are left to the next pass: otherwise it might never end.
     const now = clock.now()
     const size = atOnce * looksAhead
     let after = ''
-    // What is due in many accounts may all wait for something else of its subjects.
+    // The due jobs of many accounts may all wait for others of their subjects.
     let isIdleLap = true
     while (!signal.aborted) {
       const accounts = await rows.accounts(kind, now, after, size)
-      // Some of each account: none has to wait until all jobs of another one are done.
+      // Some of each account, so that no account waits for another one.
       const each = Math.max(1, Math.floor(size / Math.max(accounts.length, 1)))
       const batch = inTurns(await Promise.all(accounts.map((id) => rows.due(kind, id, now, each))))
       if (batch.length > 0) isIdleLap = false
@@ -320,7 +311,7 @@ export const createQueue = ({ store, log, metrics, recorder }: Deps) => {
   }
 
   return {
-    /** The round of a job. Errands of a kind are carried out in one that has the kind's name. */
+    /** The scheduled job that runs the jobs of a kind. */
     round(kind: AnyJob): ScheduledJob {
       if ('run' in kind) return kind
       const { everySeconds = 5, atOnce = 4, farewellMs } = kind
@@ -338,9 +329,8 @@ export const createQueue = ({ store, log, metrics, recorder }: Deps) => {
     },
 
     /**
-     * Carries out an errand that was just committed, for somebody who waits for its end. It must not be due at once:
-     * else the round is at it too. Answers with how it stands then: it may still wait, and it does while something of
-     * its subject comes before it.
+     * Runs a committed job for a caller who waits. It must not be due yet, otherwise the scheduler runs it too.
+     * Returns its state: it may still wait, for example for an earlier job of its subject.
      */
     async now(kind: string, id: string): Promise<Work | undefined> {
       const work = await rows.find(kind, id)
@@ -352,10 +342,10 @@ export const createQueue = ({ store, log, metrics, recorder }: Deps) => {
     find: rows.find,
     page: rows.page,
 
-    /** What of a kind waits for an account, whenever it is due. */
+    /** Waiting jobs of a kind and account. */
     waiting: rows.waiting,
 
-    /** Has something that waits tried at once, whatever it waits for. */
+    /** Makes a waiting job due. */
     async retry(author: Author, { kind, id, accountId }: Pick<Work, 'kind' | 'id' | 'accountId'>) {
       const set = new ChangeSet(author)
       set.record({ accountId, kind: 'work', id: `${kind}/${id}`, action: 'edited' })
@@ -364,7 +354,6 @@ export const createQueue = ({ store, log, metrics, recorder }: Deps) => {
       await store.commit(set)
     },
 
-    /** Deletes what ended longer ago than operators want to know of. */
     tidying: (daysKept: () => Promise<number>): ScheduledJob =>
       deleteOldRows(store, {
         name: 'work outcomes',

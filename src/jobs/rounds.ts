@@ -8,41 +8,38 @@ import type { Store } from '../storage/store.ts'
 import { createWaker } from './bell.ts'
 import { isLeaseLost, type Lease, type Leases, leaseLost } from './leases.ts'
 
-/** What the server does again and again by itself; of all processes of a store one at a time. */
+/** Recurring work. One process of a store does it at a time. */
 export interface ScheduledJob {
   name: string
   everySeconds: number
   /**
-   * Whether there is something to do: a cheap read, asked every `everySeconds`. Without it the round is done once
-   * in `everySeconds`, whichever process does it and however often it is started.
+   * Whether there is work: a cheap read every `everySeconds`. Without it the job runs once in `everySeconds`, in
+   * whichever process.
    */
   due?(): Promise<boolean>
-  /**
-   * `signal` is aborted when the server stops or another process took the round over. `guard`, put into a write,
-   * lets it fail unless this process still does the round.
-   */
+  /** `signal` aborts when the server stops or another process took the job over. A write with `guard` fails then. */
   run(signal: AbortSignal, guard: Statement): Promise<void>
 }
 
 export interface Scheduler {
   add(round: ScheduledJob): void
-  /** As long as it answers true, no round is done. */
+  /** While it returns true, no job runs. */
   hold(isHeld: () => Promise<boolean>): void
-  /** For work that lasts as long as its server: once true, it begins nothing more, records what it has begun, and ends. */
+  /** For long work: once true, it must stop starting work, store its progress and end. */
   isHeld(): Promise<boolean>
-  /** To be called when everything that rounds need is there. With `onlyNudged`, no round is done because its time has come. */
+  /** Call it when everything that jobs need exists. With `onlyNudged`, jobs run only on `nudge`. */
   start(onlyNudged?: boolean): void
-  /** Does the round soon, if there is one: a request has made work for it. */
+  /** Runs the job soon: a request has created work for it. */
   nudge(name: string): void
-  /** Does the round now, due or not, and resolves when it is done. */
+  /** Runs the job now, and resolves when it has ended. */
   runNow(name: string): Promise<void>
-  /** Aborts what runs and waits for it. */
+  /** Aborts running jobs and waits for them. */
   stop(): Promise<void>
 }
 
-// A round that must be done once a day is looked after this often.
+// Upper limit of the pause between looks.
 const longestPauseMs = 60_000
-// Another process is just doing the round: it may have passed the new work already.
+// Pause while another process runs the job: it may have missed the new work.
 const occupiedPauseMs = 300
 
 const createRunner = (round: ScheduledJob, { leases, store, clock, log, isHeld }: RunnerDeps) => {
@@ -51,7 +48,7 @@ const createRunner = (round: ScheduledJob, { leases, store, clock, log, isHeld }
   const bell = createWaker()
   let looping: Promise<void> | undefined
   let isTimed = false
-  /** The end of what was begun last. */
+  /** The end of the latest work. */
   let last: Promise<unknown> = Promise.resolve()
 
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
@@ -63,7 +60,7 @@ const createRunner = (round: ScheduledJob, { leases, store, clock, log, isHeld }
   const isDue = async () =>
     round.due ? round.due() : clock.now() - (await rows.doneAt(round.name)) >= round.everySeconds * 1000
 
-  /** One that breaks off returns as well: it is not done, and somebody has to do it. */
+  /** A job that breaks off returns normally, but must run again. */
   const carryOut = async (lease: Lease) => {
     try {
       await round.run(AbortSignal.any([stopping.signal, lease.lost]), lease.guardStatement())
@@ -75,12 +72,12 @@ const createRunner = (round: ScheduledJob, { leases, store, clock, log, isHeld }
     await rows.done(round.name, clock.now(), lease.guardStatement())
   }
 
-  /** False when another process is at it. */
+  /** False if another process runs it. */
   const perform = async () => {
     const lease = await leases.take(`round/${round.name}`)
     if (!lease) return false
     try {
-      // What other processes have committed, settings among it, is known from here on.
+      // Loads commits of other processes, settings included.
       await store.fence()
       if (!(await isHeld())) await carryOut(lease)
     } finally {
@@ -89,7 +86,7 @@ const createRunner = (round: ScheduledJob, { leases, store, clock, log, isHeld }
     return true
   }
 
-  /** False when it has to be tried again soon, because another process is at it. */
+  /** False if it must be retried soon, because another process runs it. */
   const look = async (isNudged: boolean) => {
     try {
       return (!isNudged && !(await isDue())) || (await perform())
@@ -117,7 +114,7 @@ const createRunner = (round: ScheduledJob, { leases, store, clock, log, isHeld }
     }
   }
 
-  // It works for nobody whose trace is known: neither who has started it nor who nudges it.
+  // Without the trace of the caller.
   const begin = () => {
     looping ??= inTrace(undefined, loop)
   }
@@ -148,7 +145,7 @@ interface RoundDeps {
   store: Store
   clock: Clock
   log: Log
-  /** Has somebody else do a round soon, where rounds are done elsewhere. */
+  /** Runs a job in another process, if jobs run elsewhere. */
   nudgeElsewhere?: ((name: string) => void) | undefined
 }
 

@@ -1,19 +1,18 @@
 import type { AccountRecord } from '../auth/identity.ts'
 import type { Author, ChangeSet } from '../storage/change-set.ts'
 
-/** A piece of work on an account, planned but not done: whoever asked commits it together with the books. */
+/** A planned, uncommitted piece of work on an account. */
 export interface Step {
   sets: readonly ChangeSet[]
-  /** How many things the step puts right. */
+  /** Number of repaired things. */
   changed: number
-  /** Where the next step begins; absent after the last one. */
+  /** The position of the next step; undefined after the last one. */
   next?: string
-  /** What had to be left as it is, in public words. */
+  /** Why something was skipped, in public words. */
   problem?: string
 }
 
 /**
- * Work on everything an account has, in steps of bounded size. What a step plans counts only if it is committed:
- * a step that was lost is planned again from the same position.
+ * Work on an account in steps of bounded size. A step that was not committed is planned again from the same position.
  */
 export type StepwiseWork = (author: Author, account: AccountRecord, position?: string) => Promise<Step>

@@ -4,7 +4,7 @@ import type { Statement } from '../storage/db.ts'
 import type { Store } from '../storage/store.ts'
 import { integer, oneOf, optional, type RowOf, table, text } from '../storage/table.ts'
 
-/** `waiting` is to be carried out; the others have ended, and are kept for a while. */
+/** `waiting` jobs are to be run. The others have ended and are kept for a while. */
 export const workStates = ['waiting', 'done', 'failed'] as const
 
 export type WorkState = (typeof workStates)[number]
@@ -16,28 +16,26 @@ const work = table('work', {
   subject: text(),
   state: oneOf(workStates),
   dueAt: integer(),
-  /** When it was asked for. */
   since: integer(),
-  /** How often the outside was asked. */
   attempts: integer(),
-  /** Moves whenever the errand is asked for again. */
+  /** Incremented when the job is requested again. */
   marks: integer(),
   /** JSON text. */
   payload: text(),
-  /** What came of it last, in words for operators. */
+  /** For operators. */
   outcome: text(),
   /** 0 while it waits. */
   finishedAt: integer(),
-  /** What has asked for it last: a `traceparent`. */
+  /** The `traceparent` of the latest request. */
   trace: optional(text()),
 })
 
-/** An errand as it stands. Times in Unix milliseconds. */
+/** Times in Unix milliseconds. */
 export type Work = RowOf<typeof work>
 
 type Marked = Pick<Work, 'kind' | 'id' | 'marks'>
 
-/** What an errand is after it was tried. */
+/** The result of a try. */
 export interface Tried {
   state: WorkState
   dueAt: number
@@ -47,7 +45,6 @@ export interface Tried {
   payload: string
 }
 
-/** Which of the work operators look at, and behind which [kind, id]. */
 interface WorkQuery {
   kind?: string
   state?: WorkState
@@ -57,7 +54,7 @@ interface WorkQuery {
   descending: boolean
 }
 
-// Jumps from account to account along the index: what it costs grows with the accounts that it names.
+// Jumps along the index, so that the cost grows with the accounts found.
 const accountsWithWork = `SELECT account_id FROM (
   WITH RECURSIVE turns (account_id, place) AS (
     SELECT account_id, 1 FROM (
@@ -71,7 +68,7 @@ const accountsWithWork = `SELECT account_id FROM (
   ) SELECT account_id FROM turns) AS accounts
   WHERE account_id IS NOT NULL`
 
-// Nothing of its subject stands before it.
+// No earlier job of its subject waits.
 const isNext = `(subject = '' OR NOT EXISTS (SELECT 1 FROM work AS e
   WHERE e.subject = w.subject AND e.subject <> '' AND e.state = 'waiting' AND e.sequence < w.sequence))`
 
@@ -88,7 +85,6 @@ const backlogOfKind = `SELECT
 
 export type WorkStore = ReturnType<typeof createWorkStore>
 
-/** The rows behind jobs/queue.ts. */
 export const createWorkStore = ({ all }: Store) => ({
   async find(kind: string, id: string): Promise<Work | undefined> {
     return work.first(await all(`SELECT ${work.columns} FROM work WHERE kind = $1 AND id = $2`, [kind, id]))
@@ -100,8 +96,8 @@ export const createWorkStore = ({ all }: Store) => ({
   },
 
   /**
-   * How many of a kind wait, how many of these are due, each counted to `most`, and since when the first is due: 0 when
-   * none is. Goes along the index as far as it counts.
+   * How many jobs of a kind wait and are due, each counted up to `most`, and since when the first is due; 0 if none
+   * is.
    */
   async backlog(kind: string, now: number, most: number) {
     const rows = await all<{ waiting: number; due: number; oldest: number | null }>(backlogOfKind, [
@@ -112,7 +108,7 @@ export const createWorkStore = ({ all }: Store) => ({
     return { waiting: rows[0]?.waiting ?? 0, due: rows[0]?.due ?? 0, oldest: rows[0]?.oldest ?? 0 }
   },
 
-  /** Whether something of its subject was asked for before it, and still waits. */
+  /** Whether an earlier job of its subject waits. */
   async isBehind({ kind, id, subject }: Work): Promise<boolean> {
     if (subject === '') return false
     const sql = `SELECT e.id FROM work AS w JOIN work AS e ON e.subject = w.subject AND e.subject <> ''
@@ -121,13 +117,13 @@ export const createWorkStore = ({ all }: Store) => ({
     return (await all(sql, [kind, id])).length > 0
   },
 
-  /** Accounts that have something due, in the order of their ids, behind one of them. */
+  /** Accounts with due jobs after `after`, by id. */
   async accounts(kind: string, now: number, after: string, limit: number): Promise<string[]> {
     const rows = await all<{ account_id: string }>(accountsWithWork, [kind, now, after, limit])
     return rows.map((row) => row.account_id)
   },
 
-  /** What is due of an account, and has nothing of its subject before it. */
+  /** Due jobs of an account without earlier ones of their subject. */
   async due(kind: string, accountId: string, now: number, limit: number): Promise<Work[]> {
     return work.list(await all(dueOfAccount, [kind, accountId, now, limit]))
   },
@@ -137,7 +133,7 @@ export const createWorkStore = ({ all }: Store) => ({
     return work.list(await all(sql, [kind, accountId]))
   },
 
-  /** Notes how a try ended; fails as a lost race when somebody else has, or when it was asked for again meanwhile. */
+  /** A conflict if another process was faster, or the job was requested again. */
   tried: ({ kind, id, marks }: Marked, { state, dueAt, outcome, finishedAt, payload }: Tried): Statement => ({
     sql: `UPDATE work SET state = $4, due_at = $5, attempts = attempts + 1, outcome = $6, finished_at = $7, payload = $8
       WHERE kind = $1 AND id = $2 AND marks = $3 AND state = 'waiting'`,
@@ -145,27 +141,26 @@ export const createWorkStore = ({ all }: Store) => ({
     expect: { rows: 1, orElse: conflict },
   }),
 
-  /** Ends it without a trace; fails like `tried`. */
+  /** Deletes the job; a conflict like `tried`. */
   forget: ({ kind, id, marks }: Marked): Statement => ({
     sql: "DELETE FROM work WHERE kind = $1 AND id = $2 AND marks = $3 AND state = 'waiting'",
     params: [kind, id, marks],
     expect: { rows: 1, orElse: conflict },
   }),
 
-  /** Has what was asked for again be due as if that had been now, unless it is due later. */
+  /** Makes a job that was requested again due now, unless it is due later. */
   renew: ({ kind, id }: Marked, now: number): Statement => ({
     sql: "UPDATE work SET due_at = $3 WHERE kind = $1 AND id = $2 AND state = 'waiting' AND due_at < $3",
     params: [kind, id, now],
   }),
 
-  /** Has what waits tried again at `dueAt`. */
   hurry: (kind: string, id: string, dueAt: number): Statement => ({
     sql: "UPDATE work SET due_at = $3 WHERE kind = $1 AND id = $2 AND state = 'waiting'",
     params: [kind, id, dueAt],
     expect: { rows: 1, orElse: () => failure(badIdentifier, { cause: id }) },
   }),
 
-  /** In the order of kinds and ids. */
+  /** By kind and id. */
   async page({ kind, state, accountId, after, limit, descending }: WorkQuery): Promise<Work[]> {
     const params: (string | number)[] = [limit]
     const conditions: string[] = []

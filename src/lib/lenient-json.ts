@@ -1,14 +1,13 @@
-// JSON as switches write it: with bare `nan` and `inf`, or `1.#INF` of Windows, with texts of callers that are not escaped, and
-// with the NUL that ends a text in C.
+// JSON as switches write it: bare `nan` and `inf`, `1.#INF` of Windows, unescaped texts of callers, and the NUL that
+// ends a text in C.
 
-// Far out of range, so that it is no number: null would hide that a value was sent.
+// Out of range, so that validation rejects it: null would hide that a value was sent.
 const outOfRange = '1e999'
 const noNumber = /-?(?:nan(?:\([a-z0-9]*\))?|inf(?:inity)?|\d+\.#[a-z0-9]+)(?=[\0\s,\]}]|$)/iy
 const validEscape = /^\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/
-// What follows the end of a string in JSON without spaces, which is what a switch writes.
+// What follows a string in JSON without spaces, as switches write it.
 const afterString = /^(?:,["{[\dtfnNiI-]|:["{[\dtfnNiI-]|[}\]](?:[,}\]\0]|$))/
 
-// What is taken over as it is, in strings and between them.
 const plainInside = /[ !#-[\]-\uffff]+/y
 const plainBetween = /[^\0"\din-]+|\d+/iy
 
@@ -19,7 +18,7 @@ const foundAt = (pattern: RegExp, text: string, at: number) => {
 
 type Written = [written: string, taken: number]
 
-/** Returns how what is at a place inside a string is written, and how many characters of the text this replaces. */
+/** Returns the replacement of the text at a position in a string, and the number of characters it replaces. */
 const inString = (text: string, at: number): Written => {
   const plain = foundAt(plainInside, text, at)
   if (plain !== undefined) return [plain, plain.length]
@@ -79,17 +78,15 @@ const firstThatParses = (text: string, repairs: readonly (() => string)[]): Pars
 }
 
 /**
- * Parses JSON. If the text is not valid, bare `nan`, `inf` and `1.#IND` become Infinity, control characters and wrong escapes
- * in strings are escaped, and NUL between strings is a blank. Throws the error of JSON.parse if the text is not valid after
- * that.
+ * Parses JSON. If it is invalid, `nan`, `inf` and `1.#IND` become Infinity, control characters and wrong escapes in
+ * strings are escaped, and NUL between strings becomes a space. Throws the error of JSON.parse if that does not help.
  */
 export const parseLeniently = (text: string): Parsed =>
   firstThatParses(text, [() => repaired(text, everyQuote)])
 
 /**
- * The same for JSON whose strings may also contain raw quotes. FreeSWITCH does not encode percent signs that look encoded,
- * so with `encode` and `encode-values` both on, one decoding decodes values together with the JSON around them. A quote
- * ends a string only where JSON could continue.
+ * Also repairs raw quotes in strings: FreeSWITCH with `encode` and `encode-values` both on writes them. A quote ends a
+ * string only where JSON can continue.
  */
 export const parseWithRawQuotes = (text: string): Parsed =>
   firstThatParses(text, [() => repaired(text, everyQuote), () => repaired(text, whereJsonContinues)])

@@ -4,7 +4,7 @@ import { codeOf, messageOf } from '../lib/error-facts.ts'
 import { syncFolder } from '../saved/new-file.ts'
 import { type ObjectStore, ObjectStoreError } from './object-store.ts'
 
-/** The folders that a key names below a directory, the deepest first, and the directory itself. */
+/** The folders of a key below a directory, the deepest first, and the directory itself. */
 const foldersOf = (path: string, key: string) => {
   const names = key.split('/').slice(0, -1)
   return [...names.map((_, at) => join(path, ...names.slice(0, names.length - at))), path]
@@ -13,8 +13,8 @@ const foldersOf = (path: string, key: string) => {
 const isAbsent = (error: unknown) => codeOf(error) === 'ENOENT'
 
 /**
- * Objects as files under a directory, which has to be there: an empty place may be a disk that is not mounted. `sync`
- * makes the names in a folder durable.
+ * Objects as files in an existing directory: a missing one may be an unmounted disk. `sync` makes names in a folder
+ * durable.
  */
 export const openDirectory = (path: string, sync = syncFolder): ObjectStore => {
   const name = `directory ${path}`
@@ -53,7 +53,7 @@ export const openDirectory = (path: string, sync = syncFolder): ObjectStore => {
       await handle.close()
     }
     await rename(draft, file)
-    // Each of them may be new, and its name stands in the one above it.
+    // Each may be new.
     for (const folder of foldersOf(path, key)) sync(folder)
   }
 
@@ -72,7 +72,7 @@ export const openDirectory = (path: string, sync = syncFolder): ObjectStore => {
       }),
     remove: (key) =>
       failing(async () => {
-        // Without it an unmounted disk would count as one whose file is gone.
+        // Without it every file on an unmounted disk would count as removed.
         await stat(path)
         await rm(join(path, key), { force: true })
         await rm(join(path, `${key}.partial`), { force: true })

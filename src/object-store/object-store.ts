@@ -1,11 +1,9 @@
-/** Where objects lie. */
 export type ObjectStorePlace = { kind: 'directory'; path: string } | S3Place
 
-/** A bucket of a store that speaks S3. */
 export interface S3Place {
   kind: 's3'
   bucket: string
-  /** Stands before every key: empty, or with a slash at its end. */
+  /** Prefix of every key: empty, or ending with a slash. */
   prefix: string
   /** `https://host:port`; the bucket is the first part of the path. */
   endpoint: string
@@ -15,21 +13,21 @@ export interface S3Place {
   sessionToken: string | undefined
 }
 
-/** Files by key, outside the store: written once as a whole, read in parts. */
+/** Files by key, written as a whole and read in parts. */
 export interface ObjectStore {
-  /** What messages call it: no secret. */
+  /** For messages: no secret. */
   readonly name: string
-  /** Resolves when the object is durable. What had the key before is replaced. */
+  /** Resolves when the object is durable. It replaces an older one. */
   put(key: string, bytes: Uint8Array): Promise<void>
-  /** The bytes from one position up to another one, which is not included: all of them, or it fails. */
+  /** The bytes from `from` to before `to`: all of them, or it fails. */
   read(key: string, from: number, to: number): Promise<Uint8Array>
-  /** How many bytes the object has; undefined when it is not there. */
+  /** In bytes; undefined if it does not exist. */
   size(key: string): Promise<number | undefined>
-  /** Nothing happens when it is not there. */
+  /** Does nothing if it does not exist. */
   remove(key: string): Promise<void>
 }
 
-/** Why objects cannot be read or written now. Its message names the place, and nothing secret. */
+/** Its message names the store, and nothing secret. */
 export class ObjectStoreError extends Error {
   constructor(name: string, what: string, reason?: unknown) {
     super(`${name}: ${what}`, reason === undefined ? undefined : { cause: reason })

@@ -3,7 +3,7 @@ import { openDirectory } from './directory.ts'
 import type { ObjectStore, ObjectStorePlace } from './object-store.ts'
 import { openS3 } from './s3.ts'
 
-/** Opens a place, if there is one. Calls to a bucket are watched where somebody counts them: a command does not. */
+/** Undefined without a place. `calls` records metrics and traces of a bucket. */
 export const openObjectStore = (
   place: ObjectStorePlace | undefined,
   calls?: Calls,

@@ -4,11 +4,11 @@ import { messageOf } from '../lib/error-facts.ts'
 import { type Calls, httpOutcome, serverIn } from '../outgoing/calls.ts'
 import { type ObjectStore, ObjectStoreError, type S3Place } from './object-store.ts'
 
-// Of a refusal no more is read: its code stands at the beginning.
+// Limits what is read of an error response: its code is at the beginning.
 const maxRefusalBytes = 4000
 
 const readTimeoutMs = 15_000
-// An object has at most some 40 MB: see areas/calls/cdrs/archive/rules.ts.
+// Objects have at most about 40 MB.
 const writeTimeoutMs = 120_000
 
 interface Call {
@@ -18,13 +18,12 @@ interface Call {
   body?: Uint8Array<ArrayBuffer>
 }
 
-/** Letters that stand in a path as they are; signatures are made of the path as it is sent. */
+/** Signatures use the path as it is sent. */
 const escaped = (key: string) => key.split('/').map(encodeURIComponent).join('/')
 
-/** The code of an answer in XML, such as NoSuchBucket: of the text nothing else is repeated. */
+/** The error code, such as NoSuchBucket. Nothing else of the text is reported. */
 const codeIn = (text: string) => /<Code>([A-Za-z]{1,60})<\/Code>/.exec(text)?.[1]
 
-/** The beginning of a body as text, and no more of it. */
 const beginningOf = async (response: Response) => {
   const chunks: Uint8Array[] = []
   let length = 0
@@ -35,19 +34,18 @@ const beginningOf = async (response: Response) => {
       if (length >= maxRefusalBytes) break
     }
   } catch {
-    // What came of it before it broke is as good.
+    // What was read before the error is enough.
   }
   return Buffer.concat(chunks).toString('utf8', 0, maxRefusalBytes)
 }
 
-/** Leaves a body that nobody needs; one that is broken already is left as well. */
 const leave = async ({ body }: Response) => {
   await body?.cancel().catch(() => undefined)
 }
 
 const isTimeout = (error: unknown) => error instanceof Error && error.name === 'TimeoutError'
 
-/** Objects in a bucket of an S3-compatible store, asked with signatures of version 4. */
+/** Objects in an S3-compatible bucket, with signature version 4. */
 export const openS3 = (place: S3Place, calls?: Calls): ObjectStore => {
   const { bucket, prefix, endpoint, region, accessKeyId, secretAccessKey, sessionToken } = place
   const name = `bucket ${bucket} at ${new URL(endpoint).host}`
@@ -69,7 +67,7 @@ export const openS3 = (place: S3Place, calls?: Calls): ObjectStore => {
       service: 's3',
     }).sign()
 
-  /** Keys hold the ids of accounts, and are not told. */
+  /** Without keys: they contain account ids. */
   const watched = (method: Call['method'], work: () => Promise<Response>) =>
     calls
       ? calls.watch(
@@ -110,7 +108,7 @@ export const openS3 = (place: S3Place, calls?: Calls): ObjectStore => {
     await leave(response)
   }
 
-  /** Never more than was asked for, whatever is sent. */
+  /** At most `length` bytes, whatever the server sends. */
   const bodyOf = async (response: Response, key: string, length: number) => {
     const bytes = new Uint8Array(length)
     let at = 0
@@ -138,7 +136,7 @@ export const openS3 = (place: S3Place, calls?: Calls): ObjectStore => {
       const response = await send({ method: 'GET', key, range: `bytes=${from}-${to - 1}` })
       if (!response.ok) throw await refused(response, key)
       if (response.status !== 206) {
-        // The whole object, of a server that knows no ranges.
+        // The server ignores ranges and sends the whole object.
         await leave(response)
         throw refusal(response, key)
       }
@@ -153,7 +151,7 @@ export const openS3 = (place: S3Place, calls?: Calls): ObjectStore => {
     async remove(key) {
       const response = await send({ method: 'DELETE', key })
       if (response.status !== 404) return requireOk(response, key)
-      // To Amazon what is not there is 204; to others it is this, and a bucket that is not there is 404 as well.
+      // Amazon answers 204 for a missing object, others 404. A missing bucket is 404 as well.
       const code = codeIn(await beginningOf(response))
       if (code !== 'NoSuchKey') throw refusal(response, key, code)
     },

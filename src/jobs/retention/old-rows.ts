@@ -7,15 +7,15 @@ interface OldRows {
   name: string
   everySeconds?: number
   table: string
-  /** The columns of its primary key. */
+  /** The primary key. */
   key: readonly string[]
-  /** Which rows are old, by an index: `at < $1`. */
+  /** A condition with an index: `at < $1`. */
   where: string
-  /** What $1 is now, in the unit of the column; undefined: nothing is deleted now. */
+  /** The value of $1; undefined: nothing is deleted now. */
   before(): Promise<number | undefined> | number | undefined
 }
 
-/** A job that deletes old rows in transactions of bounded size; once an hour unless it says otherwise. */
+/** A job that deletes old rows in transactions of bounded size, hourly by default. */
 export const deleteOldRows = (
   store: Pick<Store, 'all' | 'writeUnrecorded'>,
   { name, everySeconds = 3600, before, ...rows }: OldRows,

@@ -8,7 +8,7 @@ import type { ScheduledJob } from '../rounds.ts'
 import { deleteOldRows } from './old-rows.ts'
 import { createRetentionStore } from './store.ts'
 
-// How long what only tells of the past is kept. What areas keep themselves they let go themselves.
+// Retention of what no area owns.
 
 const hourSeconds = 3600
 
@@ -32,7 +32,7 @@ export const retentionJobs = (
     {
       name: 'ended tokens',
       everySeconds: hourSeconds,
-      // Their order is that of the Unix seconds at which they would have ended by themselves.
+      // Sorted by the Unix seconds of their expiry.
       run: (signal) =>
         rows.forgetRecords('revoked_token', String(Math.floor(clock.now() / 1000)).padStart(16, '0'), signal),
     },
@@ -56,7 +56,6 @@ export const retentionJobs = (
         await rows.forgetOrphans(signal)
       },
     },
-    // Of processes that died, and of work that ended long ago.
     deleteOldRows(store, {
       name: 'old leases',
       everySeconds: daySeconds,

@@ -1,4 +1,3 @@
-// What is left over in tables of several areas, and in those that nobody owns.
 import { emitEvent } from '../../storage/audit-log.ts'
 import { cacheKey, type Statement } from '../../storage/db.ts'
 import { baseStoredMs, isBase, isNoBase } from '../../storage/entry-docs.ts'
@@ -9,10 +8,10 @@ const recordsAtOnce = 200
 const feedRowsAtOnce = 1000
 const accountsAtOnce = 200
 
-/** Kinds of records that go by themselves, by their sort keys: the index `records_passing`. */
+/** Kinds in the index `records_passing`. */
 type PassingKind = 'login_attempt' | 'revoked_token'
 
-/** Tables of one or a few rows for an account. */
+/** Tables with one or a few rows for each account. */
 const companions = ['balance_watch', 'charged_items', 'payer_turns', 'topups'] as const
 
 const places = shape({ accountId: text(), id: text() })
@@ -32,7 +31,7 @@ export const createRetentionStore = (store: Store) => {
     return Number(row?.sequence ?? 0)
   }
 
-  /** The last sequence, from `first` on, of what happened before a time. Places follow the times but for what came late by moments. */
+  /** The last sequence before a time, from `first` on. Sequences follow times except for moments. */
   const lastBefore = async (unixMs: number, first: number) => {
     let [low, high] = [first, await newest()]
     while (low < high) {
@@ -54,7 +53,7 @@ export const createRetentionStore = (store: Store) => {
     return Number(row?.sequence ?? 0)
   }
 
-  /** Removes what only events needed of the rows up to a place. The mark says how far it has come. */
+  /** Deletes event data up to a sequence. The mark stores the progress. */
   const tidy = async (
     { mark, which, until }: { mark: string; which: string; until: number },
     signal: AbortSignal,
@@ -65,12 +64,12 @@ export const createRetentionStore = (store: Store) => {
       const params = [from, to]
       await store.writeUnrecorded([
         { sql: `DELETE FROM feed_below WHERE ${between}`, params },
-        // What the audit has let go of has no digest any more: it was an event, and nothing else.
+        // Entries without digest were removed from the audit: they were only kept as events.
         {
           sql: `DELETE FROM audit_log WHERE (action = '${emitEvent}' OR digest IS NULL) AND ${which} AND ${between}`,
           params,
         },
-        // Of what was made or removed the audit keeps the whole record: nothing else tells what it was.
+        // For created and deleted records the audit keeps the whole record.
         {
           sql: `UPDATE audit_log SET base_id = NULL, before_doc = CASE WHEN changes IS NULL THEN before_doc END,
               after_doc = CASE WHEN changes IS NULL THEN after_doc END
@@ -84,9 +83,9 @@ export const createRetentionStore = (store: Store) => {
   }
 
   return {
-    /** Removes the records of a kind whose sort key comes before another; for caches they are gone as well. */
+    /** Deletes records of a kind below a sort key, from caches too. */
     async forgetRecords(kind: PassingKind, before: string, signal: AbortSignal) {
-      // The condition of the partial index stands here word for word, or it would not be used.
+      // The condition must equal that of the partial index.
       const sql = `SELECT account_id AS "accountId", id FROM records WHERE kind IN ('login_attempt', 'revoked_token')
       AND kind = $1 AND sort_key < $2 ORDER BY sort_key LIMIT ${recordsAtOnce}`
       while (!signal.aborted) {
@@ -103,8 +102,7 @@ export const createRetentionStore = (store: Store) => {
     },
 
     /**
-     * Removes what events told beside the audit, of all that happened before a time in Unix milliseconds. Readers are
-     * shown none of it from the first moment: the mark goes first.
+     * Deletes event data before a time in Unix milliseconds. The mark is set first, so that readers never see a part.
      */
     async forgetEvents(before: number, signal: AbortSignal) {
       const mark = await markOf('forgotten')
@@ -115,7 +113,7 @@ export const createRetentionStore = (store: Store) => {
       await tidy({ mark: 'tidied_bases', which: isBase, until: oldest }, signal)
     },
 
-    /** Removes what stands beside accounts that are gone. */
+    /** Deletes rows of deleted accounts. */
     async forgetOrphans(signal: AbortSignal) {
       for (const table of companions) {
         let after = ''

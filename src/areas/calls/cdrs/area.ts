@@ -22,7 +22,6 @@ import { callListSettings, callRecordSettings, ingestSettings } from './settings
 import { createCallStats } from './stats/store.ts'
 import { createCdrTasks } from './tasks.ts'
 
-/** Call detail records: how they come in, what they cost, how they are read. */
 export const cdrsArea = area({
   name: 'cdrs',
   kinds: {

@@ -58,7 +58,6 @@ type FieldColumn = (typeof columns)[number]
 
 const variablesPrefix = 'custom_channel_vars.'
 
-/** The columns with the name of each field in its object: the document, or its `custom_channel_vars`. */
 export const fieldColumns = columns.map((column) => {
   const inVariables = column.path.startsWith(variablesPrefix)
   return {
@@ -69,7 +68,6 @@ export const fieldColumns = columns.map((column) => {
 })
 type SqlType<C extends FieldColumn> = C['type'] extends 'integer' ? number : string
 
-/** A leg as it is stored. */
 export type CdrRow = {
   [C in FieldColumn as C['sql']]: SqlType<C> | null
 } & {
@@ -86,7 +84,7 @@ export type CdrRow = {
   rest: string | null
 }
 
-/** The names of all columns, in the order in which rows are written. */
+/** In the order in which rows are written. */
 export const storedColumns = [
   'account_id',
   'id',
@@ -99,10 +97,9 @@ export const storedColumns = [
   'rest',
 ] as const satisfies readonly (keyof CdrRow)[]
 
-/** A row in which nothing stands. */
 export const emptyRow = Object.fromEntries(storedColumns.map((name) => [name, null])) as unknown as CdrRow
 
-/** The month of a leg, `202611`: it stands in front of the id. */
+/** The month of a leg as 202611: the first part of its id. */
 export const monthOfId = (id: string) => Number(id.slice(0, 6))
 
 export const callIdOf = (cdrId: string) => cdrId.slice(7)
@@ -112,28 +109,27 @@ export const interactionIdOf = ({
   interaction_key: key,
 }: Pick<CdrRow, 'interaction_time' | 'interaction_key'>) => `${time}-${key}`
 
-/** When the leg began, in Gregorian seconds: `timestamp` is when it ended. */
+/** Start of the leg in Gregorian seconds; `timestamp` is its end. */
 export const startOf = ({ created, duration_seconds }: Pick<CdrRow, 'created' | 'duration_seconds'>) =>
   created - (duration_seconds ?? 0)
 
-// What a call costs those above the account whose call it is: they alone see that.
+// Fields about what a call costs others than the account. Only accounts above it see them.
 
 const costKey =
   /^(?:base_cost|rate_cost|(?:internal|carrier|supplier|provider)_\w*(?:cost|rate|price|surcharge|billing)\w*|reseller_(?!id$)\w+)$/
 
-/** Whether a field of this name says what a call costs others than the account. */
 export const tellsCost = (key: string) => costKey.test(key)
 
 const perMinute = 'per_minute'
 
-/** Whether only the reseller pays for the minutes of a call: its price is none of the account's business. */
+/** Whether only the reseller pays per minute: the account does not see the price. */
 export const isPricedForReseller = ({
   account_billing,
   reseller_billing,
 }: Pick<CdrRow, 'account_billing' | 'reseller_billing'>) =>
   reseller_billing === perMinute && account_billing !== perMinute
 
-/** The same in the store; true or false, never NULL. */
+/** The same as SQL; true or false, never NULL. */
 export const isPricedForResellerSql = `(COALESCE(reseller_billing, '') = '${perMinute}' AND COALESCE(account_billing, '') <> '${perMinute}')`
 
 const priceKeys: ReadonlySet<string> = new Set([
@@ -151,5 +147,4 @@ const priceKeys: ReadonlySet<string> = new Set([
   'discount_percentage',
 ])
 
-/** Whether a field is part of the price of a call. */
 export const tellsPrice = (key: string) => priceKeys.has(key)

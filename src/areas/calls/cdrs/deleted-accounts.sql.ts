@@ -14,16 +14,16 @@ import { tallyTurn } from './stats/store.ts'
 
 const counted = shape({ legs: integer() })
 
-/** Rows that go in one transaction, and what removes them. */
+/** Rows that are deleted in one transaction. */
 interface Erasure {
   records: number
   statements: readonly Statement[]
 }
 
-// The embedded store has one writer: nobody waits for long behind so many.
+// SQLite has one writer: other writes wait for one such transaction at most.
 const rowsAtOnce = 1000
 
-/** What an account has left behind in call records and their statistics, to be removed some at a time. */
+/** Call records and statistics of a deleted account, deleted in batches. */
 export const createDeletedAccountStore = (store: Store, register: ArchiveRegister) => {
   const { cdrs, words } = store
 
@@ -71,25 +71,24 @@ export const createDeletedAccountStore = (store: Store, register: ArchiveRegiste
   }
 
   return {
-    /** Undefined: nothing is left. */
+    /** Undefined if nothing is left. */
     next: async (accountId: string): Promise<Erasure | undefined> =>
       (await nextRecords(accountId)) ?? (await nextArchived(accountId)) ?? nextTallies(accountId),
   }
 }
 
-// The call records of an account outlive it for a while, and then go some at a time: each part in one commit with how many
-// went so far, so that whoever takes over from a process that died goes on where it stood.
+// Each batch is committed with the count so far, so that another process can continue.
 
 interface Payload {
   author: Author
-  /** Unix milliseconds. */
+  /** Time of the deletion, Unix milliseconds. */
   left: number
-  /** Records that are gone already. */
+  /** Records deleted so far. */
   records: number
 }
 
 const kindName = 'departed_calls'
-// Others write in between: a million records take some 90 minutes.
+// Lets other writes pass. A million records take about 90 minutes.
 const pauseMs = 1000
 
 interface Deps {
@@ -107,7 +106,7 @@ export const createDeletedAccountCalls = ({ store, settings, register }: Deps) =
     return left + days * dayMs
   }
 
-  /** What operators read of it. */
+  /** The audit entry for operators. */
   const noteOf = (accountId: string, { author, records }: Payload) => {
     const set = new ChangeSet(author)
     const before = JSON.stringify({ account_id: accountId, records })
@@ -121,7 +120,7 @@ export const createDeletedAccountCalls = ({ store, settings, register }: Deps) =
     async conclude({ accountId, payload }) {
       const now = clock.now()
       const goes = await untilGone(payload.left)
-      // Looked at every day: the operator may change how long they stay.
+      // Checked daily: the operator may change the setting.
       if (now < goes) return { state: 'waiting', dueAt: Math.min(goes, now + dayMs), payload }
       const erasure = await rows.next(accountId)
       if (!erasure) {
@@ -138,7 +137,7 @@ export const createDeletedAccountCalls = ({ store, settings, register }: Deps) =
   return {
     kind,
 
-    /** Has what an account leaves behind removed when its time has come: part of the account's removal. */
+    /** Schedules the deletion of an account's call records in the change set that deletes the account. */
     async begin(set: ChangeSet, { id: accountId }: AccountRecord) {
       const left = clock.now()
       const payload: Payload = { author: set.author, left, records: 0 }

@@ -28,7 +28,7 @@ import {
 import { byChannelTime } from './rules.ts'
 import { usualTrial } from './store.ts'
 
-// The order of an interaction's legs, as `byChannelTime` in rules.ts has it.
+// The same order as `byChannelTime` in rules.ts.
 const channelTime = `COALESCE(channel_created_time,
   (created - COALESCE(duration_seconds, 0) - ${gregorianUnixOffset}) * 1000000)`
 const firstChannel = `ORDER BY ${channelTime},
@@ -36,11 +36,10 @@ const firstChannel = `ORDER BY ${channelTime},
 
 const placeOf = (leg: CdrRow): Place => ({ time: leg.interaction_time, mark: leg.interaction_key })
 
-/** Interactions: each is shown by the leg whose channel was first. */
+/** Interactions, each shown by the leg with the first channel. */
 export const createInteractionStore = (store: Store, archive?: ArchiveReading, triedAtOnce = usualTrial) => {
   const { cdrs, words } = store
 
-  /** The interactions of a part, found along their index. */
   const foundIn = ({ scope, stretch, after, until, descending }: Part, { mark }: Pick<Params, 'mark'>) => {
     const ends = { after, until, descending }
     const rows = `${heldBy(scope, mark)} AND ${rangeOf(stretch, interactionOrder, ends, mark)}`
@@ -49,13 +48,13 @@ export const createInteractionStore = (store: Store, archive?: ArchiveReading, t
         WHERE ${rows} ${orderBy(interactionOrder, descending)}`
   }
 
-  /** The leg that stands for each of them: a statement from FROM on. */
+  /** The first leg of each interaction, as SQL from FROM on. */
   const statementOf = (part: Part, limit: number | undefined, { mark }: Pick<Params, 'mark'>) => {
     const found = foundIn(part, { mark })
     const held = heldBy(part.scope, mark)
     const account = mark(part.scope.accountId)
     const bound = limit === undefined ? '' : `LIMIT ${mark(limit)}`
-    // Materialized, or the planner of PostgreSQL would look for the leg among all of the account's.
+    // Without MATERIALIZED PostgreSQL searches all legs of the account.
     const firsts = (from: string) => `(WITH firsts AS MATERIALIZED (
         SELECT found_time, found_key, (
           SELECT id FROM ${from} WHERE ${held}
@@ -68,10 +67,10 @@ export const createInteractionStore = (store: Store, archive?: ArchiveReading, t
       ${orderBy({ time: 'found_time', mark: 'found_key' }, part.descending)}`
   }
 
-  /** An interaction lies in the month of its time: month after month is in order. */
+  /** An interaction is in the month of its time. */
   const sight = async (scope: Scope) => {
     const range = monthsOfInteractions(scope)
-    // Before the files: see `sight` in ../store.ts.
+    // Before the files: see `sight` in store.ts.
     const archived = await cdrs.archivedMonths()
     const files = (await archive?.partsOf(scope.accountId, range)) ?? []
     const stored = await cdrs.read({ ...range, archived }, async (_from, months) => months)
@@ -125,7 +124,7 @@ export const createInteractionStore = (store: Store, archive?: ArchiveReading, t
     return { items, next: final && items.length === limit ? placeOf(final) : undefined }
   }
 
-  /** Of an interaction some legs may lie in files and others, that came late, in the store. */
+  /** Some legs may be in files and others, that arrived late, in the store. */
   const pieceOf = async (part: Part, limit: number, long: boolean): Promise<ListChunk> => {
     const { scope, stretch, files, after, descending } = part
     if (!archive || files.length === 0) return storedPiece(part, limit, long)

@@ -28,21 +28,20 @@ const withBareTexts = (test: Test): Test => {
   }
 }
 
-/** Call ids may be asked for in the form of CDR ids, whatever leg they belong to. */
+/** Call ids may be given as CDR ids. */
 const withBareCallIds = ({ key, test }: ListQuery): ListQuery => ({
   key,
   test: key.endsWith('call_id') ? withBareTexts(test) : test,
 })
 
-// `created_from` and `created_to` are the range of the list, which has its own rules.
+// `created_from` and `created_to` are the range of the list.
 const isRange = ({ key, test }: ListQuery) =>
   key === 'created' && (test.is === 'notBefore' || test.is === 'notAfter')
 
-/** The questions of a query that are asked of records. */
 export const askedOf = (questions: readonly ListQuery[]): ListQuery[] =>
   questions.filter((question) => !isRange(question)).map(withBareCallIds)
 
-/** The one owner whose records are asked for, if it is one. */
+/** The owner, if the filters name exactly one. */
 export const ownerAskedFor = (questions: readonly ListQuery[]): string | undefined => {
   for (const { key, test } of questions) {
     if (key !== 'custom_channel_vars.owner_id' || test.is !== 'oneOf' || test.texts.size !== 1) continue
@@ -53,26 +52,22 @@ export const ownerAskedFor = (questions: readonly ListQuery[]): string | undefin
   return undefined
 }
 
-// Legs and interactions as lists: pages, rows, filters and CSV lines for http/answer/listing.ts.
-
 type MovingBounds = ReturnType<typeof movingBounds>
 
-/** What is listed. */
 interface Source {
-  /** Of legs and interactions. */
   name: string
   batch(scope: Scope, reading: Reading): Promise<ListChunk>
-  /** Whether the account has some behind the window's end. */
+  /** Whether the account has records after the window. */
   hasLater?(scope: Scope): Promise<boolean>
   lines(scope: Scope, place: Pick<Reading, 'after' | 'descending'>, view: LineView): AsyncIterable<Uint8Array>
   placeOf(leg: CdrRow): Place
-  /** The scope after it has taken over filters, and the others. */
+  /** Splits filters into those in the new scope and the others. */
   narrow(scope: Scope, questions: readonly ListQuery[]): { scope: Scope; left: readonly ListQuery[] }
 }
 
 const cursorOf = ({ time, mark }: Place): Cursor => [timeKey(time), mark]
 
-/** A moving window is told by what does not move of it. */
+/** A moving window is identified by its fixed part. */
 const boundsTold = ({ from, to }: TimeWindow, { end, start }: MovingBounds) => {
   if (start) return ['latest', to - from]
   return end ? ['since', from] : [from, to]
@@ -83,7 +78,7 @@ const sourcesOf = (
   { questions, ...scope }: Scope,
   { view, moving }: Manner,
 ): { sources?: Sources } => {
-  // Filters stop when they have taken too long: the same page may end elsewhere the next time.
+  // A page with filters ends after a time limit, so it is not repeatable.
   if (questions.length > 0 || (moving.end && !hasLater)) return {}
   const { accountId, ownerId } = scope
   const { utcOffset, forReseller, omitsEmpty } = view
@@ -130,7 +125,7 @@ const listingOf = (source: Source, scope: Scope, manner: Manner): Listing<CdrRow
   },
 })
 
-// More would keep the store's threads from others: the rest is held against each record here, a few at a time.
+// More conditions would block the store's threads: the others are checked here.
 const maxConditions = 20
 
 const isHiddenAtTimes = (path: string) => {
@@ -138,9 +133,9 @@ const isHiddenAtTimes = (path: string) => {
   return tellsCost(key) || tellsPrice(key)
 }
 
-/** Filters on columns are left to the store; one that names a single owner becomes a walk along the owner's index. */
+/** Filters on columns become SQL. A filter on one owner uses the owner's index. */
 const narrowLegs = ({ legs }: Cdrs, { forReseller }: RowView): Source['narrow'] => {
-  // Of what a caller does not always see the store knows too much: such questions are asked of the document.
+  // The caller does not always see these fields: such filters use the document.
   const isTaken = (question: ListQuery) =>
     legs.isCondition(question) && (forReseller || !isHiddenAtTimes(question.key))
   return (scope, questions) => {
@@ -152,7 +147,6 @@ const narrowLegs = ({ legs }: Cdrs, { forReseller }: RowView): Source['narrow'] 
   }
 }
 
-/** How rows are shown. */
 export interface Manner {
   view: RowView
   moving: MovingBounds
@@ -170,7 +164,7 @@ export const legListing = (cdrs: Cdrs, scope: Scope, manner: Manner) =>
     manner,
   )
 
-/** One row for each interaction. Filters look at the leg that stands for it. */
+/** One row for each interaction. Filters apply to its first leg. */
 export const interactionListing = (cdrs: Cdrs, scope: Scope, manner: Manner) =>
   listingOf(
     {

@@ -16,12 +16,10 @@ import type { RowView } from './sheet/columns.ts'
 import { createCdrStore } from './store.ts'
 import { addGroup, createSummaryStore, emptySummary, type Summary } from './summary.sql.ts'
 
-/** Whether a caller sees what calls cost those above the account. */
 type CostView = Pick<RowView, 'forReseller'>
 
 export type Cdrs = ReturnType<typeof createCdrs>
 
-// Conferences have interactions of many legs.
 const legsAtOnce = 100
 
 const notFound = (message: string) => failure(missingParameter, { message })
@@ -36,7 +34,7 @@ interface Deps {
 
 const isUnreachable = (error: unknown) => isFailure(error, callArchiveUnreachable)
 
-/** Call detail records, as they are looked at. Nothing here writes. */
+/** Reads call detail records. */
 export const createCdrs = ({ store, settings, archive, metrics, log }: Deps) => {
   const legs = createCdrStore(store, archive)
   const interactions = createInteractionStore(store, archive)
@@ -62,7 +60,6 @@ export const createCdrs = ({ store, settings, archive, metrics, log }: Deps) => 
     legs,
     interactions,
 
-    /** What administrators say about lists of records. */
     async rules() {
       const [crossbar, own] = await Promise.all([
         settings.of(crossbarSettings),
@@ -82,8 +79,8 @@ export const createCdrs = ({ store, settings, archive, metrics, log }: Deps) => 
     },
 
     /**
-     * What subscribers are told of legs, as their account sees them; undefined of those that are gone, and of those whose
-     * file cannot be read now: events of everybody are not to wait for that.
+     * The records for event subscribers, as the account sees them. Undefined for deleted records, and for those in a
+     * file that cannot be read: events do not wait for the archive.
      */
     async texts(accountId: string, ids: readonly string[]): Promise<(string | undefined)[]> {
       const untold: string[] = []
@@ -102,7 +99,7 @@ export const createCdrs = ({ store, settings, archive, metrics, log }: Deps) => 
       return texts
     },
 
-    /** The documents of all legs of an interaction, which is named by its id or by one of its legs: some at a time. */
+    /** All legs of an interaction, named by its id or the id of a leg, in batches. */
     async *legDocuments(
       accountId: string,
       id: string,

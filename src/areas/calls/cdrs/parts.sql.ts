@@ -18,22 +18,20 @@ import {
 import { csvLineOf } from './rules.ts'
 import { careMaskOf, type SheetCell, sheetFor, sqlOf, timeSheet } from './sheet/columns.ts'
 
-// What ends cached lists of call records.
-
-/** Named by every change set that changes call records; of `system` by those that change months. */
+/** The kind in change sets that invalidates cached lists; of `system` for months. */
 const cdrKind = 'cdrs'
 
-/** The records that pages of an account follow from: its own, and months that are dropped or moved. */
+/** The records that pages of an account depend on: its own, and dropped or archived months. */
 export const pageSources = (accountId: string) =>
   [
     [accountId, cdrKind],
     [systemScope, cdrKind],
   ] as const
 
-/** The stale key of a change of stored legs of an account, where no record is noted. */
+/** The stale key for changed legs without an audit entry. */
 export const changedLegs = (accountId: string) => cacheKey(accountId, cdrKind, 'rows')
 
-// The lines of a CSV file as the store writes them: the same lines as `csvLineOf` in rules.ts.
+// CSV lines written by the store: the same lines as `csvLineOf` in rules.ts.
 
 const seldomGuardedBits = sheetFor(true)
   .filter(({ isOftenGuarded }) => !isOftenGuarded)
@@ -55,7 +53,7 @@ const cellOf = (cell: SheetCell, value: string): CsvCell => {
 
 const functions = new URL('./sheet/sql-functions.ts', import.meta.url).href
 
-/** How the store writes the lines of legs. `utcOffset` is the placeholder of the seconds added for `datetime`. */
+/** `utcOffset`: placeholder of the seconds that are added to `datetime`. */
 export const sheetOf = (
   words: SqlWords,
   forReseller: boolean,
@@ -73,10 +71,9 @@ export const sheetOf = (
 
 export const selectedColumns = storedColumns.join(', ')
 
-/** Hands a value to a statement and gives back its placeholder. */
+/** Adds a value to a statement and returns its placeholder. */
 export type Mark = (value: Value) => string
 
-/** The values of a statement in the making. */
 export interface Params {
   params: Value[]
   mark: Mark
@@ -87,7 +84,6 @@ export const createParams = (): Params => {
   return { params, mark: (value) => `$${params.push(value)}` }
 }
 
-/** The columns that a list is ordered by. */
 interface Order {
   time: string
   mark: string
@@ -101,15 +97,13 @@ export const orderBy = ({ time, mark }: Order, descending: boolean) => {
   return `ORDER BY ${time} ${direction}, ${mark} ${direction}`
 }
 
-/** Whose legs. */
 export interface Holder {
   accountId: string
   ownerId?: string
 }
 
-/** Whose legs, of which time, and which of them. */
 export interface Scope extends Holder, TimeWindow {
-  /** Filters that the store applies. */
+  /** Filters in SQL. */
   questions: readonly ListQuery[]
 }
 
@@ -117,7 +111,7 @@ export interface Reading {
   after: Place | undefined
   limit: number
   descending: boolean
-  /** Beside the event loop. */
+  /** Reads in a thread for long reads. */
   long: boolean
 }
 
@@ -133,8 +127,8 @@ interface Ends {
 }
 
 /**
- * The rows of a window from one place to another. A place stands for the bound of time on its side, so that one range
- * of the index is read, however deep a page lies.
+ * The rows between two places. A place replaces the time bound on its side, so that one index range is read at any
+ * depth.
  */
 export const rangeOf = (
   { from, to }: TimeWindow,
@@ -150,19 +144,18 @@ export const rangeOf = (
   return `${lower} AND ${upper}`
 }
 
-// Lists of call records are read part by part: legs by stretches of time, interactions by months.
+// Lists are read in parts: legs by stretches of time, interactions by month.
 
-/** A part of a list that is read together. */
 export interface Part {
   scope: Scope
   stretch: Stretch
-  /** The months that had files when the part was found. */
+  /** Months that had files when the part was determined. */
   archived: ArchivedMonths
-  /** Files that may hold records of the part. */
+  /** Files that may have records of the part. */
   files: readonly ArchivedPart[]
   /** Exclusive. */
   after: Place | undefined
-  /** Inclusive; undefined: to the end of the part. */
+  /** Inclusive; undefined: the end of the part. */
   until?: Place | undefined
   descending: boolean
 }
@@ -173,28 +166,26 @@ export const monthsOf = ({ stretch: { months }, archived }: Part): MonthRange =>
   archived,
 })
 
-/** How lines of CSV are written. */
 export interface LineView {
   utcOffset: number
   forReseller: boolean
 }
 
-/** How parts become results: by SQL, or from records in memory where some lie in files. */
+/** How parts become results: by SQL, or from records in memory if some are in files. */
 interface Summing<T> {
   bySql(part: Part): Promise<T>
   ofLegs(legs: readonly CdrRow[]): T
 }
 
-/** How one kind of list is read. */
 interface PartSource {
-  /** The stretches of a scope, oldest first, and the files of each. */
+  /** The stretches of a scope, oldest first. */
   sight(scope: Scope): Promise<{
     stretches: readonly Stretch[]
     archived: ArchivedMonths
     filesOf(stretch: Stretch): readonly ArchivedPart[]
   }>
   pieceOf(part: Part, limit: number, long: boolean): Promise<ListChunk>
-  /** The place of the record that so many others precede; undefined: the part ends before it. */
+  /** The place of the record after this many; undefined if the part ends before it. */
   placeAfter(part: Part, records: number, scan: Store['scan']): Promise<Place | undefined>
   linesSql(part: Part, view: LineView): Promise<Uint8Array>
 }
@@ -203,19 +194,18 @@ interface Walk {
   scope: Scope
   after: Place | undefined
   descending: boolean
-  /** Records of a part that SQL works on at once. */
+  /** Records that one SQL statement processes. */
   records: number
   scan: Store['scan']
 }
 
-// With filters, lines are made of this many tried records at once.
+// With filters, this many records are tried for one result.
 const triedForLines = 5000
-// Results that are in the making while one is being sent.
+// Results that are prepared while one is sent.
 const resultsAhead = 2
-// Records of files that are worked on at once.
 const legsAtOnce = 2000
 
-/** The results for the items, in their order. Up to `resultsAhead` of them are in the making while one is used. */
+/** The results of the items in order, prepared up to `resultsAhead` in advance. */
 async function* workAhead<Item, Result>(
   items: AsyncIterable<Item>,
   work: (item: Item) => Promise<Result>,
@@ -223,7 +213,7 @@ async function* workAhead<Item, Result>(
   const begun: Promise<Result>[] = []
   for await (const item of items) {
     const result = work(item)
-    // The caller may stop before it takes this result.
+    // The caller may stop before it awaits this result.
     result.catch(() => undefined)
     begun.push(result)
     const [oldest] = begun
@@ -235,7 +225,7 @@ async function* workAhead<Item, Result>(
   for (const result of begun) yield await result
 }
 
-/** Continues from the last place when a month was moved to the archive during reading. */
+/** Continues at the last place when a month was archived during reading. */
 async function* resuming<T>(
   start: Place | undefined,
   from: (after: Place | undefined) => AsyncGenerator<{ result: T; place: Place }>,
@@ -254,11 +244,10 @@ async function* resuming<T>(
   }
 }
 
-/** Lines of records in memory: the same lines as the store makes. */
+/** The same lines as the store writes. */
 const csvTextOf = (legs: readonly CdrRow[], view: LineView): Uint8Array =>
   Buffer.from(legs.map((leg) => csvLineOf(leg, { ...view, omitsEmpty: false })).join(''))
 
-/** The batches, CSV lines and sums of one kind of list. */
 export const createPartLists = (
   store: Store,
   { sight, pieceOf, placeAfter, linesSql }: PartSource,
@@ -285,7 +274,7 @@ export const createPartLists = (
     return { items, next: undefined }
   }
 
-  /** A part cut into parts of so many records each, the last one shorter. */
+  /** Cuts a part into parts of `records` records. */
   async function* cut(part: Part, { records, scan }: Pick<Walk, 'records' | 'scan'>): AsyncGenerator<Part> {
     let { after } = part
     do {
@@ -295,7 +284,7 @@ export const createPartLists = (
     } while (after)
   }
 
-  /** The results of a list part by part, each with the place that it reaches. */
+  /** The results of a list, each with its end place. */
   async function* made<T>({ scope, after, descending, ...size }: Walk, { bySql, ofLegs }: Summing<T>) {
     for (const part of await partsOf(scope, after, descending)) {
       const end = endOf(part.stretch, descending)
@@ -319,7 +308,6 @@ export const createPartLists = (
     batch: (scope: Scope, reading: Reading): Promise<ListChunk> =>
       readingAgain(() => readBatch(scope, reading)),
 
-    /** The lines of CSV, many at a time, in the order of the list. */
     async *lines(scope: Scope, { after, descending }: Pick<Reading, 'after' | 'descending'>, view: LineView) {
       const records = scope.questions.length > 0 ? triedForLines : store.linesAtOnce
       const size = { records, scan: store.scanForLines }
@@ -331,7 +319,7 @@ export const createPartLists = (
       for await (const text of texts) if (text.length > 0) yield text
     },
 
-    /** The parts of a window, each summed up in one read, newest first. */
+    /** One result for each part of a window, newest first. */
     sums: <T>(scope: Scope, summing: Summing<T>): AsyncGenerator<T> =>
       resuming(undefined, (after) =>
         made({ scope, after, descending: true, records: triedAtOnce, scan: store.scan }, summing),

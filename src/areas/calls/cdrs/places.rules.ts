@@ -3,8 +3,7 @@ import { zip } from '../../../lib/list.ts'
 import { monthOf } from '../../../lib/time-key.ts'
 import type { CdrRow } from './columns.ts'
 
-// Where in the months a list is read. A leg lies in the month of its interaction and may end in the next one, so months
-// overlap a little.
+// A leg is in the month of its interaction and may end in the next one, so months overlap.
 
 /** Gregorian seconds, both inclusive. */
 export interface TimeWindow {
@@ -12,20 +11,20 @@ export interface TimeWindow {
   to: number
 }
 
-/** Where a leg or an interaction stands: a time, and what tells those of one second apart. */
+/** The position of a leg or interaction: its time, and an id within that second. */
 export interface Place {
   time: number
   mark: string
 }
 
-/** The oldest and newest record of a month that a question is about. */
+/** The oldest and newest matching record of a month. */
 export interface MonthBounds {
   month: number
   first: number
   last: number
 }
 
-/** A part of the time line, and the months that have records in it. */
+/** A time range, and the months with records in it. */
 export interface Stretch extends TimeWindow {
   months: readonly number[]
 }
@@ -35,10 +34,7 @@ const overlaps = ({ first, last }: MonthBounds, from: number, to: number) => fir
 const sameMonths = (a: readonly number[], b: readonly number[]) =>
   a.length === b.length && a.every((month, index) => month === b[index])
 
-/**
- * The time line cut where a month begins or ends: within a stretch the same months are read side by side, which for
- * most of the time is one.
- */
+/** Cuts the time line where a month begins or ends, so that each stretch reads the same months: mostly one. */
 export const stretchesOf = (bounds: readonly MonthBounds[]): Stretch[] => {
   const cuts = [...new Set(bounds.flatMap(({ first, last }) => [first, last + 1]))].sort((a, b) => a - b)
   const stretches: Stretch[] = []
@@ -52,7 +48,7 @@ export const stretchesOf = (bounds: readonly MonthBounds[]): Stretch[] => {
   return stretches
 }
 
-/** The stretches that are not wholly passed at a place, in the order of reading. */
+/** The stretches after a place, in reading order. */
 export const stretchesBehind = (
   stretches: readonly Stretch[],
   after: Place | undefined,
@@ -60,63 +56,59 @@ export const stretchesBehind = (
 ): Stretch[] => {
   const isOpen = ({ from, to }: Stretch) => {
     if (!after) return true
-    // No mark sorts before the empty one: see endOf.
+    // The empty mark sorts first: see endOf.
     return descending ? from < after.time || (from === after.time && after.mark !== '') : to >= after.time
   }
   const open = stretches.filter(isOpen)
   return descending ? open.reverse() : open
 }
 
-/** The place, if it lies within; outside of it the whole window is meant. */
+/** Undefined if the place is outside of the window: then the whole window is read. */
 export const placeWithin = ({ from, to }: TimeWindow, place: Place | undefined) =>
   place && place.time >= from && place.time <= to ? place : undefined
 
-/** Behind the last row of a window, however it is called. */
+/** The place after the last row of a window. */
 export const endOf = ({ from, to }: TimeWindow, descending: boolean): Place => ({
   time: descending ? from : to + 1,
   mark: '',
 })
 
-/** Of all times that months are told of. */
+/** The year 9999. */
 export const lastSecond = 253_402_300_799 + gregorianUnixOffset
 
-/** The month of a time, 202611. Times before year 0 and after year 9999 count as those years. */
+/** The month of a time as 202611. Times before year 0 and after year 9999 are clamped. */
 export const monthAt = (gregorianSeconds: number) => {
   const seconds = Math.min(Math.max(gregorianSeconds, 0), lastSecond)
   return Number(monthOf((seconds - gregorianUnixOffset) * 1000))
 }
 
-/** The seconds of a month. */
 export const windowOf = (month: number): TimeWindow => {
   const [year, at] = [Math.floor(month / 100), (month % 100) - 1]
   const startIn = (months: number) => Date.UTC(year, at + months, 1) / 1000 + gregorianUnixOffset
   return { from: startIn(0), to: startIn(1) - 1 }
 }
 
-/** The months whose interactions lie in a window. */
 export const monthsOfInteractions = ({ from, to }: TimeWindow) => ({
   first: monthAt(from),
   last: monthAt(to),
 })
 
-/** The months that may hold legs of a window: clocks differ, and calls go on past the end of a month. */
+/** The months that may have legs of a window: clocks differ, and calls last beyond the end of a month. */
 export const monthsOfLegs = (window: TimeWindow) => {
   const { first, last } = monthsOfInteractions(window)
   return { first: monthBefore(first), last: monthAfter(last) }
 }
 
-/** How records are put into files. */
 export interface FileSizes {
-  /** Records that are read at once: some 30 ms of work. */
+  /** Records that are read together: about 30 ms of work. */
   recordsPerGroup: number
-  /** A file with so many records, or bytes, gets no further group: it is put together in memory. */
+  /** A file of this size gets no further group. Files are built in memory. */
   mostRecords: number
   mostBytes: number
 }
 
 export const usualSizes: FileSizes = { recordsPerGroup: 2000, mostRecords: 200_000, mostBytes: 32_000_000 }
 
-/** The records of an account in one file of a month. */
 export interface ArchivedPart {
   path: string
   month: number
@@ -129,24 +121,21 @@ export interface ArchivedPart {
 
 const surrogate = /[\ud800-\udfff]/
 
-/** The order of texts by their bytes, as both stores have it. */
+/** The byte order of texts, as both databases sort them. */
 const compareTexts = (a: string, b: string) => {
   if (a === b) return 0
   if (surrogate.test(a) || surrogate.test(b)) return Buffer.compare(Buffer.from(a), Buffer.from(b))
   return a < b ? -1 : 1
 }
 
-/** The order of a list, from its beginning on. */
 export const placeOrder = (descending: boolean) => {
   const sign = descending ? -1 : 1
   return (a: Place, b: Place) => sign * (a.time - b.time || compareTexts(a.mark, b.mark))
 }
 
-/** A part of a list, from one of the places where it lies. */
 export interface ListChunk {
-  /** In the order of the list. */
   items: CdrRow[]
-  /** Behind what there may be more; undefined when there is no more. */
+  /** Where to continue; undefined at the end. */
   next: Place | undefined
 }
 
@@ -154,14 +143,14 @@ interface Joining {
   limit: number
   descending: boolean
   placeOf(leg: CdrRow): Place
-  /** Of two that have the same place the one that is shown. */
+  /** Selects one of two records at the same place. */
   choose?(a: CdrRow, b: CdrRow): CdrRow
 }
 
 const earliest = (places: readonly Place[], order: (a: Place, b: Place) => number) =>
   places.toSorted(order)[0]
 
-/** What a list has next, of what each of several places has of it: no further than all of them have been read. */
+/** Merges pieces of a list from several sources, up to where all of them were read. */
 export const joinChunks = (
   pieces: readonly ListChunk[],
   { limit, descending, placeOf, choose = (a) => a }: Joining,

@@ -14,7 +14,7 @@ import type { Cdr } from './schema.ts'
 import { dimensions, quarterSeconds, type Span, sumNames } from './stats/rules.ts'
 import { tallyTurn } from './stats/store.ts'
 
-/** A month of UTC by the times of records, and the months in whose tables these may lie: see columns.ts. */
+/** A UTC month, and the months whose tables may have its records: see columns.ts. */
 export interface Period extends Span {
   month: number
   tables: readonly number[]
@@ -26,16 +26,15 @@ export const periodAt = (gregorian: number): Period => {
   return { from, end: to + 1, month, tables: [monthBefore(month), month, monthAfter(month)] }
 }
 
-/** Sums of a day, by its first second. */
 export type DaySums = ReadonlyMap<number, string>
 
-/** How many days have other sums here than there. */
+/** The number of days with different sums. */
 export const daysApart = (here: DaySums, there: DaySums) =>
   [...new Set([...here.keys(), ...there.keys()])].filter((day) => here.get(day) !== there.get(day)).length
 
 /**
- * What a stored leg should cost. One that was rated here was priced by the exact rate, of which the record shows only
- * whole units: its price stays. All others are priced by what they say themselves.
+ * The correct cost of a stored leg. A leg that was rated here keeps its cost, because the record shows the rate in
+ * whole units only.
  */
 export const dueCosts = (leg: CdrRow): Pick<CdrRow, 'cost' | 'reseller_cost'> => {
   const record: Cdr = { ...documentOf(leg), call_id: leg.id }
@@ -59,7 +58,6 @@ const startOf = (time: string, seconds: number) => `(${time} / ${seconds}) * ${s
 
 const inSpan = (time: string) => `account_id = $1 AND ${time} >= $2 AND ${time} < $3`
 
-/** Sums of quarter hours from the legs, of one dimension. */
 const quartersSql = (dimension: string, from: string) => {
   const group = dimension === 'all' ? "''" : `COALESCE(${dimension}, '')`
   return `INSERT INTO cdr_tallies (${tallyColumns})
@@ -68,7 +66,6 @@ const quartersSql = (dimension: string, from: string) => {
       FROM ${from} WHERE ${inSpan('created')} GROUP BY account_id, group_name, quarter`
 }
 
-/** Sums of days from those of quarter hours. */
 const daysSql = `INSERT INTO cdr_tallies (${tallyColumns})
   SELECT account_id, dimension, ${daySeconds}, group_value, ${startOf('start', daySeconds)} AS day, ${tallySums}
     FROM cdr_tallies WHERE ${inSpan('start')} AND seconds = ${quarterSeconds}
@@ -87,7 +84,7 @@ export const createRebuildStore = (store: Store) => {
     new Map(rows.map(({ day, ...sums }) => [Number(day), sumNames.map((name) => Number(sums[name])).join()]))
 
   return {
-    /** The first second, from one on, in which the account has a record or statistics. */
+    /** The first second from `from` on with a record or statistics. */
     async nextTime(accountId: string, from: number): Promise<number | undefined> {
       const leg = await inMonths({ first: 0, last: 999_999 }, (source) =>
         first(
@@ -109,13 +106,13 @@ export const createRebuildStore = (store: Store) => {
       return found.length > 0 ? Math.min(...found) : undefined
     },
 
-    /** The months of which records lie elsewhere, or nowhere. */
+    /** Archived and dropped months. */
     absentMonths: async () => [
       ...(await store.cdrs.droppedMonths()),
       ...(await store.cdrs.archivedMonths()).keys(),
     ],
 
-    /** How many records there are in a span, as far as `most` and one more. */
+    /** Counts up to `most` + 1. */
     async count(accountId: string, period: Period, span: Span, most: number): Promise<number> {
       const [row] = await inMonths(spanOf(period), (from) =>
         store.scan<Row>(
@@ -126,7 +123,6 @@ export const createRebuildStore = (store: Store) => {
       return Number(row?.legs ?? 0)
     },
 
-    /** The days of a span as the records have it. */
     legDays: async (accountId: string, period: Period, { from, end }: Span): Promise<DaySums> =>
       sumsOf(
         await inMonths(spanOf(period), (source) =>
@@ -138,7 +134,6 @@ export const createRebuildStore = (store: Store) => {
         ),
       ),
 
-    /** The days of a span as the statistics have it. */
     tallyDays: async (accountId: string, { from, end }: Span): Promise<DaySums> =>
       sumsOf(
         await store.scan<Row>(
@@ -148,7 +143,7 @@ export const createRebuildStore = (store: Store) => {
         ),
       ),
 
-    /** The records of a span that cost something, or say that they should. */
+    /** The records of a span that cost something or should. */
     async *billed(accountId: string, period: Period, { from, end }: Span): AsyncGenerator<CdrRow[]> {
       let after: readonly Value[] = [from, '']
       for (;;) {
@@ -180,8 +175,8 @@ export const createRebuildStore = (store: Store) => {
     },
 
     /**
-     * The statistics of a span of whole days, anew. Records that come in meanwhile are counted once: who writes them
-     * takes the same turn after writing, so either they are seen here, or counted behind.
+     * Recounts the statistics of whole days. Concurrent writers of records take the same lock after writing, so each
+     * record is counted once.
      */
     async replaceTallies(set: ChangeSet, accountId: string, period: Period, { from, end }: Span) {
       const present = (await store.cdrs.months()).filter((month) => period.tables.includes(month))
@@ -197,20 +192,20 @@ export const createRebuildStore = (store: Store) => {
           )
       for (const dimension of dimensions) set.run(quartersSql(dimension, store.cdrs.from(present)), params)
       set.run(daysSql, params)
-      // Last: a month that is being dropped is waited for before, and known to be gone then.
+      // Last: it waits for a concurrent drop of a month.
       store.cdrs.requireMonths(set, { present, absent }, conflict)
     },
   }
 }
 
-// A month of more records than these is done day by day: whoever writes records waits for a step.
+// Longer months are processed day by day: writers of records wait for a step.
 const maxLegs = 20_000
 
-/** Statistics of an account counted anew from its stored records, whose costs are checked as well. */
+/** Recounts the statistics of an account from its records and corrects costs. */
 export const createCdrRebuild = (store: Store): StepwiseWork => {
   const legs = createRebuildStore(store)
 
-  /** Records that were dropped or archived are still in the statistics: what they may be part of stays. */
+  /** Statistics include dropped and archived records, so their months are skipped. */
   const nextPeriod = async (accountId: string, from: number) => {
     const absent = await legs.absentMonths()
     for (let place = from; ; ) {

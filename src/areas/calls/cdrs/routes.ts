@@ -62,7 +62,6 @@ const onAccount = '/v2/accounts/{account_id}/cdrs'
 const onUser = '/v2/accounts/{account_id}/users/{user_id}/cdrs'
 const onDevice = '/v2/accounts/{account_id}/devices/{device_id}/cdrs'
 
-// Of records that lie in files.
 const windowQuery = {
   created_from: 'Gregorian seconds; the longest range before created_to unless given',
   created_to: 'Gregorian seconds; now unless given',
@@ -85,7 +84,7 @@ const noNumber = () => failure(missingParameter, { message: 'utc_offset must be 
 const offsetIn = (query: URLSearchParams) => {
   const given = query.get('utc_offset')
   if (given === null) return 0
-  // A plus sign of a query is a blank.
+  // `+` in a query is decoded as a space.
   if (!/^ ?[+-]?\d{1,9}$/.test(given)) throw noNumber()
   return Number(given)
 }

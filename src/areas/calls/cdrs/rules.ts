@@ -23,17 +23,17 @@ import {
   sheetFor,
 } from './sheet/columns.ts'
 
-// A leg in its three shapes: the document (GET one, legs, filters), the row of a list, the line of a CSV file.
+// The three forms of a leg: document, row of a list, CSV line.
 
 export const csvHeader = (forReseller: boolean) => csvLine(columnsFor(forReseller))
 
-/** The cells of the same line by column; null where it holds nothing. */
+/** The cells by column; null if empty. */
 export const sheetRowOf = (leg: Leg, view: Omit<RowView, 'omitsEmpty'>): Json =>
   Object.fromEntries(
     sheetFor(view.forReseller).map(({ name, of }) => [name, of(leg, { ...view, omitsEmpty: true })]),
   )
 
-/** The leg as a line of CSV. Exports make the same line in the store: see `sheetOf`. */
+/** The store writes the same line: see `sheetOf`. */
 export const csvLineOf = (leg: Leg, view: RowView) =>
   csvLine(sheetFor(view.forReseller).map(({ of }) => of(leg, view)))
 
@@ -44,8 +44,8 @@ const caredCells = sheetFor(true)
   .filter(({ mask }) => mask !== 0)
 
 /**
- * Which cells of the leg's CSV line need quotes, and which an apostrophe against being run as a formula. It is decided
- * once, when the leg is stored, so that the store can write millions of lines without looking at every character.
+ * Which cells of the CSV line need quotes, and which an apostrophe against formulas. Computed when a leg is stored, so
+ * that exports need not scan the texts.
  */
 export const cellCareOf = (leg: Leg): Pick<CdrRow, 'csv_quoted' | 'csv_guarded'> => {
   let quoted = 0
@@ -65,7 +65,6 @@ const copyPublic = (from: Json, to: Json) => {
   for (const key in from) if (!isPrivateKey(key)) to[key] = from[key]
 }
 
-/** Whether a name may stand in the answer to an account that pays for its calls, and to nobody above it. */
 const customersView = (hidesPrice: boolean) => {
   return (key: string) => !tellsCost(key) && !(hidesPrice && tellsPrice(key))
 }
@@ -75,7 +74,7 @@ const holdersOfCosts = ['custom_channel_vars', 'custom_application_vars']
 const only = (isVisible: (key: string) => boolean, record: Json): Json =>
   Object.fromEntries(Object.entries(record).filter(([key]) => isVisible(key)))
 
-/** The document as the account sees it, and those below its reseller. */
+/** The document as the account, and those below its reseller, see it. */
 const customersDocument = (hidesPrice: boolean, document: Json): Json => {
   const isVisible = customersView(hidesPrice)
   const shown = only(isVisible, document)
@@ -86,10 +85,9 @@ const customersDocument = (hidesPrice: boolean, document: Json): Json => {
   return shown
 }
 
-/** The fields of a leg that have no column of their own. */
 type Rest = Json & { custom_channel_vars?: Json }
 
-/** The whole public document: what was stored, without what is private. */
+/** The document without private fields. */
 export const documentOf = (leg: Leg): Json => {
   const { custom_channel_vars: others, ...rest }: Rest = leg.rest === null ? {} : JSON.parse(leg.rest)
   const document: Json = { id: leg.id, call_id: callIdOf(leg.id), interaction_id: interactionIdOf(leg) }
@@ -106,11 +104,10 @@ export const documentOf = (leg: Leg): Json => {
   return document
 }
 
-/** The document as a caller sees it. */
 export const shownDocumentOf = (leg: Leg, { forReseller }: Pick<RowView, 'forReseller'>): Json =>
   forReseller ? documentOf(leg) : customersDocument(isPricedForReseller(leg), documentOf(leg))
 
-/** What filters look at. Nothing of a leg changes but its interaction, so it counts as modified when it was created. */
+/** The document for filters. A leg counts as modified when it was created. */
 export const filterableOf = (leg: Leg, view: Pick<RowView, 'forReseller'>): Json => ({
   ...shownDocumentOf(leg, view),
   created: leg.created,
@@ -121,7 +118,7 @@ const jsonValue = (name: SheetColumn, value: CellValue) => value ?? (name === 'm
 
 const shownByName: ReadonlySet<string> = new Set(columnsFor(true))
 
-/** A row of a list: the columns, then every field of the document that has another name. */
+/** A row of a list: the columns, then the fields of the document with other names. */
 const listRowOf = (leg: Leg, view: RowView): Json => {
   const row: Json = {}
   for (const { name, of } of sheetFor(view.forReseller)) {
@@ -135,7 +132,6 @@ const listRowOf = (leg: Leg, view: RowView): Json => {
 
 export const rowTextOf = (leg: Leg, view: RowView) => JSON.stringify(listRowOf(leg, view))
 
-/** What `fields` picks from: the columns, and the whole document behind them. */
 export const pickableOf = (leg: Leg, view: RowView): Json => ({
   ...shownDocumentOf(leg, view),
   ...listRowOf(leg, view),
@@ -146,7 +142,7 @@ const interactionIdForm = /^(\d{7,15})-(.+)$/s
 
 export const isCdrId = (text: string) => cdrIdForm.test(text)
 
-/** Where the interaction of this id stands; undefined when the text is no such id. */
+/** Undefined if the text is no interaction id. */
 export const interactionOf = (text: string): Place | undefined => {
   const found = interactionIdForm.exec(text)
   return found ? { time: Number(found[1]), mark: found[2] ?? '' } : undefined
@@ -157,7 +153,7 @@ type OrderedLeg = Pick<Leg, 'id' | 'created' | 'duration_seconds' | 'channel_cre
 const channelTime = (leg: OrderedLeg) =>
   leg.channel_created_time ?? (startOf(leg) - gregorianUnixOffset) * 1_000_000
 
-/** The order of an interaction's legs, the earliest channel first. */
+/** The earliest channel first. */
 export const byChannelTime = (a: OrderedLeg, b: OrderedLeg) =>
   channelTime(a) - channelTime(b) || loopbackPlace(a) - loopbackPlace(b) || (a.id < b.id ? -1 : 1)
 

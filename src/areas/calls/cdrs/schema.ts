@@ -18,10 +18,10 @@ import {
 } from '../../../lib/schema.ts'
 import { type SheetCell, sheetFor } from './sheet/columns.ts'
 
-/** Longer call ids are shortened when the record comes in. */
+/** Longer call ids are shortened. */
 export const maxCallIdCharacters = 255
 
-// Three years, and a hundred thousand units a minute: room for any call, and every cost stays exact.
+// Three years, and 100,000 units a minute: every cost stays exact.
 const seconds = (description: string) => integer({ minimum: 0, maximum: 100_000_000, description })
 const packets = (description: string) => integer({ minimum: 0, maximum: 999_999_999, description })
 const units = (description: string) =>
@@ -30,7 +30,7 @@ const units = (description: string) =>
 const exactUnits = (description: string) =>
   text(1, 20, { pattern: '^\\d{1,10}(?:\\.\\d{1,6})?$', description: `${description} of units` })
 
-// The far end of a call chooses its id: it may contain anything but what no store keeps.
+// The far end of a call chooses the id.
 const callId = (shortest: number, notes: { description?: string } = {}) =>
   text(shortest, maxCallIdCharacters, { ...multiline, ...notes })
 
@@ -84,7 +84,7 @@ const CustomChannelVars = open(
   { description: 'Properties of the platform, and whatever else the switch was told to keep' },
 )
 
-/** One leg of a call. What the schema does not name is kept as it is. */
+/** One leg of a call. Unknown fields are kept. */
 export const Cdr = open(
   {
     call_id: must(callId(1, { description: 'Unique id of the leg' })),
@@ -179,7 +179,7 @@ const schemaOf = ({ holds, about, isFilled }: SheetCell) => {
   return isFilled ? must(text) : text
 }
 
-/** A row of a list: the columns of CSV files, and the fields of the record that have other names. */
+/** A row of a list: the CSV columns, and the other fields of the record. */
 export const CdrListRow = open(
   {
     ...Object.fromEntries(sheetFor(true).map((cell) => [cell.name, schemaOf(cell)])),

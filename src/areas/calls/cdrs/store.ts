@@ -33,15 +33,15 @@ import {
   stretchesOf,
 } from './places.rules.ts'
 
-// Filters on fields that have a column of their own, as conditions of the query. Each means exactly what the same
-// question means when it is asked of the document (http/answer/filters.ts): test/storage/cdr-reading.test.ts compares them.
+// Filters on columns as SQL. They mean the same as on the document (http/answer/filters.ts):
+// test/storage/cdr-reading.test.ts compares them.
 
-/** A field as SQL sees it. `column` is undefined for what is never absent. */
+/** `column` is undefined for fields that always exist. */
 interface Field {
   column: string | undefined
-  /** The text that is compared; a missing value is the empty text. */
+  /** Compared text; empty if the value is missing. */
   text: string
-  /** A number, for questions about time. */
+  /** For filters on times. */
   number?: string
   isText: boolean
 }
@@ -72,7 +72,7 @@ const everything = '1 = 1'
 const oneOf = ({ column, text, isText }: Field, texts: Iterable<string>, mark: Mark) => {
   const wanted = [...texts].filter(isStorable)
   if (wanted.length === 0) return nothing
-  // Where the empty text is not asked for, a missing value is not meant: the bare column may use an index.
+  // Without the empty text a missing value does not match: the bare column can use an index.
   const compared = isText && column && !wanted.includes('') ? column : text
   return `${compared} IN (${wanted.map(mark).join(', ')})`
 }
@@ -95,11 +95,11 @@ const conditionOf = (field: Field | undefined, test: ListQuery['test'], mark: Ma
   switch (test.is) {
     case 'oneOf':
       return oneOf(field, test.texts, mark)
-    // A column holds no list: whatever it holds has a text.
+    // A column contains no list.
     case 'notOneOf':
     case 'noneOf':
       return not(oneOf(field, test.texts, mark))
-    // Only a missing value counts as a list, the empty one.
+    // Only a missing value counts as an empty list.
     case 'arrayOfAll':
       return test.texts.length === 0 ? isAbsent(field) : nothing
     case 'arrayOfAny':
@@ -123,7 +123,6 @@ const conditionOf = (field: Field | undefined, test: ListQuery['test'], mark: Ma
   }
 }
 
-/** What a question is as a condition, or undefined when it has to be asked of the document. */
 export const createConditions = (words: SqlWords) => {
   const fields = fieldsOf(words)
   return {
@@ -132,7 +131,7 @@ export const createConditions = (words: SqlWords) => {
   }
 }
 
-// A filter that keeps little is tried on this many records at a time: some dozen milliseconds of the store's time.
+// Records that a filter is tried on in one read: some dozen milliseconds.
 export const usualTrial = 20_000
 
 const legPlaceColumns = [
@@ -143,17 +142,16 @@ const legPlaceColumns = [
   'loopback_leg',
 ] as const satisfies readonly (keyof CdrRow)[]
 
-/** What tells where a leg stands among those of its interaction. */
 type LegPlace = Pick<CdrRow, (typeof legPlaceColumns)[number]>
 
-/** Legs of the store and of files, where they may just have gone from one to the other. */
+/** A leg may be in both while it is archived. */
 const eachOnce = <T extends LegPlace>(stored: readonly T[], archived: readonly T[]) => [
   ...new Map([...stored, ...archived].map((leg) => [leg.id, leg])).values(),
 ]
 
 const placeOf = (leg: CdrRow): Place => ({ time: leg.created, mark: leg.id })
 
-/** Call detail records, leg by leg: those of the store, and those that lie in files. */
+/** Legs in the store and in files. */
 export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOnce = usualTrial) => {
   const { cdrs, words } = store
   const conditions = createConditions(words)
@@ -163,7 +161,7 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
 
   const inPart = <T>(part: Part, query: (from: string) => Promise<T>) => cdrs.read(monthsOf(part), query)
 
-  /** The two ends of each month's part of an index: a few microseconds a month. */
+  /** The oldest and newest leg of each month: a few microseconds for each. */
   const boundsOf = (scope: Scope, archived: ArchivedMonths): Promise<MonthBounds[]> =>
     cdrs.read({ ...monthsOfLegs(scope), archived }, async (_from, months) => {
       if (months.length === 0) return []
@@ -179,7 +177,7 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
     })
 
   const sight = async (scope: Scope) => {
-    // Before the files: what is archived behind this is missed in the store, and all is read again.
+    // Before the files: months archived after this are missing in the store, and reading restarts.
     const archived = await cdrs.archivedMonths()
     const files = (await archive?.partsOf(scope.accountId, monthsOfLegs(scope))) ?? []
     const overlaps = ({ from, to }: Pick<Stretch, 'from' | 'to'>) =>
@@ -202,7 +200,7 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
     const { params, mark } = createParams()
     const rows = `${heldBy(scope, mark)} AND ${rangeOf(stretch, legOrder, { after, descending }, mark)}`
     const order = orderBy(legOrder, descending)
-    // An offset that does not grow from page to page, counted along the index alone.
+    // The offset is constant and counted in the index only.
     const [row] = await inPart(part, (from) =>
       scan<Pick<CdrRow, 'created' | 'id'>>(
         `SELECT created, id FROM ${from} WHERE ${rows} ${order} LIMIT 1 OFFSET ${records - 1}`,
@@ -212,7 +210,7 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
     return row && { time: row.created, mark: row.id }
   }
 
-  /** The statement that reads a part, from FROM on. */
+  /** SQL from FROM on. */
   const statementOf = (part: Part, { mark }: Pick<Params, 'mark'>) => {
     const { scope, stretch, after, until, descending } = part
     const rows = `${heldBy(scope, mark)} AND ${rangeOf(stretch, legOrder, { after, until, descending }, mark)}`
@@ -222,7 +220,7 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
     return (from: string) => `FROM ${from} WHERE ${rows}${filters} ${orderBy(legOrder, descending)}`
   }
 
-  /** With filters a piece is what one trial keeps: maybe nothing, and still not the end. */
+  /** With filters, the matches of one trial: maybe none before the end. */
   const storedPiece = async (part: Part, limit: number, long: boolean): Promise<ListChunk> => {
     const isFiltered = part.scope.questions.length > 0
     const until = isFiltered ? await placeAfter(part, triedAtOnce, store.scan) : undefined
@@ -268,7 +266,7 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
     return parts.some(({ last }) => last > to)
   }
 
-  /** Whether the account has legs that end behind a window: clocks of switches may be ahead. */
+  /** Whether the account has legs after a window: clocks of switches may be ahead. */
   const hasLater = async ({ accountId, to }: Pick<Scope, 'accountId' | 'to'>) => {
     if (await hasLaterInFiles({ accountId, to })) return true
     const rows = await cdrs.read(monthsOfLegs({ from: to, to: lastSecond }), async (from, months) =>
@@ -285,7 +283,6 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
   return {
     ...createPartLists(store, { sight, pieceOf, placeAfter, linesSql }, triedAtOnce),
 
-    /** Whether the store can apply a filter by itself. */
     isCondition: conditions.isCondition,
 
     async find(accountId: string, id: string): Promise<CdrRow | undefined> {
@@ -301,7 +298,7 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
       })
     },
 
-    /** What the legs of an interaction are ordered by, in no order. */
+    /** The legs of an interaction with their order columns, unordered. */
     async legPlaces(accountId: string, { time, mark }: Place): Promise<LegPlace[]> {
       if (!isStorable(mark)) return []
       return readingAgain(async () => {
@@ -316,7 +313,7 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
       })
     },
 
-    /** Some legs of an interaction, in no order. */
+    /** Some legs of an interaction, unordered. */
     legs: (accountId: string, { time, mark }: Place, ids: readonly string[]): Promise<CdrRow[]> =>
       readingAgain(async () => {
         const stored = await inMonth(monthAt(time), (from) =>

@@ -3,19 +3,17 @@ import type { CdrRow } from './columns.ts'
 import { createParams, heldBy, legOrder, monthsOf, rangeOf, type Scope } from './parts.sql.ts'
 import type { CdrStore } from './store.ts'
 
-/** Legs that are summed up together. */
 export interface SummaryGroup {
   direction: 'inbound' | 'outbound'
   domain: string
   rate_name: string | null
-  /** Of the called number's text: how it begins, how long it is, whether it is digits behind at most a plus. */
+  /** Of the called number: its beginning, its length, and whether it has digits only, after an optional plus. */
   prefix: string
   length: number
   is_number: number
   seconds: number
 }
 
-/** As much of a number as decides its class. */
 export const prefixLength = 5
 
 const isCounted = ({ loopback_leg, call_direction, authorizing_id, resource_id }: CdrRow) =>
@@ -26,7 +24,7 @@ const isCounted = ({ loopback_leg, call_direction, authorizing_id, resource_id }
 const before = (text: string, at: number) => (at < 0 ? text : text.slice(0, at))
 const behind = (text: string, at: number) => (at < 0 ? '' : text.slice(at + 1))
 
-/** Legs at hand as groups: the same ones as the store makes, each of one leg. */
+/** One group for each leg. */
 export const groupsOfLegs = (legs: readonly CdrRow[]): SummaryGroup[] =>
   legs.filter(isCounted).map((leg) => {
     const direction = leg.call_direction === 'inbound' ? 'inbound' : 'outbound'
@@ -63,14 +61,13 @@ const isEmergency = ({ prefix, length }: Number) =>
   (length === 3 && (prefix === '911' || prefix === '933')) ||
   (length === 4 && (prefix === '+911' || prefix === '+933'))
 
-// +1 and ten digits, 1 and ten digits, or ten digits; neither an area nor an exchange begins with 0 or 1.
+// +1 and ten digits, 1 and ten digits, or ten digits; area and exchange codes do not begin with 0 or 1.
 const forms = [
   { begins: '+1', length: 12 },
   { begins: '1', length: 11 },
   { begins: '', length: 10 },
 ]
 
-/** The class of a called number, by its beginning and length. */
 const classOf = (number: Number): string => {
   const { prefix, length, is_number: isNumber } = number
   if (!isNumber) return 'unknown'
@@ -88,7 +85,7 @@ export type Summary = Record<'inbound' | 'outbound', Record<string, Record<strin
 
 export const emptySummary = (): Summary => ({ inbound: {}, outbound: {} })
 
-// Names come from the switch: one called like a property that every object inherits is a name like any other.
+// Names from the switch may equal an inherited property.
 const under = <T>(record: Record<string, T>, key: string, make: () => T): T => {
   if (!Object.hasOwn(record, key)) {
     Object.defineProperty(record, key, {
@@ -111,7 +108,6 @@ const add = (seconds: Seconds, name: string, more: number) => {
   })
 }
 
-/** Adds a group to a summary. */
 export const addGroup = (summary: Summary, group: SummaryGroup) => {
   const domains = summary[group.direction]
   const classes = under<Record<string, Seconds>>(domains, group.domain || 'unknown', () => ({}))
@@ -136,7 +132,7 @@ export const createSummaryStore = (store: Store, legs: CdrStore) => {
       OR (call_direction = 'outbound' AND resource_id IS NOT NULL))`
 
   return {
-    /** Groups of the window's legs, part by part: the same group may come several times. */
+    /** The same group may come several times. */
     groups: (scope: Scope): AsyncGenerator<SummaryGroup[]> =>
       legs.sums(scope, {
         bySql(part) {

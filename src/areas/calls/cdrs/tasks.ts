@@ -1,4 +1,3 @@
-// What tasks can do with call detail records.
 import { accountMember, type ResellerOf, seesCosts } from '../../../auth/policies.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { invalid } from '../../../lib/failure.ts'
@@ -19,10 +18,10 @@ interface Deps {
 }
 
 const rowsOfAPart = 500
-/** The position behind the last record. */
+/** The position after the last record. */
 const atEnd = 'end'
 
-// A plus sign of a query is a blank.
+// `+` in a query is decoded as a space.
 const offset = /^ ?[+-]?\d{1,9}$/
 
 const offsetIn = ({ utc_offset: value }: Json): number | undefined => {
@@ -38,7 +37,6 @@ const beginningOfMonth = (gregorianSeconds: number) => {
   return gregorianOfUnix(Date.UTC(now.getUTCFullYear(), now.getUTCMonth()) / 1000)
 }
 
-/** The records of a window as rows, part by part. */
 async function* partsOf(
   { legs }: Cdrs,
   { account, parameters }: TaskContext,
@@ -51,7 +49,7 @@ async function* partsOf(
   }
   const scope = { accountId: account.id, ...window, questions: [] }
   const view = { utcOffset: Number(parameters.utc_offset ?? 0), forReseller }
-  // The account reads what its tasks wrote, whoever made them: its reseller's price does not stand there.
+  // All readers of the account see the output: it must not contain its reseller's price.
   const rowOf = (leg: CdrRow): Json =>
     isPricedForReseller(leg)
       ? { ...sheetRowOf(leg, view), ...sheetRowOf(leg, { ...view, forReseller: false }) }

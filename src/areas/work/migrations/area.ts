@@ -45,7 +45,6 @@ export const migrationRoutes = (migrations: Migrations): Route[] => [
   }),
 ]
 
-/** Things of accounts that are put right, when somebody asks for it. */
 export const migrationsArea = area({
   name: 'migrations',
   kinds: { migration: 'migrations', migration_run: 'runs of migrations' },

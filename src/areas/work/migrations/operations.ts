@@ -19,7 +19,6 @@ interface Deps {
   store: Store
   leases: Leases
   rounds: Scheduler
-  /** The name of this process. */
   node: string
   log: Log
   metrics: Metrics
@@ -30,20 +29,19 @@ interface Order {
   actor: Actor
   author: Author
   account: AccountRecord
-  /** The id of the migration. */
+  /** Of the migration. */
   id: string
-  /** What the client sent for `perform_migration`. */
   moment: unknown
   reach: Reach
 }
 
-// A run that ends within it is answered with its outcome.
+// A run that ends within this time is answered with its result.
 const patienceMs = 2000
 const pauseMs = 25
-// More ids than these are not listed.
+// Longer lists of accounts are left out.
 const maxIds = 1000
 const maxFailures = 100
-// Runs take turns, so that a short one does not wait for a long one to end.
+// Runs take turns, so that short ones do not wait for long ones.
 const turnMs = 300
 
 const notNow = () =>
@@ -58,7 +56,6 @@ const notKnown = () =>
 
 export type Migrations = ReturnType<typeof createMigrations>
 
-/** Migrations of accounts: what there is, what was performed, and runs that go on in the background. */
 export const createMigrations = ({ store, leases, rounds, node, log, metrics, migrations }: Deps) => {
   const books = createMigrationStore(store)
   const { runs } = books
@@ -101,7 +98,7 @@ export const createMigrations = ({ store, leases, rounds, node, log, metrics, mi
     }
   }
 
-  /** The run that is asked for: a new one, or the one that does the same already. */
+  /** A new run, or the current one if it does the same. */
   const enter = ({ actor, author, account, id: migration, reach }: Order): Promise<StoredRun | undefined> =>
     retrying(async () => {
       const key = { accountId: account.id, id: newId(store.clock.now()) }
@@ -131,7 +128,6 @@ export const createMigrations = ({ store, leases, rounds, node, log, metrics, mi
       return runs.run(key)
     })
 
-  /** The run when it has ended, or as it is after a while. */
   const awaited = async (run: StoredRun): Promise<StoredRun> => {
     batches.wake()
     let latest = run
@@ -146,14 +142,12 @@ export const createMigrations = ({ store, leases, rounds, node, log, metrics, mi
     jobs: batches.jobs,
     stop: batches.stop,
 
-    /** Adds the removal of what an account's migrations have left: part of the account's removal. */
     async removeWith(set: ChangeSet, { accountId }: Pick<ClaimHolder, 'accountId'>) {
       books.removeWithAccount(set, accountId)
     },
 
     list: () => Object.fromEntries([...known].map(([id, { description }]) => [id, description])),
 
-    /** Whether the account went through a migration, by whom and when; and its last run from here, if any. */
     async read(account: AccountRecord, id: string) {
       const description = known.get(id)?.description
       if (description === undefined) throw failure(badIdentifier, { cause: id })
@@ -170,7 +164,7 @@ export const createMigrations = ({ store, leases, rounds, node, log, metrics, mi
       }
     },
 
-    /** Has it performed. Answers when that is done, or after two seconds with how far it is. */
+    /** Starts a run. Returns when it has ended, or its progress after two seconds. */
     async perform(order: Order) {
       if (order.moment !== 'now') throw notNow()
       if (!known.has(order.id)) throw notKnown()

@@ -2,13 +2,12 @@ import type { Actor } from '../../../auth/identity.ts'
 import { type Problems, valueShown } from '../../../lib/failure.ts'
 import { isTrue } from '../../../lib/json.ts'
 
-/** Which accounts a run goes through. */
 export interface Reach {
   includesDescendants: boolean
   includesResellers: boolean
 }
 
-/** What a client sent, by name. */
+/** Returns what the client sent by name. */
 type Sent = (name: string) => unknown
 
 export const reachIn = (sent: Sent): Reach => ({
@@ -19,7 +18,7 @@ export const reachIn = (sent: Sent): Reach => ({
 const isSwitch = (value: unknown) =>
   value === undefined || value === null || value === 'true' || value === 'false' || typeof value === 'boolean'
 
-/** A run that goes through other accounts than its sender meant cannot be taken back: nothing is guessed. */
+/** Unclear values are rejected: a run on the wrong accounts cannot be undone. */
 export const reachProblems = (sent: Sent): Problems => {
   const wrong = ['include_descendants', 'include_resellers'].filter((name) => !isSwitch(sent(name)))
   const message = 'Value must be true or false'
@@ -28,7 +27,6 @@ export const reachProblems = (sent: Sent): Problems => {
   )
 }
 
-/** Who had a migration performed, in the words of the API. */
 export interface Performer {
   auth_account_id?: string
   auth_account_name?: string
@@ -49,7 +47,6 @@ export const performerOf = ({ accountId, account, user, claims }: Actor): Perfor
 export const isSameReach = (one: Reach, other: Reach) =>
   one.includesDescendants === other.includesDescendants && one.includesResellers === other.includesResellers
 
-/** The account that a run is in the middle of. */
 interface HalfDone {
   accountId: string
   position: string
@@ -57,13 +54,13 @@ interface HalfDone {
   problem?: string
 }
 
-/** Where a run stands, beside the accounts that were performed or failed. */
+/** Progress of a run besides its counters. */
 export interface Place {
-  /** The last account that was passed; empty when there is none yet. */
+  /** The last account; empty at the start. */
   place: string
-  /** Grows with every commit of the run. */
+  /** Incremented by every commit. */
   turn: number
-  /** Gregorian seconds; absent before the first commit. */
+  /** Gregorian seconds; undefined before the first commit. */
   started?: number
   skipped: number
   changed: number

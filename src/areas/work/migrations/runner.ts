@@ -10,13 +10,13 @@ import { retrying, type Store } from '../../../storage/store.ts'
 import { type Place, placeIn } from './rules.ts'
 import { type MigrationStore, type Ordered, orderOf } from './store.ts'
 
-// One durable commit for many small accounts; a large one has commits of its own. What was planned and not committed
-// when a process dies is planned again, so a turn is kept short.
+// One commit for many small accounts; a large one has several. Uncommitted plans are lost when a process dies, so
+// turns are short.
 const accountsPerTurn = 40
 const statementsPerTurn = 1000
 const turnMs = 300
 
-/** What a migration does, and to how many accounts at a time it may be planned: one where that takes a processor. */
+/** `accountsAtOnce`: accounts that are planned concurrently, 1 for CPU-bound work. */
 export interface Work {
   plan: StepwiseWork
   accountsAtOnce: number
@@ -29,14 +29,13 @@ interface Deps {
   find(migration: string): Work | undefined
 }
 
-/** A run at the moment, as a turn finds it. */
 interface Standing extends Ordered, Place {
   rootId: string
   id: string
   migration: string
 }
 
-/** What a turn does with an account. Without a step it was skipped, or it failed. */
+/** Without a step the account was skipped or failed. */
 interface Planned {
   account: AccountRecord
   author: Author
@@ -44,7 +43,6 @@ interface Planned {
   problem?: string
 }
 
-/** What becomes of the accounts of a turn. */
 interface Outcome {
   set: ChangeSet
   performed: string[]
@@ -58,8 +56,8 @@ const standingOf = ({ run }: Progress<Ordered>): Standing => {
 }
 
 /**
- * Who changes an account in a turn of a run. Each has a request id of its own, because what services charge for a
- * request is booked once for each; nobody is asked whether the charges are all right, since what is there is there.
+ * The author of an account's changes. The request id is unique for each account, because charges are booked once for
+ * each request id. Charges need no acceptance.
  */
 const authorOf = ({ author, turn }: Standing, index: number): Author => ({
   ...author,
@@ -72,7 +70,7 @@ const publicText = (error: unknown) =>
 
 const sizeOf = ({ step }: Planned) => (step?.sets ?? []).reduce((sum, set) => sum + set.statements.length, 0)
 
-/** What the account has gone through, the steps of earlier turns included. */
+/** Including earlier turns. */
 const soFar = ({ halfDone }: Standing, { account, step, problem }: Planned) => {
   const before = halfDone?.accountId === account.id ? halfDone : undefined
   return {
@@ -87,7 +85,7 @@ const halfOf = (standing: Standing, begun: Planned) => {
   return { accountId: begun.account.id, position, changed, ...(problem === undefined ? {} : { problem }) }
 }
 
-/** Goes through the accounts of runs, a turn at a time: each is one commit that either happens whole, with its place in the run, or not. */
+/** Processes the accounts of a run in turns. Each turn is one commit, with the position of the run. */
 export const createRunner = ({ store, books, log, find }: Deps) => {
   const { clock } = store
 
@@ -100,7 +98,7 @@ export const createRunner = ({ store, books, log, find }: Deps) => {
     return { account, author, step: await work.plan(author, account, position) }
   }
 
-  /** The plans of accounts in their order, some of which are made at the same time, as far as they succeed. */
+  /** Plans some accounts concurrently, up to the first failure. */
   const planSome = async (
     standing: Standing,
     work: Work,
@@ -119,7 +117,7 @@ export const createRunner = ({ store, books, log, find }: Deps) => {
     return { isBroken: false, plans }
   }
 
-  /** As many accounts as fit; the last one may be only begun. Whoever fails behind others has a turn of its own. */
+  /** As many accounts as fit. The last one may be incomplete. An account that fails gets its own turn. */
   const plan = async (standing: Standing, work: Work, most: number): Promise<Planned[]> => {
     const planned: Planned[] = []
     const until = clock.now() + turnMs
@@ -127,7 +125,7 @@ export const createRunner = ({ store, books, log, find }: Deps) => {
     let size = 0
     while (planned.length < targets.length) {
       const from = planned.length
-      // The first alone: while a large account is gone through, nobody else is planned in vain.
+      // The first one alone: if it is large, the others would be planned in vain.
       const next = targets.slice(from, from + (from === 0 ? 1 : work.accountsAtOnce))
       const { isBroken, plans } = await planSome(standing, work, next, from)
       for (const one of plans) {
@@ -206,7 +204,7 @@ export const createRunner = ({ store, books, log, find }: Deps) => {
     await progress.end(set)
   }
 
-  /** Whether there was an account left. */
+  /** Whether an account was left. */
   const turn = async (progress: Progress<Ordered>, most: number) => {
     const begunAt = clock.now()
     const standing = standingOf(progress)
@@ -216,7 +214,7 @@ export const createRunner = ({ store, books, log, find }: Deps) => {
     return planned.length > 0
   }
 
-  /** Gives the next account up: it is on record why. */
+  /** Records the failure of the next account and skips it. */
   const giveUp = async (progress: Progress<Ordered>, error: unknown) => {
     const standing = standingOf(progress)
     const [account] = await books.targets(standing, 1)
@@ -231,7 +229,7 @@ export const createRunner = ({ store, books, log, find }: Deps) => {
     return true
   }
 
-  /** The next accounts; when they fail together, the next one alone. */
+  /** Processes the next accounts; if they fail together, the next one alone. */
   const advance = async (progress: Progress<Ordered>) => {
     try {
       return await turn(progress, accountsPerTurn)
@@ -249,9 +247,8 @@ export const createRunner = ({ store, books, log, find }: Deps) => {
     }
   }
 
-  /** Works on a run until its end, or until it has to be left to another process. */
   return async (progress: Progress<Ordered>): Promise<void> => {
-    // Before the first question: every turn makes progress.
+    // Before `mayGoOn`, so that every turn makes progress.
     while (await advance(progress)) if (!(await progress.mayGoOn())) return
     await end(progress)
   }

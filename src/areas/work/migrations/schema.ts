@@ -28,7 +28,7 @@ export const MigrationList = keyed(anyText(), {
 
 const onOrOff = (description: string) => typed(['boolean', 'string'], { description })
 
-/** What a client sends. `perform_migration` is judged before the id, and so not by this. */
+/** What a client sends. `perform_migration` is checked before the id, so not by the schema. */
 export const MigrationOrder = open(
   {
     perform_migration: typed(['string', 'integer', 'boolean', 'object', 'array'], {

@@ -8,17 +8,16 @@ import type { Store } from '../../../storage/store.ts'
 import { integer, json, type RowOf, table, text } from '../../../storage/table.ts'
 import type { Performer, Reach } from './rules.ts'
 
-/** What was asked for. */
 export interface Ordered extends Reach {
   author: Author
   performer: Performer
   /** Gregorian seconds. */
   requested: number
-  /** The accounts there were then. */
+  /** Number of accounts when the run was requested. */
   total: number
 }
 
-/** A run as it is kept; the migration is its subject. */
+/** The subject of the run is the migration. */
 export type StoredRun = LongRun<Ordered>
 
 export const orderOf = ({ id, detail }: StoredRun): Ordered => {
@@ -41,15 +40,14 @@ export type Performed = RowOf<typeof performed>
 
 const putPerformed = performances.upsert('accountId', 'migration')
 
-/** Which accounts come next: the account itself, then those behind a place. */
 export interface Stretch {
   rootId: string
-  /** The last account that was passed; empty when there is none yet. */
+  /** The last account; empty at the start. */
   place: string
   includesDescendants: boolean
 }
 
-// Comes behind the empty text and before every id: the account itself is done, those below it are not.
+// Sorts after the empty text and before every id: the root account is done.
 const behindRoot = '0'
 
 export type MigrationStore = ReturnType<typeof createMigrationStore>
@@ -57,7 +55,7 @@ export type MigrationStore = ReturnType<typeof createMigrationStore>
 export const createMigrationStore = (store: Store) => {
   const runs = createRunStore<Ordered>(store, 'migration')
 
-  /** The lowest lines of what a run wrote. It comes in order, but for the account that the run was asked for. */
+  /** The first lines by account id. Only the root account is out of order. */
   const lowest = async (run: StoredRun, name: 'out' | 'failed', limit: number) => {
     const lines: (string | undefined)[][] = []
     for await (const { content } of runs.parts.read(run, name)) {
@@ -83,7 +81,6 @@ export const createMigrationStore = (store: Store) => {
       )
     },
 
-    /** The accounts that a run was performed on. */
     performedBy: async (run: StoredRun, limit: number): Promise<string[]> =>
       (await lowest(run, 'out', limit)).map(({ accountId }) => accountId),
 
@@ -93,7 +90,6 @@ export const createMigrationStore = (store: Store) => {
         message: problem,
       })),
 
-    /** The next accounts, in the order in which a run goes through them. */
     async targets({ rootId, place, includesDescendants }: Stretch, limit: number): Promise<AccountRecord[]> {
       if (place === '') {
         const root = await store.records.find(rootId, accountKind, rootId)

@@ -1,5 +1,5 @@
-// What a task can do. Other areas write actions against these types (they import them from `../tasks/operations.ts`)
-// and contribute them in their `area.ts`; the help, the judgement of input and the running follow from the definition.
+// What a task can do. Other areas implement actions with these types, imported from `../tasks/operations.ts`, and
+// contribute them in their `area.ts`.
 import type { AccountRecord, Actor } from '../../../auth/identity.ts'
 import type { PlainPolicy } from '../../../auth/policies.ts'
 import type { Failure } from '../../../lib/failure.ts'
@@ -7,37 +7,35 @@ import type { Json } from '../../../lib/json.ts'
 import type { Author, ChangeSet } from '../../../storage/change-set.ts'
 
 /**
- * An input row by column name, with all columns of the header: undefined where nothing stood between the commas,
- * the empty text where `""` stood. Treat both as empty.
+ * An input row by column name. A cell is undefined if it was blank, and the empty text if it was `""`: treat both as
+ * empty.
  */
 export type Cells = Readonly<Record<string, string | undefined>>
 
-/** An output row by column name. Columns that the header does not have are left out. */
+/** An output row by column name. Unknown columns are ignored. */
 export type OutputRow = Readonly<Record<string, unknown>>
 
 export interface TaskRow<State = unknown> {
-  /** 1 is the first row behind the header. */
+  /** 1 is the first row after the header. */
   number: number
   cells: Cells
-  /** What `key` said of the cells. No two rows of one `run` have the same. */
+  /** The result of `key`. Unique among the rows of one `run`. */
   key: string
   /**
-   * Only in a dry run: the `state` that the latest earlier row of this key ended with. It stands for what is stored,
-   * because nothing was. Undefined when there was no such row: read the store.
+   * In a dry run: the `state` of the latest earlier row of this key, instead of what is stored. Undefined if there was
+   * none.
    */
   earlier: State | undefined
 }
 
 interface Finished<State> {
-  /** Rows for the output. */
   output?: readonly OutputRow[]
-  /** What the row changes. The engine commits it together with the row's output and progress; in a dry run it drops it. */
+  /** Committed with the row's output and progress; dropped in a dry run. */
   changes?: ChangeSet
-  /** What a later row of the same key would find stored. Only asked for in a dry run. */
+  /** In a dry run: what a later row of the same key would find stored. */
   state?: State
 }
 
-/** How a row ended whose work is done. */
 export type RowEnd<State = unknown> =
   | ({ outcome: 'done' } & Finished<State>)
   | ({ outcome: 'failed'; error: string } & Finished<State>)
@@ -59,41 +57,39 @@ export type RowResult<State = unknown> =
   | { outcome: 'asks'; changes?: ChangeSet; end(): Promise<RowEnd<State>> }
   | { outcome: 'stop' }
 
-/** For whom a task works. Read anew for each batch. */
+/** For whom a task works. Read again for each batch. */
 export interface TaskContext {
-  /** Names a row, by its number, for those outside: the same in a task that goes on where this one was stopped. */
+  /** An id of a row for external systems. It stays the same when another task continues this one. */
   idOfRow(number: number): string
   /** The account that the task belongs to. */
   account: AccountRecord
-  /** Who made the task; it runs with their rights. */
+  /** The creator of the task; it runs with their rights. */
   actor: Actor
-  /** For `new ChangeSet(author)`. */
   author: Author
-  /** Nothing outside of the store may be touched either. */
+  /** External systems must not be changed either. */
   dryRun: boolean
-  /** Whoever started the task agreed to what its rows cost. */
   acceptsCharges: boolean
-  /** What `settle` made of the parameters. */
+  /** The result of `settle`. */
   parameters: Json
 }
 
-/** What one account would pay. Money in dollars. */
+/** Money in dollars. */
 export interface PreviewedCharge {
   account_id: string
   name: string
-  /** Due at once; negative: given back. */
+  /** Due now; negative: credited. */
   today: number
-  /** By how much the monthly bill rises; negative: falls. */
+  /** Change of the monthly bill. */
   recurring: number
   invoices: readonly unknown[]
 }
 
-/** Tells what changes would cost that nobody writes: gathers bit by bit, and prices all of it in the end. */
+/** Computes the cost of changes that are not committed. */
 export interface ChargePreview<Gathered = unknown> {
-  /** What was gathered before, and what some more change sets move. Kept as JSON, of a size that rows do not add to. */
+  /** Adds change sets. The result is stored as JSON; its size must not grow with the rows. */
   add(gathered: Gathered | undefined, sets: readonly ChangeSet[]): Promise<Gathered>
   priced(gathered: Gathered | undefined): Promise<PreviewedCharge[]>
-  /** The price lists of an account. Kept as JSON. */
+  /** The price lists of an account, stored as JSON. */
   terms(accountId: string): Promise<unknown>
 }
 
@@ -101,56 +97,50 @@ interface Definition {
   category: string
   action: string
   description: string
-  /** Several lines. */
   doc: string
-  /** Who may make such a task: others get a 403, and the task ends when its maker loses the right. */
+  /** Others get a 403. The task ends when its creator loses the right. */
   allow: PlainPolicy
-  /** What it acts on belongs to no account: where the operator makes such a task, it is the operator's own account's. */
+  /** The subject belongs to no account: tasks of the operator are stored in the operator's account. */
   ofSystem?: true
-  /** Who may read what such a task takes and writes; absent: the members of its account, and those above. */
+  /** Who may read the input and output. Default: members of the account, and those above. */
   readers?: PlainPolicy
 }
 
-/** An action that does something for each row of a CSV (or of JSON records). */
+/** An action on each row of a CSV (or JSON records). */
 export interface InputAction<State = unknown> extends Definition {
   input: 'csv'
   mandatory: readonly string[]
   optional: readonly string[]
-  /** Columns whose names begin like this are taken too: `opaque.`. */
+  /** Prefix of further allowed columns: `opaque.`. */
   openPrefix?: string
-  /** Whether a cell that is not empty is good. Rows with bad ones fail with `bad field(s) X Y` and never get to `run`. */
+  /** Whether a non-empty cell is valid. Rows with invalid ones fail with `bad field(s) X Y` before `run`. */
   verifiers?: Readonly<Record<string, (cell: string) => boolean>>
-  /** Where what rows change may cost something: a dry run tells what, and whoever starts such a task may refuse to pay. */
+  /** Set if rows may cost something: a dry run reports the cost. */
   foresight?: ChargePreview
-  /** `input`: the header of the input and `error`. Else the whole header, `error` included if wanted. */
+  /** `input`: the input columns and `error`. Otherwise all columns, with `error` if wanted. */
   output: 'input' | readonly string[]
-  /** What the row is about, a number say: rows of the same key never come in one `run`. */
+  /** The subject of a row, such as a number. Rows of the same key never come in one `run`. */
   key(cells: Cells): string
-  /**
-   * The most rows that come at once. All of a batch are committed together.
-   */
+  /** Maximum number of rows in one commit. */
   rowsAtOnce?: number
   /**
-   * Judges rows and says what each changes; one result for each row, in their order. Reads what it needs for all of
-   * them at once. After a lost race it is called again with single rows, so it decides nothing by itself.
+   * Returns the changes and the result of each row, in order. After a conflict it is called again with single rows, so
+   * it must have no side effects.
    */
   run(rows: readonly TaskRow<State>[], context: TaskContext): Promise<readonly RowResult<State>[]>
-  /** The text in `error` when the commit of a row fails for good, by `expect` of its change set. Default: the kind. */
+  /** The text in `error` if the commit of a row fails for good. Default: the kind of failure. */
   errorOf?(failure: Failure): string
 }
 
-/** Some output rows, and where to go on behind them. */
 export interface OutputPart {
   rows: readonly OutputRow[]
-  /** How many of the rows tell of a failure. */
   failed?: number
-  /** Committed together with the rows; dropped in a dry run. */
+  /** Committed with the rows; dropped in a dry run. */
   changes?: readonly ChangeSet[]
-  /** Given to `parts` when the task has to go on behind this part, perhaps in another process. */
+  /** Passed to `parts` to continue after this part, maybe in another process. */
   position: string
 }
 
-/** Who reads what a task of an account wrote. */
 export interface TaskReader {
   actor: Actor
   account: AccountRecord
@@ -159,15 +149,15 @@ export interface TaskReader {
 /** An action without input: it writes rows. */
 export interface OutputAction extends Definition {
   input: 'none'
-  /** The header. Columns that never hold a value are left out when the output is read. */
+  /** The header. Columns without any value are left out when the output is read. */
   columns: readonly string[]
-  /** Columns that are left out for a reader of the account's tasks, whoever made them. */
+  /** Columns that a reader of the output must not see. */
   hides?(reader: TaskReader): Promise<readonly string[]>
-  /** Parameters that the action takes from the query or from `data`: name -> description. */
+  /** Name -> description. Taken from the query or from `data`. */
   parameters?: Readonly<Record<string, string>>
-  /** Judges and completes the parameters when the task is made; throws `invalid(...)`. */
+  /** Validates and completes the parameters; throws `invalid(...)`. */
   settle?(given: Json, account: AccountRecord): Promise<Json> | Json
-  /** The output from its beginning, or from behind the part that had this position. Parts of some hundred rows. */
+  /** The output after a position, or from the start. Parts of some hundred rows. */
   parts(context: TaskContext, position: string | undefined): AsyncIterable<OutputPart>
 }
 

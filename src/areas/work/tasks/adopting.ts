@@ -19,7 +19,7 @@ async function* once(bytes: Buffer) {
   yield bytes
 }
 
-/** An input in parts; one that is no CSV is undefined: nobody could read or go on with it. */
+/** Undefined if it is no CSV. */
 const inputOf = async (bytes: Buffer): Promise<Parts | undefined> => {
   const parts: Part[] = []
   try {
@@ -34,7 +34,7 @@ const inputOf = async (bytes: Buffer): Promise<Parts | undefined> => {
 
 const outputBytes = 256 * 1024
 
-/** An output: its columns, and its rows in parts that end where rows do, the last one with whatever stands behind it. */
+/** The columns, and the rows in parts that end with a row. */
 const outputOf = (bytes: Buffer): Output => {
   const parser = createCsvParser()
   const [head, ...rows] = [...parser.push(bytes), ...parser.end()]
@@ -66,7 +66,7 @@ const isCsv = (bytes: Buffer) => {
 
 const fileOf = ({ files }: Importer, role: string) => files.find((file) => file.role === role)?.bytes
 
-/** Tasks that another system has done, or will not do any more. None of them starts here. */
+/** Tasks of another system that have ended. They are never started here. */
 export const createTaskImporter = ({ tasks, runs }: TaskStore): ImportedRecord => {
   const contentOf = ({ accountId, doc }: Importer, input: Parts | undefined, output: Output | undefined) => ({
     doc: {

@@ -7,7 +7,6 @@ import { createTasks } from './operations.ts'
 import { taskRoutes } from './routes.ts'
 import { taskSettings } from './settings.ts'
 
-/** Bulk work of customers: a CSV in, a CSV out. */
 export const tasksArea = area({
   name: 'tasks',
   kinds: { task: 'tasks' },

@@ -6,11 +6,11 @@ import type { TaskRecord, TaskStore } from './store.ts'
 
 interface Shown {
   columns: readonly string[]
-  /** Which of them are shown; undefined: all. */
+  /** Indexes of the shown columns; undefined: all. */
   kept: readonly number[] | undefined
 }
 
-/** For each column `1` or `0`: whether it ever held a value. When none did, all are shown. Hidden ones never are. */
+/** `held`: `1` for each column that has a value. If none has, all are shown. Hidden columns never are. */
 export const shownColumns = (
   columns: readonly string[],
   held: string,
@@ -23,7 +23,6 @@ export const shownColumns = (
   return { columns, kept: kept.length === columns.length ? undefined : kept }
 }
 
-/** Pieces of the output as a client gets it. */
 export async function* outputText(
   { columns, kept }: Shown,
   parts: AsyncIterable<Part>,
@@ -32,7 +31,7 @@ export async function* outputText(
   for await (const { content } of parts) yield kept ? narrowed(content, kept) : content
 }
 
-/** Parts hold whole rows. What was defused when it was written stays so. */
+/** Parts contain whole rows. Defused cells stay so. */
 const narrowed = (content: Buffer, kept: readonly number[]) => {
   const parser = createCsvParser()
   return [...parser.push(content), ...parser.end()]
@@ -40,21 +39,20 @@ const narrowed = (content: Buffer, kept: readonly number[]) => {
     .join('')
 }
 
-/** The input, byte for byte. */
 export async function* inputBytes(parts: AsyncIterable<Part>): AsyncGenerator<Uint8Array> {
   for await (const { content } of parts) yield content
 }
 
 export interface InputRow {
-  /** 1 is the first row behind the header. */
+  /** 1 is the first row after the header. */
   number: number
   key: string
   cells: Cells
-  /** As they stood in the row, defused or not: CSV that is made of them is read like this one. */
+  /** The cells unchanged, defused or not. */
   values: readonly (string | undefined)[]
 }
 
-/** Inputs are exports as often as not: what was defused there is restored. */
+/** Inputs are often exports: defused cells are restored. */
 const cellsOf = (header: readonly string[], values: readonly (string | undefined)[]) => {
   const cells: Record<string, string | undefined> = {}
   for (let at = 0; at < header.length; at += 1) {
@@ -64,7 +62,6 @@ const cellsOf = (header: readonly string[], values: readonly (string | undefined
   return cells
 }
 
-/** The rows from number `first` on. */
 export async function* inputRows(
   store: TaskStore,
   task: TaskRecord,
@@ -91,7 +88,7 @@ export async function* inputRows(
   for (const { cells } of parser.end()) yield rowOf(cells, number ?? first)
 }
 
-/** Rows in batches, in each of which no key comes twice. `most` is asked before each batch. */
+/** Batches without repeated keys. `most` is called before each batch. */
 export async function* batchesOf(
   rows: AsyncIterable<InputRow>,
   most: () => Promise<number>,

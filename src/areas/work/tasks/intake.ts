@@ -1,5 +1,3 @@
-// The input of a task on its way into the store: judged and cut into parts while it arrives.
-
 import type { Part } from '../../../batches/store.ts'
 import { csvLine, plainCsvLine, restored } from '../../../lib/csv.ts'
 import {
@@ -15,22 +13,20 @@ import { plainDecimal } from '../../../lib/money.ts'
 import { createUtf8Lines, NotUtf8 } from '../../../lib/utf8-lines.ts'
 import { invalidTaskRequest } from './rules.ts'
 
-/** What an input turned out to be. */
 export interface Intake {
   header: readonly string[]
   rowCount: number
-  /** Rows in which a mandatory cell is empty, as CSV texts: the first thousand. */
+  /** Rows with an empty mandatory cell, as CSV: the first thousand. */
   incomplete: readonly string[]
 }
 
 interface Wishes {
-  /** Columns in which every row must hold something. */
+  /** Columns that must not be empty. */
   mandatory: readonly string[]
-  /** Stores a part. Undefined: the input is only judged. */
+  /** Stores a part. Undefined: the input is only validated. */
   keep?: ((part: Part) => Promise<void>) | undefined
 }
 
-// Large enough that transactions are few, small enough that one in memory is nothing.
 const partBytes = 256 * 1024
 const maxIncompleteTold = 1000
 
@@ -43,18 +39,18 @@ const notRectangular = (hint?: string) =>
 
 const emptyColumns = 'remove the empty columns at the end of its lines'
 
-/** What to change in a file whose header has an empty cell. */
+/** Advice for a header with an empty cell. */
 const headerHint = (header: readonly string[]) =>
   header.findLastIndex((name) => name !== '') < header.indexOf('') ? emptyColumns : undefined
 
-/** What to change in a file of which a row has more or fewer cells than the header. */
+/** Advice for a row of another length than the header. */
 const rowHint = (header: readonly string[], cells: readonly (string | undefined)[]) => {
   if (header.some((name) => otherSeparator.test(name))) return commasOnly
   const isEmptyBehind = cells.length > header.length && !cells.slice(header.length).some(Boolean)
   return isEmptyBehind ? emptyColumns : undefined
 }
 
-/** Judges the rows of an input one after the other. */
+/** Validates the rows of an input. */
 const createJudge = ({ mandatory }: Wishes) => {
   const incomplete: string[] = []
   let header: string[] | undefined
@@ -81,7 +77,7 @@ const createJudge = ({ mandatory }: Wishes) => {
       if (header) takeRow(cells, header)
       else takeHeader(cells)
     },
-    /** Rows so far, the header included. */
+    /** Including the header. */
     rows: () => (header ? rowCount + 1 : 0),
     finish(): Intake {
       if (!header || rowCount === 0) throw notRectangular()
@@ -90,10 +86,10 @@ const createJudge = ({ mandatory }: Wishes) => {
   }
 }
 
-/** Gathers the bytes and cuts them where rows end, so that reading can begin with any part. */
+/** Cuts the input where rows end, so that reading can begin with any part. */
 const createCutter = (keep: (part: Part) => Promise<void>) => {
   let pieces: Uint8Array[] = []
-  /** Bytes of the whole input before `pieces`. */
+  /** Bytes before `pieces`. */
   let start = 0
   let firstRow = 0
   let number = 0
@@ -109,7 +105,7 @@ const createCutter = (keep: (part: Part) => Promise<void>) => {
 
   return {
     add: (piece: Uint8Array) => void pieces.push(piece),
-    /** `end`: where the last complete row ends; `rows`: how many rows there are up to it. */
+    /** `end`: position after the last complete row; `rows`: number of rows up to it. */
     async rowsEnd(end: number, rows: number) {
       if (end - start >= partBytes) await cut(end, rows)
     },
@@ -129,7 +125,7 @@ const parsed = <T>(parse: () => T): T => {
   }
 }
 
-/** Reads an input to its end. Throws at the first thing that makes it no input at all. */
+/** Throws at the first error that makes the input unusable. */
 export const takeIn = async (chunks: AsyncIterable<Uint8Array>, wishes: Wishes): Promise<Intake> => {
   const parser = createCsvParser()
   const lines = createUtf8Lines()
@@ -150,7 +146,6 @@ export const takeIn = async (chunks: AsyncIterable<Uint8Array>, wishes: Wishes):
   return intake
 }
 
-/** Numbers and booleans become text, what is absent an empty text. */
 const cellOf = (value: unknown) => {
   if (value === undefined || value === null) return ''
   if (typeof value === 'object') return JSON.stringify(value)
@@ -158,8 +153,7 @@ const cellOf = (value: unknown) => {
 }
 
 /**
- * JSON records as the CSV that is kept of them: the columns are those of all records, in alphabetical order. Their texts
- * are defused, because those of an input are restored when it is read.
+ * JSON records as CSV: all columns in alphabetical order. Texts are defused, because reading an input restores them.
  */
 export const csvOfRecords = (records: readonly Json[]): AsyncGenerator<Buffer> => {
   const columns = [...new Set(records.flatMap((record) => Object.keys(record)))].sort()
@@ -173,7 +167,6 @@ export const csvOfRecords = (records: readonly Json[]): AsyncGenerator<Buffer> =
   )
 }
 
-/** A header before rows that are CSV already. */
 export async function* csvOf(header: readonly string[], rows: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   yield Buffer.from(plainCsvLine(header))
   yield* rows

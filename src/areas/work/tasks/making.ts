@@ -1,5 +1,3 @@
-// How a task comes into being: its input is judged and stored as it arrives, the task appears when it is complete.
-
 import type { AccountRecord, Actor } from '../../../auth/identity.ts'
 import { superduper } from '../../../auth/policies.ts'
 import type { Part, RunKey } from '../../../batches/store.ts'
@@ -17,13 +15,11 @@ import { csvOfRecords, type Intake, takeIn } from './intake.ts'
 import { columnProblems, invalidTaskRequest, outputColumns, refusalReasons } from './rules.ts'
 import type { TaskRecord, TaskStore } from './store.ts'
 
-/** Rows for a task: CSV as it arrives, JSON records, or none. */
 export type TaskInput =
   | { kind: 'csv'; chunks: AsyncIterable<Uint8Array> }
   | { kind: 'records'; records: readonly Json[] }
   | { kind: 'none' }
 
-/** A task that somebody wants. */
 export interface TaskOrder {
   actor: Actor
   author: Author
@@ -33,22 +29,22 @@ export interface TaskOrder {
   input: TaskInput
   fileName: string | undefined
   dryRun: boolean
-  /** The dry run whose prices the task agrees to. */
+  /** The dry run whose prices the task accepts. */
   quoteId?: string | undefined
-  /** What the request says beside it: the parameters of actions without input are found here. */
+  /** A parameter of the request, for actions without input. */
   parameter(name: string): unknown
 }
 
-/** A task of whose rows a new one is made. */
+/** The task whose rows a new one processes. */
 export interface Origin {
   task: TaskRecord
-  /** `retry`: of those that failed; `continue`: of those that it never reached. */
+  /** `retry`: the failed rows; `continue`: the rows after the stop. */
   how: 'retry' | 'continue'
-  /** How many they are; undefined for a task without input. */
+  /** Undefined for a task without input. */
   rowCount: number | undefined
-  /** Rows before them, and whose first they were. */
+  /** Number of rows before them, and the first task of the chain. */
   rowsBefore?: { taskId: string; count: number }
-  /** Where one without input goes on. */
+  /** Where a task without input continues. */
   position?: string | undefined
 }
 
@@ -61,7 +57,6 @@ interface Deps {
   log: Log
 }
 
-/** What a task is made of, beside its order. */
 interface Made {
   key: RunKey
   intake: Intake | undefined
@@ -73,7 +68,7 @@ const originFields = { retry: 'retry_of', continue: 'continuation_of' } as const
 
 const invalidRequest = (data: Json) => failure(invalidTaskRequest, { data })
 
-/** Records of which none has a field: as CSV they would be none, and what they lack would not be told. */
+/** As CSV such records would be empty, without a message about missing columns. */
 const isWithoutColumns = (input: TaskInput) =>
   input.kind === 'records' && input.records.every((record) => Object.keys(record).length === 0)
 
@@ -88,7 +83,7 @@ export const createMaker = ({ base, store, actions, find, requireRoomForInput, l
     return input.kind === 'records' ? csvOfRecords(input.records) : undefined
   }
 
-  /** Stores the parts of an input as long as the account has room for them. */
+  /** Stores parts while the account's quota allows it. */
   const keeperOf = async (key: RunKey, author: Author) => {
     let bytes = await store.inputBytes(key.accountId)
     return async (part: Part) => {
@@ -98,7 +93,7 @@ export const createMaker = ({ base, store, actions, find, requireRoomForInput, l
     }
   }
 
-  /** Judges an input and, where the action takes one, stores it. */
+  /** Validates an input and, if the action takes one, stores it. */
   const receive = async (
     { input, author }: Pick<TaskOrder, 'input' | 'author'>,
     action: TaskAction | undefined,
@@ -111,7 +106,7 @@ export const createMaker = ({ base, store, actions, find, requireRoomForInput, l
     return takeIn(chunks, { mandatory: action.mandatory, keep: await keeperOf(key, author) })
   }
 
-  /** Columns that have to be there: of JSON records in the first. */
+  /** Mandatory columns; for JSON records they must be in the first one. */
   const requireSound = (action: TaskAction, input: TaskInput, intake: Intake | undefined) => {
     const missingInFirst =
       input.kind === 'records' && action.input === 'csv'
@@ -180,7 +175,7 @@ export const createMaker = ({ base, store, actions, find, requireRoomForInput, l
     throw failure(badIdentifierList, { values: [isKnown ? name : category] })
   }
 
-  /** The price lists of the dry run that was shown, if one was. */
+  /** The price lists of the named dry run, or of the original task if it was one. */
   const termsOf = async ({ quoteId }: TaskOrder, { accountId }: RunKey, origin: Origin | undefined) => {
     const shown = quoteId === undefined ? origin?.task : await tasks.find(accountId, quoteId)
     const terms = shown?.doc.dry_run ? await store.terms(shown) : undefined
@@ -189,12 +184,12 @@ export const createMaker = ({ base, store, actions, find, requireRoomForInput, l
     throw invalid({ quote_id: { invalid: { message, value: quoteId } } })
   }
 
-  /** What is checked first decides which refusal a task with several faults gets; the input is stored on the way, the task at the end. */
+  /** The order of checks decides the error of a task with several mistakes. The input is stored before the task. */
   const build = async (order: TaskOrder, key: RunKey, origin: Origin | undefined): Promise<TaskRecord> => {
     const [category, name] = requireNames(order)
     const { account, actor, author, input } = order
     const known = find(category, name)
-    // Before the input: nobody sends it for nothing.
+    // Before the upload of the input.
     if (known && !known.allow.allows(actor, account, { account_id: account.id })) {
       throw failure(forbidden, { cause: `tasks of this kind may be made by: ${known.allow.name}` })
     }
@@ -212,20 +207,20 @@ export const createMaker = ({ base, store, actions, find, requireRoomForInput, l
     requireRecord(set, holderOf(account))
     if (origin) requireRecord(set, holderOf(origin.task))
     store.insert(set, task, { hasInput: intake !== undefined, position: origin?.position })
-    // A dry run stores those of its end.
+    // A dry run stores the terms of its end.
     if (terms !== undefined && !order.dryRun) store.keepTerms(set, task, terms)
     await base.commit(set)
     return task
   }
 
-  /** A task on what belongs to the system is kept where its operator is, whatever account the path names. */
+  /** A task on system data is stored in the operator's account, whatever account the path names. */
   const settled = (order: TaskOrder): TaskOrder => {
     const { category = '', action = '', actor, account } = order
     const isOperators = find(category, action)?.ofSystem && superduper.allows(actor, account, {})
     return isOperators ? { ...order, account: actor.account } : order
   }
 
-  /** The task as it is stored. `origin`: the one of whose rows it is made, in whose account it stays. */
+  /** `origin`: the task whose rows are processed. The new one stays in its account. */
   return async (wish: TaskOrder, origin?: Origin): Promise<TaskRecord> => {
     const order = origin ? wish : settled(wish)
     const key = { accountId: order.account.id, id: newId(clock.now()) }

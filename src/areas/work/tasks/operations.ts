@@ -51,14 +51,11 @@ interface Deps {
   mail: Pick<Mail, 'notify'>
   node: string
   quotas: Pick<Quotas, 'requireRoomForInput'>
-  /** Everything that tasks can do. */
   actions: readonly TaskAction[]
 }
 
-/** By whom, and for whom, a task is made of the rows of another. */
 type Remake = Pick<TaskOrder, 'actor' | 'author' | 'account'>
 
-/** What `metadata` tells of a task. */
 export type TaskView = Record<string, unknown>
 
 const removedAtOnce = 50
@@ -92,7 +89,7 @@ export const createTasks = (tools: Deps) => {
 
   const make = createMaker({ base, store, actions, find, log, ...tools.quotas })
 
-  /** The counters of a task that has not ended by itself are those of its run. */
+  /** While a task runs and after a stop, its counters are those of the run. */
   const viewOf = ({ id, created, doc }: TaskRecord, run: Run | undefined, pauseMs: number): TaskView => {
     const counted = run && (doc.status === 'executing' || doc.status === 'stopped')
     const progress = run && { total: doc.total_count, done: run.done, workedMs: run.workedMs, pauseMs }
@@ -110,7 +107,7 @@ export const createTasks = (tools: Deps) => {
 
   const view = async (task: TaskRecord) => viewOf(task, await runs.run(task), await pauseMs())
 
-  /** What a dry run would charge to those whom a reader may see. */
+  /** The charges of a dry run for the accounts that the reader may see. */
   const chargesFor = async (task: TaskRecord, reader: Actor) => {
     const charges = task.doc.dry_run ? await store.charges(task) : undefined
     if (!charges) return {}
@@ -135,13 +132,13 @@ export const createTasks = (tools: Deps) => {
     for await (const { content } of runs.parts.read(task, 'failed')) yield content
   }
 
-  /** The rows of an input behind the first so many, as they came. */
+  /** The rows of an input after `count`, unchanged. */
   const rowsBehind = async function* (task: TaskRecord, count: number) {
     const rows = inputRows(store, task, { key: () => '' }, count + 1)
     for await (const { values } of rows) yield Buffer.from(plainCsvLine(values))
   }
 
-  /** A new task from rows of another one, of the same kind and as dry unless `dryRun` says otherwise. */
+  /** A new task of the same kind. `dryRun` overrides whether it is a dry run. */
   const remake = async (origin: Origin, rows: AsyncIterable<Buffer>, by: Remake, dryRun?: boolean) => {
     const { doc, hidden } = origin.task
     const made = await make(
@@ -159,7 +156,7 @@ export const createTasks = (tools: Deps) => {
     return view(made)
   }
 
-  /** Adds to a task's start that nobody else does these rows. Nothing is known of a stopped task that was deleted. */
+  /** Fails if another task has continued the stopped one. */
   const takeRowsOver = async (set: ChangeSet, { id, accountId, doc }: TaskRecord) => {
     const stopped = doc.continuation_of && (await tasks.find(accountId, doc.continuation_of))
     if (!stopped) return
@@ -169,7 +166,7 @@ export const createTasks = (tools: Deps) => {
 
   const actionOf = ({ doc }: TaskRecord) => find(doc.category, doc.action)
 
-  /** The operator finds tasks on what belongs to the system below every account. */
+  /** Operators find tasks on system data in every account. */
   const findFor = async (accountId: string, id: string, asker: Actor | undefined) => {
     const task = await tasks.find(accountId, id)
     if (task || !asker || !superduper.allows(asker, undefined, {})) return task
@@ -177,7 +174,6 @@ export const createTasks = (tools: Deps) => {
     return own && actionOf(own)?.ofSystem ? own : undefined
   }
 
-  /** Whether what the task does may cost something. */
   const isPriced = (task: TaskRecord) => {
     const known = actionOf(task)
     return !task.doc.dry_run && known?.input === 'csv' && known.foresight !== undefined
@@ -216,7 +212,7 @@ export const createTasks = (tools: Deps) => {
     return base.commit(set)
   }
 
-  /** Removes what ended, or was left without being started, too long ago. What somebody else takes up meanwhile stays. */
+  /** Deletes tasks that ended, or were not started, too long ago. */
   const retain = async (signal: AbortSignal) => {
     const { keep_days: days } = await settings.of(taskSettings)
     const before = clock.now() - days * dayMs
@@ -239,15 +235,13 @@ export const createTasks = (tools: Deps) => {
     jobs: [...batches.jobs, { name: 'old tasks', everySeconds: dayMs / 1000, run: retain }],
     stop: batches.stop,
 
-    /** The task as one reader sees it. */
     view: viewFor,
 
-    /** Adds the removal of what an account's tasks have beside their records: part of the account's removal. */
+    /** Part of the removal of an account. */
     async removeWith(set: ChangeSet, { accountId }: Pick<ClaimHolder, 'accountId'>) {
       runs.removeWithAccount(set, accountId)
     },
 
-    /** What tasks can do: everything, one category, or one action. */
     help(category: string | undefined, action: string | undefined) {
       const asked = actions.filter(
         (known) => (!category || known.category === category) && (!action || known.action === action),
@@ -255,25 +249,23 @@ export const createTasks = (tools: Deps) => {
       if (asked.length === 0 || (action && !category))
         throw failure(invalidTaskRequest, { data: { message: 'invalid request' } })
       const help = helpText(asked)
-      // What was asked for by both names stands by its own as well.
       return { tasks: category && action ? { ...help, ...help[category] } : help }
     },
 
-    /** The task, or the 404 that lists the missing id. */
+    /** Throws the 404 that lists the missing id. */
     async get(accountId: string, id: string, asker?: Actor): Promise<TaskRecord> {
       const task = await findFor(accountId, id, asker)
       if (!task) throw failure(badIdentifierList, { values: [id] })
       return task
     },
 
-    /** The task that is to be started, stopped or done again, or the 404 that says why it cannot be. */
+    /** Throws the 404 that says why the task cannot be operated. */
     async toOperate(accountId: string, id: string, asker: Actor): Promise<TaskRecord> {
       const task = await findFor(accountId, id, asker)
       if (!task) throw failure(badIdentifier, { cause: id, reason: 'task not found' })
       return task
     },
 
-    /** The views of some tasks of one account, in their order. */
     async views(page: readonly TaskRecord[]): Promise<TaskView[]> {
       const ids = page.map(({ id }) => id).sort()
       const [first, lowest, highest] = [page[0], ids[0], ids.at(-1)]
@@ -285,7 +277,7 @@ export const createTasks = (tools: Deps) => {
 
     make: async (order: TaskOrder) => view(await make(order)),
 
-    /** A new task from the failed rows of one that has ended. A dry run stays one unless `dryRun` says otherwise. */
+    /** A new task from the failed rows. `dryRun` overrides whether it is a dry run. */
     async retry(task: TaskRecord, by: Remake, dryRun?: boolean) {
       requirePossible(task, 'retry')
       const run = await runs.run(task)
@@ -294,7 +286,7 @@ export const createTasks = (tools: Deps) => {
       return remake({ task, how: 'retry', rowCount }, failedRows(task), by, dryRun)
     },
 
-    /** A new task from the rows that a stopped one never reached; without input, from where its output ends. */
+    /** A new task from the rows after a stop; without input, from the end of the output. */
     async continue(task: TaskRecord, by: Remake) {
       requirePossible(task, 'continue')
       const { done = 0, position } = (await runs.run(task)) ?? {}
@@ -307,9 +299,8 @@ export const createTasks = (tools: Deps) => {
     },
 
     /**
-     * Lets the task run: a process with room for it takes it up. That agrees to what its rows cost, unless `acceptsCharges`
-     * says otherwise: then those fail that charge the account which made the task. A row also fails when a price has risen
-     * since the start, or since the dry run that the task names.
+     * Any process with capacity picks the task up. Without `acceptsCharges`, rows fail that charge the account which
+     * made the task. A row also fails if its price has risen since the start or the dry run.
      */
     async start(author: Author, task: TaskRecord, acceptsCharges = true): Promise<TaskView> {
       requirePossible(task, 'start')
@@ -333,7 +324,7 @@ export const createTasks = (tools: Deps) => {
       return viewOf(after, undefined, 0)
     },
 
-    /** Ends a task. When this resolves no further row happens, whichever process works on it. */
+    /** Stops a task. No further row runs after this resolves, in any process. */
     async halt(author: Author, task: TaskRecord): Promise<TaskView> {
       requirePossible(task, 'stop')
       const doc = {
@@ -359,7 +350,6 @@ export const createTasks = (tools: Deps) => {
       return last
     },
 
-    /** The bytes of one of its CSVs, or the 404 that names the task. */
     read,
   }
 }

@@ -15,11 +15,10 @@ const csvTypes = ['text/csv', 'text/comma-separated-values', 'application/octet-
 
 const filledText = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined)
 
-/** The account in the path; where there is none, the caller's own. */
+/** The account in the path, or the caller's. */
 const accountOf = ({ account, actor }: { account: AccountRecord | undefined; actor: Actor }) =>
   account ?? actor.account
 
-/** The account of the task in the path. */
 const homeOf = (call: Reading) =>
   call.subject.accountId === call.actor.accountId ? call.actor.account : accountOf(call)
 
@@ -28,13 +27,13 @@ async function* noChunks(): AsyncGenerator<Uint8Array> {}
 const inputOf = ({ stream, data, request }: Call<string, TaskRequest>): TaskInput => {
   if (stream) return { kind: 'csv', chunks: stream.chunks }
   const type = request.header('content-type')?.split(';', 1)[0]?.trim().toLowerCase()
-  // An empty CSV, not the absence of one.
+  // An empty CSV.
   if (csvTypes.some((csv) => csv === type)) return { kind: 'csv', chunks: noChunks() }
   const { records = [] } = data
   return records.length > 0 ? { kind: 'records', records } : { kind: 'none' }
 }
 
-/** Answers about one task: its record is metadata. */
+/** The record is in `metadata`, not in `data`. */
 const told = (view: TaskView, { revision }: Pick<TaskRecord, 'revision'>) =>
   new ApiResponse({
     data: {},
@@ -65,7 +64,6 @@ const listing = (tasks: Tasks, accountId: string): Listing<Item> => ({
   record: ({ task, view }) => ({ ...view, modified: task.modified }),
 })
 
-/** The list of an account, and the help for everybody. */
 const collectionRoutes = (tasks: Tasks): Route[] => [
   get('/v2/tasks', {
     summary: 'Tell what tasks can do',
@@ -94,7 +92,7 @@ interface Reading extends Asking {
   subject: TaskRecord
 }
 
-/** The same below an account and, for the account of the token, without one. */
+/** The same routes with and without an account in the path. */
 const routesBelow = <const Root extends string>(
   root: Root,
   { own, make }: { own: Policy; make: Policy },

@@ -3,7 +3,7 @@ import { failureKind } from '../../../lib/failure.ts'
 import type { TaskAction } from './actions.ts'
 import type { taskStatuses } from './schema.ts'
 
-/** The 500 that the specification has for what a task cannot be made of. */
+/** The 500 of the specification for invalid requests. */
 export const invalidTaskRequest = failureKind(
   'invalid_request',
   ({ data }: { data: Record<string, unknown> }) => ({
@@ -17,7 +17,6 @@ export type TaskStatus = (typeof taskStatuses)[number]
 
 type Operation = 'start' | 'stop' | 'remove' | 'retry' | 'continue'
 
-/** In which states a task can be started, stopped, removed, and made anew from its failed rows or from those never reached. */
 const possibleIn: Record<TaskStatus, readonly Operation[]> = {
   pending: ['start', 'remove'],
   executing: ['stop'],
@@ -41,12 +40,12 @@ export const refusalReasons: Record<Operation, string> = {
 interface Counts {
   /** Undefined for tasks without input. */
   total: number | undefined
-  /** Undefined when the work broke off, so that nobody can say. */
+  /** Undefined after a crash. */
   succeeded: number | undefined
   failed: number | undefined
 }
 
-/** As what a task ends that was not stopped. */
+/** The final status of a task that was not stopped. */
 export const finalStatus = ({ total, succeeded, failed }: Counts): TaskStatus => {
   if (succeeded === undefined || failed === undefined) return 'internal_error'
   if (total === undefined) {
@@ -62,17 +61,17 @@ interface Progress {
   total: number | undefined
   done: number
   workedMs: number
-  /** Behind each row. */
+  /** After each row. */
   pauseMs: number
 }
 
-/** Undefined as long as the pace is not known. */
+/** Undefined until the speed is known. */
 export const secondsLeft = ({ total, done, workedMs, pauseMs }: Progress): number | undefined =>
   total === undefined || done === 0 || workedMs + pauseMs === 0
     ? undefined
     : Math.ceil(((total - done) * (workedMs / done + pauseMs)) / 1000)
 
-/** What whoever made a file of unknown columns most likely has to change in it. */
+/** Advice for a file with unknown columns. */
 const hintOn = (unknown: readonly string[], isKnown: (name: string) => boolean) => {
   const isLine = (name: string) =>
     otherSeparator.test(name) && name.split(otherSeparator).some((part) => isKnown(bare(part)))
@@ -82,12 +81,11 @@ const hintOn = (unknown: readonly string[], isKnown: (name: string) => boolean) 
   return { message: `Column names are in lower case and without spaces: ${bare(misspelt)}, not ${misspelt}` }
 }
 
-/** A column's name as it is most likely meant. */
 const bare = (name: string) => name.trim().toLowerCase().replace(/[ -]/g, '_').replace(/^"|"$/g, '')
 
 const maxReportedColumns = 100
 
-/** What is wrong with the columns of an input, by the key it is reported under. */
+/** The problems of an input's columns by report key. */
 export const columnProblems = (
   action: TaskAction,
   columns: readonly string[] | undefined,
@@ -110,7 +108,6 @@ export const columnProblems = (
   }
 }
 
-/** An action as the help tells it. */
 const helpOf = (action: TaskAction) => ({
   description: action.description,
   doc: action.doc,
@@ -120,7 +117,6 @@ const helpOf = (action: TaskAction) => ({
   ...(action.input === 'none' && action.parameters ? { parameters: action.parameters } : {}),
 })
 
-/** Category -> action -> what it does. */
 export const helpText = (actions: readonly TaskAction[]) => {
   const help: Record<string, Record<string, ReturnType<typeof helpOf>>> = {}
   for (const action of actions) {
@@ -129,14 +125,13 @@ export const helpText = (actions: readonly TaskAction[]) => {
   return help
 }
 
-/** The header of the output. */
 export const outputColumns = (action: TaskAction, header: readonly string[]): readonly string[] => {
   if (action.input === 'none') return action.columns
   if (action.output !== 'input') return action.output
   return header.includes('error') ? header : [...header, 'error']
 }
 
-// Fractional parts of multiplications by these spread similar texts evenly.
+// FNV-1a.
 const hashPrime = 16_777_619
 const hashBasis = 2_166_136_261
 
@@ -148,10 +143,7 @@ const hashOf = (text: string) => {
 
 const maxSlots = 2 ** 25
 
-/**
- * Which keys come more than once, in bounded memory: no repeated key is missed, and a few others are taken for one.
- * `expected` is how many keys there are.
- */
+/** Which keys repeat, in bounded memory. Every repeated key is found, with a few false positives. */
 export const createRepeats = (expected: number) => {
   const slots = new Uint8Array(Math.min(maxSlots, 2 ** Math.ceil(Math.log2(expected * 16 + 16))))
   const slotOf = (key: string) => hashOf(key) % slots.length

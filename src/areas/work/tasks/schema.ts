@@ -32,7 +32,7 @@ const ForeseenCharge = open({
   invoices: must(list(anyObject(), { description: 'As the 402 `accept charges` shows them' })),
 })
 
-/** A task as it is told: in `metadata` of what is about one task, in the rows of the list. */
+/** In `metadata` of one task, and in the rows of the list. */
 export const TaskRecord = open({
   id: must(anyText()),
   account_id: must(anyText({ description: 'The account that owns the task' })),
@@ -74,7 +74,7 @@ export const TaskRequest = open({
 
 export type TaskRequest = Static<typeof TaskRequest>
 
-/** Answers about one task have no data: the record is in `metadata`. */
+/** Responses about one task have the record in `metadata`. */
 export const NoData = open({})
 
 export const TaskHelp = open({

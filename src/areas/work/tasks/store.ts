@@ -26,7 +26,7 @@ export interface TaskDoc {
   failure_count?: number
   csvs: readonly string[]
   dry_run?: true
-  /** Told once a task was started whose rows may cost something. */
+  /** Set at the start of a task that may cost something. */
   accept_charges?: boolean
   retry_of?: string
   continuation_of?: string
@@ -35,40 +35,35 @@ export interface TaskDoc {
 }
 
 interface TaskHidden {
-  /** Who made the task: it runs with the rights of its account and user. */
+  /** The creator of the task: it runs with the rights of this account and user. */
   author: Author
   authMethod: AuthMethod
   authUserId?: string
-  /** The user who started it, if a user did. */
+  /** The user who started it. */
   starter?: { accountId: string; userId: string }
-  /** Of a task that goes on where others stopped: the first of them, and how many of its rows come before. */
+  /** For a continued task: the first task of the chain, and the number of rows before. */
   rowsBefore?: { taskId: string; count: number }
   /** Of the input. */
   header?: readonly string[]
   /** Of the output. */
   columns: readonly string[]
-  /**
-   * Of an output that another system wrote: the bytes of its first row as they came, as Latin-1. What is read begins
-   * with `columns`, in our way of writing them.
-   */
+  /** The first row of another system's output as Latin-1 bytes. Readers get `columns` instead. */
   head?: string
-  /** The work ended before its time: the output keeps all of its columns. */
+  /** The task ended early: the output keeps all of its columns. */
   brokenOff?: true
 }
 
 export type TaskRecord = StoredRecord<TaskDoc, TaskHidden>
 
-/** Who stands behind what a task writes: whoever made it, and the task. */
 export const authorOf = ({ id, hidden }: Pick<TaskRecord, 'id' | 'hidden'>): Author => ({
   ...hidden.author,
   taskId: id,
 })
 
-/** Ids of another system do not grow with time: among those that do they stand where the task was made. */
+/** Ids of another system do not grow with time: such tasks are sorted by their submission. */
 const foreignSortKey = (submitted: number, id: string) =>
   (Math.max(0, unixOfGregorian(submitted)) * 1000).toString(16).padStart(12, '0') + id
 
-/** Tasks, how far they have come, and their input and output. */
 export const createTaskStore = (store: Store) => {
   const runs = createRunStore(store, 'task')
   const tasks = createCollection<TaskDoc, TaskHidden>(store, {
@@ -77,7 +72,7 @@ export const createTaskStore = (store: Store) => {
     row: () => ({}),
   })
 
-  // Not in the record, whose size is limited: price lists of many large plans exceed it.
+  // Not in the record, whose size is limited: price lists may exceed it.
   const keepJson = (set: ChangeSet, task: RunKey, name: 'charges' | 'terms', value: unknown) =>
     set.add(
       runs.parts.statement(task, name, {
@@ -96,17 +91,16 @@ export const createTaskStore = (store: Store) => {
     tasks,
     runs,
 
-    /** Makes room for the input of a task that is no record yet. */
     beginUpload: (key: RunKey) => store.writeUnrecorded([runs.insert(key, 'uploading')]),
 
-    /** Keeps a part of an input that is still arriving. Fails when it was given up meanwhile. */
+    /** Fails if the upload was given up. */
     keepInput: (key: RunKey, part: Part) =>
       store.writeUnrecorded([
         runs.move(key, 'uploading', 'uploading'),
         runs.parts.statement(key, 'in.csv', part),
       ]),
 
-    /** Bytes of all inputs that an account keeps, and of those that are arriving. */
+    /** Bytes of all inputs of an account, those in upload included. */
     async inputBytes(accountId: string): Promise<number> {
       const sql = `SELECT CAST(COALESCE(sum(length(p.content)), 0) AS BIGINT) AS bytes FROM long_parts p
         WHERE p.account_id = $1 AND p.name = 'in.csv' AND p.run_id NOT IN
@@ -115,7 +109,7 @@ export const createTaskStore = (store: Store) => {
       return row?.bytes ?? 0
     },
 
-    /** Adds the task, whose input is complete, to a change set. `position`: where one without input begins. */
+    /** `position`: where a task without input begins. */
     insert(
       set: ChangeSet,
       task: TaskRecord,
@@ -125,25 +119,23 @@ export const createTaskStore = (store: Store) => {
       set.add(hasInput ? runs.move(task, 'uploading', 'pending') : runs.insert(task, 'pending', { position }))
     },
 
-    /** Adds a change of state, and the record that tells it. */
     move(set: ChangeSet, before: TaskRecord, after: TaskRecord, from: RunState, to: RunState) {
       tasks.replace(set, before, after)
       set.add(runs.move(after, from, to))
     },
 
-    /** Adds what a dry run would charge, to whomever pays: readers are shown what they may see of it. */
+    /** Charges of all payers: readers see only theirs. */
     keepCharges: (set: ChangeSet, task: RunKey, charges: readonly PreviewedCharge[]) =>
       keepJson(set, task, 'charges', charges),
 
-    /** Undefined where nothing was found out. */
     charges: (task: RunKey) => jsonOf<PreviewedCharge[]>(task, 'charges'),
 
-    /** Adds the price lists that its rows are charged by at most: of a dry run those by which it was priced. */
+    /** The price lists that limit the charges of the rows. */
     keepTerms: (set: ChangeSet, task: RunKey, terms: unknown) => keepJson(set, task, 'terms', terms),
 
     terms: (task: RunKey) => jsonOf<unknown>(task, 'terms'),
 
-    /** Adds the removal of a task; its parts go later. */
+    /** The parts are deleted later. */
     remove(set: ChangeSet, task: TaskRecord, from: RunState) {
       tasks.remove(set, task)
       set.add(runs.move(task, from, 'removed'))

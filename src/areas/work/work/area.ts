@@ -1,7 +1,6 @@
 import { area } from '../../area.ts'
 import { workRoutes } from './routes.ts'
 
-/** Jobs that wait, and how those that ended did: for operators. */
 export const workArea = area({
   name: 'work',
   kinds: { work: 'background jobs that ended, or were requested again' },

@@ -8,7 +8,6 @@ import { badIdentifier, failure, invalid } from '../../../lib/failure.ts'
 import { gregorianOfUnix } from '../../../lib/gregorian.ts'
 import { anyText, choice, closed, gregorian, integer, must } from '../../../lib/schema.ts'
 
-/** An errand as operators see it: never what it says. */
 export const WorkRecord = closed(
   {
     id: must(anyText({ description: 'One within its kind' })),
@@ -41,7 +40,7 @@ const stateIn = (text: string): WorkState => {
 
 const gregorianOf = (unixMs: number) => gregorianOfUnix(Math.floor(unixMs / 1000))
 
-/** A job as operators see it: never its payload. */
+/** A job for operators, without its payload. */
 const workJson = ({ kind, id, accountId, state, attempts, dueAt, since, outcome, finishedAt }: Work) => ({
   id,
   kind,

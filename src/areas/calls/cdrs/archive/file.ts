@@ -6,9 +6,8 @@ import { hashParquetValue, readBloomFilter, sbbfContains } from 'hyparquet/src/b
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
 import { type CdrRow, columns, storedColumns } from '../columns.ts'
 
-// Call records as Parquet: the columns of columns.ts under their names, sorted by account, time and id. Any reader of
-// Parquet understands the files; this server takes from them one group of rows at a time. To put a group together, or to
-// take it apart, keeps a processor busy for a tenth of a second: that is done in the threads of threads.ts.
+// Call records as Parquet: the columns of columns.ts, sorted by account, time and id. The server reads one group of
+// rows at a time.
 
 const ownIntegers: readonly string[] = ['cost', 'reseller_cost', 'csv_quoted', 'csv_guarded']
 const required: readonly string[] = ['account_id', 'id', 'created', 'interaction_time', 'interaction_key']
@@ -38,14 +37,13 @@ const schema = [
   })),
 ]
 
-// What groups are chosen by; of all others nobody asks.
+// Columns with statistics: groups are selected by them.
 const judged: readonly string[] = ['account_id', 'created', 'interaction_time']
 
 const codec = 'ZSTD'
 const compressors = { ZSTD: (bytes: Uint8Array) => zstdCompressSync(bytes) }
 const decompressors = { ZSTD: (bytes: Uint8Array) => zstdDecompressSync(bytes) }
 
-/** A group as it has to be when it is read back. */
 const digestOf = (rows: readonly CdrRow[]) => {
   const hash = createHash('sha256')
   for (const row of rows)
@@ -53,7 +51,7 @@ const digestOf = (rows: readonly CdrRow[]) => {
   return hash.digest('hex')
 }
 
-/** A file in the making, in memory: `FileSizes` of rules.ts bound it. */
+/** A file that is being written, in memory. `FileSizes` limits it. */
 export const createFileWriter = () => {
   const digests: string[] = []
   let records = 0
@@ -63,7 +61,7 @@ export const createFileWriter = () => {
     schema,
     codec,
     compressors,
-    // A bound that is cut off would not be the account that it stands for.
+    // A truncated bound would not be an account id.
     statisticsTruncateLength: Number.POSITIVE_INFINITY,
     createdBy: 'crosspoint',
   })
@@ -74,7 +72,7 @@ export const createFileWriter = () => {
     get records() {
       return records
     },
-    /** Adds a group: rows in the order of account, time and id, behind those before. */
+    /** Adds a group: rows ordered by account, time and id, after those before. */
     add(rows: readonly CdrRow[]) {
       const columnData = fileColumns.map(({ name, isInteger }) => ({
         name,
@@ -89,7 +87,7 @@ export const createFileWriter = () => {
       digests.push(digestOf(rows))
       records += rows.length
     },
-    /** The whole file. What was put together is taken apart again, group by group. */
+    /** The complete file. Every group is read back and compared. */
     async finish(): Promise<Uint8Array<ArrayBuffer>> {
       writer.finish()
       const bytes = new Uint8Array(target.getBuffer())
@@ -103,7 +101,7 @@ export const createFileWriter = () => {
   }
 }
 
-/** A part of a file, in bytes: the end is not included. */
+/** A part of a file, in bytes; the end is exclusive. */
 interface Span {
   from: number
   to: number
@@ -116,22 +114,21 @@ interface Bounds<T> {
 
 /** A group of rows, as the end of the file describes it. */
 export interface FileGroup extends Span {
-  /** The position of its first row in the file. */
+  /** Position of the first row in the file. */
   row: number
   rows: number
   account: Bounds<string>
   created: Bounds<number>
   interactionTime: Bounds<number>
-  /** Where it can be seen that an id is not there. */
+  /** The Bloom filter of the ids. */
   ids: Span | undefined
-  /** What it takes to read the group: as if the file had no other. */
+  /** The metadata of a file with this group only. */
   metadata: FileMetaData
 }
 
-/** What the end of a file says. */
 export interface FileEnd {
   groups: readonly FileGroup[]
-  /** Where that of all groups lies, one behind the other. */
+  /** The Bloom filters of all groups, one after the other. */
   ids: Span | undefined
 }
 
@@ -159,7 +156,6 @@ const numberBounds = (group: Group, name: string): Bounds<number> => {
   return { first: Number(first), last: Number(last) }
 }
 
-/** From the first of them to the end of the last. */
 const spanOf = (parts: readonly Span[]): Span => ({
   from: Math.min(...parts.map(({ from }) => from)),
   to: Math.max(...parts.map(({ to }) => to)),
@@ -179,7 +175,7 @@ const idsOf = (group: Group): Span | undefined => {
   return { from: Number(offset), to: Number(offset) + Number(length) }
 }
 
-/** A column of a group without what is said of it: bounds are told above, and others were for other readers. */
+/** A column of a group without its statistics, which take most of the memory. */
 const chunkOf = ({ file_offset, meta_data: data }: Group['columns'][number]) => {
   if (!data) throw new Error('a column of the file is not described')
   const { type, path_in_schema, codec, num_values, total_uncompressed_size, total_compressed_size } = data
@@ -200,7 +196,7 @@ const chunkOf = ({ file_offset, meta_data: data }: Group['columns'][number]) => 
   }
 }
 
-/** Reads the end of a file: the last bytes of it, as many as `endBytesOf` says at least. */
+/** Parses the last bytes of a file, at least as many as `endBytesOf` returns. */
 export const fileEndOf = (end: Uint8Array): FileEnd => {
   const { buffer, byteOffset, byteLength } = end
   const {
@@ -229,7 +225,7 @@ export const fileEndOf = (end: Uint8Array): FileEnd => {
   return { groups, ids: ids.length > 0 ? spanOf(ids) : undefined }
 }
 
-/** How long the end of a file is, by its last 8 bytes. */
+/** Length of the end of a file, from its last 8 bytes. */
 export const endBytesOf = (last: Uint8Array) =>
   new DataView(last.buffer, last.byteOffset, 8).getUint32(0, true) + 8
 
@@ -241,7 +237,6 @@ const rowOf = (read: Record<string, unknown>): CdrRow => {
   return read as unknown as CdrRow
 }
 
-/** The rows of a group, of its bytes. */
 export const rowsOfGroup = async (
   { from, rows, metadata }: FileGroup,
   bytes: Uint8Array,
@@ -268,7 +263,7 @@ export const rowsOfGroup = async (
   return found.map(rowOf)
 }
 
-/** Whether an id may be in a group, of the bytes that `ids` of the group names. */
+/** Whether a group may have an id. `bytes`: its Bloom filter, `ids` of the group. */
 export const mayHoldId = (bytes: Uint8Array, id: string) => {
   const filter = readBloomFilter({
     view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength),

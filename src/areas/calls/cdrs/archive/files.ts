@@ -139,7 +139,6 @@ interface Deps {
   log: Log
 }
 
-/** Files of call records, read in parts. */
 export const createArchiveFiles = ({ objects, register, metrics, log }: Deps) => {
   const ends = createSizedCache<FileEnd>(maxEndBytes)
   const groups = createSizedCache<CdrRow[]>(maxRowBytes)
@@ -186,7 +185,6 @@ export const createArchiveFiles = ({ objects, register, metrics, log }: Deps) =>
     ends(file.path, Math.ceil(file.bytes / 30) * endWeight, () => readEnd(file))
 
   return {
-    /** The groups of a file, in its order. */
     groups: (file: ArchivedFile): Promise<readonly FileGroup[]> =>
       reading(file, async () => (await endOf(file)).groups),
 

@@ -26,16 +26,16 @@ type Written = Pick<FileRow, 'path' | 'records'>
 
 interface Run {
   month: number
-  /** Another one for every attempt: what an attempt leaves behind is nobody else's. */
+  /** New for every attempt, so that attempts do not share files. */
   name: string
-  /** Lets everything fail that is written after another process took the work over. */
+  /** Makes writes fail after another process took the work over. */
   guard: Statement
   signal: AbortSignal
 }
 
 const partBytes = 4_000_000
 
-/** The SHA-256 of an object as it is read, a part at a time; undefined when it has another size. */
+/** The SHA-256 of an object, read in parts; undefined if it has another size. */
 export const digestOfObject = async (objects: ObjectStore, path: string, bytes: number) => {
   if ((await objects.size(path)) !== bytes) return undefined
   const hash = createHash('sha256')
@@ -44,7 +44,7 @@ export const digestOfObject = async (objects: ObjectStore, path: string, bytes: 
   return hash.digest('hex')
 }
 
-/** Files being written one after the other, each with as many records as it may have. */
+/** Writes files one after the other, each up to its size limit. */
 export const createArchiveWriter = (
   { register, objects, sizes }: { register: ArchiveRegister; objects: ObjectStore; sizes: FileSizes },
   { month, name, guard, signal }: Run,
@@ -77,7 +77,6 @@ export const createArchiveWriter = (
     ])
   }
 
-  /** What was put together was taken apart again before the store lets go of it, and what was sent is read back. */
   const close = async () => {
     if (records === 0) return
     signal.throwIfAborted()
@@ -87,7 +86,7 @@ export const createArchiveWriter = (
     try {
       await send(path, file)
     } catch (error) {
-      // Whoever has taken the work over may have removed the file already, before it was there, and forgotten it.
+      // Another process may have removed the file before it was stored.
       await objects.remove(path).catch(() => undefined)
       throw error
     }
@@ -117,7 +116,6 @@ export const createArchiveWriter = (
   }
 
   return {
-    /** Writes rows that come in the order of account, time and id. */
     async write(batches: AsyncIterable<readonly CdrRow[]>): Promise<readonly Written[]> {
       const endNow = () => void thread.close()
       signal.addEventListener('abort', endNow)
@@ -142,21 +140,20 @@ interface Deps {
   sizes?: FileSizes
 }
 
-/** By whom work is done at the moment. */
 interface Turn {
   signal: AbortSignal
   guard: Statement
 }
 
-// Records of an old month that come in or go while it is archived: then it is done anew.
+// Records may arrive or be deleted during archiving: then it is repeated.
 const attempts = 3
 
 const author: Author = { requestId: 'cdr-archive' }
 
-/** Whether others were faster: with records of the month, or with the month itself. */
+/** Whether the records of the month, or the month itself, were changed by others. */
 const isOvertaken = (error: unknown) => error instanceof MonthMoved || isMissing(error) || isConflict(error)
 
-/** Moves months of call records to files, and takes out of these what has to go. */
+/** Moves months of call records to files, and removes deleted accounts from them. */
 export const createCallArchive = ({
   store,
   settings,
@@ -203,13 +200,12 @@ export const createCallArchive = ({
     log.write('info', 'a month of call records was archived', { month, records, place: objects.name })
   }
 
-  /** Others may have dropped it. */
   const isThere = async (month: number) => {
     await store.fence()
     return (await cdrs.months()).includes(month)
   }
 
-  /** Moves what the store has of a month to files; also what came in after most of it was moved. */
+  /** Moves the stored records of a month to files, also those that arrived after an earlier archiving. */
   const archive = async (month: number, turn: Turn) => {
     for (let attempt = 1; await isThere(month); attempt += 1) {
       try {
@@ -220,7 +216,7 @@ export const createCallArchive = ({
     }
   }
 
-  /** Rows of a file without those of accounts that have left. */
+  /** The rows of a file without those of deleted accounts. */
   async function* stayingRows(file: FileRow, staying: ReadonlySet<string>) {
     for (const group of await files.groups(file)) {
       const rows = await files.rows(file, group)
@@ -237,7 +233,7 @@ export const createCallArchive = ({
     await store.writeUnrecorded(set.statements)
   }
 
-  /** One that fails keeps no other from its turn. */
+  /** A failure does not stop the others. */
   const each = async <T>(all: readonly T[], { signal }: Turn, work: (one: T) => Promise<void>) => {
     for (const one of all) {
       if (signal.aborted) return
@@ -245,7 +241,7 @@ export const createCallArchive = ({
         await work(one)
       } catch (error) {
         if (signal.aborted) return
-        // Whoever has taken the work over does the rest as well.
+        // The process that took over does the rest.
         if (isLeaseLost(error)) throw error
         metrics.failed()
         log.write('error', 'call records could not be archived', {
@@ -256,7 +252,7 @@ export const createCallArchive = ({
     }
   }
 
-  /** Removes what nobody reads: what a process that died has begun, and what was replaced or dropped. */
+  /** Removes files of attempts that broke off, and files that were replaced or dropped. */
   const tidy = async (turn: Turn) =>
     each(await register.unread(), turn, async ({ path }) => {
       await objects.remove(path)
@@ -282,7 +278,7 @@ export const createCallArchive = ({
   }
 }
 
-/** Whether the files of older call records are there, and are what was written. */
+/** Checks that the files of older call records exist and are unchanged. */
 export const checkCallArchive = (store: Store, objects: ObjectStore): Check => {
   const register = createArchiveRegister(store)
 

@@ -27,7 +27,7 @@ interface Walk {
 
 interface Bounded extends Walk {
   limit: number
-  /** After looking at about so many of the account's records it is said how far one is. */
+  /** After about this many records of the account the result is returned with its end place. */
   most: number
 }
 
@@ -45,7 +45,7 @@ const interactionPlace = (leg: CdrRow): Place => ({ time: leg.interaction_time, 
 
 const isOwned = ({ ownerId }: Holder, leg: CdrRow) => ownerId === undefined || leg.owner_id === ownerId
 
-/** Call records that lie in files, as lists ask for them. */
+/** Lists of call records in files. */
 export const createArchiveReading = (register: ArchiveRegister, files: ArchiveFiles) => {
   const groupsOf = async (part: ArchivedPart, accountId: string): Promise<Group[]> => {
     const groups = await files.groups(part)
@@ -56,7 +56,7 @@ export const createArchiveReading = (register: ArchiveRegister, files: ArchiveFi
 
   const rowsOf = ({ part, group }: Group) => files.rows(part, group)
 
-  /** An account's rows of one file in order, group by group, as far as they lie in the window: of every owner. */
+  /** An account's rows of one file within the window, in order, group by group. */
   async function* rowsOfPart(part: ArchivedPart, { holder, window, after, descending }: Walk) {
     const order = placeOrder(descending)
     const place = placeWithin(window, after)
@@ -80,15 +80,15 @@ export const createArchiveReading = (register: ArchiveRegister, files: ArchiveFi
   interface Source {
     part: ArchivedPart
     rows: AsyncIterator<CdrRow[]>
-    /** What was read of it and not yet given; undefined: nothing was read. */
+    /** Rows that were read and not yet returned; undefined before the first read. */
     batch: CdrRow[] | undefined
   }
 
-  /** The rows of several files as one list, some at a time. A file is opened when its turn comes. */
+  /** The rows of several files as one list. A file is opened when its first row is due. */
   async function* merged(parts: readonly ArchivedPart[], walk: Walk): AsyncGenerator<CdrRow[]> {
     const order = placeOrder(walk.descending)
     const begin = ({ first, last }: ArchivedPart): Place =>
-      // Before everything of that second.
+      // Before every record of that second.
       walk.descending ? { time: last + 1, mark: '' } : { time: first, mark: '' }
     const headOf = ({ part, batch }: Source) => (batch?.[0] ? legPlace(batch[0]) : begin(part))
     let sources = parts
@@ -139,9 +139,8 @@ export const createArchiveReading = (register: ArchiveRegister, files: ArchiveFi
   }
 
   /**
-   * The interactions of a month, each by its first leg. Groups are read in the order of the first interaction that may
-   * be in them, until no further group can have one, or a leg of one, that belongs to the piece; or, once enough has been
-   * looked at, up to the first interaction that may be in the next group.
+   * The interactions of a month, each by its first leg. Groups are read in the order of their first interaction, until
+   * no other group can have a leg of these interactions, or until `most` records were read.
    */
   const interactions = async (
     parts: readonly ArchivedPart[],
@@ -166,10 +165,10 @@ export const createArchiveReading = (register: ArchiveRegister, files: ArchiveFi
             : last >= (place?.time ?? window.from) && first <= window.to,
       )
       .sort((a, b) => (descending ? edge(b) - edge(a) : edge(a) - edge(b)))
-    /** Just before the first interaction that may be in a group. */
+    /** Just before the first interaction of a group. */
     const before = (group: Group): Place => ({ time: edge(group) + (descending ? 1 : 0), mark: '' })
     const start = place ?? { time: descending ? window.to + 1 : window.from, mark: '' }
-    // A piece that came no further than the one before would be read again and again.
+    // Without progress the same groups would be read again and again.
     const mayEndBefore = (group: Group) => order(before(group), start) > 0
     const found = new Map<string, CdrRow>()
     let tried = 0
@@ -216,7 +215,7 @@ export const createArchiveReading = (register: ArchiveRegister, files: ArchiveFi
       return undefined
     },
 
-    /** All legs of an interaction, in no order. */
+    /** All legs of an interaction, unordered. */
     async legsOf(accountId: string, { time, mark }: Place): Promise<CdrRow[]> {
       const month = monthAt(time)
       const found: CdrRow[] = []
@@ -232,11 +231,10 @@ export const createArchiveReading = (register: ArchiveRegister, files: ArchiveFi
       return found
     },
 
-    /** All records of a month that lie in files, of every account. */
     async *month(month: number): AsyncGenerator<readonly CdrRow[]> {
       for (const file of await register.liveOf(month)) {
         const staying = new Set(await register.accountsIn(file.path))
-        // Of a file that was replaced meanwhile, and removed, no account would stay.
+        // A file that was replaced and removed has no accounts.
         if (!(await register.isLive(file.path))) throw new MonthMoved(month)
         for (const group of await files.groups(file)) {
           const rows = await files.rows(file, group)

@@ -7,13 +7,13 @@ import type { ArchivedPart } from '../places.rules.ts'
 const files = table('cdr_files', {
   path: text(),
   month: integer(),
-  /** Nobody reads it yet; it is read; it waits to be removed. */
+  /** `written`: not readable yet. `gone`: to be removed. */
   state: oneOf(['written', 'live', 'gone']),
   records: integer(),
   bytes: integer(),
-  /** SHA-256 of its bytes. */
+  /** SHA-256. */
   digest: text(),
-  /** Accounts that have left, whose records are still in it. */
+  /** Number of deleted accounts whose records are still in the file. */
   departures: integer(),
 })
 
@@ -36,7 +36,7 @@ const sums = shape({ records: integer() })
 const names = shape({ accountId: text() })
 const parts = shape({ path: text(), month: integer(), bytes: integer(), first: integer(), last: integer() })
 
-// So many go in one write.
+// Rows in one write.
 const accountsAtOnce = 500
 
 interface MonthRange {
@@ -44,7 +44,7 @@ interface MonthRange {
   last: number
 }
 
-/** Which call records lie in which files. A file counts from the commit on that makes it live. */
+/** Which call records are in which files. Only `live` files are read. */
 export const createArchiveRegister = (store: Store) => {
   const { cdrs } = store
 
@@ -54,7 +54,7 @@ export const createArchiveRegister = (store: Store) => {
     )
 
   return {
-    /** The files of months, oldest first, that an account has records in. */
+    /** The files with records of an account, oldest month first. */
     async partsOf(accountId: string, { first, last }: MonthRange): Promise<ArchivedPart[]> {
       const archived = await cdrs.archivedMonths()
       if (![...archived.keys()].some((month) => month >= first && month <= last)) return []
@@ -64,7 +64,7 @@ export const createArchiveRegister = (store: Store) => {
           WHERE a.account_id = $1 AND a.month BETWEEN $2 AND $3 ORDER BY a.month, a.path`,
         [accountId, first, last],
       )
-      // A file is nobody's business once its month was dropped.
+      // The month may have been dropped.
       return parts.list(rows).filter(({ month }) => archived.has(month))
     },
 
@@ -80,7 +80,6 @@ export const createArchiveRegister = (store: Store) => {
     unread: () => filesWhere("state <> 'live'", []),
     withDeparted: () => filesWhere("state = 'live' AND departures > 0", []),
 
-    /** How many records of a month lie in files. */
     async count(month: number): Promise<number> {
       const rows = await store.all(
         `SELECT CAST(COALESCE(sum(records), 0) AS BIGINT) AS records FROM cdr_files WHERE month = $1 AND state = 'live'`,
@@ -89,13 +88,12 @@ export const createArchiveRegister = (store: Store) => {
       return sums.first(rows)?.records ?? 0
     },
 
-    /** The accounts whose records a file holds, without those that have left. */
+    /** The accounts of a file, without deleted ones. */
     async accountsIn(path: string): Promise<string[]> {
       const rows = await store.scan(`SELECT ${names.columns} FROM cdr_file_accounts WHERE path = $1`, [path])
       return names.list(rows).map(({ accountId }) => accountId)
     },
 
-    /** How many records the accounts of a file have in it. */
     async countIn(path: string): Promise<number> {
       const rows = await store.all(
         'SELECT CAST(COALESCE(sum(records), 0) AS BIGINT) AS records FROM cdr_file_accounts WHERE path = $1',
@@ -104,7 +102,6 @@ export const createArchiveRegister = (store: Store) => {
       return sums.first(rows)?.records ?? 0
     },
 
-    /** One month in which an account has records in files. */
     async monthOf(accountId: string): Promise<number | undefined> {
       const rows = await store.all(
         `SELECT ${months.columns} FROM cdr_file_accounts WHERE account_id = $1 LIMIT 1`,
@@ -113,14 +110,13 @@ export const createArchiveRegister = (store: Store) => {
       return months.first(rows)?.month
     },
 
-    /** Names a file before anybody writes it, so that it is found whatever happens. */
+    /** Registers a file before it is written, so that it is removed if the process dies. */
     begin: (guard: Statement, path: string, month: number) =>
       store.writeUnrecorded([
         guard,
         insertFile({ path, month, state: 'written', records: 0, bytes: 0, digest: '', departures: 0 }),
       ]),
 
-    /** Says what is in a written file; nobody reads that before it is live. */
     async describe(
       guard: Statement,
       file: Omit<FileRow, 'state' | 'departures'>,
@@ -147,14 +143,14 @@ export const createArchiveRegister = (store: Store) => {
         orElse: conflict,
       }),
 
-    /** Fails the set unless so many files of a month are read. */
+    /** Fails the set unless this many files of a month are live. */
     requireLive: (set: ChangeSet, month: number, count: number) =>
       set.run("UPDATE cdr_files SET state = state WHERE month = $1 AND state = 'live'", [month], {
         rows: count,
         orElse: conflict,
       }),
 
-    /** Takes a file out of all lists; it is removed later. Fails the set when further accounts have left. */
+    /** Marks a file for removal. Fails the set if more accounts were deleted. */
     retire: (set: ChangeSet, { path, departures }: Pick<FileRow, 'path' | 'departures'>) =>
       set.run(
         "UPDATE cdr_files SET state = 'gone' WHERE path = $1 AND state = 'live' AND departures = $2",
@@ -162,7 +158,6 @@ export const createArchiveRegister = (store: Store) => {
         { rows: 1, orElse: conflict },
       ),
 
-    /** Forgets a file that has been removed. */
     async forget(guard: Statement, path: string) {
       await store.writeUnrecorded([
         guard,
@@ -171,7 +166,7 @@ export const createArchiveRegister = (store: Store) => {
       ])
     },
 
-    /** Takes an account's records of a month out of all lists; its files are written anew later, without them. */
+    /** Hides an account's records of a month. A later run rewrites the files without them. */
     leave: (accountId: string, month: number): Statement[] => [
       {
         sql: `UPDATE cdr_files SET departures = departures + 1 WHERE path IN (
@@ -184,7 +179,6 @@ export const createArchiveRegister = (store: Store) => {
       },
     ],
 
-    /** How many records an account has in the files of a month. */
     async countOf(accountId: string, month: number): Promise<number> {
       const rows = await store.all(
         `SELECT CAST(COALESCE(sum(a.records), 0) AS BIGINT) AS records FROM cdr_file_accounts a

@@ -16,11 +16,9 @@ interface Deps {
   limits: Pick<LimitsOfAccounts, 'ofOperator'>
   ledgers: Pick<Ledgers, 'debitMany'>
   allotments: Pick<Allotments, 'consume'>
-  /** The classifier of a number, if it has one. */
   classOf(number: string): Promise<string | undefined>
 }
 
-/** How calls of an account are priced. */
 interface Tariff {
   ratedeckId: string | undefined
   resellerId: string
@@ -29,7 +27,7 @@ interface Tariff {
 
 export type CallBilling = ReturnType<typeof createCallBilling>
 
-/** What calls cost, and who pays it, when their records come in. */
+/** Prices calls and books them when their records arrive. */
 export const createCallBilling = (tools: Deps) => {
   const { accounts, rates, limits, ledgers, allotments, classOf } = tools
 
@@ -64,7 +62,7 @@ export const createCallBilling = (tools: Deps) => {
     return name === undefined ? undefined : discounts[name]?.percentage
   }
 
-  /** Who pays for a leg by the minute: the account, its reseller, or both, each once. */
+  /** The account, its reseller, or both. */
   const payersFor = async (account: AccountRecord, payers: CallDebit['payers']): Promise<AccountRecord[]> => {
     const reseller = payers.reseller ? await accounts.find(await accounts.resellerOf(account)) : undefined
     const all = [...(payers.account ? [account] : []), ...(reseller ? [reseller] : [])]
@@ -104,13 +102,13 @@ export const createCallBilling = (tools: Deps) => {
         known.postings.push(posting)
       }
     }
-    // Always in one order, so that two batches at once do not wait for each other.
+    // In one order, so that two batches do not deadlock.
     for (const [, { payer, postings: ofPayer }] of [...postings].sort(([a], [b]) => (a < b ? -1 : 1)))
       ledgers.debitMany(set, payer, ofPayer)
   }
 
   return {
-    /** The legs with the rates of those that are paid by the minute and do not say at which. */
+    /** Adds rates to the legs that are billed per minute and have none. */
     async price(legs: readonly Leg[]): Promise<readonly Leg[]> {
       const wanting = legs.filter(({ record }) => lacksRate(record))
       if (wanting.length === 0) return legs
@@ -125,7 +123,7 @@ export const createCallBilling = (tools: Deps) => {
       return legs.map((leg) => priced.get(leg) ?? leg)
     },
 
-    /** Takes what new calls cost from the ledgers, or from what is included, in the change set that stores them. */
+    /** Debits new calls, or uses up allotments, in the change set that stores them. */
     async book(set: ChangeSet, calls: readonly NewCall[]) {
       await debitCalls(set, calls)
       const included = calls.flatMap((call) => call.included ?? [])

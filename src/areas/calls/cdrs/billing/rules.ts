@@ -5,9 +5,7 @@ import type { CdrRow } from '../columns.ts'
 import { chargeOf, type Leg, type PriceKey, payersOf, pricedIn } from '../intake/rules.ts'
 import type { Cdr } from '../schema.ts'
 
-// Who pays for a call, at which price, and what the ledger says of it.
-
-/** The fields of a rate that price a call. Money in dollars. */
+/** Money in dollars. */
 interface PricingRate {
   rate_cost: number
   rate_surcharge?: number
@@ -21,7 +19,7 @@ interface PricingRate {
 
 export const callsService = 'per-minute-voip'
 
-/** What a leg whose record is new costs, or takes from what is included. */
+/** What a new leg costs, or uses up of an allotment. */
 export interface NewCall {
   accountId: string
   /** Of its row. */
@@ -30,30 +28,28 @@ export interface NewCall {
   included: IncludedCall | undefined
 }
 
-/** Whether a call is paid for by the minute and nobody said yet at which price. */
 export const lacksRate = (record: Cdr) => {
   const { account, reseller } = payersOf(record)
   return (account || reseller) && record.custom_channel_vars?.rate === undefined
 }
 
-/** The user of an address, without what a repair of the record has put into it. */
+/** The user part of an address, without the characters that a repair inserts. */
 const userPart = (address: string | undefined) => address?.split('@', 1)[0]?.replaceAll(/[ \ufffd]/g, '')
 
 const dialledForm = /^\+?\d{7,15}$/
 
-/** The number outside of the platform that the call went to, or the own one that was called from outside. */
+/** The called number outside of the platform, or for inbound calls the account's own number. */
 export const ratedNumber = (record: Cdr): string | undefined => {
   const { call_direction: direction, request, to, callee_id_number: callee } = record
-  // As the carrier is asked for it a number may have lost its country.
+  // The number in the carrier's request may lack the country code.
   const said = record.custom_channel_vars?.e164_destination
   const places = direction === 'inbound' ? [said, request, to, callee] : [said, to, request, callee]
   return places.map(userPart).find((text) => text !== undefined && dialledForm.test(text))
 }
 
-/** Money in whole units, and exactly where that is something else. */
 const inUnits = (key: PriceKey, dollars: number) => pricedIn(key, microUnitsOfDollars(dollars))
 
-/** A call with the rate that was found for it: its record says from now on what it costs. */
+/** The leg with the rate that was found. */
 export const rated = (leg: Leg, rateId: string, rate: PricingRate, discount: number | undefined): Leg => {
   const { rate_increment: increment = 60, rate_minimum: minimum = 60, rate_nocharge_time: free = 0 } = rate
   const found = {
@@ -72,12 +68,10 @@ export const rated = (leg: Leg, rateId: string, rate: PricingRate, discount: num
   return { ...leg, record: { ...leg.record, custom_channel_vars } }
 }
 
-/** What is booked for a call. */
 export interface CallDebit {
-  /** Who pays it. */
   payers: { account: boolean; reseller: boolean }
   callId: string
-  /** Units. */
+  /** In units of 1/10,000. */
   cost: number
   chargedSeconds: number
   description: string | undefined
@@ -107,10 +101,9 @@ const metadataOf = (record: Cdr) => {
   })
 }
 
-/** How a leg is stored, as far as it is paid for. */
 type PaidRow = Pick<CdrRow, 'id' | 'created' | 'duration_seconds'>
 
-/** What a call comes to for whoever pays it by the minute; undefined when nobody does, or it costs nothing. */
+/** Undefined if nobody pays per minute or the cost is zero. */
 const debitOf = (record: Cdr, row: PaidRow): CallDebit | undefined => {
   const payers = payersOf(record)
   if (!payers.account && !payers.reseller) return undefined
@@ -129,7 +122,7 @@ const debitOf = (record: Cdr, row: PaidRow): CallDebit | undefined => {
 
 const includedForm = /^allotment(?:_(.+))?$/
 
-/** Whether a call was included: in the allotment that the record names, or in the one for its number (`''`). */
+/** The allotment of an included call, or `''` for the allotment that matches its number. */
 const allotmentOf = (record: Cdr): string | undefined => {
   const found = includedForm.exec(record.custom_channel_vars?.account_billing ?? '')
   return found ? (found[1] ?? '') : undefined
@@ -148,7 +141,7 @@ const includedCall = ({ accountId, record }: Leg, row: PaidRow): IncludedCall | 
   }
 }
 
-/** What is to be paid for a leg with a price; undefined where nothing is, and nothing was included. */
+/** Undefined if the leg costs nothing and uses no allotment. */
 export const newCallOf = (leg: Leg, row: PaidRow): NewCall | undefined => {
   const debit = debitOf(leg.record, row)
   const included = includedCall(leg, row)

@@ -15,22 +15,18 @@ interface Deps {
   archive?: Pick<ArchiveReading, 'find'>
 }
 
-/** A leg whose record has the shape of the schema, and texts that can be stored: nobody looks at that again. */
+/** A leg with a validated record: it is not validated again. */
 export type ImportedLeg = Pick<Leg, 'accountId' | 'record'>
 
-/** A leg as it is to be stored, or why it is not. */
 type JudgedLeg = { row: CdrRow } | { rejected: string } | 'ignored'
 
-/**
- * The way in for call records that are history of another system: as intake stores them, without asking anything again
- * and telling anybody, and paid for there.
- */
+/** Stores the history of another system. It is not billed and sends no events. */
 export interface LegImporter {
-  /** What judges legs, each by itself, as the settings are now. */
+  /** Returns a function that converts legs by the current settings. */
   judging(): Promise<(leg: ImportedLeg) => JudgedLeg>
   /**
-   * Adds rows of one account to a change set, which whoever asks for it commits with `store.adopt`, and tells what
-   * becomes of each by that. The commit fails as a conflict where a leg is there already and nobody has looked.
+   * Adds rows of one account to a change set that the caller commits with `store.adopt`. Without `looksFirst` the
+   * commit is a conflict if a leg exists.
    */
   add(
     set: ChangeSet,
@@ -66,7 +62,7 @@ export const createLegImporter = ({ store, settings, archive }: Deps): LegImport
     },
 
     async add(set, rows, { looksFirst }) {
-      // What others have archived or dropped meanwhile is part of what one looks at.
+      // Archived and dropped months of other processes must be known.
       if (looksFirst) await store.fence()
       const firsts = new Map<string, CdrRow>()
       const keys = rows.map((row) => {

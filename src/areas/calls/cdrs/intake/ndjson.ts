@@ -4,7 +4,7 @@ import { looseUtf8Text } from '../../../../lib/utf8.ts'
 import { parseLeniently } from '../../../../lib/lenient-json.ts'
 import type { Entry } from './operations.ts'
 
-// A leg with both session descriptions and every variable of a switch has some 20 KB.
+// A leg with both session descriptions and all variables of a switch has about 20 KB.
 const longestLine = 262_144
 const newline = 0x0a
 
@@ -19,9 +19,9 @@ const entryOf = (line: number, bytes: Buffer): Entry | undefined => {
     const parsed = parseLeniently(text)
     const { value: record } = parsed
     const isRepaired = parsed.isRepaired || !text.isWellFormed()
-    // Looking for the word costs a fraction of a walk through the record.
+    // Faster than a walk through every record.
     const kept = text.includes('null') ? dropNulls(record) : record
-    // Only an escape can stand for NUL, or for half of a surrogate pair.
+    // Without an escape a text has no NUL and no unpaired surrogate.
     return {
       line,
       bytes: bytes.length,
@@ -34,7 +34,7 @@ const entryOf = (line: number, bytes: Buffer): Entry | undefined => {
   }
 }
 
-/** Records one to a line, as many at a time as a piece of the stream holds. Empty lines count, and are left out. */
+/** Records of NDJSON, in the batches of the chunks. Empty lines count and are skipped. */
 export async function* entriesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Entry[]> {
   let line = 0
   let begun: Buffer[] = []
@@ -42,7 +42,6 @@ export async function* entriesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<
 
   const keep = (bytes: Buffer) => {
     begunBytes += bytes.length
-    // Of a line that is too long only the length counts.
     if (begunBytes - bytes.length <= longestLine) begun.push(bytes)
   }
 

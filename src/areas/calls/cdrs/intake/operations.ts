@@ -41,7 +41,6 @@ import { createIntakeStore, createUnions, keyOf, type LegName, legKeyOf, unionOf
 
 const outcomeOf = (verdict: LegVerdict) => (typeof verdict === 'string' ? verdict : 'rejected')
 
-/** Counts what became of records, by the way they came in. */
 export const countVerdicts = (metrics: Metrics) => {
   const records = metrics.counter({
     name: 'crosspoint_call_records_total',
@@ -51,7 +50,6 @@ export const countVerdicts = (metrics: Metrics) => {
   return (source: Source) => (verdict: LegVerdict) => records.labels(source, outcomeOf(verdict)).inc()
 }
 
-/** Counts records whose descriptive fields were repaired. */
 export const countRepairs = (metrics: Metrics) => {
   const records = metrics.counter({
     name: 'crosspoint_call_records_repaired_total',
@@ -64,65 +62,59 @@ export const countRepairs = (metrics: Metrics) => {
 interface Deps {
   store: Store
   settings: Settings
-  /** Holds a record against its schema: texts are cast where that is allowed. */
+  /** Validates a record. Texts are converted where the schema allows it. */
   validate(schema: typeof Cdr, data: unknown, handover: Handover): Promise<{ value: Cdr; problems: Problems }>
   billing: CallBilling
   archive?: Pick<ArchiveReading, 'find'>
-  /** Hears what became of each record that `take` is given. */
+  /** Called with the result of each record of `take`. */
   count(verdict: LegVerdict): void
-  /** Is called for each record that was repaired. */
+  /** Called for each repaired record. */
   countRepair(source: Source): void
 }
 
-/** Where calls are paid for: `here`, or they are history that was paid for before it came here. */
+/** `elsewhere`: history that another system has billed. */
 type Paid = 'here' | 'elsewhere'
 
 interface TakeManner {
-  /** Hears of every batch. */
+  /** Called after every batch. */
   onProgress?(report: Readonly<IntakeReport>): void
   paid?: Paid
 }
 
-/** What became of a record. */
 export type LegVerdict = 'accepted' | 'duplicate' | 'ignored' | { rejected: string }
 
-/** The way in. */
 export type Source = 'api' | 'freeswitch'
 
-/** A record on its way in, which is given away. */
 interface SentRecord {
   record: unknown
   handover?: Given
-  /** Whether the text that it was read from was repaired. */
+  /** Whether the JSON text was repaired. */
   isRepaired?: boolean
 }
 
-/** A record on its way in, or why it could not even be read; its bytes where no body of one piece bounds them. */
+/** A record, or why it could not be read. `bytes` is set for streams, whose size is not limited. */
 export type Entry = { line: number; bytes?: number } & (SentRecord | { flaw: string })
 
 type Given = Exclude<Handover, 'lent'>
 
-/** The report while it grows. */
 type Tally = { -readonly [Key in keyof IntakeReport]: IntakeReport[Key] }
 
 const reportedRejections = 1000
-// One durable transaction each, which writes a page of an index once for all legs that lie in it, and a sum of the statistics.
-// Larger ones would hold up the writes of others for longer than they save.
+// One transaction updates each index page once for all its legs. Larger ones would delay other writes too long.
 const legsPerBatch = 2000
-// As they came: a record may be a hundred times as long as usual.
+// Limits memory: a record may be a hundred times the usual size.
 const bytesPerBatch = 16 << 20
-// While the store writes one, the next is put together: otherwise the two would take turns.
+// The next batch is prepared while one is written.
 const writesAtOnce = 2
 
-/** What judging asks for once of many records. */
+/** Values that are loaded once for many records. */
 interface AtHand {
   paid: Paid
-  /** Whether there are accounts of these ids. */
   accounts: Map<string, boolean>
   ignored: IgnoreRules
 }
 
-/** How a leg is stored and what is paid for it: its record, several times as large, is not needed any more. */
+/** The row and the charges of a leg. Its record, several times as large, is released. */
 interface ReadyLeg {
   row: CdrRow
   call: NewCall | undefined
@@ -132,7 +124,6 @@ const isReady = (leg: Leg | ReadyLeg): leg is ReadyLeg => 'row' in leg
 
 const accountIdOf = (leg: Leg | ReadyLeg) => (isReady(leg) ? leg.row.account_id : leg.accountId)
 
-/** The leg with its row. That its record cannot be taken may turn out no earlier than here. */
 const readyLeg = (
   leg: Leg,
   interactionFor: (leg: Leg) => Interaction,
@@ -147,7 +138,7 @@ const readyLeg = (
   }
 }
 
-/** The same as soon as a leg has been judged, unless others have to be looked at first: which it joins, what it costs. */
+/** Converts a leg at once, unless its interaction or rate has to be looked up. */
 const readyAtOnce = (leg: Leg, at: number) =>
   leg.joins || lacksRate(leg.record) ? leg : readyLeg(leg, ({ record }) => interactionOf(record), at)
 
@@ -156,7 +147,7 @@ const isVerdict = (judged: Leg | ReadyLeg | LegVerdict): judged is LegVerdict =>
 
 export type Intake = ReturnType<typeof createIntake>
 
-/** The way in for call detail records, wherever they come from. A record counts as accepted when it is on disk. */
+/** Stores call detail records. A record is accepted when it is on disk. */
 export const createIntake = (tools: Deps) => {
   const { store, settings, validate, billing, archive, count: tally, countRepair } = tools
   const legs = createIntakeStore(store, archive)
@@ -165,7 +156,7 @@ export const createIntake = (tools: Deps) => {
   const isAccount = async (id: string) =>
     isId(id) && (await store.records.find(id, accountKind, id)) !== undefined
 
-  /** A record as it will be stored, or the verdict on it. What is null has been left out already. */
+  /** Validates a record without nulls. */
   const judgeWith =
     (known: AtHand, source: Source) =>
     async ({ record: given, handover = 'given', isRepaired }: SentRecord): Promise<Leg | LegVerdict> => {
@@ -189,7 +180,6 @@ export const createIntake = (tools: Deps) => {
       return isIgnored(record, known.ignored) ? 'ignored' : { accountId, record }
     }
 
-  /** What judges records of one moment, of which most belong to the same accounts. */
   const judging = async (source: Source, paid: Paid) =>
     judgeWith({ paid, accounts: new Map(), ignored: await settings.of(callRecordSettings) }, source)
 
@@ -197,9 +187,9 @@ export const createIntake = (tools: Deps) => {
     joins ? [joins.callId, record.call_id, ...joins.transferred].map((callId) => ({ accountId, callId })) : []
 
   /**
-   * Gives legs of switches that know no interactions the one of the legs they name. The leg that arrives first decides;
-   * what is decided anew goes into the set, and fails it when somebody else has decided meanwhile. A leg that names
-   * legs of several interactions has found out that these are one.
+   * Assigns an interaction to legs that name others instead of one. The leg that arrives first decides. A new decision
+   * is part of the set, which conflicts with a concurrent one. A leg that names legs of several interactions joins
+   * them.
    */
   const join = async (batch: readonly (Leg | ReadyLeg)[], set: ChangeSet) => {
     const names = batch.flatMap((leg) => (isReady(leg) ? [] : namesOf(leg)))
@@ -239,7 +229,7 @@ export const createIntake = (tools: Deps) => {
     }
   }
 
-  /** The legs of a batch by their keys, each once, and what is wrong with the others. */
+  /** The unique legs of a batch by key, and the result of each leg so far. */
   const readyLegsOf = ({ legs: batch }: Batch, interactionFor: (leg: Leg) => Interaction) => {
     const ready = new Map<string, ReadyLeg>()
     const at = now()
@@ -279,7 +269,6 @@ export const createIntake = (tools: Deps) => {
     })
   }
 
-  /** The legs of a batch with the rates of those that lack one: none that is ready does. */
   const price = async (batch: readonly (Leg | ReadyLeg)[]): Promise<readonly (Leg | ReadyLeg)[]> => {
     const wanting = batch.filter((leg): leg is Leg => !isReady(leg))
     if (wanting.length === 0) return batch
@@ -288,8 +277,8 @@ export const createIntake = (tools: Deps) => {
   }
 
   /**
-   * Stores legs in one durable transaction. It is taken for granted that they are new; the store tells when some are
-   * not, and then one looks first. Also right when another process stores the same legs at this moment.
+   * Stores legs in one transaction. They are expected to be new: after a conflict the store is searched for them
+   * first.
    */
   const write = async (
     author: Author,
@@ -310,7 +299,7 @@ export const createIntake = (tools: Deps) => {
     forgetInteractions: legs.forgetInteractions,
     unions: createUnions(legs),
 
-    /** Takes records as they come, in batches. */
+    /** Stores records in batches. */
     async take(
       author: Author,
       chunks: AsyncIterable<readonly Entry[]>,
@@ -320,7 +309,7 @@ export const createIntake = (tools: Deps) => {
       let waiting: { line: number; leg: Leg | ReadyLeg }[] = []
       let bytesWaiting = 0
       const writing: Promise<void>[] = []
-      // Where one leg was sent before, the next ones most likely were as well.
+      // A client that repeats one leg usually repeats the next ones.
       let isRepeat = false
 
       const count = (line: number, verdict: LegVerdict) => {
@@ -347,8 +336,8 @@ export const createIntake = (tools: Deps) => {
       }
 
       /**
-       * A store may lie on several servers, of which one is gone: legs of accounts that do not lie there are stored even
-       * so, and are duplicates when all are sent again.
+       * One of several database servers may be down: legs of accounts on other servers are still stored. They are
+       * duplicates when all are sent again.
        */
       const store = async (batch: typeof waiting) => {
         try {
@@ -361,14 +350,14 @@ export const createIntake = (tools: Deps) => {
         }
       }
 
-      /** Some batches are written while the next one is being read. */
+      /** Writes batches while the next one is read. */
       const flush = async () => {
         const batch = waiting
         waiting = []
         bytesWaiting = 0
         if (writing.length === writesAtOnce) await writing.shift()
         const written = store(batch)
-        // A failure is met when the batch is waited for.
+        // Handled when the batch is awaited.
         written.catch(() => undefined)
         writing.push(written)
       }
@@ -390,7 +379,7 @@ export const createIntake = (tools: Deps) => {
         if (waiting.length > 0) await flush()
         await Promise.all(writing)
       } finally {
-        // When one fails, the other is not left behind at work.
+        // Waits for the other write, too, when one fails.
         await Promise.allSettled(writing)
       }
       report.rejected.sort((a, b) => a.line - b.line)

@@ -6,7 +6,7 @@ import { placeOf } from '../../../../lib/property-path.ts'
 import type { Cdr } from '../schema.ts'
 import { withStoredCallIds } from './rules.ts'
 
-// Fields that describe a call may contain what its far end sent. They are repaired, so that no call is lost.
+// Fields that describe a call may contain what its far end sent. They are repaired instead of rejected.
 
 const billedVars = [
   'account_id',
@@ -23,7 +23,7 @@ const billedVars = [
   'billing_seconds_offset',
 ].map((name) => `custom_channel_vars.${name}`)
 
-/** The fields that decide which call it is, who pays for it and how much. They are never repaired. */
+/** Fields that identify or bill a call. They are never repaired. */
 const billed: ReadonlySet<string> = new Set([
   'call_id',
   'call_direction',
@@ -36,7 +36,6 @@ const billed: ReadonlySet<string> = new Set([
 
 const soundText = (text: string, path: string) => (billed.has(path) ? text : storable(text))
 
-/** The object without what is undefined below its keys. */
 const soundObject = (value: object, path: string, depth: number): Json => {
   const kept: Json = {}
   for (const [key, inner] of Object.entries(value)) {
@@ -48,8 +47,8 @@ const soundObject = (value: object, path: string, depth: number): Json => {
 }
 
 /**
- * The value with texts that can be stored, without inexact numbers and what is nested too deep. Billed fields stay as they
- * are. A list keeps its places: null is there instead of what was removed.
+ * The value with texts that can be stored, without inexact numbers and too deep nesting. Billed fields stay unchanged.
+ * In lists, null replaces what was removed.
  */
 const sound = (value: unknown, path: string, depth: number): unknown => {
   if (typeof value === 'string') return soundText(value, path)
@@ -69,7 +68,7 @@ const mended = (value: unknown, problems: Problems[string]) => {
   return isTextWanted && typeof value !== 'object' ? String(value) : undefined
 }
 
-/** Mends the value at a path, or removes it. A path that is not found was shortened: then its top-level field goes. */
+/** Repairs or removes the value at a path. If the path was shortened in the report, its top-level field is removed. */
 const mend = (record: Json, path: string, problems: Problems[string]) => {
   const keys = placeOf(path)
   const last = keys.at(-1) ?? ''
@@ -83,7 +82,6 @@ const mend = (record: Json, path: string, problems: Problems[string]) => {
   else holder[last] = value
 }
 
-/** Removes the field that contains the value at a path. */
 const removeField = (record: Json, path: string) => {
   const [top = '', inner = ''] = placeOf(path)
   const vars = record.custom_channel_vars
@@ -91,7 +89,6 @@ const removeField = (record: Json, path: string) => {
   else delete record[top]
 }
 
-/** The problems of billed fields. */
 const billedIn = (problems: Problems): Problems =>
   Object.fromEntries(Object.entries(problems).filter(([path]) => billed.has(path)))
 
@@ -100,12 +97,11 @@ interface Validated {
   problems: Problems
 }
 
-// Validation reports up to 500 problems, or one of a very large record. Each round mends these values; later rounds remove the fields
-// that contain them.
+// Validation reports up to 500 problems. The first rounds repair these values; later rounds remove their fields.
 const mendingRounds = 3
 const maxRounds = 100
 
-/** A record that validation has rejected, with its descriptive fields repaired, and the problems that remain. */
+/** The record with repaired descriptive fields, and the problems that remain. */
 export const repaired = async (
   sent: Json,
   validate: (record: Json) => Promise<Validated>,

@@ -11,32 +11,29 @@ import { type CdrRow, emptyRow, fieldColumns } from '../columns.ts'
 import { cellCareOf } from '../rules.ts'
 import { type Cdr, maxCallIdCharacters } from '../schema.ts'
 
-// What becomes of a record on its way in: which are not kept, what is taken out, what is worked out.
-
-/** Why a record is not taken. */
 export class Rejection extends Error {}
 
 const reject = (reason: string): never => {
   throw new Rejection(reason)
 }
 
-/** The first problem of a record as one line of text. */
+/** The first problem as one line. */
 export const reasonOf = (problems: Problems) => {
   const [path = '', found = {}] = Object.entries(problems)[0] ?? []
   return `${path}: ${Object.values(found)[0]?.message ?? 'is not valid'}`
 }
 
-// Credentials, what the call cost the carrier, what the last application was told, and places inside of the platform.
+// Credentials, costs of the carrier, data of the last application, and paths inside the platform.
 const sensitive =
   /^(?:(?:.*_)?(?:password|passwd|secret|token|a1_hash)|cost|last_arg|current_application_data|application_data|record_path|record_url|internal_recording_url)$/
 
 const judgeKey = (key: string) => key !== '__proto__' && !isPrivateKey(key) && !sensitive.test(key)
 
-// The same few keys come again and again.
+// Bounds the cache of key decisions.
 const maxKeys = 2000
 const judgedKeys = new Map<string, boolean>()
 
-/** Whether a field of this name is kept: it is not private, and tells nothing that nobody is to read. */
+/** Whether a field is stored: it is neither private nor sensitive. */
 export const isKept = (key: string) => {
   const known = judgedKeys.get(key)
   if (known !== undefined) return known
@@ -45,7 +42,6 @@ export const isKept = (key: string) => {
   return judged
 }
 
-/** The object without private and sensitive keys; the same object when it has none. */
 const cleaned = (source: Json): Json => {
   const keys = Object.keys(source)
   if (keys.every(isKept)) return source
@@ -54,13 +50,12 @@ const cleaned = (source: Json): Json => {
 
 const holdersOfVariables = ['custom_channel_vars', 'custom_application_vars']
 
-/** The record without what is never kept: private keys, SIP credentials and the like. */
 export const withoutSecrets = (record: Json): Json => {
   let kept = cleaned(record)
   for (const key of holdersOfVariables) {
     const inner = kept[key]
     const keptInner = isObject(inner) ? cleaned(inner) : inner
-    // Hardly any record has such keys: it is not copied for those that have.
+    // Few records have such keys: others are not copied.
     if (keptInner !== inner) kept = { ...kept, [key]: keptInner }
   }
   return kept
@@ -70,7 +65,7 @@ export type PriceKey = 'rate' | 'surcharge'
 
 const isWhole = (units: string) => !units.includes('.')
 
-/** A price as records have it: in whole units, and exactly where that is something else. */
+/** A price in whole units, plus the exact value if it has decimals. */
 export const pricedIn = (key: PriceKey, micro: MicroUnits): Json => {
   const exact = unitsText(micro)
   return { [key]: wholeUnitsOf(micro), ...(isWhole(exact) ? {} : { [`exact_${key}`]: exact }) }
@@ -79,7 +74,7 @@ export const pricedIn = (key: PriceKey, micro: MicroUnits): Json => {
 const maxUnits = 1_000_000_000
 const decimalUnits = /^\d{1,10}\.\d{1,6}$/
 
-/** A price with decimals; a number that a switch has divided has more of them than are reckoned with. */
+/** A price with decimals. Numbers that a switch has divided may have more digits than are stored. */
 const decimalIn = (sent: unknown) => {
   if (typeof sent === 'string') return decimalUnits.test(sent) ? sent : undefined
   const isFraction = typeof sent === 'number' && !Number.isInteger(sent) && sent >= 0 && sent < maxUnits
@@ -91,11 +86,11 @@ const decimalPrices = (vars: Json, key: PriceKey): Json => {
   if (sent === undefined) return {}
   const prices = pricedIn(key, microUnitsOfUnits(sent))
   const exact = `exact_${key}`
-  // What is said to be exact is.
+  // An exact value that was sent is kept.
   return exact in vars ? { ...prices, [exact]: vars[exact] } : prices
 }
 
-/** The record with prices that are no whole numbers, as the look-up of a number's rate says them, where records have them. */
+/** Splits prices with decimals, as the rate lookup of a number returns them, into whole and exact units. */
 export const withExactPrices = (record: Json): Json => {
   const vars = record.custom_channel_vars
   if (!isObject(vars)) return record
@@ -104,13 +99,12 @@ export const withExactPrices = (record: Json): Json => {
   return { ...record, custom_channel_vars: { ...vars, ...prices } }
 }
 
-/** What the settings say about legs that are no calls of anybody. */
 export interface IgnoreRules {
   ignore_apps: readonly string[]
   ignore_loopback_bowout: boolean
 }
 
-/** Whether a leg is not worth a record: a test application, or a loopback channel that took itself out of the call. */
+/** Whether a leg is a test application, or a loopback channel that left the call. */
 export const isIgnored = (record: Cdr, rules: IgnoreRules) => {
   const app = record.custom_channel_vars?.application_name
   if (typeof app === 'string' && rules.ignore_apps.includes(app)) return true
@@ -124,8 +118,8 @@ export const isIgnored = (record: Cdr, rules: IgnoreRules) => {
 const digestCharacters = 32
 
 /**
- * The call id as it is stored. One that is too long, or contains what no store keeps, gets a digest of the id that was sent:
- * different ids stay different, and the same id stays the same.
+ * The call id as it is stored. A digest replaces the end of an id that is too long or has characters that cannot be
+ * stored, so that different ids stay different.
  */
 export const storedCallId = (sent: string): string => {
   const text = storable(sent)
@@ -138,7 +132,6 @@ export const storedCallId = (sent: string): string => {
   return `${beginning}-${digest}`
 }
 
-// The fields that contain the id of a leg.
 const callIds = ['call_id', 'other_leg_call_id']
 const callIdVars = ['bridge_id']
 
@@ -152,7 +145,6 @@ const withStoredIn = (holder: Json, names: readonly string[]): Json => {
   return changed.length === 0 ? holder : { ...holder, ...Object.fromEntries(changed) }
 }
 
-/** The record with its call ids as they are stored, so that legs which name each other still do. */
 export const withStoredCallIds = (record: Json): Json => {
   const kept = withStoredIn(record, callIds)
   const { custom_channel_vars: vars } = kept
@@ -160,28 +152,28 @@ export const withStoredCallIds = (record: Json): Json => {
   return keptVars === vars ? kept : { ...kept, custom_channel_vars: keptVars }
 }
 
-/** Which interaction a leg belongs to. */
 export interface Interaction {
   time: number
   key: string
 }
 
-// The year 2000; calls before it, and calls of next week, are mistakes of a clock or of a unit. They would make months.
+// The year 2000. Earlier times, and times more than two days ahead, are errors of a clock or unit; each would create a
+// month.
 const earliest = 63_113_904_000
 const latestAheadSeconds = 2 * 86_400
-// Lists look for legs one month to either side of their range: see columns.ts.
+// Lists search one month before and after their range: see columns.ts.
 const farthestApartSeconds = 27 * 86_400
 
 const interactionForm = /^(\d{11})-([A-Za-z0-9_]{1,64})$/
 
-/** The Gregorian second of a channel's creation, if it is known. */
+/** Gregorian seconds; undefined if not known. */
 const channelStartOf = ({ channel_created_time: microseconds }: Cdr) =>
   microseconds ? gregorianOfUnix(microseconds / 1_000_000) : undefined
 
-/** The key of an interaction that begins with this leg: whoever knows the leg's id finds the same. */
+/** The key of an interaction that begins with this leg. */
 export const interactionKeyOf = (callId: string) => hash('sha256', callId, 'hex').slice(0, 8)
 
-/** Which of two interactions remains when they turn out to be one: the one that began first. */
+/** The interaction that remains when two are joined: the one that began first. */
 export const earlierOf = (a: Interaction, b: Interaction): Interaction => {
   if (a.time !== b.time) return a.time < b.time ? a : b
   return a.key <= b.key ? a : b
@@ -189,11 +181,10 @@ export const earlierOf = (a: Interaction, b: Interaction): Interaction => {
 
 export const isSameInteraction = (a: Interaction, b: Interaction) => a.time === b.time && a.key === b.key
 
-/** Each of some interactions once. */
 export const distinct = (some: readonly Interaction[]): Interaction[] =>
   some.filter((one, at) => some.findIndex((other) => isSameInteraction(one, other)) === at)
 
-/** Whether the legs of one may become legs of the other: their ids hold the month of their interaction. */
+/** The ids of legs contain the month, so interactions of different months cannot be joined. */
 export const canJoin = (from: Interaction, into: Interaction) =>
   !isSameInteraction(from, into) && monthOfGregorian(from.time) === monthOfGregorian(into.time)
 
@@ -207,9 +198,9 @@ const namedInteraction = (record: Cdr): Interaction | undefined => {
   return named
 }
 
-/** When a leg of which the record does not say it began. */
+/** Start of a leg whose record does not contain it. */
 export const startOf = (record: Cdr): number => {
-  // A longer call is listed as if it began later.
+  // A longer call is listed with a later start.
   const duration = Math.min(record.duration_seconds ?? 0, farthestApartSeconds)
   const ended = record.timestamp === undefined ? undefined : record.timestamp - duration
   return (
@@ -220,7 +211,7 @@ export const startOf = (record: Cdr): number => {
   )
 }
 
-/** The interaction that a record names, else one of its own. */
+/** The interaction that a record names, else a new one. */
 export const interactionOf = (record: Cdr): Interaction =>
   namedInteraction(record) ?? {
     time: record.interaction_time ?? startOf(record),
@@ -229,7 +220,7 @@ export const interactionOf = (record: Cdr): Interaction =>
 
 const interactionKeys = ['interaction_id', 'interaction_time', 'interaction_key'] as const
 
-/** Gregorian seconds. A record without `timestamp` ended its duration after the start of its channel. */
+/** Gregorian seconds. Without `timestamp`: start of the channel plus duration. */
 const endOf = (record: Cdr) => {
   const start = channelStartOf(record)
   return record.timestamp ?? (start === undefined ? undefined : start + (record.duration_seconds ?? 0))
@@ -248,7 +239,7 @@ const namesFittingInteraction = (record: Cdr) => {
   }
 }
 
-/** The record without an interaction that is malformed, and without times that are too far from its end, if that is known. */
+/** Removes a malformed interaction, and times too far from the end of the call. */
 export const withFittingTimes = (record: Cdr): Cdr => {
   const isChannelTime = fits(channelStartOf(record), record.timestamp)
   const isInteraction = namesFittingInteraction(record)
@@ -259,7 +250,6 @@ export const withFittingTimes = (record: Cdr): Cdr => {
   return kept
 }
 
-/** The time of the record itself. */
 const timestampOf = (record: Cdr, { time }: Interaction) => endOf(record) ?? time
 
 const assertTime = (name: string, gregorian: number, now: number) => {
@@ -267,7 +257,6 @@ const assertTime = (name: string, gregorian: number, now: number) => {
   if (gregorian > now + latestAheadSeconds) reject(`${name}: lies in the future`)
 }
 
-/** The month of a time, and the seconds that it begins with and ends before. */
 const calendarMonthOf = (gregorian: number) => {
   const date = new Date((gregorian - gregorianUnixOffset) * 1000)
   const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()]
@@ -275,10 +264,10 @@ const calendarMonthOf = (gregorian: number) => {
   return { month: Number(monthOf(date.getTime())), from: startOfMonth(month), end: startOfMonth(month + 1) }
 }
 
-// Most calls lie in the month of the one before.
+// Most calls are in the same month as the one before.
 let lastMonth = calendarMonthOf(gregorianUnixOffset)
 
-/** The month whose table holds the legs of an interaction that began then. */
+/** The month whose table has the legs of an interaction that began then. */
 export const monthOfGregorian = (gregorian: number) => {
   if (gregorian < lastMonth.from || gregorian >= lastMonth.end) lastMonth = calendarMonthOf(gregorian)
   return lastMonth.month
@@ -286,33 +275,31 @@ export const monthOfGregorian = (gregorian: number) => {
 
 const perMinute = 'per_minute'
 
-/** What of a record says what its call costs, and whom. */
 type BilledCall = Pick<Cdr, 'billing_seconds' | 'custom_channel_vars'>
 
-/** A record that was judged and can be stored. */
+/** A validated record that can be stored. */
 export interface Leg {
   accountId: string
   record: Cdr
   /**
-   * For legs whose record names no interaction: they share one with these legs, whichever comes first. Undefined: the
-   * interaction is as the record says, else of its own.
+   * Legs that share an interaction with this one, whose record names none. Undefined: the record names its
+   * interaction, or it gets a new one.
    */
   joins?: { callId: string; transferred: readonly string[] }
 }
 
-/** Who pays for a call by the minute. */
 export const payersOf = ({ custom_channel_vars: vars }: BilledCall) => ({
   account: vars?.account_billing === perMinute,
   reseller: vars?.reseller_billing === perMinute,
 })
 
-// What Kazoo and the routes of this server write.
+// The kinds that Kazoo and this server write.
 const billingKinds =
   /^(?:|per_minute|flat_rate(?:_burst)?|allotment(?:_.+)?|limits_(?:disabled|enforced)|hard_limit|disabled|none)$/s
 const billingKindsText =
   'per_minute, flat_rate, flat_rate_burst, allotment, allotment_{key}, limits_disabled, limits_enforced, hard_limit, disabled or none'
 
-/** Why a call cannot be charged as its record asks: without this it would be free, or cost too much. */
+/** Why a call cannot be billed: otherwise it would be free or too expensive. */
 export const billingFlaw = (record: Cdr): string | undefined => {
   const { duration_seconds: duration, billing_seconds: billed, custom_channel_vars: vars = {} } = record
   for (const name of ['account_billing', 'reseller_billing'] as const)
@@ -326,7 +313,7 @@ export const billingFlaw = (record: Cdr): string | undefined => {
   return undefined
 }
 
-/** The price of a call, in whole units, and the seconds that are paid for. */
+/** The cost in whole units, and the billed seconds. */
 export const chargeOf = ({
   billing_seconds: billed = 0,
   custom_channel_vars: vars = {},
@@ -341,7 +328,6 @@ export const chargeOf = ({
     discountPercentage: vars.discount_percentage,
   })
 
-/** What the call costs the account and its reseller, in units. */
 export const costsOf = (record: BilledCall) => {
   const payers = payersOf(record)
   if (!payers.account && !payers.reseller) return { cost: 0, reseller_cost: 0 }
@@ -351,7 +337,7 @@ export const costsOf = (record: BilledCall) => {
 
 const loopbackChannel = /^loopback\/.*-([ab])$/i
 
-/** `A` or `B`, empty when the letter is not known, null for channels that are no loopback. */
+/** `A`, `B` or empty if unknown; null if the channel is no loopback. */
 const loopbackLegOf = (record: Cdr) => {
   const [, letter] = loopbackChannel.exec(record.channel_name ?? '') ?? []
   const isLoopback =
@@ -372,11 +358,11 @@ const columnsIn = (variables: boolean) =>
 const topColumns = columnsIn(false)
 const varColumns = columnsIn(true)
 
-// What other columns say already.
+// Fields that other columns contain.
 const saidByKeys = new Set(['id', 'call_id', 'interaction_id', 'custom_channel_vars'])
 const saidByAccount = new Set(['account_id'])
 
-/** Moves what has a column into `fields`; answers with what is left, if anything. */
+/** Moves fields with a column into `fields` and returns the others. */
 const drain = (
   source: Json,
   known: ReadonlyMap<string, Column>,
@@ -396,7 +382,7 @@ const drain = (
   return rest
 }
 
-/** Lays the fields of a record into their columns; answers with the text of those that have none. */
+/** Returns the JSON text of fields without a column. */
 const layInto = (row: Fields, record: Cdr) => {
   const vars = drain(record.custom_channel_vars ?? {}, varColumns, saidByAccount, row)
   const top = drain(record, topColumns, saidByKeys, row)
@@ -404,7 +390,7 @@ const layInto = (row: Fields, record: Cdr) => {
   return JSON.stringify(vars ? { ...top, custom_channel_vars: vars } : top)
 }
 
-/** The row of a record that belongs to an account and an interaction. Throws a Rejection. */
+/** Throws a Rejection. */
 export const rowOf = (
   { accountId, record }: Pick<Leg, 'accountId' | 'record'>,
   interaction: Interaction,

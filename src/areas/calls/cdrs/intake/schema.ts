@@ -3,7 +3,7 @@ import { anyObject, anyText, integer, list, must, open } from '../../../../lib/s
 
 const count = (description: string) => must(integer({ minimum: 0, description }))
 
-/** Records in a JSON body. Each is judged by itself, so that a bad one stops nothing. */
+/** Each record is validated separately, so that an invalid one does not stop the others. */
 export const CdrRecords = list(anyObject(), { title: 'Call detail records', description: 'One record a leg' })
 
 export const IntakeReport = open(

@@ -11,10 +11,8 @@ import { changedLegs } from '../parts.sql.ts'
 import { tallyStatements } from '../stats/store.ts'
 import { type Interaction, monthOfGregorian } from './rules.ts'
 
-/** A leg, as the text that tells it from all others. */
 export const keyOf = ({ account_id, id }: Pick<CdrRow, 'account_id' | 'id'>) => `${account_id}/${id}`
 
-/** A leg of which a switch told, by account and call id. */
 export interface LegName {
   accountId: string
   callId: string
@@ -40,12 +38,11 @@ const replacement = (table: string, accountId: string, from: Interaction, into: 
   params: [accountId, from.time, from.key, into.time, into.key],
 })
 
-/** What became of rows that were to be added. */
 interface AddedRows {
   added: readonly CdrRow[]
-  /** Those of them that statistics did not know. */
+  /** Rows that are not counted in the statistics yet. */
   uncounted: readonly CdrRow[]
-  /** The keys of the rows that were there. */
+  /** Keys of the rows that existed. */
   stored: ReadonlySet<string>
 }
 
@@ -54,7 +51,7 @@ const none: ReadonlySet<string> = new Set()
 const byMonth = (rows: readonly CdrRow[]) => Map.groupBy(rows, ({ id }) => monthOfId(id))
 
 export const createIntakeStore = (store: Store, archive?: Pick<ArchiveReading, 'find'>) => {
-  /** Account by account: a store that lies on several servers asks only that of the account. */
+  /** By account: each is on one server of a distributed store. */
   const storedIn = (month: number, rows: readonly CdrRow[]) =>
     store.cdrs.read({ first: month, last: month }, async (from) => {
       const given = store.words.pairs('$1')
@@ -71,7 +68,7 @@ export const createIntakeStore = (store: Store, archive?: Pick<ArchiveReading, '
   const archivedAmong = (rows: readonly CdrRow[], archived: ArchivedMonths) =>
     rows.filter(({ id }) => archived.has(monthOfId(id)))
 
-  /** Which of these rows are stored already, in the store or in the files of months that are archived, as keys. */
+  /** The keys of the rows that exist in the store or in archive files. */
   const stored = async (rows: readonly CdrRow[], archived: ArchivedMonths): Promise<ReadonlySet<string>> => {
     const found: string[] = []
     for (const [month, legs] of byMonth(rows)) found.push(...(await storedIn(month, legs)))
@@ -80,7 +77,7 @@ export const createIntakeStore = (store: Store, archive?: Pick<ArchiveReading, '
     return new Set(found)
   }
 
-  /** The rows that statistics do not know yet: what is brought back from an archive was counted before. */
+  /** Rows that are not in the statistics: those of a dropped month were counted before. */
   const uncountedAmong = async (rows: readonly CdrRow[]) => {
     const dropped = await store.cdrs.droppedMonths()
     return dropped.length === 0 ? rows : rows.filter(({ id }) => !dropped.includes(monthOfId(id)))
@@ -88,9 +85,8 @@ export const createIntakeStore = (store: Store, archive?: Pick<ArchiveReading, '
 
   return {
     /**
-     * Adds those of the rows that are new, and what statistics make of them. It is taken for granted that all are, unless
-     * one `looks`, or files may hold some; then the change set fails as a conflict where they are not, and when a month
-     * was archived after one had looked for them in those that are.
+     * Adds new rows and their statistics. Without `looks` all rows are expected to be new. The set conflicts if one
+     * exists, or if a month was archived after the search.
      */
     async add(set: ChangeSet, rows: readonly CdrRow[], { looks }: { looks: boolean }): Promise<AddedRows> {
       const archived = await store.cdrs.archivedMonths()
@@ -105,7 +101,6 @@ export const createIntakeStore = (store: Store, archive?: Pick<ArchiveReading, '
       return { added, uncounted, stored: found }
     },
 
-    /** The interactions that were found for legs, by key. */
     async interactionsOf(legs: readonly LegName[]): Promise<Map<string, Interaction>> {
       const rows = await store.all(
         `SELECT ${interactions.columnsOf('i')}
@@ -115,7 +110,7 @@ export const createIntakeStore = (store: Store, archive?: Pick<ArchiveReading, '
       return new Map(interactions.list(rows).map(({ time, key, ...leg }) => [legKeyOf(leg), { time, key }]))
     },
 
-    /** Remembers the interaction of a leg for those that will name it. A conflict when somebody else just has. */
+    /** Stores the interaction of a leg for legs that name it. A conflict if another process just did. */
     insertInteraction: (set: ChangeSet, leg: LegName, { time, key }: Interaction) =>
       set.add(
         insertInteraction(
@@ -124,11 +119,11 @@ export const createIntakeStore = (store: Store, archive?: Pick<ArchiveReading, '
         ),
       ),
 
-    /** Gives legs of an interaction that are still to come another one. */
+    /** Changes the interaction of legs that will arrive. */
     renaming: (accountId: string, from: Interaction, into: Interaction) =>
       replacement('cdr_interactions', accountId, from, into),
 
-    /** The same for those that are there: of the same month. */
+    /** Changes the interaction of stored legs, in the same month. */
     async replacing(accountId: string, from: Interaction, into: Interaction): Promise<Statement[]> {
       const month = monthOfGregorian(from.time)
       const isThere = (await store.cdrs.months()).includes(month)
@@ -136,9 +131,8 @@ export const createIntakeStore = (store: Store, archive?: Pick<ArchiveReading, '
       return [replacement(store.cdrs.tableOf(month), accountId, from, into), store.cdrs.noteChange(month)]
     },
 
-    /** Forgets interactions that began before a moment. */
     async forgetInteractions(before: number, signal: AbortSignal) {
-      // Without an index, for each call would pay for it: one walk along the primary key.
+      // One pass along the primary key: an index would cost every call.
       let after: readonly [string, string] = ['', '']
       while (!signal.aborted) {
         const old = legNames.list(await store.scan(oldInteractions, [...after, before]))
@@ -162,10 +156,10 @@ interface Union {
 }
 
 const kindName = 'joined_calls'
-// Legs that are being stored at this moment may still get the interaction that goes.
+// Legs that are stored at this moment may still get the old interaction.
 const patienceMs = 10_000
 
-/** To be committed with the leg that knows. Those of one account are carried out in their order. */
+/** A job that is committed with the leg. Jobs of one account run in order. */
 export const unionOf = (accountId: string, { from, into }: Union, now: number): JobDraft<Union> => ({
   kind: kindName,
   id: `${accountId}.${from.time}-${from.key}.${into.time}-${into.key}`,
@@ -176,7 +170,6 @@ export const unionOf = (accountId: string, { from, into }: Union, now: number): 
   again: 'keep',
 })
 
-/** Gives the legs of one interaction the other, and what was meanwhile remembered of the one. */
 export const createUnions = ({
   renaming,
   replacing,

@@ -24,12 +24,11 @@ interface Deps {
   intake: Intake
   register: ArchiveRegister
   archive: Pick<ArchiveReading, 'month'>
-  /** Whether this process knows where files of older months go. */
+  /** Whether CROSSPOINT_CALL_ARCHIVE is set. */
   hasArchive: boolean
   log: Log
 }
 
-/** A record as it is read. */
 interface LegDocument {
   accountId: string
   /** `YYYYMM-<call id>`. */
@@ -38,13 +37,13 @@ interface LegDocument {
 }
 
 const minuteSeconds = 60
-// No call lasts longer: after this long no leg comes that belongs to a remembered one.
+// No call lasts longer.
 const interactionSeconds = 3 * daySeconds
 
 const lockAttempts = 20
 const lockPauseMs = 1000
 
-/** Does what needs a month for itself, again and again while somebody reads it. */
+/** Retries work that needs exclusive access to a month while it is being read. */
 export const waitingForReaders = async <T>(work: () => Promise<T>): Promise<T> => {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -60,7 +59,6 @@ export const waitingForReaders = async <T>(work: () => Promise<T>): Promise<T> =
 const roundAuthor: Author = { requestId: 'cdr-retention' }
 const preparing: Author = { requestId: 'cdr-months' }
 
-/** Call detail records by month: how long they are kept, and how they are taken out. */
 export const createCdrMonths = ({ store, settings, intake, register, archive, hasArchive, log }: Deps) => {
   const cdrs = createCdrMonthStore(store)
 
@@ -95,7 +93,7 @@ export const createCdrMonths = ({ store, settings, intake, register, archive, ha
     if (!(await months()).includes(month)) throw failure(badIdentifier, { cause: String(month) })
   }
 
-  /** Removes a month at once; statistics of it stay. Answers with the number of records that went. */
+  /** Drops a month; its statistics stay. Returns the number of deleted records. */
   const drop = async (author: Author, month: number): Promise<number> => {
     await requireMonth(month)
     return waitingForReaders(() => retrying(() => dropOnce(author, month)))
@@ -108,7 +106,6 @@ export const createCdrMonths = ({ store, settings, intake, register, archive, ha
     yield* cdrs.legs(month, archived)
   }
 
-  /** Every record of a month with whose it is, in batches. */
   async function* documents(month: number): AsyncGenerator<LegDocument[]> {
     await requireMonth(month)
     try {
@@ -124,10 +121,7 @@ export const createCdrMonths = ({ store, settings, intake, register, archive, ha
 
   const monthsToPrepare = async () => unprepared(await cdrs.months(), currentMonth())
 
-  /**
-   * Makes the tables of months to come: where the store lies on several servers that takes all of them, and a call that
-   * is the first of its month would wait for one that is gone.
-   */
+  /** Creates the tables of the coming months in advance: in a distributed store this needs all servers. */
   const prepare = async (signal: AbortSignal, guard: Statement) => {
     for (const month of await monthsToPrepare()) {
       if (signal.aborted) return
@@ -137,7 +131,6 @@ export const createCdrMonths = ({ store, settings, intake, register, archive, ha
     }
   }
 
-  /** Drops what is older than the settings say. */
   const retain = async (signal: AbortSignal) => {
     await intake.forgetInteractions(gregorianNow(store.clock) - interactionSeconds, signal)
     const { retention_months: kept, archive_after_months: archives } = await settings.of(callRecordSettings)
@@ -159,7 +152,7 @@ export const createCdrMonths = ({ store, settings, intake, register, archive, ha
 
     documents,
 
-    /** Every record of a month as one line of JSON each, in batches. */
+    /** All records of a month as NDJSON, in batches. */
     async *lines(month: number): AsyncGenerator<{ records: number; text: string }> {
       for await (const legs of documents(month)) {
         const text = legs.map(({ document }) => `${JSON.stringify(document)}\n`).join('')

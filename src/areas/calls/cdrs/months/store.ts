@@ -12,7 +12,6 @@ export const createCdrMonthStore = (store: Store) => ({
   months: store.cdrs.months,
   drop: store.cdrs.drop,
 
-  /** How many legs a month has. */
   async count(month: number): Promise<number> {
     const rows = await readingAgain(() =>
       store.cdrs.read({ first: month, last: month }, (from) =>
@@ -23,8 +22,8 @@ export const createCdrMonthStore = (store: Store) => ({
   },
 
   /**
-   * All legs of a month, of every account, in the order of their index. Fails with MonthMoved when the month goes
-   * meanwhile, and when it went to files after one had looked at what was `archived`.
+   * All legs of a month ordered by account, time and id. Throws MonthMoved if the month is dropped or archived during
+   * reading.
    */
   async *legs(month: number, archived?: ArchivedMonths): AsyncGenerator<CdrRow[]> {
     const range = { first: month, last: month, archived: archived ?? (await store.cdrs.archivedMonths()) }
@@ -32,7 +31,7 @@ export const createCdrMonthStore = (store: Store) => ({
     let wasThere = false
     for (;;) {
       const rows = await store.cdrs.read(range, (from, { length: present }) => {
-        // What a month that is gone does not hold any more is not its end.
+        // The table is gone: this is not the end of the month.
         if (wasThere && present === 0) throw new MonthMoved(month)
         wasThere ||= present > 0
         return store.scan<CdrRow>(

@@ -1,5 +1,4 @@
-// What lists and CSV files show of a leg, in the order of their columns: the one table from which rows, lines, their schema
-// and the columns of tasks are made. `of` makes the cell of a leg in memory, `sql` has the store make the same text.
+// The columns of lists, CSV files and tasks. `of` computes a cell in memory, `sql` in the store, with the same text.
 import { daySeconds, gregorianUnixOffset } from '../../../../lib/gregorian.ts'
 import type { SqlWords } from '../../../../storage/sql-words.ts'
 import {
@@ -15,43 +14,39 @@ import {
 export type Leg = Omit<CdrRow, 'csv_quoted' | 'csv_guarded'>
 export type CellValue = string | number | readonly unknown[] | null
 
-/** What a list's rows depend on beside the leg. */
 export interface RowView {
   /** Seconds added to the start for column `datetime`. */
   utcOffset: number
-  /** Resellers see what the call cost them. */
+  /** Resellers see their cost. */
   forReseller: boolean
   /** JSON rows leave out keys without a value. */
   omitsEmpty: boolean
 }
 
-/** An expression of SQL, before quotes and apostrophes; NULL is nothing. `utcOffset`: seconds added for `datetime`. */
+/** SQL of a cell without quoting; NULL if empty. `utcOffset`: seconds that are added to `datetime`. */
 type CellSql = string | ((words: SqlWords, utcOffset: string) => string)
 
 interface SheetLine {
   name: string
   of(leg: Leg, view: RowView): CellValue
   sql: CellSql
-  /** For the description of the API. */
+  /** For the API reference. */
   about?: string
-  /** JSON shows a text unless this is set. */
+  /** Text unless set. */
   holds?: 'integer' | 'list'
-  /** The cell is never empty. */
   isFilled?: true
   /**
-   * The cell can hold any text. The number is its bit in `csv_quoted` and `csv_guarded`, which are stored: it never changes,
-   * and a new column gets the next one.
+   * Set if the cell can contain any text: its bit in `csv_quoted` and `csv_guarded`. These are stored, so a bit never
+   * changes and a new column gets the next one.
    */
   careBit?: number
-  /** The apostrophe is usual: addresses like +4930123@example.com are the rule. */
+  /** Needs an apostrophe often: addresses such as +4930123@example.com. */
   isOftenGuarded?: true
-  /** The cell holds a comma whenever it holds anything. */
   hasComma?: true
 }
 
 type StoredCell = Exclude<keyof CdrRow, 'media_recordings' | 'csv_quoted' | 'csv_guarded'>
 
-/** A column that shows a stored one as it is. */
 const stored = <const Name extends string>(
   name: Name,
   sql: StoredCell,
@@ -65,17 +60,16 @@ const timed = <const Name extends string>(
   more: Omit<SheetLine, 'name' | 'of' | 'sql'> = {},
 ) => ({ name, of, sql, ...more })
 
-// Years 1 to 9999: what all readers, and both stores, write alike.
+// Years 1 to 9999: other years are written differently by the two databases.
 const firstUnixSecond = -62_135_596_800
 const lastUnixSecond = 253_402_300_799
 
-/** Unix seconds that can be written as a date. */
 const writableSeconds = { first: firstUnixSecond, last: lastUnixSecond } as const
 
-/** The days that lists ask for one row after the other. */
+/** Consecutive rows often have the same day. */
 let latestDay = { number: Number.NaN, iso: '', http: '' }
 
-/** A day of UTC, counted from 1970, as `2026-02-07` and as `Sat, 07 Feb 2026 `. */
+/** A day since 1970 as `2026-02-07` and as `Sat, 07 Feb 2026 `. */
 const dayOf = (number: number) => {
   if (latestDay.number === number) return latestDay
   const date = new Date(number * daySeconds * 1000)
@@ -85,14 +79,13 @@ const dayOf = (number: number) => {
 
 const sixty = Array.from({ length: 60 }, (_, number) => String(number).padStart(2, '0'))
 
-/** Seconds of a day as `09:15:02`. */
 const clockText = (seconds: number) =>
   `${sixty[Math.floor(seconds / 3600)]}:${sixty[Math.floor(seconds / 60) % 60]}:${sixty[seconds % 60]}`
 
-/** The second that one cell of a leg asks for after the other. */
+/** The cells of a row use the same second. */
 let latestSecond = { number: Number.NaN, iso: '', http: '', clock: '' }
 
-/** Unix seconds as texts; undefined where they cannot be written as a date. */
+/** Undefined if the time cannot be written as a date. */
 const textsOf = (unixSeconds: number) => {
   if (latestSecond.number === unixSeconds) return latestSecond
   if (unixSeconds < firstUnixSecond || unixSeconds > lastUnixSecond) return undefined
@@ -102,7 +95,6 @@ const textsOf = (unixSeconds: number) => {
   return latestSecond
 }
 
-/** What times of a leg are made of. */
 export type Timed = Pick<Leg, 'created' | 'duration_seconds' | 'channel_created_time'>
 
 const unixStartOf = (leg: Timed) => startOf(leg) - gregorianUnixOffset
@@ -129,7 +121,6 @@ const unixMicroText = (leg: Timed) => {
   return `${Math.floor(created / 1e6)}.${String(created % 1e6).padStart(6, '0')}`
 }
 
-/** Units, 10,000 to the dollar, as dollars. */
 const moneyText = (units: number) => {
   const size = Math.abs(units)
   const fraction = String(size % 10_000)
@@ -194,7 +185,7 @@ const callingFromSql = ({ before }: SqlWords) => byDirection('caller_id_number',
 const startTimeSql = (words: SqlWords, utcOffset: string) =>
   writable(`(${unixStart} + ${utcOffset})`, datesOf(words).dateAndTime(`(${unixStart} + ${utcOffset})`))
 
-/** Columns of times. In the store they cost more than the rest of a row together. */
+/** In the store these columns take more time than the rest of a row. */
 export const timeSheet = [
   timed('datetime', startTime, startTimeSql, { about: 'Start, YYYY-MM-DD HH:MM:SS, moved by utc_offset' }),
   timed('unix_timestamp', (leg) => String(unixStartOf(leg)), unixStart, {
@@ -303,11 +294,10 @@ export interface SheetCell extends SheetLine {
   name: SheetColumn
 }
 
-/** How the store makes a cell. */
 export const sqlOf = ({ sql }: SheetCell, words: SqlWords, utcOffset: string) =>
   typeof sql === 'string' ? sql : sql(words, utcOffset)
 
-/** The same cell, empty where the account does not pay for minutes but its reseller does. */
+/** The cell, empty if only the reseller pays per minute. */
 const ownPriceAlone = (cell: SheetCell): SheetCell => ({
   ...cell,
   of: (leg, view) => (isPricedForReseller(leg) ? null : cell.of(leg, view)),
@@ -324,11 +314,10 @@ const sheets: Readonly<Record<'customer' | 'reseller', readonly SheetCell[]>> = 
   reseller: resellerSheet,
 }
 
-/** The columns that a caller sees, in order. */
 export const sheetFor = (forReseller: boolean) => (forReseller ? sheets.reseller : sheets.customer)
 
 export const columnsFor = (forReseller: boolean): readonly SheetColumn[] =>
   sheetFor(forReseller).map(({ name }) => name)
 
-/** The bit of a cell in `csv_quoted` and `csv_guarded`; 0 where it is safe as it is. */
+/** 0 if the cell needs no care. */
 export const careMaskOf = ({ careBit }: SheetCell) => (careBit === undefined ? 0 : 1 << careBit)

@@ -1,4 +1,4 @@
-// What SQLite calls, by these names, in the threads that write lines of CSV.
+// Functions that SQLite calls by these names, in the threads that write CSV.
 import { type Timed, timeSheet } from './columns.ts'
 
 const timesOf = timeSheet.map(({ of, hasComma }, at) => ({
@@ -7,10 +7,7 @@ const timesOf = timeSheet.map(({ of, hasComma }, at) => ({
   quote: hasComma ? '"' : '',
 }))
 
-/**
- * The cells of `timeSheet`, one after the other, of a leg's own columns. `utcOffset`: seconds added for `datetime`. SQLite's
- * own functions take twice as long: each cell works out its date anew.
- */
+/** The cells of `timeSheet`. The date functions of SQLite take twice as long. */
 export const timeCells = (
   created: number,
   duration_seconds: number | null,

@@ -3,8 +3,8 @@ import { zip } from '../../../../lib/list.ts'
 import type { CdrRow } from '../columns.ts'
 import type { TimeWindow } from '../places.rules.ts'
 
-// Statistics are kept while records come in: sums by quarter of an hour, and by day in UTC. Every time zone is a
-// multiple of a quarter hour away from UTC, so the hours, days and months of all of them are sums of these.
+// Statistics are sums by quarter hour and by UTC day. Time zones differ by quarter hours, so their hours, days and
+// months are sums of these.
 
 export const quarterSeconds = 900
 
@@ -14,7 +14,7 @@ export type Interval = (typeof intervals)[number]
 export const groupings = ['call_direction', 'hangup_cause', 'owner_id', 'authorizing_id'] as const
 export type Grouping = (typeof groupings)[number]
 
-/** What a tally is kept by: `all` has one group, the empty text. */
+/** `all` has one group, the empty text. */
 export const dimensions = ['all', ...groupings] as const
 export type Dimension = (typeof dimensions)[number]
 
@@ -34,7 +34,7 @@ export const sumNames = [
   'cost',
 ] as const satisfies readonly (keyof Sums)[]
 
-/** What a tally is known by, and how these are stored. The period is a quarter of an hour or a day; `start` is its first second. */
+/** The key columns. `seconds` is 900 or 86,400, `start` the first second of the period. */
 export const tallyKeys = {
   account_id: 'text',
   dimension: 'text',
@@ -43,10 +43,9 @@ export const tallyKeys = {
   start: 'integer',
 } as const
 
-/** The sums of one group of one dimension in one period: the values of `tallyKeys`, then the sums. */
+/** The values of `tallyKeys`, then the sums. */
 type Tally = readonly (string | number)[]
 
-/** What statistics look at. */
 export type CountedLeg = Pick<
   CdrRow,
   Grouping | 'account_id' | 'created' | 'duration_seconds' | 'billing_seconds' | 'cost'
@@ -62,7 +61,6 @@ const startIn = (seconds: number, at: number) => Math.floor(at / seconds) * seco
 
 const byName = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]) => (a < b ? -1 : 1)
 
-/** What tallies of one dimension, length and group have in common. */
 interface Row {
   accountId: string
   dimension: Dimension
@@ -70,7 +68,7 @@ interface Row {
   group: string
 }
 
-/** Adds the tallies of legs in the order of time. They are plain lists of numbers from the start: there are ten of each leg. */
+/** Adds the totals of legs, ordered by time, as plain lists: each leg is part of ten. */
 const addTallies = (
   tallies: Tally[],
   { accountId, dimension, seconds, group }: Row,
@@ -85,7 +83,6 @@ const addTallies = (
       if (leg.created >= end) break
       const billed = leg.billing_seconds ?? 0
       calls += 1
-      // There is something to bill.
       if (billed > 0) answered += 1
       duration += leg.duration_seconds ?? 0
       billing += billed
@@ -95,7 +92,7 @@ const addTallies = (
   }
 }
 
-/** What these legs add to the statistics, in one order: writers that add to the same rows never wait for each other crosswise. */
+/** The totals of legs in a fixed order, so that concurrent writers do not deadlock. */
 export const talliesOf = (legs: readonly CountedLeg[]): Tally[] => {
   const tallies: Tally[] = []
   const accounts = [...Map.groupBy(legs, ({ account_id }) => account_id)]
@@ -111,13 +108,13 @@ export const talliesOf = (legs: readonly CountedLeg[]): Tally[] => {
   return tallies
 }
 
-/** A span of time; the end is not part of it. */
+/** The end is exclusive. */
 export interface Span {
   from: number
   end: number
 }
 
-/** What a chart is asked for. The offset is a multiple of a quarter hour. */
+/** The offset is a multiple of a quarter hour. */
 export interface Chart {
   span: Span
   interval: Interval
@@ -125,7 +122,6 @@ export interface Chart {
   groupBy: Grouping | undefined
 }
 
-/** The quarter hours that a window touches. */
 export const spanOf = ({ from, to }: TimeWindow): Span => ({
   from: Math.floor(from / quarterSeconds) * quarterSeconds,
   end: (Math.floor(to / quarterSeconds) + 1) * quarterSeconds,
@@ -133,14 +129,14 @@ export const spanOf = ({ from, to }: TimeWindow): Span => ({
 
 const intervalSeconds = { hour: 3600, day: daySeconds } as const
 
-/** How many seconds a chart spans at most: ten thousand hours or days, fifty years of months. */
+/** Ten thousand hours or days, or fifty years of months. */
 export const maxSpanSeconds: Record<Interval, number> = {
   hour: 10_000 * 3600,
   day: 10_000 * daySeconds,
   month: 50 * 366 * daySeconds,
 }
 
-/** The first seconds of the months, by local time, that a span touches, and of the one behind them. */
+/** The starts of the local months of a span, and of the month after it. */
 const monthStarts = ({ from, end }: Span, utcOffset: number): number[] => {
   const local = new Date((from + utcOffset - gregorianUnixOffset) * 1000)
   const starts: number[] = []
@@ -151,12 +147,8 @@ const monthStarts = ({ from, end }: Span, utcOffset: number): number[] => {
   }
 }
 
-/**
- * Spans that are each read at once. Hours and days are told apart by arithmetic while reading; of a month, which has
- * none, `start` is the bucket.
- */
+/** A span that one statement reads. Hours and days are computed in SQL; a month is one span with a fixed `start`. */
 export interface ReadSpan extends Span {
-  /** The start of the only bucket, or the length of the buckets. */
   bucket: { start: number } | { seconds: number }
 }
 
@@ -170,7 +162,6 @@ export const readSpansOf = ({ span, interval, utcOffset }: Chart): ReadSpan[] =>
   }))
 }
 
-/** A span of tallies of one length. */
 export interface StatsBucket extends Span {
   seconds: number
 }
@@ -178,7 +169,7 @@ export interface StatsBucket extends Span {
 const mayUseDays = (bucket: ReadSpan['bucket'], utcOffset: number) =>
   'start' in bucket || (bucket.seconds === daySeconds && utcOffset % daySeconds === 0)
 
-/** A span as whole days of UTC, where a bucket is made of such, and the quarter hours before and behind them. */
+/** Whole UTC days if the buckets consist of such, and the quarter hours before and after them. */
 export const piecesOf = ({ from, end, bucket }: ReadSpan, utcOffset: number): StatsBucket[] => {
   const firstDay = Math.ceil(from / daySeconds) * daySeconds
   const lastDay = Math.floor(end / daySeconds) * daySeconds
@@ -191,26 +182,23 @@ export const piecesOf = ({ from, end, bucket }: ReadSpan, utcOffset: number): St
   return pieces.filter((piece) => piece.from < piece.end)
 }
 
-/** Sums of one bucket and group. */
 export interface Cell extends Sums {
   start: number
   group_value: string
 }
 
-/** Rows of a chart: more are refused. */
+/** A chart with more rows is rejected. */
 export const maxCells = 100_000
 
 const rounded = (value: number, decimals: number) => Math.round(value * 10 ** decimals) / 10 ** decimals
 
 const ratio = (part: number, whole: number) => (whole === 0 ? 0 : part / whole)
 
-/** A row as it is answered. */
 export const statOf = ({ start, group_value, ...sums }: Cell, isGrouped: boolean) => ({
   start,
   calls: sums.calls,
   answered: sums.answered,
   answer_seizure_ratio: rounded(ratio(sums.answered, sums.calls), 4),
-  // Of answered calls, from the answer on.
   average_call_duration: rounded(ratio(sums.billing_seconds, sums.answered), 2),
   duration_seconds: sums.duration_seconds,
   billing_seconds: sums.billing_seconds,

@@ -24,10 +24,10 @@ import {
   tallyKeys,
 } from './rules.ts'
 
-/** Whoever changes statistics takes it: until the end of the transaction nobody else does. */
+/** A lock until the end of the transaction. */
 export const tallyTurn = (words: SqlWords) => words.takeTurn('cdr tallies')
 
-/** What adds these new legs to the statistics. For the write that stores the legs, each leg once. */
+/** Adds new legs to the statistics, in the transaction that stores them. */
 export const tallyStatements = (words: SqlWords, legs: readonly CountedLeg[]): Statement[] => {
   const turn = tallyTurn(words)
   const rows = talliesOf(legs)
@@ -37,25 +37,23 @@ export const tallyStatements = (words: SqlWords, legs: readonly CountedLeg[]): S
 
 const totals = sumNames.map((name) => `CAST(sum(${name}) AS BIGINT) AS ${name}`).join(', ')
 
-/** The start of the bucket that a time belongs to. */
 const bucketSql = (time: string, bucket: ReadSpan['bucket'], utcOffset: number, mark: Mark) => {
   if ('start' in bucket) return mark(bucket.start)
-  // Written out: values are bound as floating point numbers in SQLite, whose quotients are no whole numbers.
+  // SQLite binds values as floating point numbers, whose quotients are no integers.
   const [length, offset] = [Math.trunc(bucket.seconds), Math.trunc(utcOffset)]
   return `(((${time} + (${offset})) / ${length}) * ${length} - (${offset}))`
 }
 
-/** Sums in buckets, of a whole account or of one group of a dimension. */
 export interface TotalsQuery {
   accountId: string
   dimension: Dimension
-  /** Undefined: every group by itself. */
+  /** Undefined: all groups. */
   group: string | undefined
   bucket: ReadSpan['bucket']
   utcOffset: number
 }
 
-// Finds the groups of a dimension one by one along the key, without reading what lies between.
+// Finds the groups of a dimension along the key, without reading the rows between.
 const groupNames = (where: string) => `WITH RECURSIVE found(name) AS (
     SELECT min(group_value) FROM cdr_tallies WHERE ${where}
     UNION ALL
@@ -82,7 +80,7 @@ export const createStatsStore = (store: Store, legs: CdrStore) => ({
     return readCells(store, sql, params)
   },
 
-  /** The same sums of one user by something else, which no tally is kept of: read from the user's records. */
+  /** Sums of a user by another dimension: read from the records, because no totals exist. */
   ofOwner(
     holder: { accountId: string; ownerId: string },
     groupBy: Grouping,
@@ -118,7 +116,6 @@ export const createStatsStore = (store: Store, legs: CdrStore) => ({
   },
 })
 
-/** A leg at hand as a cell of its own. */
 const cellOfLeg = (leg: CdrRow, groupBy: Grouping, bucket: ReadSpan['bucket'], utcOffset: number): Cell => ({
   start: startOfBucket(leg.created, bucket, utcOffset),
   group_value: leg[groupBy] ?? '',
@@ -137,13 +134,12 @@ const startOfBucket = (time: number, bucket: ReadSpan['bucket'], utcOffset: numb
 
 type StoredCell = Omit<Cell, 'start'> & { bucket: number }
 
-// A bucket that is a value of the statement itself comes back as PostgreSQL pleases: as a text.
+// PostgreSQL returns a bucket that is a parameter as text.
 const readCells = async (store: Store, sql: string, params: readonly Value[]): Promise<Cell[]> => {
   const rows = await store.scan<StoredCell>(sql, params)
   return rows.map(({ bucket, ...cell }) => ({ start: Number(bucket), ...cell }))
 }
 
-/** Whose calls. */
 interface ChartScope {
   accountId: string
   ownerId?: string
@@ -173,7 +169,6 @@ const addCells = (cells: Cells, found: readonly Cell[], end: number) => {
 
 export type CallStats = ReturnType<typeof createCallStats>
 
-/** Calls counted and summed up, without reading them. */
 export const createCallStats = ({ store, legs }: { store: Store; legs: CdrStore }) => {
   const stats = createStatsStore(store, legs)
 
@@ -182,7 +177,7 @@ export const createCallStats = ({ store, legs }: { store: Store; legs: CdrStore 
       addCells(cells, await stats.tallies(question, piece), span.end)
   }
 
-  /** Which tallies answer a chart; undefined when none are kept. */
+  /** Undefined if no totals exist. */
   const tallyOf = (
     { ownerId }: ChartScope,
     { groupBy }: Chart,

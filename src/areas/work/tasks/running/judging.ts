@@ -1,5 +1,3 @@
-// What an action says of a batch of rows, put in the engine's own words.
-
 import { type Actor, accountKind, userKind } from '../../../../auth/identity.ts'
 import { isInService } from '../../../../auth/standing.ts'
 import type { Entry } from '../../../../batches/batches.ts'
@@ -27,10 +25,7 @@ const makerOf = async (store: Store, { doc, hidden }: TaskRecord): Promise<Actor
   return { accountId, account, user, method: hidden.authMethod, claims: undefined, token: undefined }
 }
 
-/**
- * The context as things stand now, whichever process changed them; undefined when the task's maker is gone or may no
- * longer do this. `terms`: the price lists that the task agrees to.
- */
+/** Undefined if the creator of the task is gone or lost the right. `terms`: the accepted price lists. */
 export const contextOf = async (
   store: Store,
   task: TaskRecord,
@@ -64,17 +59,17 @@ interface Judged<Result> {
   isLast: boolean
 }
 
-/** How a row ended, and whether the task ends with it. */
+/** The result of a row, and whether the task ends with it. */
 export type Verdict = Judged<RowEnd>
 
-/** A verdict, or what has to be asked outside before there is one. */
+/** A verdict, or an external request that returns it. */
 export type OpenVerdict = Judged<Exclude<RowResult, { outcome: 'stop' }>>
 
 export interface RowValidation {
   verdicts: readonly OpenVerdict[]
-  /** The action said stop behind the last verdict. */
+  /** The action returned `stop`. */
   stopped: boolean
-  /** What the action, or a verifier, threw. */
+  /** What the action or a verifier threw. */
   crash: unknown
 }
 
@@ -97,7 +92,7 @@ const emptyColumns = ({ mandatory }: InputAction, { cells }: InputRow) =>
 
 type Check = { row: InputRow; refusal?: Verdict; crash?: unknown }
 
-/** Rows whose cells are bad never get to the action. Behind a verifier that throws no row is looked at. */
+/** Rows with invalid cells do not reach the action. Checking stops at a verifier that throws. */
 const checkAll = (action: InputAction, rows: readonly InputRow[]): Check[] => {
   const checks: Check[] = []
   for (const row of rows) {
@@ -113,7 +108,7 @@ const checkAll = (action: InputAction, rows: readonly InputRow[]): Check[] => {
   return checks
 }
 
-/** Asks the action what becomes of the rows. Throws what the action throws. */
+/** Runs the action on the valid rows. Throws what it throws. */
 export const validateRow = async (
   action: InputAction,
   rows: readonly InputRow[],
@@ -137,11 +132,11 @@ export const validateRow = async (
   return { verdicts, stopped: false, crash: checks.at(-1)?.crash }
 }
 
-/** What rows that ask somebody outside want stored before they do. */
+/** Changes that must be stored before the external requests. */
 export const changesBefore = (verdicts: readonly OpenVerdict[]) =>
   verdicts.flatMap(({ result }) => (result.outcome === 'asks' && result.changes ? [result.changes] : []))
 
-/** Has the outside asked. */
+/** Sends the external requests. */
 export const endAll = (verdicts: readonly OpenVerdict[]): Promise<Verdict[]> =>
   Promise.all(
     verdicts.map(async ({ row, result, isLast }) => ({
@@ -161,11 +156,10 @@ const outputOf = (action: InputAction, { row, result }: Verdict): readonly Outpu
   return (output ?? []).map((cells) => ({ ...base, ...cells }))
 }
 
-/** What rows change, were they done. */
 export const changesOf = (verdicts: readonly Verdict[]) =>
   verdicts.flatMap(({ result }) => result.changes ?? [])
 
-/** The result of rows with these verdicts. In a dry run nothing changes. */
+/** In a dry run nothing changes. */
 export const entryOf = (
   { doc, hidden: { columns } }: TaskRecord,
   action: InputAction,

@@ -1,4 +1,3 @@
-// One task at work: rows in order, each done once, until the end, a stop, or until another process has to continue.
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { accountKind, userKind } from '../../../../auth/identity.ts'
 import { type Entry, endsTheWork, type Progress } from '../../../../batches/batches.ts'
@@ -38,19 +37,19 @@ interface Deps {
   find(category: string, action: string): TaskAction | undefined
 }
 
-/** How the work came to its end. `broken`: before its time; `crashed`: so that nobody can say how far it came. */
+/** `broken`: ended early. `crashed`: the progress is unknown. */
 type End = 'complete' | 'broken' | 'crashed'
 
 /**
- * Rows are judged, and stored, in one go each. In between requests get the event loop: a request takes two turns, for
- * it looks in one of its own whether what it knows is new.
+ * Lets pending requests run between batches. A request takes two turns of the event loop: the first one refreshes
+ * caches.
  */
 const letRequestsRun = async () => {
   await nextTurn()
   await nextTurn()
 }
 
-/** What earlier rows of a dry run would have stored, for those keys that come again. */
+/** States of earlier rows in a dry run, for keys that repeat. */
 const createOverlay = async (rows: AsyncIterable<InputRow> | undefined, total: number) => {
   const states = new Map<string, unknown>()
   const repeats = createRepeats(rows ? total : 0)
@@ -69,14 +68,12 @@ const createOverlay = async (rows: AsyncIterable<InputRow> | undefined, total: n
 
 type Overlay = Awaited<ReturnType<typeof createOverlay>>
 
-/** Everything that the work on one task needs. */
 interface Work<A extends TaskAction = TaskAction> {
   task: TaskRecord
   action: A
   progress: Progress
 }
 
-/** Everything that rows are judged by. */
 interface Judging extends Work<InputAction> {
   context: TaskContext
   overlay: Overlay
@@ -99,7 +96,6 @@ export const createRunner = ({ base, store, settings, log, metrics, mail, find }
       error: describeError(error),
     })
 
-  /** After each row, until the work has to be left. */
   const pauseAfterRow = async (signal: AbortSignal) => {
     const { wait_after_row_ms: waitMs } = await settings.of(taskSettings)
     if (waitMs === 0) return
@@ -111,7 +107,7 @@ export const createRunner = ({ base, store, settings, log, metrics, mail, find }
   const enter = async (judging: Judging, verdicts: readonly Verdict[], begunAt: number) => {
     if (verdicts.length === 0) return
     const { task, action, progress, context, overlay } = judging
-    // Kept with the rows: whoever continues after a crash neither loses nor repeats what they would move.
+    // Stored with the rows, so that it survives a crash.
     const detail = context.dryRun
       ? await action.foresight?.add(progress.run.detail, changesOf(verdicts))
       : undefined
@@ -120,21 +116,21 @@ export const createRunner = ({ base, store, settings, log, metrics, mail, find }
     overlay.note(verdicts)
   }
 
-  /** Whether the task continues behind these rows. */
+  /** Whether the task continues after these rows. */
   const attempt = async (judging: Judging, rows: readonly InputRow[]): Promise<boolean> => {
     const { task, action, progress, context, overlay } = judging
     const begunAt = clock.now()
     const { crash, verdicts, stopped } = await validateRow(action, rows, context, overlay.earlier)
     if (crash !== undefined) logCrash(task, crash)
     await letRequestsRun()
-    // Rows that ask somebody outside do so before they are entered: a crash in between has them asked again.
+    // External requests come before the commit of the rows: after a crash they are repeated.
     const changes = changesBefore(verdicts)
     if (changes.length > 0) await progress.prepare(changes)
     await enter(judging, await endAll(verdicts), begunAt)
     return !stopped && !verdicts.some(({ isLast }) => isLast)
   }
 
-  /** The verdict on a row whose work failed for good. */
+  /** The result of a row that failed for good. */
   const verdictOn = ({ task, action }: Judging, row: InputRow, error: unknown): Verdict => {
     if (error instanceof Failure) return failedRow(row, action.errorOf?.(error) ?? error.kind.name)
     logCrash(task, error)
@@ -155,7 +151,7 @@ export const createRunner = ({ base, store, settings, log, metrics, mail, find }
     }
   }
 
-  /** A batch whose commit failed, or whose action threw, is done row by row: so a fault fails its own row only. */
+  /** A batch that fails is repeated row by row, so that only the faulty row fails. */
   const doBatch = async (judging: Judging, rows: readonly InputRow[]): Promise<boolean> => {
     try {
       if (rows.length > 1) return await attempt(judging, rows)
@@ -175,7 +171,7 @@ export const createRunner = ({ base, store, settings, log, metrics, mail, find }
       return waitMs > 0 ? 1 : Math.min(most, action.rowsAtOnce ?? most)
     })
 
-  /** The overlay of a dry run that another process began: what its rows would have stored is found out again. */
+  /** The overlay of a dry run that another process began: its rows are validated again. */
   const recall = async (work: Work<InputAction>, context: TaskContext) => {
     const { task, action, progress } = work
     const total = task.doc.total_count ?? 0
@@ -189,7 +185,7 @@ export const createRunner = ({ base, store, settings, log, metrics, mail, find }
     return overlay
   }
 
-  /** Undefined when the work is left to another process. */
+  /** Undefined if another process continues. */
   const runInput = async (work: Work<InputAction>): Promise<End | undefined> => {
     const { task, action, progress } = work
     const terms = await store.terms(task)
@@ -253,7 +249,7 @@ export const createRunner = ({ base, store, settings, log, metrics, mail, find }
     set.happened({ accountId, type, kind: 'task', id, after: docText })
   }
 
-  /** Mails the user who started the task. After a start by API key nobody gets a mail: a program reads the status. */
+  /** Mails the user who started the task. A start by API key sends no mail. */
   const addMail = async (set: ChangeSet, { id, accountId, doc, hidden }: TaskRecord) => {
     const { starter } = hidden
     const user = starter && (await records.find(starter.accountId, userKind, starter.userId))
@@ -316,7 +312,7 @@ export const createRunner = ({ base, store, settings, log, metrics, mail, find }
       : runOutput({ task, action, progress })
   }
 
-  /** Works on a task until it ends, is stopped, or has to be left to another process. */
+  /** Works until the task ends, is stopped, or another process takes over. */
   return async (progress: Progress): Promise<void> => {
     const task = await store.tasks.find(progress.run.accountId, progress.run.id)
     if (!task) return
