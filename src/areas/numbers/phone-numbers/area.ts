@@ -32,11 +32,9 @@ import {
 import { createNumberTasks } from './tasks.ts'
 import { createNumberUpkeep } from './upkeep.operations.ts'
 
-// The kind of the records that mobile numbers are tied to.
 const deviceKind = 'device'
 const accountsAtOnce = 8
 
-/** The inventory of telephone numbers: how they are found, bought, used and given back. */
 export const phoneNumbersArea = area({
   name: 'phoneNumbers',
   kinds: {
@@ -96,7 +94,7 @@ export const phoneNumbersArea = area({
         planning,
         mobile: createMobileNumbers(numbers),
 
-        /** Numbers that are on their way from or to another carrier: the first hundred. */
+        /** The first hundred numbers that are being ported in or out. */
         async porting(accountId: string) {
           const found = await numbers.store.porting(accountId, 100)
           return found.flatMap(({ id, state }) =>

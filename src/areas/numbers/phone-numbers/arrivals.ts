@@ -56,7 +56,6 @@ interface Deps {
   book: NumberPlanner
 }
 
-/** The facts of a number that comes into an account, or changes its state there. */
 const arrived = (facts: NumberFacts, target: Target, account: AccountRecord, move: Move): NumberFacts => {
   const accountId = target === 'available' ? '' : account.id
   const { reserveHistory = [] } = facts.hidden
@@ -81,11 +80,14 @@ const foundOffer = (number: string, { carrier, carrierData }: Offer): Found => (
   state: 'discovery',
 })
 
-/** Numbers that come into an account, or into another state there. */
+/** Assigns numbers to accounts. */
 export const createAssignments = ({ clock, settings, planning, features, desk, book }: Deps) => {
   const { standingOf, settle } = book
 
-  /** A number that its carrier keeps here is taken with the change; one from outside waits for the carrier's answer. */
+  /**
+   * A carrier with its stock here gives the number in the change set. An external one is asked by a job after the
+   * commit.
+   */
   const obtain = async (
     set: ChangeSet,
     { by: _, account, author, orderId = newId(clock.now()) }: NumberRequest,
@@ -106,7 +108,7 @@ export const createAssignments = ({ clock, settings, planning, features, desk, b
     return { facts: { ...facts, hidden: { ...kept, pendingOrder: orderId } }, order: orderId }
   }
 
-  /** Whether the move is in the table, and whether the caller may make it. */
+  /** Checks that the transition exists, and that the caller may make it. */
   const permittedMove = async ({ by, account }: NumberRequest, { facts, state }: Found, target: Target) => {
     const standing = await standingOf(by, facts.accountId, account)
     if (!maySee(facts, standing)) throw failure(numberForbidden, {})
@@ -145,7 +147,7 @@ export const createAssignments = ({ clock, settings, planning, features, desk, b
     return { ...(await settle(view, set, found, dressed)), ...order }
   }
 
-  /** A number that somebody wants to have: from the inventory, else from what a search has brought up. */
+  /** From the inventory, else from the results of the account's searches. */
   const wanted = async (view: NumberView, { account, number: text }: NumberRequest): Promise<Found> => {
     const number = await planning.reconcile(text)
     const stored = await view.get(number)
@@ -193,10 +195,10 @@ export const createAssignments = ({ clock, settings, planning, features, desk, b
   }
 
   return {
-    /** A new number; one that ages, is available or comes in by a port is taken over. */
+    /** Takes over a number that is aging, available or ported in. */
     create,
 
-    /** Puts a number into service for the account: one that is free, reserved for it, or in its tree. */
+    /** Puts a number into service that is available, reserved for the account, or in its tree. */
     async activate(view: NumberView, request: Activation): Promise<NumberPlan> {
       return move(view, request, await wanted(view, request), 'in_service')
     },

@@ -51,10 +51,8 @@ interface MobileTie {
   deviceId: string
 }
 
-/** The use of numbers that mobile devices answer to. */
 const mobileUse = 'mobile'
 
-/** A number that no mobile device answers to any more. */
 const withoutDevice = (facts: NumberFacts): NumberFacts => {
   const { deviceId, ...hidden } = facts.hidden
   if (deviceId === undefined) return facts
@@ -68,11 +66,10 @@ interface Deps {
   planning: NumberPlanning
 }
 
-/** Numbers that change where they are. */
 export const createChanges = ({ features, book, planning }: Deps) => {
   const { numbers, settle, rewrite, own, assertAuthorised, addRemoval } = book
 
-  /** What follows from settings and from other records, anew. */
+  /** Updates what follows from settings and from other records. */
   const repair = async (
     view: NumberView,
     author: Author,
@@ -92,9 +89,8 @@ export const createChanges = ({ features, book, planning }: Deps) => {
   }
 
   /**
-   * The number as the rules of today write it. What a device answers to keeps its name: the device tells it too; so
-   * does what was ordered under it.
-   * Its new name may be another number's already.
+   * Applies the present rules. The number of a device, and one with a pending order, keep their name: both refer to
+   * it.
    */
   const renormalise = async (
     view: NumberView,
@@ -109,7 +105,7 @@ export const createChanges = ({ features, book, planning }: Deps) => {
     return rewrite(view, new ChangeSet(author), stored, number)
   }
 
-  /** A number of a mobile device: the account's own, or one that comes with the device. */
+  /** Ties an own number of the account to a device; a new one is added with it. */
   const addMobile = async (set: ChangeSet, { number, stored, accountId, deviceId }: MobileTie) => {
     const facts = stored
       ? factsOf(stored)
@@ -128,17 +124,13 @@ export const createChanges = ({ features, book, planning }: Deps) => {
     return settle(createNumberView(numbers), set, { number, stored }, tied)
   }
 
-  /** A number that came with its device goes with it. */
   const removeMobile = (set: ChangeSet, stored: NumberRecord) => {
     const view = createNumberView(numbers)
     if (stored.carrier === mobileCarrier) return addRemoval(view, set, stored)
     return settle(view, set, foundRecord(stored.id, stored), withoutDevice(factsOf(stored)))
   }
 
-  /**
-   * What the number leads to from now on. An area that routes calls says it of the account's numbers; what leads nowhere
-   * any more and has a mobile device leads to that.
-   */
+  /** Records what the number leads to: `usedBy`, else its mobile device. */
   const addUse = async (
     view: NumberView,
     set: ChangeSet,
@@ -159,7 +151,7 @@ export const createChanges = ({ features, book, planning }: Deps) => {
     addMobile,
     removeMobile,
 
-    /** Public fields, replaced or merged (null removes). */
+    /** `merge`: null removes a field. */
     async update(view: NumberView, request: Update): Promise<NumberPlan> {
       const { by, fields, how } = request
       const stored = await own(view, request)
@@ -182,7 +174,6 @@ export const createChanges = ({ features, book, planning }: Deps) => {
 
     addUse,
 
-    /** The same by itself. */
     use: (view: NumberView, { author, ...use }: Use & { author: Author }): Promise<NumberPlan> =>
       addUse(view, new ChangeSet(author), use),
   }
@@ -197,7 +188,6 @@ interface ReleaseDeps {
   findAccount(id: string): Promise<AccountRecord | undefined>
 }
 
-/** What is left of a number that its owner gave up. */
 const bareFacts = (stored: NumberRecord, state: NumberState, accountId: string): NumberFacts => {
   const { features: _, deviceId: __, reserveHistory: ___, pendingOrder: ____, ...kept } = stored.hidden
   const previous = stored.accountId ? { previouslyAssignedTo: stored.accountId } : {}
@@ -206,13 +196,13 @@ const bareFacts = (stored: NumberRecord, state: NumberState, accountId: string):
   return { accountId, state, carrier: stored.carrier, usedBy: '', doc: {}, hidden }
 }
 
-/** Numbers that their owners give up, or lose. */
+/** Releases of numbers. */
 export const createReleases = ({ clock, settings, features, desk, book, findAccount }: ReleaseDeps) => {
   const { settle, removable, assertAuthorised, addRemoval } = book
 
   const carrierOf = ({ carrier }: NumberRecord) => desk.of(carrier)
 
-  /** Tells a supplier that its number is not needed any more, once that is committed. */
+  /** Adds a job that returns the number to its external carrier. */
   const returnToSupplier = (set: ChangeSet, stored: NumberRecord) => {
     const { id: number, accountId, carrier, hidden } = stored
     if (!carrierOf(stored).supplier || accountId === '' || hidden.givenBack) return
@@ -232,7 +222,6 @@ export const createReleases = ({ clock, settings, features, desk, book, findAcco
     returnToSupplier(set, stored)
   }
 
-  /** Of a number that its supplier has back. */
   const givenBack = (stored: NumberRecord, facts: NumberFacts): NumberFacts =>
     carrierOf(stored).supplier ? { ...facts, hidden: { ...facts.hidden, givenBack: true } } : facts
 
@@ -250,7 +239,7 @@ export const createReleases = ({ clock, settings, features, desk, book, findAcco
     return accountIds.filter((_, index) => found[index] !== undefined)
   }
 
-  /** Takes a number from its owner, whoever asks. `gone`: an account that is being removed gets nothing back. */
+  /** `gone`: an account that is being removed does not get numbers back. */
   const addRelease = async (
     view: NumberView,
     set: ChangeSet,
@@ -276,15 +265,13 @@ export const createReleases = ({ clock, settings, features, desk, book, findAcco
   return {
     addRelease,
 
-    /** An aged number is there for everybody. */
     free: (view: NumberView, author: Author, stored: NumberRecord) =>
       settle(view, new ChangeSet(author), foundRecord(stored.id, stored), bareFacts(stored, 'available', '')),
 
-    /** Out of the inventory because its time is over. */
     drop: (view: NumberView, author: Author, stored: NumberRecord) =>
       addRemoval(view, new ChangeSet(author), stored),
 
-    /** Back to who had reserved it before, or out of the account. */
+    /** The number goes to the account that had reserved it before, else out of the account. */
     async release(view: NumberView, request: Existing): Promise<NumberPlan> {
       const stored = await removable(view, request)
       await assertAuthorised(request, stored)
@@ -296,7 +283,6 @@ export const createReleases = ({ clock, settings, features, desk, book, findAcco
       return addRelease(view, setOf(request), stored)
     },
 
-    /** Out of the inventory, whatever its state: the operator's right. */
     async remove(view: NumberView, request: Existing): Promise<NumberPlan> {
       const stored = await removable(view, request)
       if (!isSuperduper(request.by)) throw failure(numberForbidden, {})

@@ -8,20 +8,17 @@ import type { NumberPlan, NumberRequest, Numbers, NumberView, Performed } from '
 import { createLoopYield } from './turns.ts'
 import { itemOf, metadataOf } from './views.ts'
 
-/** What happened to each number, in the order in which they were asked for. */
 interface Outcome {
   success: Record<string, Json>
   error: Record<string, NumberError>
 }
 
-/** What is to be done with one number of a collection. */
 export type Plan = (view: NumberView, request: NumberRequest) => Promise<NumberPlan>
 
 type Collective = Omit<NumberRequest, 'number'>
 
 type NumberVerdict = { number: string; plan: NumberPlan } | { number: string; error: NumberError }
 
-/** Numbers of one commit. */
 interface Piece {
   texts: readonly string[]
   planned: readonly NumberVerdict[]
@@ -33,10 +30,9 @@ const paymentErrors: Readonly<Record<string, NumberError>> = {
   billing_issue: { code: 402, error: 'billing_issue', message: 'billing issue' },
 }
 
-/** The refusal of a whole commit, as the error of each of its numbers. */
 const paymentErrorOf = ({ kind }: Failure) => paymentErrors[kind.name]
 
-// Numbers in one commit where nothing is charged: enough that each costs little, not so many that others wait for long.
+// Numbers of one commit where nothing is charged: more would block other writers for too long.
 const numbersAtOnce = 200
 
 const piecesOf = (texts: readonly string[], size: number) =>
@@ -47,7 +43,7 @@ const plansOf = (verdicts: readonly NumberVerdict[]) =>
 
 export type NumberCollections = ReturnType<typeof createNumberCollections>
 
-/** Several numbers in one request: what fails, fails alone. */
+/** Several numbers in one request; each fails separately. */
 export const createNumberCollections = (numbers: Numbers, foresight: ChargePreview) => {
   const keyOf = async (text: string) => {
     const { normalize, isReconcilable } = await numbers.planning.rules()
@@ -89,7 +85,6 @@ export const createNumberCollections = (numbers: Numbers, foresight: ChargePrevi
     return pieces
   }
 
-  /** Whether an invoice changes if all of it is carried out. */
   const isPriced = async (pieces: readonly Piece[]) => {
     let foreseen: unknown
     for (const { planned } of pieces) {
@@ -136,8 +131,8 @@ export const createNumberCollections = (numbers: Numbers, foresight: ChargePrevi
   }
 
   /**
-   * Commits each piece separately. A payer may get a plan between two of them: what was committed before a refusal is
-   * reported as done, and the refusal as the error of the other numbers.
+   * Commits each batch separately. If a payer is refused in between, the batches before stay done and the refusal
+   * is the error of the others.
    */
   const performEach = async (
     pieces: readonly (Pick<Piece, 'texts'> & { planned?: Piece['planned'] })[],
@@ -169,8 +164,8 @@ export const createNumberCollections = (numbers: Numbers, foresight: ChargePrevi
 
   return {
     /**
-     * Carries out the plan for each number. What changes an invoice is one commit, so that its payer is asked once, for
-     * the sum; the rest is committed in pieces.
+     * Numbers that change an invoice are one commit, so that its payer accepts one sum. Others are committed in
+     * batches.
      */
     async apply(texts: readonly string[], plan: Plan, request: Collective): Promise<Outcome> {
       const outcome: Outcome = { success: {}, error: {} }

@@ -28,25 +28,22 @@ interface Deps {
   provider: FeatureProvider
 }
 
-/** How an order stands. */
 export type OrderEnd = 'accepted' | 'refused' | 'pending'
 
 const ends = { done: 'accepted', failed: 'refused', waiting: 'pending' } as const
 
-/** What the carrier is asked under: the same whenever it is asked again. */
 const keyOf = (kind: string, id: string) => `${kind}/${id}`
 
 const ordersAtOnce = 8
-// Whoever waits for orders begins none that others might begin at the same time.
+// Afterwards the queue may run the jobs itself.
 const longestBeginningMs = orderPatienceMs / 2
 
-/** An order that was refused leaves nothing to be given back, or registered. */
 const unneeded = { outcome: 'unneeded' } as const
 
 const asText = (reply: { reason?: string; message?: string; outcome: string }) =>
   reply.reason ?? reply.message ?? reply.outcome
 
-/** What is asked of carriers and providers once a number's change is committed, and what follows from their answers. */
+/** Jobs for carriers and providers after the commit of a change, and their results. */
 export const createNumberJobs = ({ store, queue, desk, book, provider }: Deps) => {
   const { numbers, settle, addRemoval } = book
 
@@ -56,7 +53,6 @@ export const createNumberJobs = ({ store, queue, desk, book, provider }: Deps) =
     return supplier
   }
 
-  /** The order that something about a number comes after, as it ended. */
   const orderBefore = async ({ order }: Awaiting) => {
     const work = order === undefined ? undefined : await queue.find(orderKind, order)
     if (!work) return undefined
@@ -64,7 +60,7 @@ export const createNumberJobs = ({ store, queue, desk, book, provider }: Deps) =
     return { isRefused: work.state === 'failed', payload }
   }
 
-  /** The way forth: the number is its owner's for good. */
+  /** The carrier accepted: the order is no longer pending. */
   const confirm = async ({ id, payload: { wish } }: Job<OrderPayload>, carrierData: Json) => {
     if (!wish) return []
     const stored = await numbers.findAnywhere(wish.number)
@@ -76,15 +72,15 @@ export const createNumberJobs = ({ store, queue, desk, book, provider }: Deps) =
     return [set]
   }
 
-  /** The way back: the number is where it was before, and so are the counts of whoever was to have it. */
+  /** The carrier refused: restores the number as it was before, with its counts. */
   const undo = async ({ id, accountId, payload: { wish, act } }: Job<OrderPayload>) => {
     if (!wish) return []
     const { author, before, number } = wish
     const stored = await numbers.findAnywhere(number)
     const isWaiting = stored?.hidden.pendingOrder === id
-    // Its owner did not wait for the answer. Nobody else has it since, or there would be an order.
+    // The owner released it while the order was pending. No other account has it, or it would have an order of its
+    // own.
     const isLeft = stored?.accountId === '' && stored.hidden.givenBack && !before
-    // Nobody asks for this: it is what the carrier's answer comes to.
     const set = new ChangeSet({ requestId: author.requestId })
     set.isCorrection = true
     set.tell(numberOrderRefused, { orderId: id, number, author, act, accountId })
@@ -145,7 +141,7 @@ export const createNumberJobs = ({ store, queue, desk, book, provider }: Deps) =
 
   type Registered = Awaited<ReturnType<Registrar['registerAddress']>>
 
-  /** An address that emergency services do not know says so, as long as it is the number's. */
+  /** Shows on the number that emergency services do not know its address. */
   const mark = async ({ number, deed }: RegistrationPayload, accountId: string) => {
     const stored = await numbers.find(accountId, number)
     if (!stored || deed.what !== 'address') return []
@@ -178,15 +174,14 @@ export const createNumberJobs = ({ store, queue, desk, book, provider }: Deps) =
   return {
     jobs: [orders, registrations, releases] as const,
 
-    /** How an order stands; undefined: there is none, or it ended long ago. */
     async orderEnd(id: string): Promise<OrderEnd | undefined> {
       const work = await queue.find(orderKind, id)
       return work && ends[work.state]
     },
 
     /**
-     * Carries out orders that were just committed, for somebody who waits for their ends. What a carrier does not
-     * answer stays pending, and so does what is left when carriers are slow.
+     * Runs jobs that were just committed, for a caller that waits. An order stays pending if its carrier does not
+     * answer in time.
      */
     async carryOut(ids: readonly string[]): Promise<ReadonlyMap<string, OrderEnd>> {
       const found = new Map<string, OrderEnd>(ids.map((id) => [id, 'pending']))
@@ -202,13 +197,12 @@ export const createNumberJobs = ({ store, queue, desk, book, provider }: Deps) =
         }
       }
       const workers = Array.from({ length: Math.min(ordersAtOnce, ids.length) }, work)
-      // What was begun is seen to its end, also when the store has failed.
+      // Jobs that have begun are awaited, also if one failed.
       for (const result of await Promise.allSettled(workers))
         if (result.status === 'rejected') throw result.reason
       return found
     },
 
-    /** What is told of a number that its carrier did not give. */
     refusal: (number: string) => failure(numberFault, { message: 'fault by carrier', cause: number }),
   }
 }

@@ -1,6 +1,5 @@
 import { type Failure, failureKind } from '../../../lib/failure.ts'
 
-/** What clients, collections and tasks are told of a number that could not be served. */
 export interface NumberError {
   code: number
   error: string
@@ -10,7 +9,7 @@ export interface NumberError {
 
 const withCause = (cause: string | undefined) => (cause === undefined ? {} : { cause })
 
-/** The failures that are about one number: in a collection they fail that number alone. */
+/** Failures about one number. In a collection only that number fails. */
 const numberErrors = {
   number_exists: ({ number }: { number: string }): NumberError => ({
     code: 409,
@@ -18,7 +17,7 @@ const numberErrors = {
     message: `number ${number} already exists`,
     cause: number,
   }),
-  // The envelope says 404; the code in the data is 400 all the same.
+  // The envelope has status 404, the data code 400.
   not_reconcilable: ({ number }: { number: string }): NumberError => ({
     code: 400,
     error: 'not_reconcilable',
@@ -72,17 +71,16 @@ type Described = typeof numberErrors
 
 const isNumberFailure = (name: string): name is keyof Described => Object.hasOwn(numberErrors, name)
 
-/** What an emergency address is refused with, beside the shapes that a single request is answered with. */
+/** Errors of emergency addresses in collections. */
 const addressErrors: Readonly<Record<string, NumberError>> = {
   invalid_data: { code: 400, error: 'invalid', message: 'invalid', cause: 'the address is not valid' },
   multiple_choice: { code: 400, error: 'multiple_choice', message: 'more than one address found' },
 }
 
-/** Undefined for failures that are not about a number. */
+/** Undefined: not about a number. */
 export const numberErrorOf = ({ kind: { name }, details }: Failure): NumberError | undefined =>
   isNumberFailure(name) ? numberErrors[name](details as never) : addressErrors[name]
 
-/** `data` is the same object that collections tell for each number. */
 const about =
   <Details>(status: number, describe: (details: Details) => NumberError) =>
   (details: Details) => {

@@ -8,13 +8,10 @@ import type { NumberPlanning } from './numbering/operations.ts'
 import { addCounts } from './planner.ts'
 import type { NumberRecord, NumberStore } from './store.ts'
 
-/** What is known of an arriving number beside what is public. */
 type ImportedNumber = Pick<NumberFacts, 'state' | 'carrier' | 'usedBy' | 'hidden'>
 
-/** What is known of a number that an account has in stock. */
 interface ImportedStock {
   carrier: Extract<CarrierModule, 'knm_managed' | 'knm_inum'>
-  /** Somebody uses it. */
   isTaken: boolean
 }
 
@@ -24,19 +21,16 @@ interface Deps {
 }
 
 /**
- * Numbers of another system, as they are: no carrier is asked for them or told of them, and features are on that nobody
- * could switch on here. The account of one is empty where nobody owns it.
- *
- * `number` are those of its inventory. `hearsay` are those that only something else tells of: they make room for the
- * inventory's, and never take its place.
+ * Imports numbers as they are: no carrier is asked, and features may be on that no user can switch on. `number`:
+ * from the inventory. `hearsay`: known from other records only, and replaced by the inventory's.
  */
 export const createNumberImporter = ({
   numbers,
   planning,
 }: Deps): Record<'number' | 'hearsay', ImportedRecord> => {
-  // What is there of the numbers of a batch, read at once; good for the first attempt to put them.
+  // Stored numbers of a batch; valid for the first attempt to put them.
   const looked = new WeakMap<Importer, { before: NumberRecord | undefined }>()
-  // A number changes hands by leaving one account and coming to the other: what was withdrawn is not there any more.
+  // Numbers that a change set has withdrawn: a later record of the set may put them into another account.
   const withdrawn = new WeakMap<ChangeSet, Set<string>>()
 
   const prepare = async (arrivals: readonly Importer[]) => {
@@ -105,7 +99,7 @@ interface StockDeps {
 
 const kind = 'number_pool'
 
-/** Numbers that accounts of another system have in stock. Whoever uses one of them has it as a number as well. */
+/** Imports numbers that accounts have in stock. */
 export const createStockImporter = ({ store, numbers }: StockDeps): ImportedRecord => {
   const pools = createPoolStore(store)
 

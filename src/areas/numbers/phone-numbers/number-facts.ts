@@ -12,7 +12,7 @@ import { countryOf, type Numbering } from './numbering/rules.ts'
 import { type NumberState, publicFields, type StateBefore } from './rules.ts'
 import { type NumberDoc, type NumberHidden, NumberRecord } from './store.ts'
 
-/** All that operations decide of a number; the rest follows. */
+/** What operations decide. The rest of a record follows from it. */
 export interface NumberFacts {
   accountId: string
   state: NumberState
@@ -33,7 +33,6 @@ export const factsOf = ({ accountId, state, carrier, usedBy, doc, hidden }: Numb
 
 const isFilled = <T>(list: readonly T[] | undefined): list is readonly T[] => Boolean(list?.length)
 
-/** Defaults are not stored. */
 const sparse = (hidden: NumberHidden): NumberHidden => {
   const { featuresAllowed, featuresDenied, reserveHistory, carrierData, ...rest } = hidden
   return {
@@ -45,7 +44,7 @@ const sparse = (hidden: NumberHidden): NumberHidden => {
   }
 }
 
-/** The list row, but for the features that are available: those depend on settings. */
+/** The list row without `features_available`, which depends on settings. */
 const rowOf = (facts: NumberFacts, created: number, modified: number) => {
   const { state, accountId, usedBy, hidden } = facts
   return {
@@ -62,16 +61,14 @@ const rowOf = (facts: NumberFacts, created: number, modified: number) => {
   }
 }
 
-/** When a number was made and changed, and what tells this version of it from others. */
 interface Version {
   created: number
   modified: number
   revision: string
-  /** Else the one that has it by the metadata of the world. */
+  /** Absent: found by the numbering plans. */
   country?: string
 }
 
-/** A number as it is to stand from now on. */
 export const numberAt = (
   number: string,
   { created, modified, revision, country }: Version,
@@ -97,7 +94,7 @@ export const numberAt = (
   })
 }
 
-/** A number as it shall be stored; `before` is what is stored now, with no country when that is to be found anew. */
+/** `before`: the stored record; an empty country is looked up again. */
 export const draftNumber = (
   number: string,
   before: Pick<NumberRecord, 'created' | 'country'> | undefined,
@@ -119,41 +116,36 @@ const isSame = (before: NumberRecord, after: NumberRecord) =>
   before.docText === after.docText &&
   before.hiddenText === after.hiddenText
 
-/** Whether there is nothing to write. */
 export const isUnchanged = (before: NumberRecord | undefined, after: NumberRecord) =>
   before !== undefined && isSame(before, after)
 
-// What is asked for of numbers, and what is planned then.
-
-/** With whose rights something is done. An actor is one. */
 export type NumberCaller = Pick<Actor, 'accountId' | 'account' | 'user'>
 
 export interface NumberRequest {
   by: NumberCaller
   author: Author
-  /** The account that has the number, or is to get it. */
   account: AccountRecord
-  /** As it was sent. */
+  /** As sent. */
   number: string
-  /** Of the order that is made if the number has to come from outside; else a new one. */
+  /** Id of the job that orders the number from an external carrier. Absent: a new one. */
   orderId?: string
 }
 
 export interface Existing extends NumberRequest {
-  /** `tree`: numbers of the accounts below are meant as well. Else only the account's own. */
+  /** `tree`: numbers of sub-accounts, too. */
   reach?: 'account' | 'tree'
 }
 
 export interface Creation extends NumberRequest {
   fields: Json
-  /** Else what the fields say, else in_service. */
+  /** Default: `create_with_state`, else in_service. */
   state?: string
   carrier?: string
   portedIn?: boolean
 }
 
 export interface Activation extends NumberRequest {
-  /** Replace the public fields; without them, those stay. */
+  /** Absent: the public fields stay. */
   fields?: Json
 }
 
@@ -165,29 +157,26 @@ export interface Update extends Existing {
 export interface Use {
   accountId: string
   number: string
-  /** Undefined: nothing any more. */
+  /** Undefined: nothing. */
   usedBy: 'callflow' | 'trunkstore' | undefined
 }
 
-/** What is going to happen to a number. Nothing has happened yet. */
 export interface NumberPlan {
-  /** Undefined when there is nothing to write. */
+  /** Undefined: nothing to write. */
   set: ChangeSet | undefined
-  /** As it is afterwards; when it is removed, as it is told to be gone. */
+  /** The number afterwards; of a removed one its last state. */
   number: NumberRecord
   deleted: boolean
-  /** What the carrier is asked for once the plan is committed. */
+  /** Id of the job that orders the number. */
   order?: string
 }
 
-/** Where numbers come from that the inventory does not have, and who has to know when they change hands. */
 export interface CarrierRequests {
-  /** What a search of the account has brought up lately. */
+  /** Found by a search of the account within the last hour. */
   offered(accountId: string, number: string): Promise<Offer | undefined>
   of(module: string): Carrier
 }
 
-/** A number that an operation works on. `stored` is what the inventory has of it. */
 export interface Found {
   number: string
   stored: NumberRecord | undefined
@@ -216,16 +205,13 @@ export const rightsOf = (by: NumberCaller) => ({
   allowsAdditions: by.account.hidden.allowsNumberAdditions,
 })
 
-/** Whether the caller may deal with the account that owns a number. */
 export const reaches = (by: NumberCaller, owner: AccountRecord | undefined) =>
   owner !== undefined && isWithin(by, owner)
-
-// What of a request becomes part of a number.
 
 const isListOfTexts = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((one) => typeof one === 'string')
 
-/** The feature lists that an operator gives a number; others are not heard. */
+/** Only operators set the lists. */
 const ownLists = (fields: Json, isOperator: boolean) => {
   if (!isOperator) return {}
   const { features_allowed: allowed, features_denied: denied } = fields
@@ -237,7 +223,7 @@ const ownLists = (fields: Json, isOperator: boolean) => {
 
 const modules: ReadonlySet<string> = new Set(numberModules)
 
-/** The carrier that the public fields name; the operator chooses, others may repeat what is so anyway. */
+/** Only operators choose a carrier; others may repeat the present one if `repeating` is allowed. */
 export const carrierIn = (
   { fields, by }: { fields: Json; by: NumberCaller },
   current: string,

@@ -31,12 +31,11 @@ interface Deps {
   findAccount(id: string): Promise<AccountRecord | undefined>
 }
 
-/** What became of a plan. */
 export type Performed = NumberPlan & { refusal?: Failure }
 
 export type Numbers = ReturnType<typeof createNumbers>
 
-/** The inventory of phone numbers: what may happen to a number, planned first and then committed. */
+/** The inventory of phone numbers. Changes are planned first, then committed. */
 export const createNumbers = (tools: Deps) => {
   const { store, queue, settings, planning, features, provider, desk, findAccount } = tools
   const book = createNumberPlanner({ store, planning, findAccount })
@@ -49,7 +48,6 @@ export const createNumbers = (tools: Deps) => {
   const { addRelease, free, drop, ...leaving } = departures
   const { repair, renormalise, addMobile, removeMobile, addUse, ...changing } = changes
 
-  /** Writes what was planned. */
   const commit = async (...plans: readonly NumberPlan[]) => {
     const sets = plans.flatMap(({ set }) => (set ? [set] : []))
     if (sets.length > 0) await store.commit(...sets)
@@ -57,7 +55,7 @@ export const createNumbers = (tools: Deps) => {
 
   return {
     store: numbers,
-    /** What can be asked for. A plan throws what speaks against it; nothing happens before it is committed. */
+    /** A plan throws if it is not allowed. Nothing changes before its commit. */
     plan: { ...arrivals, ...changing, ...leaving },
     planning,
     features,
@@ -75,7 +73,7 @@ export const createNumbers = (tools: Deps) => {
     reconcile: planning.reconcile,
     view: () => createNumberView(numbers),
 
-    /** The numbers of a batch, read at once. */
+    /** Reads the numbers of a batch together. */
     async preload(texts: readonly string[]): Promise<NumberView> {
       const { normalize } = await planning.rules()
       const wantedOnes = [...new Set(texts.map(normalize))]
@@ -83,7 +81,7 @@ export const createNumbers = (tools: Deps) => {
       return createNumberView(numbers, new Map(wantedOnes.map((number) => [number, found.get(number)])))
     },
 
-    /** A number that the caller may know of. */
+    /** A number that the caller may see. */
     async visible(view: NumberView, by: NumberCaller, text: string): Promise<NumberRecord> {
       const number = await planning.reconcile(text)
       const stored = await view.get(number)
@@ -95,7 +93,7 @@ export const createNumbers = (tools: Deps) => {
     errands,
     commit,
 
-    /** Carries out what was planned, and asks carriers for what it orders. What they refuse has been undone. */
+    /** Commits plans and orders from carriers. An order that a carrier refuses is undone. */
     async perform(...plans: readonly NumberPlan[]): Promise<Performed[]> {
       await commit(...plans)
       const orders = plans.flatMap(({ order }) => (order === undefined ? [] : [order]))
@@ -112,10 +110,10 @@ export const createNumbers = (tools: Deps) => {
   }
 }
 
-/** The states in which calls to a number have somebody to go to. */
+/** States in which a number takes calls. */
 const serving: ReadonlySet<NumberState> = new Set(['in_service', 'port_in', 'port_out', 'reserved'])
 
-/** Blanks, brackets, dots, slashes and dashes only make a number readable; U+2010 to U+2015 and U+2212 are dashes. */
+/** Removes separators; U+2010 to U+2015 and U+2212 are dashes. */
 const withoutFormat = (text: string) => text.replace(/[\s().\-/\u2010-\u2015\u2212]/g, '')
 
 interface IdentityDeps {
@@ -125,16 +123,12 @@ interface IdentityDeps {
 
 export type NumberIdentity = ReturnType<typeof createNumberIdentity>
 
-/** Whose a number is. */
 export const createNumberIdentity = ({ numbers, findAccount }: IdentityDeps) => {
   const unassigned = (cause: string, accountId: string, number: string) =>
     failure(numberUnassigned, { data: { cause, account_id: accountId, number } })
 
   return {
-    /**
-     * The owner of a number, and what is on of it that its calls depend on: told to the owner and those above. Others
-     * do not learn whose it is.
-     */
+    /** The owner of a number and its call features: only for the owner and its parents. */
     async identify(by: NumberCaller, text: string) {
       const number = await numbers.reconcile(text)
       const found = await numbers.findAnywhere(number)
@@ -147,7 +141,7 @@ export const createNumberIdentity = ({ numbers, findAccount }: IdentityDeps) => 
       return { account_id: owner.id, number, ...callFeatures(found.hidden.features) }
     },
 
-    /** The account that signs in with one of its numbers, as a person writes it: `+1 (415) 555-0100`. */
+    /** Finds the account by a number in any notation, such as `+1 (415) 555-0100`. */
     async accountOf(text: string): Promise<AccountRecord | undefined> {
       const found = await numbers.findAnywhere(await numbers.normalize(withoutFormat(text)))
       return found?.accountId && serving.has(found.state) ? findAccount(found.accountId) : undefined
@@ -155,7 +149,6 @@ export const createNumberIdentity = ({ numbers, findAccount }: IdentityDeps) => 
   }
 }
 
-/** The device that a number belongs to. */
 type Device = Pick<ClaimHolder, 'accountId' | 'id'>
 
 const taken = (mdn: unknown): Problems => ({
@@ -174,16 +167,12 @@ const additionProblems = (by: NumberCaller): Problems => {
   return { 'mobile.mdn': { forbidden: { message, cause } } }
 }
 
-/** A number that the account has in service for good. */
 const isUsable = ({ accountId, state, hidden }: NumberRecord, ownerId: string) =>
   accountId === ownerId && state === 'in_service' && hidden.pendingOrder === undefined
 
 export type MobileNumbers = ReturnType<typeof createMobileNumbers>
 
-/**
- * Numbers of mobile devices. A device brings its number into the inventory, or uses one that its account has in
- * service; nobody else can have the number while the device is there.
- */
+/** Numbers of mobile devices: new ones, or numbers that the account has in service. No other account can take them. */
 export const createMobileNumbers = (numbers: Numbers) => {
   const find = async (mdn: string) => {
     const { normalize, isReconcilable } = await numbers.planning.rules()
@@ -192,7 +181,7 @@ export const createMobileNumbers = (numbers: Numbers) => {
   }
 
   return {
-    /** What keeps a device of the account from having the number. A number that is not in the inventory has the rules of PUT. */
+    /** Why the device cannot have the number. A new number follows the rules of PUT. */
     async problems(
       by: NumberCaller,
       account: AccountRecord,
@@ -207,7 +196,6 @@ export const createMobileNumbers = (numbers: Numbers) => {
       return isOurs && (holder === undefined || holder === deviceId) ? {} : taken(mdn)
     },
 
-    /** Adds to the device's change set that the number is the device's. */
     async claim(set: ChangeSet, device: Device, mdn: string) {
       const { number, stored } = await find(mdn)
       const isFree = stored && isUsable(stored, device.accountId)
@@ -216,7 +204,6 @@ export const createMobileNumbers = (numbers: Numbers) => {
       await numbers.addMobile(set, { number, stored, accountId: device.accountId, deviceId: device.id })
     },
 
-    /** The device has the number no longer. */
     async release(set: ChangeSet, device: Device, mdn: string) {
       const { stored } = await find(mdn)
       if (stored?.hidden.deviceId !== device.id || stored.accountId !== device.accountId) return

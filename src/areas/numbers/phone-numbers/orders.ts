@@ -1,4 +1,3 @@
-// What is written with a number that changes hands outside: its mark, and the errand.
 import type { Clock } from '../../../lib/clock.ts'
 import type { Json } from '../../../lib/json.ts'
 import { type Author, actOf, type ChangeSet } from '../../../storage/change-set.ts'
@@ -6,35 +5,34 @@ import type { NumberFacts } from './number-facts.ts'
 import type { E911 } from './schema.ts'
 import type { NumberHidden } from './store.ts'
 
-// What one commit asks for is asked for in the order of these names: a number is ordered first and given back last.
+// One change set runs its jobs in the order of these names: a number is ordered first and returned last.
 export const orderKind = 'number_order'
 export const registrationKind = 'number_registration'
 export const releaseKind = 'number_release'
 
-/** How long whoever committed an order may take to carry it out, before others do. Unix milliseconds. */
+/** Time in ms for the request to run its own order; afterwards the queue runs it. */
 export const orderPatienceMs = 30_000
 
-/** Everything that is asked of the outside about a number happens in the order in which it was asked for. */
+/** Jobs of one number run one after the other. */
 const subjectOf = (number: string) => `number/${number}`
 
-/** What is to be ordered, and what becomes of the number when it cannot be had. */
+/** `before`: the number in the inventory, restored if the carrier refuses. */
 interface OrderWish {
   number: string
   carrier: string
   author: Author
-  /** Undefined: it was not in the inventory. */
   before?: NumberFacts
 }
 
-/** Of an order that was accepted, only what the carrier wants to see again is kept. */
+/** An accepted order keeps only the carrier's data. */
 export interface OrderPayload {
   carrierData: Json
   wish?: OrderWish
-  /** What it was charged with: see `actOf`. */
+  /** See `actOf`. */
   act?: string
 }
 
-/** An order that is not answered yet: nothing else about the number happens outside before it is. */
+/** A pending order: other jobs of the number wait for it. */
 export interface Awaiting {
   order?: string
 }
@@ -48,7 +46,6 @@ export interface ReleasePayload extends Awaiting {
 export const awaiting = ({ pendingOrder }: NumberHidden): Awaiting =>
   pendingOrder === undefined ? {} : { order: pendingOrder }
 
-/** What is told to the provider of emergency addresses and names. */
 export type Deed =
   | { what: 'address'; address: E911 }
   | { what: 'no address' }

@@ -21,15 +21,12 @@ import type { NumberPlanning } from './numbering/operations.ts'
 import { type CallerRights, mayMove } from './rules.ts'
 import { createNumberStore, type NumberRecord, type NumberStore } from './store.ts'
 
-/**
- * Numbers as a batch of operations sees them: what is stored, with what the operations before have planned laid over
- * it. Made for each batch, and good only for what is committed together.
- */
+/** The stored numbers with the plans of one batch applied. Valid for one commit. */
 export interface NumberView {
   /** By the normalised number. */
   get(number: string): Promise<NumberRecord | undefined>
   put(number: string, record: NumberRecord | undefined): void
-  /** Whether the batch has already seen to it that the account stays; the first who asks has to. */
+  /** Whether the batch already requires the account; the first caller must add that. */
   holdsAccount(accountId: string): boolean
 }
 
@@ -52,11 +49,8 @@ export const createNumberView = (
   }
 }
 
-// What of an account's numbers its services are priced by.
-
 type Count = readonly [category: string, item: string]
 
-/** Everything that a number counts as for its owner. */
 const countsOf = ({ carrier, classifier, hidden }: NumberRecord): Count[] => {
   const features = Object.keys(hidden.features)
   const services = features.map((feature): Count => ['number_services', feature])
@@ -68,7 +62,7 @@ const countsOf = ({ carrier, classifier, hidden }: NumberRecord): Count[] => {
 
 const countedAtOnce = 500
 
-/** What each number of an account counts as, read anew: [category, item] each, in batches. */
+/** [category, item] of each number of an account, in batches. */
 export async function* countedNumbers(
   { page }: Pick<NumberStore, 'page'>,
   accountId: string,
@@ -91,7 +85,7 @@ interface Owned {
 const ownedCounts = (number: NumberRecord | undefined): Owned[] =>
   number?.accountId ? countsOf(number).map((count) => ({ accountId: number.accountId, count })) : []
 
-/** Moves the counts of the owners before and after. What stays as it is moves nothing. */
+/** Changes the quantities of the owners before and after. */
 export const addCounts = (
   set: ChangeSet,
   before: NumberRecord | undefined,
@@ -110,13 +104,12 @@ interface Deps {
   findAccount(id: string): Promise<AccountRecord | undefined>
 }
 
-/** A number that a device answers to stays where the device is. */
 export const assertFree = ({ hidden }: NumberFacts) => {
   if (hidden.deviceId === undefined) return
   throw failure(numberInvalid, { cause: `the number belongs to the mobile device ${hidden.deviceId}` })
 }
 
-/** As long as nobody knows whether the carrier gives a number, it stays with who ordered it. */
+/** A number with a pending order stays with the account that ordered it. */
 export const assertOrdered = ({ hidden }: NumberFacts) => {
   if (hidden.pendingOrder === undefined) return
   throw failure(numberInvalid, { cause: 'the carrier has not confirmed the order of the number yet' })
@@ -126,7 +119,6 @@ export const setOf = (request: NumberRequest) => new ChangeSet(request.author)
 
 export type NumberPlanner = ReturnType<typeof createNumberPlanner>
 
-/** What all operations do with the inventory: who stands where, which number is meant, and what is written. */
 export const createNumberPlanner = ({ store, planning, findAccount }: Deps) => {
   const numbers = createNumberStore(store)
 
@@ -144,7 +136,7 @@ export const createNumberPlanner = ({ store, planning, findAccount }: Deps) => {
   const draft = async (number: string, stored: NumberRecord | undefined, facts: NumberFacts) =>
     draftNumber(number, stored, facts, { clock: store.clock, numbering: await planning.rules() })
 
-  /** Puts the outcome into the change set, if it is one. */
+  /** Adds the changed number to the change set; nothing if it is unchanged. */
   const settle = async (
     view: NumberView,
     set: ChangeSet,
@@ -162,7 +154,7 @@ export const createNumberPlanner = ({ store, planning, findAccount }: Deps) => {
     return { set, number: after, deleted: false }
   }
 
-  /** The same number under the name it has by the rules of today, its country and classifier found anew. */
+  /** Renames the number by the present rules, and looks up its country and classifier again. */
   const rewrite = async (
     view: NumberView,
     set: ChangeSet,
@@ -183,7 +175,6 @@ export const createNumberPlanner = ({ store, planning, findAccount }: Deps) => {
     return { set, number: after, deleted: false }
   }
 
-  /** The account's number, or one of its sub-accounts if the request reaches the tree. */
   const own = async (view: NumberView, request: Existing): Promise<NumberRecord> => {
     const number = await planning.reconcile(request.number)
     const stored = await view.get(number)
@@ -196,7 +187,7 @@ export const createNumberPlanner = ({ store, planning, findAccount }: Deps) => {
     return stored
   }
 
-  /** The same, and for the operator also a number without owner: below which account it is named does not matter. */
+  /** Operators also remove numbers without owner, below any account. */
   const removable = async (view: NumberView, request: Existing): Promise<NumberRecord> => {
     const stored = await view.get(await planning.reconcile(request.number))
     return stored?.accountId === '' && isSuperduper(request.by) ? stored : own(view, request)

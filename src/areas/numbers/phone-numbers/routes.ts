@@ -45,11 +45,9 @@ interface Deps {
   numbers: Numbers
   identity: NumberIdentity
   upkeep: NumberUpkeep
-  /** How many billable numbers an account and all below it have. */
+  /** Billable numbers of the account and its sub-accounts. */
   cascadeQuantity(accountId: string): Promise<number>
-  /** A search: what GET on the list does when it is given a prefix. */
   search(call: Call): Promise<unknown>
-  /** The query of a search. */
   searchQuery: Readonly<Record<string, string>>
 }
 
@@ -85,7 +83,7 @@ export const phoneNumberRoutes = (tools: Deps): Route[] => {
     return found
   }
 
-  /** The account's number; for the operator also one without owner, which can be created and removed. */
+  /** Operators also read and remove numbers without owner. */
   const ownOrFree = async (call: NumberCall) => {
     if (!isSuperduper(call.actor)) return subject(call)
     const found = await numbers.findAnywhere(await numbers.reconcile(call.path.phone_number))
@@ -249,7 +247,7 @@ export const numberCollectionRoutes = (collections: NumberCollections, { plan }:
     return answer({ data: { success, error: failed }, ...(status ? { status } : {}) })
   }
 
-  // The list has errors of its own, and nulls that remove fields must get through.
+  // The list has its own errors, and nulls that remove fields must stay.
   const taken = {
     allow: accountMember,
     body: NumberCollection,
@@ -299,7 +297,7 @@ export const numberCollectionRoutes = (collections: NumberCollections, { plan }:
   ]
 }
 
-/** Fields that are null in the request remove what stands there. */
+/** A null in the request removes the field. */
 const mergedFields = (call: CollectionCall): Json => withNulls(fieldsOf(call), call.sent)
 
 const fieldsOf = ({ data: { numbers: _, ...fields } }: CollectionCall): Json => fields

@@ -1,13 +1,11 @@
-// What may happen to a number, as one table, and who may do it.
 import type { numberStates } from './schema.ts'
 
 export type NumberState = (typeof numberStates)[number]
 
-/** What a number is before it is in the store. */
+/** The state of a number that is not stored. */
 export const absent = '(none)'
 export type StateBefore = NumberState | typeof absent
 
-/** The states that requests ask for. */
 export type Target = 'in_service' | 'reserved' | 'available' | 'aging' | 'port_in'
 
 /**
@@ -22,17 +20,16 @@ type Who = 'creator' | 'operator' | 'authorised' | 'family' | 'anyone'
 
 export interface Move {
   who: Who
-  /** The carrier is asked for the number first. */
+  /** Ordered from its carrier first. */
   order?: true
-  /** The account goes to the top of the number's reserve history. */
   remember?: true
-  /** The owner has it already: only public fields change. */
+  /** `kept`: only the public fields change. */
   sameOwner?: 'kept' | 'refused'
 }
 
 const create = { who: 'creator' } as const
 
-/** From -> to. What is not here is an invalid transition. */
+/** From -> to. Absent transitions are invalid. */
 export const moves: Readonly<Record<StateBefore, Readonly<Partial<Record<Target, Move>>>>> = {
   [absent]: {
     in_service: create,
@@ -72,10 +69,10 @@ export const moves: Readonly<Record<StateBefore, Readonly<Partial<Record<Target,
   deleted: {},
 }
 
-/** Existing numbers that PUT may take over; any other is there already. */
+/** States of numbers that PUT takes over. Others already exist. */
 export const takenOverByCreation: ReadonlySet<NumberState> = new Set(['aging', 'available', 'port_in'])
 
-/** The carrier of numbers that belong to mobile devices: in service or nothing. */
+/** Carrier of numbers of mobile devices. */
 export const mobileCarrier = 'knm_mdn'
 const localCarrier = 'knm_local'
 
@@ -83,25 +80,23 @@ export const isLocal = (carrier: string) => carrier === localCarrier || carrier 
 
 const releasable: ReadonlySet<NumberState> = new Set(['in_service', 'reserved', 'port_in', 'released'])
 
-/** What nobody has and everybody may take is given back already. */
+/** An available number is already released. */
 export const isReleasable = (state: NumberState, carrier: string) =>
   releasable.has(state) || (carrier === localCarrier && state !== 'available')
 
-/** An account, as far as the right to change numbers goes. */
 export interface Rights {
-  /** The master account and its equals. */
   isOperator: boolean
   /** The account flag `wnm_allow_additions`. */
   allowsAdditions: boolean
 }
 
-/** What `carriers_info` tells as `usable_creation_states`. */
+/** `usable_creation_states` of `carriers_info`. */
 export const creationStates = ({ isOperator, allowsAdditions }: Rights): readonly Target[] => {
   if (isOperator) return ['aging', 'available', 'in_service', 'port_in', 'reserved']
   return allowsAdditions ? ['in_service', 'reserved'] : []
 }
 
-/** Why an account may not create a number in a state; undefined when it may. Ports are open to everybody. */
+/** Why an account may not create a number in a state. Every account may create ports. */
 export const creationRefusal = (accountId: string, state: string, rights: Rights): string | undefined => {
   if (state === 'port_in') return undefined
   const states: readonly string[] = creationStates(rights)
@@ -109,7 +104,7 @@ export const creationRefusal = (accountId: string, state: string, rights: Rights
   return changeRefusal(accountId, rights, 'create') ?? `creating number in state '${state}' is not allowed`
 }
 
-/** Why an account may neither change numbers nor take over what PUT finds; undefined when it may. */
+/** Why an account may neither change numbers nor take over existing ones. */
 export const changeRefusal = (
   accountId: string,
   { isOperator, allowsAdditions }: Rights,
@@ -117,14 +112,10 @@ export const changeRefusal = (
 ): string | undefined =>
   isOperator || allowsAdditions ? undefined : `account ${accountId} is not allowed to ${verb} numbers`
 
-/** How the caller stands to a number and to the account that is to get it. */
 export interface CallerRights {
   isOperator: boolean
-  /** The caller's account is the owner's or above it. */
   isAboveOwner: boolean
-  /** The caller's account is below the owner's. */
   isBelowOwner: boolean
-  /** The caller's account is that of the request or above it. */
   isAboveTarget: boolean
 }
 
@@ -136,7 +127,7 @@ interface Held {
 const isAuthorised = ({ accountId }: Held, { isOperator, isAboveOwner, isAboveTarget }: CallerRights) =>
   isOperator || (accountId === '' ? isAboveTarget : isAboveOwner)
 
-/** Whether the caller may know of a number: asked before anything else. */
+/** Whether the caller may know that the number exists. */
 export const maySee = (number: Held, standing: CallerRights) =>
   number.state === 'available' ||
   isAuthorised(number, standing) ||
@@ -148,7 +139,6 @@ export const mayMove = (who: Exclude<Who, 'creator'>, number: Held, standing: Ca
   return who === 'anyone' || (who === 'family' && standing.isBelowOwner)
 }
 
-/** The reserve history with an account on top; never twice in a row. */
 export const remembered = (history: readonly string[], accountId: string) =>
   history[0] === accountId ? [...history] : [accountId, ...history]
 
@@ -163,10 +153,10 @@ type Release =
   | { outcome: 'removed' }
   | { outcome: 'freed'; state: NumberState }
 
-/** Where a released number goes: back to who had it before, out of the store, or into the pool. */
+/** To an earlier holder, out of the inventory, or back into it. */
 export const releaseOf = (
   carrier: string,
-  /** The accounts before the present owner that still exist. */
+  /** Earlier holders that still exist, the latest first. */
   earlier: readonly string[],
   { releasedState, shouldAge, shouldPermanentlyDelete }: ReleaseSettings,
 ): Release => {
@@ -176,7 +166,7 @@ export const releaseOf = (
   return { outcome: 'freed', state: shouldAge && releasedState === 'available' ? 'aging' : releasedState }
 }
 
-/** What of a request is no public field: the server's own, and wishes that are carried out and not kept. */
+/** Fields of a request that are not stored. */
 const notStored = [
   'id',
   'state',
@@ -188,7 +178,7 @@ const notStored = [
   'features_denied',
 ]
 
-/** The public fields in what a client sent. The tie to a mobile device is the server's. */
+/** The tie to a mobile device stays. */
 export const publicFields = (
   sent: Readonly<Record<string, unknown>>,
   kept: { mobile?: unknown },
@@ -199,7 +189,7 @@ export const publicFields = (
   return fields
 }
 
-/** The accounts that had reserved a number before its owner, the latest first. */
+/** Accounts that had reserved the number before its owner, the latest first. */
 export const earlierHolders = (history: readonly string[], ownerId: string) => {
   const first = history.findIndex((accountId) => accountId !== ownerId)
   return first < 0 ? [] : history.slice(first)

@@ -20,10 +20,10 @@ import {
   typed,
 } from '../../../lib/schema.ts'
 
-// What a request may have done while its client waits. Tasks take any count of rows.
+// Limit for one request; tasks take any number of rows.
 const maxNumbers = 10_000
 
-/** Numbers of a request. Judged below, for the errors have names of their own. */
+/** Validated by `numberListProblems`, which has errors of its own. */
 export const AskedNumbers = Type.Unsafe<readonly string[]>({
   description: `Array of numbers, no two of them the same, at most ${maxNumbers}`,
 })
@@ -32,7 +32,7 @@ const problem = (rule: string, message: string, more: Partial<Problem> = {}): Pr
   numbers: { [rule]: { message, ...more } },
 })
 
-/** What is wrong with the `numbers` of a request. Numbers that are none fail one by one. */
+/** Invalid numbers fail separately. */
 export const numberListProblems = (numbers: unknown): Problems => {
   if (numbers === undefined || numbers === null) return problem('required', 'list of numbers missing')
   if (!Array.isArray(numbers)) return problem('type', 'numbers must be a list', { target: 'array' })
@@ -143,14 +143,13 @@ const Ringback = open(
   { description: 'What callers hear' },
 )
 
-// Old clients send it as text; a text that says neither means not set.
+// Old clients send a text; one that is neither true nor false means not set.
 const ForceOutbound = typed(['boolean', 'string'], {
   description: 'Whether calls from within to this number leave by a carrier; true or false',
 })
 
 const Messages = open({ enabled: flag({ description: 'Whether the number takes part' }) })
 
-/** What whoever routes the calls of a number has to know of it. */
 const callFields = {
   failover: Failover,
   force_outbound: ForceOutbound,
@@ -174,7 +173,6 @@ const lists = {
   features_denied: list(anyText(), { description: 'Of this number alone; operators only' }),
 }
 
-/** What a client writes of a number. */
 export const PhoneNumber = open(
   { ...fields, ...lists },
   {
@@ -186,7 +184,6 @@ export const PhoneNumber = open(
 
 const served = { readOnly: true }
 
-/** What a client reads of a number. */
 export const PhoneNumberRecord = open(
   {
     id: must(anyText({ ...served, description: 'The number in E.164' })),
@@ -201,7 +198,6 @@ export const PhoneNumberRecord = open(
   { title: 'Phone number record' },
 )
 
-/** A number in the list of an account. */
 const NumberEntry = open(
   {
     state: must(choice(numberStates)),
@@ -250,13 +246,12 @@ const CollectionItem = open({
   _read_only: must(NumberMetadata),
 })
 
-/** The result for each number of a collection. `error` is an empty list when nothing failed. */
+/** `error` is an empty list if nothing failed. */
 export const CollectionOutcome = closed(
   { success: must(keyed(CollectionItem)), error: must(typed(['object', 'array'])) },
   { title: 'Outcome of a collection of phone numbers' },
 )
 
-/** Several numbers and the public fields for each of them. */
 export const NumberCollection = open(
   {
     numbers: AskedNumbers,

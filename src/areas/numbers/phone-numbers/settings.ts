@@ -3,7 +3,7 @@ import { choice } from '../../../lib/schema.ts'
 import { address, country, flag, section, settingsDocument, unit } from '../../../settings/keys.ts'
 import { carrierModules, numberModules } from './carriers/carrier.ts'
 
-/** What resellers may say for the accounts below them, too. */
+/** Resellers can set them for their sub-accounts, too. */
 const numberSearchKeys = {
   carrier_modules: Type.Array(choice(carrierModules), {
     default: ['knm_local'],
@@ -144,7 +144,7 @@ export const numberInventorySettings = settingsDocument('number_manager.other', 
 export const numberLocalitySettings = settingsDocument('number_manager.locality', numberLocality)
 export const phoneNumberSettings = settingsDocument('crossbar.phone_numbers', phoneNumbers)
 
-/** What accounts may lay values of their own over. */
+/** Accounts can replace these values. */
 export const numberAccountSettings = settingsDocument(
   'number_manager',
   section('Phone numbers', { ...numberSearchKeys, ...numberFeatureKeys }),

@@ -1,30 +1,27 @@
 import type { Author } from '../../../storage/change-set.ts'
 import { signal } from '../../../storage/signal.ts'
 
-/** A number as an account has it. */
 export interface OwnNumber {
   accountId: string
   number: string
 }
 
-/** An account has a number no longer: it is somebody else's, or nobody's. */
+/** An account has lost a number. */
 export const numberReleased = signal<OwnNumber>('number leaving')
 
-/** A number of an account is written otherwise from now on. */
 export const numberRenamed = signal<OwnNumber & { after: string }>('number renamed')
 
-/** A number that an account was given, and charged for, before its carrier said no. */
+/** An account was charged for a number that its carrier then refused. */
 export interface RefusedOrder {
-  /** Of the errand `number_order`. */
+  /** Id of the job `number_order`. */
   orderId: string
   number: string
-  /** Whoever had asked for it, under the id of that request. */
+  /** The author of the request. */
   author: Author
-  /** What it was charged with: see `actOf`. */
+  /** See `actOf`. */
   act: string | undefined
-  /** Who was to have it. */
   accountId: string
 }
 
-/** Told in the change set in which the number goes back to where it was, its counts included. */
+/** Part of the change set that restores the number and its counts. */
 export const numberOrderRefused = signal<RefusedOrder>('number order refused')

@@ -8,69 +8,60 @@ import type { NumberState } from './rules.ts'
 import { numberStates } from './schema.ts'
 import { numberReleased, numberRenamed } from './signals.ts'
 
-/** Whether its owner has it for good: neither on its way from another carrier, nor ordered and not confirmed. */
+/** Whether the owner has it for good: neither being ported in nor with a pending order. */
 const isHeld = ({ accountId, state, hidden }: NumberRecord) =>
   accountId !== '' && (state === 'in_service' || state === 'reserved') && hidden.pendingOrder === undefined
 
-/** Whether a number was to come from another carrier, and has. */
 const isPorted = (before: NumberRecord, after: NumberRecord) =>
   before.state === 'port_in' && after.state === 'in_service' && after.accountId !== ''
 
-/** Whether its owner has the number from now on. */
 const isBought = (before: NumberRecord | undefined, after: NumberRecord) => {
   if (!isHeld(after) || (before && isPorted(before, after))) return false
   if (!before || before.accountId === '') return true
-  // What is reserved again for who had it before was not bought.
+  // A number that is reserved again for an earlier holder was not bought.
   return before.accountId === after.accountId ? !isHeld(before) : after.state !== 'reserved'
 }
 
-/** Whether its owner, who is about to lose it, has ever had it. */
 const isReleased = ({ accountId, hidden }: NumberRecord) =>
   accountId !== '' && hidden.pendingOrder === undefined
 
 const numberKind = 'number'
 
-/** Public fields: what clients write, and whatever else they keep with the number. */
+/** Public fields, also those that no schema names. */
 export type NumberDoc = Readonly<Record<string, unknown>>
 
-/** What the system knows of a number. Absent keys have their default: nothing. */
 export interface NumberHidden {
   /** Feature -> its data. */
   features: Readonly<Record<string, unknown>>
-  /** Overrides for this number alone. */
   featuresAllowed?: readonly string[]
   featuresDenied?: readonly string[]
-  /** Accounts that reserved it, the latest first. */
+  /** Latest first. */
   reserveHistory?: readonly string[]
   previouslyAssignedTo?: string
-  /** What the carrier wants to see again. */
+  /** Sent to the carrier with later requests. */
   carrierData?: Readonly<Record<string, unknown>>
   portedIn?: true
-  /** The order that its carrier has not answered yet: see orders.ts. */
+  /** Id of the job whose carrier has not answered. */
   pendingOrder?: string
-  /** The carrier has it back: whoever takes the number orders it again. */
+  /** Returned to the carrier: the next account orders it again. */
   givenBack?: true
-  /** The mobile device that answers to the number. */
   deviceId?: string
   region?: string
   locality?: Readonly<Record<string, unknown>>
-  /** Something beside the inventory it came from tells of it: what comes from there takes its place. */
+  /** Only other records mention it: the inventory's own record replaces it. */
   isHearsay?: true
 }
 
 const rows = table('numbers', {
-  /** The number itself. */
   id: text('number'),
-  /** The owner, or empty. */
+  /** Empty: no owner. */
   accountId: text(),
   state: oneOf(numberStates),
-  /** Module name: `knm_local` ... */
   carrier: text(),
   /** `callflow`, `trunkstore`, `mobile`, or empty. */
   usedBy: text(),
   /** ISO 3166-1 alpha-2, or empty. */
   country: text(),
-  /** did_us, tollfree_us, ... */
   classifier: text(),
   created: integer(),
   modified: integer(),
@@ -82,7 +73,7 @@ const rows = table('numbers', {
 
 type NumberFields = RowOf<typeof rows>
 
-/** A phone number. `accountId` is empty when nobody owns it; `id` is the number itself. */
+/** `accountId` is empty without an owner; `id` is the number. */
 export class NumberRecord
   extends StoredRecord<Record<string, unknown>, NumberHidden>
   implements NumberFields
@@ -94,7 +85,7 @@ export class NumberRecord
   readonly classifier: string
 
   constructor(fields: NumberFields) {
-    // One by one: lists of numbers are long, and a spread takes longer than all the rest.
+    // Listed one by one: a spread takes longer than all the rest, and lists are long.
     super({
       accountId: fields.accountId,
       kind: numberKind,
@@ -124,7 +115,6 @@ const deleteSql = 'DELETE FROM numbers WHERE number = $1 AND revision = $2'
 
 const decided = { rows: 1, orElse: conflict }
 
-/** Whose audit log and events tell of a number: its owner's, else the system's. */
 const teller = ({ accountId }: NumberRecord) => accountId || systemScope
 
 const subject = (number: NumberRecord) => ({
@@ -133,7 +123,7 @@ const subject = (number: NumberRecord) => ({
   id: number.id,
 })
 
-/** What an auditor is shown: the public fields and the facts that the system keeps beside them. */
+/** Public fields and hidden facts for the audit log. */
 const audited = ({ docText, hidden, state, carrier, usedBy, accountId }: NumberRecord) => {
   const facts = JSON.stringify({
     state,
@@ -173,7 +163,7 @@ const tellEdit = (set: ChangeSet, before: NumberRecord, after: NumberRecord) => 
   if (isPorted(before, after)) tellPort(set, after)
 }
 
-// Statements with these numbers of placeholders are prepared, no others.
+// Only statements of these sizes are prepared.
 const batchSizes = [1, 20, 500] as const
 
 const inBatches = function* (numbers: readonly string[]) {
@@ -181,7 +171,7 @@ const inBatches = function* (numbers: readonly string[]) {
     const left = numbers.length - at
     const size = batchSizes.find((one) => one >= left) ?? batchSizes[batchSizes.length - 1] ?? 1
     const batch = numbers.slice(at, at + size)
-    // The last one is asked for as often as it takes to fill the statement.
+    // The last number fills the statement.
     yield [...batch, ...Array<string>(size - batch.length).fill(batch.at(-1) ?? '')]
     at += size
   }
@@ -197,10 +187,9 @@ interface NumberPage {
   long?: boolean
 }
 
-// Whoever owns it, now and later.
+// The same for every owner.
 const sealedAt = ({ id }: Pick<NumberFields, 'id'>) => ({ accountId: '', kind: numberKind, id })
 
-/** Where a number stands in a list that is ordered by owners. */
 interface ListedAt {
   accountId: string
   id: string
@@ -208,7 +197,6 @@ interface ListedAt {
 
 export type NumberStore = ReturnType<typeof createNumberStore>
 
-/** The inventory. What it writes goes into the caller's change set. */
 export const createNumberStore = (store: Store) => {
   const { sealing } = store
 
@@ -217,7 +205,6 @@ export const createNumberStore = (store: Store) => {
     return new NumberRecord(fields)
   }
 
-  /** A number's columns as the database may see them. */
   const stored = (number: NumberRecord): NumberFields => {
     const docText = sealing.shut(sealedAt(number), number.docText)
     return docText === number.docText ? number : { ...number, docText }
@@ -226,7 +213,7 @@ export const createNumberStore = (store: Store) => {
   const read = async (sql: string, params: readonly Value[], long = false) =>
     rows.list(await (long ? store.scan(sql, params) : store.all(sql, params))).map(toNumber)
 
-  /** System-wide, for the state machine, search and identify: everybody else asks with an account. */
+  /** System-wide, for transitions, search and identification. Other callers pass an account. */
   const findAnywhere = async (number: string): Promise<NumberRecord | undefined> => {
     if (!isStorable(number)) return undefined
     const [found] = await read(`SELECT ${columns} FROM numbers WHERE number = $1`, [number])
@@ -259,13 +246,12 @@ export const createNumberStore = (store: Store) => {
   return {
     findAnywhere,
 
-    /** The account's number. */
     async find(accountId: string, number: string): Promise<NumberRecord | undefined> {
       const found = await findAnywhere(number)
       return found?.accountId === accountId ? found : undefined
     },
 
-    /** Several at once, system-wide. What is missing is left out. */
+    /** System-wide. Missing numbers are left out. */
     async findSeveral(numbers: readonly string[]): Promise<Map<string, NumberRecord>> {
       const found = new Map<string, NumberRecord>()
       for (const batch of inBatches(numbers.filter(isStorable))) {
@@ -275,10 +261,9 @@ export const createNumberStore = (store: Store) => {
       return found
     },
 
-    /** Numbers of an account in their order. */
     page: pageOf,
 
-    /** Numbers of an account, then of the accounts below it in the order of their ids. Read beside the event loop. */
+    /** Numbers of an account, then of its sub-accounts by id. */
     async pageOfTree(accountId: string, after: ListedAt | undefined, limit: number): Promise<NumberRecord[]> {
       const here = after?.accountId ?? accountId
       const start = after ? { after: after.id } : {}
@@ -288,24 +273,23 @@ export const createNumberStore = (store: Store) => {
       return [...rest, ...(await behindAccount(accountId, below, limit - rest.length))]
     },
 
-    /** All numbers of the system in their order, or those in one state. Read beside the event loop. */
+    /** All numbers of the system, or those in one state. */
     pageOfSystem(state: NumberState | undefined, after: string, limit: number): Promise<NumberRecord[]> {
       const inState = state === undefined ? '' : 'AND state = $3'
       const sql = `SELECT ${columns} FROM numbers WHERE number > $1 ${inState} ORDER BY number LIMIT $2`
       return read(sql, [after, limit, ...(state === undefined ? [] : [state])], true)
     },
 
-    /** Numbers that have been in a passing state since before a moment (Gregorian seconds). */
+    /** `before`: Gregorian seconds. */
     passed(state: 'aging' | 'deleted' | 'discovery', before: number, limit: number): Promise<NumberRecord[]> {
-      // The condition of the partial index stands here word for word, or it would not be used.
+      // The text of the partial index's condition, or the index is not used.
       const sql = `SELECT ${columns} FROM numbers WHERE state IN ('aging', 'deleted', 'discovery')
         AND state = $1 AND modified < $2 ORDER BY modified, number LIMIT $3`
       return read(sql, [state, before, limit])
     },
 
-    /** Numbers of an account that are on their way from or to another carrier. */
     porting(accountId: string, limit: number): Promise<NumberRecord[]> {
-      // The condition of the partial index stands here word for word, or it would not be used.
+      // As above.
       const sql = `SELECT ${columns} FROM numbers WHERE state IN ('port_in', 'port_out')
         AND account_id = $1 ORDER BY number LIMIT $2`
       return read(sql, [accountId, limit])
@@ -325,7 +309,7 @@ export const createNumberStore = (store: Store) => {
       tellArrival(set, undefined, number)
     },
 
-    /** Both accounts are told when a number changes hands. */
+    /** Informs both accounts if the owner changes. */
     replace(set: ChangeSet, before: NumberRecord, after: NumberRecord) {
       const { sql, params } = updateNumber(stored(after))
       set.run(sql, [...params, before.revision], decided)
@@ -334,7 +318,7 @@ export const createNumberStore = (store: Store) => {
       if (before.accountId) tellLoss(set, before)
       if (after.accountId) tellArrival(set, before, after)
       if (before.state === after.state) return
-      // Of who has lost it nobody says to whom.
+      // The account that lost the number is not told the new owner.
       const state = after.accountId ? audited(after) : JSON.stringify({ state: after.state })
       const hearer = after.accountId ? after : before
       set.happened({ ...subject(hearer), type: 'number.state_changed', after: state })
@@ -345,7 +329,7 @@ export const createNumberStore = (store: Store) => {
       tellLoss(set, number)
     },
 
-    /** Puts a number as it is in the place of what there was. Those whom it concerned before are not told. */
+    /** Imports a number. Former owners are not informed. */
     arrive(set: ChangeSet, before: NumberRecord | undefined, after: NumberRecord) {
       if (before) {
         const { sql, params } = updateNumber(stored(after))
@@ -355,13 +339,12 @@ export const createNumberStore = (store: Store) => {
       set.record({ ...subject(after), action: before ? 'edited' : 'created', ...texts })
     },
 
-    /** Takes a number away again that has arrived. */
+    /** Undoes an import. */
     withdraw(set: ChangeSet, number: NumberRecord) {
       drop(set, number)
       set.record({ ...subject(number), action: 'deleted', before: audited(number) })
     },
 
-    /** The same number under another name. */
     rename(set: ChangeSet, before: NumberRecord, after: NumberRecord) {
       drop(set, before)
       set.record({ ...subject(before), action: 'deleted', before: audited(before) })
@@ -371,11 +354,11 @@ export const createNumberStore = (store: Store) => {
       if (accountId) set.tell(numberRenamed, { accountId, number: before.id, after: after.id })
     },
 
-    /** An account that gets a number must not go meanwhile. */
+    /** Fails the change set if the account is removed at the same time. */
     requireAccount: (set: ChangeSet, accountId: string) =>
       requireRecord(set, { accountId, kind: accountKind, id: accountId }),
 
-    /** Fails the change set if the account owns a number: it came after one looked. */
+    /** Fails the change set if the account owns a number. */
     requireNone: (set: ChangeSet, accountId: string) =>
       set.run(
         "UPDATE numbers SET revision = revision WHERE account_id = $1 AND account_id <> ''",

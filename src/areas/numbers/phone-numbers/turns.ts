@@ -3,10 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 
 const longestMs = 2
 
-/**
- * For long work on the event loop: to be called again and again, it lets others have their turn when the work has gone
- * on for two milliseconds.
- */
+/** For long loops: awaiting the result yields to the event loop after 2 ms of work. */
 export const createLoopYield = () => {
   let begun = performance.now()
   return async () => {

@@ -16,21 +16,19 @@ interface Deps {
   store: Store
   settings: Settings
   numbers: Numbers
-  /** Whether a record that a number is tied to is still there. */
   findDevice(accountId: string, deviceId: string): Promise<object | undefined>
 }
 
 const roundAuthor: Author = { requestId: 'round/phone-numbers' }
 
-// Numbers that are changed in one write.
+// Numbers of one write.
 const numbersAtOnce = 200
-// An account with more than this gives its numbers up before it goes, in writes of their own: one write would keep
-// all others waiting for seconds.
+// An account with more numbers releases them in several writes: one would block other writers for seconds.
 const maxInOneWrite = 2000
 
 export type NumberUpkeep = ReturnType<typeof createNumberUpkeep>
 
-/** What is done to numbers without anybody asking for each: repairs, the end of passing states, accounts that go. */
+/** Repairs, the end of aging and discovery, and the removal of accounts. */
 export const createNumberUpkeep = ({ store, settings, numbers, findDevice }: Deps) => {
   const pagesOf = async function* (accountId: string) {
     let after: string | undefined
@@ -57,7 +55,6 @@ export const createNumberUpkeep = ({ store, settings, numbers, findDevice }: Dep
   const repairAll = async (author: Author, found: readonly NumberRecord[]) =>
     numbers.commit(...(await planRepairs(author, found)))
 
-  /** The numbers of an account behind a position, and where the next begin. */
   const pageAt = async ({ id: accountId }: AccountRecord, after: string | undefined) => {
     const page = { accountId, limit: numbersAtOnce, descending: false, long: true }
     const found = await numbers.store.page(after === undefined ? page : { ...page, after })
@@ -70,7 +67,6 @@ export const createNumberUpkeep = ({ store, settings, numbers, findDevice }: Dep
     return { sets, changed: sets.length }
   }
 
-  /** Releases some numbers of an account, each as its owner could. Answers with how many there were. */
   const releaseSome = (author: Author, accountId: string) =>
     retrying(async () => {
       const page = { accountId, limit: numbersAtOnce, descending: false }
@@ -86,7 +82,7 @@ export const createNumberUpkeep = ({ store, settings, numbers, findDevice }: Dep
   const ended = async (state: 'aging' | 'deleted' | 'discovery', days: number) =>
     numbers.store.passed(state, gregorianNow(store.clock) - days * daySeconds, numbersAtOnce)
 
-  /** Commits together; when somebody took one of the numbers meanwhile, each by itself. */
+  /** If another writer took one of the numbers, each is committed separately. */
   const commitGuarded = async (plans: readonly NumberPlan[], guard: Statement) => {
     const statements = plans.find(({ set }) => set)?.set?.statements
     if (statements?.includes(guard) === false) statements.push(guard)
@@ -100,7 +96,7 @@ export const createNumberUpkeep = ({ store, settings, numbers, findDevice }: Dep
 
   type End = (view: NumberView, author: Author, number: NumberRecord) => Promise<NumberPlan>
 
-  /** Ends the state of some numbers whose time is over; false when there are no more. */
+  /** False: no more numbers. */
   const endSome = async (found: readonly NumberRecord[], guard: Statement, end: End) => {
     const view = numbers.view()
     const plans: NumberPlan[] = []
@@ -109,7 +105,7 @@ export const createNumberUpkeep = ({ store, settings, numbers, findDevice }: Dep
     return found.length === numbersAtOnce
   }
 
-  /** Numbers that have aged are available; what was discovered and not taken, or is deleted, leaves the inventory. */
+  /** Aged numbers become available. Discovered and deleted ones leave the inventory. */
   const round: ScheduledJob = {
     name: 'phone-numbers',
     everySeconds: daySeconds,
@@ -138,21 +134,20 @@ export const createNumberUpkeep = ({ store, settings, numbers, findDevice }: Dep
 
   return {
     round,
-    /** Releases the numbers of an account that is being removed. */
     leaving,
 
-    /** Brings everything that follows from settings and other records up to date. */
+    /** Updates what follows from settings and other records. */
     async fix(author: Author, account: AccountRecord) {
       for await (const found of pagesOf(account.id)) await retrying(() => repairAll(author, found))
     },
 
-    /** The same in steps, for those who commit it with other things. */
+    /** The same in steps of a migration. */
     repair: (async (author, account, position) => {
       const { found, further } = await pageAt(account, position)
       return { ...stepOf(await planRepairs(author, found)), ...further }
     }) satisfies StepwiseWork,
 
-    /** Numbers, and what follows from them, as the rules of today have it. A number that is taken stays as it is. */
+    /** Applies the present rules. A number whose new name exists stays as it is. */
     renormalise: (async (author, account, position) => {
       const { found, further } = await pageAt(account, position)
       const taken: string[] = []

@@ -5,9 +5,6 @@ import type { NumberFeatures } from './features/operations.ts'
 import type { Numbers } from './operations.ts'
 import type { NumberRecord } from './store.ts'
 
-// A number as clients are shown it.
-
-/** The values beside the public fields. */
 export const readOnlyOf = ({ state, usedBy, hidden }: NumberRecord): Json => {
   const features = Object.keys(hidden.features).sort()
   return {
@@ -45,7 +42,6 @@ export const metadataOf = async (
   return hidden.pendingOrder === undefined ? shown : { ...shown, pending: true }
 }
 
-/** One item of a collection's answer. */
 export const itemOf = (number: NumberRecord, metadata: Json): Json => ({
   id: number.id,
   ...readOnlyOf(number),
@@ -53,7 +49,6 @@ export const itemOf = (number: NumberRecord, metadata: Json): Json => ({
   _read_only: metadata,
 })
 
-/** A number with the features that it may have now. */
 interface ListedNumber {
   record: NumberRecord
   available: readonly string[]
@@ -64,7 +59,7 @@ const rowJson = ({ record, available }: ListedNumber): Json => ({
   features_available: available,
 })
 
-/** The public fields, and the facts that filters may ask for. */
+/** The public fields, and the values that filters read. */
 const wholeRecord = (item: ListedNumber): Json => {
   const { doc, id, created, modified } = item.record
   return { ...doc, ...rowJson(item), id, created, modified }
@@ -72,12 +67,12 @@ const wholeRecord = (item: ListedNumber): Json => {
 
 const digits = /^\+?\d{1,32}$/
 
-// Numbers hold digits only, which sort behind these signs and before the colon.
+// These characters sort before and after all digits.
 const justBefore = (number: string) =>
   `${number.slice(0, -1)}${String.fromCharCode(number.charCodeAt(number.length - 1) - 1)}:`
 const justBehind = (number: string) => `${number} `
 
-/** A page begins with the number that its start key names. */
+/** A page begins with the number of its start key. */
 const startKeys: StartKeys = {
   read(key, descending): Cursor | undefined {
     // A plus that was not encoded arrives as a space.
@@ -88,7 +83,6 @@ const startKeys: StartKeys = {
   write: ([number]) => number,
 }
 
-/** The numbers of an account, by number. */
 export const numberListing = (
   { store, features }: Numbers,
   accountId: string,

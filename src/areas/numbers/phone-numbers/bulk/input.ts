@@ -1,6 +1,3 @@
-import { noChangeRequired } from '../failures.ts'
-// The actions that do something for each number of a CSV.
-
 import { type AccountRecord, isSuperduper, isWithin } from '../../../../auth/identity.ts'
 import { accountMember } from '../../../../auth/policies.ts'
 import { Failure, failure, hasProblems, invalid, isFailure, isOutage } from '../../../../lib/failure.ts'
@@ -20,7 +17,7 @@ import type {
   TaskRow,
 } from '../../../work/tasks/operations.ts'
 import type { OrderEnd } from '../errands.ts'
-import { assignFailure, numberForbidden, numberNotFound } from '../failures.ts'
+import { assignFailure, noChangeRequired, numberForbidden, numberNotFound } from '../failures.ts'
 import type { NumberPlan, NumberRecord, Numbers, NumberView } from '../operations.ts'
 import { PhoneNumber } from '../schema.ts'
 import { numberManagerSettings } from '../settings.ts'
@@ -41,11 +38,11 @@ export interface NumberTaskDeps {
   validate: Validate
   foresight: ChargePreview
   findAccount(id: string): Promise<AccountRecord | undefined>
-  /** What POST phone_numbers/fix does. */
+  /** Same as POST phone_numbers/fix. */
   repair(author: Author, account: AccountRecord): Promise<unknown>
 }
 
-/** In a dry run: what an earlier row would have left of the number. */
+/** State of the number after an earlier row of a dry run. */
 interface Left {
   stored: NumberRecord | undefined
 }
@@ -55,11 +52,11 @@ interface Errand {
   number: string
   cells: TaskRow['cells']
   context: TaskContext
-  /** Of the order that the row makes if its number has to come from outside: the same whenever the row is done. */
+  /** Id of the order job, the same for each repeat of the row. */
   orderId: string
 }
 
-/** What becomes of a number; without changes it is only shown. */
+/** `find` has no plan. */
 type Outcome = NumberPlan | { set: undefined; number: NumberRecord }
 const isPlan = (outcome: Outcome): outcome is NumberPlan => 'deleted' in outcome
 
@@ -73,10 +70,9 @@ const requestOf = ({ number, orderId, context: { actor, author, account } }: Err
   orderId,
 })
 
-// Such a row is done, and its number may go again: the carrier has the last word.
 const pendingText = 'pending: the carrier has not confirmed the order yet'
 
-/** Carries out the orders of a batch together, once the first of its rows asks for its end. */
+/** Runs the orders of a batch together when its first row needs a result. */
 const createBatchOrders = ({ errands }: Numbers) => {
   const ids = new Set<string>()
   let ends: Promise<ReadonlyMap<string, OrderEnd>> | undefined
@@ -91,7 +87,7 @@ const createBatchOrders = ({ errands }: Numbers) => {
 
 type BatchOrders = ReturnType<typeof createBatchOrders>
 
-/** Whether rows may charge was said when the task was started: there is nobody to ask in between. */
+/** The task's own acceptance of charges applies to each row. */
 const asAgreed = (context: TaskContext): TaskContext => ({
   ...context,
   author: { ...context.author, acceptsCharges: context.acceptsCharges },
@@ -103,7 +99,7 @@ const createWork = ({ numbers, settings, validate, findAccount }: NumberTaskDeps
   const nameOf = async (accountId: string) =>
     accountId === '' ? undefined : (await findAccount(accountId))?.doc.name
 
-  /** The account that the row names, within the reach of whoever made the task; else that of the task. */
+  /** The account of the row if the caller may reach it, else that of the task. */
   const accountOf = async ({ cells, context }: Errand): Promise<AccountRecord> => {
     const { account, actor } = context
     if (!cells.account_id) return account
@@ -126,7 +122,7 @@ const createWork = ({ numbers, settings, validate, findAccount }: NumberTaskDeps
     return stored
   }
 
-  /** State and carrier of a new number: only the operator chooses. */
+  /** Only operators choose state and carrier. */
   const originOf = async ({ cells, context }: Errand) => {
     const isOperator = isSuperduper(context.actor)
     if (cells.ported_in === 'true') return { state: 'in_service', portedIn: true }
@@ -184,7 +180,6 @@ const createWork = ({ numbers, settings, validate, findAccount }: NumberTaskDeps
 
   const rowOf = async (number: NumberRecord) => numberRow(number, await nameOf(number.accountId))
 
-  /** What becomes of a row whose number was ordered. */
   const endOf = async (number: string, end: OrderEnd): Promise<RowEnd<Left>> => {
     if (end === 'refused') return { outcome: 'failed', error: errorTextOf(numbers.errands.refusal(number)) }
     const stored = await numbers.findAnywhere(number)
@@ -192,14 +187,14 @@ const createWork = ({ numbers, settings, validate, findAccount }: NumberTaskDeps
     return { outcome: 'done', output: [end === 'pending' ? { ...row, error: pendingText } : row] }
   }
 
-  /** The row whose order is on its way, now or since it was done before. */
+  /** A row whose order is pending. */
   const asking = (orders: BatchOrders, id: string, number: string, set?: ChangeSet): RowResult<Left> => {
     orders.add(id)
     const end = async () => endOf(number, await orders.end(id))
     return { outcome: 'asks', end, ...(set ? { changes: set } : {}) }
   }
 
-  /** What is known of a row that was done before without being noted. */
+  /** The result of a row that ran before without being recorded. */
   const earlierResult = async (orders: BatchOrders, { orderId }: Errand, number: string) => {
     const end = await numbers.errands.orderEnd(orderId)
     if (end === undefined) return undefined
@@ -233,13 +228,12 @@ const createWork = ({ numbers, settings, validate, findAccount }: NumberTaskDeps
     } catch (error) {
       if (!(error instanceof Failure) || isOutage(error)) throw error
       const failed = { outcome: 'failed', error: errorTextOf(error) } as const
-      // It may be the row's own order that has left nothing to do.
+      // The row's own order may have made the change already.
       if (!isFailure(error, noChangeRequired) || errand.context.dryRun) return failed
       return (await earlierResult(orders, errand, await numbers.normalize(errand.number))) ?? failed
     }
   }
 
-  /** Each row after the other, on numbers that were read at once. */
   const run = async (perform: Perform, rows: readonly TaskRow<Left>[], context: TaskContext) => {
     const texts = rows.map(({ cells }) => cells.e164 ?? '')
     const view = await numbers.preload(texts)
@@ -264,7 +258,7 @@ interface Wording {
   description: string
   doc: string
   optional?: readonly string[]
-  /** Columns of the customer's own fields are taken, too. */
+  /** Accepts columns of custom fields. */
   isOpen?: true
 }
 
@@ -340,7 +334,6 @@ const actionOf = (name: keyof Performers, work: Work, foresight: ChargePreview):
 
 type Performers = Work['performers']
 
-/** What tasks can do with the numbers of a CSV. */
 export const createNumberInputActions = (tools: NumberTaskDeps): TaskAction[] => {
   const work = createWork(tools)
   const names = Object.keys(wordings) as (keyof Work['performers'])[]

@@ -1,5 +1,3 @@
-// The actions that list numbers.
-
 import { isSuperduper, speaksForAccount } from '../../../../auth/identity.ts'
 import { accountMember } from '../../../../auth/policies.ts'
 import { elementAt } from '../../../../lib/list.ts'
@@ -12,10 +10,9 @@ import { numberColumns, numberRow } from './rules.ts'
 
 const rowsOfAPart = 500
 
-/** Numbers behind a place, and the place behind the last of them. */
 type Pages = (context: TaskContext, position: string | undefined) => AsyncIterable<NumberRecord[]>
 
-/** What is listed in the order of numbers stands at its number; below an account first comes the owner. */
+/** The place in the list: only lists of a tree need the account. */
 const placeOf = ({ id, accountId }: NumberRecord) => `${accountId}/${id}`
 const numberIn = (position: string) => position.slice(position.indexOf('/') + 1)
 const ownerIn = (position: string) => position.slice(0, position.indexOf('/'))
@@ -32,7 +29,6 @@ const keyset = async function* (read: (after: NumberRecord | undefined) => Promi
 
 const dumps: readonly (NumberState | undefined)[] = [undefined, ...numberStates]
 
-/** What tasks can do with numbers without being given any. */
 export const createNumberOutputActions = (tools: NumberTaskDeps): OutputAction[] => {
   const { numbers, findAccount, repair } = tools
   const { store } = numbers

@@ -1,7 +1,7 @@
 import type { Json } from '../../../../lib/json.ts'
 import type { ChangeSet } from '../../../../storage/change-set.ts'
 
-/** Names of carriers as clients give and get them, in the order in which they are told. */
+/** In the order in which clients get them. */
 export const usableCarriers = [
   'bandwidth2',
   'bandwidth',
@@ -31,27 +31,26 @@ export const usableCarriers = [
 
 type CarrierName = (typeof usableCarriers)[number]
 
-/** The name under which a number keeps its carrier. The two `reserved` modules only search. */
+/** The two `reserved` modules only search. */
 export type CarrierModule = `knm_${CarrierName | 'reserved' | 'reserved_reseller'}`
 
-/** The modules that may be asked for numbers, as settings name them. */
+/** Modules that searches can ask. */
 export const carrierModules: readonly CarrierModule[] = (
   [...usableCarriers, 'reserved', 'reserved_reseller'] as const
 ).map((name) => `knm_${name}` as const)
 
-/** The modules that a number may have. */
+/** Modules that a number can have. */
 export const numberModules = usableCarriers.map((name) => `knm_${name}` as const)
 
-/** The module that a name means: with or without its prefix, with the prefix of old installations. */
+/** The name may have the prefix `knm_` or the older `wnm_`. */
 export const moduleOf = (name: string): CarrierModule | undefined => {
   const bare = name.replace(/^[kw]nm_/, '')
-  // The first interface of this carrier is gone; what it brought is served by the second.
+  // The carrier's second interface serves numbers of its first one, too.
   const today = bare === 'bandwidth' && name !== bare ? 'bandwidth2' : bare
   const module = `knm_${today}`
   return carrierModules.find((one) => one === module)
 }
 
-/** A module's name without its prefix, as clients read it. */
 export const carrierNameOf = (module: string) => module.replace(/^knm_/, '')
 
 const free: ReadonlySet<string> = new Set([
@@ -63,7 +62,7 @@ const free: ReadonlySet<string> = new Set([
   'knm_mdn',
 ])
 
-/** Whether numbers of a carrier cost something by being there. */
+/** Whether its numbers are billable. */
 export const isBillable = (module: string) => !free.has(module)
 
 const prefixLengths: Readonly<Partial<Record<CarrierModule, number>>> = {
@@ -79,86 +78,78 @@ const prefixLengths: Readonly<Partial<Record<CarrierModule, number>>> = {
 
 const longestPrefixes: ReadonlyMap<string, number> = new Map(Object.entries(prefixLengths))
 
-/** Digits of a prefix that a carrier can search by. Carriers that are outside companies take an area code. */
+/** Most prefix digits of a search. External companies search by area code. */
 export const maximalPrefixLengthOf = (module: string) => longestPrefixes.get(module) ?? 3
 
-/** Who looks for numbers. Without an account, nothing that somebody has reserved is shown. */
+/** Without an account, reserved numbers are not shown. */
 export interface Seeker {
   accountId?: string
   resellerId?: string
 }
 
 export interface CarrierSearch extends Seeker {
-  /** E.164: with the plus. */
+  /** E.164 with the plus. */
   prefix: string
   /** ISO 3166-1 alpha-2. */
   country: string
   quantity: number
   offset: number
-  /** Aborted when nobody waits any longer. */
+  /** Aborted when the search times out. */
   signal: AbortSignal
 }
 
-/** A number that a carrier has to give. */
 export interface Offer {
-  /** E.164 */
   number: string
-  /** `discovery`: the carrier has it; the store learns of it when somebody takes it. */
+  /** `discovery`: the carrier has it; it is stored when an account takes it. */
   state: 'available' | 'reserved' | 'discovery'
   carrier: CarrierModule
-  /** What the carrier wants to see again when the number is ordered. */
+  /** Sent to the carrier with the order. */
   carrierData?: Json
 }
 
-/** A number that changes hands. */
 export interface Handover {
-  /** The change that the number's move is part of: what a carrier keeps here is written with it or not at all. */
+  /** The change set of the number's transition. */
   set: ChangeSet
-  /** Who gets it, or had it. */
+  /** The new or former owner. */
   accountId: string
   number: string
   carrierData: Json
 }
 
-/** What somebody outside is asked for. */
 export interface Request {
   number: string
   carrierData: Json
-  /** The same for every repeat: whoever is asked does it once. */
+  /** The same for every repeat: the carrier does it once. */
   key: string
   signal: AbortSignal
 }
 
-/** What became of a request. `unknown`: nobody can say whether it was carried out; asking again will tell. */
+/** `unknown`: it may have been done; a repeat will tell. */
 export type Reply =
   | { outcome: 'accepted'; carrierData: Json }
   | { outcome: 'refused'; reason: string }
   | { outcome: 'unknown'; reason: string; isDown: boolean }
 
-/** Where a carrier's numbers are when they are not here. */
+/** An external carrier. */
 interface Supplier {
-  /** Throws when nothing can be ordered as things are configured. Asks nobody. */
+  /** Throws if it is not configured. Sends nothing. */
   assertReachable(): Promise<void>
-  /** Takes a number that the carrier offered; tells what is to be kept of it. */
+  /** Returns the data to store for the number. */
   order(request: Request): Promise<Reply>
-  /** Gives a number back. */
   release(request: Request): Promise<Reply>
 }
 
-/** A source of numbers. */
 export interface Carrier {
   module: string
-  /** Digits of a prefix that it can search by. */
   maximalPrefixLength: number
-  /** Whether its numbers cost something. */
   isBillable: boolean
   search(search: CarrierSearch): Promise<Offer[]>
-  /** Notes that a number of its own is taken; answers with what is to be kept of it. */
+  /** Marks an own number as taken. Returns the data to store for it. */
   take?(handover: Handover): Json
-  /** Notes that it is free again. */
+  /** Marks it as free again. */
   takeBack?(handover: Handover): void
-  /** Who is asked for numbers, after the commit of what asks for them. */
+  /** For external carriers. */
   supplier?: Supplier
-  /** What it knows of numbers, in its own words; `success` is good. Numbers it says nothing of are left out. */
+  /** Status by number; `success` is good. Unknown numbers are left out. */
   check?(numbers: readonly string[]): Promise<ReadonlyMap<string, string>>
 }

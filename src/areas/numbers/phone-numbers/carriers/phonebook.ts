@@ -15,16 +15,14 @@ import {
 } from './carrier.ts'
 
 interface Facts {
-  /** The HTTP status, if there was an answer. */
   status?: number
-  /** The service answered, and has not done it. Otherwise nobody knows whether it has. */
+  /** The service answered that it did not do it. False: it may have done it. */
   isAnswer: boolean
-  /** It cannot be reached at all. */
   isDown?: boolean
   reason?: unknown
 }
 
-/** The inventory service did not do what it was asked. `answer` is what it said, for those who may hear it. */
+/** `answer`: body of the response, for clients that may read it. */
 export class PhonebookError extends Error {
   readonly answer: unknown
   readonly status: number | undefined
@@ -42,7 +40,7 @@ export class PhonebookError extends Error {
   }
 }
 
-// The service may have begun, or wants to be asked again.
+// The service may have begun, or wants a repeat.
 const openStatuses = new Set([408, 425, 429])
 const isFinal = (status: number) => status < 500 && !openStatuses.has(status)
 
@@ -54,10 +52,9 @@ interface PhonebookSearch {
   signal: AbortSignal
 }
 
-/** A number that somebody wants to have, or to give back. */
 interface PhonebookWish {
   number: string
-  /** Under which it is done once, however often it is asked for. */
+  /** Idempotency key. */
   key: string
   signal: AbortSignal
 }
@@ -73,17 +70,14 @@ interface Question {
 const timeoutMs = 10_000
 const maxBytes = 8_000_000
 
-/** A path below a configured address, which may end with a slash. */
+/** `base` may end with a slash. */
 const under = (base: string, ...parts: string[]) =>
   [base.replace(/\/+$/, ''), ...parts.map(encodeURIComponent)].join('/')
 
-/** National form without the country, where the country is that of the number inventory's home: 10 digits. */
+/** The service knows numbers of +1 by their ten digits. */
 const nationalOf = (number: string) => number.replace(/^\+1(?=\d{10}$)/, '')
 
-/**
- * A number inventory that is asked over HTTP. All it says is JSON, and only what comes with HTTP status 200 and
- * status `success` is believed.
- */
+/** A number inventory over HTTP. Only HTTP status 200 with status `success` counts as success. */
 export const createPhonebook = (outgoing: Outgoing, settings: Settings) => {
   const answerTo = async ({ method, url, data, key, signal }: Question) => {
     try {
@@ -129,7 +123,6 @@ export const createPhonebook = (outgoing: Outgoing, settings: Settings) => {
   }
 
   return {
-    /** The address of the service, or undefined when none is configured. */
     async url() {
       return (await settings.of(numberInventorySettings)).phonebook_url
     },
@@ -142,7 +135,7 @@ export const createPhonebook = (outgoing: Outgoing, settings: Settings) => {
       return (await settings.of(phoneNumberSettings)).phonebook_url
     },
 
-    /** Numbers with what the service wants to see again when one is ordered. */
+    /** Numbers with the data to send back with an order. */
     search: (url: string, { country, prefix, quantity, offset, signal }: PhonebookSearch): Promise<Json> => {
       const query = new URLSearchParams({ prefix, limit: String(quantity), offset: String(offset) })
       return askForObject({
@@ -152,7 +145,7 @@ export const createPhonebook = (outgoing: Outgoing, settings: Settings) => {
       })
     },
 
-    /** What the service knows of numbers, by the form in which it was asked: see `nationalOf`. */
+    /** Status by number. */
     async check(url: string, country: string, numbers: readonly string[]) {
       const asked = new Map(numbers.map((number) => [nationalOf(number), number]))
       const data = await ask({
@@ -169,7 +162,7 @@ export const createPhonebook = (outgoing: Outgoing, settings: Settings) => {
       return found
     },
 
-    /** Has a number handed over to `gateways`. Answers with what the service wants kept of it, if it says so. */
+    /** The service delivers calls to `gateways`. Returns the data to store for the number, if any. */
     async order(
       url: string,
       country: string,
@@ -201,7 +194,7 @@ export const createPhonebook = (outgoing: Outgoing, settings: Settings) => {
     locality: (url: string, numbers: readonly string[]) =>
       askForObject({ method: 'POST', url: under(url, 'locality', 'metadata'), data: numbers }),
 
-    /** Cities with their prefixes. Here a `data` with HTTP status 200 is enough, as clients of old services know it. */
+    /** Cities with prefixes. Any `data` with HTTP status 200 counts, as old services answer. */
     async cities(url: string, country: string, pattern: string): Promise<unknown> {
       const query = new URLSearchParams({ pattern })
       const { status, body } = await bodyOf({ method: 'GET', url: `${under(url, country, 'city')}?${query}` })
@@ -219,7 +212,7 @@ const module = 'knm_other'
 const gatewaysOf = (endpoints: string | string[] | undefined) =>
   endpoints === undefined ? [] : [endpoints].flat()
 
-/** Only what was asked for: a service that answers with anything else is not believed. */
+/** Drops numbers outside the requested prefix. */
 const offersOf = (found: Json, prefix: string): Offer[] =>
   Object.entries(found).flatMap(([text, data]) => {
     const number = normalizeNumber(text)
@@ -227,24 +220,24 @@ const offersOf = (found: Json, prefix: string): Offer[] =>
     return [{ number, state: 'discovery', carrier: module, carrierData: isObject(data) ? data : {} }]
   })
 
-// Whoever takes the address out of the settings has open orders wait until there is one again.
+// If the address is removed from the settings, open orders wait for a new one.
 const notConfigured: Reply = {
   outcome: 'unknown',
   reason: 'no inventory service is configured',
   isDown: true,
 }
 
-// What a service answers that takes no numbers back: they stay with it, and it is not asked again.
+// Services that cannot take numbers back answer so. The request is not repeated.
 const knowsNoReleases = new Set([404, 405, 501])
 
-/** Only an answer tells that something was not done. */
+/** Only a response tells that something was not done. */
 const replyOf = (error: unknown): Reply => {
   if (!(error instanceof PhonebookError)) throw error
   const { isAnswer, isDown, message } = error
   return isAnswer ? { outcome: 'refused', reason: message } : { outcome: 'unknown', reason: message, isDown }
 }
 
-/** Numbers of an inventory service that the operator runs or rents. */
+/** An external inventory service. */
 export const otherCarrier = (phonebook: Phonebook, settings: Settings): Carrier => {
   const place = async () => {
     const { default_country: country, endpoints } = await settings.of(numberInventorySettings)

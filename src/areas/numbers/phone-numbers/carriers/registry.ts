@@ -22,7 +22,7 @@ const facts = (module: Carrier['module']) => ({
   isBillable: isBillable(module),
 })
 
-/** Numbers that this installation owns itself. Ordering them, or giving them back, asks nobody. */
+/** Numbers that the installation owns. */
 const ownStock = (stock: Stock, module: 'knm_local' | 'knm_inventory'): Carrier => ({
   ...facts(module),
   async search(search) {
@@ -37,13 +37,12 @@ const reservedBy = async (stock: Stock, accountId: string | undefined, search: C
   return rows.map((row): Offer => ({ ...row, state: 'reserved' }))
 }
 
-/** What the account itself has reserved. */
 const reservedStock = (stock: Stock): Carrier => ({
   ...facts('knm_reserved'),
   search: (search) => reservedBy(stock, search.accountId, search),
 })
 
-/** What its reseller has reserved: an account may use it. */
+/** An account may use numbers that its reseller has reserved. */
 const reservedByReseller = (stock: Stock): Carrier => ({
   ...facts('knm_reserved_reseller'),
   async search(search) {
@@ -53,7 +52,7 @@ const reservedByReseller = (stock: Stock): Carrier => ({
   },
 })
 
-/** A company that nothing here speaks with: numbers may carry its name, and it has none to give. */
+/** A company without an interface here: numbers can have its name, and it offers none. */
 const labelOnly = (module: Carrier['module']): Carrier => ({
   ...facts(module),
   search: async () => [],
@@ -61,7 +60,7 @@ const labelOnly = (module: Carrier['module']): Carrier => ({
 
 type PoolModule = 'knm_managed' | 'knm_inum'
 
-/** Whose pools a search looks into, the nearer first. */
+/** The nearer pool first. */
 const poolsFor = (module: PoolModule, { accountId, resellerId }: CarrierSearch) => {
   if (accountId === undefined) return []
   const isShared = module === 'knm_managed' && resellerId !== undefined && resellerId !== accountId
@@ -73,7 +72,6 @@ const entryOf = (module: PoolModule, { number, carrierData }: Handover) => {
   return typeof pool === 'string' ? { accountId: pool, carrier: module, number } : undefined
 }
 
-/** Numbers that an account keeps in stock for itself, and a reseller for the accounts below it. */
 const poolCarrier = (stock: ReturnType<typeof createStock>, module: PoolModule): Carrier => ({
   module,
   maximalPrefixLength: maximalPrefixLengthOf(module),
@@ -95,7 +93,7 @@ const poolCarrier = (stock: ReturnType<typeof createStock>, module: PoolModule):
     return []
   },
 
-  /** Marks the entry in the same transaction: of two who want it, one gets it. */
+  /** The condition makes sure that only one of several accounts gets the number. */
   take(handover) {
     const entry = entryOf(module, handover)
     if (!entry) throw failure(numberFault, { message: 'fault by carrier', cause: handover.number })
@@ -116,7 +114,6 @@ interface Deps {
 }
 
 export interface Carriers {
-  /** The carrier of a module. Most names are labels: outside companies whose interfaces nothing here speaks. */
   of(module: string): Carrier
 }
 

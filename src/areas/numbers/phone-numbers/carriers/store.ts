@@ -4,9 +4,8 @@ import { shape, text } from '../../../../storage/table.ts'
 import type { PoolNumber } from '../pools/rules.ts'
 import type { CarrierModule } from './carrier.ts'
 
-/** A piece of a list of numbers in their order. */
 interface Piece {
-  /** E.164: with the plus. */
+  /** E.164 with the plus. */
   prefix: string
   quantity: number
   offset: number
@@ -18,14 +17,13 @@ interface PoolEntry {
   number: string
 }
 
-// The character behind the nine: every number with this prefix sorts before it.
+// `:` sorts behind the digits.
 const endOf = (prefix: string) => `${prefix}:`
 
 const numbersOf = (rows: { number: string }[]) => rows.map(({ number }) => number)
 
-/** The numbers that carriers have in this store. All reads are ranges of an index that holds nothing else. */
+/** Numbers of carriers with their stock here. Each query reads a range of its own partial index. */
 export const createStock = ({ all }: Store) => ({
-  /** Numbers of a carrier that nobody has. */
   async available(carrier: CarrierModule, { prefix, quantity, offset }: Piece) {
     const rows = await all<{ number: string }>(
       `SELECT number FROM numbers WHERE state = 'available' AND carrier = $1 AND number >= $2 AND number < $3
@@ -35,7 +33,6 @@ export const createStock = ({ all }: Store) => ({
     return numbersOf(rows)
   },
 
-  /** Numbers that an account has reserved, with their carriers. */
   reserved(accountId: string, { prefix, quantity, offset }: Piece) {
     return all<{ number: string; carrier: CarrierModule }>(
       `SELECT number, carrier FROM numbers WHERE state = 'reserved' AND account_id = $1 AND number >= $2 AND number < $3
@@ -44,7 +41,7 @@ export const createStock = ({ all }: Store) => ({
     )
   },
 
-  /** What of an account's pool is free. */
+  /** Free numbers of an account's pool. */
   async pooled(accountId: string, carrier: CarrierModule, { prefix, quantity, offset }: Piece) {
     const rows = await all<{ number: string }>(
       `SELECT number FROM number_pools WHERE taken_by = '' AND account_id = $1 AND carrier = $2
@@ -55,7 +52,7 @@ export const createStock = ({ all }: Store) => ({
   },
 })
 
-/** Marks a pool entry as used. Whoever comes second looks again, and finds the number in the store. */
+/** Marks a pool entry as used; a conflict if another account has it. */
 export const takeFromPool = (set: ChangeSet, { accountId, carrier, number }: PoolEntry, taker: string) =>
   set.run(
     `UPDATE number_pools SET taken_by = $4
@@ -79,11 +76,11 @@ const placeSql = `INSERT INTO number_pools (account_id, carrier, number, taken_b
 
 const takers = shape({ carrier: text(), takenBy: text() })
 
-/** Stock that is there already stays as it is: it may be in use. */
+/** An existing entry stays: it may be in use. */
 export const addToPool = (set: ChangeSet, { accountId, carrier, number }: PoolNumber) =>
   set.run(insertSql, [accountId, carrier, number])
 
-/** Stock as another system has it: taken by somebody, or free where that is empty. */
+/** Imports an entry; `takenBy` is empty if it is free. */
 export const placeInPool = (set: ChangeSet, { accountId, carrier, number }: PoolNumber, takenBy: string) =>
   set.run(placeSql, [accountId, carrier, number, takenBy])
 
@@ -91,7 +88,7 @@ export const removeFromPool = (set: ChangeSet, { accountId, carrier, number }: P
   set.run(deleteSql, [accountId, carrier, number])
 
 export const createPoolStore = ({ all }: Store) => ({
-  /** In which pools of an account a number is, and who has taken it out of them. */
+  /** Pools of an account with the number, and its users. */
   of: async (accountId: string, number: string) =>
     takers.list(
       await all(

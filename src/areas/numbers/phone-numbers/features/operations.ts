@@ -26,57 +26,47 @@ import {
   withoutRefused,
 } from './rules.ts'
 
-/** The number, and the account, that something is registered for. */
 interface Subscriber {
   number: string
   accountId: string
 }
 
 export type AddressVerdict =
-  /** The address, completed as far as the provider knows better, with its `status`. */
+  /** The address with the provider's corrections and its `status`. */
   | { outcome: 'accepted'; address: E911 }
   | { outcome: 'invalid'; message: string }
   | { outcome: 'ambiguous'; addresses: readonly E911[] }
 
-/** What is told to somebody outside after it is committed. */
 export interface Registrar {
-  /** `key` is the same for every repeat. Refusing says that emergency services will not find the number there. */
+  /** `key` is the same for every repeat. `refused`: emergency services will not find the number there. */
   registerAddress(
     subscriber: Subscriber,
     address: E911,
     key: string,
   ): Promise<{ outcome: 'registered' } | { outcome: 'refused'; message: string }>
   removeAddress(subscriber: Subscriber, key: string): Promise<void>
-  /** The name that is shown to those whom the number calls; undefined: none any more. */
+  /** Undefined: no name. */
   registerName(subscriber: Subscriber, displayName: string | undefined, key: string): Promise<void>
 }
 
-/** Somebody outside who knows about addresses for emergency services, and about names. */
 export interface FeatureProvider {
-  /** What clients are told it is called; `none`: nobody is told of addresses. */
+  /** Shown to clients; `none`: no provider. */
   name: string
-  /**
-   * An address that the schema takes; it is stored only when this accepts it. Only a question: it is asked of changes
-   * that are refused after all, and again when they are repeated.
-   */
+  /** Validates an address before it is stored. Changes nothing: refused and repeated changes ask again. */
   judgeAddress(subscriber: Subscriber, address: E911): Promise<AddressVerdict>
-  /** Absent: addresses and names are kept here and nowhere else. */
+  /** Absent: addresses and names are only stored. */
   registrar?: Registrar
 }
 
-/** What only a provider can know of an address, whatever a client says. */
+/** Fields that only a provider sets. */
 const asGiven = ({ status: _, activated_time: __, ...address }: E911): E911 => address
 
-/**
- * Registers nothing: addresses and names are kept as data. No word that there is for an address would be true of it:
- * nobody has looked where it is, emergency services do not know it, and nothing is wrong with it.
- */
+/** No provider: addresses and names are only stored, without a status. */
 export const storedOnly: FeatureProvider = {
   name: 'none',
   judgeAddress: async (_subscriber, address) => ({ outcome: 'accepted', address: asGiven(address) }),
 }
 
-/** What of a number decides which features it may have. */
 type FeatureSubject = Pick<FeatureContext, 'state' | 'usedBy'> & {
   carrier: string
   featuresAllowed?: readonly string[] | undefined
@@ -89,16 +79,14 @@ interface Deps {
   provider: FeatureProvider
   destinations: Pick<Destinations, 'problems'>
   findAccount(id: string): Promise<AccountRecord | undefined>
-  /** What the reseller of an account has set in `number_manager`. */
+  /** `number_manager` of the account's reseller. */
   resellerSettings(account: AccountRecord): Promise<Json>
-  /** What the plans of an account say of messages. */
   messagesOf(account: AccountRecord): Promise<MessageTerms>
 }
 
-/** Messages are let through unless plans say otherwise. */
+/** Enabled by default. */
 type MessageTerms = Partial<Record<'sms' | 'mms', { enabled?: boolean }>>
 
-/** Feature lists of the system or of one account's reseller. */
 interface FeatureLists {
   allowed: readonly string[] | undefined
   denied: readonly string[] | undefined
@@ -112,7 +100,7 @@ const listOf = (settings: Json, key: 'allow' | 'deny') => {
   return isTexts(list) ? list : undefined
 }
 
-/** Only what has passed as an address stands there. */
+/** Validated before it was stored. */
 const addressIn = (features: Readonly<Json> | undefined) => features?.e911 as E911 | undefined
 
 const withoutStatus = ({ status: _, ...address }: E911) => address
@@ -120,20 +108,19 @@ const withoutStatus = ({ status: _, ...address }: E911) => address
 const isSameAddress = (a: E911, b: E911) =>
   JSON.stringify(withoutStatus(a)) === JSON.stringify(withoutStatus(b))
 
-/** What could not be registered is tried anew whenever it is given. */
+/** An address that could not be registered is tried again. */
 const isRegistered = (address: E911, known: E911 | undefined) =>
   known !== undefined && known.status !== 'ERROR' && isSameAddress(address, known)
 
 const displayNameOf = ({ outbound_cnam: cnam }: Readonly<Json>) =>
   isObject(cnam) && typeof cnam.display_name === 'string' ? cnam.display_name : undefined
 
-/** Where calls to a number are to be sent instead. */
+/** External destinations of calls. */
 const destinationsIn = (doc: object): WrittenDestination[] => {
   const text = memberOf(doc, 'failover', 'sip')
   return typeof text === 'string' && text !== '' ? [{ path: 'failover.sip', form: 'uri', text }] : []
 }
 
-/** A number as somebody outside sees it. */
 interface Dressed extends Subscriber {
   hidden: NumberHidden
 }
@@ -155,7 +142,7 @@ export const createNumberFeatures = ({
     return { allowed: listOf(own, 'allow') ?? system.allow, denied: listOf(own, 'deny') ?? system.deny }
   }
 
-  /** What decides for the numbers of one account, read once. */
+  /** The values of one account, read once. */
   const availabilityIn = async (accountId: string) => {
     const account = accountId === '' ? undefined : await findAccount(accountId)
     const lists = await listsOf(account)
@@ -200,7 +187,7 @@ export const createNumberFeatures = ({
     throw failure(multipleChoice, { address: given, addresses: verdict.addresses })
   }
 
-  /** The address as it is kept: what has not changed is not judged again. */
+  /** The address to store. An unchanged one is not validated again. */
   const addressOf = async (subscriber: Subscriber, doc: NumberDoc, before: NumberRecord | undefined) => {
     const given = doc.e911 as E911
     const known = addressIn(before?.hidden.features)
@@ -210,7 +197,7 @@ export const createNumberFeatures = ({
     return accepted(subscriber, given)
   }
 
-  /** Has the provider told of what is on now and was not before, and the other way round. */
+  /** Adds jobs for the provider: what is switched on or off. */
   const tellChanges = (
     set: ChangeSet,
     { number, accountId, hidden }: Dressed,
@@ -243,8 +230,8 @@ export const createNumberFeatures = ({
     settingsOf: (features: Readonly<Json>) => featureSettings(features, provider),
 
     /**
-     * Switches on what the public fields ask for. With `asked` a field that the number may not have refuses the whole
-     * change; without, such fields are dropped: they were there before the number came to where it is.
+     * Applies the public fields. Unavailable features are refused if `asked`, else dropped: they come from an
+     * earlier owner or settings.
      */
     async apply(
       set: ChangeSet,
@@ -279,7 +266,6 @@ export const createNumberFeatures = ({
       return dressed
     },
 
-    /** Switches everything off. */
     strip(set: ChangeSet, stored: NumberRecord) {
       const { id: number, accountId, hidden } = stored
       tellChanges(set, { number, accountId, hidden: { ...hidden, features: {} } }, stored)

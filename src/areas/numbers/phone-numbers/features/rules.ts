@@ -1,20 +1,19 @@
-// What numbers can do, which numbers may, and when it is switched on.
 import { isObject } from '../../../../lib/json.ts'
 import type { NumberState } from '../rules.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
 const ownFeatures = ['failover', 'force_outbound', 'prepend', 'ringback'] as const
-/** What somebody outside has to do something for. */
+/** Features that need a carrier or a provider. */
 const externalFeatures = ['cnam', 'e911', 'inbound_cnam', 'mms', 'outbound_cnam', 'port', 'sms'] as const
 
-/** The feature of numbers that no carrier is asked for. It comes with the carrier; nobody switches it on. */
+/** A feature of numbers without an external carrier. Users cannot switch it on. */
 export const localFeature = 'local'
 const carrierFeature = 'carrier_name'
 
 const allFeatures: readonly string[] = [carrierFeature, ...externalFeatures, ...ownFeatures]
 
-/** Names of providers, as older installations list them, mean what the provider does. */
+/** Old installations list provider names. */
 const meaningOf = (name: string) => {
   if (name.endsWith('_e911')) return 'e911'
   if (name.endsWith('_cnam') && !name.startsWith('inbound') && !name.startsWith('outbound')) return 'cnam'
@@ -22,21 +21,20 @@ const meaningOf = (name: string) => {
   return name === 'port_notifier' ? 'port' : name
 }
 
-/** What of a number and its surroundings decides which features it may have. */
 export interface FeatureContext {
   isOperator: boolean
   accountId: string
   state: NumberState
   usedBy: string
   isLocal: boolean
-  /** Lists of the number itself: empty ones do not count. */
+  /** Lists of the number; empty ones are ignored. */
   ownAllowed: readonly string[]
   ownDenied: readonly string[]
-  /** Lists that hold for the account, or for the system when nobody owns the number. */
+  /** Lists of the account, or of the system for numbers without owner. */
   allowed: readonly string[] | undefined
   denied: readonly string[] | undefined
   localOverride: boolean
-  /** Whether the carrier passes on messages, and the plans of the account let it. */
+  /** The carrier carries messages and the account's plans allow them. */
   carriesSms: boolean
   carriesMms: boolean
 }
@@ -63,28 +61,24 @@ const isServed = (feature: string, context: FeatureContext) => {
   return carries === undefined || (carries && context.accountId !== '' && context.state === 'in_service')
 }
 
-/** The features that a number may have, sorted. */
+/** Sorted. */
 export const availableFeatures = (context: FeatureContext): string[] => {
   const denied = new Set(deniedOf(context).map(meaningOf))
   const allowed = new Set(allowedOf(context).map(meaningOf))
   return [...allowed].filter((feature) => !denied.has(feature) && isServed(feature, context)).sort()
 }
 
-/** Whether a public field may stand on a number that has these features available. */
 const isAvailable = (available: readonly string[], feature: string) =>
   available.includes(feature) || (feature.endsWith('_cnam') && available.includes('cnam'))
 
 const fieldsOfFeatures = ['cnam', 'e911', 'port', ...ownFeatures, 'sms', 'mms'] as const
 const featureFields: ReadonlySet<string> = new Set(fieldsOfFeatures)
 
-/** Whether any of the public fields asks for a feature. */
 export const asksForFeatures = (doc: Json) => fieldsOfFeatures.some((field) => Object.hasOwn(doc, field))
 
-/** The first feature that the public fields ask for and the number may not have. */
 export const refusedFeature = (doc: Json, available: readonly string[]): string | undefined =>
   fieldsOfFeatures.find((field) => Object.hasOwn(doc, field) && !isAvailable(available, field))
 
-/** The public fields without those that ask for what the number may not have. */
 export const withoutRefused = (doc: Json, available: readonly string[]): Json =>
   Object.fromEntries(
     Object.entries(doc).filter(([field]) => !featureFields.has(field) || isAvailable(available, field)),
@@ -106,7 +100,7 @@ const inboundLookup = ({ cnam }: Json) =>
 interface Activation {
   feature: string
   states: ReadonlySet<NumberState>
-  /** The feature's data, as the public fields ask for it; undefined: not at all. */
+  /** The feature's data in the public fields; undefined: not requested. */
   data(doc: Json): unknown
 }
 
@@ -131,7 +125,7 @@ const activations: readonly Activation[] = [
   { feature: 'port', states: porting, data: ({ port }) => whenFilled(port) },
 ]
 
-/** Feature -> data: what is on, for a number with these public fields in this state. */
+/** Feature -> data: the active features. */
 export const activeFeatures = (
   doc: Json,
   number: { state: NumberState; isLocal: boolean; available: readonly string[] },
@@ -145,20 +139,19 @@ export const activeFeatures = (
   return features
 }
 
-/** The data of those features that whoever routes the calls of a number has to know. */
+/** Features that affect calls. */
 export const callFeatures = (features: Json): Json =>
   Object.fromEntries(ownFeatures.flatMap((name) => (name in features ? [[name, features[name]]] : [])))
 
 const booleans: Readonly<Record<string, boolean>> = { true: true, false: false }
 
-/** Public fields as they are stored: texts for booleans where old clients send them; what is neither is left out. */
+/** Old clients send texts for booleans; other texts are dropped. */
 export const tidyFields = (fields: Json): Json => {
   const { force_outbound: force, ...rest } = fields
   const known = typeof force === 'string' ? booleans[force] : force
   return typeof known === 'boolean' ? { ...rest, force_outbound: known } : rest
 }
 
-/** What clients are told of features that have settings of their own. */
 export const featureSettings = (features: Json, provider: { name: string }): Json => {
   const settings: Record<string, unknown> = features.e911 ? { e911: { provider: provider.name } } : {}
   for (const name of ['sms', 'mms']) {
@@ -172,6 +165,6 @@ export const featureSettings = (features: Json, provider: { name: string }): Jso
   return settings
 }
 
-/** The name that emergency services see when none is given: at least three characters. */
+/** Shown to emergency services by default: at least three characters. */
 export const callerNameOf = (accountName: string | undefined) =>
   accountName ? accountName.padEnd(3) : 'Valued Customer'

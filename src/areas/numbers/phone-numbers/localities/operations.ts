@@ -8,7 +8,7 @@ import { createLocalityRows } from './store.ts'
 
 export type { City, Locality }
 
-/** Which rows hold, and how long their prefixes are: a look-up tries no others. */
+/** The valid rows, and the lengths of their prefixes. */
 interface Edition {
   generation: string
   rows: number
@@ -20,7 +20,7 @@ const written = 1000
 
 export type Localities = ReturnType<typeof createLocalities>
 
-/** Where numbers are: what the operator has imported. */
+/** Places of numbers, imported by the operator. */
 export const createLocalities = (store: Store) => {
   const rows = createLocalityRows(store)
   const editions = createCollection<Edition, object>(store, { kind, sortKey: () => '', row: () => ({}) })
@@ -33,7 +33,7 @@ export const createLocalities = (store: Store) => {
     await store.commit(set)
   }
 
-  /** The locality of each number, by longest prefix. Numbers of which nothing is known are left out. */
+  /** By longest prefix. Unknown numbers are left out. */
   const ofMany = async (numbers: readonly string[]): Promise<Map<string, Locality>> => {
     const edition = (await current())?.doc
     const found = new Map<string, Locality>()
@@ -55,20 +55,16 @@ export const createLocalities = (store: Store) => {
 
     of: async (number: string): Promise<Locality | undefined> => (await ofMany([number])).get(number),
 
-    /** Whether the operator has imported any. */
     areThere: async () => (await current()) !== undefined,
 
-    /** Cities of a country whose name begins with a text, with their prefixes. */
+    /** Cities by the beginning of their name, with prefixes. */
     async cities(country: string, name: string): Promise<Record<string, City>> {
       const edition = (await current())?.doc
       const key = cityKey(name)
       return edition && key !== '' ? citiesOf(await rows.cities(edition.generation, country, key)) : {}
     },
 
-    /**
-     * Puts these rows in the place of those that were there, all at once when the last one is in. Where two have the
-     * same prefix, the later one holds. Answers with how many are there now.
-     */
+    /** Replaces all rows at once. Of two rows with one prefix the later one counts. Returns the number of rows. */
     async replaceAll(author: Author, batches: AsyncIterable<readonly Locality[]>): Promise<number> {
       const generation = newId(store.clock.now())
       const lengths = new Set<number>()

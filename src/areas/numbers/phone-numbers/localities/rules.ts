@@ -1,9 +1,9 @@
 import { searchKey } from '../../../../lib/search-key.ts'
 import { e164Prefix, isCountry, nationalPrefix } from '../dial-code.ts'
 
-/** Where the numbers that begin with a prefix are. Texts that are not known are empty. */
+/** Place of the numbers with a prefix. Unknown texts are empty. */
 export interface Locality {
-  /** E.164: with the plus. */
+  /** E.164 with the plus. */
   prefix: string
   country: string
   region: string
@@ -28,7 +28,7 @@ type Column = (typeof localityColumns)[number]
 
 type Cells = readonly (string | undefined)[]
 
-/** Which cell of a line is which column; a text instead says what is wrong with the header. */
+/** The place of each column; a text is the error. */
 export const placesIn = (header: Cells): ReadonlyMap<Column, number> | string => {
   const names = header.map((cell) => (cell ?? '').trim().toLowerCase())
   const missing = localityColumns.filter((column) => !names.includes(column))
@@ -49,7 +49,7 @@ const prefixProblem = (prefix: string | undefined) => {
   return /^\+[1-9]\d{0,14}$/.test(prefix) ? undefined : 'the prefix is no beginning of a number'
 }
 
-/** What a line says; a text instead tells why it cannot be used. */
+/** A text is the error. */
 export const localityIn = (cells: Cells, places: ReadonlyMap<Column, number>): Locality | string => {
   if (cells.length !== places.size) return `has ${cells.length} cells instead of ${places.size}`
   const cell = (column: Column) => (cells[places.get(column) ?? -1] ?? '').trim()
@@ -76,10 +76,9 @@ export const localityIn = (cells: Cells, places: ReadonlyMap<Column, number>): L
   }
 }
 
-/** What a city is found by. */
 export const cityKey = (city: string) => searchKey(city)
 
-/** The beginnings of a number that localities are kept for, the longest first. */
+/** Longest first. */
 export const prefixesOf = (number: string, lengths: readonly number[]) =>
   lengths
     .toSorted((a, b) => b - a)
@@ -89,7 +88,7 @@ export type CityRow = Pick<Locality, 'city' | 'region' | 'prefix' | 'country'>
 
 export interface City {
   state: string
-  /** As searches take them: national digits. In North America area codes. */
+  /** National digits; in North America the area code. */
   prefixes: string[]
 }
 
@@ -100,7 +99,7 @@ const searchedBy = ({ prefix, country }: CityRow) => {
   return prefix.startsWith('+1') ? national.slice(0, areaCodeDigits) : national
 }
 
-/** Cities by name; those that share a name have their region behind it. */
+/** Cities by name, with the region where several have the name. */
 export const citiesOf = (rows: readonly CityRow[]): Record<string, City> => {
   const regions = new Map<string, Set<string>>()
   for (const { city, region } of rows) {

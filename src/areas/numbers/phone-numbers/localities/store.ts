@@ -29,7 +29,7 @@ const valuesOf = (generation: string, one: Locality): Value[] => [
 ]
 
 const width = 10
-// Rows in one statement. What is left over goes row by row, so that there are two texts to prepare and no more.
+// Rows of one statement; the rest is inserted row by row, so that two statements are prepared.
 const together = 200
 
 const insertSql = (rows: number) => {
@@ -45,16 +45,15 @@ const insertSql = (rows: number) => {
 const insertMany = insertSql(together)
 const insertOne = insertSql(1)
 
-// Prefixes asked for at once: one text to prepare.
+// Prefixes of one prepared statement.
 const askedTogether = 40
 const findSql = `SELECT ${localities.columns} FROM localities WHERE generation = $1 AND prefix IN (${placeholders(askedTogether, 2)})`
 
 const maxCityRows = 5000
 const droppedAtOnce = 5000
 
-/** The geography of numbers. Rows of a generation count once the record `localities` names it. */
+/** Rows count once the record `localities` names their generation. */
 export const createLocalityRows = (store: Store) => ({
-  /** Rows no two of which have the same prefix. */
   insert(generation: string, rows: readonly Locality[]) {
     const statements: Statement[] = []
     const whole = rows.length - (rows.length % together)
@@ -69,7 +68,7 @@ export const createLocalityRows = (store: Store) => ({
 
   async find(generation: string, prefixes: readonly string[]): Promise<Map<string, Locality>> {
     const found = new Map<string, Locality>()
-    // A client may ask for very many: then beside the event loop.
+    // Very many prefixes are read off the event loop.
     const read = prefixes.length > askedTogether * 10 ? store.scan : store.all
     for (let at = 0; at < prefixes.length; at += askedTogether) {
       const asked = prefixes.slice(at, at + askedTogether)
@@ -80,7 +79,6 @@ export const createLocalityRows = (store: Store) => ({
     return found
   },
 
-  /** Cities whose name begins with a text; of very many the first. */
   cities(generation: string, country: string, name: string): Promise<CityRow[]> {
     return store.scan<CityRow>(
       `SELECT city, region, prefix, country FROM localities
@@ -97,7 +95,7 @@ export const createLocalityRows = (store: Store) => ({
     return counted.first(rows)?.count ?? 0
   },
 
-  /** Removes what belongs to another generation, in pieces: other writers get their turns. */
+  /** In steps, so that other writers get their turns. */
   async dropOthers(generation: string) {
     for (;;) {
       const [other] = await store.scan<{ generation: string }>(

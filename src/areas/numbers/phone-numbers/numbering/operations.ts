@@ -4,7 +4,6 @@ import { notReconcilable } from '../failures.ts'
 import { numberManagerSettings } from '../settings.ts'
 import { type Classifier, compileNumbering, type Numbering } from './rules.ts'
 
-/** A number, how it was given, and the classifier that fits it. */
 interface Classification extends Partial<Classifier> {
   number: string
   e164: string
@@ -15,11 +14,10 @@ const shortCode = /^\d{1,6}$/
 
 export type NumberPlanning = ReturnType<typeof createNumberPlanning>
 
-/** Normalisation and classification by the rules of this installation. */
 export const createNumberPlanning = (settings: Settings) => {
   const compiled = new WeakMap<object, Numbering>()
 
-  /** The rules as they are set now; the same object as long as nobody changes the settings. */
+  /** The same object until the settings change. */
   const rules = async (): Promise<Numbering> => {
     const section = await settings.of(numberManagerSettings)
     const known = compiled.get(section) ?? compileNumbering(section)
@@ -29,7 +27,6 @@ export const createNumberPlanning = (settings: Settings) => {
 
   const classify = async (number: string): Promise<Classification> => {
     const { normalize, classOf, classifiers } = await rules()
-    // Short codes are dialled as they are.
     const e164 = shortCode.test(number) ? number : normalize(number)
     const name = classOf(e164)
     return { ...(name === undefined ? {} : { ...classifiers[name], name }), number, e164 }
@@ -37,7 +34,7 @@ export const createNumberPlanning = (settings: Settings) => {
 
   return {
     rules,
-    /** The classifiers by name. Consoles read the name in each of them as well. */
+    /** Consoles read the name in each classifier, too. */
     async named() {
       const { classifiers } = await rules()
       return Object.fromEntries(
@@ -47,12 +44,11 @@ export const createNumberPlanning = (settings: Settings) => {
 
     classify,
 
-    /** The name of the classifier that fits a number, if one does. */
     classOf: async (number: string) => (await classify(number)).name,
 
     normalize: async (text: string) => (await rules()).normalize(text),
 
-    /** The number in the form of the inventory; refuses what is no number. */
+    /** The normalised number. Throws if it is none. */
     async reconcile(text: string): Promise<string> {
       const { normalize, isReconcilable } = await rules()
       const number = normalize(text)

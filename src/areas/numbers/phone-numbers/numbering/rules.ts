@@ -1,4 +1,3 @@
-// How numbers are written down and what kinds there are.
 import { normalizeNumber } from '../../../../lib/e164.ts'
 import { compilePattern } from '../../../../lib/pattern.ts'
 import { phoneMetadata } from '../dial-code.ts'
@@ -12,7 +11,7 @@ export interface Classifier {
 
 const usFormat = 'SS(###) ###-####'
 
-/** In order: the first that fits decides. Toll-free numbers are numbers of the US as well. */
+/** The first match counts. Toll-free numbers match other classifiers, too. */
 const standardClassifiers: Readonly<Record<string, Classifier>> = {
   tollfree_us: {
     regex: '^\\+1((?:800|88\\d|877|866|855|844|833|822)\\d{7})$',
@@ -40,30 +39,28 @@ const standardClassifiers: Readonly<Record<string, Classifier>> = {
   unknown: { regex: '^(.*)$', friendly_name: 'Unknown' },
 }
 
-/** The rules of one installation, compiled. */
 export interface Numbering {
   classifiers: Readonly<Record<string, Classifier>>
   normalize(text: string): string
-  /** Whether a normalised number may be in the inventory. */
+  /** Whether the inventory may have the normalised number. */
   isReconcilable(number: string): boolean
-  /** The name of the first classifier that fits. */
   classOf(number: string): string | undefined
 }
 
-/** What administrators may set instead of the standard. Converters are tried in their order. */
+/** Replace the standard rules. Converters are tried in order. */
 interface NumberingSettings {
   reconcile_regex?: string | undefined
   e164_converters?: Readonly<Record<string, { prefix?: string; suffix?: string }>> | undefined
   classifiers?: Readonly<Record<string, Classifier>> | undefined
 }
 
-// E.164 ends at 15 digits. International prefixes are gone when this is asked.
+// E.164 has at most 15 digits.
 const standardReconcile = /^\+(?:1\d{10}|[2-9]\d{7,14})$/
 
-// What fits no index entry: no number is longer than this, whatever a pattern says.
+// Limit of index entries, whatever a pattern allows.
 const longestNumber = 32
 
-/** A pattern of the administrators. One that cannot be read, which its document refuses, fits nothing. */
+/** An unreadable pattern, which its document refuses, matches nothing. */
 const foreignPattern = (text: string) => compilePattern(text).pattern
 
 const compileConverters = (converters: NonNullable<NumberingSettings['e164_converters']>) => {
@@ -111,7 +108,7 @@ export const compileNumbering = (settings: NumberingSettings): Numbering => {
 const lookUpCountry = (number: string): string =>
   phoneMetadata().parsePhoneNumberFromString(number)?.country ?? ''
 
-// A look-up takes 20 us. Under +1 area code and exchange decide, and numbers come in blocks of these.
+// A lookup takes 20 us. Numbers of +1 come in blocks of one exchange, and the exchange decides.
 const exchangeLength = '+12125550100'.length - 4
 const maxExchanges = 20_000
 const countries = new Map<string, string>()
@@ -126,6 +123,6 @@ const countryOfExchange = (number: string) => {
   return country
 }
 
-/** ISO 3166-1 alpha-2, by the metadata of the world's numbering plans; empty when no country has it. */
+/** ISO 3166-1 alpha-2, or empty. */
 export const countryOf = (number: string): string =>
   /^\+1\d{10}$/.test(number) ? countryOfExchange(number) : lookUpCountry(number)

@@ -4,17 +4,16 @@ import type { Store } from '../../../../storage/store.ts'
 import { addToPool, removeFromPool } from '../carriers/store.ts'
 import type { PoolNumber } from './rules.ts'
 
-/** What became of a file of pool numbers. */
 interface PoolChange {
   done: number
-  /** Accounts that do not exist; their numbers were left out. */
+  /** Ids of accounts that do not exist; their numbers were skipped. */
   unknown: string[]
 }
 
 const kind = 'number_pool'
 const together = 500
 
-/** The stock of the carriers `managed` and `inum`: numbers that an account has and nobody uses yet. */
+/** Stock of the carriers `managed` and `inum`. */
 export const createPools = (store: Store) => {
   const change =
     (action: 'created' | 'deleted', apply: typeof addToPool) =>

@@ -1,7 +1,6 @@
 import { isE164, normalizeNumber } from '../../../../lib/e164.ts'
 import { type CarrierModule, moduleOf } from '../carriers/carrier.ts'
 
-/** A number that an account has in stock. */
 export interface PoolNumber {
   accountId: string
   carrier: CarrierModule
@@ -13,14 +12,14 @@ type Cells = readonly (string | undefined)[]
 interface PoolPlaces {
   number: number
   accountId: number
-  /** -1 where the file has no such column. */
+  /** -1: the file has no such column. */
   carrier: number
 }
 
 const [numberColumn, accountColumn, carrierColumn] = ['e164', 'account_id', 'carrier_module']
 const columns = [numberColumn, accountColumn, carrierColumn]
 
-/** Which cell of a line is which column; a text instead says what is wrong with the header. */
+/** The place of each column; a text is the error. */
 export const poolPlacesIn = (header: Cells): PoolPlaces | string => {
   const names = header.map((cell) => (cell ?? '').trim().toLowerCase())
   const strange = names.find((name, at) => !columns.includes(name) || names.indexOf(name) !== at)
@@ -34,7 +33,7 @@ export const poolPlacesIn = (header: Cells): PoolPlaces | string => {
 
 const isPooled = (module: CarrierModule | undefined) => module === 'knm_managed' || module === 'knm_inum'
 
-/** What a line says; a text instead tells why it cannot be used. */
+/** A text is the error. */
 export const poolNumberIn = (cells: Cells, places: PoolPlaces): PoolNumber | string => {
   const number = normalizeNumber((cells[places.number] ?? '').trim())
   if (!isE164(number)) return `'${number.slice(0, 40)}' is no number`

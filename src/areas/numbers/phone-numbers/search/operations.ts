@@ -46,9 +46,8 @@ interface LocationDeps {
   localities: Localities
 }
 
-/** Where numbers are: of the inventory service, when one is configured, else of what the operator has imported. */
+/** From the inventory service if one is configured, else from imported localities. */
 const createWhereabouts = ({ settings, phonebook, localities }: LocationDeps) => ({
-  /** Each number with what is known of its place. */
   async localityOf(texts: readonly string[]): Promise<Record<string, unknown>> {
     const numbers = texts.map(normalizeNumber)
     const url = await phonebook.localityUrl()
@@ -69,7 +68,6 @@ const createWhereabouts = ({ settings, phonebook, localities }: LocationDeps) =>
     return Object.fromEntries(entries)
   },
 
-  /** Prefixes of the cities whose name begins so. */
   async cities(name: string): Promise<unknown> {
     const { default_country: country } = await settings.of(phoneNumberSettings)
     const url = await phonebook.cityUrl()
@@ -101,17 +99,16 @@ interface Deps {
   log: Log
 }
 
-/** Who searches: what was found belongs to the account, and the next page to the visit. */
+/** The caller of a search. Results belong to the account, later pages to the token. */
 export interface ClientInfo {
-  /** Absent: somebody without a token, whom a reseller lets search. */
+  /** Absent: a client without a token, if the reseller allows it. */
   account?: AccountRecord
-  /** A reseller whose carriers are asked, instead of the account's own. */
+  /** The reseller whose carriers are asked, instead of the account's. */
   resellerId?: string
-  /** Different for each token. */
   token?: string
 }
 
-// A found number may be taken for this long.
+// How long results are stored, in ms.
 const keptMs = 3_600_000
 const everySeconds = 600
 
@@ -122,13 +119,13 @@ const isModuleList = (value: unknown): value is CarrierModule[] =>
 
 export type NumberSearch = ReturnType<typeof createNumberSearch>
 
-/** Looks for numbers at the carriers, and tells what carriers and localities know of numbers. */
+/** Searches carriers, and looks up numbers at carriers and in localities. */
 export const createNumberSearch = (tools: Deps) => {
   const { store, settings, accounts, configs, carriers, localities, log } = tools
   const rows = createSearchRows(store)
   const oldest = () => store.clock.now() - keptMs
 
-  /** The reseller that a visitor names; an account that is none is told as such. The master account counts as one. */
+  /** The master account counts as a reseller. */
   const reseller = async (id: string): Promise<string> => {
     const account = await accounts.find(id)
     if (account?.hidden.isReseller || account?.hidden.tree.length === 0) return account.id
@@ -156,7 +153,7 @@ export const createNumberSearch = (tools: Deps) => {
     return value as FindNumbers
   }
 
-  /** A carrier that is slow or out of order has nothing to offer; the others are heard all the same. */
+  /** A slow or failing carrier offers nothing; the others still count. */
   const askCarrier = async (module: CarrierModule, search: CarrierSearch): Promise<Offer[]> => {
     const givenUp = new Promise<Offer[]>((resolve) => {
       search.signal.addEventListener('abort', () => resolve([]), { once: true })
@@ -172,7 +169,7 @@ export const createNumberSearch = (tools: Deps) => {
     }
   }
 
-  /** What carriers offer although it is in the store has the state it has there: most of it is somebody's. */
+  /** An offered number that is stored has its stored state; most have an owner. */
   const withOwnStates = async (offers: Offer[]) => {
     const foreign = offers.filter(({ state }) => state === 'discovery').map(({ number }) => number)
     if (foreign.length === 0) return offers
@@ -199,7 +196,7 @@ export const createNumberSearch = (tools: Deps) => {
     return withOwnStates(joinOffers(answers))
   }
 
-  /** For the first page carriers are asked anew; later ones are read from what they said then. */
+  /** The first page asks the carriers; later pages read the stored result. */
   const search = async (visit: ClientInfo, question: Json): Promise<Offer[]> => {
     const asked = await judged(question)
     const seeker = await seekerOf(visit)
@@ -215,12 +212,10 @@ export const createNumberSearch = (tools: Deps) => {
   }
 
   return {
-    /** A search of an account. */
     async inAccount(visit: ClientInfo & { account: AccountRecord }, question: Json): Promise<FoundNumber[]> {
       return (await search(visit, question)).map(found)
     },
 
-    /** A search that tells more of each number. */
     async inDetail(visit: ClientInfo, question: Json): Promise<FoundNumberDetails[]> {
       const offers = await search(visit, question)
       const places = await localities.ofMany(offers.map(({ number }) => number))
@@ -229,7 +224,7 @@ export const createNumberSearch = (tools: Deps) => {
 
     reseller,
 
-    /** The reseller of somebody without a token: one that lets everybody search. */
+    /** The reseller of a client without a token; it must allow searches. */
     async openReseller(id: string | undefined): Promise<string> {
       if (!id) throw failure(searchRestricted, { message: 'number search restricted' })
       const known = await reseller(id)
@@ -242,7 +237,7 @@ export const createNumberSearch = (tools: Deps) => {
       return known
     },
 
-    /** What a carrier had to offer to an account within the last hour: a number that is not in the store yet. */
+    /** Offered to the account within the last hour, and not stored yet. */
     async offered(accountId: string, number: string): Promise<Offer | undefined> {
       if (!isE164(number)) return undefined
       const offers = await rows.findWith(accountId, number, oldest())
@@ -259,7 +254,7 @@ export const createNumberSearch = (tools: Deps) => {
       }
     },
 
-    /** What carriers say of numbers; `error` where none of them says anything. */
+    /** `error`: no carrier knows the number. */
     async check(visit: ClientInfo, texts: readonly string[]): Promise<Record<string, string>> {
       const numbers = texts.map(normalizeNumber)
       const asked = askedCarriers({}, await configuredCarriers(await seekerOf(visit)))
@@ -278,7 +273,6 @@ export const createNumberSearch = (tools: Deps) => {
 
     ...createWhereabouts(tools),
 
-    /** Forgets results from which nobody may go on any more. */
     tidying: deleteOldRows(store, {
       name: 'number-searches',
       everySeconds,

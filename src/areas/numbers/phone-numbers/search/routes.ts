@@ -29,7 +29,6 @@ const resellerQuery = { reseller_id: 'The reseller whose carriers are asked' }
 
 type Searcher = Pick<Call, 'account' | 'actor'>
 
-/** A search of the account in the path, from which its caller may go on. */
 export const visitOf = ({ account, actor }: Searcher): ClientInfo & { account: Call['account'] } => ({
   account,
   token: actor.token ?? actor.user?.id ?? '',
@@ -44,7 +43,7 @@ export const numberSearchRoutes = (search: NumberSearch): Route[] => {
     return typeof id === 'string' && id !== '' ? id : undefined
   }
 
-  /** Somebody with a token searches for their own account; any other reseller has to let everybody search. */
+  /** With a token: the caller's own account. Other resellers must allow searches without a token. */
   const rootVisit = async (call: Call): Promise<ClientInfo> => {
     const { visitor } = call
     const named = namedReseller(call)

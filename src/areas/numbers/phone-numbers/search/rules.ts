@@ -19,13 +19,13 @@ import {
 
 const wholeNumber = /^-?\d{1,9}$/
 
-/** What a query says, numbers as numbers: in a query everything is text. */
+/** The query with numbers as numbers. */
 export const questionIn = (query: URLSearchParams): Json => {
   const question: Json = {}
   for (const key of ['prefix', 'quantity', 'offset', 'country']) {
     const text = query.get(key)
     if (text === null) continue
-    // A plus that was not encoded arrives as a space.
+    // An unencoded plus arrives as a space.
     if (key === 'prefix') question.prefix = text.replace(/^ /, '+')
     else question[key] = key !== 'country' && wholeNumber.test(text) ? Number(text) : text
   }
@@ -41,7 +41,7 @@ const isTooLong = (prefix: string, country: string) => {
   return nationalPrefix(whole, country).replace('+', '').length > maxNationalDigits
 }
 
-/** What the schema cannot say. */
+/** What the schema cannot check. */
 export const questionProblems = ({ prefix, country = usualCountry }: Partial<FindNumbers>): Problems => ({
   ...(prefix !== undefined && isTooLong(prefix, country)
     ? {
@@ -62,7 +62,7 @@ export const questionProblems = ({ prefix, country = usualCountry }: Partial<Fin
     : {}),
 })
 
-/** Who is asked, in the order whose first wins where two have the same number. */
+/** In order: of two offers of one number the first counts. */
 export const askedCarriers = (
   { accountId, resellerId }: Seeker,
   configured: readonly CarrierModule[],
@@ -76,17 +76,15 @@ export const askedCarriers = (
 
 const longestPrefix = 15
 
-/** Digits that every one of these carriers can search by. */
 export const maximalPrefixLength = (modules: readonly CarrierModule[]) =>
   Math.min(longestPrefix, ...modules.map(maximalPrefixLengthOf))
 
 export const inOrder = (offers: readonly Offer[]) =>
   offers.toSorted((a, b) => (a.number < b.number ? -1 : a.number > b.number ? 1 : 0))
 
-/** The offers of several carriers as one list in the order of the numbers, each number once: the first has it. */
+/** In the order of numbers, each once: the first carrier's offer counts. */
 export const joinOffers = (answers: readonly (readonly Offer[])[]): Offer[] => {
   const offers = inOrder(answers.flat())
-  // Sorting keeps the order of equals.
   return offers.filter(({ number }, at) => offers[at - 1]?.number !== number)
 }
 
@@ -105,7 +103,7 @@ const rateCenterOf = ({ lata, rateCenter, region }: Locality) => ({
 
 const textKeys = ['formatted_number', 'npa_nxx', 'number_id', 'status', 'ten_digit'] as const
 
-/** What a carrier itself says of its number, as far as it is what clients expect. */
+/** Values of the carrier that clients expect. */
 const toldByCarrier = (data: Json = {}): Partial<FoundNumberDetails> => {
   const texts = textKeys.flatMap((key) => (typeof data[key] === 'string' ? [[key, data[key]] as const] : []))
   const { lata, name, state } = isObject(data.rate_center) ? data.rate_center : {}
@@ -116,7 +114,6 @@ const toldByCarrier = (data: Json = {}): Partial<FoundNumberDetails> => {
   }
 }
 
-/** A found number with everything that is known of it. */
 export const foundInDetail = (
   { number, state, carrierData }: Offer,
   locality: Locality | undefined,
@@ -136,7 +133,6 @@ export const foundInDetail = (
   }
 }
 
-/** What the operator's own localities say of a number, in the words of the inventory service. */
 export const localityEntry = (number: string, locality: Locality | undefined): NumberLocality => {
   if (!locality) return { number, e164_number: number, status: 'error' }
   const { country, city, region, latitude, longitude } = locality
@@ -151,7 +147,7 @@ export const localityEntry = (number: string, locality: Locality | undefined): N
   }
 }
 
-/** What the inventory service says of a city that it does not know. */
+/** Answer of the inventory service for an unknown city. */
 export const cityNotFound = { data: {}, error: 404, message: 'Not Found', status: 'error' }
 
 export const carrierNames: readonly string[] = usableCarriers

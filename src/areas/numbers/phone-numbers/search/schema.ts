@@ -2,10 +2,8 @@ import type { Static } from 'typebox'
 import { anyText, choice, integer, keyed, list, must, open, text } from '../../../../lib/schema.ts'
 import { AskedNumbers } from '../schema.ts'
 
-/** Where a search that names no country looks. */
 export const usualCountry = 'US'
 
-/** What a search for numbers is asked with, in its query. */
 export const FindNumbers = open(
   {
     prefix: must(
@@ -25,7 +23,6 @@ export const FindNumbers = open(
 )
 export type FindNumbers = Required<Static<typeof FindNumbers>>
 
-/** A number that may be had. */
 export const FoundNumber = open(
   { number: must(anyText()), state: must(choice(['available', 'reserved', 'discovery'])) },
   { title: 'Found number' },
@@ -34,7 +31,6 @@ export type FoundNumber = Static<typeof FoundNumber>
 
 const RateCenter = open({ lata: anyText(), name: anyText(), state: anyText() })
 
-/** The same, as the search that belongs to no account tells it. */
 export const FoundNumberDetails = open(
   {
     e164: must(anyText()),
@@ -60,7 +56,6 @@ export const CarriersInfo = open(
 )
 export type CarriersInfo = Static<typeof CarriersInfo>
 
-/** Numbers that are asked about. */
 export const NumberQuery = open({ numbers: AskedNumbers }, { title: 'Numbers in question' })
 
 export const NumberChecks = keyed(anyText(), {

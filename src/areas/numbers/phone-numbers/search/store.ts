@@ -2,9 +2,9 @@ import type { Json } from '../../../../lib/json.ts'
 import type { Store } from '../../../../storage/store.ts'
 import type { CarrierModule, Offer } from '../carriers/carrier.ts'
 
-/** A result as it is kept: long lists of the own stock as short as they can be, foreign numbers with their data. */
+/** A stored result. Lists of own numbers are compact. */
 interface Packed {
-  /** Carrier, state, and the numbers with a space between them. */
+  /** Carrier, state, and numbers separated by spaces. */
   stock: [CarrierModule, Offer['state'], string][]
   foreign: [string, CarrierModule, Json][]
 }
@@ -46,14 +46,11 @@ const unpack = (text: string): Offer[] => {
   ]
 }
 
-// Numbers asked for at once: one text to prepare.
+// Numbers of one prepared statement.
 const together = 100
 const marks = Array.from({ length: together }, (_, index) => `$${index + 1}`).join(', ')
 
-/**
- * Results of searches for as long as one may go on from them. They lie in the store, so that the next page, and the
- * purchase of what was found, may come to another process.
- */
+/** Stored search results: another process may serve the next page or the purchase. */
 export const createSearchRows = (store: Store) => ({
   put: (accountId: string, id: string, foundAt: number, offers: readonly Offer[]) =>
     store.writeUnrecorded([
@@ -64,7 +61,7 @@ export const createSearchRows = (store: Store) => ({
       },
     ]),
 
-  /** The result in no order, unless it is older than `since`. */
+  /** Unsorted; undefined if older than `since`. */
   async find(accountId: string, id: string, since: number): Promise<Offer[] | undefined> {
     const [row] = await store.all<{ offers: string }>(
       'SELECT offers FROM number_searches WHERE account_id = $1 AND id = $2 AND found_at >= $3',
@@ -73,7 +70,7 @@ export const createSearchRows = (store: Store) => ({
     return row && unpack(row.offers)
   },
 
-  /** The latest result of an account that has a foreign number in it. Read beside the event loop: results are long. */
+  /** The latest result with an external number. Read off the event loop: results are long. */
   async findWith(accountId: string, number: string, since: number): Promise<Offer[]> {
     const [row] = await store.scan<{ offers: string }>(
       `SELECT offers FROM number_searches WHERE account_id = $1 AND found_at >= $2 AND offers LIKE $3
@@ -83,7 +80,6 @@ export const createSearchRows = (store: Store) => ({
     return row ? unpack(row.offers) : []
   },
 
-  /** The states of those of these numbers that are in the store. */
   async states(numbers: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const states = new Map<string, string>()
     for (let at = 0; at < numbers.length; at += together) {
