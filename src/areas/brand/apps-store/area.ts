@@ -7,7 +7,6 @@ import { appsStoreRoutes } from './routes.ts'
 import { Blacklist, Installation } from './schema.ts'
 import { appsStoreSettings } from './settings.ts'
 
-/** The apps of web clients. */
 export const appsStoreArea = area({
   name: 'appsStore',
   kinds: { apps_store: 'apps of an account' },

@@ -47,20 +47,19 @@ interface Deps {
 
 export type AppsStoreRecord = AttachmentRecord<AppsStoreDoc>
 
-/** An app of an account, beside what the account says of all. */
 export interface AppSubject {
   app: AccountApp
   record: AppsStoreRecord | undefined
   revision?: string
 }
 
-/** What an account says of apps, if anything: the first change makes it. */
+/** Undefined before the first change. */
 export interface AppsSubject {
   record: AppsStoreRecord | undefined
   revision?: string
 }
 
-/** A picture of an app: an address, or the bytes themselves. */
+/** An address, or the image. */
 export type Picture = { address: string } | { bytes: Buffer; contentType: string }
 
 interface Change {
@@ -71,7 +70,6 @@ interface Change {
 
 export type AppsStore = ReturnType<typeof createAppsStore>
 
-/** The apps of web clients: which there are, which accounts have, and who sees them. */
 export const createAppsStore = ({ store, settings, services }: Deps) => {
   const documents = createAttachment<AppsStoreDoc>(store, 'apps_store')
 
@@ -118,20 +116,18 @@ export const createAppsStore = ({ store, settings, services }: Deps) => {
   }
 
   return {
-    /** What accounts of another system had installed. */
+    /** Installed apps of another system. */
     adoption: importingInto(documents.collection, ({ doc }) => ({ doc: { ...noApps, ...doc }, hidden: {} })),
 
     find,
     list,
     get,
 
-    /** Everything that a change of one app is judged by. */
     async subject(actor: Actor, account: AccountRecord, id: string): Promise<AppSubject> {
       const [app, record] = await Promise.all([get(actor, account, id), find(account.id)])
       return { ...subjectOf(record), app }
     },
 
-    /** The same for what is about no one app. */
     said: async (account: AccountRecord): Promise<AppsSubject> => subjectOf(await find(account.id)),
 
     async install(change: Change, installed: Partial<Installed>) {
@@ -140,7 +136,6 @@ export const createAppsStore = ({ store, settings, services }: Deps) => {
       return install(change, installed)
     },
 
-    /** Other people have an app that is installed. */
     async allow(change: Change, installed: Partial<Installed>) {
       const { app } = change.subject
       if (!app.installed) throw failure(appNotInstalled, { id: app.id })
@@ -152,7 +147,7 @@ export const createAppsStore = ({ store, settings, services }: Deps) => {
       return save(author, account, record, withoutInstalled(record?.doc ?? noApps, app.id))
     },
 
-    /** What accounts above put on the blacklist of an account stays there until one of them takes it away. */
+    /** Only accounts above can lift what they put on the blacklist. */
     async hide(
       { author, actor, account, record }: Pick<Change, 'author' | 'account'> & { actor: Actor } & AppsSubject,
       blacklist: readonly string[],
@@ -168,13 +163,13 @@ export const createAppsStore = ({ store, settings, services }: Deps) => {
       return save(author, account, record, { ...before, blacklist, imposed })
     },
 
-    /** The picture that stands at a path; undefined when there is none. */
+    /** Undefined: no such image. */
     pictureOf(image: string | undefined): Picture | undefined {
       if (image === undefined) return undefined
       return pictureIn(image) ?? { address: image }
     },
 
-    /** Who has left has no app any more. Part of somebody's change set. */
+    /** Removes a user who is being deleted from all apps. */
     async forget(set: ChangeSet, user: UserRecord) {
       const record = await find(user.accountId)
       const doc = record && withoutUser(record.doc, user.id)

@@ -29,7 +29,7 @@ const blacklistOf = (record: AppsStoreRecord | undefined) =>
     ...(record ? { revision: record.revision } : {}),
   })
 
-/** Pictures elsewhere are where they are: the client goes there. */
+/** An image at an address is a redirect. */
 const pictureAnswer = (picture: Picture | undefined, visitor: Actor | undefined, cause: string) => {
   if (!picture) throw failure(badIdentifier, { cause })
   if ('address' in picture)

@@ -1,12 +1,10 @@
-// Which apps an account has and who sees them, and what the pictures of an app are.
-
 import { type Json, present } from '../../../lib/json.ts'
 import { pictureIn } from '../../../lib/picture.ts'
 
-/** Ids of apps. `blacklist` stands in paths where they do. */
+/** `blacklist` is a path of its own. */
 export const appIdForm = '^(?!blacklist$)[A-Za-z0-9_-]{1,64}$'
 
-/** Characters of an address or of a data URL. */
+/** Characters of an address or a data URL. */
 export const maxImageLength = 200_000
 export const imageForm = '^(?:https?://|data:image/[a-z.+-]+;base64,)'
 export const maxUsers = 1000
@@ -19,7 +17,6 @@ interface Words {
   features?: readonly string[]
 }
 
-/** An app as the operator has described it. */
 interface Described {
   name?: string
   i18n?: Readonly<Record<string, Words>>
@@ -39,33 +36,29 @@ interface Described {
   phase?: string
 }
 
-/** Who has an app of an account. */
 export interface Installed {
   allowed_users: 'all' | 'admins' | 'specific'
   users: readonly { id: string }[]
 }
 
-/** What an account says of apps. */
 export interface AppsStoreDoc {
-  /** Those it has installed, by id. */
+  /** By id. */
   apps: Readonly<Record<string, Installed>>
-  /** Those it took away although the operator gives them to everybody. */
+  /** Uninstalled, although the operator gives them to every account. */
   uninstalled: readonly string[]
-  /** Those that it and all below it do not see. */
+  /** Hidden from the account and its sub-accounts. */
   blacklist: readonly string[]
-  /** Those on the blacklist that an account above put there. */
+  /** Entries of the blacklist that accounts above have made. */
   imposed: readonly string[]
 }
 
 export const noApps: AppsStoreDoc = { apps: {}, uninstalled: [], blacklist: [], imposed: [] }
 
-/** Who looks at the apps of an account: an admin of it or above, or an ordinary user of it. */
 interface Viewer {
   isAdmin: boolean
   userId: string | undefined
 }
 
-/** An app of an account. */
 export interface AccountApp {
   id: string
   described: Described
@@ -80,14 +73,14 @@ const installedIn = ({ apps, uninstalled }: AppsStoreDoc, id: string, { allowed_
   return { allowed_users, users: [] }
 }
 
-/** Whether somebody who looks sees the app. Admins see what there is to install, too. */
+/** Admins also see apps that are not installed. */
 const isShownTo = ({ isAdmin, userId }: Viewer, { installed }: AccountApp) => {
   if (isAdmin) return true
   if (installed?.allowed_users === 'specific') return installed.users.some(({ id }) => id === userId)
   return installed?.allowed_users === 'all'
 }
 
-/** The apps that the plans of an account offer: those that they list, or all if they list none. */
+/** The apps in the plans of an account; all if the plans list none. */
 export const offeredBy = (
   listed: Readonly<Record<string, { enabled?: boolean }>> = {},
   described: Readonly<Record<string, Described>>,
@@ -98,7 +91,7 @@ export const offeredBy = (
   )
 }
 
-/** The apps that somebody sees of an account: none that it, or an account above it, does not want to be seen. */
+/** Without those on the blacklists of the account and its parents. */
 export const appsFor = (
   viewer: Viewer,
   described: Readonly<Record<string, Described>>,
@@ -113,7 +106,6 @@ export const appsFor = (
     .sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
 }
 
-/** The document with an app installed, or with other users of it. */
 export const withInstalled = (
   doc: AppsStoreDoc,
   id: string,
@@ -133,7 +125,7 @@ export const withoutInstalled = (doc: AppsStoreDoc, id: string): AppsStoreDoc =>
   return { ...doc, apps, uninstalled: [...doc.uninstalled.filter((other) => other !== id), id] }
 }
 
-/** The document when a user has left the account; undefined when it does not name that user. */
+/** Undefined if the user is not in it. */
 export const withoutUser = (doc: AppsStoreDoc, userId: string): AppsStoreDoc | undefined => {
   const isNamed = Object.values(doc.apps).some(({ users }) => users.some(({ id }) => id === userId))
   if (!isNamed) return undefined
@@ -144,11 +136,11 @@ export const withoutUser = (doc: AppsStoreDoc, userId: string): AppsStoreDoc | u
   return { ...doc, apps: Object.fromEntries(apps) }
 }
 
-/** What accounts above put on the blacklist and the account itself would take away. */
+/** Entries of accounts above that the new blacklist lacks. */
 export const liftedFrom = ({ imposed }: AppsStoreDoc, blacklist: readonly string[]) =>
   imposed.filter((id) => !blacklist.includes(id))
 
-/** The words of an app by language. Clients fall back to `en-US`, and call an app by its label. */
+/** By language. Clients fall back to `en-US`, and show the label. */
 const wordsOf = (app: AccountApp, told: (words: Words) => Words): Json => {
   const { i18n = {} } = app.described
   const [first = {}] = Object.values(i18n)
@@ -171,13 +163,12 @@ const extensions: Readonly<Record<string, string>> = {
   'image/x-icon': 'ico',
 }
 
-/** What answers tell of a picture: its address, or what it is called at its path. */
+/** The address, or the file name at its path. */
 const toldAs = (image: string, name: string) => {
   const picture = pictureIn(image)
   return picture ? `${name}.${extensions[picture.contentType]}` : image
 }
 
-/** The row of an app. */
 export const rowOf = (app: AccountApp): Json => {
   const { id, described, installed } = app
   const { tags = [], icon, api_url, source_url, masqueradable = true, phase } = described
@@ -195,7 +186,6 @@ export const rowOf = (app: AccountApp): Json => {
   })
 }
 
-/** All that is told of an app. */
 export const recordOf = (accountId: string, app: AccountApp): Json => {
   const { author, license, version, price, urls, screenshots = [] } = app.described
   return present({

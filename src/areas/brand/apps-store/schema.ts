@@ -21,7 +21,6 @@ const AllowedUsers = choice(['all', 'admins', 'specific'], {
 })
 const Users = list(open({ id: must(id()) }), { maxItems: maxUsers, default: [] })
 
-/** Who has an app of an account. */
 export const Installation = open(
   { allowed_users: AllowedUsers, users: Users },
   { title: 'Installation of an app' },
@@ -44,10 +43,8 @@ const appFields = {
   phase: anyText(),
 }
 
-/** A row of the apps of an account. */
 export const AppRow = open(appFields, { title: 'App row' })
 
-/** An app as an account sees it. */
 export const App = open(
   {
     ...appFields,
@@ -64,7 +61,6 @@ export const App = open(
   { title: 'App' },
 )
 
-/** The apps that an account, and all below it, do not see. */
 export const Blacklist = open(
   {
     blacklist: must(

@@ -31,7 +31,7 @@ const alertOf = (name: string, accountId: string, fields: readonly string[], mas
   to: [{ type: masterId, value: 'admins' }],
 })
 
-/** Alerts the operator about conflicting host names: those of moved accounts, and two that were written at the same time. */
+/** Alerts the operator about host names of two accounts: imported ones, or written at the same time. */
 const createHostNameConflicts = ({ store, hostNames, whitelabel, alerts }: Deps) => {
   const { records } = store
 
@@ -63,7 +63,6 @@ const createHostNameConflicts = ({ store, hostNames, whitelabel, alerts }: Deps)
   return { round }
 }
 
-/** Alerts the operator about host names that two accounts have. */
 export const hostNameConflictsArea = area({
   name: 'hostNameConflicts',
   needs: { accounts: accountsArea, whitelabel: whitelabelArea, alerts: alertsArea },

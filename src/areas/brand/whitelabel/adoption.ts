@@ -10,7 +10,7 @@ import { hostsOf } from './rules.ts'
 import { Whitelabel } from './schema.ts'
 import { createWhitelabelStore, type WhitelabelHidden, whitelabelId } from './store.ts'
 
-/** How brands of another system are taken in, each with its files. */
+/** Imports brands with their files. */
 export const createBrandImporter = (store: Store, files: BrandFiles): ImportedRecord => {
   const whitelabels = createWhitelabelStore(store)
   const adopting = importingInto<Whitelabel, WhitelabelHidden>(whitelabels, ({ doc }) => ({
@@ -44,7 +44,7 @@ export const createBrandImporter = (store: Store, files: BrandFiles): ImportedRe
   }
 }
 
-/** How addresses that mail comes from are taken in: whoever has one has to confirm it, unless that was done here before. */
+/** Imported sender addresses must be verified here. */
 export const createSenderImporter = (store: Store): ImportedRecord => ({
   schema: SenderEmail,
   ...importingInto<SenderEmail, SenderHidden>(createSenderStore(store), ({ doc }, before) => ({

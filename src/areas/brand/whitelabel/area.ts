@@ -19,7 +19,6 @@ import { whitelabelDomainRoutes, whitelabelRoutes } from './routes.ts'
 import { Whitelabel } from './schema.ts'
 import { whitelabelSettings } from './settings.ts'
 
-/** The brands of resellers: what they look like, and in whose name they write. */
 export const whitelabelArea = area({
   name: 'whitelabel',
   kinds: {

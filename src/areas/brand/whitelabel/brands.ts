@@ -19,7 +19,7 @@ interface Deps {
 
 const printable = new Set(['image/png', 'image/jpeg'])
 
-/** What stands on paper for an account: the name and the picture of the nearest brand, its own first. */
+/** Name and logo for printed documents, of the nearest brand. */
 export const createBrands = ({ store, whitelabels, files }: Deps) => {
   const logoOf = async (accountId: string) => {
     try {
@@ -49,7 +49,7 @@ interface PortalDeps {
   domains: Pick<WhitelabelDomainChecks, 'isSetUp' | 'portalsOf'>
 }
 
-/** Where the users of an account sign in: at the nearest brand whose DNS is set up, its own first. */
+/** The sign-in page of an account: at the nearest brand whose DNS is set up. */
 export const createPortals =
   ({ whitelabels, domains }: PortalDeps) =>
   async ({ id, hidden }: AccountRecord): Promise<string | undefined> => {
@@ -112,7 +112,7 @@ export const createBrandVisibility = ({ clock, accounts, whitelabels, domains }:
   const isShown = async ({ doc, hidden }: WhitelabelStored, host: string) => {
     if (hidden.confirmedHosts?.includes(host)) return true
     const domain = domainOf(doc)
-    // A conference host may be one that the template derives from the domain, or have records like a domain.
+    // The template may derive a conference host from the domain, or it has records like a domain.
     if (domain !== undefined && domain !== host && (await isSetUp(domain, host))) return true
     return isSetUp(host)
   }

@@ -23,29 +23,28 @@ import {
 
 interface Deps {
   store: Store
-  /** What goes with the settings. */
+  /** Removed with the settings. */
   attached: readonly Attached[]
   hostNames: HostNames
   derivedHostsOf: DerivedHostsOf
 }
 
-// A host may stand a few names below its brand's domain.
+// Labels of a host below a brand's domain.
 const maxLabels = 8
 
-/** Who writes settings. */
 interface Writer {
   author: Author
   actor: Actor
-  /** Whether the operator confirms the hosts in them. Undefined: those that the operator adds. */
+  /** Whether the operator confirms the hosts. Undefined: those that it adds. */
   confirms: boolean | undefined
 }
 
-/** What services count of an account that has a brand. */
+/** The quantity of services for a brand. */
 export const counted = ['branding', 'whitelabel'] as const
 
 export type Whitelabels = ReturnType<typeof createWhitelabels>
 
-/** How accounts present themselves: at most one record each, found by its domain. */
+/** Brands: at most one of each account, found by its domain. */
 export const createWhitelabels = ({ store, attached, hostNames, derivedHostsOf }: Deps) => {
   const whitelabels = createWhitelabelStore(store)
   const { records } = store
@@ -78,7 +77,7 @@ export const createWhitelabels = ({ store, attached, hostNames, derivedHostsOf }
     return confirmedHosts.length > 0 ? { confirmedHosts } : {}
   }
 
-  /** Of several accounts that share a conference host, the oldest. */
+  /** The oldest account with this conference host. */
   const byConferenceDomain = async (host: string) => {
     const [holder] = await records.claimants(systemScope, conferenceClaimName, `${host}/`, 1)
     return holder && find(holder.accountId)
@@ -87,15 +86,13 @@ export const createWhitelabels = ({ store, attached, hostNames, derivedHostsOf }
   return {
     find,
 
-    /** What the account's brand counts as, read anew. */
     async *counted(accountId: string): AsyncGenerator<readonly (readonly [string, string])[]> {
       if (await find(accountId)) yield [counted]
     },
 
-    /** The settings of an account, or the 404 that says that there are none. */
     get: (accountId: string) => whitelabels.get(accountId, whitelabelId),
 
-    /** The settings that a visitor of this host meets. */
+    /** The settings that visitors of this host see. */
     async byDomain(domain: string): Promise<WhitelabelStored> {
       const host = hostNameOf(domain)
       const found =
@@ -106,7 +103,7 @@ export const createWhitelabels = ({ store, attached, hostNames, derivedHostsOf }
       return found
     },
 
-    /** The brand that a host belongs to: its own, or that of a domain above it. */
+    /** The brand of a host: its own, or that of a parent domain. */
     async ofHost(host: string): Promise<WhitelabelStored | undefined> {
       const labels = hostNameOf(host)?.split('.').slice(-maxLabels) ?? []
       for (const at of labels.keys()) {
@@ -180,7 +177,6 @@ export const createWhitelabels = ({ store, attached, hostNames, derivedHostsOf }
       return after
     },
 
-    /** Removes the settings with all that belongs to the brand. */
     async remove(author: Author, record: WhitelabelStored): Promise<WhitelabelStored> {
       const set = new ChangeSet(author)
       whitelabels.remove(set, record)

@@ -14,7 +14,7 @@ import type { WhitelabelStored } from './store.ts'
 const onAccount = '/v2/accounts/{account_id}/whitelabel'
 const onDomain = '/v2/whitelabel/{domain}'
 
-/** Clients send back what they have read. */
+/** Clients echo the id. */
 const prepare = ({ id: _id, ...settings }: Json): Json => settings
 
 export const whitelabelRoutes = (whitelabels: Whitelabels, visibility: BrandVisibility): Route[] => {

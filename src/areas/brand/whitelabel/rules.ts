@@ -5,11 +5,11 @@ import { memberOf } from '../../../lib/member.ts'
 import type { WantedHostName } from '../../accounts/accounts/host-names/rules.ts'
 import type { Whitelabel } from './schema.ts'
 
-// A link is shown to everybody who visits the domain: none may be a script, nor look to a browser like one.
+// Links are public: none may be a script, nor look like one.
 const linkSchemes = /^(?:https?|mailto|tel):/i
 const anyScheme = /^[a-z][a-z0-9+-]*:/i
 
-/** A web address, or a host with what may stand behind it. */
+/** A web address, or a host with a path. */
 const isLink = (text: string) => !/[\s\p{C}]/u.test(text) && (linkSchemes.test(text) || !anyScheme.test(text))
 
 const isHost = (text: string) => hostNameOf(text) !== undefined
@@ -31,7 +31,7 @@ const problemsAt = (data: object, paths: readonly string[], isGood: (text: strin
   const problems: Problems = {}
   for (const path of paths) {
     const value = textAt(data, path)
-    // Web forms send what was left empty as an empty text.
+    // Web forms send empty texts.
     if (!value || isGood(value)) continue
     const message = 'Must be a web address or a host name'
     problems[path] = { wrong_format: { message, format: 'uri', value: value.slice(0, 256) } }
@@ -39,7 +39,7 @@ const problemsAt = (data: object, paths: readonly string[], isGood: (text: strin
   return problems
 }
 
-/** What the schema cannot say. */
+/** What the schema cannot check. */
 export const whitelabelProblems = (data: Partial<Whitelabel>): Problems => ({
   ...problemsAt(data, hostFields, isHost),
   ...problemsAt(data, linkPaths, isLink),
@@ -47,7 +47,7 @@ export const whitelabelProblems = (data: Partial<Whitelabel>): Problems => ({
 
 const spelled = (text: string | undefined) => (text ? (hostNameOf(text) ?? text) : '')
 
-/** The fields whose host was changed or removed. */
+/** Fields whose host was changed or removed. */
 const changedHosts = (data: Partial<Whitelabel>, before: Partial<Whitelabel> | undefined) =>
   hostFields.filter((field) => spelled(data[field]) !== spelled(before?.[field]))
 
@@ -66,7 +66,7 @@ export const domainPowerProblems = (
         ]),
       )
 
-/** The host names that the settings add, and which of them the operator has confirmed. */
+/** The host names that the settings add. */
 export const newHostNames = (
   data: Partial<Whitelabel>,
   before: Partial<Whitelabel> | undefined,
@@ -79,17 +79,15 @@ export const newHostNames = (
     return [{ path, text, use, isConfirmed: confirmed.includes(spelled(text)) }]
   })
 
-/** Every host of a brand, in its one spelling. */
 export const hostsOf = (data: Partial<Whitelabel>): string[] =>
   [domainOf(data), conferenceDomainOf(data)].filter((host) => host !== undefined)
 
-/** The host that the brand lives at, if any. */
 export const domainOf = ({ domain }: Partial<Whitelabel>) => (domain ? hostNameOf(domain) : undefined)
 
 export const conferenceDomainOf = ({ conference_public_domain: domain }: Partial<Whitelabel>) =>
   domain ? hostNameOf(domain) : undefined
 
-/** The upload of a request, or the 400 for one without a file or with several. */
+/** Throws unless the request has exactly one file. */
 export const assertOneFile = <Upload extends { files: number }>(upload: Upload | undefined): Upload => {
   if (!upload) {
     throw invalid({ file: { required: { message: 'Please provide a file', value: 'file' } } })

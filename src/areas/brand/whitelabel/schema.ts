@@ -36,7 +36,7 @@ const fields = {
   application_title: text(0, 128, {
     description: 'What the web interface calls itself; without, the company name',
   }),
-  // Web forms send what was left empty as an empty text.
+  // Web forms send empty texts.
   brand_color: anyText({
     pattern: '^(?:#[0-9A-Fa-f]{6})?$',
     description: 'The colour of buttons and links in the web interface: #rrggbb',
@@ -55,14 +55,12 @@ const fields = {
   commland: Commland,
 }
 
-/** What a client writes. */
 export const Whitelabel = open(fields, {
   title: 'Whitelabel settings',
   description: 'How an account presents itself. Other fields are kept',
 })
 export type Whitelabel = Static<typeof Whitelabel>
 
-/** What a client reads. */
 export const WhitelabelRecord = open(
   { id: must(anyText({ readOnly: true, description: 'Always `whitelabel`' })), ...fields },
   { title: 'Whitelabel record' },

@@ -8,13 +8,12 @@ import { conferenceDomainOf, domainOf } from './rules.ts'
 import type { Whitelabel } from './schema.ts'
 
 export interface WhitelabelHidden {
-  /** Hosts that the operator has confirmed: strangers see the brand there without a DNS check. */
+  /** Confirmed by the operator: strangers see the brand there without a DNS check. */
   confirmedHosts?: readonly string[]
 }
 
 export type WhitelabelStored = StoredRecord<Whitelabel, WhitelabelHidden>
 
-/** The id of the one record that an account may have. */
 export const whitelabelId = 'whitelabel'
 
 export const domainTaken = (domain: unknown) => ({
@@ -29,7 +28,7 @@ export const domainClaim = (host: string): Claim => ({
 
 export const conferenceClaimName = 'whitelabel_conference_domain'
 
-/** Not a name that must be unique, hence the account behind it: resellers may share the conference host of their operator. */
+/** With the account, as resellers may share the conference host of their operator. */
 const conferenceClaim = (host: string, accountId: string): Claim => ({
   scope: systemScope,
   name: conferenceClaimName,

@@ -36,18 +36,16 @@ interface Deps {
   whitelabels: Whitelabels
   standings: DomainStatuses
   template: DomainTemplate
-  /** The sender addresses of an account. */
   senders: { addressesOf(accountId: string): Promise<SenderAddress[]> }
 }
 
-// A web page waits for the answer.
+// A web page waits for the result.
 const checkMs = 5000
 const authorityMs = 1500
 
-// A check of dead name servers takes all of its time, and look-ups of all accounts share what the process can do at once.
+// Checks of unreachable name servers use all their time, and all accounts share the lookups of the process.
 const maxChecks = 3
 
-/** How a check looks names up. */
 interface Inquiry {
   domain: string
   manner: Manner
@@ -64,11 +62,11 @@ const isPortal = ({ name }: Entry) => /^web (?:gui|interface|portal)$/i.test(nam
 
 export type WhitelabelDomainChecks = ReturnType<typeof createWhitelabelDomains>
 
-/** The DNS records that resellers have to set up, and whether they have. */
+/** The DNS records of brands, and their checks. */
 export const createWhitelabelDomains = (tools: Deps) => {
   const { settings, systemConfigs, dns, whitelabels, senders, template } = tools
 
-  /** What was asked for, else what the account has set; the 400 when there is neither. */
+  /** The requested domain, else the account's. */
   const domainFor = async (asked: unknown, accountId: string | undefined): Promise<string> => {
     const record = accountId === undefined ? undefined : await whitelabels.find(accountId)
     const text = asked === undefined || asked === '' ? record?.doc.domain : asked
@@ -144,7 +142,7 @@ export const createWhitelabelDomains = (tools: Deps) => {
 
   const checks = new Map<string, number>()
 
-  /** Lets an account have a few checks under way. */
+  /** Limits concurrent checks of an account. */
   const inTurn = async <T>(accountId: string, work: () => Promise<T>): Promise<T> => {
     const running = checks.get(accountId) ?? 0
     if (running >= maxChecks) throw failure(tooManyRequests, { retryAfterSeconds: checkMs / 1000 })
@@ -177,10 +175,7 @@ export const createWhitelabelDomains = (tools: Deps) => {
     return { checks: byType, senders: senderChecks }
   }
 
-  /**
-   * Whether DNS matches the operator's template at this host of a brand, or at one of its hosts. Undefined: DNS does not
-   * answer.
-   */
+  /** Whether DNS matches the template at one host, or at any host of the brand. Undefined: no answer from DNS. */
   const matchesTemplate = async (brand: string, host?: string): Promise<boolean | undefined> => {
     const domain = hostNameOf(brand)
     if (domain === undefined) return false
@@ -202,12 +197,10 @@ export const createWhitelabelDomains = (tools: Deps) => {
   return {
     watch,
 
-    /** The template for a domain: of a request, else of an account. */
     async expanded(asked: unknown, accountId: string | undefined): Promise<Template> {
       return expand(await template.whole(), await domainFor(asked, accountId))
     },
 
-    /** Replaces the template of the system. */
     async replaceTemplate(author: Author, domains: Template): Promise<Template> {
       if (Object.keys(domains).length === 0) {
         const message = 'The domains schema is missing, unable to validate request'
@@ -219,7 +212,7 @@ export const createWhitelabelDomains = (tools: Deps) => {
       return domains
     },
 
-    /** The hosts at which a brand may have its web interface: the domain itself, and what the template calls a web GUI. */
+    /** Hosts of the web interface: the domain, and hosts that the template calls a web GUI. */
     async portalsOf(domain: string): Promise<string[]> {
       const isMeant = (entry: Entry) => entry.host === domain || isPortal(entry)
       const entries = (await template.addressesOf(domain)).filter(isMeant)
@@ -228,11 +221,11 @@ export const createWhitelabelDomains = (tools: Deps) => {
 
     matchesTemplate,
 
-    /** Whether DNS matches the operator's template at this host, for this brand. False also if DNS does not answer. */
+    /** False also if DNS does not answer. */
     isSetUp: async (brand: string, host: string): Promise<boolean> =>
       (await matchesTemplate(brand, host)) === true,
 
-    /** Looks up every record of an account's domain, all at once, and what its sender addresses need. */
+    /** Checks all records of the domain, and those of its sender addresses. */
     async check(author: Author, asked: unknown, accountId: string, tcp: boolean) {
       const domain = await domainFor(asked, accountId)
       const domains = expand(await template.whole(), domain)

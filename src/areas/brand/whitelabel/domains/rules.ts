@@ -1,11 +1,11 @@
 import { formatAddress, parseAddress } from '../../../../lib/cidr.ts'
 import type { DomainCheck, DomainChecks } from './schema.ts'
 
-/** Hosts by record type, and what each is to hold. What an administrator wrote into the settings may lack parts. */
+/** Hosts by record type. Settings may lack parts of an entry. */
 export type Template = Record<string, Record<string, { mapping?: string[]; name?: string; zone?: string }>>
 
 export interface Entry {
-  /** As the template names it, upper case. */
+  /** Upper case, as in the template. */
   type: string
   host: string
   expected: readonly string[]
@@ -13,13 +13,11 @@ export interface Entry {
   zone?: string
 }
 
-/** What the domain replaces in a template. */
 export const placeholder = '{{domain}}'
 
-/** The text of a template for one domain. */
 export const inPlace = (text: string, domain: string) => text.replaceAll(placeholder, domain)
 
-/** The template for one domain. What else an entry holds stays as it is. */
+/** Other members of entries stay. */
 export const expand = (template: Template, domain: string): Template =>
   Object.fromEntries(
     Object.entries(template).map(([type, hosts]) => [
@@ -47,7 +45,7 @@ export const entriesOf = (domains: Template): Entry[] =>
 const testable = ['A', 'AAAA', 'CNAME', 'MX', 'NAPTR', 'SRV', 'TXT'] as const
 type TestableType = (typeof testable)[number]
 
-/** What to ask DNS for. It has no type CNAM: templates mean CNAME by it. */
+/** Templates write CNAM for CNAME. */
 export const testableType = (type: string): TestableType | undefined =>
   type === 'CNAM' ? 'CNAME' : testable.find((known) => known === type)
 
@@ -56,10 +54,10 @@ const plainAddress = (text: string) => {
   return address ? formatAddress(address) : text.trim().toLowerCase()
 }
 
-/** Spacing, case and a dot at the end mean nothing in these. */
+/** Spacing, case and a final dot do not matter. */
 const plainLine = (text: string) => text.trim().replace(/\s+/g, ' ').replace(/\.$/, '').toLowerCase()
 
-/** The preference that people write before the host of an MX record does not count: only the host is looked up. */
+/** Ignores a preference before the host: DNS lookups return only hosts. */
 const plainExchange = (text: string) => plainLine(text).replace(/^\d+ /, '')
 
 const plainForms: Readonly<Record<TestableType, (text: string) => string>> = {
@@ -69,14 +67,11 @@ const plainForms: Readonly<Record<TestableType, (text: string) => string>> = {
   MX: plainExchange,
   NAPTR: plainLine,
   SRV: plainLine,
-  // A key or a token is exact.
+  // Keys and tokens are exact.
   TXT: (text) => text,
 }
 
-/**
- * Whether DNS holds what it should, in whatever order. Other texts may stand beside an expected TXT record. Where nothing
- * is expected, nothing was set up.
- */
+/** In any order. TXT records may have other texts in addition. Without expected values nothing is set up. */
 export const matches = (type: TestableType, expected: readonly string[], actual: readonly string[]) => {
   const plain = plainForms[type]
   const wanted = new Set(expected.map(plain))
@@ -98,7 +93,7 @@ const tagsIn = (text: string): Tags =>
     }),
   )
 
-/** Whether a DKIM record gives receivers this key: the algorithm defaults to RSA, spaces in the key do not count. */
+/** The algorithm defaults to RSA; spaces in the key do not count. */
 export const holdsKey = (text: string, key: { type: string; publicKey: string }) => {
   const { v = 'DKIM1', k = 'rsa', p = '' } = tagsIn(text)
   return v === 'DKIM1' && k.toLowerCase() === key.type && p.replace(/\s/g, '') === key.publicKey
@@ -108,7 +103,7 @@ export const spfRecordsIn = (texts: readonly string[]) => texts.filter((text) =>
 
 const plainTerm = (term: string) => term.toLowerCase().replace(/^\+/, '')
 
-/** Whether an SPF record holds every one of these mechanisms. Includes of includes are not followed. */
+/** Nested includes are not followed. */
 export const holdsMechanisms = (record: string, mechanisms: readonly string[]) => {
   const terms = new Set(record.split(/\s+/).map(plainTerm))
   return mechanisms.every((mechanism) => terms.has(plainTerm(mechanism)))
@@ -126,13 +121,13 @@ const checkedIn = (checks: DomainChecks): Checked[] =>
 
 const placeOf = ({ type, host }: Checked) => `${type} ${host}`
 
-/** What is as it should be. What DNS said nothing about stays as it was. */
+/** Matching records. Those without an answer from DNS stay as before. */
 export const greenIn = (checks: DomainChecks, before: readonly string[]): string[] =>
   checkedIn(checks)
     .filter((check) => check.matches || (check.error !== undefined && before.includes(placeOf(check))))
     .map(placeOf)
 
-/** What was as it should be, and is so no more. */
+/** Records that matched before and no longer do. */
 export const redIn = (checks: DomainChecks, before: readonly string[]) =>
   checkedIn(checks)
     .filter((check) => !check.matches && check.error === undefined && before.includes(placeOf(check)))

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import { anyText, closed, flag, keyed, keyedBy, list, must, open } from '../../../../lib/schema.ts'
 
-// A check looks every one of them up: nobody sets up hundreds of records.
+// A check looks each of them up.
 const maxHosts = 100
 const maxTypes = 16
 
@@ -23,7 +23,7 @@ const Alias = closed({ mapping: must(mapping), name: must(name), zone })
 
 const Hosts = keyed(Entry, { maxProperties: maxHosts })
 
-/** Types that are shown to resellers, and not looked up. */
+/** Shown, but not looked up. */
 const otherTypes = {
   LOC: Hosts,
   CAA: Hosts,
@@ -40,7 +40,7 @@ const otherTypes = {
   URI: Hosts,
 }
 
-/** DNS records that a reseller has to set up: by type, then by host. `{{domain}}` stands for the reseller's domain. */
+/** By type, then by host. `{{domain}}` stands for the reseller's domain. */
 export const WhitelabelDomains = closed(
   {
     A: Hosts,
@@ -57,7 +57,6 @@ export const WhitelabelDomains = closed(
 )
 export type WhitelabelDomains = Static<typeof WhitelabelDomains>
 
-/** The template with a domain in its place. */
 export const ExpandedDomains = keyed(
   keyed(open({ mapping: must(list(anyText())), name: anyText(), zone: anyText() })),
   { title: 'Expanded whitelabel domains', description: 'By record type, then by host' },
@@ -65,7 +64,6 @@ export const ExpandedDomains = keyed(
 
 const error = anyText({ description: 'Why nothing could be looked up; absent when DNS has answered' })
 
-/** What DNS holds for one host, beside what it should hold. */
 const DomainCheck = open({
   expected: must(list(anyText())),
   actual: must(list(anyText(), { description: 'Found in DNS' })),
@@ -82,7 +80,7 @@ export const DomainChecks = keyed(keyed(DomainCheck), {
 })
 export type DomainChecks = Static<typeof DomainChecks>
 
-/** What DNS says for one sender address. Stands in the metadata of a check. */
+/** In the metadata of a check. */
 export const SenderCheck = open({
   id: must(anyText()),
   email: must(anyText()),

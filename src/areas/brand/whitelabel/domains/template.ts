@@ -2,8 +2,7 @@ import type { Settings } from '../../../../settings/settings.ts'
 import { whitelabelSettings } from '../settings.ts'
 import { type Entry, entriesOf, expand, inPlace, placeholder, type Template } from './rules.ts'
 
-// What is shown until a system administrator has said what resellers really have to set up. The addresses and vendor
-// hosts lead nowhere on purpose.
+// Used until an administrator writes a template. The addresses and vendor hosts lead nowhere on purpose.
 
 const zones = [
   { zone: 'us-east', side: 'east', name: 'Primary Proxy' },
@@ -25,7 +24,7 @@ const pointers = Object.fromEntries(
   ]),
 )
 
-/** The proxy of a zone, and behind it those of the others. */
+/** The proxy of a zone, then those of the other zones. */
 const services = Object.fromEntries(
   zones.map(({ side, name }, at) => {
     const order = [...zones.slice(at), ...zones.slice(0, at)]
@@ -49,19 +48,18 @@ const defaultTemplate: Template = {
   TXT: {},
 }
 
-// What leads a browser to a host.
+// Record types that lead browsers to a host.
 const addressTypes: ReadonlySet<string> = new Set(['A', 'AAAA', 'CNAME', 'CNAM'])
 
 export type DomainTemplate = ReturnType<typeof createDomainTemplate>
 
-/** The DNS records that the operator wants for each brand. */
+/** The operator's template. */
 export const createDomainTemplate = (settings: Settings) => {
   const whole = async (): Promise<Template> => {
     const { domains = {} } = await settings.of(whitelabelSettings)
     return Object.keys(domains).length > 0 ? domains : defaultTemplate
   }
 
-  /** The entries for a domain that lead browsers to hosts. */
   const addressesOf = async (domain: string): Promise<Entry[]> =>
     entriesOf(expand(await whole(), domain)).filter(({ type }) => addressTypes.has(type))
 
@@ -69,7 +67,7 @@ export const createDomainTemplate = (settings: Settings) => {
     whole,
     addressesOf,
 
-    /** The hosts that browsers can reach and that the template derives from the domain. A fixed host belongs to no brand. */
+    /** Hosts that the template derives from the domain and browsers can reach. A fixed host belongs to no brand. */
     async hostsOf(domain: string): Promise<string[]> {
       const hosts = (await addressesOf(placeholder)).map(({ host }) => host)
       return hosts

@@ -13,18 +13,17 @@ import { domainClaim, type WhitelabelStored, whitelabelId } from '../store.ts'
 import { greenIn, redIn } from './rules.ts'
 import type { DomainChecks } from './schema.ts'
 
-/** What was found to be as it should. */
+/** Matching records. */
 interface Standing {
   domain: string
   green: readonly string[]
 }
 
-/** How the DNS records of a brand stood when they were looked up last. Goes with the brand. */
+/** Result of the last check of a brand. Removed with the brand. */
 export const createDomainStatuses = (store: Store) => createAttachment<Standing>(store, 'domain_checks')
 
 export type DomainStatuses = ReturnType<typeof createDomainStatuses>
 
-/** A domain, and what DNS has just said of it. */
 interface Found {
   accountId: string
   domain: string
@@ -37,7 +36,6 @@ interface Deps {
   afterwards: Afterwards
   whitelabels: Pick<Whitelabels, 'find'>
   standings: DomainStatuses
-  /** Looks up everything that the domain needs. */
   look(domain: string): Promise<DomainChecks>
 }
 
@@ -46,11 +44,11 @@ const hourSeconds = 3600
 const domainsAtOnce = 4
 const perPage = 100
 
-/** The hour of a round of so many in which a domain has its turn: so that they do not all have the same. */
+/** The hour in which a domain is checked, so that checks are spread. */
 const turnOf = (domain: string, hours: number) =>
   Number.parseInt(hash('sha256', domain).slice(0, 8), 16) % hours
 
-/** Remembers how the DNS records of brands stand, and tells when one that was right is so no more. */
+/** Records the results of checks, and reports records that no longer match. */
 export const createDomainWatch = ({ store, settings, afterwards, whitelabels, standings, look }: Deps) => {
   const { clock, records } = store
 
@@ -78,7 +76,7 @@ export const createDomainWatch = ({ store, settings, afterwards, whitelabels, st
       await note({ requestId: 'domain_checks' }, { accountId, domain, checks: await look(domain) })
   }
 
-  /** Those of a page of brands whose turn it is, and where the next page begins. */
+  /** The brands of a page that are due, and the start of the next page. */
   const pageOf = async (after: string, hours: number) => {
     const { scope, name } = domainClaim('')
     const holders = await records.claimants(scope, name, '', perPage, after)
@@ -121,7 +119,6 @@ export const createDomainWatch = ({ store, settings, afterwards, whitelabels, st
   return {
     round,
 
-    /** Takes what somebody had looked up for the account's own domain as it is. */
     note(author: Author, found: Found) {
       afterwards.run('noting how a domain stands', () => note(author, found))
     },

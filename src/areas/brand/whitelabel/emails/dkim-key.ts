@@ -1,17 +1,16 @@
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
 import { failure, validationError } from '../../../../lib/failure.ts'
 
-/** A key that mail is signed with. */
 export interface DkimKey {
   type: 'rsa' | 'ed25519'
   bits: number
   /** PKCS#8 PEM. */
   privateKey: string
-  /** The public half as it stands behind `p=`. */
+  /** Value of `p=`. */
   publicKey: string
 }
 
-// Receivers may ignore a signature by a shorter key, and need not be able to check one by a longer.
+// Receivers may ignore signatures by shorter keys, and need not support longer ones.
 const shortestRsa = 1024
 const longestRsa = 4096
 
@@ -22,7 +21,7 @@ const privateKinds = new Set(['PRIVATE KEY', 'RSA PRIVATE KEY'])
 const refusal = (message: string, reason?: unknown) =>
   failure(validationError, { problems: { file: { required: { message } } } }, reason)
 
-/** The one block that a file may hold. What stands around it, such as comments, does not count. */
+/** The only block of the file. Text around it, such as comments, is ignored. */
 const blockIn = (text: string): string => {
   const kinds = [...text.matchAll(opening)].map(([, kind = '']) => kind)
   const [kind] = kinds
@@ -47,7 +46,7 @@ const parse = (pem: string): KeyObject => {
   }
 }
 
-/** Parses are lenient: a key whose halves do not belong together is found out by using it. */
+/** Parsing accepts a key whose halves do not match, so it is used once. */
 const signs = (key: KeyObject, type: DkimKey['type']) => {
   const text = Buffer.from('crosspoint')
   const digest = type === 'rsa' ? 'sha256' : null
@@ -61,7 +60,7 @@ const signs = (key: KeyObject, type: DkimKey['type']) => {
 const publicHalf = (key: KeyObject, type: DkimKey['type']) => {
   const half = createPublicKey(key)
   if (type === 'rsa') return half.export({ type: 'spki', format: 'der' }).toString('base64')
-  // Of Ed25519 the bare 32 bytes stand in DNS (RFC 8463).
+  // DNS has the bare 32 bytes of an Ed25519 key (RFC 8463).
   return Buffer.from(half.export({ format: 'jwk' }).x ?? '', 'base64url').toString('base64')
 }
 
@@ -72,7 +71,7 @@ const assertStrength = ({ asymmetricKeyDetails: details }: KeyObject): number =>
   throw refusal(`Please provide an RSA key of ${shortestRsa} to ${longestRsa} bits; 2048 are advised`)
 }
 
-/** The key in an uploaded PEM file, or the 400 that says what is wrong with it. Its text is never repeated. */
+/** The key of an uploaded PEM file. Error messages never contain its text. */
 export const readDkimKey = (bytes: Buffer): DkimKey => {
   if (bytes.length > longestPem) throw refusal('Please provide a valid PEM file')
   const key = parse(blockIn(bytes.toString('latin1')))
@@ -90,6 +89,5 @@ export const readDkimKey = (bytes: Buffer): DkimKey => {
   }
 }
 
-/** The TXT record that goes with a key. */
 export const dkimRecord = ({ type, publicKey }: Pick<DkimKey, 'type' | 'publicKey'>) =>
   type === 'rsa' ? `v=DKIM1; p=${publicKey}` : `v=DKIM1; k=${type}; p=${publicKey}`

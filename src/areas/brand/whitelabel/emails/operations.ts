@@ -34,7 +34,6 @@ interface Upload {
   files: number
 }
 
-/** Whose address it is, and who changes it. */
 interface Hand {
   author: Author
   account: AccountRecord
@@ -46,7 +45,7 @@ const codePlace = ({ accountId, id }: SenderRecord) => `email_code/${accountId}/
 const sameText = (a: string, b: string) =>
   timingSafeEqual(Buffer.from(sha256Hex(a)), Buffer.from(sha256Hex(b)))
 
-/** The public side of the private half. */
+/** Public facts of the hidden part. */
 export const metadataOf = ({ id, created, modified, hidden }: SenderRecord) => ({
   id,
   created,
@@ -62,13 +61,13 @@ const tooMany = (): Problems => ({
 
 export type SenderEmails = ReturnType<typeof createSenderEmails>
 
-/** Addresses that mail of an account comes from: each is good once its owner has sent a mailed code back. */
+/** Sender addresses. Each is verified by a mailed code. */
 export const createSenderEmails = ({ store, keyring, mail }: Deps) => {
   const emails = createSenderStore(store)
   const books = createCodeBooks(store)
   const { clock, records } = store
 
-  /** A new code for the record, and the letter that carries it; or the seconds until there may be one. */
+  /** Mails a new code. `wait`: seconds until the next code is allowed; 0 if it was mailed. */
   const mailCode = async (set: ChangeSet, account: AccountRecord, record: SenderRecord, email: string) => {
     const wait = await books.spend(set, account.id, email)
     if (wait > 0) return { wait }
@@ -102,7 +101,7 @@ export const createSenderEmails = ({ store, keyring, mail }: Deps) => {
     return sameText(keyring.open(code.sealed, codePlace(record)), sent)
   }
 
-  /** A wrong guess spends the code: the next one has to be read in the mailbox. */
+  /** A wrong guess invalidates the code. */
   const refuseCode = async ({ author, account }: Hand, record: SenderRecord): Promise<never> => {
     const set = new ChangeSet(author)
     const { wait, code } = await mailCode(set, account, record, record.doc.email)
@@ -139,7 +138,7 @@ export const createSenderEmails = ({ store, keyring, mail }: Deps) => {
       return record
     },
 
-    /** Changes what is named. Another address has to be verified like a new one. */
+    /** Changes the given fields. A new address must be verified. */
     async change({ author, account }: Hand, record: SenderRecord, change: SenderEmailChange) {
       const set = new ChangeSet(author)
       const doc = { ...record.doc, ...change }
@@ -149,7 +148,7 @@ export const createSenderEmails = ({ store, keyring, mail }: Deps) => {
       return save(set, record, emails.revise(record, { doc, hidden: unverified(record.hidden, code) }))
     },
 
-    /** Verifies the address with the code that was mailed. Once it is verified, nothing changes any more. */
+    /** A verified address stays verified. */
     async verify(hand: Hand, record: SenderRecord, sent: string): Promise<SenderRecord> {
       if (record.hidden.isVerified) return record
       if (!isRight(record, sent)) return refuseCode(hand, record)
@@ -159,7 +158,6 @@ export const createSenderEmails = ({ store, keyring, mail }: Deps) => {
       return save(set, record, emails.revise(record, { hidden }))
     },
 
-    /** Puts a signing key in the place of the one before. */
     async putKey(author: Author, record: SenderRecord, upload: Upload | undefined) {
       const { privateKey, ...key } = readDkimKey(assertOneFile(upload).bytes)
       const sealed = keyring.seal(privateKey, keyPlace(record))
@@ -174,7 +172,7 @@ export const createSenderEmails = ({ store, keyring, mail }: Deps) => {
       return record
     },
 
-    /** All of an account, the oldest first. */
+    /** The oldest first. */
     async all(accountId: string): Promise<SenderRecord[]> {
       const found = await emails.page({ accountId, limit: maxAddresses, descending: false })
       return found.toSorted((a, b) => (a.id < b.id ? -1 : 1))

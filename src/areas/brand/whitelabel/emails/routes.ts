@@ -23,11 +23,11 @@ const codeSent = 'A verification code was sent to the email address'
 
 const pem = 'application/x-pem-file'
 
-/** Even of an empty file it is known that it shall be a key. */
+/** An empty file counts as a key, too. */
 const sendsKey = ({ request }: Pick<Call, 'request'>) =>
   request.header('content-type')?.trim().toLowerCase().startsWith(pem) ?? false
 
-/** What may be known of the signing key: its public half. */
+/** The public half of the signing key. */
 const keyMetadata = ({ hidden: { key } }: SenderRecord) =>
   key ? { dkim: { key_type: key.type, key_bits: key.bits, record: dkimRecord(key) } } : {}
 
@@ -37,18 +37,18 @@ const extrasOf = (record: SenderRecord) => ({
 
 const view = (record: SenderRecord) => one(record, extrasOf(record))
 
-/** Filters see whether an address is verified where its owner's answer is kept: the document does not tell. */
+/** Filters read `verified` from the hidden part. */
 const listingOf = (emails: SenderEmails, accountId: string): PlainListing<ListRow> => {
   const kept = cachedListing(emails, accountId)
   const record = (row: ListRow) => ({
     ...kept.record(row),
-    // Only asked of what was read whole.
+    // The filter reads whole records.
     verified: (row as SenderRecord).hidden.isVerified,
   })
   return { ...kept, record }
 }
 
-/** Whoever may speak for a brand can write to its customers in its name: writing is for admins. */
+/** Writing is for admins: senders write to customers in the brand's name. */
 export const senderEmailRoutes = (emails: SenderEmails): Route[] => {
   const subject = ({ path }: { path: { account_id: string; email_id: string } }) =>
     emails.get(path.account_id, path.email_id)

@@ -2,11 +2,11 @@ import type { Problems } from '../../../../lib/failure.ts'
 import type { Json } from '../../../../lib/json.ts'
 import { senderReadOnly } from './schema.ts'
 
-/** What is stored of what a client sends. */
+/** The stored fields of a request. */
 export const storedHalf = (data: Json): Json =>
   Object.fromEntries(Object.entries(data).filter(([key]) => !senderReadOnly.includes(key)))
 
-/** At most this many within this time. */
+/** At most `most` within `seconds`. */
 export interface Limit {
   seconds: number
   most: number
@@ -15,13 +15,13 @@ export interface Limit {
 const hour = 3600
 const day = 24 * hour
 
-/** Each mail allows one guess at one of 9,000 codes: what bounds the mails bounds the guesses. */
+/** Each mail allows one guess at one of 9,000 codes, so these limits bound the guesses. */
 export const codesToAddress: readonly Limit[] = [
   { seconds: hour, most: 20 },
   { seconds: day, most: 40 },
 ]
 
-/** So that no account mails the whole world. */
+/** Bounds the mails of an account. */
 export const codesOfAccount: readonly Limit[] = [
   { seconds: hour, most: 60 },
   { seconds: day, most: 200 },
@@ -29,11 +29,11 @@ export const codesOfAccount: readonly Limit[] = [
 
 const longest = (limits: readonly Limit[]) => Math.max(...limits.map(({ seconds }) => seconds))
 
-/** The times at which something happened that still count. */
+/** Times that still count. */
 export const recent = (times: readonly number[], now: number, limits: readonly Limit[]) =>
   times.filter((time) => time > now - longest(limits))
 
-/** Seconds until it may happen again; 0: now. Times are ascending. */
+/** 0: now. `times` is ascending. */
 export const secondsToWait = (times: readonly number[], now: number, limits: readonly Limit[]) =>
   Math.max(
     0,
@@ -49,10 +49,9 @@ export const codeSeconds = hour
 const smallestCode = 1000
 const codes = 9000
 
-/** Four digits from four random bytes. */
 export const codeFrom = (random: Buffer) => String(smallestCode + (random.readUInt32BE(0) % codes))
 
-/** What cannot have been mailed is no guess: the code that was stays good. */
+/** Other texts are not guesses: the code stays valid. */
 export const codeProblems = ({ code }: { code?: string | number }): Problems => {
   if (code === undefined || /^\d{4}$/.test(String(code))) return {}
   const message = 'The code that was mailed has four digits'
@@ -61,5 +60,5 @@ export const codeProblems = ({ code }: { code?: string | number }): Problems => 
 
 export const sameAddress = (a: string, b: string) => a.toLowerCase() === b.toLowerCase()
 
-/** More than any reseller needs: all of them are read to find the one that mail comes from. */
+/** All of them are read to choose a sender. */
 export const maxAddresses = 100

@@ -8,24 +8,22 @@ const selector = text(0, 63, {
   description: 'The DKIM record stands at SELECTOR._domainkey.DOMAIN',
 })
 
-/** What a client writes. Read-only fields are not named here, so that an echoed record never fails. */
+/** Without read-only fields, so that an echoed record is accepted. */
 export const SenderEmail = open(
   { email: must(email), dkim_selector: selector },
   { title: 'Whitelabel email', description: 'An address that mail of the account comes from' },
 )
 export type SenderEmail = Static<typeof SenderEmail>
 
-/** What it changes: what is not named stays. */
 export const SenderEmailChange = open(
   { email, dkim_selector: selector },
   { title: 'Whitelabel email change' },
 )
 export type SenderEmailChange = Static<typeof SenderEmailChange>
 
-/** What only the server says of an address; in requests it is ignored. */
+/** Ignored in requests. */
 export const senderReadOnly: readonly string[] = ['id', 'created', 'modified', 'verified', 'deleted']
 
-/** What a client reads. */
 export const SenderEmailRecord = open(
   { id: must(anyText({ readOnly: true })), email: must(anyText()), dkim_selector: anyText() },
   { title: 'Whitelabel email record' },

@@ -7,17 +7,15 @@ import { type DkimKey, dkimRecord } from './dkim-key.ts'
 import type { SenderEmails } from './operations.ts'
 import type { SenderRecord } from './store.ts'
 
-/** A sender address as those see it who check what DNS says about it. */
 export interface SenderAddress {
   id: string
   email: string
   verified: boolean
-  /** Absent without a selector and a key. */
+  /** Absent without a selector or a key. */
   dkim?: Pick<DkimKey, 'type' | 'publicKey'> & {
     selector: string
-    /** The TXT record that receivers have to find. */
     record: string
-    /** The whitelabel domain; absent as long as the account has none. */
+    /** Absent without a whitelabel domain. */
     domain?: string
   }
 }
@@ -28,9 +26,8 @@ interface Deps {
   emails: SenderEmails
 }
 
-/** Whose mail comes from which address, and what it is signed with. */
 export const createBrandSenders = ({ store, whitelabels, emails }: Deps) => {
-  /** The account, then those above it, the nearest first. */
+  /** The account and its parents, the nearest first. */
   const chainOf = async (accountId: string): Promise<string[]> => {
     const account = await store.records.find(accountId, accountKind, accountId)
     return account ? [accountId, ...account.hidden.tree.toReversed()] : []
@@ -46,7 +43,6 @@ export const createBrandSenders = ({ store, whitelabels, emails }: Deps) => {
     return record?.hidden.isVerified ? record : undefined
   }
 
-  /** The nearest verified record of an address, along the accounts above. */
   const nearest = async (accountId: string, address: string): Promise<SenderRecord | undefined> => {
     for (const id of await chainOf(accountId)) {
       const record = await verifiedAt(id, address)
@@ -57,7 +53,7 @@ export const createBrandSenders = ({ store, whitelabels, emails }: Deps) => {
 
   const canSign = ({ doc, hidden }: SenderRecord) => Boolean(doc.dkim_selector && hidden.key)
 
-  /** Of several verified addresses one that can be signed, else the one that came first. */
+  /** The first that can sign, else the first verified one. */
   const chosen = (records: readonly SenderRecord[]) => {
     const verified = records.filter(({ hidden }) => hidden.isVerified)
     return verified.find(canSign) ?? verified[0]
@@ -90,7 +86,6 @@ export const createBrandSenders = ({ store, whitelabels, emails }: Deps) => {
   return {
     ...senders,
 
-    /** The addresses of an account, and what receivers have to find for each. */
     async addressesOf(accountId: string): Promise<SenderAddress[]> {
       const domain = await domainAt(accountId)
       return (await emails.all(accountId)).map(({ id, doc, hidden }) => {

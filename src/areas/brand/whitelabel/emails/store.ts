@@ -9,14 +9,14 @@ import type { DkimKey } from './dkim-key.ts'
 import { codesOfAccount, codesToAddress, type Limit, recent, secondsToWait } from './rules.ts'
 import type { SenderEmail } from './schema.ts'
 
-/** A key at rest: its private half encrypted with the server's key. */
+/** The private half is encrypted with the server's key. */
 interface KeptKey extends Omit<DkimKey, 'privateKey'> {
   sealed: string
 }
 
 export interface SenderHidden {
   isVerified: boolean
-  /** What was mailed; absent when it was used or guessed wrong. */
+  /** Absent after it was used or guessed wrong. */
   code?: {
     sealed: string
     /** Unix milliseconds. */
@@ -56,7 +56,7 @@ interface Book {
   sent: number[]
 }
 
-/** When codes were mailed: to an address, whoever asked, and by an account, to whomever. */
+/** Times of mailed codes: by address, and by account. */
 export const createCodeBooks = (store: Store) => {
   const books = createCollection<Book, object>(store, {
     kind: 'verification_mails',
@@ -76,7 +76,7 @@ export const createCodeBooks = (store: Store) => {
   })
 
   return {
-    /** Notes one more mail. Answers with the seconds to wait when it is one too many: nothing is noted then. */
+    /** Records a mail. Returns the seconds to wait if it is one too many; nothing is recorded then. */
     async spend(set: ChangeSet, accountId: string, email: string): Promise<number> {
       const now = Math.floor(store.clock.now() / 1000)
       const opened = await Promise.all([
@@ -93,7 +93,7 @@ export const createCodeBooks = (store: Store) => {
       return 0
     },
 
-    /** The owner has answered: nothing has to be counted against the address any more. */
+    /** A verified address has no limit. */
     async forget(set: ChangeSet, email: string) {
       const { accountId, id } = ofAddress(email)
       const record = await books.find(accountId, id)

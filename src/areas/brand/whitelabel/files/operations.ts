@@ -16,14 +16,13 @@ interface Upload {
   files: number
 }
 
-/** A file as visitors get it. */
 export interface BrandFile extends FileContent {
   revision: string
 }
 
 export type BrandFiles = ReturnType<typeof createBrandFiles>
 
-/** Logo, icon and welcome page of a brand: one each, under its kind, as long as the account has whitelabel settings. */
+/** Logo, icon and welcome page of a brand. */
 export const createBrandFiles = (store: Store) => {
   const files = createFiles(store, 'whitelabel_file')
 
@@ -38,13 +37,13 @@ export const createBrandFiles = (store: Store) => {
   return {
     removeWith,
 
-    /** What keeps a file of another system from being a brand's. */
+    /** Why an imported file is rejected. */
     problemOf: ({ role, bytes }: ImportedFile): string | undefined =>
       isFileKind(role) && arrivingType(role, bytes)
         ? undefined
         : 'it is too large, or not of a kind that is shown',
 
-    /** The files of a brand as they are from now on. */
+    /** Replaces all files of a brand. */
     async putAll(set: ChangeSet, arrival: Importer) {
       const { accountId } = arrival
       for (const id of fileKinds) {
@@ -58,7 +57,6 @@ export const createBrandFiles = (store: Store) => {
       }
     },
 
-    /** The files that a brand has, by their kind. */
     async all(accountId: string): Promise<ReadonlyMap<string, Buffer>> {
       const found = await Promise.all(fileKinds.map((kind) => files.find(accountId, kind)))
       return new Map(found.flatMap((file) => (file ? [[file.id, files.contentOf(file).bytes]] : [])))
@@ -70,7 +68,6 @@ export const createBrandFiles = (store: Store) => {
       return { ...files.contentOf(file), revision: file.revision }
     },
 
-    /** Puts a file in the place of the one before. */
     async put(
       author: Author,
       whitelabel: StoredRecord<object, object>,

@@ -28,9 +28,9 @@ const fileAnswer = ({ bytes, contentType, name = 'file', revision }: BrandFile, 
     ...attachment(name),
   })
 
-/** Reading is for everybody: a sign-in page shows them before anybody has a token. */
+/** Public, for sign-in pages. */
 export const brandFileRoutes = ({ whitelabels, files, visibility, accounts }: Areas): Route[] => {
-  /** The settings at a host, for those who may change them: the account that has them and whoever is above it. */
+  /** The settings at a host, for their account and its parents. */
   const ownedByDomain = async ({ path, actor }: { path: { domain: string }; actor: Actor }) => {
     const record = await whitelabels.byDomain(path.domain)
     const account = await accounts.find(record.accountId)

@@ -2,7 +2,6 @@ import { failure, invalid, tooLarge, unsupportedMediaType } from '../../../../li
 import { bareFileName } from '../../../../lib/file-name.ts'
 import { imageTypeOf, isIcon } from '../../../../lib/image-type.ts'
 
-/** What a brand has to show besides its settings. */
 export const fileKinds = ['logo', 'icon', 'welcome'] as const
 export type FileKind = (typeof fileKinds)[number]
 
@@ -10,21 +9,20 @@ const images = ['image/png', 'image/jpeg', 'image/jpg', 'image/gif']
 const encoded = ['application/base64', 'application/x-base64']
 const icons = ['image/x-icon', 'image/vnd.microsoft.icon', 'image/ico', 'image/icon']
 
-/** What may be uploaded as each kind. */
 export const uploadTypes: Readonly<Record<FileKind, readonly string[]>> = {
   logo: [...images, ...encoded],
   icon: [...images, ...encoded, ...icons],
   welcome: ['text/html'],
 }
 
-/** The types in which files of each kind are kept and sent. */
+/** Stored and served types. */
 export const servedTypes: Readonly<Record<FileKind, readonly string[]>> = {
   logo: ['image/png', 'image/jpeg', 'image/gif'],
   icon: ['image/png', 'image/jpeg', 'image/gif', 'image/x-icon', 'image/vnd.microsoft.icon'],
   welcome: ['text/html'],
 }
 
-// A file is read and written as one, and anybody may ask for it.
+// Files are read as a whole, and are public.
 const largestFile = 8_000_000
 
 const sameTypes: Readonly<Record<string, string>> = {
@@ -57,17 +55,16 @@ const imageType = (kind: FileKind, { contentType, bytes }: Sent) => {
   return contentType === 'image/vnd.microsoft.icon' ? contentType : found
 }
 
-/** Whoever reads a page has to know its characters as its author does. */
 const pageType = ({ charset }: Sent) =>
   charset === undefined ? 'text/html' : `text/html; charset=${charset}`
 
-/** The type to keep a file under: images must be what they are said to be. */
+/** Images must have the type of their content. */
 export const typeToKeep = (kind: FileKind, sent: Sent): string => {
   if (sent.bytes.length > largestFile) throw failure(tooLarge, { limit: largestFile })
   return kind === 'welcome' ? pageType(sent) : imageType(kind, sent)
 }
 
-/** What a file that comes with a brand is kept as; undefined: it is none of this kind. */
+/** Undefined: not of this kind. */
 export const arrivingType = (kind: FileKind, bytes: Buffer): string | undefined => {
   if (bytes.length > largestFile) return undefined
   if (kind === 'welcome') return 'text/html'
@@ -86,7 +83,7 @@ const extensions: Readonly<Record<string, string>> = {
   'text/html': 'html',
 }
 
-/** `logo-NAME.png`: what is left of the name that was given holds nothing a header or a file system could trip over. */
+/** `logo-NAME.png`, without characters that break headers or file systems. */
 export const nameToKeep = (kind: FileKind, given: string, contentType: string) => {
   const base = bareFileName(given).replace(/\.[A-Za-z0-9]{1,5}$/, '')
   const safe = base.replace(/[. ]/g, '_').slice(0, 100).toWellFormed()
