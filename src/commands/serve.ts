@@ -6,7 +6,7 @@ import { configFromEnvironment, isAtDesktop, unknownInEnvironment } from '../con
 import { systemClock } from '../lib/clock.ts'
 import { createLineWriter } from '../lib/line-writer.ts'
 import { createLog, describeError, type Log } from '../lib/log.ts'
-import { threadsByCores } from '../threads/by-cores.ts'
+import { threadsByCores } from '../threads/company.ts'
 import type { HttpThreads } from '../threads/http-threads.ts'
 import { boundOldGeneration } from './heap-bounds.ts'
 import { checkForMissingStore } from './missing-store.ts'

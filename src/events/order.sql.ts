@@ -2,8 +2,8 @@
 import { failure, lostLease } from '../lib/failure.ts'
 import { evictOldest } from '../lib/forget-oldest.ts'
 import { zip } from '../lib/list.ts'
+import { type Head, maxHeads, middleOf, newestPlace, type Placed, placeOf } from '../storage/audit-log.ts'
 import type { Statement } from '../storage/db.ts'
-import { type Head, maxHeads, middleOf, newestPlace, type Placed, placeOf } from '../storage/placing.ts'
 import type { Store } from '../storage/store.ts'
 import { integer, type RowOf, shape, text } from '../storage/table.ts'
 

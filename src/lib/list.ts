@@ -14,3 +14,9 @@ export function* zip<A, B>(left: Iterable<A>, right: Iterable<B>): Generator<[A,
     yield [one, other.value]
   }
 }
+
+/** One after the other, and again. */
+export const inTurn = <T>(items: readonly T[]) => {
+  let turn = 0
+  return () => elementAt(items, turn++ % items.length)
+}

@@ -124,7 +124,7 @@ const quantityMoves = table('quantity_moves', {
 })
 
 /** A count of what an account has, that a change moves: see areas/billing/services/quantities. */
-export interface Count {
+interface Count {
   accountId: string
   category: string
   item: string

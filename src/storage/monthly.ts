@@ -1,7 +1,7 @@
 import { codeOf } from '../lib/error-facts.ts'
 import { type ChangeSet, systemScope } from './change-set.ts'
 import { cacheKey, type Database, type Statement } from './db.ts'
-import { type RowShape, unnested } from './many-rows.ts'
+import { type RowShape, unnested } from './sql-words.ts'
 import { integer, oneOf, shape, text } from './table.ts'
 
 /** A month as a number, `202611`. */

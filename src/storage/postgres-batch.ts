@@ -1,10 +1,10 @@
 import type pg from 'pg'
 import type { Append, Insertion, Statement, Value, Write } from './db.ts'
-import { commitInTwoPhases, countable } from './distribution/commits.ts'
-import { unnested } from './many-rows.ts'
+import { commitInTwoPhases, countable } from './distribution/placements.ts'
 import { isServerError, type Link } from './postgres-link.ts'
+import { streamOf } from './postgres-servers.ts'
 import { staleChannel } from './postgres-sessions.ts'
-import { streamOf } from './postgres-watch.ts'
+import { unnested } from './sql-words.ts'
 
 export interface PendingWrite {
   write: Write

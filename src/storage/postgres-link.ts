@@ -2,8 +2,7 @@ import pg from 'pg'
 import { datastoreFull, datastoreUnreachable, failure, storeMoved, validationError } from '../lib/failure.ts'
 import type { Value } from './db.ts'
 import { movedCode } from './outages.ts'
-import type { Servers } from './postgres-servers.ts'
-import { createWatch, type Excuse, streamOf } from './postgres-watch.ts'
+import { createWatch, type Excuse, type Servers, streamOf } from './postgres-servers.ts'
 
 // int8 as a number: every counter and Gregorian second stays far below 2^53.
 const types: pg.CustomTypesConfig = {

@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { datastoreUnreachable, type Failure, failure } from '../lib/failure.ts'
 import { evictOldest } from '../lib/forget-oldest.ts'
 import type { CommittedBatch, StaleListener, Write } from './db.ts'
-import { isDistributed } from './distribution/commits.ts'
+import { isDistributed } from './distribution/placements.ts'
 import { BrokenBatch, type PendingWrite, sendTogether } from './postgres-batch.ts'
 import {
   againMilliseconds,
@@ -13,9 +13,8 @@ import {
   outageOf,
   verdictOnWrite,
 } from './postgres-link.ts'
-import type { Servers } from './postgres-servers.ts'
+import type { Excuse, Servers } from './postgres-servers.ts'
 import { makeWriting } from './postgres-sessions.ts'
-import type { Excuse } from './postgres-watch.ts'
 
 const writesPerBatch = 64
 const attemptsPerWrite = 7

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { datastoreFull, datastoreUnreachable, failure } from '../lib/failure.ts'
 import { randomHex } from '../lib/ids.ts'
+import { inTurn } from '../lib/list.ts'
 import type { CsvQuery, Database, Row, StaleListener, Value } from './db.ts'
-import { inTurn } from './in-turn.ts'
 import type { CopyChunk, ExporterData } from './postgres-exporter.ts'
 import {
   againMilliseconds,
@@ -15,7 +15,7 @@ import {
   type Link,
   outageOf,
 } from './postgres-link.ts'
-import { createServers, type Servers } from './postgres-servers.ts'
+import { createServers, type Excuse, type Servers } from './postgres-servers.ts'
 import {
   assertOwnSessions,
   assertUtf8,
@@ -24,7 +24,6 @@ import {
   makeWriting,
   waitsForStandbySql,
 } from './postgres-sessions.ts'
-import type { Excuse } from './postgres-watch.ts'
 import { createWriter } from './postgres-writer.ts'
 import { createWorkerLink, longReadNiceness } from './worker-link.ts'
 

@@ -1,9 +1,7 @@
 import type { Json } from '../lib/json.ts'
-import { createRecordCache } from './cache.ts'
+import { createRecordCache, createRecordCounts, createRecordLists } from './cache.ts'
 import { type ChangeSet, type Claim, type ClaimHolder, conflict, nameOf } from './change-set.ts'
 import { cacheKey, type Database, type Row } from './db.ts'
-import { createRecordCounts } from './record-counts.ts'
-import { createRecordLists } from './record-lists.ts'
 import type { Sealing } from './sealing.ts'
 import { sqlWordsOf } from './sql-words.ts'
 import { integer, keyset, type RowOf, shape, table, text } from './table.ts'
@@ -81,7 +79,7 @@ const stored = table('records', {
 type RecordFields = Omit<RowOf<typeof stored>, 'tally'> & { tally?: number }
 
 /** The name of a kind of records that says what they hold: `records.find(accountId, userKind, id)` finds a user. */
-export type Kind<Doc extends object, Hidden extends object> = string & {
+type Kind<Doc extends object, Hidden extends object> = string & {
   readonly [described]: StoredRecord<Doc, Hidden>
 }
 

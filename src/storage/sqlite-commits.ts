@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { createStatements } from './sqlite-statements.ts'
+import type { createStatements } from './sqlite-open.ts'
 
 // What processes of one file tell each other of their commits. Each counts its own; commands, beside which a server keeps
 // what it has read, also tell which cache keys they have made stale. A server has others forget everything: telling

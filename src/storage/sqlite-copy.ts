@@ -6,8 +6,7 @@ import { namingPath } from '../lib/error-facts.ts'
 import type { Row } from './db.ts'
 import { pieceBytes, Refusal, type StoreCopy } from './saved-store.ts'
 import { openFile } from './sqlite-open.ts'
-import { countsOf, isSetUp, type StoreTables, standingOf } from './standing.ts'
-import type { Run } from './upgrades.ts'
+import { countsOf, isSetUp, type Run, type StoreTables, standingOf } from './upgrades.ts'
 
 const tableNames = `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name`
 

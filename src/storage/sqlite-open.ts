@@ -1,5 +1,26 @@
-import { DatabaseSync, type DatabaseSyncOptions } from 'node:sqlite'
+import { DatabaseSync, type DatabaseSyncOptions, type StatementSync } from 'node:sqlite'
 import { namingPath } from '../lib/error-facts.ts'
+import { evictOldest } from '../lib/forget-oldest.ts'
+
+// What filters and months make of statements is without end: the oldest is given up, and prepared anew if it comes back.
+const maxKept = 300
+
+/** SQLite numbers its placeholders `?1` where PostgreSQL says `$1`. */
+export const sqliteText = (sql: string) => sql.replace(/\$(\d+)/g, '?$1')
+
+/** Statements by their text, each prepared once as long as they are not too many. */
+export const createStatements = (connection: DatabaseSync) => {
+  const statements = new Map<string, StatementSync>()
+  return (sql: string) => {
+    let statement = statements.get(sql)
+    if (!statement) {
+      statement = connection.prepare(sqliteText(sql))
+      statements.set(sql, statement)
+      evictOldest(statements, maxKept)
+    }
+    return statement
+  }
+}
 
 // The log is written back to the file when it holds 32 MB: rarer than usual, so that pages which many commits touch
 // are written back once. What a row held before is overwritten with zeros, where its page is written anyway.

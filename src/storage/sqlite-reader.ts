@@ -1,7 +1,7 @@
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Value } from './db.ts'
-import { createStatements } from './sqlite-statements.ts'
+import { createStatements } from './sqlite-open.ts'
 import type { Numbered } from './worker-link.ts'
 
 export interface SqliteReaderData {

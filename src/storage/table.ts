@@ -1,11 +1,12 @@
+import type { Append, AppendTable, Insertion, Row, Statement, Value } from './db.ts'
+
 // What a table's columns hold, said once: the type of its rows, how they are selected, read, added and changed follow.
 // Statements stay SQL, written out where they are used; from here come lists of columns, placeholders and parameters.
-import type { Append, AppendTable, Insertion, Row, Statement, Value } from './db.ts'
 
 type Stored = string | number | null
 
 /** A column that holds a `T`. Without `read` and `write` the value is stored as it is. */
-export interface Column<T> {
+interface Column<T> {
   readonly type: 'text' | 'integer'
   /** Where it is not the field's name in snake_case. */
   readonly name?: string | undefined
@@ -13,9 +14,9 @@ export interface Column<T> {
   write?(value: T): Value
 }
 
-export type Columns = Readonly<Record<string, Column<unknown>>>
+type Columns = Readonly<Record<string, Column<unknown>>>
 
-export type Values<C extends Columns> = {
+type Values<C extends Columns> = {
   -readonly [Field in keyof C]: C[Field] extends Column<infer T> ? T : never
 }
 
@@ -87,7 +88,7 @@ export const placeholders = (count: number, from = 1) =>
   Array.from({ length: count }, (_, index) => `$${from + index}`).join(', ')
 
 /** What a query answers with: columns to select, and how its rows are read. */
-export interface Shape<C extends Columns> {
+interface Shape<C extends Columns> {
   /** What stands behind SELECT: every column under its field's name. */
   readonly columns: string
   /** The same for columns of a joined table: `columnsOf('r')`. */
@@ -267,3 +268,28 @@ export const keyset = (columns: readonly string[], descending: boolean) => ({
     `(${columns.join(', ')}) ${descending ? '<' : '>'} (${placeholders(columns.length, from)})`,
   order: columns.map((column) => `${column} ${descending ? 'DESC' : 'ASC'}`).join(', '),
 })
+
+interface TreePage {
+  /** Which rows of the tree, of the table `t`: what stands behind WHERE. */
+  where: string
+  /** Columns of `t` that it is ordered by. */
+  keys: readonly string[]
+  descending: boolean
+  limit: string
+}
+
+/**
+ * Selects from the accounts `r` of a page of the tree `t`, of which the keys can be selected too. The page is cut out first:
+ * joined at once, PostgreSQL takes the conditions on one id for independent ones, expects a handful of rows, and sorts all
+ * accounts instead of walking along the index. Nor is the record looked for by its id as well, though that is the account's:
+ * PostgreSQL concludes that both columns must be equal, which it takes for rare, and reads all records to find the few.
+ */
+export const accountsOfTreeSql = (selected: string, { where, keys, descending, limit }: TreePage) => {
+  const { order } = keyset(keys, descending)
+  const columns = [...new Set([...keys, 't.account_id'])].join(', ')
+  return `SELECT ${selected} FROM (
+      SELECT ${columns} FROM account_tree t WHERE ${where} ORDER BY ${order} LIMIT ${limit}
+    ) t
+    JOIN records r ON r.account_id = t.account_id AND r.kind = 'account'
+    ORDER BY ${order}`
+}

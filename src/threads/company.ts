@@ -1,7 +1,14 @@
+import { availableParallelism } from 'node:os'
 import { bucketColumns } from '../http/throttle/token-buckets.ts'
 import { countColumns } from '../http/wire/counts.ts'
 import { randomHex } from '../lib/ids.ts'
 import { createSharedMemory, type SharedMemory } from '../lib/shared-rows.ts'
+
+const maxByCores = 4
+
+/** Half of the processors: the others write, derive keys, read for long and make files. Elsewhere than on Linux, one. */
+export const threadsByCores = (cores = availableParallelism(), platform = process.platform): number =>
+  platform === 'linux' ? Math.max(1, Math.min(maxByCores, Math.floor(cores / 2))) : 1
 
 /** What the threads of a process have together, where several answer requests. */
 export interface SharedThreadState {

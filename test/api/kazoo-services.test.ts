@@ -11,7 +11,7 @@ import { checkLedgers } from '../../src/areas/billing/ledgers/verification.sql.t
 import type { Fault } from '../../src/lib/check.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
-import { checkDocuments } from '../../src/storage/verification/documents.ts'
+import { checkDocuments } from '../../src/storage/verification.ts'
 import { createAdopter } from '../support/kazoo/adopter.ts'
 import { documentOf, documentOfText } from '../support/kazoo/kazoo-texts.ts'
 import { describeEngines, type TestAccount, useWorld } from '../support/world/world.ts'

@@ -288,6 +288,6 @@ describe('the code', () => {
     expect(pathsWith(/\bwriteOf\(/)).toEqual(['src/storage/store.ts'])
     expect(pathsWith(/INSERT INTO audit_log/)).toEqual([])
     expect(pathsWith(/\bauditLog\.append\(/)).toEqual(['src/storage/change-set.ts'])
-    expect(pathsWith(/prepared\(placedAppend\)/)).toEqual(['src/storage/sqlite-placing.ts'])
+    expect(pathsWith(/prepared\(placedAppend\)/)).toEqual(['src/storage/sqlite-writer.ts'])
   })
 })

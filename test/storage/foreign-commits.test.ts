@@ -6,8 +6,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vit
 import type { Database } from '../../src/storage/db.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { noteCommit } from '../../src/storage/sqlite-commits.ts'
-import { openDurable } from '../../src/storage/sqlite-open.ts'
-import { createStatements } from '../../src/storage/sqlite-statements.ts'
+import { createStatements, openDurable } from '../../src/storage/sqlite-open.ts'
 import { countOf } from '../support/run/run-length.ts'
 
 // A server and a command on one file of the embedded store, each as a process of its own would have it.

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Value } from '../../src/storage/db.ts'
-import { type RowShape, unnested } from '../../src/storage/many-rows.ts'
+import { type RowShape, unnested } from '../../src/storage/sql-words.ts'
 import { countOf } from '../support/run/run-length.ts'
 import { openTestDatabase, type TestDatabase } from '../support/servers/databases.ts'
 import { engines } from '../support/servers/postgres.ts'

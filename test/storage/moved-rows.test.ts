@@ -1,9 +1,14 @@
 // Rows of every kind on their way between the engines.
 import { expect, it } from 'vitest'
-import { copyRows, digestOf } from '../../src/storage/moving/copy.ts'
 import { openPostgresSide } from '../../src/storage/moving/postgres-side.ts'
 import { openSqliteSide } from '../../src/storage/moving/sqlite-side.ts'
-import type { Cells, MovedTable, StoreSide } from '../../src/storage/moving/tables.ts'
+import {
+  type Cells,
+  copyRows,
+  digestOf,
+  type MovedTable,
+  type StoreSide,
+} from '../../src/storage/moving/tables.ts'
 import { makePlace } from '../support/servers/databases.ts'
 import { engines } from '../support/servers/postgres.ts'
 

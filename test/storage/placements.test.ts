@@ -1,7 +1,6 @@
 // Where tables lie on a distributed engine is declared of every table there is.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { marksTable } from '../../src/storage/distribution/commits.ts'
-import { placements, tablesThatLie } from '../../src/storage/distribution/placements.ts'
+import { marksTable, placements, tablesThatLie } from '../../src/storage/distribution/placements.ts'
 import { openTestDatabase, type TestDatabase } from '../support/servers/databases.ts'
 import { engines } from '../support/servers/postgres.ts'
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { checkTool, startTool } from '../../src/storage/postgres-tools.ts'
+import { checkTool, startTool } from '../../src/storage/postgres-dump.ts'
 
 describe("PostgreSQL's programs", () => {
   const path = process.env.PATH

@@ -1,7 +1,7 @@
 import { csvLine, flattenRow } from '../../lib/csv.ts'
 import { failure, faultyRequest } from '../../lib/failure.ts'
 import { bareFileName } from '../../lib/file-name.ts'
-import { giveBack } from '../../storage/give-back.ts'
+import { giveBack } from '../../storage/csv-lines.ts'
 import type { RequestContext } from '../exchange.ts'
 import { attachment, headerText } from '../file-names.ts'
 import {

@@ -128,7 +128,7 @@ export interface PageEnd {
 }
 
 /** Has a part of the work done when it is the turn of whoever asks. */
-export type InTurn = <R>(work: () => Promise<R>) => Promise<R>
+type InTurn = <R>(work: () => Promise<R>) => Promise<R>
 
 interface ListSettings {
   pagination_page_size: number

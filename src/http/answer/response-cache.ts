@@ -1,6 +1,5 @@
 import type { Metrics } from '../../lib/metrics.ts'
-import { createSizedCache } from '../../storage/cache.ts'
-import type { GenerationOf } from '../../storage/generations.ts'
+import { createSizedCache, type GenerationOf } from '../../storage/cache.ts'
 import type { Route } from '../route.ts'
 import { type Coding, type Packed, pack } from '../wire/compression.ts'
 import { type Listing, type ListPlan, type MovingWindow, type PageEnd, showsRows } from './listing.ts'

@@ -1,7 +1,6 @@
 import { Refusal } from '../saved-store.ts'
 import { type Run, upgrades } from '../upgrades.ts'
-import { marksTable } from './commits.ts'
-import { tablesThatLie } from './placements.ts'
+import { marksTable, tablesThatLie } from './placements.ts'
 
 /** What became of a table. */
 export interface Placed {

@@ -1,7 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Row } from '../db.ts'
-import { openDurable } from '../sqlite-open.ts'
-import { sqliteText } from '../sqlite-statements.ts'
+import { openDurable, sqliteText } from '../sqlite-open.ts'
 import type { Run } from '../upgrades.ts'
 import { fillingOf } from './marks.ts'
 import {

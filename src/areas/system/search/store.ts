@@ -1,9 +1,8 @@
 import type { Json } from '../../../lib/json.ts'
 import { zip } from '../../../lib/list.ts'
-import { accountsOfTreeSql } from '../../../storage/account-tree.ts'
 import { kind, recordColumns, type StoredRecord } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
-import { keyset, shape, text } from '../../../storage/table.ts'
+import { accountsOfTreeSql, keyset, shape, text } from '../../../storage/table.ts'
 
 export interface SearchPage {
   /** The account below which accounts are looked for, or in which users and devices are. */

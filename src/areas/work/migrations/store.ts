@@ -1,11 +1,10 @@
 import { type AccountRecord, accountKind } from '../../../auth/identity.ts'
 import { createRunStore, type Run as LongRun } from '../../../batches/store.ts'
 import { createCsvParser } from '../../../lib/csv-parse.ts'
-import { accountsOfTreeSql } from '../../../storage/account-tree.ts'
 import type { Author, ChangeSet } from '../../../storage/change-set.ts'
 import { recordColumns } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
-import { integer, json, type RowOf, table, text } from '../../../storage/table.ts'
+import { accountsOfTreeSql, integer, json, type RowOf, table, text } from '../../../storage/table.ts'
 import type { Performer, Reach } from './rules.ts'
 
 export interface Ordered extends Reach {
