@@ -6,7 +6,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
 import { allRoutes } from '../src/commands/openapi.ts'
-import { readExamples } from '../src/http/openapi/examples.ts'
+import { readExamples } from '../src/http/openapi/openapi.ts'
 import { operationNames, reviewedNames } from '../src/http/openapi/operation-names.ts'
 import { isCommitted } from './support/matchers/generated.ts'
 import {

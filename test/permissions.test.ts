@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { Example } from '../src/http/openapi/examples.ts'
+import type { Example } from '../src/http/openapi/openapi.ts'
 import type { Route } from '../src/http/route.ts'
 import { commitExamples, committedExamples, exampleFiles, exampleOf } from './support/examples/examples.ts'
 import { addFurtherExamples } from './support/examples/further-examples.ts'

@@ -5,14 +5,16 @@ import type { AccountRecord, Actor } from '../auth/identity.ts'
 import type { ResellerOf } from '../auth/policies.ts'
 import type { Refusals } from '../events/refusals.ts'
 import type { Clock } from '../lib/clock.ts'
+import { invalid } from '../lib/failure.ts'
 import { isTrue } from '../lib/json.ts'
 import type { Log } from '../lib/log.ts'
 import { memberOf } from '../lib/member.ts'
-import { beginTrace, type Recorder, type Trace } from '../lib/trace.ts'
+import { beginTrace, type Recorder, type Trace, traceparentOf } from '../lib/trace.ts'
 import type { crossbarSettings } from '../settings/documents.ts'
 import type { SettingsOf } from '../settings/keys.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Warning } from '../settings/unknown-keys.ts'
+import type { Author, ChargeConsent } from '../storage/change-set.ts'
 import type { CommittedChange, KeyClaim } from '../storage/idempotency.ts'
 import type { Store } from '../storage/store.ts'
 import type { ListPlan } from './answer/listing.ts'
@@ -25,9 +27,8 @@ import type { FairQueue } from './throttle/read-turns.ts'
 import type { Throttle } from './throttle/throttle.ts'
 import { type Body, emptyBody } from './wire/bodies.ts'
 import type { WaitingBody } from './wire/body-bytes.ts'
+import { targetOf } from './wire/client-address.ts'
 import type { Places } from './wire/places.ts'
-import { targetOf } from './wire/target.ts'
-import type { ActiveRequests } from './wire/under-way.ts'
 
 /** A path outside of `/v2`: it answers by itself. */
 export type PlainPage = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void
@@ -201,3 +202,81 @@ export class RequestContext {
 }
 
 const noQuery = new URLSearchParams()
+
+/** Rejects what cannot be the id of a quote: without one, a request accepts what its caller was shown last. */
+export const requireQuoteId = (exchange: RequestContext) => {
+  const value = exchange.value('quote_id') ?? undefined
+  if (value === undefined || (typeof value === 'string' && value !== '')) return
+  // Routes that take the id of something else as quote_id describe it in their query.
+  const message = exchange.route?.spec.query?.quote_id
+    ? 'Must be the id of a finished dry run'
+    : 'Must be the quote_id of a 402 response'
+  throw invalid({ quote_id: { type: { message, value } } })
+}
+
+const consentOf = (exchange: RequestContext): ChargeConsent => {
+  const quoteId = exchange.value('quote_id')
+  const { claims, key, user } = exchange.actor ?? {}
+  const caller = claims?.jti ?? key?.id ?? user?.id
+  return {
+    ...(typeof quoteId === 'string' ? { quoteId } : {}),
+    ...(caller === undefined ? {} : { caller }),
+    toJSON: () => undefined,
+  }
+}
+
+/** Who stands behind what a request writes. */
+export const authorOf = (exchange: RequestContext): Author => {
+  const { actor } = exchange
+  const author: Author = {
+    requestId: exchange.id,
+    clientAddress: exchange.clientAddress,
+    request: { method: exchange.method, path: exchange.path },
+  }
+  if (exchange.trace.recorder) author.trace = traceparentOf(exchange.trace)
+  if (exchange.isTrue('accept_charges')) author.acceptsCharges = true
+  if (exchange.method !== 'GET') author.consent = consentOf(exchange)
+  if (exchange.claim) author.idempotency = exchange.claim
+  if (!actor) return author
+  author.authAccountId = actor.accountId
+  author.authMethod = actor.method
+  if (actor.user) author.authUserId = actor.user.id
+  if (actor.key) author.authKeyId = actor.key.id
+  if (actor.claims?.original_account_id) author.originalAuthAccountId = actor.claims.original_account_id
+  if (actor.claims?.original_owner_id) author.originalAuthUserId = actor.claims.original_owner_id
+  return author
+}
+
+// Requests go on when their clients have gone. Whoever closes what they read from waits for them.
+
+type ActiveRequests = ReturnType<typeof createActiveRequests>
+
+/** The requests of a server that are being carried out. */
+export const createActiveRequests = () => {
+  let count = 0
+  let onLast: (() => void) | undefined
+
+  return {
+    async during(work: () => Promise<void>) {
+      count += 1
+      try {
+        await work()
+      } finally {
+        count -= 1
+        if (count === 0) onLast?.()
+      }
+    },
+
+    /** Resolves when none is under way any more, or after so many milliseconds. */
+    over(milliseconds: number) {
+      if (count === 0) return Promise.resolve()
+      return new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, milliseconds)
+        onLast = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+    },
+  }
+}

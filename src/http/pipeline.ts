@@ -24,25 +24,32 @@ import { crossbarSettings } from '../settings/documents.ts'
 import { isConflict, retrying } from '../storage/store.ts'
 import { ListResponse, LiveResponse } from './answer/answers.ts'
 import { planList } from './answer/listing.ts'
-import { sendLive } from './answer/live.ts'
-import { respond } from './answer/respond.ts'
+import { respond, sendLive } from './answer/respond.ts'
 import { inTurn, sendCached, sendEmpty } from './answer/sending.ts'
-import { authorOf, requireQuoteId } from './author.ts'
-import type { RequestContext } from './exchange.ts'
-import { accessDenied, admit, assertAllowed, badCredential } from './judge/admission.ts'
+import { authorOf, type RequestContext, requireQuoteId } from './exchange.ts'
+import {
+  accessDenied,
+  admit,
+  assertAllowed,
+  badCredential,
+  checkPreconditions,
+  payForBody,
+  payForRecord,
+  payTokens,
+  queryProblems,
+  queryWarnings,
+  resourceOf,
+  revisionOf,
+  shareOf,
+} from './judge/admission.ts'
 import { answerAgain } from './judge/answer-again.ts'
-import { unbuiltIn } from './judge/family.ts'
 import { validateData } from './judge/judge-data.ts'
-import { payForBody, payForRecord, payTokens, resourceOf, shareOf } from './judge/paying.ts'
-import { checkPreconditions, revisionOf } from './judge/preconditions.ts'
-import { queryProblems, queryWarnings } from './judge/query-rules.ts'
-import { methodsOf, routeOf, segmentsOf } from './judge/router.ts'
+import { methodsOf, routeOf, segmentsOf, unbuiltIn } from './judge/router.ts'
 import type { Call, Method, Route } from './route.ts'
 import { contentTypeOf, isJsonBody, openContent, streamBody } from './wire/bodies.ts'
 import { hasBody, readSmallBody, type WaitingBody } from './wire/body-bytes.ts'
-import { canonicalPeer, clientAddress, trustedProxies } from './wire/client-address.ts'
+import { canonicalPeer, clientAddress, targetOf, trustedProxies } from './wire/client-address.ts'
 import { preferredType, takesType } from './wire/media.ts'
-import { targetOf } from './wire/target.ts'
 
 type Step = (exchange: RequestContext) => void | Promise<void>
 

@@ -7,7 +7,7 @@ import type { Json } from '../lib/json.ts'
 import type { Warning } from '../settings/unknown-keys.ts'
 import type { Author } from '../storage/change-set.ts'
 import type { CommittedChange } from '../storage/idempotency.ts'
-import type { Price } from './throttle/price.ts'
+import type { Price } from './throttle/token-buckets.ts'
 
 export type Method = 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE'
 

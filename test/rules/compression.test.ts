@@ -4,13 +4,13 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
   closed,
+  codingFor,
   codings,
   compressed,
   compressedPieces,
   type Piece,
   pack,
 } from '../../src/http/wire/compression.ts'
-import { codingFor } from '../../src/http/wire/encodings.ts'
 
 const opened = { zstd: zstdDecompressSync, br: brotliDecompressSync, gzip: gunzipSync } as const
 

@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { ExtraCost } from '../../src/http/throttle/price.ts'
 import {
   type BucketSettings,
   bucketColumns,
@@ -8,6 +7,7 @@ import {
   bucketSettingsOf,
   costOf,
   createTokenBuckets,
+  type ExtraCost,
 } from '../../src/http/throttle/token-buckets.ts'
 import { createSharedMemory, openSharedRows } from '../../src/lib/shared-rows.ts'
 

@@ -3,6 +3,7 @@ import type { RequestContext } from '../exchange.ts'
 import {
   type Coding,
   closed,
+  codingFor,
   codings,
   compressed,
   compressedPieces,
@@ -10,7 +11,6 @@ import {
   type Packed,
   type Piece,
 } from '../wire/compression.ts'
-import { codingFor } from '../wire/encodings.ts'
 
 // Which answers are compressed. The length of a compressed answer tells what in it is repeated: where a secret stands
 // beside what somebody else could write (the name of a caller, say), whoever sees the lengths could find it letter by

@@ -4,6 +4,7 @@ import { bareFileName } from '../../lib/file-name.ts'
 import { giveBack } from '../../storage/csv-lines.ts'
 import type { RequestContext } from '../exchange.ts'
 import { attachment, headerText } from '../file-names.ts'
+import { harmless } from './answers.ts'
 import {
   flatRow,
   isLong,
@@ -16,7 +17,6 @@ import {
 import { lengthOf, rowStreamBytes, rowsInTurn } from './row-bytes.ts'
 import { claimRoom, type Headers, type Pieces, send, sendStreamed, withRoom } from './sending.ts'
 import { inSlices } from './slices.ts'
-import { harmless } from './visitors.ts'
 
 // Lists as CSV: as pages, and as a whole in parts.
 

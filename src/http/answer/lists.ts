@@ -2,9 +2,8 @@ import { createHash } from 'node:crypto'
 import { failure, rangeNotSatisfiable } from '../../lib/failure.ts'
 import type { RequestContext } from '../exchange.ts'
 import { type Coding, pack } from '../wire/compression.ts'
-import type { ListResponse, RowsResponse } from './answers.ts'
+import { type EnvelopeParts, envelopeTail, type ListResponse, type RowsResponse } from './answers.ts'
 import { sendCsv, sendCsvPage } from './csv-lists.ts'
-import { type EnvelopeParts, envelopeTail } from './envelope.ts'
 import {
   bracketsOf,
   isLong,

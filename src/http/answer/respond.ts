@@ -5,14 +5,25 @@ import type { Json } from '../../lib/json.ts'
 import { describeError } from '../../lib/log.ts'
 import type { RequestContext } from '../exchange.ts'
 import { routeOf } from '../judge/router.ts'
-import { outlastsResponse } from '../wire/refused-body.ts'
-import { ApiResponse, FileResponse, ListResponse, RawJson, RowsResponse, StreamResponse } from './answers.ts'
-import { type EnvelopeParts, envelopeOf, envelopeTail } from './envelope.ts'
-import { reportRefusal } from './happenings.ts'
-import { isLarge, largePieces, roughBytesOf } from './large-data.ts'
+import { outlastsResponse } from '../wire/body-bytes.ts'
+import { onClose } from '../wire/hand-over.ts'
+import {
+  ApiResponse,
+  type EnvelopeParts,
+  envelopeOf,
+  envelopeTail,
+  FileResponse,
+  harmless,
+  type Line,
+  ListResponse,
+  type LiveResponse,
+  RawJson,
+  RowsResponse,
+  StreamResponse,
+} from './answers.ts'
 import { sendList, sendRows } from './lists.ts'
-import { createPrettyPrinter } from './pretty.ts'
-import { logRefusal } from './refusals.ts'
+import { createPrettyPrinter, isLarge, largePieces, roughBytesOf } from './pretty.ts'
+import { logRefusal, reportRefusal } from './refusals.ts'
 import {
   common,
   type Headers,
@@ -25,8 +36,87 @@ import {
   sendStreamed,
   wantsPretty,
   withRoom,
+  writeHead,
 } from './sending.ts'
-import { harmless } from './visitors.ts'
+
+// Rights are looked at again this often.
+const judgeMs = 4000
+// A client that does not take the last words is not waited for.
+const lingerMs = 5000
+
+/**
+ * Begins an answer that has no end of its own. It ends when the client goes, when whoever asked loses the right to it
+ * (`mayStill` says so), and when the server ends.
+ */
+export const sendLive = (
+  exchange: RequestContext,
+  answer: LiveResponse,
+  mayStill: () => Promise<boolean>,
+) => {
+  const { response, request, frame } = exchange
+  const { socket } = request
+  const { live } = frame.life
+  exchange.done = true
+  writeHead(exchange, 200, { ...answer.headers, 'content-type': answer.contentType })
+  response.flushHeaders()
+  if (exchange.method === 'HEAD') return void response.end()
+  let isOver = false
+  let close = () => {}
+  let forgetDeparture = () => true
+
+  const finish = () => {
+    if (isOver) return
+    isOver = true
+    clearInterval(judging)
+    live.delete(line.end)
+    forgetDeparture()
+    close()
+  }
+
+  const line: Line = {
+    write(text) {
+      if (!isOver) response.write(text)
+    },
+    get waiting() {
+      return response.writableLength
+    },
+    drained: () =>
+      new Promise((resolve) => {
+        if (isOver || !response.writableNeedDrain) return resolve()
+        const done = () => {
+          response.off('drain', done)
+          stay()
+          resolve()
+        }
+        const stay = onClose(socket, done)
+        response.once('drain', done)
+      }),
+    end() {
+      if (isOver) return
+      finish()
+      response.end()
+      const cut = setTimeout(() => socket.destroy(), lingerMs)
+      cut.unref()
+      response.once('finish', () => clearTimeout(cut))
+    },
+  }
+
+  const judging = setInterval(() => {
+    // What cannot be judged at the moment is judged the next time.
+    mayStill().then(
+      (may) => void (may || line.end()),
+      () => undefined,
+    )
+  }, judgeMs)
+  judging.unref()
+  // Of who has gone before nothing is heard any more.
+  if (socket.destroyed) return finish()
+  forgetDeparture = onClose(socket, finish)
+  live.add(line.end)
+  close = answer.open(line)
+  // Streams have been told to go: this one was asked for before, and judged meanwhile.
+  if (frame.life.isOver) line.end()
+}
 
 const withoutLastSlashes = (path: string) => {
   let end = path.length

@@ -2,10 +2,16 @@ import { type Asked, isFromAllowedNetwork, isInScope, letsPass } from '../../aut
 import type { Credential } from '../../auth/authenticate.ts'
 import type { AccountRecord, Actor } from '../../auth/identity.ts'
 import { isThroughAllowedProxy, type Policy, proxyRefusal } from '../../auth/policies.ts'
-import { failure, forbidden, invalidCredentials } from '../../lib/failure.ts'
+import { failure, forbidden, invalidCredentials, type Problems, preconditionFailed, valueShown } from '../../lib/failure.ts'
+import { isObject } from '../../lib/json.ts'
+import { memberOf } from '../../lib/member.ts'
 import type { crossbarSettings } from '../../settings/documents.ts'
 import type { SettingsOf } from '../../settings/keys.ts'
-import type { ServerContext } from '../exchange.ts'
+import { type Warning, warningsAt } from '../../settings/unknown-keys.ts'
+import { StoredRecord } from '../../storage/records.ts'
+import { filterNamesIn } from '../answer/filters.ts'
+import type { RequestContext, ServerContext } from '../exchange.ts'
+import type { Route } from '../route.ts'
 
 // Who is let in, and to what: asked for requests, and for what comes over connections that have left HTTP.
 
@@ -66,4 +72,153 @@ export const assertAllowed = async (frame: ServerContext, question: Question) =>
   if (!(await frame.isUnrestricted(question))) throw accessDenied('access denied by token restrictions')
   if (!(await allow.allows(actor, account, path, frame.resellerOf)))
     throw accessDenied(`may be called by: ${allow.name}`)
+}
+
+// Whether what a client has read, or did not find, is still so.
+
+const tagsOf = (header: string) =>
+  header.split(',').map((tag) => tag.trim().replace(/^W\//, '').replace(/^"|"$/g, ''))
+
+export const revisionOf = (subject: unknown) => {
+  const revision =
+    typeof subject === 'object' && subject !== null && 'revision' in subject && subject.revision
+  return typeof revision === 'string' ? revision : undefined
+}
+
+/** If-Match names the revision that the client read; an ETag may carry more behind it. */
+const checkRevision = (exchange: RequestContext, subject: unknown) => {
+  const header = exchange.header('if-match')
+  const revision = revisionOf(subject)
+  if (header === undefined || revision === undefined) return
+  const fits = tagsOf(header).some((tag) => tag === '*' || tag === revision || tag.startsWith(`${revision}-`))
+  if (!fits) throw failure(preconditionFailed, {})
+}
+
+/**
+ * If-None-Match: * says that the client found nothing. What PUT makes stands at a path that is not there yet, and actions
+ * keep nothing at theirs.
+ */
+const checkAbsence = (exchange: RequestContext, { spec, path }: Route, subject: unknown) => {
+  if (exchange.header('if-none-match')?.trim() !== '*' || exchange.method === 'PUT') return
+  const isKept = spec.isKept?.(subject) ?? (path.endsWith('}') && revisionOf(subject) !== undefined)
+  if (isKept) throw failure(preconditionFailed, {})
+}
+
+export const checkPreconditions = (exchange: RequestContext, route: Route, subject: unknown) => {
+  if (exchange.method === 'GET' || exchange.method === 'HEAD') return
+  checkRevision(exchange, subject)
+  checkAbsence(exchange, route, subject)
+}
+
+const flagValues: readonly unknown[] = [undefined, null, '', true, false, 'true', 'false']
+
+/** Flags stand in the query or beside the data of the body. */
+const flagProblems = ({ spec }: Route, exchange: RequestContext): Problems =>
+  Object.fromEntries(
+    Object.entries({ ...spec.query, ...spec.wishes }).flatMap(([name, described]) => {
+      if (typeof described === 'string') return []
+      const sent = exchange.value(name)
+      if (flagValues.includes(sent)) return []
+      return [[name, { type: { message: 'Must be true or false', target: 'boolean', ...valueShown(sent) } }]]
+    }),
+  )
+
+const boundNames = ['created_from', 'created_to', 'modified_from', 'modified_to']
+
+/** Routes that add up what is in a window of time have `created_from`, and are no lists. */
+const isSum = ({ spec }: Route) => !spec.list && spec.query !== undefined && 'created_from' in spec.query
+
+const boundProblems = (route: Route, query: URLSearchParams): Problems => {
+  if (route.method !== 'GET' || !isSum(route)) return {}
+  const message = 'Sums are over the time of creation. Send created_from and created_to'
+  const sent = ['modified_from', 'modified_to'].filter((name) => query.get(name))
+  return Object.fromEntries(sent.map((name) => [name, { forbidden: { message } }]))
+}
+
+/** Flags that are neither true nor false, and time bounds that a sum does not have. */
+export const queryProblems = (route: Route, exchange: RequestContext): Problems => ({
+  ...flagProblems(route, exchange),
+  ...boundProblems(route, exchange.query),
+})
+
+/** Filters and time bounds that have no effect, because the answer is no list. Web clients send them everywhere: they are no error. */
+export const queryWarnings = ({ method, spec }: Route, query: URLSearchParams): Warning[] => {
+  if (query.size === 0 || method !== 'GET' || spec.list) return []
+  const sent = [...filterNamesIn(query), ...boundNames.filter((name) => query.get(name))]
+  const names = sent.filter((name) => !Object.hasOwn(spec.query ?? {}, name))
+  return warningsAt(
+    names.map((name) => [name]),
+    'This has no effect: only lists have filters',
+  )
+}
+
+// What a request pays in throttling tokens: for itself, for the bytes that it brings, for the record that it changes.
+
+// What comes as a list of records is stored bit by bit, and not as one that is told and judged as a whole each time.
+const manyTimes = 10
+
+/** By how much cheaper, and how many times as many values, the body of a route may be. */
+export const shareOf = ({ route }: RequestContext) => (route?.spec.takesMany ? manyTimes : 1)
+
+export const resourceOf = ({ route, segments }: RequestContext) => {
+  const at = route?.resourceAt ?? 1
+  const endpointArguments: readonly string[] = route ? segments.slice(at + 1) : []
+  return { endpoint: segments[at] ?? '', endpointArguments }
+}
+
+const isAnyIn = (data: unknown, keys: readonly string[]) =>
+  keys.some((key) => memberOf(data, key) !== undefined)
+
+/** Takes the price of the request itself, or 429. */
+export const payTokens = async (exchange: RequestContext) => {
+  const { frame, crossbar, route, clientAddress, account, actor, method } = exchange
+  const { endpoint } = resourceOf(exchange)
+  // Reading what is public is free; writing is not, with or without a token.
+  const readsPublic = !actor && (method === 'GET' || method === 'HEAD')
+  const price = route?.spec.price
+  // What a body brings that is still to be read is not known: it pays as if it were there.
+  const bringsSecret =
+    price?.is === 'secret' && (exchange.waitingBody !== undefined || isAnyIn(exchange.body.data, price.keys))
+  const fare = { clientAddress, accountId: account?.id, endpoint, method, readsPublic, bringsSecret }
+  exchange.tokens = await frame.throttle.pay(fare, price, crossbar)
+}
+
+const payForBytes = async (exchange: RequestContext, bytes: number) => {
+  const { frame, crossbar, clientAddress, account, tokens, paidBytes } = exchange
+  const fare = { clientAddress, accountId: account?.id, bytes, paidBytes }
+  exchange.tokens = await frame.throttle.payForBytes(fare, crossbar, tokens)
+  exchange.paidBytes = Math.max(paidBytes, bytes)
+}
+
+/** A body that waited pays for what it has beyond those that do not. */
+export const payForBody = (exchange: RequestContext, length: number) => {
+  const { unjudged_body_size: unjudged } = exchange.crossbar
+  return payForBytes(exchange, unjudged + Math.ceil(Math.max(0, length - unjudged) / shareOf(exchange)))
+}
+
+/** The stored record that a subject is, or has a part of. */
+const recordIn = (
+  subject: unknown,
+  account: AccountRecord | undefined,
+): Pick<StoredRecord, 'docText'> | undefined => {
+  if (subject instanceof StoredRecord) return subject
+  // Routes of accounts have parts of theirs alone.
+  if (account !== undefined && revisionOf(subject) === account.revision) return account
+  const parts = isObject(subject) ? Object.values(subject) : []
+  return parts.find((part) => part instanceof StoredRecord)
+}
+
+// A character of JavaScript is at most three bytes of UTF-8.
+const maxBytesOfCharacter = 3
+
+/**
+ * What changes a large record pays for it as for a body: all of it is judged, told and stored, however little was sent. A body
+ * that was as large has paid for both.
+ */
+export const payForRecord = async (exchange: RequestContext, subject: unknown) => {
+  const { method, crossbar, account } = exchange
+  if (method === 'GET' || method === 'HEAD') return
+  const record = recordIn(subject, account)
+  if (!record || record.docText.length * maxBytesOfCharacter <= crossbar.unjudged_body_size) return
+  await payForBytes(exchange, Buffer.byteLength(record.docText))
 }

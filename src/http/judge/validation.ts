@@ -1,16 +1,51 @@
 import { Ajv, type AnySchema, type ErrorObject, type ValidateFunction } from 'ajv'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
 import type { Static, TSchema } from 'typebox'
+import { singleLinePattern } from '../../lib/control-characters.ts'
 import type { Problems } from '../../lib/failure.ts'
-import { type Handover, isExactNumber, type Json } from '../../lib/json.ts'
+import { type Handover, isExactNumber, isObject, type Json } from '../../lib/json.ts'
 import type { Place } from '../../lib/removal.ts'
-import { currentValue } from '../../lib/schema.ts'
+import { currentValue, isMultiline } from '../../lib/schema.ts'
+import { isSecretUrl, unmaskedPattern } from '../../lib/secrets.ts'
 import { isTimezone } from '../../lib/timezones.ts'
 import { isEmailAddress } from '../../mail/email-address.ts'
-import { invalidPlaces } from './invalid-places.ts'
 import { copyJson, type JsonCopy, takeJson } from './json-copy.ts'
-import { withTextRules } from './text-rules.ts'
-import { createProblemReport, segmentsOf } from './validation-problems.ts'
+import { createProblemReport, invalidPlaces, segmentsOf } from './validation-problems.ts'
+
+const isText = ({ type, enum: values }: Json) =>
+  values === undefined && (type === 'string' || (Array.isArray(type) && type.includes('string')))
+
+const inEach = (schemas: unknown): unknown =>
+  isObject(schemas)
+    ? Object.fromEntries(Object.entries(schemas).map(([key, one]) => [key, withTextRules(one)]))
+    : schemas
+
+const inList = (schemas: unknown): unknown => (Array.isArray(schemas) ? schemas.map(withTextRules) : schemas)
+
+const parts: Readonly<Record<string, (part: unknown) => unknown>> = {
+  properties: inEach,
+  patternProperties: inEach,
+  additionalProperties: (part) => withTextRules(part),
+  items: (part) => withTextRules(part),
+  anyOf: inList,
+  oneOf: inList,
+  allOf: inList,
+}
+
+/**
+ * The schema with the rules for every text that a client sends: one line, unless the text is marked as multiline; and no
+ * mask in a URL that may contain a password.
+ */
+const withTextRules = (schema: unknown): unknown => {
+  if (!isObject(schema) || isMultiline(schema)) return schema
+  const inner = Object.fromEntries(
+    Object.entries(schema).map(([key, part]) => [key, parts[key]?.(part) ?? part]),
+  )
+  if (!isText(schema)) return inner
+  const line = { pattern: singleLinePattern }
+  if (isSecretUrl(schema)) return { ...inner, allOf: [line, { pattern: unmaskedPattern }] }
+  return 'pattern' in schema ? { ...inner, allOf: [line] } : { ...inner, ...line }
+}
 
 interface Judgement<T> {
   /** What was given, or a deep copy of what was lent, with defaults filled in and texts cast. It has its type only when there are no problems. */

@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import type { TSchema } from 'typebox'
 import * as frame from '../../lib/failure.ts'
 import {
@@ -28,9 +29,28 @@ import {
 import { isObject, type Json } from '../../lib/json.ts'
 import type { Route } from '../route.ts'
 import { patchType } from '../wire/bodies.ts'
-import { type Example, readExamples } from './examples.ts'
-import { operationNames } from './operation-names.ts'
-import { tagOf, wordOf } from './tags.ts'
+import { operationNames, tagOf, wordOf } from './operation-names.ts'
+
+/** A request that a test executed, and the response. Bodies of images and other binary files are in base64. */
+export interface Example {
+  request?: unknown
+  /** Media type of the request. Absent: JSON. */
+  requestType?: string
+  answer?: unknown
+  /** Media type of the response. Absent: JSON. */
+  answerType?: string
+  /** Status of the response, if the operation never succeeds. */
+  refusal?: number
+}
+
+const folder = new URL('examples/', import.meta.url)
+
+/** By operation. Each file holds those of a tag; the tests write them from what a server answered. */
+export const readExamples = (): Readonly<Record<string, Example>> =>
+  Object.assign(
+    {},
+    ...readdirSync(folder).map((name) => JSON.parse(readFileSync(new URL(name, folder), 'utf8')) as object),
+  )
 
 // The OpenAPI 3.1 document, made from the routes themselves: there is no second list of them.
 

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { failure, overloaded, tooManyRequests } from '../../lib/failure.ts'
-import { onClose } from '../wire/departures.ts'
+import { onClose } from '../wire/hand-over.ts'
 
 // The bytes of answers that are made and not yet taken by clients: of each payer, and of all together. Answers that are
 // streamed hold room for one batch, others for their whole body.

@@ -8,7 +8,6 @@ import { type crossbarSettings, tokenBucketSettings } from '../../settings/docum
 import type { SettingsOf } from '../../settings/keys.ts'
 import type { Settings, SettingsDoc } from '../../settings/settings.ts'
 import type { SignInBucket, SignInBuckets } from '../../storage/sign-in-buckets.ts'
-import type { Price } from './price.ts'
 import {
   type BucketSettings,
   bucketKey,
@@ -16,6 +15,7 @@ import {
   type Charge,
   costOf,
   createTokenBuckets,
+  type Price,
 } from './token-buckets.ts'
 
 /** The application whose buckets this server keeps: the override key in `token_buckets`. */

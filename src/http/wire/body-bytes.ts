@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { failure, isFailure, requestTimeout, tooLarge } from '../../lib/failure.ts'
 
 // A body has to arrive whole within the first; the second is the longest silence in one that is read as it comes.
@@ -26,7 +27,7 @@ const letCome = (request: IncomingMessage) => {
 }
 
 /** What the request says that its body has; undefined when only its end will tell. */
-export const announcedBytes = ({ headers }: IncomingMessage): number | undefined =>
+const announcedBytes = ({ headers }: IncomingMessage): number | undefined =>
   headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : undefined
 
 export const hasBody = (request: IncomingMessage) => announcedBytes(request) !== 0
@@ -137,4 +138,39 @@ const readRest = async (request: IncomingMessage, whole: number, size: number) =
     if (isFailure(error, tooLarge)) throw failure(tooLarge, { limit: whole })
     throw error
   }
+}
+
+// A connection that is closed while its client still sends takes the answer away from it. So the rest of a body that
+// nobody wants is read away, but only so much of it and for so long.
+const maxBytes = 16_000_000
+const longestMilliseconds = 10_000
+
+/** Whether the connection has to end with the answer, because more of the body may come than is read away. */
+export const outlastsResponse = (request: IncomingMessage) =>
+  !request.complete && (announcedBytes(request) ?? 0) > maxBytes
+
+/** When an answer ends the connection, lets the client finish first: it would lose the answer to a reset. */
+const endLate = (request: IncomingMessage, socket: Socket) => {
+  const destroySoon = socket.destroySoon.bind(socket)
+  socket.destroySoon = () => {
+    socket.destroySoon = destroySoon
+    if (request.complete) return destroySoon()
+    socket.end()
+    request.once('end', destroySoon)
+  }
+}
+
+/** Reads away what is left of a request's body. */
+export const passOver = (request: IncomingMessage) => {
+  const { socket } = request
+  if (request.complete || socket.destroyed) return
+  endLate(request, socket)
+  const cut = () => socket.destroy()
+  const timer = setTimeout(cut, longestMilliseconds)
+  let bytes = 0
+  request.on('data', (piece: Buffer) => {
+    bytes += piece.length
+    if (bytes > maxBytes) cut()
+  })
+  request.once('close', () => clearTimeout(timer))
 }

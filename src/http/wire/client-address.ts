@@ -1,5 +1,16 @@
+import type { IncomingMessage } from 'node:http'
 import { isIPv4 } from 'node:net'
 import { type Cidr, formatAddress, isInCidr, parseAddress, parseNetwork } from '../../lib/cidr.ts'
+
+const absolute = /^https?:\/\/[^/?#]+/i
+
+/** Path and query of a request. Whom proxies and some clients name before them is the server that they ask. */
+export const targetOf = ({ url = '/' }: Pick<IncomingMessage, 'url'>) => {
+  const origin = url.startsWith('/') ? undefined : absolute.exec(url)
+  if (!origin) return url
+  const target = url.slice(origin[0].length)
+  return target.startsWith('/') ? target : `/${target}`
+}
 
 const cidrsOf = new WeakMap<readonly string[], Cidr[]>()
 

@@ -22,10 +22,16 @@ import { respondFailure } from '../answer/respond.ts'
 import { RequestContext, type ServerContext, type Upgrades } from '../exchange.ts'
 import { accessDenied, admit, assertAllowed } from '../judge/admission.ts'
 import { findClientAddress, readSettings } from '../pipeline.ts'
-import { type Counts, createSharedCounts } from './counts.ts'
-import { targetOf } from './target.ts'
-import type { Connection, ConnectionLimits, Upgrade } from './upgrade.ts'
-import { closings, createWebSocket, type OpenWebSocket } from './web-socket.ts'
+import { targetOf } from './client-address.ts'
+import { type Counts, createSharedCounts } from './places.ts'
+import {
+  type Connection,
+  type ConnectionLimits,
+  closings,
+  createWebSocket,
+  type OpenWebSocket,
+  type Upgrade,
+} from './web-socket.ts'
 
 /** The largest message of a client; a larger one closes its connection. */
 const largestMessage = 1_000_000

@@ -1,6 +1,6 @@
 // Executes requests one after the other, and records each as the example of its operation.
 import { expect } from 'vitest'
-import type { Example } from '../../../src/http/openapi/examples.ts'
+import type { Example } from '../../../src/http/openapi/openapi.ts'
 import type { Route } from '../../../src/http/route.ts'
 import type { Client } from '../world/client.ts'
 import { nameOf, type PathIds, pathWith, requestFor, type Sample } from '../world/route-samples.ts'

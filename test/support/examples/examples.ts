@@ -1,9 +1,8 @@
 // What was asked and answered while a test walked through all operations, as the document of the API shows it.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
-import type { Example } from '../../../src/http/openapi/examples.ts'
-import { operationNames } from '../../../src/http/openapi/operation-names.ts'
-import { tagOf } from '../../../src/http/openapi/tags.ts'
+import type { Example } from '../../../src/http/openapi/openapi.ts'
+import { operationNames, tagOf } from '../../../src/http/openapi/operation-names.ts'
 import type { Route } from '../../../src/http/route.ts'
 import { isObject } from '../../../src/lib/json.ts'
 import type { Answer, Envelope, RequestOptions } from '../world/client.ts'

@@ -1,5 +1,5 @@
 // Examples of operations that ask for more than one request: for the document of the API.
-import type { Example } from '../../../src/http/openapi/examples.ts'
+import type { Example } from '../../../src/http/openapi/openapi.ts'
 import { sampleApps } from '../world/route-samples.ts'
 import type { World } from '../world/world.ts'
 import { createRecorder, onAccount } from './example-recorder.ts'

@@ -1,6 +1,5 @@
 import { accountMember } from '../../../auth/policies.ts'
-import { FileResponse } from '../../../http/answer/answers.ts'
-import { harmless } from '../../../http/answer/visitors.ts'
+import { FileResponse, harmless } from '../../../http/answer/answers.ts'
 import { del, get, post, type Route } from '../../../http/route.ts'
 import { invalid } from '../../../lib/failure.ts'
 import { imageTypes } from '../../../lib/image-type.ts'

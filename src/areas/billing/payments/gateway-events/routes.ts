@@ -1,4 +1,4 @@
-import type { PostedPage } from '../../../../http/wire/posted-page.ts'
+import type { PostedPage } from '../../../../http/wire/pages.ts'
 import type { GatewayEventIntake } from './operations.ts'
 
 /**

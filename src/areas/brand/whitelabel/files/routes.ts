@@ -1,7 +1,6 @@
 import type { Actor } from '../../../../auth/identity.ts'
 import { accountAdmin, anyone, anyToken } from '../../../../auth/policies.ts'
-import { FileResponse, one } from '../../../../http/answer/answers.ts'
-import { harmless, publicly } from '../../../../http/answer/visitors.ts'
+import { FileResponse, harmless, one, publicly } from '../../../../http/answer/answers.ts'
 import { attachment } from '../../../../http/file-names.ts'
 import { get, post, type Route } from '../../../../http/route.ts'
 import { failure, forbidden } from '../../../../lib/failure.ts'
