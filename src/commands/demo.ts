@@ -10,9 +10,7 @@ import type { SignIn } from './demo/accounts.ts'
 import { createHistory, createSignIn, type History } from './demo/api-client.ts'
 import { daysOfHistory, randomOfDemo, runHistory } from './demo/history.ts'
 import { checkForMissingStore } from './missing-store.ts'
-import { createProgress } from './output.ts'
-import { printingRefusals } from './refusals.ts'
-import { status } from './statuses.ts'
+import { createProgress, formatCount, print } from './output.ts'
 
 interface DemoOptions {
   calls: number
@@ -60,7 +58,7 @@ const seed = async (server: RunningServer, config: Config, history: History, opt
   let calls = 0
   await runHistory(demo, options.calls, (count) => {
     calls += count
-    progress.show(calls, `${calls.toLocaleString('en-US')} call records`)
+    progress.show(calls, `${formatCount(calls)} call records`)
   })
   progress.end()
   await operator('DELETE token_auth')
@@ -89,26 +87,23 @@ const textOf = (result: Awaited<ReturnType<typeof seed>>) => {
 
 ${lines.join('\n')}
 
-These passwords are shown once and stored nowhere.
-`
+These passwords are shown once and stored nowhere.`
 }
 
 /** Fills the store that the environment names with a sample company; returns the status. */
-export const fillWithDemo = (options: DemoOptions): Promise<number> =>
-  printingRefusals(async () => {
-    const environment = configFromEnvironment()
-    process.umask(0o077)
-    // Mail of the demo goes to the outbox.
-    const config: Config = { ...environment, host: '127.0.0.1', port: 0, smtpUrl: undefined }
-    await checkForMissingStore(environment)
-    const history = createHistory(systemClock.now(), daysOfHistory)
-    const log = createCommandLog(config, 'error')
-    const server = await startServer(config, { clock: history, log }, { timeOfDay: systemClock })
-    try {
-      const result = await seed(server, environment, history, options)
-      process.stdout.write(options.json ? `${JSON.stringify(result)}\n` : textOf(result))
-      return status.done
-    } finally {
-      await server.stop()
-    }
-  })
+export const fillWithDemo = async (options: DemoOptions) => {
+  const environment = configFromEnvironment()
+  process.umask(0o077)
+  // Mail of the demo goes to the outbox.
+  const config: Config = { ...environment, host: '127.0.0.1', port: 0, smtpUrl: undefined }
+  await checkForMissingStore(environment)
+  const history = createHistory(systemClock.now(), daysOfHistory)
+  const log = createCommandLog(config, 'error')
+  const server = await startServer(config, { clock: history, log }, { timeOfDay: systemClock })
+  try {
+    const result = await seed(server, environment, history, options)
+    print(options.json ? JSON.stringify(result) : textOf(result))
+  } finally {
+    await server.stop()
+  }
+}

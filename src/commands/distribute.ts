@@ -2,8 +2,7 @@ import { configFromEnvironment } from '../config/env.ts'
 import { distributeStorage, type Placed } from '../storage/distribution/distribute.ts'
 import { connectTo, runnerOn } from '../storage/postgres-dump.ts'
 import { Refusal } from '../storage/saved-store.ts'
-import { printingRefusals } from './refusals.ts'
-import { status } from './statuses.ts'
+import { print } from './output.ts'
 
 const words: Record<Placed['outcome'], string> = {
   distributed: 'distributed by account_id',
@@ -12,23 +11,19 @@ const words: Record<Placed['outcome'], string> = {
 }
 
 /** Distributes the tables of a store on Citus; answers with the status. */
-export const distribute = ({ json }: { json?: boolean }): Promise<number> =>
-  printingRefusals(async () => {
-    const { databaseUrl } = configFromEnvironment()
-    if (!databaseUrl)
-      throw new Refusal(
-        'the embedded store is one file: only a store on PostgreSQL with Citus is distributed',
-      )
-    const client = await connectTo(databaseUrl)
-    const placed: Placed[] = []
-    try {
-      await distributeStorage(runnerOn(client), (one) => {
-        placed.push(one)
-        if (!json) process.stdout.write(`${one.table}: ${words[one.outcome]}\n`)
-      })
-    } finally {
-      await client.end()
-    }
-    if (json) process.stdout.write(`${JSON.stringify({ tables: placed })}\n`)
-    return status.done
-  })
+export const distribute = async ({ json }: { json?: boolean }) => {
+  const { databaseUrl } = configFromEnvironment()
+  if (!databaseUrl)
+    throw new Refusal('the embedded store is one file: only a store on PostgreSQL with Citus is distributed')
+  const client = await connectTo(databaseUrl)
+  const placed: Placed[] = []
+  try {
+    await distributeStorage(runnerOn(client), (one) => {
+      placed.push(one)
+      if (!json) print(`${one.table}: ${words[one.outcome]}`)
+    })
+  } finally {
+    await client.end()
+  }
+  if (json) print(JSON.stringify({ tables: placed }))
+}

@@ -1,11 +1,119 @@
-import { readFileSync } from 'node:fs'
+// `crosspoint edge kamailio` writes the files of ops/kamailio for a host, and among them one with its values.
+import { chownSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { randomHex } from '../lib/ids.ts'
 import { Refusal } from '../storage/saved-store.ts'
-import { type EdgeValues, edgeFiles, writeEdgeFiles } from './edge-files.ts'
-import { printingRefusals } from './refusals.ts'
-import { status } from './statuses.ts'
+import { makeSqliteFile } from '../storage/sqlite-open.ts'
+import { print } from './output.ts'
+
+const templates = new URL('../../ops/kamailio/', import.meta.url)
+
+const copied = [
+  'kamailio.cfg',
+  'modules.cfg',
+  'admission.cfg',
+  'registrar.cfg',
+  'calls.cfg',
+  'records.cfg',
+  'rpc.cfg',
+] as const
+
+const valuesFile = 'values.cfg'
+const unitFile = 'crosspoint.conf'
+const emptyFile = 'empty.db'
+
+// Where the templates say that all of it lies.
+const usualFolder = '/etc/kamailio/crosspoint'
+const usualState = '/var/lib/kamailio'
+
+/** All that is written, in order. */
+export const edgeFiles: readonly string[] = [...copied, valuesFile, unitFile, emptyFile]
+
+/** A value of `values.cfg`: text, a number, or a switch that stands without a value. */
+type Value = string | number | true
+
+export interface EdgeValues {
+  /** As `proto:address:port`, if wanted with what others see: `udp:10.0.0.5:5060 advertise 203.0.113.7:5060`. */
+  listeners: readonly string[]
+  /** By the names of `values.cfg`. */
+  values: Readonly<Record<string, Value>>
+  /** Where the server asks the edge: `address:port`. */
+  requestsAt: string
+  /** Where it keeps registrations, calls and reports. */
+  stateDirectory: string
+}
+
+// A string of Kamailio ends at a quote, and knows escapes; whatever it prints would begin at a dollar.
+const isPlain = (text: string) => /^[\x20-\x7e]*$/.test(text) && !/["\\$]/.test(text)
+
+const written = (name: string, value: Value) => {
+  if (value === true) return `#!define ${name}`
+  if (typeof value === 'number') return `#!define ${name} ${value}`
+  if (!isPlain(value)) throw new Refusal(`${name} has characters that Kamailio would not read as they are`)
+  return `#!define ${name} "${value}"`
+}
+
+const withValue = (text: string, name: string, value: Value) => {
+  const line = new RegExp(`^#{1,2}!define ${name}\\b.*$`, 'm')
+  if (!line.test(text)) throw new Error(`values.cfg has no ${name}`)
+  return text.replace(line, () => written(name, value))
+}
+
+/** The first of the listeners that stand there gives its place to all of them; that of requests stays apart. */
+const withListeners = (text: string, listeners: readonly string[]) => {
+  const usual = /^(?:listen=(?:udp|tcp):127\.0\.0\.1:5060\n)+/m
+  return text.replace(usual, () => listeners.map((one) => `listen=${one}\n`).join(''))
+}
+
+const templateOf = (name: string) => readFileSync(new URL(name, templates), 'utf8')
+
+/** `values.cfg` of a host. */
+const renderedValues = ({ listeners, requestsAt, values, stateDirectory }: EdgeValues): string =>
+  Object.entries(values).reduce(
+    (text, [name, value]) => withValue(text, name, value),
+    withListeners(templateOf(valuesFile), listeners)
+      .replace(usualState, () => stateDirectory)
+      .replace(/^listen=tcp:127\.0\.0\.1:5080$/m, () => `listen=tcp:${requestsAt}`),
+  )
+
+interface Place {
+  folder: string
+  /** Whether files that are there are written anew. */
+  isForced: boolean
+  /** Who runs Kamailio, where that is another one than who writes. */
+  owner: { uid: number; gid: number } | undefined
+}
+
+/** Readable by the owner alone from its first moment on. */
+const writeSecret = (file: string, text: string, owner: Place['owner']) => {
+  rmSync(file, { force: true })
+  writeFileSync(file, text, { mode: 0o600, flag: 'wx' })
+  if (owner) chownSync(file, owner.uid, owner.gid)
+}
+
+const writeEmpty = (file: string) => {
+  rmSync(file, { force: true })
+  makeSqliteFile(file, templateOf('tables.sql'))
+}
+
+/** Writes all files, or none of them. */
+export const writeEdgeFiles = ({ folder, isForced, owner }: Place, values: EdgeValues) => {
+  const rendered = renderedValues(values)
+  const there = edgeFiles.filter((name) => existsSync(join(folder, name)))
+  if (there.length > 0 && !isForced)
+    throw new Refusal(
+      `nothing was written: ${folder} has ${there.join(', ')} already; --force writes them anew`,
+    )
+  mkdirSync(folder, { recursive: true })
+  for (const name of copied) writeFileSync(join(folder, name), templateOf(name))
+  writeSecret(join(folder, valuesFile), rendered, owner)
+  const unit = templateOf(unitFile)
+    .replaceAll(usualFolder, () => folder)
+    .replaceAll(usualState, () => values.stateDirectory)
+  writeFileSync(join(folder, unitFile), unit)
+  writeEmpty(join(folder, emptyFile))
+}
 
 interface EdgeOptions {
   write: string
@@ -87,27 +195,25 @@ const ownerOf = () => {
 }
 
 /** Writes the files of an edge; answers with the status. */
-export const writeKamailio = (options: EdgeOptions): Promise<number> =>
-  printingRefusals(async () => {
-    const owner = ownerOf()
-    const { force = false, json } = options
-    const folder = resolve(options.write)
-    const values = valuesOf(options)
-    writeEdgeFiles({ folder, isForced: force, owner }, values)
-    const rpcUrl = `http://${options.rpcAddress}:${options.rpcPort}/RPC`
-    const facts = {
-      folder,
-      files: edgeFiles,
-      owner: owner ? ownerName : null,
-      needs_owner: ownerName,
-      rpc_url: rpcUrl,
-    }
-    const ownership = owner
-      ? `which belongs to ${ownerName}`
-      : `which belongs to you and must belong to ${ownerName}: chown ${ownerName}: ${folder}/values.cfg`
-    const text = json
-      ? JSON.stringify(facts)
-      : `${folder}: ${edgeFiles.length} files; requests at ${rpcUrl}, with the secret in values.cfg, ${ownership}`
-    process.stdout.write(`${text}\n`)
-    return status.done
-  })
+export const writeKamailio = async (options: EdgeOptions) => {
+  const owner = ownerOf()
+  const { force = false, json } = options
+  const folder = resolve(options.write)
+  const values = valuesOf(options)
+  writeEdgeFiles({ folder, isForced: force, owner }, values)
+  const rpcUrl = `http://${options.rpcAddress}:${options.rpcPort}/RPC`
+  const facts = {
+    folder,
+    files: edgeFiles,
+    owner: owner ? ownerName : null,
+    needs_owner: ownerName,
+    rpc_url: rpcUrl,
+  }
+  const ownership = owner
+    ? `which belongs to ${ownerName}`
+    : `which belongs to you and must belong to ${ownerName}: chown ${ownerName}: ${folder}/values.cfg`
+  const text = json
+    ? JSON.stringify(facts)
+    : `${folder}: ${edgeFiles.length} files; requests at ${rpcUrl}, with the secret in values.cfg, ${ownership}`
+  print(text)
+}

@@ -1,20 +1,10 @@
 // Coming from Kazoo, and going back.
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { monthIn } from '../areas/calls/cdrs/months/rules.ts'
+import { month, wholeNumber } from './arguments.ts'
 import { remotely } from './remote/running.ts'
 import type { Run } from './statuses.ts'
 
-const month = (text: string) => {
-  const found = monthIn(text)
-  if (found === undefined) throw new InvalidArgumentError('A month is written as 202601.')
-  return found
-}
-
-const count = (text: string) => {
-  const number = Number(text)
-  if (Number.isInteger(number) && number > 0) return number
-  throw new InvalidArgumentError('A whole number is wanted.')
-}
+const count = wholeNumber('A whole number is wanted.', { min: 1 })
 
 const accountIds = (text: string) => {
   const ids = text.split(',').map((id) => id.trim())

@@ -1,6 +1,6 @@
 // What works on the store of this machine, beside a running server or without one. Each is imported when it is asked for.
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { monthIn } from '../areas/calls/cdrs/months/rules.ts'
+import { month, wholeNumber } from './arguments.ts'
 import type { Run } from './statuses.ts'
 
 export const addServe = (program: Command, run: Run) =>
@@ -13,14 +13,7 @@ export const addServe = (program: Command, run: Run) =>
     )
 
 const usualCalls = 50_000
-const maxCalls = 5_000_000
-
-const countOfCalls = (text: string) => {
-  const count = Number(text)
-  if (Number.isInteger(count) && count >= 0 && count <= maxCalls) return count
-  throw new InvalidArgumentError(`A whole number up to ${maxCalls.toLocaleString('en-US')} is wanted.`)
-}
-
+const countOfCalls = wholeNumber('A whole number up to 5,000,000 is wanted.', { max: 5_000_000 })
 export const addDemo = (program: Command, run: Run) =>
   program
     .command('demo')
@@ -96,6 +89,76 @@ export const addAudit = (program: Command, run: Run) =>
     )
     .action((options) => run(async () => (await import('./audit.ts')).verifyAudit(options)))
 
+export const addBackup = (program: Command, run: Run) =>
+  program
+    .command('backup')
+    .argument('<FILE>', 'takes its name when all of it is on the disk; - is standard output')
+    .summary('save the store and its keys to a file')
+    .description(
+      'saves the store that the environment names to one file, with the keys, the mail in the outbox and the certificates of the data directory, beside a running server or without one. What was acknowledged before it began is in it. PostgreSQL is saved by its own pg_dump',
+    )
+    .option(
+      '--recipient <RECIPIENT>',
+      'encrypt it for this recipient (age1...); may be said several times',
+      collect,
+    )
+    .option(
+      '--json',
+      'print {"file", "bytes", "encrypted", "crosspoint", "engine", "upgrade", "as_of", "counts"}',
+    )
+    .addHelpText(
+      'after',
+      '\nWithout --recipient the file holds all secrets in clear, as the data directory does: only its owner can read it.',
+    )
+    .action((file: string, options) => run(async () => (await import('./backup.ts')).backUp(file, options)))
+
+const collect = (recipient: string, before: string[] = []) => [...before, recipient]
+
+export const addRestore = (program: Command, run: Run) =>
+  program
+    .command('restore')
+    .argument('<FILE>', 'a backup; - is standard input')
+    .summary('put a backup into an empty place')
+    .description(
+      'puts a backup into the place that the environment names: all of it or nothing. A store that is not empty, a damaged backup and one of a newer version are refused',
+    )
+    .option('--identity <FILE>', 'what opens an encrypted backup, as age-keygen writes it')
+    .option('--json', 'print {"crosspoint", "engine", "upgrade", "as_of", "counts"}')
+    .action((file: string, options) => run(async () => (await import('./backup.ts')).restore(file, options)))
+
+export const addVerify = (program: Command, run: Run) =>
+  program
+    .command('verify')
+    .summary('look whether everything in the store is sound')
+    .description(
+      'looks through the whole store that the environment names, beside a running server or without one: every record can be read and its secrets be opened, every entry of the audit stands in its chain, balances are the sums of their entries, counts are what there is, names have their holders, indices agree with their tables',
+    )
+    .option(
+      '--json',
+      'print {"sound", "checks": [{"name", "looked_at", "sound"}], "faults": [{"check", "place", "reason"}], "faults_untold", "left_out"}',
+    )
+    .addHelpText('after', '\nThe status is 0 when all is sound, else 1: what is not is named.')
+    .action((options) => run(async () => (await import('./verify.ts')).verifyStore(options)))
+
+export const addMove = (program: Command, run: Run) =>
+  program
+    .command('move')
+    .usage('--to URL | --cancel [--json]')
+    .summary('copy the store to the other engine')
+    .description(
+      'copies the store that the environment names, with its files, to an empty database or data directory on the other engine, and compares both. As soon as the new store has its tables, the old one takes no writes: its servers only read. If it was interrupted, the same command resumes',
+    )
+    .addOption(
+      new Option(
+        '--to <URL>',
+        'postgres://... or sqlite:DIRECTORY, the data directory of the new store',
+      ).conflicts('cancel'),
+    )
+    .option('--cancel', 'let the old store take writes again; the new one stays as it is')
+    .option('--json', 'print {"to", "tables", "rows", "seconds", "sound", "faults"}')
+    .addHelpText('after', '\nThe status is 0 when the new store is complete and verified, else 1.')
+    .action((options) => run(async () => (await import('./move.ts')).move(options)))
+
 export const addDistribute = (program: Command, run: Run) =>
   program
     .command('distribute')
@@ -116,17 +179,8 @@ export const addOpenApi = (program: Command, run: Run) =>
     .description('print the OpenAPI 3.1 document that a running server has at /openapi.json')
     .action(() => run(async () => (await import('./openapi.ts')).printOpenApi()))
 
-const portIn = (text: string) => {
-  const port = Number(text)
-  if (Number.isInteger(port) && port > 0 && port < 65_535) return port
-  throw new InvalidArgumentError('A port is wanted.')
-}
-
-const minutesIn = (text: string) => {
-  const minutes = Number(text)
-  if (Number.isInteger(minutes) && minutes >= 0 && minutes <= 1440) return minutes
-  throw new InvalidArgumentError('Minutes up to a day are wanted.')
-}
+const portIn = wholeNumber('A port is wanted.', { min: 1, max: 65_534 })
+const minutesIn = wholeNumber('Minutes up to a day are wanted.', { max: 1440 })
 
 const tlsFilesIn = (text: string) => {
   const files = text.split(',')
@@ -180,12 +234,6 @@ export const addEdge = (program: Command, run: Run) =>
       '\nvalues.cfg holds secrets: only its owner can read it, and that must be the user kamailio. Root gives it to that user if Kamailio is installed. The status is 1, and nothing is written, when one of the files is there already.',
     )
     .action((options) => run(async () => (await import('./edge.ts')).writeKamailio(options)))
-
-const month = (text: string) => {
-  const found = monthIn(text)
-  if (found === undefined) throw new InvalidArgumentError('A month is written as 202601.')
-  return found
-}
 
 export const addStoredCdrs = (cdrs: Command, run: Run) => {
   cdrs

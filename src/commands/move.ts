@@ -7,7 +7,8 @@ import { Refusal } from '../storage/saved-store.ts'
 import { fill, type MoveFault, openNewStore } from './moving/fill.ts'
 import { closeOldStore, withOldStore } from './moving/old-store.ts'
 import { inspectTarget, nameOf, openSide, refuseCitus, requireSameKey, targetOf } from './moving/places.ts'
-import { printingRefusals, reasonOf } from './refusals.ts'
+import { formatCount, print } from './output.ts'
+import { reasonOf } from './refusals.ts'
 import { status } from './statuses.ts'
 
 interface MoveOptions {
@@ -23,10 +24,6 @@ interface Result {
   seconds: number
   faults: MoveFault[]
 }
-
-const print = (text: string) => process.stdout.write(`${text}\n`)
-
-const counted = (count: number) => count.toLocaleString('en-US')
 
 const wayBack =
   'The old store takes no writes: run the same command again, or run `crosspoint move --cancel` to use the old store'
@@ -95,7 +92,7 @@ const textOf = ({ to, tables, rows, seconds }: Result, { databaseUrl, dataDir }:
   [
     rows === 0
       ? `The store was moved to ${to} before.`
-      : `Moved ${counted(rows)} rows of ${tables} tables to ${to} in ${counted(seconds)} s and verified them.`,
+      : `Moved ${formatCount(rows)} rows of ${tables} tables to ${to} in ${formatCount(seconds)} s and verified them.`,
     databaseUrl === undefined
       ? `Unset CROSSPOINT_DATABASE_URL, set CROSSPOINT_DATA_DIR to ${dataDir} and restart the server.`
       : 'Set CROSSPOINT_DATABASE_URL to the new store and restart the servers.',
@@ -111,24 +108,23 @@ const cancel = (config: Config) =>
   })
 
 /** Moves a store, or takes the beginning of a move back. Returns the status. */
-export const move = ({ to, cancel: isCanceled, json }: MoveOptions): Promise<number> =>
-  printingRefusals(async () => {
-    const config = configFromEnvironment()
-    process.umask(0o077)
-    if (isCanceled) {
-      const canceled = await cancel(config)
-      print(json ? JSON.stringify({ to: canceled.to }) : 'The store takes writes again.')
-      return status.done
-    }
-    if (to === undefined) throw new Refusal('--to is missing: postgres://... or sqlite:DIRECTORY')
-    const result = await moveStore(config, to)
-    const { faults } = result
-    const isSound = faults.length === 0
-    if (json) print(JSON.stringify({ ...result, sound: isSound }))
-    else if (isSound) print(textOf(result, targetOf(config, to)))
-    else {
-      for (const { check, place, reason } of faults) print(`${check}: ${place}: ${reason}`)
-      print('The new store is not complete: remove it, run `crosspoint move --cancel`, and begin again.')
-    }
-    return isSound ? status.done : status.failed
-  })
+export const move = async ({ to, cancel: isCanceled, json }: MoveOptions) => {
+  const config = configFromEnvironment()
+  process.umask(0o077)
+  if (isCanceled) {
+    const canceled = await cancel(config)
+    print(json ? JSON.stringify({ to: canceled.to }) : 'The store takes writes again.')
+    return status.done
+  }
+  if (to === undefined) throw new Refusal('--to is missing: postgres://... or sqlite:DIRECTORY')
+  const result = await moveStore(config, to)
+  const { faults } = result
+  const isSound = faults.length === 0
+  if (json) print(JSON.stringify({ ...result, sound: isSound }))
+  else if (isSound) print(textOf(result, targetOf(config, to)))
+  else {
+    for (const { check, place, reason } of faults) print(`${check}: ${place}: ${reason}`)
+    print('The new store is not complete: remove it, run `crosspoint move --cancel`, and begin again.')
+  }
+  return isSound ? status.done : status.failed
+}

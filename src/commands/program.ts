@@ -4,13 +4,17 @@ import { addCompare, addExport, addImport } from './kazoo-commands.ts'
 import {
   addAccount,
   addAudit,
+  addBackup,
   addDemo,
   addDistribute,
   addEdge,
+  addMove,
   addOpenApi,
+  addRestore,
   addServe,
   addStoredCdrs,
   addStoredNumbers,
+  addVerify,
 } from './local-commands.ts'
 import { addAccounts } from './remote/accounts.ts'
 import { addApi } from './remote/api.ts'
@@ -20,7 +24,6 @@ import { addLogin } from './remote/login.ts'
 import { addNumbers } from './remote/numbers.ts'
 import { type RunRemote, remotely } from './remote/running.ts'
 import { addTasks } from './remote/tasks.ts'
-import { addSaved } from './saved-commands.ts'
 import { type Run, status } from './statuses.ts'
 
 const pathOf = (command: Command): string =>
@@ -44,7 +47,10 @@ const addOnStore = (program: Command, run: Run) => {
   addDemo(program, run)
   addAccount(program, run)
   addAudit(program, run)
-  addSaved(program, run)
+  addBackup(program, run)
+  addRestore(program, run)
+  addVerify(program, run)
+  addMove(program, run)
   addDistribute(program, run)
   addEdge(program, run)
   addImport(program, run)

@@ -21,7 +21,7 @@ import { upgrades } from '../storage/upgrades.ts'
 import { checkDocuments, checkPostgres, checkSqlite, hasAmcheck } from '../storage/verification.ts'
 import { bareAreas } from './bare-areas.ts'
 import { openStore } from './open-store.ts'
-import { printingRefusals } from './refusals.ts'
+import { formatCount, print } from './output.ts'
 import { status } from './statuses.ts'
 
 interface Plan {
@@ -39,10 +39,6 @@ interface Found {
 }
 
 const maxTold = 1000
-
-const say = (text: string) => process.stdout.write(`${text}\n`)
-
-const counted = (count: number) => count.toLocaleString('en-US')
 
 /** A verification is no upgrade: a store of another version is that version's to judge. */
 const requireThisVersion = async ({ databaseUrl, dataDir }: Config) => {
@@ -178,20 +174,19 @@ const asJson = ({ checks, faults, untold, leftOut }: Found) => ({
 })
 
 const sayAll = ({ checks, faults, untold, leftOut }: Found) => {
-  for (const { check, place, reason } of faults) say(`${check}: ${place}: ${reason}`)
-  if (untold > 0) say(`and ${counted(untold)} more`)
+  for (const { check, place, reason } of faults) print(`${check}: ${place}: ${reason}`)
+  if (untold > 0) print(`and ${formatCount(untold)} more`)
   for (const { name, lookedAt, sound } of checks)
-    say(`${name}: ${counted(lookedAt)} looked at, ${sound ? 'sound' : 'NOT SOUND'}`)
-  for (const what of leftOut) say(`not looked at: ${what}`)
+    print(`${name}: ${formatCount(lookedAt)} looked at, ${sound ? 'sound' : 'NOT SOUND'}`)
+  for (const what of leftOut) print(`not looked at: ${what}`)
 }
 
 /** Looks through the store; answers with the status: 1 when something is not sound. */
-export const verifyStore = ({ json }: { json?: boolean }): Promise<number> =>
-  printingRefusals(async () => {
-    const config = configFromEnvironment()
-    process.umask(0o077)
-    const found = await look(config)
-    if (json) say(JSON.stringify(asJson(found)))
-    else sayAll(found)
-    return found.faults.length === 0 ? status.done : status.failed
-  })
+export const verifyStore = async ({ json }: { json?: boolean }) => {
+  const config = configFromEnvironment()
+  process.umask(0o077)
+  const found = await look(config)
+  if (json) print(JSON.stringify(asJson(found)))
+  else sayAll(found)
+  return found.faults.length === 0 ? status.done : status.failed
+}

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { connect } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
-import { edgeFiles } from '../../src/commands/edge-files.ts'
+import { edgeFiles } from '../../src/commands/edge.ts'
 import {
   digestOf,
   headerOf,

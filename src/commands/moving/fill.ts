@@ -14,7 +14,7 @@ import { completeStore, incompleteUpgrade, type Move } from '../../storage/movin
 import { copyRows, digestOf, type MovedTable, monthOf, type StoreSide } from '../../storage/moving/tables.ts'
 import { createStore, type Store } from '../../storage/store.ts'
 import { upgradeStorage, upgrades } from '../../storage/upgrades.ts'
-import { createProgress } from '../output.ts'
+import { createProgress, formatCount } from '../output.ts'
 import { checkStore } from '../verify.ts'
 import { openSide, requireKey } from './places.ts'
 
@@ -27,8 +27,6 @@ interface Places {
   /** The new store. */
   db: Database
 }
-
-const counted = (count: number) => count.toLocaleString('en-US')
 
 /** Makes the tables of the months that the old store has. */
 const makeMonths = async (store: Store, tables: readonly MovedTable[]) => {
@@ -67,7 +65,7 @@ const copyAll = async (from: StoreSide, to: StoreSide, store: Store) => {
   const copy = (table: MovedTable) =>
     copyRows(from, to, table, (count) => {
       done += count
-      progress.show(done, `${counted(done)} of ${counted(total)} rows copied, ${table.name}`)
+      progress.show(done, `${formatCount(done)} of ${formatCount(total)} rows copied, ${table.name}`)
     })
   const prepared = await to.tables()
   await copy(tableNamed(prepared, register))

@@ -5,7 +5,7 @@ import { appendFileSync, copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { type EdgeValues, writeEdgeFiles } from '../../../src/commands/edge-files.ts'
+import { type EdgeValues, writeEdgeFiles } from '../../../src/commands/edge.ts'
 import { eventually } from '../run/eventually.ts'
 import { freePort } from './free-port.ts'
 import { findProgram, lacks } from './installed.ts'

@@ -1,0 +1,17 @@
+import { InvalidArgumentError } from 'commander'
+import { monthIn } from '../areas/calls/cdrs/months/rules.ts'
+
+/** Reads an argument that is a whole number; `message` is the reason of a refusal. */
+export const wholeNumber =
+  (message: string, { min = 0, max = Number.MAX_SAFE_INTEGER }: { min?: number; max?: number } = {}) =>
+  (text: string) => {
+    const number = Number(text)
+    if (Number.isInteger(number) && number >= min && number <= max) return number
+    throw new InvalidArgumentError(message)
+  }
+
+export const month = (text: string) => {
+  const found = monthIn(text)
+  if (found === undefined) throw new InvalidArgumentError('A month is written as 202601.')
+  return found
+}
