@@ -1,13 +1,15 @@
 import type { Command } from 'commander'
+import { isObject } from '../../lib/json.ts'
 import { withConsent } from './consent.ts'
-import { firstOf, printJson, printRows } from './lists.ts'
-import { column, idColumn, isRow, type Row, textIn } from './rows.ts'
+import { printJson } from './lists.ts'
+import { column, idColumn, type Row, textIn } from './rows.ts'
 import {
   type AtServer,
   type Listed,
   listing,
   onAccount,
   openSite,
+  printList,
   type RunRemote,
   type Site,
 } from './running.ts'
@@ -21,12 +23,12 @@ const columns = [
   idColumn,
 ]
 
-const list = async (terminal: Terminal, { all, limit, query, ...options }: Listed & { all?: boolean }) => {
-  const { crosspoint, path, json } = await openSite(terminal, options)
-  const rows = crosspoint.eachOf<Row>(`${path}/${all ? 'descendants' : 'children'}`, query)
-  const shown = all ? columns.filter(({ title }) => title !== 'BELOW') : columns
-  await printRows(terminal, { rows: firstOf(rows, limit), columns: shown, json, none: 'no accounts below' })
-}
+const list = (terminal: Terminal, { all, ...options }: Listed & { all?: boolean }) =>
+  printList(terminal, options, {
+    path: all ? 'descendants' : 'children',
+    columns: all ? columns.filter(({ title }) => title !== 'BELOW') : columns,
+    none: 'no accounts below',
+  })
 
 interface Branch {
   id: string
@@ -87,11 +89,11 @@ const tree = async (terminal: Terminal, options: AtServer) => {
 const shownOf = (record: Row) =>
   Object.entries(record).map(
     ([name, value]) =>
-      [name, isRow(value) || Array.isArray(value) ? JSON.stringify(value) : `${value}`] as const,
+      [name, isObject(value) || Array.isArray(value) ? JSON.stringify(value) : `${value}`] as const,
   )
 
 export const printRecord = async ({ terminal, json }: Site, record: unknown) => {
-  if (json || !isRow(record)) await printJson(terminal, record)
+  if (json || !isObject(record)) await printJson(terminal, record)
   else await printFields(terminal, shownOf(record))
 }
 

@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { RequestOptions } from '../../../client/src/core.ts'
+import { isObject } from '../../lib/json.ts'
 import { connect } from './connection.ts'
 import { withConsent } from './consent.ts'
 import { printJson, printJsonRows } from './lists.ts'
-import { isRow } from './rows.ts'
 import { pairs, profileOption, queryOption, type RunRemote } from './running.ts'
 import { Mistake, type Terminal } from './terminal.ts'
 
@@ -44,7 +44,7 @@ const nested = (fields: Readonly<Record<string, unknown>>) => {
     let at = data
     for (const name of names) {
       const inside = at[name]
-      const next: Record<string, unknown> = isRow(inside) ? { ...inside } : {}
+      const next: Record<string, unknown> = isObject(inside) ? { ...inside } : {}
       at[name] = next
       at = next
     }
@@ -61,7 +61,7 @@ const contentOf = async ({
 }: Asked): Promise<Pick<RequestOptions, 'data' | 'envelope'>> => {
   if (data === undefined) return field || jsonField ? { data: nested({ ...field, ...jsonField }) } : {}
   const value = jsonIn(await given(data))
-  if (!isRow(value) || !('data' in value)) return { data: value }
+  if (!isObject(value) || !('data' in value)) return { data: value }
   const { data: inside, ...envelope } = value
   return { data: inside, envelope }
 }

@@ -1,17 +1,29 @@
-import type { Command } from 'commander'
-import { firstOf, printRows } from './lists.ts'
-import { column, idColumn, type Row, timeColumn } from './rows.ts'
+import { type Command, InvalidArgumentError } from 'commander'
+import { gregorianOfUnix } from '../../lib/gregorian.ts'
+import { column, idColumn, timeColumn } from './rows.ts'
 import {
-  type AtServer,
   type Listed,
   listing,
   onAccount,
   openSite,
+  printList,
   queryOption,
   type RunRemote,
 } from './running.ts'
 import type { Terminal } from './terminal.ts'
-import { beginningIn, endIn } from './times.ts'
+
+const days = /^\d{4}-\d{2}-\d{2}$/
+
+/** Gregorian seconds of a moment as people write it; a day alone begins, or ends, at midnight of this machine's zone. */
+const momentIn = (text: string, ofDay: string) => {
+  const at = new Date(days.test(text) ? `${text}T${ofDay}` : text).getTime()
+  if (Number.isNaN(at))
+    throw new InvalidArgumentError('A time is written as 2026-01-31 or 2026-01-31T13:45:00Z.')
+  return gregorianOfUnix(at / 1000)
+}
+
+const beginningIn = (text: string) => momentIn(text, '00:00:00')
+const endIn = (text: string) => momentIn(text, '23:59:59')
 
 interface Window {
   from?: number
@@ -29,21 +41,16 @@ const columns = [
   idColumn,
 ]
 
-const queryOf = ({ from, to, query }: Window & Pick<Listed, 'query'>) => ({
-  ...query,
-  created_from: from,
-  created_to: to,
-})
-
-const list = async (terminal: Terminal, { limit, ...options }: Listed & Window) => {
-  const { crosspoint, path, json } = await openSite(terminal, options)
-  const rows = firstOf(crosspoint.eachOf<Row>(`${path}/cdrs`, queryOf(options)), limit)
-  await printRows(terminal, { rows, columns, json, none: 'no call detail records of that time' })
+const list = (terminal: Terminal, { from, to, ...options }: Listed & Window) => {
+  const query = { ...options.query, created_from: from, created_to: to }
+  const none = 'no call detail records of that time'
+  return printList(terminal, { ...options, query }, { path: 'cdrs', columns, none })
 }
 
-const exportCsv = async (terminal: Terminal, options: AtServer & Window & Pick<Listed, 'query'>) => {
+const exportCsv = async (terminal: Terminal, { from, to, ...options }: Listed & Window) => {
   const { crosspoint, path } = await openSite(terminal, options)
-  await terminal.file(await crosspoint.csv(`${path}/cdrs`, { query: queryOf(options) }).bytes())
+  const query = { ...options.query, created_from: from, created_to: to }
+  await terminal.file(await crosspoint.csv(`${path}/cdrs`, { query }).bytes())
 }
 
 const inWindow = (command: Command) =>

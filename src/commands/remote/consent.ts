@@ -12,36 +12,26 @@ interface Line {
 }
 
 const dollars = (amount: number | undefined) => (amount === undefined ? '' : amount.toFixed(2))
-const amountIn = (item: object, name: string) => {
-  const amount = Number.parseFloat(textIn(item, name))
-  return Number.isNaN(amount) ? undefined : amount
+
+const totalIn = (item: object) => {
+  const total = Number.parseFloat(textIn(item, 'total'))
+  return dollars(Number.isNaN(total) ? undefined : total)
 }
 
-const nameOf = (item: object) =>
-  textIn(item, 'name') || [textIn(item, 'category'), textIn(item, 'item')].filter(Boolean).join(' ')
+const lineOf = (item: object, more: Partial<Line> & { note?: string }): Line => {
+  const name =
+    textIn(item, 'name') || [textIn(item, 'category'), textIn(item, 'item')].filter(Boolean).join(' ')
+  const { note = '', today = '', monthly = '' } = more
+  return { what: `${name}${note}`, quantity: textIn(item, 'quantity'), today, monthly }
+}
 
-/** Of the items only those that the request changes. */
+/** Only the items that the request changes. */
 const linesOf = ({ items, activation_charges, prorations, summary }: QuotedInvoice): Line[] => [
-  ...activation_charges.map((item) => ({
-    what: `${nameOf(item)}, once`,
-    quantity: textIn(item, 'quantity'),
-    today: dollars(amountIn(item, 'total')),
-    monthly: '',
-  })),
-  ...prorations.map((item) => ({
-    what: `${nameOf(item)}, the rest of this month`,
-    quantity: textIn(item, 'quantity'),
-    today: dollars(amountIn(item, 'total')),
-    monthly: '',
-  })),
+  ...activation_charges.map((item) => lineOf(item, { note: ', once', today: totalIn(item) })),
+  ...prorations.map((item) => lineOf(item, { note: ', the rest of this month', today: totalIn(item) })),
   ...items
     .filter(({ changes }) => changes !== undefined)
-    .map((item) => ({
-      what: nameOf(item),
-      quantity: textIn(item, 'quantity'),
-      today: '',
-      monthly: dollars(amountIn(item, 'total')),
-    })),
+    .map((item) => lineOf(item, { monthly: totalIn(item) })),
   { what: 'in all', quantity: '', today: dollars(summary.today), monthly: dollars(summary.recurring) },
 ]
 

@@ -1,21 +1,28 @@
 import type { Command } from 'commander'
+import { isObject } from '../../lib/json.ts'
 import { status } from '../statuses.ts'
 import { yesOption } from './accounts.ts'
 import { withConsent } from './consent.ts'
-import { firstOf, printJson, printRows } from './lists.ts'
-import { column, isRow, type Row, textIn, timeColumn } from './rows.ts'
-import { type AtServer, count, type Listed, listing, onAccount, openSite, type RunRemote } from './running.ts'
+import { printJson, printRows } from './lists.ts'
+import { column, textIn, timeColumn } from './rows.ts'
+import {
+  type AtServer,
+  count,
+  type Listed,
+  listing,
+  onAccount,
+  openSite,
+  printList,
+  type RunRemote,
+} from './running.ts'
 import { printable, type Terminal } from './terminal.ts'
 
 const number = column('NUMBER', 'id', { isWhole: true })
 
 const columns = [number, column('STATE'), column('USED BY', 'used_by'), timeColumn('CREATED', 'created')]
 
-const list = async (terminal: Terminal, { limit, query, ...options }: Listed) => {
-  const { crosspoint, path, json } = await openSite(terminal, options)
-  const rows = firstOf(crosspoint.eachOf<Row>(`${path}/phone_numbers`, query), limit)
-  await printRows(terminal, { rows, columns, json, none: 'no numbers' })
-}
+const list = (terminal: Terminal, options: Listed) =>
+  printList(terminal, options, { path: 'phone_numbers', columns, none: 'no numbers' })
 
 interface Search extends AtServer {
   country?: string
@@ -25,7 +32,7 @@ interface Search extends AtServer {
 const found = [column('NUMBER', 'number', { isWhole: true }), column('STATE')]
 
 async function* rowsIn(data: unknown) {
-  if (Array.isArray(data)) yield* data.filter(isRow)
+  if (Array.isArray(data)) yield* data.filter(isObject)
 }
 
 const search = async (terminal: Terminal, prefix: string, { country, quantity, ...options }: Search) => {
@@ -43,8 +50,8 @@ const search = async (terminal: Terminal, prefix: string, { country, quantity, .
 }
 
 const entriesIn = (data: unknown, name: string) => {
-  const entries = isRow(data) ? data[name] : undefined
-  return isRow(entries) ? Object.entries(entries) : []
+  const entries = isObject(data) ? data[name] : undefined
+  return isObject(entries) ? Object.entries(entries) : []
 }
 
 const buy = async (terminal: Terminal, numbers: readonly string[], options: AtServer & { yes?: boolean }) => {

@@ -3,6 +3,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { join } from 'node:path'
 import type { Session, SessionStore } from '../../../client/src/core.ts'
 import { personalFolder } from '../../config/env.ts'
+import { codeOf } from '../../lib/error-facts.ts'
+import { isObject } from '../../lib/json.ts'
 import { Mistake } from './terminal.ts'
 
 export interface Profile {
@@ -22,27 +24,17 @@ export const profileNames = () =>
     ? readdirSync(profilesFolder()).flatMap((file) => /^(.+)\.json$/.exec(file)?.slice(1) ?? [])
     : []
 
-const isProfile = (value: unknown): value is Profile =>
-  typeof value === 'object' && value !== null && 'server' in value && typeof value.server === 'string'
+const isProfile = (value: unknown): value is Profile => isObject(value) && typeof value.server === 'string'
 
-const isMissing = (error: unknown) => error instanceof Error && 'code' in error && error.code === 'ENOENT'
-
-const textOf = (file: string) => {
+const profileIn = (file: string): Profile | undefined => {
   try {
-    return readFileSync(file, 'utf8')
+    const value: unknown = JSON.parse(readFileSync(file, 'utf8'))
+    if (isProfile(value)) return value
   } catch (error) {
-    if (isMissing(error)) return undefined
-    throw error
+    if (codeOf(error) === 'ENOENT') return undefined
+    if (!(error instanceof SyntaxError)) throw error
   }
-}
-
-const profileIn = (text: string): Profile | undefined => {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isProfile(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+  throw new Mistake(`${file} is no profile: remove it, and sign in anew`)
 }
 
 /** A profile by its name. */
@@ -52,13 +44,7 @@ export const openProfile = (name: string) => {
     throw new Mistake(`${JSON.stringify(name)} is no name of a profile: letters, digits, _ . -`)
   const file = join(folder, `${name}.json`)
 
-  const read = (): Profile | undefined => {
-    const text = textOf(file)
-    if (text === undefined) return undefined
-    const profile = profileIn(text)
-    if (profile) return profile
-    throw new Mistake(`${file} is no profile: remove it, and sign in anew`)
-  }
+  const read = () => profileIn(file)
 
   /** At once or not at all: a command that is killed leaves the old one. */
   const write = (profile: Profile) => {

@@ -3,6 +3,9 @@ import type { Query } from '../../../client/src/core.ts'
 import type { Run } from '../statuses.ts'
 import { accountNamed, type Connection, connect } from './connection.ts'
 import { printFailure } from './failures.ts'
+import { firstOf, printRows } from './lists.ts'
+import type { Row } from './rows.ts'
+import type { Column } from './table.ts'
 import { openTerminal, type Terminal } from './terminal.ts'
 
 /** Runs what works over the network: what goes wrong is told and becomes the status. */
@@ -43,6 +46,17 @@ export const openSite = async (terminal: Terminal, options: AtServer): Promise<S
   const connection = await connect(terminal, options.profile)
   const path = `/v2/accounts/${await accountNamed(connection, options.account)}`
   return { ...connection, terminal, path, json: options.json === true }
+}
+
+/** Prints the rows of a list below the path of the account. */
+export const printList = async (
+  terminal: Terminal,
+  { limit, query, ...options }: Listed,
+  { path, ...shown }: { path: string; columns: readonly Column<Row>[]; none: string },
+) => {
+  const site = await openSite(terminal, options)
+  const rows = firstOf(site.crosspoint.eachOf<Row>(`${site.path}/${path}`, query), limit)
+  await printRows(terminal, { rows, json: site.json, ...shown })
 }
 
 export const profileOption = () =>

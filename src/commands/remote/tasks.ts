@@ -6,7 +6,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { createProgress } from '../output.ts'
 import { status } from '../statuses.ts'
 import { printRecord } from './accounts.ts'
-import { firstOf, printJson, printRows } from './lists.ts'
+import { printJson } from './lists.ts'
 import { column, idColumn, type Row, textIn, timeColumn } from './rows.ts'
 import {
   type AtServer,
@@ -15,6 +15,7 @@ import {
   onAccount,
   openSite,
   pairs,
+  printList,
   type RunRemote,
   type Site,
 } from './running.ts'
@@ -32,11 +33,8 @@ const columns = [
   column('FILE', 'file_name'),
 ]
 
-const list = async (terminal: Terminal, { limit, query, ...options }: Listed) => {
-  const { crosspoint, path, json } = await openSite(terminal, options)
-  const rows = firstOf(crosspoint.eachOf<Row>(`${path}/tasks`, query), limit)
-  await printRows(terminal, { rows, columns, json, none: 'no tasks' })
-}
+const list = (terminal: Terminal, options: Listed) =>
+  printList(terminal, options, { path: 'tasks', columns, none: 'no tasks' })
 
 const read = async ({ crosspoint, path }: Site, id: string): Promise<Row> =>
   (await crosspoint.request({ path: `${path}/tasks/${encodeURIComponent(id)}` })).envelope.metadata
