@@ -2,7 +2,14 @@ import { type Asked, isFromAllowedNetwork, isInScope, letsPass } from '../../aut
 import type { Credential } from '../../auth/authenticate.ts'
 import type { AccountRecord, Actor } from '../../auth/identity.ts'
 import { isThroughAllowedProxy, type Policy, proxyRefusal } from '../../auth/policies.ts'
-import { failure, forbidden, invalidCredentials, type Problems, preconditionFailed, valueShown } from '../../lib/failure.ts'
+import {
+  failure,
+  forbidden,
+  invalidCredentials,
+  type Problems,
+  preconditionFailed,
+  valueShown,
+} from '../../lib/failure.ts'
 import { isObject } from '../../lib/json.ts'
 import { memberOf } from '../../lib/member.ts'
 import type { crossbarSettings } from '../../settings/documents.ts'

@@ -13,7 +13,6 @@ import { failure, forbidden, invalid, invalidMethod, type Problems } from '../..
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { isId, newId, randomHex } from '../../../lib/ids.ts'
 import type { Json } from '../../../lib/json.ts'
-import type { Mail } from '../../../mail/mail.ts'
 import type { CreationNotice } from '../../../mail/notices.ts'
 import { crossbarSettings } from '../../../settings/documents.ts'
 import { type Author, ChangeSet, type Claim, type ClaimHolder } from '../../../storage/change-set.ts'

@@ -18,7 +18,7 @@ import { createCdrMonths } from './months/operations.ts'
 import { createCdrs } from './operations.ts'
 import { createCdrRebuild } from './rebuild.sql.ts'
 import { cdrIntakeRoutes, cdrRoutes } from './routes.ts'
-import { callListSettings, callRecordSettings, ingestSettings } from './settings.ts'
+import { callListSettings, callRecordSettings } from './settings.ts'
 import { createCallStats } from './stats/store.ts'
 import { createCdrTasks } from './tasks.ts'
 

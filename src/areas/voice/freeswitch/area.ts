@@ -1,17 +1,17 @@
 import { superduper } from '../../../auth/policies.ts'
 import { FileResponse } from '../../../http/answer/answers.ts'
 import { post, type Route } from '../../../http/route.ts'
-import type { PostedPage } from '../../../http/wire/posted-page.ts'
+import type { PostedPage } from '../../../http/wire/pages.ts'
 import { anyText } from '../../../lib/schema.ts'
 import { accountsArea } from '../../accounts/accounts/area.ts'
 import { area } from '../../area.ts'
 import { cdrsArea } from '../../calls/cdrs/area.ts'
 import { edgeArea } from '../edge/area.ts'
 import { routingArea } from '../routing/area.ts'
-import { createSwitchDocuments, type SwitchDocuments } from './operations.ts'
 import { createFreeswitchIntake, type FreeswitchIntake } from './cdr.operations.ts'
-import { ingestSettings } from './settings.ts'
+import { createSwitchDocuments, type SwitchDocuments } from './operations.ts'
 import { SwitchQuestion } from './schema.ts'
+import { ingestSettings } from './settings.ts'
 
 const xml = 'text/xml'
 
@@ -58,7 +58,12 @@ export const freeswitchArea = area({
   settings: [ingestSettings],
   create(tools, { accounts, cdrs: { intake, countVerdicts }, edge: { edge, carriers }, routing }) {
     const { records } = tools.store
-    const callRecords = createFreeswitchIntake({ ...tools, accounts, intake, count: countVerdicts('freeswitch') })
+    const callRecords = createFreeswitchIntake({
+      ...tools,
+      accounts,
+      intake,
+      count: countVerdicts('freeswitch'),
+    })
     return {
       routes: freeswitchRoutes(createSwitchDocuments({ records, accounts, edge, carriers, routing })),
       posted: [callRecordPage(callRecords)],

@@ -1,9 +1,10 @@
 // How a leg of mod_json_cdr becomes a call record. Each field is read from the first variable that exists; missing parts and
 // wrong types are accepted.
-import { storedCallId } from '../../calls/cdrs/intake/rules.ts'
+
 import { gregorianUnixOffset } from '../../../lib/gregorian.ts'
 import { isObject, type Json, present } from '../../../lib/json.ts'
 import { memberOf } from '../../../lib/member.ts'
+import { storedCallId } from '../../calls/cdrs/intake/rules.ts'
 
 /** Legs that belong to the same interaction as a leg. */
 interface Joins {
@@ -55,7 +56,10 @@ const isSet = (value: unknown) => value === true || value === 'true' || value ==
 /** An address without its scheme: `user@host`. */
 const addressOf = (text: string | undefined) => text?.replace(/^<?sips?:/, '').replace(/>$/, '')
 
-const hostOf = (address: unknown) => textOf(address)?.split('@')[1]?.replace(/[:;].*$/, '')
+const hostOf = (address: unknown) =>
+  textOf(address)
+    ?.split('@')[1]
+    ?.replace(/[:;].*$/, '')
 
 type Reader = ReturnType<typeof createReader>
 

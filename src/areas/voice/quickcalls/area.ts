@@ -2,7 +2,7 @@ import { type AccountRecord, type Actor, userKind } from '../../../auth/identity
 import { accountMember, accountMemberOrInvited } from '../../../auth/policies.ts'
 import { accepted } from '../../../http/answer/answers.ts'
 import { type Call, get, post, type RequestFacts, type Route } from '../../../http/route.ts'
-import type { Price } from '../../../http/throttle/price.ts'
+import type { Price } from '../../../http/throttle/token-buckets.ts'
 import { badIdentifier, failure } from '../../../lib/failure.ts'
 import { anyObject, anyText } from '../../../lib/schema.ts'
 import type { Records } from '../../../storage/records.ts'

@@ -1,7 +1,7 @@
 import { messageOf } from '../../../../lib/error-facts.ts'
 import { dropNulls } from '../../../../lib/json-merge.ts'
-import { looseUtf8Text } from '../../../../lib/utf8.ts'
 import { parseLeniently } from '../../../../lib/lenient-json.ts'
+import { looseUtf8Text } from '../../../../lib/utf8.ts'
 import type { Entry } from './operations.ts'
 
 // A leg with both session descriptions and all variables of a switch has about 20 KB.

@@ -1,5 +1,4 @@
-import { type Actor, accountKind, userKind } from '../../../../auth/identity.ts'
-import { isInService } from '../../../../auth/standing.ts'
+import { type Actor, accountKind, isInService, userKind } from '../../../../auth/identity.ts'
 import type { Entry } from '../../../../batches/batches.ts'
 import { isStorable } from '../../../../storage/records.ts'
 import type { Store } from '../../../../storage/store.ts'
