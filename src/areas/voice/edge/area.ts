@@ -3,7 +3,6 @@ import { area } from '../../area.ts'
 import { cdrsArea } from '../../calls/cdrs/area.ts'
 import { alertsArea } from '../../events/alerts/area.ts'
 import { phoneNumbersArea } from '../../numbers/phone-numbers/area.ts'
-import { accessListsArea } from '../access-lists/area.ts'
 import { connectivityArea } from '../connectivity/area.ts'
 import { devicesArea } from '../devices/area.ts'
 import { rateLimitsArea } from '../rate-limits/area.ts'
@@ -29,7 +28,6 @@ export const edgeArea = area({
     accounts: accountsArea,
     alerts: alertsArea,
     devices: devicesArea,
-    accessLists: accessListsArea,
     rateLimits: rateLimitsArea,
     resources: resourcesArea,
     trunks: connectivityArea,

@@ -2,10 +2,11 @@ import type { AccountRecord, Actor } from '../../../auth/identity.ts'
 import { sequenceText } from '../../../events/events.ts'
 import type { Feed } from '../../../events/feed.ts'
 import { parseAddress } from '../../../lib/cidr.ts'
+import { present } from '../../../lib/json.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
 import type { Trunks } from '../connectivity/operations.ts'
-import type { Devices } from '../devices/operations.ts'
+import type { DeviceRecord, Devices } from '../devices/operations.ts'
 import { sipAddressOf, sipIdentityOf } from '../devices/rules.ts'
 import type { Resources } from '../resources/operations.ts'
 import { assertMayHaveCredentials, type Edge, mayAsk, ownRealm, type Sender } from './operations.ts'
@@ -34,9 +35,9 @@ interface Known {
 }
 
 // Rows that are computed at the same time: a few milliseconds of work.
-const atOnce = 25
+const maxConcurrentRows = 25
 
-const questionOf = ({ realm, withCredentials }: Wanted, username: string | undefined) => ({
+const questionOf = ({ realm, withCredentials }: Wanted, username?: string) => ({
   realm,
   username,
   address: undefined,
@@ -44,38 +45,30 @@ const questionOf = ({ realm, withCredentials }: Wanted, username: string | undef
   withCredentials,
 })
 
-async function* nothing(): AsyncGenerator<EdgeExportRow[]> {}
+const knownAs = (account: AccountRecord, device: DeviceRecord): Known[] => {
+  const identity = sipIdentityOf(device.doc)
+  const address = sipAddressOf(device.doc)
+  return [
+    ...(identity && identity.realm === undefined
+      ? [{ sender: { account, device }, username: identity.username }]
+      : []),
+    ...(address === undefined ? [] : [{ sender: { account, device, method: 'ip' as const }, address }]),
+  ]
+}
 
 export type EdgeExport = ReturnType<typeof createEdgeExport>
 
 /** The export of all answers about a realm. */
 export const createEdgeExport = ({ store, feed, edge, accounts, devices, trunks, resources }: Deps) => {
-  const isCarriers = async (text: string) => {
-    const address = parseAddress(text)
-    return address !== undefined && (await resources.isCarriers(address))
-  }
-
   /** The senders of the account that has the realm, in batches. */
   async function* ofOwner(account: AccountRecord): AsyncGenerator<Known[]> {
     for await (const batch of devices.all(account.id))
-      yield batch.flatMap((device): Known[] => {
-        const identity = sipIdentityOf(device.doc)
-        const address = sipAddressOf(device.doc)
-        return [
-          ...(identity && identity.realm === undefined
-            ? [{ sender: { account, device }, username: identity.username }]
-            : []),
-          ...(address === undefined
-            ? []
-            : [{ sender: { account, device, method: 'ip' } satisfies Sender, address }]),
-        ]
-      })
+      yield batch.flatMap((device) => knownAs(account, device))
     for await (const batch of trunks.servers(account.id))
       yield batch.flatMap((trunk): Known[] => {
         const { user: username, realm, address } = trunk
-        if (address !== undefined)
-          return [{ sender: { account, device: undefined, trunk, method: 'ip' }, address }]
-        return realm === undefined ? [{ sender: { account, device: undefined, trunk }, username }] : []
+        if (address !== undefined) return [{ sender: { account, trunk, method: 'ip' }, address }]
+        return realm === undefined ? [{ sender: { account, trunk }, username }] : []
       })
   }
 
@@ -92,28 +85,21 @@ export const createEdgeExport = ({ store, feed, edge, accounts, devices, trunks,
     }
   }
 
-  const rowOf = async ({ sender, username, address }: Known, wanted: Wanted): Promise<EdgeExportRow> => ({
-    ...(username === undefined ? {} : { username }),
-    ...(address === undefined ? {} : { address }),
-    ...(await edge.answerOf(sender, questionOf(wanted, username))),
-  })
-
   /** Addresses of carriers are not senders. */
-  const isKnown = async ({ address }: Known) => address === undefined || !(await isCarriers(address))
-
-  async function* rowsOf(known: AsyncIterable<Known[]>, wanted: Wanted): AsyncGenerator<EdgeExportRow[]> {
-    for await (const batch of known)
-      for (let at = 0; at < batch.length; at += atOnce) {
-        const rows = batch
-          .slice(at, at + atOnce)
-          .map(async (one) => ((await isKnown(one)) ? [await rowOf(one, wanted)] : []))
-        yield (await Promise.all(rows)).flat()
-      }
+  const rowsOf = async ({ sender, username, address: text }: Known, wanted: Wanted) => {
+    const address = text === undefined ? undefined : parseAddress(text)
+    if (address && (await resources.isCarriers(address))) return []
+    const answer = await edge.answerOf(sender, questionOf(wanted, username))
+    return [{ ...present({ username, address: text }), ...answer }]
   }
 
-  async function* withHead(head: EdgeExportRow, rest: AsyncIterable<EdgeExportRow[]>) {
+  async function* rows(head: EdgeExportRow, known: AsyncIterable<Known[]>, wanted: Wanted) {
     yield [head]
-    yield* rest
+    for await (const batch of known)
+      for (let at = 0; at < batch.length; at += maxConcurrentRows) {
+        const part = batch.slice(at, at + maxConcurrentRows)
+        yield (await Promise.all(part.map((one) => rowsOf(one, wanted)))).flat()
+      }
   }
 
   return {
@@ -127,19 +113,16 @@ export const createEdgeExport = ({ store, feed, edge, accounts, devices, trunks,
       // Reads after the fence include everything up to `sequence`.
       await store.fence()
       const account = await accounts.byRealm(wanted.realm)
-      const question = questionOf(wanted, undefined)
-      if (!account)
-        return {
-          sequence,
-          rows: withHead(edge.stranger(question), rowsOf(ofNobody(actor, wanted.realm), wanted)),
-        }
-      if (mayAsk(actor, account)) {
-        const head = await edge.answerOf({ account, device: undefined }, question)
+      const query = questionOf(wanted)
+      if (account && mayAsk(actor, account)) {
+        const head = await edge.answerOf({ account }, query)
         const { realm } = account.doc
-        return { sequence, rows: withHead(head, rowsOf(ofOwner(account), { ...wanted, realm })) }
+        return { sequence, rows: rows(head, ofOwner(account), { ...wanted, realm }) }
       }
-      if (account.id === actor.accountId) throw ownRealm()
-      return { sequence, rows: withHead(edge.stranger(question), nothing()) }
+      if (account?.id === actor.accountId) throw ownRealm()
+      // Who has the realm of an account that the actor may not see is not told.
+      const known = account ? (async function* () {})() : ofNobody(actor, wanted.realm)
+      return { sequence, rows: rows(edge.stranger(query), known, wanted) }
     },
   }
 }

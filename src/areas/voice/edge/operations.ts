@@ -9,11 +9,12 @@ import {
 } from '../../../auth/identity.ts'
 import { formatAddress } from '../../../lib/cidr.ts'
 import { failure, forbidden } from '../../../lib/failure.ts'
+import { present } from '../../../lib/json.ts'
 import type { Records } from '../../../storage/records.ts'
 import type { Party } from '../../../switch/media-switch.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
 import type { Numbers } from '../../numbers/phone-numbers/operations.ts'
-import type { AccessLists } from '../access-lists/area.ts'
+import { decideAccess } from '../access-lists/rules.ts'
 import type { TrunkServer, Trunks } from '../connectivity/operations.ts'
 import type { DeviceRecord, Devices } from '../devices/operations.ts'
 import type { RateLimits } from '../rate-limits/operations.ts'
@@ -26,15 +27,15 @@ interface Deps {
   records: Records
   accounts: Accounts
   devices: Devices
-  accessLists: AccessLists
   rateLimits: RateLimits
   resources: Pick<Resources, 'isCarriers'>
   trunks: Pick<Trunks, 'byUser' | 'byAddress' | 'servers'>
 }
 
+/** Who sends a packet: a device, or the server of a trunk; neither if the account does not know it. */
 export interface Sender {
   account: AccountRecord
-  device: DeviceRecord | undefined
+  device?: DeviceRecord | undefined
   trunk?: TrunkServer | undefined
   /** The sender is known by its address and needs no password. */
   method?: 'ip'
@@ -56,45 +57,34 @@ export const assertMayHaveCredentials = (
 /** An unknown-realm answer would mislead an edge that asks about its own realm. */
 export const ownRealm = () => failure(forbidden, { cause: 'only accounts above a realm may ask about it' })
 
-const signsInByPassword = (sip: DeviceRecord['doc']['sip']) => (sip?.method ?? 'password') === 'password'
-
 /**
- * The digest that a proxy compares with, never the password. The names are those of the request, because phones
- * hash them as they send them.
+ * The digest that a proxy compares with, never the password. The names are those of the request, because phones hash them
+ * as they send them.
  */
-const credentialsOf = ({ doc: { sip } }: DeviceRecord, { realm, username }: EdgeQuery) => ({
-  ...(sip?.password !== undefined && signsInByPassword(sip)
-    ? { ha1: hash('md5', `${username}:${realm}:${sip.password}`, 'hex') }
-    : {}),
-  ...(sip?.expire_seconds === undefined ? {} : { expires_s: sip.expire_seconds }),
-})
-
-const trunkCredentials = ({ method, password }: TrunkServer, { realm, username }: EdgeQuery) =>
-  method === 'password' && password !== undefined
-    ? { ha1: hash('md5', `${username}:${realm}:${password}`, 'hex') }
-    : {}
-
-const isInRealm = ({ doc }: DeviceRecord, realm: string) =>
-  (doc.sip?.realm ?? realm).toLowerCase() === realm.toLowerCase()
+const credentialsOf = ({ device, trunk }: Sender, { realm, username }: EdgeQuery) => {
+  const sip: DeviceRecord['doc']['sip'] | TrunkServer = trunk ?? device?.doc.sip
+  const password = (sip?.method ?? 'password') === 'password' ? sip?.password : undefined
+  const ha1 = password === undefined ? undefined : hash('md5', `${username}:${realm}:${password}`, 'hex')
+  return present({ ha1, expires_s: device?.doc.sip?.expire_seconds })
+}
 
 export type Edge = ReturnType<typeof createEdge>
 
-export const createEdge = (tools: Deps) => {
-  const { records, accounts, devices, accessLists, rateLimits, resources, trunks } = tools
+/** Answers for edges. They ask for every packet that they have not cached, so all reads are cached. */
+export const createEdge = (deps: Deps) => {
+  const { records, accounts, devices, rateLimits, resources, trunks } = deps
 
-  const inRealmOf = async (
-    account: AccountRecord,
-    { realm, username }: Claim,
-  ): Promise<DeviceRecord | undefined> => {
-    const device = username === undefined ? undefined : await devices.byUsername(account.id, username)
-    return device && isInRealm(device, realm) ? device : undefined
+  const inRealmOf = async ({ id }: AccountRecord, { realm, username }: Claim) => {
+    const device = username === undefined ? undefined : await devices.byUsername(id, username)
+    const own = device?.doc.sip?.realm ?? realm
+    return own.toLowerCase() === realm.toLowerCase() ? device : undefined
   }
 
   /** The owner of a realm comes before devices that only name it. */
-  const namedSenderOf = async (question: Claim): Promise<Sender | undefined> => {
-    const { realm, username } = question
+  const namedSenderOf = async (query: Claim): Promise<Sender | undefined> => {
+    const { realm, username } = query
     const owner = await accounts.byRealm(realm)
-    if (owner) return { account: owner, device: await inRealmOf(owner, question) }
+    if (owner) return { account: owner, device: await inRealmOf(owner, query) }
     const device = username === undefined ? undefined : await devices.byIdentity(username, realm)
     const account = device && (await accounts.find(device.accountId))
     return account && { account, device }
@@ -103,12 +93,10 @@ export const createEdge = (tools: Deps) => {
   const trunkOf = async ({ realm, username }: Claim, owner: AccountRecord | undefined) => {
     const trunk = username === undefined ? undefined : await trunks.byUser(username, realm, owner)
     const account = trunk && (owner ?? (await accounts.find(trunk.accountId)))
-    return account && { account, device: undefined, trunk }
+    return account && { account, trunk }
   }
 
-  /**
-   * The sender with an address, within the owner's account if the realm has an owner. Carriers are not senders.
-   */
+  /** The sender with an address, within the owner's account if the realm has an owner. Carriers are not senders. */
   const neighbourOf = async (
     { address }: Claim,
     owner: AccountRecord | undefined,
@@ -125,11 +113,11 @@ export const createEdge = (tools: Deps) => {
   }
 
   /** Named devices come first, then servers of trunks, then senders that are known by their address. */
-  const senderOf = async (question: Claim): Promise<Sender | undefined> => {
-    const named = await namedSenderOf(question)
+  const senderOf = async (query: Claim): Promise<Sender | undefined> => {
+    const named = await namedSenderOf(query)
     if (named?.device) return named
     const owner = named?.account
-    return (await trunkOf(question, owner)) ?? (await neighbourOf(question, owner)) ?? named
+    return (await trunkOf(query, owner)) ?? (await neighbourOf(query, owner)) ?? named
   }
 
   const stranger = ({ address }: EdgeQuery): EdgeAnswer => ({
@@ -151,27 +139,26 @@ export const createEdge = (tools: Deps) => {
     return device?.doc.enabled === false ? 'device_disabled' : undefined
   }
 
-  const answerOf = async (sender: Sender, question: EdgeQuery): Promise<EdgeAnswer> => {
-    const { address, userAgent, withCredentials } = question
+  const answerOf = async (sender: Sender, query: EdgeQuery): Promise<EdgeAnswer> => {
+    const { address, userAgent, withCredentials } = query
     const { account, device, trunk, method } = sender
     const realmList = account.doc.access_lists
     const deviceList = device?.doc.access_lists
     const reason = await disabled(sender)
     return {
       account_id: account.id,
-      ...(device ? { device_id: device.id } : {}),
-      ...(device?.doc.owner_id === undefined ? {} : { owner_id: device.doc.owner_id }),
-      ...(trunk ? { trunk_id: trunk.trunkId, server: trunk.server } : {}),
-      ...(method ? { method } : {}),
-      ...(trunk && withCredentials ? trunkCredentials(trunk, question) : {}),
-      ...(device && withCredentials ? credentialsOf(device, question) : {}),
-      access_lists: {
-        ...(realmList ? { realm: realmList } : {}),
-        ...(deviceList ? { device: deviceList } : {}),
-      },
+      ...present({
+        device_id: device?.id,
+        owner_id: device?.doc.owner_id,
+        trunk_id: trunk?.trunkId,
+        server: trunk?.server,
+        method,
+      }),
+      ...(withCredentials ? credentialsOf(sender, query) : {}),
+      access_lists: present({ realm: realmList, device: deviceList }),
       rate_limits: await rateLimits.inForce(account, device),
       max_age_s: maxAgeSeconds,
-      ...(address ? accessLists.decide({ realmList, deviceList, address, userAgent }) : {}),
+      ...(address ? decideAccess({ realmList, deviceList, address, userAgent }) : {}),
       ...(reason ? { allowed: false, reason } : {}),
     }
   }
@@ -191,8 +178,7 @@ export const createEdge = (tools: Deps) => {
     async isRefused(party: Party): Promise<boolean> {
       const { accountId, type, id } = party
       const account = await accounts.find(accountId)
-      if (!account) return true
-      if (type === 'trunk' && !(await isTrunkOn(party))) return true
+      if (!account || (type === 'trunk' && !(await isTrunkOn(party)))) return true
       const isDevice = type === 'device' && id !== ''
       const device = isDevice ? await devices.find(accountId, id) : undefined
       if (isDevice && !device) return true
@@ -200,16 +186,16 @@ export const createEdge = (tools: Deps) => {
     },
 
     /**
-     * A realm that the actor may not see is answered like an unknown one. The exception is the actor's own
-     * realm, where that answer would mislead.
+     * A realm that the actor may not see is answered like an unknown one. The exception is the actor's own realm, where that
+     * answer would mislead.
      */
-    async decide(actor: Actor, question: EdgeQuery): Promise<EdgeAnswer> {
-      assertMayHaveCredentials(actor, question)
-      const sender = await senderOf(question)
-      if (!sender) return stranger(question)
-      if (mayAsk(actor, sender.account)) return answerOf(sender, question)
+    async decide(actor: Actor, query: EdgeQuery): Promise<EdgeAnswer> {
+      assertMayHaveCredentials(actor, query)
+      const sender = await senderOf(query)
+      if (!sender) return stranger(query)
+      if (mayAsk(actor, sender.account)) return answerOf(sender, query)
       if (sender.account.id === actor.accountId) throw ownRealm()
-      return stranger(question)
+      return stranger(query)
     },
   }
 }
@@ -225,26 +211,20 @@ const unsureMaxAgeSeconds = 5
 
 export type CarrierDecisions = ReturnType<typeof createCarrierDecisions>
 
-export const createCarrierDecisions = ({ resources, numbers, accounts }: CarrierDeps) => {
-  const accountOfNumber = async (text: string): Promise<AccountRecord | undefined> => {
-    const number = await numbers.findAnywhere(await numbers.normalize(text))
-    return number && accounts.find(number.accountId)
-  }
-
-  return {
-    /** Whether a call from an address may come in. With a number, the carriers of its account count, too. */
-    async decide({ number, ...origin }: CarrierQuery): Promise<CarrierAnswer> {
-      const account = number === undefined ? undefined : await accountOfNumber(number)
-      const { resourceId, accountId, isSure } = await resources.carrierAt(origin, account)
-      const max_age_s = isSure ? maxAgeSeconds : unsureMaxAgeSeconds
-      if (resourceId === undefined) return { allowed: false, reason: 'unknown_address', max_age_s }
-      return {
-        allowed: true,
-        resource_id: resourceId,
-        ...(accountId === undefined ? {} : { account_id: accountId }),
-        reason: accountId === undefined ? 'carrier' : 'carrier_of_account',
-        max_age_s,
-      }
-    },
-  }
-}
+export const createCarrierDecisions = ({ resources, numbers, accounts }: CarrierDeps) => ({
+  /** Whether a call from an address may come in. With a number, the carriers of its account count, too. */
+  async decide({ number: text, ...origin }: CarrierQuery): Promise<CarrierAnswer> {
+    const number = text === undefined ? undefined : await numbers.findAnywhere(await numbers.normalize(text))
+    const account = number && (await accounts.find(number.accountId))
+    const { resourceId, accountId, isSure } = await resources.carrierAt(origin, account)
+    const max_age_s = isSure ? maxAgeSeconds : unsureMaxAgeSeconds
+    if (resourceId === undefined) return { allowed: false, reason: 'unknown_address', max_age_s }
+    return {
+      allowed: true,
+      resource_id: resourceId,
+      ...present({ account_id: accountId }),
+      reason: accountId === undefined ? 'carrier' : 'carrier_of_account',
+      max_age_s,
+    }
+  },
+})

@@ -39,27 +39,29 @@ interface Deps {
   validate: Validate
 }
 
+/** The request of an edge, not validated. */
 interface Sent {
   records: readonly unknown[]
   refusals: readonly unknown[]
   emergencies: readonly unknown[]
 }
 
-type RefusalsTaken = EdgeReportsTaken['refusals']
+type Rejected = EdgeReportsTaken['refusals']['rejected']
 
-const recordOf = ({ accountId, deviceId }: Alike['sender']) =>
+/** The record that an event is about. */
+const recordOf = (accountId: string, deviceId: string | undefined) =>
   deviceId === undefined ? { kind: 'account', id: accountId } : { kind: 'device', id: deviceId }
 
-const refusalOf = ({ sender, likeness, report }: Alike): Refusal => {
-  const { accountId } = sender
+const refusalOf = ({ sender: { accountId, deviceId }, likeness, report }: Alike): Refusal => {
   const after = JSON.stringify(report)
-  return { happening: { accountId, type: 'sip.refused', ...recordOf(sender), after }, about: likeness }
+  const record = recordOf(accountId, deviceId)
+  return { happening: { accountId, type: 'sip.refused', ...record, after }, about: likeness }
 }
 
 export type EdgeReporting = ReturnType<typeof createEdgeReporting>
 
-export const createEdgeReporting = (tools: Deps) => {
-  const { store, accounts, alerts, edge, intake, legs, running, refusals, validate } = tools
+export const createEdgeReporting = (deps: Deps) => {
+  const { store, accounts, alerts, edge, intake, legs, running, refusals, validate } = deps
   const emergencies = createEmergencyClaims(store)
 
   const concernOf = async (refusal: EdgeRefusal): Promise<Concern | undefined> => {
@@ -69,13 +71,12 @@ export const createEdgeReporting = (tools: Deps) => {
       username: username || undefined,
       address: address ? parseAddress(address) : undefined,
     })
-    if (!sender) return undefined
-    return { refusal, sender: { accountId: sender.account.id, deviceId: sender.device?.id } }
+    return sender && { refusal, sender: { accountId: sender.account.id, deviceId: sender.device?.id } }
   }
 
-  const judged = async (sent: readonly unknown[]) => {
+  const takeRefusals = async (author: Author, sent: readonly unknown[]) => {
     const concerns: Concern[] = []
-    const rejected: RefusalsTaken['rejected'] = []
+    const rejected: Rejected = []
     let unknown = 0
     for (const [index, given] of sent.entries()) {
       const { value, problems } = await validate(EdgeRefusal, dropNulls(given))
@@ -87,28 +88,22 @@ export const createEdgeReporting = (tools: Deps) => {
       if (concern) concerns.push(concern)
       else unknown += 1
     }
-    return { concerns, rejected, unknown }
-  }
-
-  const takeRefusals = async (author: Author, sent: readonly unknown[]): Promise<RefusalsTaken> => {
-    const { concerns, rejected, unknown } = await judged(sent)
     const told = await refusals.note(author, gathered(concerns).map(refusalOf))
     return { told, repeated: concerns.length - told, unknown, rejected }
   }
 
-  const tellEmergency = async (author: Author, call: EdgeEmergency) => {
+  /** False: there is no such account. */
+  const reportEmergency = async (author: Author, call: EdgeEmergency) => {
     const account = await accounts.find(call.account_id)
     if (!account) return false
     if (await emergencies.isKnown(call)) return true
-    const { account_id: _, device_id: deviceId, ...facts } = call
-    const record =
-      deviceId === undefined ? { kind: 'account', id: account.id } : { kind: 'device', id: deviceId }
-    const after = JSON.stringify(facts)
+    const { account_id: accountId, device_id: deviceId, ...facts } = call
     const resellerId = await accounts.resellerOf(account)
     const now = gregorianNow(store.clock)
     const set = new ChangeSet(author)
     emergencies.claim(set, call, now)
-    set.happened({ accountId: account.id, type: 'call.emergency', ...record, after })
+    const after = JSON.stringify(facts)
+    set.happened({ accountId, type: 'call.emergency', ...recordOf(accountId, deviceId), after })
     for (const { cause, alert } of emergencyAlerts(call, { name: account.doc.name, resellerId, now }))
       await alerts.raise(set, cause, alert)
     await store.commit(set)
@@ -116,12 +111,12 @@ export const createEdgeReporting = (tools: Deps) => {
   }
 
   const takeEmergencies = async (author: Author, sent: readonly unknown[]) => {
-    const rejected: RefusalsTaken['rejected'] = []
+    const rejected: Rejected = []
     let told = 0
     for (const [index, given] of sent.entries()) {
       const { value, problems } = await validate(EdgeEmergency, withoutControlCharacters(dropNulls(given)))
       if (hasProblems(problems)) rejected.push({ line: index + 1, reason: reasonOf(problems) })
-      else if (await retrying(() => tellEmergency(author, value))) told += 1
+      else if (await retrying(() => reportEmergency(author, value))) told += 1
       else rejected.push({ line: index + 1, reason: 'account_id: is not known' })
     }
     return { told, rejected }

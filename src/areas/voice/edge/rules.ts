@@ -1,5 +1,5 @@
 import { type Address, parseAddress } from '../../../lib/cidr.ts'
-import { hasProblems, invalid, type Problems } from '../../../lib/failure.ts'
+import { hasProblems, invalid, type Problems, requiredField } from '../../../lib/failure.ts'
 import { bracketed } from '../../../lib/sip-host.ts'
 import type { Party } from '../../../switch/media-switch.ts'
 import type { Origin } from '../resources/rules.ts'
@@ -14,23 +14,29 @@ export interface EdgeQuery {
   withCredentials: boolean
 }
 
-/** An empty parameter counts as one that was not given. */
+export interface CarrierQuery extends Origin {
+  /** The called number. */
+  number?: string | undefined
+}
+
+/** An empty parameter counts as absent. */
 const given = (query: URLSearchParams, name: string) => query.get(name) || undefined
+
+const addressIn = (query: URLSearchParams): { address?: Address | undefined; problems: Problems } => {
+  const value = given(query, 'address')
+  const address = value === undefined ? undefined : parseAddress(value)
+  if (value === undefined || address) return { address, problems: {} }
+  return {
+    problems: { address: { wrong_format: { message: 'Must be an IP address', format: 'ip', value } } },
+  }
+}
 
 /** Throws a 400 for an invalid query. */
 export const questionIn = (query: URLSearchParams): EdgeQuery => {
   const realm = given(query, 'realm')
-  const text = given(query, 'address')
-  const address = text === undefined ? undefined : parseAddress(text)
-  const problems: Problems = {
-    ...(realm === undefined
-      ? { realm: { required: { message: 'Field is required but missing', value: 'realm' } } }
-      : {}),
-    ...(text !== undefined && address === undefined
-      ? { address: { wrong_format: { message: 'Must be an IP address', format: 'ip', value: text } } }
-      : {}),
-  }
-  if (realm === undefined || hasProblems(problems)) throw invalid(problems)
+  const { address, problems } = addressIn(query)
+  if (realm === undefined) throw invalid({ ...requiredField('realm'), ...problems })
+  if (hasProblems(problems)) throw invalid(problems)
   return {
     realm,
     username: given(query, 'username'),
@@ -40,55 +46,31 @@ export const questionIn = (query: URLSearchParams): EdgeQuery => {
   }
 }
 
+const isPort = (text: string) => /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535
+
+/** Throws a 400 for an invalid query. */
+export const carrierQuestionIn = (query: URLSearchParams): CarrierQuery => {
+  const { address, problems } = addressIn(query)
+  const port = given(query, 'port')
+  if (!given(query, 'address')) Object.assign(problems, requiredField('address'))
+  if (port !== undefined && !isPort(port))
+    problems.port = { wrong_format: { message: 'Must be a port', format: 'port', value: port } }
+  if (address === undefined || hasProblems(problems)) throw invalid(problems)
+  return { address, port: port === undefined ? undefined : Number(port), number: given(query, 'number') }
+}
+
 /** Edges remove `|` from names. User names are equal in any case. */
 const plain = (name: string | undefined) => name?.replaceAll('|', '').toLowerCase()
 
 const plainHost = (host: string) => bracketed(host.replace(/^\[(.*)\]$/, '$1')).toLowerCase()
 
-interface Server {
-  user: string | undefined
-  name: string | undefined
-  hosts: readonly string[]
-}
-
 /** Whether a server of a trunk may be the one of a call, as far as the edge knows it. */
 export const mayBe = (
-  { user, name, hosts }: Server,
+  { user, name, hosts }: { user: string | undefined; name: string | undefined; hosts: readonly string[] },
   { username, name: known, host }: Readonly<Party['server']> = {},
 ) => {
   if (username === undefined && known === undefined && host === undefined) return true
   if (user !== undefined && plain(user) === plain(username)) return true
   if (name !== undefined && plain(name) === plain(known)) return true
   return host !== undefined && hosts.some((one) => plainHost(one) === plainHost(host))
-}
-
-export interface CarrierQuery extends Origin {
-  number?: string | undefined
-}
-
-/** Null: the text is not a port. */
-const portIn = (text: string | null) => {
-  if (!text) return undefined
-  const port = Number(text)
-  return /^\d{1,5}$/.test(text) && port >= 1 && port <= 65_535 ? port : null
-}
-
-export const carrierQuestionIn = (query: URLSearchParams): CarrierQuery => {
-  const text = query.get('address') || undefined
-  const address = text === undefined ? undefined : parseAddress(text)
-  const port = portIn(query.get('port'))
-  const number = query.get('number') || undefined
-  const problems: Problems = {
-    ...(text === undefined
-      ? { address: { required: { message: 'Field is required but missing', value: 'address' } } }
-      : {}),
-    ...(text !== undefined && address === undefined
-      ? { address: { wrong_format: { message: 'Must be an IP address', format: 'ip', value: text } } }
-      : {}),
-    ...(port === null
-      ? { port: { wrong_format: { message: 'Must be a port', format: 'port', value: query.get('port') } } }
-      : {}),
-  }
-  if (address === undefined || hasProblems(problems)) throw invalid(problems)
-  return { address, port: port ?? undefined, number }
 }

@@ -1,9 +1,8 @@
-import { type AccountRecord, type Actor, userKind } from '../../../auth/identity.ts'
+import { type Actor, userKind } from '../../../auth/identity.ts'
 import { type Address, parseAddress } from '../../../lib/cidr.ts'
 import type { Records } from '../../../storage/records.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
-import type { DeviceRecord } from '../devices/operations.ts'
-import type { CarrierDecisions, Edge } from '../edge/operations.ts'
+import type { CarrierDecisions, Edge, Sender } from '../edge/operations.ts'
 import type { EdgeAnswer } from '../edge/schema.ts'
 import { holderOf, internalId } from '../routing/callers.rules.ts'
 import type { Routing } from '../routing/operations.ts'
@@ -43,13 +42,7 @@ export type SwitchDocuments = ReturnType<typeof createSwitchDocuments>
 
 /** Answers for mod_xml_curl of FreeSWITCH, with the same checks as for other edges. */
 export const createSwitchDocuments = ({ records, accounts, edge, routing, carriers }: Deps) => {
-  const callerIdOf = async ({
-    account,
-    device,
-  }: {
-    account: AccountRecord
-    device: DeviceRecord | undefined
-  }) => {
+  const callerIdOf = async ({ account, device }: Sender) => {
     const holder = device && holderOf(device)
     const user = holder === undefined ? undefined : await records.find(account.id, userKind, holder)
     const party = {

@@ -2,113 +2,107 @@ import type { AccountRecord } from '../../../auth/identity.ts'
 import { accountAdmin, accountMember } from '../../../auth/policies.ts'
 import { answer } from '../../../http/answer/answers.ts'
 import { type Call, del, get, post, type Route } from '../../../http/route.ts'
+import type { Problems } from '../../../lib/failure.ts'
+import type { Json } from '../../../lib/json.ts'
 import {
   AccountRateLimits,
   accountLimitProblems,
   DeviceRateLimits,
   deviceLimitProblems,
 } from '../../../lib/packet-limits.ts'
+import type { Author } from '../../../storage/change-set.ts'
 import { accountsArea } from '../../accounts/accounts/area.ts'
+import type { Accounts } from '../../accounts/accounts/operations.ts'
 import { area } from '../../area.ts'
 import { devicesArea } from '../devices/area.ts'
 import type { DeviceRecord, Devices } from '../devices/operations.ts'
 import { createRateLimits, type RateLimits } from './operations.ts'
 import { rateLimitSettings } from './settings.ts'
 
-const onAccount = '/v2/accounts/{account_id}/rate_limits'
-const onDevice = '/v2/accounts/{account_id}/devices/{device_id}/rate_limits'
-
 type Owner = AccountRecord | DeviceRecord
 
-const shown = (owner: Owner, metadata: Record<string, unknown> = {}) => {
-  const { id, created, modified, revision, doc } = owner
-  return answer({
-    data: doc.rate_limits,
-    metadata: { id, created, modified, ...metadata },
-    revision,
-  })
+type OwnerPlace = Pick<Call, 'account'> & { path: Readonly<Record<string, string>> }
+
+/** The owner of limits: how it is found, changed, and which limits it has in effect. */
+interface OwnerKind<Found extends Owner> {
+  path: string
+  name: string
+  shape: typeof AccountRateLimits | typeof DeviceRateLimits
+  problems(limits: Readonly<Json>): Problems
+  find(call: OwnerPlace): Promise<Found>
+  /** Undefined limits: removes them. */
+  replace(author: Author, account: AccountRecord, owner: Found, limits?: Json): Promise<Found>
+  effective(account: AccountRecord, owner: Found): Promise<object>
 }
 
-const rateLimitRoutes = (rateLimits: RateLimits, devices: Devices): Route[] => {
-  const ofAccount = async ({ account }: Pick<Call, 'account'>) => account
+const shown = ({ id, created, modified, revision, doc }: Owner, metadata: object) =>
+  answer({ data: doc.rate_limits, metadata: { id, created, modified, ...metadata }, revision })
 
-  const ofDevice = ({ path }: { path: { account_id: string; device_id: string } }) =>
-    devices.get(path.account_id, path.device_id)
-
-  const isKept = ({ doc }: Owner) => doc.rate_limits !== undefined
-
-  // Without limits of its own an owner is bound by those of the next level.
-  const view = (owner: Owner, effective: object) =>
-    owner.doc.rate_limits ? shown(owner, { effective }) : answer({ data: {}, metadata: { effective } })
-
+const routesFor = <Found extends Owner>(kind: OwnerKind<Found>): Route[] => {
+  const { path, name, shape, find: subject, problems, effective, replace } = kind
+  const isKept = ({ doc }: Found) => doc.rate_limits !== undefined
   return [
-    get(onAccount, {
-      summary: 'Read the SIP packet limits of an account',
+    get(path, {
+      summary: `Read the SIP packet limits of ${name}`,
       allow: accountMember,
-      subject: ofAccount,
-      answers: AccountRateLimits,
-      run: async ({ subject }) => view(subject, await rateLimits.inForce(subject, undefined)),
-    }),
-    post(onAccount, {
-      summary: 'Replace the SIP packet limits of an account',
-      allow: accountAdmin,
-      subject: ofAccount,
-      isKept,
-      body: AccountRateLimits,
-      answers: AccountRateLimits,
-      judge: async ({ data }) => accountLimitProblems(data),
-      run: async ({ author, subject, data }) => {
-        const account = await rateLimits.ofAccount(author, subject, data)
-        return shown(account, { effective: await rateLimits.inForce(account, undefined) })
+      subject,
+      answers: shape,
+      async run({ account, subject: owner }) {
+        const metadata = { effective: await effective(account, owner) }
+        // Without limits of its own an owner is bound by those of the next level.
+        return isKept(owner) ? shown(owner, metadata) : answer({ data: {}, metadata })
       },
     }),
-    del(onAccount, {
-      summary: 'Remove the SIP packet limits of an account',
+    post(path, {
+      summary: `Replace the SIP packet limits of ${name}`,
       allow: accountAdmin,
-      subject: ofAccount,
+      subject,
       isKept,
-      answers: AccountRateLimits,
-      run: async ({ author, subject }) => {
-        if (!subject.doc.rate_limits) return {}
-        await rateLimits.ofAccount(author, subject, undefined)
-        return shown(subject, { deleted: true })
+      body: shape,
+      answers: shape,
+      judge: async ({ data }) => problems(data),
+      async run({ author, account, subject: before, data }) {
+        const owner = await replace(author, account, before, data)
+        return shown(owner, { effective: await effective(account, owner) })
       },
     }),
-    get(onDevice, {
-      summary: 'Read the SIP packet limits of a device',
-      allow: accountMember,
-      subject: ofDevice,
-      answers: DeviceRateLimits,
-      run: async ({ account, subject }) => view(subject, (await rateLimits.inForce(account, subject)).device),
-    }),
-    post(onDevice, {
-      summary: 'Replace the SIP packet limits of a device',
+    del(path, {
+      summary: `Remove the SIP packet limits of ${name}`,
       allow: accountAdmin,
-      subject: ofDevice,
+      subject,
       isKept,
-      body: DeviceRateLimits,
-      answers: DeviceRateLimits,
-      judge: async ({ data }) => deviceLimitProblems(data),
-      run: async ({ author, account, subject, data }) => {
-        const device = await rateLimits.ofDevice(author, account, subject, data)
-        const { device: effective } = await rateLimits.inForce(account, device)
-        return shown(device, { effective })
-      },
-    }),
-    del(onDevice, {
-      summary: 'Remove the SIP packet limits of a device',
-      allow: accountAdmin,
-      subject: ofDevice,
-      isKept,
-      answers: DeviceRateLimits,
-      run: async ({ author, account, subject }) => {
-        if (!subject.doc.rate_limits) return {}
-        await rateLimits.ofDevice(author, account, subject, undefined)
-        return shown(subject, { deleted: true })
+      answers: shape,
+      async run({ author, account, subject: owner }) {
+        if (!isKept(owner)) return {}
+        await replace(author, account, owner)
+        return shown(owner, { deleted: true })
       },
     }),
   ]
 }
+
+const rateLimitRoutes = (rateLimits: RateLimits, accounts: Accounts, devices: Devices): Route[] => [
+  ...routesFor({
+    path: '/v2/accounts/{account_id}/rate_limits',
+    name: 'an account',
+    shape: AccountRateLimits,
+    problems: accountLimitProblems,
+    find: async ({ account }) => account,
+    replace: (author, _, account, rate_limits) =>
+      accounts.replace(author, account, { ...account.doc, rate_limits }),
+    effective: (_, account) => rateLimits.inForce(account, undefined),
+  }),
+  ...routesFor({
+    path: '/v2/accounts/{account_id}/devices/{device_id}/rate_limits',
+    name: 'a device',
+    shape: DeviceRateLimits,
+    problems: deviceLimitProblems,
+    find: ({ account, path }) => devices.get(account.id, path.device_id ?? ''),
+    replace: (author, account, device, rate_limits) =>
+      devices.replace({ author, account }, device, { ...device.doc, rate_limits }),
+    effective: async (account, device) => (await rateLimits.inForce(account, device)).device,
+  }),
+]
 
 /** How many SIP packets a second accounts and their devices may send. */
 export const rateLimitsArea = area({
@@ -116,16 +110,16 @@ export const rateLimitsArea = area({
   describes: { rate_limits: 'How many SIP packets a second accounts and their devices may send.' },
   needs: { accounts: accountsArea, devices: devicesArea },
   settings: [rateLimitSettings],
-  create({ settings }, needs) {
-    const limits = createRateLimits({ settings, ...needs })
+  create({ settings }, { accounts, devices }) {
+    const limits = createRateLimits({ settings, accounts })
     return {
       offers: limits,
-      routes: rateLimitRoutes(limits, needs.devices),
+      routes: rateLimitRoutes(limits, accounts, devices),
       adoptions: {
         packet_limits: {
           schema: AccountRateLimits,
-          put: (set, { accountId, doc }) => needs.accounts.keepLimits(set, accountId, doc),
-          remove: (set, { accountId }) => needs.accounts.keepLimits(set, accountId, undefined),
+          put: (set, { accountId, doc }) => accounts.keepLimits(set, accountId, doc),
+          remove: (set, { accountId }) => accounts.keepLimits(set, accountId, undefined),
         },
       },
       schemas: { device_rate_limits: DeviceRateLimits, rate_limits: AccountRateLimits },
