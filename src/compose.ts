@@ -279,7 +279,7 @@ const putTogether = async (
   const serverKey = await obtainServerKey(store, config.dataDir)
   const keyring = createKeyring(serverKey)
   store.sealing.use(keyring)
-  const tokens = createTokens(store, keyring, settings, clock)
+  const tokens = createTokens(store, keyring, settings)
   await tokens.prepare(startAuthor)
   // The embedded store has one server, whose memory is enough where it has one thread.
   const isOneOfMany = db.engine === 'postgres'

@@ -1,16 +1,13 @@
-import { createHmac, createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto'
-import { promisify } from 'node:util'
-import { decodeProtectedHeader, errors, jwtVerify, SignJWT } from 'jose'
+import { createHmac } from 'node:crypto'
 import type { Clock } from '../lib/clock.ts'
-import { Failure, failure, invalidCredentials, isOutage } from '../lib/failure.ts'
+import { Failure, isOutage } from '../lib/failure.ts'
 import { evictOldest } from '../lib/forget-oldest.ts'
 import { gregorianNow, gregorianOfUnix } from '../lib/gregorian.ts'
 import { randomHex } from '../lib/ids.ts'
 import { authSettings } from '../settings/documents.ts'
 import type { Settings } from '../settings/settings.ts'
-import { type Author, ChangeSet, systemScope } from '../storage/change-set.ts'
+import { type Author, ChangeSet } from '../storage/change-set.ts'
 import { type CollectionDefinition, createCollection } from '../storage/collection.ts'
-import type { StoredRecord } from '../storage/records.ts'
 import type { Store } from '../storage/store.ts'
 import {
   type ApiKeyRecord,
@@ -37,23 +34,7 @@ import {
 } from './identity.ts'
 import { type Keyring, sha256Hex } from './keyring.ts'
 import { impersonator } from './policies.ts'
-
-interface SystemHidden {
-  /** Part of every token's identity signature: a new one ends all sessions. */
-  signatureSecret: string
-  currentKeyId: string
-}
-
-interface SigningKeyDoc {
-  alg: 'RS256'
-  public_key_pem: string
-}
-
-interface SigningKeyHidden {
-  sealedPrivateKey: string
-}
-
-type SystemRecord = StoredRecord<object, SystemHidden>
+import { createSigningKeys, issuer, refused, type SystemRecord } from './signing-keys.ts'
 
 interface Verified {
   claims: TokenClaims
@@ -71,9 +52,8 @@ interface Impersonator {
   until: number
 }
 
-/** Whom a token stood for when no record was newer than `era`. */
+/** The actor behind a credential. */
 interface Session {
-  era: number
   actor: Actor
   /** Gregorian seconds: a trial ends then. */
   inServiceUntil: number
@@ -96,26 +76,36 @@ export interface TokenSubject {
   scopes?: Scopes | undefined
 }
 
-const issuer = 'kazoo'
-const systemId = 'token_identity'
 const maxVerified = 20_000
-const makeKeyPair = promisify(generateKeyPair)
 
-const remember = <T>(memory: Map<string, T>, token: string, entry: T) => {
-  memory.set(token, entry)
-  evictOldest(memory, maxVerified)
-}
+const isAlive = (claims: TokenClaims | undefined, clock: Clock) =>
+  claims?.exp === undefined || claims.exp * 1000 > clock.now()
 
-const systemDefinition: CollectionDefinition<object, SystemHidden> = {
-  kind: 'token_identity',
-  sortKey: (_doc, id) => id,
-  row: () => ({}),
-}
+/**
+ * The actors behind credentials, by their texts. An entry is good while no record of the store changes, and until its
+ * token, its key or a trial ends.
+ */
+export const createSessionCache = (
+  { records, clock }: Pick<Store, 'records' | 'clock'>,
+  maxSessions: number,
+  load: (text: string) => Promise<Session>,
+) => {
+  const sessions = new Map<string, Session & { era: number }>()
+  // A key's end may have come nearer since the token was made.
+  const isOpen = ({ actor: { claims, key }, inServiceUntil }: Session) =>
+    isAlive(claims, clock) &&
+    (key === undefined || isKeyAlive(key, clock.now())) &&
+    inServiceUntil > gregorianNow(clock)
 
-const keyDefinition: CollectionDefinition<SigningKeyDoc, SigningKeyHidden> = {
-  kind: 'signing_key',
-  sortKey: (_doc, id) => id,
-  row: () => ({}),
+  return async (text: string): Promise<Actor> => {
+    const era = records.era()
+    const known = sessions.get(text)
+    if (known?.era === era && isOpen(known)) return known.actor
+    const session = await load(text)
+    sessions.set(text, { era, ...session })
+    evictOldest(sessions, maxSessions)
+    return session.actor
+  }
 }
 
 const revocationDefinition: CollectionDefinition<{ exp?: number }, object> = {
@@ -123,8 +113,6 @@ const revocationDefinition: CollectionDefinition<{ exp?: number }, object> = {
   sortKey: (doc) => String(doc.exp ?? Number.MAX_SAFE_INTEGER).padStart(16, '0'),
   row: () => ({}),
 }
-
-const refused = (reason?: unknown) => failure(invalidCredentials, {}, reason)
 
 /**
  * The one spelling of a token: what its parts decode to, encoded again. Decoders also take padding, the other alphabet
@@ -186,106 +174,41 @@ const scopesNow = ({ scope, purpose }: TokenClaims, user: UserRecord | undefined
     ? bothAllow(scope?.split(' ').filter(Boolean), settingScopes(user?.doc.scope_restrictions))
     : undefined
 
-export type Tokens = ReturnType<typeof createTokens>
+type Subject = Pick<TokenClaims, 'account_id' | 'owner_id' | 'api_key_id'>
+type SigningKeys = ReturnType<typeof createSigningKeys>
 
-/** Signed tokens: made at sign-in, verified on each request, ended at once by log-out or a new signature secret. */
-export const createTokens = (store: Store, keyring: Keyring, settings: Settings, clock: Clock) => {
-  const systems = createCollection(store, systemDefinition)
-  const keys = createCollection(store, keyDefinition)
-  const revocations = createCollection(store, revocationDefinition)
+/** Checks tokens against the records as they are now. */
+const createVerification = (store: Store, signing: SigningKeys, isRevoked: IsRevoked) => {
+  const { records, clock } = store
   const verified = new Map<string, Verified>()
-  const sessions = new Map<string, Session>()
-  const keyObjects = new WeakMap<object, KeyObject>()
 
-  const system = async () => {
-    const record = await systems.find(systemScope, systemId)
-    if (!record) throw new Error('the token identity is missing: the store was not prepared')
-    return record
-  }
-
-  const draftKey = async () => {
-    const pair = await makeKeyPair('rsa', { modulusLength: 2048 })
-    const id = randomHex(16)
-    const pem = pair.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
-    return keys.draft(
-      systemScope,
-      {
-        doc: {
-          alg: 'RS256',
-          public_key_pem: pair.publicKey.export({ type: 'spki', format: 'pem' }).toString(),
-        },
-        hidden: { sealedPrivateKey: keyring.seal(pem, `signing_key/${id}`) },
-      },
-      id,
-    )
-  }
-
-  const publicKey = (record: StoredRecord<SigningKeyDoc, SigningKeyHidden>) => {
-    const known = keyObjects.get(record) ?? createPublicKey(record.doc.public_key_pem)
-    keyObjects.set(record, known)
-    return known
-  }
-
-  const checkSignature = async (token: string) => {
-    const { kid } = decodeProtectedHeader(token)
-    const key = kid && (await keys.find(systemScope, kid))
-    if (!key) throw refused()
-    const { payload } = await jwtVerify<TokenClaims>(token, publicKey(key), {
-      issuer,
-      algorithms: ['RS256'],
-      currentDate: new Date(clock.now()),
-    })
-    return payload
-  }
-
-  const decode = async (token: string) => {
-    if (canonical(token) !== token) throw refused()
-    try {
-      return await checkSignature(token)
-    } catch (error) {
-      if (error instanceof errors.JOSEError || error instanceof TypeError) throw refused(error)
-      throw error
-    }
-  }
-
-  const subjects = async (claims: TokenClaims) => {
-    const [identity, account, user, key] = await Promise.all([
-      system(),
-      store.records.find(claims.account_id, accountKind, claims.account_id),
-      claims.owner_id ? store.records.find(claims.account_id, userKind, claims.owner_id) : undefined,
-      claims.api_key_id ? store.records.find(claims.account_id, apiKeyKind, claims.api_key_id) : undefined,
+  const subjectsOf = async ({ account_id: id, owner_id: userId, api_key_id: keyId }: Subject) => {
+    const [system, account, user, key] = await Promise.all([
+      signing.system(),
+      records.find(id, accountKind, id),
+      userId ? records.find(id, userKind, userId) : undefined,
+      keyId ? records.find(id, apiKeyKind, keyId) : undefined,
     ])
-    if (!account || (claims.owner_id && !user) || (claims.api_key_id && !key)) throw refused()
-    return { system: identity, account, user, key }
+    if (!account || (userId && !user) || (keyId && !key)) throw refused()
+    return { system, account, user, key }
   }
 
-  const unixNow = () => Math.floor(clock.now() / 1000)
-
-  /** Unix seconds at which a token that is issued now usually expires; undefined: never. */
-  const usualEnd = async () => {
-    const { token_auth_expiry_s: lifetime } = await settings.of(authSettings)
-    return lifetime > 0 ? unixNow() + lifetime : undefined
+  const assertUsable = ({ user, key }: Pick<Verified, 'user' | 'key'>) => {
+    if (user?.doc.enabled === false || (key && !isKeyAlive(key, clock.now()))) throw refused()
   }
-
-  const isAlive = (claims: TokenClaims | undefined) =>
-    claims?.exp === undefined || claims.exp * 1000 > clock.now()
-
-  // A key's end may have come nearer since the token was made.
-  const isOpen = ({ actor: { claims, key }, inServiceUntil }: Session) =>
-    isAlive(claims) &&
-    (key === undefined || isKeyAlive(key, clock.now())) &&
-    inServiceUntil > gregorianNow(clock)
 
   /** The token's entry, its identity checked against the records as they are now. */
   const current = async (token: string): Promise<Verified> => {
     const known = verified.get(token)
-    const claims = known?.claims ?? (await decode(token))
-    if (!isAlive(claims)) throw refused()
-    const now = await subjects(claims)
+    if (!known && canonical(token) !== token) throw refused()
+    const claims = known?.claims ?? (await signing.decode(token))
+    if (!isAlive(claims, clock)) throw refused()
+    const now = await subjectsOf(claims)
     if (known && isSame(known, now)) return known
     if (claims.identity_sig !== signatureOf(now.system, now.account, now.user)) throw refused()
     const entry = { claims, hash: known?.hash ?? identityOf(token), ...now }
-    remember(verified, token, entry)
+    verified.set(token, entry)
+    evictOldest(verified, maxVerified)
     return entry
   }
 
@@ -299,24 +222,15 @@ export const createTokens = (store: Store, keyring: Keyring, settings: Settings,
   }
 
   /** Fails unless the session that created an impersonation is still valid and may still impersonate users of the account. */
-  const assertOriginOpen = async (
-    identity: SystemRecord,
-    origin: TokenOrigin,
-    acted: AccountRecord,
-  ): Promise<Impersonator> => {
-    const { account_id: accountId, owner_id: userId, api_key_id: keyId, method } = origin
-    const [account, user, key] = await Promise.all([
-      store.records.find(accountId, accountKind, accountId),
-      userId === undefined ? undefined : store.records.find(accountId, userKind, userId),
-      keyId === undefined ? undefined : store.records.find(accountId, apiKeyKind, keyId),
-    ])
-    if (!account || (userId !== undefined && !user) || (keyId !== undefined && !key)) throw refused()
-    if (origin.identity_sig !== signatureOf(identity, account, user)) throw refused()
-    if (origin.token_id !== undefined && (await revocations.find(accountId, origin.token_id))) throw refused()
-    if (user?.doc.enabled === false || (key && !isKeyAlive(key, clock.now()))) throw refused()
+  const assertOriginOpen = async (origin: TokenOrigin, acted: AccountRecord): Promise<Impersonator> => {
+    const { system, account, user, key } = await subjectsOf(origin)
+    if (origin.identity_sig !== signatureOf(system, account, user)) throw refused()
+    if (origin.token_id !== undefined && (await isRevoked(account.id, origin.token_id))) throw refused()
+    assertUsable({ user, key })
     if (isOfOneKey(origin) && origin.api_key_mark !== keyMarkOf(account)) throw refused()
     const scopes = settingScopes(user?.doc.scope_restrictions)
-    const actor = { accountId, account, user, method, claims: undefined, token: undefined }
+    const { method } = origin
+    const actor = { accountId: account.id, account, user, method, claims: undefined, token: undefined }
     const isLimited = scopes !== undefined && !scopes.includes(everything)
     if (isLimited || !impersonator.allows(actor, acted, {})) throw refused()
     const end = key && keyEnd(key)
@@ -329,22 +243,24 @@ export const createTokens = (store: Store, keyring: Keyring, settings: Settings,
     }
   }
 
-  const judge = async (token: string): Promise<Omit<Session, 'era'>> => {
-    const { claims, hash, account, user, key, system: identity } = await current(token)
-    if (await revocations.find(account.id, hash)) throw refused()
-    if (user?.doc.enabled === false) throw refused()
-    if (key && !isKeyAlive(key, clock.now())) throw refused()
+  return async (token: string): Promise<Session> => {
+    const { claims, hash, account, user, key } = await current(token)
+    if (await isRevoked(account.id, hash)) throw refused()
+    assertUsable({ user, key })
     const isReplaced = isOfOneKey(claims) && claims.api_key_mark !== keyMarkOf(account)
     if (isReplaced && isEndedWithKey(claims, account)) throw refused()
     const inServiceUntil = await assertInService(store, account)
     const impersonators: Impersonator[] = []
-    for (const origin of claims.origins ?? [])
-      impersonators.push(await assertOriginOpen(identity, origin, account))
-    const actor = { accountId: account.id, account, user, method: claims.method, claims, token }
+    for (const origin of claims.origins ?? []) impersonators.push(await assertOriginOpen(origin, account))
     const scopes = scopesNow(claims, user)
     return {
       actor: {
-        ...actor,
+        accountId: account.id,
+        account,
+        user,
+        method: claims.method,
+        claims,
+        token,
         ...(key ? { key } : {}),
         ...(scopes ? { scopes } : {}),
         ...(isReplaced ? { hasReplacedKey: true as const } : {}),
@@ -353,135 +269,79 @@ export const createTokens = (store: Store, keyring: Keyring, settings: Settings,
       inServiceUntil: Math.min(inServiceUntil, ...impersonators.map(({ until }) => until)),
     }
   }
+}
 
-  const judgeAnew = async (token: string, era: number) => {
-    const judged = await judge(token)
-    remember(sessions, token, { era, ...judged })
-    return judged.actor
-  }
+type IsRevoked = (accountId: string, tokenId: string) => Promise<boolean>
+
+export type Tokens = ReturnType<typeof createTokens>
+
+/** Signed tokens: made at sign-in, verified on each request, ended at once by log-out or a new signature secret. */
+export const createTokens = (store: Store, keyring: Keyring, settings: Settings) => {
+  const signing = createSigningKeys(store, keyring)
+  const revocations = createCollection(store, revocationDefinition)
+  const isRevoked: IsRevoked = async (accountId, id) => (await revocations.find(accountId, id)) !== undefined
+  const { clock } = store
+  const unixNow = () => Math.floor(clock.now() / 1000)
+  const usualLifetime = async () => (await settings.of(authSettings)).token_auth_expiry_s
 
   return {
     /** The actor behind a token, or 401; 400 when the account is disabled, 423 when its trial has ended. */
-    async verify(token: string): Promise<Actor> {
-      const era = store.records.era()
-      const session = sessions.get(token)
-      return session?.era === era && isOpen(session) ? session.actor : judgeAnew(token, era)
-    },
+    verify: createSessionCache(store, maxVerified, createVerification(store, signing, isRevoked)),
 
-    async issue({
-      account,
-      user,
-      method,
-      key: apiKey,
-      origins,
-      multiFactor,
-      lifetimeSeconds,
-      purpose,
-      scopes,
-    }: TokenSubject): Promise<string> {
-      const identity = await system()
-      const key = await keys.get(systemScope, identity.hidden.currentKeyId)
-      const { token_auth_expiry_s: usual } = await settings.of(authSettings)
-      const lifetime = lifetimeSeconds ?? usual
-      const issued = unixNow()
-      const claims: TokenClaims = {
+    async issue({ account, user, method, key, origins, ...subject }: TokenSubject): Promise<string> {
+      const { multiFactor, lifetimeSeconds, purpose, scopes } = subject
+      const iat = unixNow()
+      return signing.sign({
         iss: issuer,
-        iat: issued,
+        iat,
         jti: randomHex(12),
         account_id: account.id,
         method,
-        identity_sig: signatureOf(identity, account, user),
-        ...expiryOf(issued, lifetime, { ...(apiKey ? { key: apiKey } : {}), origins }),
-        ...(apiKey ? { api_key_id: apiKey.id } : {}),
-        ...(method === 'cb_api_auth' && !apiKey ? { api_key_mark: keyMarkOf(account) } : {}),
+        identity_sig: signatureOf(await signing.system(), account, user),
+        ...expiryOf(iat, lifetimeSeconds ?? (await usualLifetime()), { ...(key ? { key } : {}), origins }),
+        ...(key ? { api_key_id: key.id } : {}),
+        ...(method === 'cb_api_auth' && !key ? { api_key_mark: keyMarkOf(account) } : {}),
         ...(user ? { owner_id: user.id } : {}),
         ...(origins ? { ...originalIn(origins), origins } : {}),
         ...(multiFactor ? { mfa_resp: true } : {}),
         ...(purpose ? { purpose } : {}),
         ...(scopes ? { scope: scopes.join(' ') } : {}),
-      }
-      const pem = keyring.open(key.hidden.sealedPrivateKey, `signing_key/${key.id}`)
-      return new SignJWT({ ...claims })
-        .setProtectedHeader({ alg: 'RS256', typ: 'JWT', kid: key.id })
-        .sign(createPrivateKey(pem))
+      })
     },
 
     /** The origins of an impersonation session that an actor creates. */
     async originsOf({ accountId, account, user, method, key, claims, token }: Actor): Promise<TokenOrigin[]> {
       // Credentials without a token have no end: such a session would be renewed forever.
-      const exp = claims ? claims.exp : await usualEnd()
+      const { exp } = claims ?? expiryOf(unixNow(), await usualLifetime(), {})
       const own: TokenOrigin = {
         account_id: accountId,
         ...(user ? { owner_id: user.id } : {}),
         method,
         ...(key ? { api_key_id: key.id } : {}),
         ...(claims?.api_key_mark === undefined ? {} : { api_key_mark: claims.api_key_mark }),
-        identity_sig: signatureOf(await system(), account, user),
+        identity_sig: signatureOf(await signing.system(), account, user),
         ...(token === undefined ? {} : { token_id: identityOf(token) }),
         ...(exp === undefined ? {} : { exp }),
       }
       return [...(claims?.origins ?? []), own]
     },
 
-    /** Ends one token for good; forgets older revocations of the account that have run out by themselves. */
+    /** Ends one token for good; deletes older revocations of the account that have expired. */
     async revoke(author: Author, { claims, token, accountId }: Actor) {
       if (!claims || !token) return
       const set = new ChangeSet(author)
-      const hash = identityOf(token)
-      const exp = claims.exp
-      revocations.insert(
-        set,
-        revocations.draft(accountId, { doc: exp === undefined ? {} : { exp }, hidden: {} }, hash),
-      )
-      const past = await revocations.page({ accountId, limit: 20, descending: false })
-      for (const record of past) {
+      const { exp } = claims
+      const content = { doc: exp === undefined ? {} : { exp }, hidden: {} }
+      revocations.insert(set, revocations.draft(accountId, content, identityOf(token)))
+      for (const record of await revocations.page({ accountId, limit: 20, descending: false }))
         if (record.doc.exp !== undefined && record.doc.exp * 1000 < clock.now())
           revocations.remove(set, record)
-      }
       await store.commit(set)
     },
 
-    /** Ends all sessions of the whole system. */
-    async resetSystemSecret(author: Author) {
-      const record = await system()
-      const set = new ChangeSet(author)
-      systems.replace(
-        set,
-        record,
-        systems.revise(record, { hidden: { ...record.hidden, signatureSecret: randomHex(32) } }),
-      )
-      await store.commit(set)
-    },
-
-    /** A new key pair signs from now on; the old one still verifies what it signed. */
-    async rotateSigningKey(author: Author) {
-      const record = await system()
-      const key = await draftKey()
-      const set = new ChangeSet(author)
-      keys.insert(set, key)
-      systems.replace(
-        set,
-        record,
-        systems.revise(record, { hidden: { ...record.hidden, currentKeyId: key.id } }),
-      )
-      await store.commit(set)
-      return key
-    },
-
-    signingKeys: keys,
-
-    /** Makes the first signing key and secret of a new store. Harmless when another process does the same. */
-    async prepare(author: Author) {
-      if (await systems.find(systemScope, systemId)) return
-      const key = await draftKey()
-      const set = new ChangeSet(author)
-      keys.insert(set, key)
-      const hidden = { signatureSecret: randomHex(32), currentKeyId: key.id }
-      systems.insert(set, systems.draft(systemScope, { doc: {}, hidden }, systemId))
-      await store.commit(set).catch(async (error) => {
-        await store.fence()
-        if (!(await systems.find(systemScope, systemId))) throw error
-      })
-    },
+    signingKeys: signing.keys,
+    resetSystemSecret: signing.resetSystemSecret,
+    rotateSigningKey: signing.rotateSigningKey,
+    prepare: signing.prepare,
   }
 }

@@ -7,6 +7,7 @@ import {
 } from '../../../auth/api-keys.ts'
 import { type AccountRecord, type Actor, accountKind, assertInService } from '../../../auth/identity.ts'
 import { sha256Hex } from '../../../auth/keyring.ts'
+import { createSessionCache } from '../../../auth/tokens.ts'
 import {
   failure,
   forbidden,
@@ -41,14 +42,6 @@ interface Deps extends DepsOf<'store' | 'settings' | 'afterwards'> {
   security: Security
 }
 
-/** Whom a key stood for when no record was newer than `era`. */
-interface Known {
-  era: number
-  actor: Actor & { key: ApiKeyRecord }
-  /** Gregorian seconds: a trial ends then. */
-  inServiceUntil: number
-}
-
 const maxKnown = 5_000
 
 const isHashOf = (text: string, hash: string) =>
@@ -64,7 +57,6 @@ export type ApiKeys = ReturnType<typeof createApiKeys>
 export const createApiKeys = ({ store, settings, afterwards, security }: Deps) => {
   const keys = createApiKeyStore(store)
   const { records, clock } = store
-  const known = new Map<string, Known>()
   /** Unix milliseconds by key: until then a use is not written down again. */
   const noted = new Map<string, number>()
 
@@ -77,7 +69,7 @@ export const createApiKeys = ({ store, settings, afterwards, security }: Deps) =
     return key && isHashOf(text, key.hidden.hash) ? key : undefined
   }
 
-  const judge = async (text: string): Promise<Omit<Known, 'era'>> => {
+  const sessionOf = async (text: string) => {
     const key = await find(text)
     const account = key && (await records.find(key.accountId, accountKind, key.accountId))
     if (!account) throw refused('unknown API key')
@@ -86,19 +78,9 @@ export const createApiKeys = ({ store, settings, afterwards, security }: Deps) =
     if (!enabled) throw refused('this way to sign in is disabled', account.id)
     const inServiceUntil = await assertInService(store, account)
     const unsigned = { user: undefined, claims: undefined, token: undefined }
-    const bound = scopes ? { scopes } : {}
-    const actor = {
-      accountId: account.id,
-      account,
-      key,
-      method: 'cb_api_auth' as const,
-      ...bound,
-      ...unsigned,
-    }
-    return { actor, inServiceUntil }
+    const actor = { accountId: account.id, account, key, method: 'cb_api_auth' as const, ...unsigned }
+    return { actor: scopes ? { ...actor, scopes } : actor, inServiceUntil }
   }
-
-  const write = async (key: ApiKeyRecord) => keys.noteUse(key, gregorianNow(clock))
 
   /** Who is limited has no hand in keys that may do more. */
   const assertWithin = ({ key: own, scopes, hasReplacedKey }: Actor, doc: Readonly<ApiKeyDoc>) => {
@@ -124,16 +106,7 @@ export const createApiKeys = ({ store, settings, afterwards, security }: Deps) =
     isKey: (text: string) => idInKey(text) !== undefined,
 
     /** The actor behind a key that is sent with a request, or 401. Where from is asked for each request. */
-    async actorOf(text: string): Promise<Actor> {
-      const one = known.get(text)
-      const era = records.era()
-      const isGood = one?.era === era && isAlive(one.actor.key) && one.inServiceUntil > gregorianNow(clock)
-      if (isGood) return one.actor
-      const judged = await judge(text)
-      known.set(text, { era, ...judged })
-      evictOldest(known, maxKnown)
-      return judged.actor
-    },
+    actorOf: createSessionCache(store, maxKnown, sessionOf),
 
     /** The key that opens a session: undefined when there is no such key, 401 when it may not. */
     async opening(text: string, clientAddress: string): Promise<ApiKeyRecord | undefined> {
@@ -154,7 +127,7 @@ export const createApiKeys = ({ store, settings, afterwards, security }: Deps) =
       afterwards.run('noting the use of an API key', async () => {
         const { last_used_every_s: pause } = await settings.of(apiKeySettings)
         noted.set(key.id, now + pause * 1000)
-        await write(key)
+        await keys.noteUse(key, gregorianNow(clock))
       })
     },
 
