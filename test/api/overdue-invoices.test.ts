@@ -1,6 +1,6 @@
 // Money pays the oldest invoice first, and an account is delinquent as long as an invoice is overdue.
 import { expect, it } from 'vitest'
-import { createInvoiceProgress } from '../../src/areas/billing/payments/invoices/progress.ts'
+import { createInvoiceProgress } from '../../src/areas/billing/payments/invoices/dunning.ts'
 import { createInvoiceStore } from '../../src/areas/billing/payments/invoices/store.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
@@ -115,7 +115,7 @@ describeAnyEngine('invoices that are paid from a balance', (engine) => {
         ledgers,
         services: { bookkeepers },
       } = areas
-      const progress = createInvoiceProgress({ store, rows: counting, ledgers, bookkeepers })
+      const progress = createInvoiceProgress({ store, ledgers, bookkeepers }, counting)
       await progress.restore(new ChangeSet({ requestId: 'test' }), path.split('/')[3] ?? '')
       return reads
     }

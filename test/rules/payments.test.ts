@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { lowBalanceThreshold, topupDue } from '../../src/areas/billing/payments/topup/rules.ts'
+import { lowBalanceThreshold, topupDue } from '../../src/areas/billing/payments/topup/operations.ts'
 import {
   coinProblems,
   maySend,

@@ -7,17 +7,12 @@ import { whitelabelArea } from '../../brand/whitelabel/area.ts'
 import { ledgersArea } from '../ledgers/area.ts'
 import { balanceMoved } from '../ledgers/signals.ts'
 import { servicesArea } from '../services/area.ts'
-import { createBillingGate } from './billing/gate.ts'
-import { createBilling } from './billing/operations.ts'
+import { createBilling, createBillingGate } from './billing/operations.ts'
 import { createGatewayEvents } from './gateway-events/operations.ts'
 import { stripePage } from './gateway-events/routes.ts'
-import { createComposing } from './invoices/composing.ts'
-import { createDunning } from './invoices/dunning.ts'
+import { createDunning, createInvoiceMailing, createInvoiceProgress } from './invoices/dunning.ts'
 import { createInvoiceIssuing } from './invoices/issuing.ts'
-import { createInvoiceMailing } from './invoices/mailing.ts'
-import { createInvoices } from './invoices/operations.ts'
-import { createInvoicePrinting } from './invoices/printing.ts'
-import { createInvoiceProgress } from './invoices/progress.ts'
+import { createInvoicePrinting, createInvoices } from './invoices/operations.ts'
 import { invoiceRoutes } from './invoices/routes.ts'
 import { createInvoiceStore } from './invoices/store.ts'
 import {
@@ -30,11 +25,9 @@ import {
   transactionNotice,
 } from './notices.ts'
 import { dunningSettings, invoiceSettings, topupSettings } from './settings.ts'
-import { createTopups } from './topup/operations.ts'
+import { createTopups, lowBalanceThreshold } from './topup/operations.ts'
 import { topupRoutes } from './topup/routes.ts'
-import { lowBalanceThreshold } from './topup/rules.ts'
 import { createTransactionImporter } from './transactions/arriving.ts'
-import { createManualTransactions } from './transactions/manual.ts'
 import { createTransactions } from './transactions/operations.ts'
 import { transactionRoutes } from './transactions/routes.ts'
 
@@ -71,26 +64,16 @@ export const paymentsArea = area({
     paymentDisputeNotice,
   ],
   create(tools, { accounts, services: sold, ledgers, whitelabel }) {
-    const { settings, store } = tools
     const { services, bookkeepers } = sold
-    const money = { ...tools, ...sold, ledgers }
-    const rows = createInvoiceStore(store)
-    const progress = createInvoiceProgress({ ...money, rows })
-    const transactions = createTransactions({ ...money, ended: progress.ended })
-    const manual = createManualTransactions({ transactions, bookkeepers })
-    const topups = createTopups({ ...money, transactions })
-    const composing = createComposing({
-      ...money,
-      rows,
-      resellerOf: accounts.resellerOf,
-      companyNameOf: whitelabel.companyNameOf,
-    })
-    const issuing = createInvoiceIssuing({ store, settings, rows, composing })
-    const billing = createBilling({ ...money, transactions, invoices: issuing })
-    const invoicing = { ...money, rows, composing, issuing, progress, transactions }
-    const invoices = createInvoices(invoicing)
-    const events = createGatewayEvents({ ...money, transactions, invoices: rows })
-    const printing = createInvoicePrinting({ settings, rows, brandOf: whitelabel.brandOf })
+    const rows = createInvoiceStore(tools.store)
+    const base = { ...tools, ...sold, accounts, ledgers, whitelabel, rows }
+    const progress = createInvoiceProgress(base, rows)
+    const transactions = createTransactions({ ...base, ended: progress.ended })
+    const topups = createTopups(base, transactions)
+    const deps = { ...base, progress, transactions, issuing: createInvoiceIssuing(base, rows) }
+    const billing = createBilling(deps)
+    const events = createGatewayEvents(deps)
+    const printing = createInvoicePrinting(deps)
     return {
       offers: {
         topups,
@@ -113,17 +96,9 @@ export const paymentsArea = area({
           lowBalanceThreshold({ notifications, topup }),
       },
       routes: [
-        ...transactionRoutes({
-          transactions,
-          manual,
-          billing,
-          ledgers,
-          services,
-          settings,
-          clock: store.clock,
-        }),
+        ...transactionRoutes(deps, billing),
         ...topupRoutes(topups, services.sellerOf),
-        ...invoiceRoutes({ invoices, printing }),
+        ...invoiceRoutes(createInvoices(deps), printing),
       ],
       adoptions: { transaction: createTransactionImporter(tools) },
       posted: [stripePage(events)],
@@ -133,8 +108,8 @@ export const paymentsArea = area({
         topups.job,
         billing.round,
         events.tidying,
-        createDunning(invoicing),
-        createInvoiceMailing({ ...money, rows }),
+        createDunning(deps),
+        createInvoiceMailing(deps),
         events.kind,
       ],
       hears: [

@@ -2,37 +2,22 @@ import type { AccountRecord } from '../../../../auth/identity.ts'
 import type { ScheduledJob } from '../../../../jobs/rounds.ts'
 import { isFailure, isOutage } from '../../../../lib/failure.ts'
 import { gregorianNow } from '../../../../lib/gregorian.ts'
-import { describeError, type Log } from '../../../../lib/log.ts'
+import { describeError } from '../../../../lib/log.ts'
 import { monthOf } from '../../../../lib/time-key.ts'
 import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
 import type { Statement } from '../../../../storage/db.ts'
-import type { Store } from '../../../../storage/store.ts'
+import type { Gate } from '../../../../storage/store.ts'
 import { bookedAlready } from '../../ledgers/failures.ts'
-import type { Ledgers } from '../../ledgers/operations.ts'
 import { dueMonthly, invoiceJson } from '../../services/area.ts'
-import type { Bookkeepers } from '../../services/bookkeepers.ts'
-import type { PricingData } from '../../services/books.ts'
-import type { Charged } from '../../services/charged.ts'
 import type { Invoice } from '../../services/pricing/invoices.ts'
 import { bookkeeperKey } from '../../services/synchronization/rules.ts'
-import type { Composed, Sheet } from '../invoices/composing.ts'
-import type { InvoiceIssuing } from '../invoices/issuing.ts'
+import type { PaymentDeps } from '../deps.ts'
+import type { Composed, InvoiceIssuing, Sheet } from '../invoices/issuing.ts'
 import { monthPeriod } from '../invoices/rules.ts'
-import { pauseMs } from '../topup/rules.ts'
+import { pauseMs } from '../topup/operations.ts'
 import type { Transactions } from '../transactions/operations.ts'
 import { raisedToCoin } from '../transactions/rules.ts'
 import { type Bill, type BillDoc, createBillStore, type Progress } from './store.ts'
-
-interface Deps {
-  store: Store
-  books: PricingData
-  bookkeepers: Bookkeepers
-  charged: Charged
-  ledgers: Ledgers
-  transactions: Transactions
-  invoices: InvoiceIssuing
-  log: Log
-}
 
 const author: Author = { requestId: 'monthly bills' }
 const perPage = 100
@@ -51,8 +36,10 @@ const unlessBilled = async (write: () => Promise<void>) => {
 export type Billing = ReturnType<typeof createBilling>
 
 /** On the first of each month every account is billed for what its plans come to: once, whatever happens meanwhile. */
-export const createBilling = (tools: Deps) => {
-  const { store, books, bookkeepers, charged, ledgers, transactions, invoices, log } = tools
+export const createBilling = (
+  deps: PaymentDeps & { transactions: Transactions; issuing: InvoiceIssuing },
+) => {
+  const { store, books, bookkeepers, charged, ledgers, transactions, issuing, log } = deps
   const rows = createBillStore(store)
   const { clock } = store
 
@@ -110,11 +97,11 @@ export const createBilling = (tools: Deps) => {
   /** The entries of the ledger, the document, the charge and what follows from them: in one piece. */
   const bill = async (account: AccountRecord, sheet: Sheet, month: number) => {
     const set = new ChangeSet(author)
-    const composed = await invoices.compose(account, sheet, month)
+    const composed = await issuing.compose(account, sheet, month)
     const { priced } = sheet
     const entryIds = priced ? debit(set, account, priced, month) : []
     const attempt = await chargeIfDue(set, account, composed)
-    await invoices.issue(set, { composed, sheet, month, entryIds, attempt: attempt ?? '' })
+    await issuing.issue(set, { composed, sheet, month, entryIds, attempt: attempt ?? '' })
     if (priced) {
       charged.billed(set, account.id, { month, invoice: priced })
       rows.add(
@@ -149,7 +136,7 @@ export const createBilling = (tools: Deps) => {
       const account = await books.account(accountId)
       if (!account) return true
       const billed = await rows.billed(accountId, month)
-      for (const sheet of await invoices.sheets(account, month, billed)) await bill(account, sheet, month)
+      for (const sheet of await issuing.sheets(account, month, billed)) await bill(account, sheet, month)
       await noteNothing(account, month, billed)
       return true
     } catch (error) {
@@ -257,3 +244,23 @@ export const createBilling = (tools: Deps) => {
     },
   }
 }
+
+/** Accounts of whose bills a change set may change something. Those that begin with it were never billed. */
+const concerned = ({ counts, newcomers, transfers }: ChangeSet): string[] => [
+  ...counts.map(({ accountId }) => accountId),
+  ...transfers.flatMap(({ accountId, from, to = [] }) => [accountId, ...from, ...to]),
+  ...[...newcomers.values()].flatMap(({ tree }) => tree),
+]
+
+/**
+ * A month is billed before anything changes of what it is billed for: else what comes on the first, while bills are
+ * being made, would be paid for twice. Whoever was priced for the change is priced anew then.
+ */
+export const createBillingGate =
+  (billing: Pick<Billing, 'isDone' | 'catchUp' | 'withThoseAbove'>): Gate =>
+  async (sets, write) => {
+    const accountIds = sets.flatMap(concerned)
+    if (accountIds.length > 0 && !(await billing.isDone()))
+      for (const accountId of await billing.withThoseAbove(accountIds)) await billing.catchUp(accountId)
+    return write(sets)
+  }

@@ -4,32 +4,32 @@ import { isFailure } from '../../../../lib/failure.ts'
 import { dayMs, gregorianNow } from '../../../../lib/gregorian.ts'
 import { isId } from '../../../../lib/ids.ts'
 import { dollarsOfUnits } from '../../../../lib/money.ts'
-import type { Mail } from '../../../../mail/mail.ts'
 import type { GatewayEvent, GatewayEvents, OutsideRefund } from '../../../../payment/gateway.ts'
 import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
-import type { Store } from '../../../../storage/store.ts'
 import { bookedAlready } from '../../ledgers/failures.ts'
-import type { Ledgers } from '../../ledgers/operations.ts'
-import type { Bookkeepers } from '../../services/bookkeepers.ts'
-import type { PricingData } from '../../services/books.ts'
-import type { PaymentTokenLookup } from '../../services/payment-tokens/operations.ts'
+import type { PaymentDeps } from '../deps.ts'
 import type { InvoiceStore } from '../invoices/store.ts'
 import { paymentDisputeNotice } from '../notices.ts'
 import type { Transactions } from '../transactions/operations.ts'
 import { type Transaction, wasGivenUp } from '../transactions/rules.ts'
-import { balanceStep, disputeStateOf, isDecided } from './rules.ts'
 import { createGatewayEventStore } from './store.ts'
 
-interface Deps {
-  store: Store
-  books: PricingData
-  bookkeepers: Bookkeepers
-  ledgers: Ledgers
-  transactions: Transactions
-  invoices: Pick<InvoiceStore, 'tell'>
-  paymentTokens: PaymentTokenLookup
-  mail: Mail
+/** `open`: the money is gone until it is decided. */
+export type DisputeState = 'open' | 'won' | 'lost'
+
+export const disputeStateOf = (status: string): DisputeState =>
+  status === 'won' || status === 'lost' ? status : 'open'
+
+/**
+ * What a dispute does to the payer's balance, by what was known of it: 1 gives the money back, -1 takes it. Events come
+ * in any order; what was decided stays so.
+ */
+export const balanceStep = (before: DisputeState | undefined, after: DisputeState): -1 | 0 | 1 => {
+  if (before === undefined) return after === 'won' ? 0 : -1
+  return before === 'open' && after === 'won' ? 1 : 0
 }
+
+export const isDecided = (state: DisputeState | undefined) => state === 'won' || state === 'lost'
 
 /** Which event an errand is about. */
 interface AboutEvent {
@@ -58,8 +58,10 @@ const subjectOf = (vendorId: string, event: GatewayEvent) =>
   `payment/${vendorId}/${event.kind === 'means' ? event.customer : event.chargeId}`
 
 /** What gateways tell by themselves: taken in once, and answered at once; what follows is an errand. */
-export const createGatewayEvents = (tools: Deps) => {
-  const { store, books, bookkeepers, ledgers, transactions, invoices, paymentTokens, mail } = tools
+export const createGatewayEvents = (
+  deps: PaymentDeps & { transactions: Transactions; rows: Pick<InvoiceStore, 'tell'> },
+) => {
+  const { store, books, bookkeepers, ledgers, transactions, rows: invoices, paymentTokens, mail } = deps
   const rows = createGatewayEventStore(store)
   const { clock } = store
 

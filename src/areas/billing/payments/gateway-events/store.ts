@@ -1,9 +1,8 @@
 import { failure } from '../../../../lib/failure.ts'
-import type { ChangeSet } from '../../../../storage/change-set.ts'
-import { conflict } from '../../../../storage/change-set.ts'
+import { type ChangeSet, conflict } from '../../../../storage/change-set.ts'
 import type { Store } from '../../../../storage/store.ts'
 import { bookedAlready } from '../../ledgers/failures.ts'
-import type { DisputeState } from './rules.ts'
+import type { DisputeState } from './operations.ts'
 
 /** A charge that its payer wants back. */
 interface DisputeRow {

@@ -1,22 +1,105 @@
 import type { AccountRecord } from '../../../../auth/identity.ts'
 import type { Conclusion, Job, JobKind } from '../../../../jobs/queue.ts'
-import { dayMs, gregorianOfUnix, unixOfGregorian } from '../../../../lib/gregorian.ts'
+import { dayMs, gregorianNow, gregorianOfUnix, unixOfGregorian } from '../../../../lib/gregorian.ts'
+import type { Json } from '../../../../lib/json.ts'
 import { dollarsOfUnits } from '../../../../lib/money.ts'
-import type { Mail } from '../../../../mail/mail.ts'
 import type { SettingsOf } from '../../../../settings/keys.ts'
-import type { Settings } from '../../../../settings/settings.ts'
 import { ChangeSet } from '../../../../storage/change-set.ts'
-import type { Store } from '../../../../storage/store.ts'
-import type { Bookkeepers } from '../../services/bookkeepers.ts'
-import type { PricingData } from '../../services/books.ts'
-import { accountDelinquentNotice, paymentGraceNotice, paymentRetryNotice } from '../notices.ts'
+import type { PaymentDeps } from '../deps.ts'
+import { accountDelinquentNotice, invoiceNotice, paymentGraceNotice, paymentRetryNotice } from '../notices.ts'
 import { dunningSettings } from '../settings.ts'
 import type { Transactions } from '../transactions/operations.ts'
-import { isOpen, raisedToCoin, type Transaction } from '../transactions/rules.ts'
-import type { AboutInvoice } from './issuing.ts'
-import { dunningKind, type InvoiceProgress, isIssued } from './progress.ts'
-import { type Invoice, invoiceRow, mayBecome, numberText, toPay } from './rules.ts'
+import { isOpen, raisedToCoin, type Transaction, type TransactionStatus } from '../transactions/rules.ts'
+import { type AboutInvoice, dunningKind, type InvoiceIssuing, invoiceMailKind } from './issuing.ts'
+import { type Invoice, invoiceRow, isOverdue, mayBecome, numberText, toPay } from './rules.ts'
 import type { InvoiceStore } from './store.ts'
+
+// After every month that there is.
+const never = 999_912
+
+const sumOf = (parts: readonly { amount: number }[]) => parts.reduce((sum, { amount }) => sum + amount, 0)
+
+/** A draft is never stored: what is read from the store was issued. */
+export const isIssued = <I extends Invoice>(
+  invoice: I,
+): invoice is I & { status: Exclude<Invoice['status'], 'draft'> } => invoice.status !== 'draft'
+
+export type InvoiceProgress = ReturnType<typeof createInvoiceProgress>
+
+/** What operations on invoices are made of. */
+export interface InvoiceDeps extends PaymentDeps {
+  rows: InvoiceStore
+  issuing: InvoiceIssuing
+  progress: InvoiceProgress
+  transactions: Transactions
+}
+
+/** How invoices come to be paid. */
+export const createInvoiceProgress = (
+  { store, ledgers, bookkeepers }: Pick<PaymentDeps, 'store' | 'ledgers' | 'bookkeepers'>,
+  rows: InvoiceStore,
+) => {
+  /** Units that an account lacks to pay each of its unpaid invoices: money pays the oldest one first. */
+  const shortfalls = async (accountId: string): Promise<{ invoice: Invoice; missing: number }[]> => {
+    const debt = -(await ledgers.balance(accountId))
+    if (debt <= 0) return []
+    const booked = [
+      ...(await rows.entriesBefore(accountId, never)),
+      ...(await rows.usageBefore(accountId, never)),
+    ]
+    const uninvoiced = await rows.uninvoiced(accountId)
+    let left = debt - Math.max(0, -sumOf(booked))
+    const newestFirst = (await rows.unpaid(accountId)).reverse()
+    return newestFirst.map((invoice) => {
+      const owedLater = -sumOf(uninvoiced.filter(({ month }) => month >= invoice.month))
+      const missing = Math.max(0, left - Math.max(0, owedLater))
+      left -= toPay(invoice)
+      return { invoice, missing }
+    })
+  }
+
+  const missingFor = async ({ accountId, id }: Invoice): Promise<number> =>
+    (await shortfalls(accountId)).find(({ invoice }) => invoice.id === id)?.missing ?? 0
+
+  /** Ends the delinquency of an account unless an invoice is overdue. `settled`: one that this change set ends. */
+  const restore = async (set: ChangeSet, accountId: string, settled?: string) => {
+    const now = gregorianNow(store.clock)
+    const isLate = ({ invoice, missing }: { invoice: Invoice; missing: number }) =>
+      invoice.id !== settled && missing > 0 && isOverdue(invoice, now)
+    if ((await shortfalls(accountId)).some(isLate)) return
+    await bookkeepers.note(set, accountId, 'payment_declined', true)
+  }
+
+  const settle = (set: ChangeSet, invoice: Invoice, by: Json): boolean => {
+    if (!isIssued(invoice) || !mayBecome(invoice.status, 'pay')) return false
+    rows.move(set, invoice, { status: 'paid' })
+    rows.tell(set, invoice, 'paid', by)
+    return true
+  }
+
+  return {
+    /** Has invoices of an account looked at, because there is money for them, or there is none. */
+    hurry(set: ChangeSet, accountId: string) {
+      set.statements.push(rows.hurry(accountId, dunningKind))
+    },
+
+    settle,
+    missingFor,
+    restore,
+
+    /** What the end of a transaction means for the invoice that it was to pay. */
+    async ended(set: ChangeSet, transaction: Transaction, status: TransactionStatus) {
+      const { accountId, id, type, amount, doc } = transaction
+      if (type !== 'sale') return
+      if (status === 'completed') await restore(set, accountId, doc.invoice_id)
+      if (doc.invoice_id === undefined) return
+      const invoice = await rows.get(accountId, doc.invoice_id)
+      if (status === 'completed') settle(set, invoice, { transaction_id: id, amount: dollarsOfUnits(amount) })
+      else rows.tell(set, invoice, 'payment_declined', { transaction_id: id })
+      set.statements.push(rows.hurry(accountId, dunningKind))
+    },
+  }
+}
 
 /** How far it has come. Times in Unix milliseconds. */
 interface Dunning extends AboutInvoice {
@@ -29,17 +112,6 @@ interface Dunning extends AboutInvoice {
   asked?: string
   /** When the next step is. */
   nextAt?: number
-}
-
-interface Deps {
-  store: Store
-  settings: Settings
-  books: PricingData
-  bookkeepers: Bookkeepers
-  transactions: Transactions
-  progress: InvoiceProgress
-  rows: InvoiceStore
-  mail: Mail
 }
 
 /** All that a step has to know. */
@@ -74,8 +146,8 @@ const dayText = (unixMs: number) => new Date(unixMs).toISOString().slice(0, 10)
  * by hand, then the account is delinquent. Each step is one commit, with its mail and what the change feed tells; money
  * that comes in between ends it.
  */
-export const createDunning = (tools: Deps): JobKind<Dunning> => {
-  const { store, settings, books, bookkeepers, transactions, progress, rows, mail } = tools
+export const createDunning = (deps: InvoiceDeps): JobKind<Dunning> => {
+  const { store, settings, books, bookkeepers, transactions, progress, rows, mail } = deps
   const { clock } = store
 
   const wait = ({ set, dunning }: Case, outcome: string, next: Partial<Dunning>, dueAt: number): Step => ({
@@ -207,3 +279,34 @@ export const createDunning = (tools: Deps): JobKind<Dunning> => {
 }
 
 const withoutAsked = ({ asked: _, ...dunning }: Dunning): Dunning => dunning
+
+/** What a letter names a document by. */
+const invoiceDocument = 'invoice'
+
+/** Sends an invoice to the admins of its account. It is an errand because only what was written has a number. */
+export const createInvoiceMailing = ({ books, rows, mail }: InvoiceDeps): JobKind<AboutInvoice> => ({
+  kind: invoiceMailKind,
+  async conclude({ payload: { accountId, invoiceId } }) {
+    const account = await books.account(accountId)
+    const invoice = await rows.find(accountId, invoiceId)
+    if (!account || !invoice?.number) return { state: 'done', outcome: 'the account is gone' }
+    const set = new ChangeSet({ requestId: 'invoices' })
+    await mail.notify(set, {
+      notice: invoiceNotice,
+      account,
+      to: [],
+      senderName: invoice.doc.issuer.name,
+      values: { ...invoiceValues(invoice), 'invoice.status': invoice.status },
+      attachments: [
+        {
+          fileName: `invoice-${numberText(invoice.number).replaceAll('/', '-')}.pdf`,
+          contentType: 'application/pdf',
+          document: { kind: invoiceDocument, accountId, id: invoiceId },
+        },
+      ],
+    })
+    rows.tell(set, invoice, 'mailed')
+    set.record({ accountId, kind: 'invoice', id: invoiceId, action: 'edited' })
+    return { state: 'done', sets: [set] }
+  },
+})

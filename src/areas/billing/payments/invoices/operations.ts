@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module'
 import type { AccountRecord } from '../../../../auth/identity.ts'
 import {
   badIdentifier,
@@ -11,15 +12,11 @@ import { newId } from '../../../../lib/ids.ts'
 import { dollarsOfUnits } from '../../../../lib/money.ts'
 import { monthOf } from '../../../../lib/time-key.ts'
 import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
-import type { Store } from '../../../../storage/store.ts'
-import type { Ledgers } from '../../ledgers/operations.ts'
-import type { Bookkeepers } from '../../services/bookkeepers.ts'
-import type { Charged } from '../../services/charged.ts'
-import type { Transactions, Wanted } from '../transactions/operations.ts'
+import { invoiceSettings } from '../settings.ts'
+import type { Wanted } from '../transactions/operations.ts'
 import { isOpen, raisedToCoin, type Transaction } from '../transactions/rules.ts'
-import type { Composing } from './composing.ts'
-import type { InvoiceIssuing } from './issuing.ts'
-import type { InvoiceProgress } from './progress.ts'
+import type { InvoiceDeps } from './dunning.ts'
+import type { CreditNoteSheet, InvoiceSheet } from './pdf.ts'
 import {
   bySource,
   type CreditNote,
@@ -37,19 +34,7 @@ import {
   type UsageSum,
   usageSource,
 } from './rules.ts'
-import type { InvoicePage, InvoiceStore } from './store.ts'
-
-interface Deps {
-  store: Store
-  rows: InvoiceStore
-  composing: Composing
-  issuing: InvoiceIssuing
-  progress: InvoiceProgress
-  bookkeepers: Bookkeepers
-  charged: Charged
-  ledgers: Ledgers
-  transactions: Transactions
-}
+import type { InvoicePage } from './store.ts'
 
 /** What is given back of an invoice. */
 interface CreditOrder {
@@ -69,8 +54,8 @@ type Issued = Invoice & { status: IssuedStatus }
 export type Invoices = ReturnType<typeof createInvoices>
 
 /** What accounts were billed, as documents. */
-export const createInvoices = (tools: Deps) => {
-  const { store, rows, composing, issuing, progress, bookkeepers, charged, ledgers, transactions } = tools
+export const createInvoices = (deps: InvoiceDeps) => {
+  const { store, rows, issuing, progress, bookkeepers, charged, ledgers, transactions } = deps
   const { clock } = store
 
   const currentMonth = () => Number(monthOf(clock.now()))
@@ -78,10 +63,10 @@ export const createInvoices = (tools: Deps) => {
   /** What would be issued on the first of the next month, as things are. */
   const drafts = async (account: AccountRecord): Promise<Invoice[]> => {
     const month = monthAfter(currentMonth())
-    const sheets = await composing.sheets(account, month)
+    const sheets = await issuing.sheets(account, month)
     return Promise.all(
       sheets.map(async (sheet) => {
-        const { id, issuerId, doc } = await composing.compose(account, sheet, month)
+        const { id, issuerId, doc } = await issuing.compose(account, sheet, month)
         const base = { accountId: account.id, id, month, issuerId, issued: gregorianNow(clock), doc }
         return { ...base, status: 'draft', credited: 0, attempt: '' } as const
       }),
@@ -305,5 +290,48 @@ export const createInvoices = (tools: Deps) => {
       const invoice = await rows.get(accountId, id)
       return transaction ? { invoice, transaction } : { invoice }
     },
+  }
+}
+
+const fontFolder = () => {
+  const { resolve } = createRequire(import.meta.url)
+  return resolve('dejavu-fonts-ttf/package.json').replace(/package\.json$/, 'ttf/')
+}
+
+export type InvoicePrinting = ReturnType<typeof createInvoicePrinting>
+
+/** Documents as PDF. The library is loaded when the first one is asked for: a server that prints none does not pay for it. */
+export const createInvoicePrinting = ({ settings, rows, whitelabel }: InvoiceDeps) => {
+  const paper = async (issuerId: string) => {
+    const { font } = await settings.of(invoiceSettings)
+    const folder = fontFolder()
+    const fonts = font
+      ? { plain: font, bold: font }
+      : { plain: `${folder}DejaVuSans.ttf`, bold: `${folder}DejaVuSans-Bold.ttf` }
+    return { brand: await whitelabel.brandOf(issuerId), fonts }
+  }
+
+  const print = async (issuerId: string, sheet: InvoiceSheet | CreditNoteSheet) => {
+    const { printSheet } = await import('./pdf.ts')
+    return printSheet(sheet, await paper(issuerId))
+  }
+
+  const invoice = async (one: Invoice) => {
+    const notes = one.number ? await rows.notesOf(one.accountId, one.id) : []
+    return print(one.issuerId, { kind: 'invoice', invoice: one, notes })
+  }
+
+  return {
+    invoice,
+
+    async note(note: CreditNote) {
+      const about = await rows.get(note.accountId, note.invoiceId)
+      const invoiceNumber = about.number ? numberText(about.number) : about.id
+      return print(about.issuerId, { kind: 'credit_note', note, invoiceNumber })
+    },
+
+    /** For a letter. */
+    documentOf: async ({ accountId, id }: { accountId: string; id: string }) =>
+      invoice(await rows.get(accountId, id)),
   }
 }

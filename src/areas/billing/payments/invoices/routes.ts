@@ -1,3 +1,4 @@
+import type { Static } from 'typebox'
 import { accountAdmin, accountMember, ownReseller } from '../../../../auth/policies.ts'
 import { answer, FileResponse, ListResponse } from '../../../../http/answer/answers.ts'
 import { type Listing, shortListing } from '../../../../http/answer/listing.ts'
@@ -5,25 +6,119 @@ import { attachment } from '../../../../http/file-names.ts'
 import { type Call, get, post, put, type Route } from '../../../../http/route.ts'
 import { columnsOf, csvLine, flattenRow } from '../../../../lib/csv.ts'
 import { notEnoughCredit } from '../../../../lib/failure.ts'
-import { decimalsOf, unitsOfDollars } from '../../../../lib/money.ts'
-import { list } from '../../../../lib/schema.ts'
+import { decimalsOf, maxDollars, unitsOfDollars } from '../../../../lib/money.ts'
+import {
+  anyObject,
+  anyText,
+  choice,
+  flag,
+  gregorian,
+  integer,
+  list,
+  multiline,
+  must,
+  number,
+  open,
+  text,
+} from '../../../../lib/schema.ts'
 import { timeKey } from '../../../../lib/time-key.ts'
 import type { CommittedChange } from '../../../../storage/idempotency.ts'
 import { assertMoved, moneyFailures, underWay } from '../transactions/answers.ts'
 import { isOpen } from '../transactions/rules.ts'
-import type { Invoices, Paying } from './operations.ts'
-import type { InvoicePrinting } from './printing.ts'
-import { creditNoteJson, csvRows, type Invoice, invoiceJson, invoiceRow, numberText } from './rules.ts'
-import { CreditNoteAnswer, CreditRequest, InvoiceAnswer, InvoiceRow } from './schema.ts'
+import type { InvoicePrinting, Invoices, Paying } from './operations.ts'
+import {
+  creditNoteJson,
+  csvRows,
+  type Invoice,
+  invoiceJson,
+  invoiceRow,
+  invoiceStatuses,
+  numberText,
+} from './rules.ts'
+
+const dollars = (description: string) => number({ description: `Dollars: ${description}` })
+
+const period = open({ from: must(gregorian('First second')), to: must(gregorian('Last second')) })
+
+const Line = open({
+  source: must(choice(['services', 'prorations', 'usage'])),
+  description: must(anyText()),
+  category: anyText(),
+  item: anyText(),
+  quantity: number(),
+  unit: anyText(),
+  rate: dollars('of one'),
+  discount: dollars('taken off'),
+  amount: must(dollars('without the taxes that are added')),
+  period,
+  ledger_id: anyText(),
+})
+
+const Tax = open({
+  name: must(anyText()),
+  tax_id: anyText(),
+  jurisdiction: anyText(),
+  rate: number({ description: 'Percent' }),
+  inclusive: must(flag()),
+  base: dollars('that it is on'),
+  amount: must(dollars('what it comes to')),
+})
+
+const rowFields = {
+  id: must(anyText()),
+  number: anyText({ description: 'A draft has none' }),
+  status: must(choice(invoiceStatuses)),
+  period: must(period),
+  total: must(dollars('taxes included')),
+  currency: must(anyText()),
+  issued: gregorian('A draft is not'),
+  due: must(gregorian('When it has to be paid')),
+  credited: dollars('given back by credit notes'),
+}
+
+export const InvoiceRow = open(rowFields, { title: 'Invoice' })
+
+export const CreditNoteAnswer = open({
+  id: must(anyText()),
+  number: must(anyText()),
+  invoice_id: must(anyText()),
+  issued: must(gregorian('Issued')),
+  account: must(anyObject()),
+  issuer: must(anyObject()),
+  reason: anyText(),
+  total: must(dollars('taxes included')),
+  taxes: must(dollars('of the total')),
+  currency: must(anyText()),
+  ledger_ids: must(list(anyText())),
+})
+
+export const InvoiceAnswer = open({
+  ...rowFields,
+  account: must(anyObject()),
+  issuer: must(anyObject()),
+  bookkeeper: must(anyObject()),
+  items: must(list(Line)),
+  taxes: must(list(Tax)),
+  amount_due: must(dollars('still to be paid')),
+  transaction_id: anyText({ description: 'What is to pay it, or did' }),
+  credit_notes: list(CreditNoteAnswer),
+  events: list(open({ at: must(integer()), event: must(anyText()) })),
+})
+
+/** The amount is judged by itself: it is at most what is left of the invoice. */
+export const CreditRequest = open({
+  amount: number({
+    exclusiveMinimum: 0,
+    maximum: maxDollars,
+    description: 'Dollars; all that is left unless given',
+  }),
+  reason: text(1, 1024, multiline),
+})
+export type CreditRequest = Static<typeof CreditRequest>
 
 const all = '/v2/accounts/{account_id}/invoices'
 const one = `${all}/{invoice_id}` as const
 const notes = `${one}/credit_notes` as const
-
-interface RouteDeps {
-  invoices: Invoices
-  printing: InvoicePrinting
-}
 
 const nameOf = ({ number, id }: Invoice) => `invoice-${number ? numberText(number).replaceAll('/', '-') : id}`
 
@@ -43,7 +138,7 @@ const amountProblems = async ({ data: { amount } }: { data: { amount?: unknown }
   return { amount: { decimals: { message: 'Money has at most 4 decimals', target: 4, value: amount } } }
 }
 
-export const invoiceRoutes = ({ invoices, printing }: RouteDeps): Route[] => {
+export const invoiceRoutes = (invoices: Invoices, printing: InvoicePrinting): Route[] => {
   const listing = (accountId: string, status: string | undefined): Listing<Invoice> => ({
     page: ({ after, limit, descending }) =>
       invoices.page({ accountId, status, ...(after ? { after } : {}), limit, descending }),

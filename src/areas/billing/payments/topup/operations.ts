@@ -1,36 +1,88 @@
 import type { AccountRecord } from '../../../../auth/identity.ts'
-import type { Conclusion, JobKind, Queue } from '../../../../jobs/queue.ts'
+import type { Conclusion, JobKind } from '../../../../jobs/queue.ts'
 import { failure, forbidden } from '../../../../lib/failure.ts'
 import { gregorianNow } from '../../../../lib/gregorian.ts'
 import { randomHex } from '../../../../lib/ids.ts'
 import { sameJson } from '../../../../lib/json.ts'
-import type { Log } from '../../../../lib/log.ts'
-import type { Settings } from '../../../../settings/settings.ts'
+import { unitsOfDollars } from '../../../../lib/money.ts'
 import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
-import type { Store } from '../../../../storage/store.ts'
-import type { Ledgers } from '../../ledgers/operations.ts'
 import type { Entry } from '../../ledgers/rules.ts'
 import type { LedgerBooked } from '../../ledgers/signals.ts'
-import type { Bookkeepers } from '../../services/bookkeepers.ts'
-import type { PricingData } from '../../services/books.ts'
 import type { Bookkeeper } from '../../services/pricing/plan.ts'
 import { servicesSettings } from '../../services/settings.ts'
+import type { PaymentDeps } from '../deps.ts'
 import { topupSettings } from '../settings.ts'
 import type { Transactions, Wanted } from '../transactions/operations.ts'
 import { raisedToCoin, type Transaction } from '../transactions/rules.ts'
-import { pauseMs, type TopupDoc, topupDescription, topupDue } from './rules.ts'
-import { createTopupStore } from './store.ts'
+import { createTopupStore } from '../transactions/store.ts'
 
-interface Deps {
-  store: Store
-  settings: Settings
-  books: PricingData
-  bookkeepers: Bookkeepers
-  ledgers: Ledgers
-  transactions: Transactions
-  queue: Queue
-  log: Log
+/** What an account says of being topped up. Dollars. */
+export interface TopupDoc {
+  amount?: unknown
+  threshold?: unknown
 }
+
+/** Why an account is not topped up. */
+type NoTopup =
+  | 'topup_disabled'
+  | 'amount_undefined'
+  | 'threshold_undefined'
+  | 'amount_and_threshold_undefined'
+  | 'balance_above_threshold'
+  | 'topup_daily_limit'
+
+/** Once in this time an account is topped up by itself, whether that works or not. */
+export const pauseMs = 24 * 3_600_000
+
+const positiveUnits = (dollars: unknown) => {
+  if (typeof dollars !== 'number' || !(dollars > 0)) return undefined
+  const units = unitsOfDollars(dollars)
+  return Number.isSafeInteger(units) && units > 0 ? units : undefined
+}
+
+const missing = (amount: unknown, threshold: unknown): NoTopup | undefined => {
+  if (amount === undefined && threshold === undefined) return 'amount_and_threshold_undefined'
+  if (amount === undefined) return 'amount_undefined'
+  return threshold === undefined ? 'threshold_undefined' : undefined
+}
+
+interface Question {
+  isEnabled: boolean
+  topup: TopupDoc | undefined
+  /** Units. */
+  balance: number
+  /** Unix milliseconds of the last one; 0 when there was none. */
+  lastAt: number
+  now: number
+}
+
+/** Units by which an account is to be topped up now, or why it is not. */
+export const topupDue = ({ isEnabled, topup, balance, lastAt, now }: Question): number | NoTopup => {
+  if (!isEnabled) return 'topup_disabled'
+  const amount = positiveUnits(topup?.amount)
+  const threshold = positiveUnits(topup?.threshold)
+  const lack = missing(amount, threshold)
+  if (lack) return lack
+  if (balance >= (threshold as number)) return 'balance_above_threshold'
+  return now - lastAt < pauseMs ? 'topup_daily_limit' : (amount as number)
+}
+
+interface ThresholdDoc {
+  notifications?: unknown
+  topup?: unknown
+}
+
+const thresholdIn = (part: unknown): number | undefined => {
+  const threshold = (part as { threshold?: unknown } | undefined)?.threshold
+  return typeof threshold === 'number' && Number.isFinite(threshold) ? unitsOfDollars(threshold) : undefined
+}
+
+/** Units below which a balance is low, as the account says: for its own sake, else for that of the top-up. */
+export const lowBalanceThreshold = ({ notifications, topup }: ThresholdDoc): number | undefined =>
+  thresholdIn((notifications as { low_balance?: unknown } | undefined)?.low_balance) ?? thresholdIn(topup)
+
+export const topupDescription = (trigger: 'manual' | 'automatic') =>
+  trigger === 'manual' ? 'Manual top-up' : 'Automatic top-up'
 
 /** What a top-up has done: with the built-in bookkeeper nobody is charged, and there is a credit only. */
 export interface ToppedUp {
@@ -50,8 +102,8 @@ const kindName = 'topup'
 export type Topups = ReturnType<typeof createTopups>
 
 /** Money that is added to accounts, by hand or when there is little left. */
-export const createTopups = (tools: Deps) => {
-  const { store, settings, books, bookkeepers, ledgers, transactions, queue, log } = tools
+export const createTopups = (deps: PaymentDeps, transactions: Transactions) => {
+  const { store, settings, books, bookkeepers, ledgers, queue, log } = deps
   const rows = createTopupStore(store)
   const { clock } = store
 

@@ -1,13 +1,25 @@
+import type { Static } from 'typebox'
 import { accountAdmin, ownReseller, type ResellerOf } from '../../../../auth/policies.ts'
 import { answer } from '../../../../http/answer/answers.ts'
 import { type Call, post, type Route } from '../../../../http/route.ts'
 import { unitsOfDollars } from '../../../../lib/money.ts'
+import { anyObject, number, open } from '../../../../lib/schema.ts'
 import type { CommittedChange } from '../../../../storage/idempotency.ts'
 import { entryJson } from '../../ledgers/rules.ts'
 import { assertMoved, moneyFailures, underWay } from '../transactions/answers.ts'
 import { amountProblems, isOpen, transactionJson } from '../transactions/rules.ts'
 import type { ToppedUp as Done, Topups } from './operations.ts'
-import { ToppedUp, TopupRequest } from './schema.ts'
+
+/** The amount is judged by itself: it has words of its own. */
+export const TopupRequest = open({
+  amount: number({ description: 'Dollars, at most four decimals; required' }),
+})
+export type TopupRequest = Static<typeof TopupRequest>
+
+export const ToppedUp = open({
+  transaction: anyObject({ description: 'Absent where nobody is charged' }),
+  ledger: anyObject({ description: 'The credit; absent while the bookkeeper has not said that it is paid' }),
+})
 
 const base = '/v2/accounts/{account_id}/services/topup'
 

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto'
 import { type AccountRecord, accountKind } from '../../../../auth/identity.ts'
-import type { JobKind, Queue } from '../../../../jobs/queue.ts'
-import { badIdentifier, failure, hasProblems, invalid } from '../../../../lib/failure.ts'
-import { gregorianOfUnix } from '../../../../lib/gregorian.ts'
+import type { JobKind } from '../../../../jobs/queue.ts'
+import { badIdentifier, failure, forbidden, hasProblems, invalid } from '../../../../lib/failure.ts'
+import { gregorianNow, gregorianOfUnix } from '../../../../lib/gregorian.ts'
 import { newId, randomHex } from '../../../../lib/ids.ts'
-import { describeError, type Log } from '../../../../lib/log.ts'
+import { describeError } from '../../../../lib/log.ts'
+import { dollarsOfUnits } from '../../../../lib/money.ts'
 import { monthOf } from '../../../../lib/time-key.ts'
-import type { Mail } from '../../../../mail/mail.ts'
 import { invalidBookkeeper, noPaymentToken } from '../../../../payment/failures.ts'
 import {
   type Absent,
@@ -16,15 +16,11 @@ import {
   type OutsideRefund,
   unknown,
 } from '../../../../payment/gateway.ts'
-import type { Settings } from '../../../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
-import type { Store } from '../../../../storage/store.ts'
-import type { Ledgers } from '../../ledgers/operations.ts'
-import type { ServiceAudit } from '../../services/audit/operations.ts'
-import type { Bookkeepers } from '../../services/bookkeepers.ts'
-import type { PricingData } from '../../services/books.ts'
 import type { Bookkeeper } from '../../services/pricing/plan.ts'
 import { servicesSettings } from '../../services/settings.ts'
+import type { PaymentDeps } from '../deps.ts'
+import { transactionFailedNotice, transactionNotice } from '../notices.ts'
 import {
   coinProblems,
   isOpen,
@@ -40,8 +36,83 @@ import {
   type Trigger,
   wasGivenUp,
 } from './rules.ts'
-import { createSettlement } from './settlement.ts'
-import { createTransactionStore, type TransactionPage } from './store.ts'
+import { createTransactionStore, type TransactionPage, type TransactionStore } from './store.ts'
+
+export interface TransactionDeps extends PaymentDeps {
+  /** Called with the change set that books how a transaction ended. */
+  ended(set: ChangeSet, transaction: Transaction, status: TransactionStatus): Promise<void>
+}
+
+/** What follows from how a movement ended, in one change set: the ledger, the standing, the mail. */
+const createSettlement = (deps: TransactionDeps, rows: TransactionStore) => {
+  const { store, books, bookkeepers, ledgers, mail, ended } = deps
+  const { clock } = store
+
+  const post = (set: ChangeSet, transaction: Transaction): string => {
+    const { accountId, id, type, amount, doc } = transaction
+    const payer = { id: accountId, doc: { name: doc.account.name } }
+    return ledgers.post(set, payer, {
+      source: { service: 'payments', id },
+      usage: { type, quantity: 1, unit: 'payment' },
+      amount: type === 'sale' ? amount : -amount,
+      identity: ['transaction', accountId, id],
+      details: {
+        description: doc.description,
+        period: { start: gregorianNow(clock) },
+        executor: doc.executor,
+        metadata: { transaction_id: id },
+        ...(doc.audit ? { audit: doc.audit } : {}),
+      },
+    })
+  }
+
+  const tell = async (set: ChangeSet, transaction: Transaction, doc: TransactionDoc) => {
+    const account = await books.account(transaction.accountId)
+    if (!account) return
+    const common = {
+      'transaction.id': transaction.id,
+      'transaction.type': transaction.type,
+      'transaction.amount': `${dollarsOfUnits(transaction.amount)} ${doc.currency}`,
+      'transaction.description': doc.description,
+    }
+    const { reason = 'declined', message = reason, status } = doc.result ?? {}
+    if (status === 'succeeded')
+      await mail.notify(set, { notice: transactionNotice, account, to: [], values: common })
+    // Who has an invoice is told what follows from that, by the notices about it.
+    else if (doc.invoice_id === undefined || doc.executor.trigger === 'manual')
+      await mail.notify(set, {
+        notice: transactionFailedNotice,
+        account,
+        to: [],
+        values: { ...common, 'transaction.reason': message },
+      })
+  }
+
+  /** A bill that is not paid. Of an invoice's payment more is tried first. */
+  const noteRefusal = async (set: ChangeSet, { accountId, type, doc }: Transaction) => {
+    if (type === 'sale' && doc.executor.trigger === 'recurring' && doc.invoice_id === undefined)
+      await bookkeepers.note(set, accountId, 'payment_declined', false)
+  }
+
+  /** The change set that books how a movement ended, or notes that nobody knows. */
+  const settle = async (author: Author, transaction: Transaction, outcome: Outcome) => {
+    const set = new ChangeSet(author)
+    rows.takeTurn(set, transaction)
+    const status = statusAfter(outcome)
+    const doc: TransactionDoc = { ...transaction.doc, result: resultOf(outcome) }
+    if (status === 'completed') doc.ledger_id = post(set, transaction)
+    rows.settle(set, transaction, { status, doc })
+    if (status !== 'completed' && status !== 'failed') return set
+    if (status === 'failed' && doc.sale)
+      rows.unreserve(set, transaction.accountId, doc.sale.id, transaction.amount)
+    if (status === 'failed') await noteRefusal(set, transaction)
+    await ended(set, { ...transaction, doc }, status)
+    await tell(set, transaction, doc)
+    return set
+  }
+
+  return { settle, book: post, tell }
+}
 
 /** Money that is to move. */
 export interface Wanted {
@@ -59,20 +130,6 @@ export interface Wanted {
   sale?: Transaction
 }
 
-interface Deps {
-  store: Store
-  settings: Settings
-  books: PricingData
-  bookkeepers: Bookkeepers
-  ledgers: Ledgers
-  audit: ServiceAudit
-  mail: Mail
-  queue: Queue
-  log: Log
-  /** Called with the change set in which it is booked how a transaction ended. */
-  ended(set: ChangeSet, transaction: Transaction, status: TransactionStatus): Promise<void>
-}
-
 const roundAuthor: Author = { requestId: 'transactions' }
 
 const transactionId = /^\d{6}-[0-9a-f]+$/
@@ -87,10 +144,10 @@ export type Transactions = ReturnType<typeof createTransactions>
  * Money that moves at bookkeepers. What is wanted is on disk before a gateway is asked, and how it ended is booked in
  * one piece: so whatever dies, or gets lost, in between is found out by asking again under the same key.
  */
-export const createTransactions = (tools: Deps) => {
-  const { store, settings, bookkeepers, ledgers, audit, queue, log } = tools
+export const createTransactions = (deps: TransactionDeps) => {
+  const { store, settings, bookkeepers, ledgers, audit, queue, log } = deps
   const rows = createTransactionStore(store)
-  const settlement = createSettlement({ ...tools, rows })
+  const settlement = createSettlement(deps, rows)
   const { clock } = store
 
   /** The gateway of a bookkeeper that can move money. */
@@ -308,5 +365,67 @@ export const createTransactions = (tools: Deps) => {
     page: (page: TransactionPage) => rows.page(page),
     refundable: rows.refundable,
     gatewayOf,
+  }
+}
+
+/** What somebody asks for by hand. Money in units. */
+export type ManualOrder = Pick<Wanted, 'amount' | 'metadata' | 'order_id'> & {
+  description?: string
+  /** Of a refund: the sale. */
+  saleId?: string
+}
+
+/** Whether whoever asks may let a vendor's bookkeeper move money. */
+type MayAct = (vendorId: string) => boolean
+
+export type ManualTransactions = ReturnType<typeof createManualTransactions>
+
+/** Money that the vendor of a bookkeeper takes or gives back by hand. */
+export const createManualTransactions = (transactions: Transactions, { bookkeepers }: PaymentDeps) => {
+  const assertMayAct = (mayAct: MayAct, vendorId: string) => {
+    if (mayAct(vendorId)) return
+    throw failure(forbidden, { cause: 'money is moved by the vendor of the bookkeeper' })
+  }
+
+  const assertLeft = (sale: Transaction | undefined, amount: number): Transaction => {
+    const left = sale?.type === 'sale' && sale.status === 'completed' ? sale.amount - sale.refunded : 0
+    if (sale && left >= amount) return sale
+    const message = 'No sale has so much left to be refunded'
+    throw invalid({
+      amount: { maximum: { message, target: dollarsOfUnits(left), value: dollarsOfUnits(amount) } },
+    })
+  }
+
+  /** The newest sale at the account's bookkeeper of which enough is left. */
+  const newestSale = async (account: AccountRecord, amount: number, mayAct: MayAct) => {
+    const bookkeeper = await bookkeepers.of(account)
+    assertMayAct(mayAct, bookkeeper.vendor_id)
+    await transactions.gatewayOf(bookkeeper)
+    return transactions.refundable(account.id, bookkeeper.type, amount)
+  }
+
+  return {
+    /** Takes money. */
+    async sale(author: Author, account: AccountRecord, order: ManualOrder, mayAct: MayAct) {
+      const bookkeeper = await bookkeepers.of(account)
+      assertMayAct(mayAct, bookkeeper.vendor_id)
+      const { description = 'Manual sale', saleId: _, ...rest } = order
+      const frame = { type: 'sale', trigger: 'manual', module: 'transactions' } as const
+      return transactions.carryOut(author, account, { ...rest, ...frame, description, bookkeeper })
+    },
+
+    /** Gives money of a sale back, by the bookkeeper that took it. */
+    async refund(author: Author, account: AccountRecord, order: ManualOrder, mayAct: MayAct) {
+      const { description = 'Manual refund', saleId, ...rest } = order
+      const found =
+        saleId === undefined
+          ? await newestSale(account, order.amount, mayAct)
+          : await transactions.get(account.id, saleId)
+      const sale = assertLeft(found, order.amount)
+      const { bookkeeper } = sale.doc
+      assertMayAct(mayAct, bookkeeper.vendor_id)
+      const frame = { type: 'refund', trigger: 'manual', module: 'transactions' } as const
+      return transactions.carryOut(author, account, { ...rest, ...frame, description, bookkeeper, sale })
+    },
   }
 }

@@ -1,47 +1,112 @@
+import type { Static } from 'typebox'
 import { isSuperduper } from '../../../../auth/identity.ts'
 import { accountMember, ancestorOnly } from '../../../../auth/policies.ts'
 import { answer, ListResponse } from '../../../../http/answer/answers.ts'
 import type { Listing } from '../../../../http/answer/listing.ts'
 import { openTimeWindow } from '../../../../http/answer/time-window.ts'
 import { type Call, get, put, type Route } from '../../../../http/route.ts'
-import type { Clock } from '../../../../lib/clock.ts'
 import { badIdentifier, failure, forbidden } from '../../../../lib/failure.ts'
-import { gregorianNow } from '../../../../lib/gregorian.ts'
+import { gregorianNow, gregorianOfUnix } from '../../../../lib/gregorian.ts'
 import { dollarsOfUnits, unitsOfDollars } from '../../../../lib/money.ts'
-import { anyObject, list } from '../../../../lib/schema.ts'
+import {
+  anyObject,
+  anyText,
+  choice,
+  integer,
+  list,
+  multiline,
+  must,
+  number,
+  open,
+  text,
+} from '../../../../lib/schema.ts'
 import type { TimeWindow } from '../../../../lib/time-bounds.ts'
 import { timeKey } from '../../../../lib/time-key.ts'
 import { crossbarSettings } from '../../../../settings/documents.ts'
-import type { Settings } from '../../../../settings/settings.ts'
 import type { CommittedChange } from '../../../../storage/idempotency.ts'
-import type { Ledgers } from '../../ledgers/operations.ts'
-import type { Services } from '../../services/operations.ts'
+import { itemJson, taxLineJson } from '../../services/area.ts'
+import type { Invoice } from '../../services/pricing/invoices.ts'
+import { billingCycle } from '../../services/rules.ts'
+import { bookkeeperOfKey } from '../../services/synchronization/rules.ts'
 import type { Billing } from '../billing/operations.ts'
+import type { Bill } from '../billing/store.ts'
+import type { PaymentDeps } from '../deps.ts'
 import { moneyAnswer, moneyFailures } from './answers.ts'
-import type { ManualOrder, ManualTransactions } from './manual.ts'
-import { billJson, subscriptionsOf } from './older.ts'
-import type { Transactions } from './operations.ts'
+import type { ManualOrder, Transactions } from './operations.ts'
+import { createManualTransactions } from './operations.ts'
 import { amountProblems, type Transaction, transactionJson, transactionRow } from './rules.ts'
-import {
-  Balance,
-  RecurringRow,
-  Subscription,
-  TransactionRecord,
-  TransactionRequest,
-  TransactionRow,
-} from './schema.ts'
+
+/** Money that the vendor of a bookkeeper takes or gives back. The amount is judged by itself: it has words of its own. */
+export const TransactionRequest = open(
+  {
+    amount: number({ description: 'Dollars, at most four decimals; required' }),
+    description: text(0, 1024, multiline),
+    metadata: anyObject(),
+    order_id: text(1, 128, { description: 'Of whoever asks' }),
+    transaction_id: text(1, 64, {
+      description: 'Of a refund: the sale. Absent: the newest one of which enough is left',
+    }),
+  },
+  { title: 'Transaction' },
+)
+export type TransactionRequest = Static<typeof TransactionRequest>
+
+const executor = open({ trigger: anyText(), module: anyText() })
+const status = choice(['pending', 'completed', 'failed'])
+
+export const TransactionRow = open({
+  id: must(anyText()),
+  amount: must(number({ description: 'Dollars; refunds are negative' })),
+  currency: must(anyText()),
+  status: must(status),
+  executor: must(executor),
+  description: anyText(),
+  metadata: anyObject(),
+  bookkeeper: must(anyObject()),
+  created: must(integer({ description: 'Gregorian seconds' })),
+})
+
+export const TransactionRecord = open({
+  id: must(anyText()),
+  account: must(anyObject()),
+  amount: must(number()),
+  currency: must(anyText()),
+  type: must(choice(['sale', 'refund'])),
+  status: must(status),
+  description: anyText(),
+  executor: must(executor),
+  bookkeeper: must(anyObject()),
+  metadata: anyObject(),
+  order_id: anyText(),
+  refund_of: anyText(),
+  refunded: number(),
+  card: anyObject(),
+  audit: anyObject(),
+  created: must(integer()),
+})
+
+export const Balance = open({ balance: must(number({ description: 'Dollars' })) })
+
+export const RecurringRow = open({
+  id: must(anyText()),
+  amount: must(number()),
+  type: must(anyText()),
+  reason: must(anyText()),
+  description: must(anyText()),
+  created: must(integer()),
+})
+
+export const Subscription = open({
+  id: must(anyText()),
+  price: must(number()),
+  billing_first_date: must(integer()),
+  billing_start_date: must(integer()),
+  billing_end_date: must(integer()),
+  next_bill_date: must(integer()),
+  add_ons: must(list(open({ id: must(anyText()), quantity: must(integer()), amount: must(number()) }))),
+})
 
 const base = '/v2/accounts/{account_id}/transactions'
-
-interface RouteDeps {
-  transactions: Transactions
-  manual: ManualTransactions
-  billing: Billing
-  ledgers: Ledgers
-  services: Services
-  settings: Settings
-  clock: Clock
-}
 
 const windowQuery = {
   created_from: 'Gregorian seconds, however long ago; the usual range before created_to unless given',
@@ -67,8 +132,13 @@ const mayAct =
   (vendorId: string) =>
     actor.accountId === vendorId || isSuperduper(actor)
 
-export const transactionRoutes = (tools: RouteDeps): Route[] => {
-  const { transactions, manual, billing, ledgers, services, settings, clock } = tools
+export const transactionRoutes = (
+  deps: PaymentDeps & { transactions: Transactions },
+  billing: Billing,
+): Route[] => {
+  const { transactions, ledgers, services, settings } = deps
+  const { clock } = deps.store
+  const manual = createManualTransactions(transactions, deps)
 
   const windowOf = async ({ query }: Pick<Call, 'query'>): Promise<TimeWindow> => {
     const { maximum_range: range } = await settings.of(crossbarSettings)
@@ -170,4 +240,42 @@ export const transactionRoutes = (tools: RouteDeps): Route[] => {
       },
     }),
   ]
+}
+
+// What older clients read beside transactions: the monthly bills, and what an account pays as a subscription.
+
+export const billJson = ({ month, bookkeeper, created, amount, doc }: Bill) => ({
+  id: doc.ledger_id,
+  amount: dollarsOfUnits(amount),
+  type: 'debit',
+  reason: 'recurring',
+  description: `Services of ${month}`,
+  bookkeeper: bookkeeperOfKey(bookkeeper),
+  ...(doc.transaction_id === undefined ? {} : { transaction_id: doc.transaction_id }),
+  created,
+})
+
+const monthOf = (unixMilliseconds: number) => {
+  const day = new Date(unixMilliseconds)
+  return gregorianOfUnix(Date.UTC(day.getUTCFullYear(), day.getUTCMonth(), 1) / 1000)
+}
+
+/** One for each bookkeeper. Times in Gregorian seconds. */
+export const subscriptionsOf = (invoices: readonly Invoice[], firstGregorian: number, nowUnixMs: number) => {
+  const { next } = billingCycle(nowUnixMs, gregorianOfUnix)
+  return invoices.map(({ bookkeeper, total, taxes, items }) => ({
+    id: bookkeeper.id,
+    bookkeeper,
+    // With the taxes that are added: it is what is paid.
+    price: dollarsOfUnits(total),
+    taxes: taxes.map(taxLineJson),
+    billing_first_date: firstGregorian,
+    billing_start_date: monthOf(nowUnixMs),
+    billing_end_date: next - 1,
+    next_bill_date: next,
+    add_ons: items.map((item) => {
+      const { name, quantity, rate, total } = itemJson(item)
+      return { id: name, quantity, amount: rate, total }
+    }),
+  }))
 }

@@ -1,0 +1,13 @@
+import type { accountsArea } from '../../accounts/accounts/area.ts'
+import type { AreaDeps, OffersOf } from '../../area.ts'
+import type { whitelabelArea } from '../../brand/whitelabel/area.ts'
+import type { ledgersArea } from '../ledgers/area.ts'
+import type { servicesArea } from '../services/area.ts'
+
+type Offers = OffersOf<readonly [typeof accountsArea, typeof ledgersArea, typeof whitelabelArea]>
+
+/** What all parts of this area are made of: the server's tools, and what other areas offer. */
+export interface PaymentDeps
+  extends AreaDeps,
+    Offers,
+    NonNullable<OffersOf<readonly [typeof servicesArea]>['services']> {}
