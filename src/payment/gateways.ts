@@ -2,10 +2,24 @@ import type { Clock } from '../lib/clock.ts'
 import type { Calls } from '../outgoing/calls.ts'
 import type { Outgoing } from '../outgoing/client.ts'
 import type { Settings } from '../settings/settings.ts'
-import { creditGateway } from './credit-gateway.ts'
-import type { Gateway } from './gateway.ts'
+import { declined, type Gateway } from './gateway.ts'
 import { createHttpGateway } from './http-gateway.ts'
 import { createStripeGateway } from './stripe-gateway.ts'
+
+const nothingToCharge = async () =>
+  declined('invalid_bookkeeper', 'this bookkeeper keeps a balance and charges nobody')
+
+/** The built-in bookkeeper: a balance that is credited and debited here, and nobody outside who would be charged. */
+export const creditGateway: Gateway = {
+  capabilities: { charges: false, tokens: false, syncs: false, monthly: 'balance' },
+  isReady: async () => true,
+  patienceMs: async () => 0,
+  smallestUnits: () => 1,
+  charge: nothingToCharge,
+  refund: nothingToCharge,
+  lookup: async () => ({ status: 'absent' }),
+  syncInvoice: async () => ({ status: 'synced' }),
+}
 
 interface Deps {
   outgoing: Outgoing

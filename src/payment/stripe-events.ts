@@ -1,7 +1,6 @@
 import type Stripe from 'stripe'
 import type { GatewayEvent, GatewayEvents, OutsideRefund, StoredMeans } from './gateway.ts'
-import { unitsOfStripe } from './stripe-amounts.ts'
-import { stripeLibrary } from './stripe-library.ts'
+import { stripeLibrary, unitsOfStripe } from './stripe-library.ts'
 
 // What Stripe tells by itself, and what is asked of it then: what an event says of the state of things may be old.
 

@@ -18,11 +18,16 @@ import {
   type Vault,
 } from './gateway.ts'
 import { stripeSettings } from './settings.ts'
-import { smallestUnits, stripeAmount } from './stripe-amounts.ts'
 import { createStripeEvents } from './stripe-events.ts'
-import { watchedStripeHttp } from './stripe-http.ts'
-import { stripeLibrary } from './stripe-library.ts'
-import { outcomeOfError, outcomeOfIntent, outcomeOfRefund } from './stripe-outcomes.ts'
+import {
+  outcomeOfError,
+  outcomeOfIntent,
+  outcomeOfRefund,
+  smallestUnits,
+  stripeAmount,
+  stripeLibrary,
+  watchedStripeHttp,
+} from './stripe-library.ts'
 
 // Cards by Stripe. The library sends a key with every call, and repeats calls that failed on the way under the same one.
 

@@ -1,5 +1,9 @@
 import { createRequire } from 'node:module'
 import type Stripe from 'stripe'
+import { codeOf } from '../lib/error-facts.ts'
+import { unitsPerDollar } from '../lib/money.ts'
+import { type Calls, httpOutcome, serverIn, traceHeaders } from '../outgoing/calls.ts'
+import { type Declined, declined, type Outcome, unknown } from './gateway.ts'
 
 const load = createRequire(import.meta.url)
 
@@ -10,3 +14,96 @@ export const stripeLibrary = (): typeof Stripe => {
   loaded ??= load('stripe') as typeof Stripe
   return loaded
 }
+
+type Client = ReturnType<typeof Stripe.createNodeHttpClient>
+
+/** What Stripe's library calls with, each try of it watched. Paths name customers and payments, and are not told. */
+export const watchedStripeHttp = (calls: Calls): Client => {
+  const plain = stripeLibrary().createNodeHttpClient()
+  return {
+    getClientName: () => plain.getClientName(),
+    makeRequest: (host, port, path, method, headers, data, protocol, timeout) =>
+      calls.watch(
+        {
+          purpose: 'stripe',
+          name: `${method} stripe`,
+          kind: 'client',
+          facts: { 'http.request.method': method, ...serverIn(`${protocol}://${host}:${port}`) },
+          outcomeOf: (answer) => httpOutcome(answer.getStatusCode()),
+          faultOf: (error) => (codeOf(error) === 'ETIMEDOUT' ? 'timeout' : 'unreachable'),
+        },
+        () =>
+          plain.makeRequest(
+            host,
+            port,
+            path,
+            method,
+            { ...headers, ...traceHeaders() },
+            data,
+            protocol,
+            timeout,
+          ),
+      ),
+  }
+}
+
+// Declines after which another try with the same card may work.
+const retryableDeclines = new Set([
+  'approve_with_id',
+  'insufficient_funds',
+  'issuer_not_available',
+  'processing_error',
+  'reenter_transaction',
+  'try_again_later',
+])
+
+const refusalOf = (error: { code?: string; decline_code?: string; message?: string }): Declined => {
+  const code = error.decline_code ?? error.code ?? 'card_declined'
+  return declined(code, error.message ?? code, retryableDeclines.has(code))
+}
+
+/**
+ * What a failed call says of the movement that it asked for. Only what was refused before anything could move is a
+ * decline; a key that is in use, an overload or a lost connection says nothing.
+ */
+export const outcomeOfError = (error: unknown): Outcome => {
+  const { StripeCardError, StripeError, StripeInvalidRequestError } = stripeLibrary().errors
+  if (error instanceof StripeCardError) return refusalOf(error)
+  if (error instanceof StripeInvalidRequestError && error.statusCode !== 409) return refusalOf(error)
+  return unknown(error instanceof StripeError ? error.type : 'unreachable')
+}
+
+export const outcomeOfIntent = ({
+  id,
+  status,
+  last_payment_error: failed,
+}: Stripe.PaymentIntent): Outcome => {
+  if (status === 'succeeded') return { status: 'succeeded', id }
+  if (status === 'processing') return { status: 'pending', id }
+  return failed
+    ? refusalOf(failed)
+    : declined('authentication_required', 'the card asks its owner to confirm')
+}
+
+export const outcomeOfRefund = ({ id, status, failure_reason: reason }: Stripe.Refund): Outcome => {
+  if (status === 'succeeded') return { status: 'succeeded', id }
+  if (status === 'pending') return { status: 'pending', id }
+  return declined(reason ?? status ?? 'failed', 'the refund was not carried out')
+}
+
+// Currencies whose smallest coin is a whole one: https://docs.stripe.com/currencies#zero-decimal
+const withoutCents = new Set('BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF UGX VND VUV XAF XOF XPF'.split(' '))
+// Their amounts are told in thousandths, of which Stripe takes whole tens only.
+const withThousandths = new Set('BHD JOD KWD OMR TND'.split(' '))
+
+/** Units of the smallest amount that can be charged. */
+export const smallestUnits = (currency: string) =>
+  withoutCents.has(currency) ? unitsPerDollar : unitsPerDollar / 100
+
+/** An amount as Stripe is told it. */
+export const stripeAmount = (units: number, currency: string) =>
+  withThousandths.has(currency) ? units / (unitsPerDollar / 1000) : units / smallestUnits(currency)
+
+/** The same the other way round. */
+export const unitsOfStripe = (amount: number, currency: string) =>
+  withThousandths.has(currency) ? amount * (unitsPerDollar / 1000) : amount * smallestUnits(currency)

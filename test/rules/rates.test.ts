@@ -1,21 +1,19 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
-  fieldsIn,
-  hasFields,
-  identityOf,
-  mergedRate,
-  newRate,
-  rowOf,
-} from '../../src/areas/billing/rates/columns.ts'
-import {
   chooseRate,
+  fieldsIn,
   generatedName,
   generatedWeight,
+  hasFields,
+  identityOf,
   isRateable,
   leadingParts,
+  mergedRate,
+  newRate,
   type RateCandidate,
   rateProblems,
+  rowOf,
   withRoutes,
 } from '../../src/areas/billing/rates/rules.ts'
 import type { Rate } from '../../src/areas/billing/rates/schema.ts'

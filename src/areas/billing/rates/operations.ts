@@ -6,14 +6,17 @@ import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet, systemScope } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
-import { identityOf, mergedRate, newRate, type RateFields } from './columns.ts'
 import { noRate } from './failures.ts'
 import {
   chooseRate,
   digitsOf,
+  identityOf,
   isRateable,
   leadingParts,
+  mergedRate,
+  newRate,
   numberRate,
+  type RateFields,
   type RateQuery,
   rateProblems,
   withRoutes,

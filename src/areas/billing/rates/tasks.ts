@@ -9,8 +9,8 @@ import type {
   TaskContext,
   TaskRow,
 } from '../../work/tasks/operations.ts'
-import { cellVerifiers, fieldsIn, hasFields, identityOf, type RateFields, rowOf } from './columns.ts'
 import type { RateStored, Rates } from './operations.ts'
+import { cellVerifiers, fieldsIn, hasFields, identityOf, type RateFields, rowOf } from './rules.ts'
 import { type Rate, rateColumns } from './schema.ts'
 
 const rowsOfAPart = 500
