@@ -16,12 +16,14 @@ import {
   withoutToken,
   withToken,
 } from '../../src/areas/billing/services/payment-tokens/rules.ts'
-import { standingAfter } from '../../src/areas/billing/services/rules.ts'
-import { bookkeeperKey, bookkeeperOfKey } from '../../src/areas/billing/services/synchronization/rules.ts'
+import { bookkeeperKey, bookkeeperOfKey, standingAfter } from '../../src/areas/billing/services/rules.ts'
 import { signatureOf } from '../../src/lib/signature.ts'
-import { smallestUnits, stripeAmount } from '../../src/payment/stripe-amounts.ts'
-import { stripeLibrary } from '../../src/payment/stripe-library.ts'
-import { outcomeOfError } from '../../src/payment/stripe-outcomes.ts'
+import {
+  outcomeOfError,
+  smallestUnits,
+  stripeAmount,
+  stripeLibrary,
+} from '../../src/payment/stripe-library.ts'
 
 const day = 24 * 3_600_000
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { dueMonthly, dueToday } from '../../src/areas/billing/services/pricing/due.ts'
+import { dueMonthly, dueToday } from '../../src/areas/billing/services/agreed.rules.ts'
 import {
   comparedJson,
   compareInvoices,

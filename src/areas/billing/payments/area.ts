@@ -27,9 +27,9 @@ import {
 import { dunningSettings, invoiceSettings, topupSettings } from './settings.ts'
 import { createTopups, lowBalanceThreshold } from './topup/operations.ts'
 import { topupRoutes } from './topup/routes.ts'
-import { createTransactionImporter } from './transactions/arriving.ts'
 import { createTransactions } from './transactions/operations.ts'
 import { transactionRoutes } from './transactions/routes.ts'
+import { createTransactionImporter } from './transactions/store.ts'
 
 /** How money comes in: by hand, by itself, and every month. */
 export const paymentsArea = area({

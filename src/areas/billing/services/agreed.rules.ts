@@ -1,7 +1,83 @@
 import type { CountMove } from './moves.ts'
-import { type DueLine, dueToday } from './pricing/due.ts'
-import type { ComparedInvoice } from './pricing/invoices.ts'
+import type { ComparedInvoice, Invoice } from './pricing/invoices.ts'
 import { allItems } from './pricing/plan.ts'
+import { type TaxLine, taxJson, taxKey, taxLineJson } from './pricing/taxes.ts'
+
+// What an invoice has an account pay, as lines for its ledgers. Taxes that prices contain are in the lines of what
+// they are on.
+
+/** The ledger that a line belongs to. */
+type DueService = 'services' | 'prorations' | 'taxes'
+
+/** One line of a ledger. What lines come to is what the invoice says, to the unit; none is zero. */
+export interface DueLine {
+  service: DueService
+  /** Tells the lines of one invoice apart. Other invoices of the account, at other bookkeepers, have the same keys. */
+  key: string
+  /** What is counted, in the words of a ledger. */
+  usage: { type: string; quantity: number; unit: string }
+  /** Units to be paid; negative: to be given back. */
+  amount: number
+  description: string
+  metadata?: Record<string, unknown>
+}
+
+const taxLine = (line: TaxLine): DueLine[] => {
+  const { tax, amount } = line
+  if (tax.inclusive || amount === 0) return []
+  const { tax_id: unit, jurisdiction } = taxJson(tax)
+  const place = jurisdiction === undefined ? '' : ` (${jurisdiction})`
+  return [
+    {
+      service: 'taxes',
+      key: `taxes/${taxKey(tax)}`,
+      usage: { type: 'taxes', quantity: 1, unit },
+      amount,
+      description: `${tax.name} ${tax.rate}%${place}`,
+      metadata: taxLineJson(line),
+    },
+  ]
+}
+
+const activationLines = ({ activations }: ComparedInvoice): DueLine[] =>
+  activations.map(({ category, key, item, name, billable, total }) => ({
+    service: 'services',
+    key: `${category}/${key}`,
+    usage: { type: category, quantity: billable, unit: item },
+    amount: total,
+    description: `Activation of ${billable} ${name}`,
+  }))
+
+const prorationLines = ({ prorations }: ComparedInvoice): DueLine[] =>
+  prorations
+    .filter(({ total }) => total !== 0)
+    .map(({ category, key, item, name, quantity, days, daysInMonth, total }) => ({
+      service: 'prorations',
+      key: `${category}/${key}`,
+      usage: { type: category, quantity: Math.abs(quantity), unit: item },
+      amount: total,
+      description: `${quantity} ${name} for ${days} of ${daysInMonth} days`,
+      metadata: { days, days_in_month: daysInMonth },
+    }))
+
+/** What is due at once: `amount`s add up to the invoice's `today`. */
+export const dueToday = (compared: ComparedInvoice): DueLine[] => [
+  ...activationLines(compared),
+  ...prorationLines(compared),
+  ...compared.taxesToday.flatMap(taxLine),
+]
+
+/** What is due for a month: `amount`s add up to the invoice's `total`. */
+export const dueMonthly = ({ recurring, taxes }: Invoice, month: number): DueLine[] => {
+  const services: DueLine = {
+    service: 'services',
+    key: 'month',
+    usage: { type: 'services', quantity: 1, unit: 'month' },
+    amount: recurring,
+    description: `Services of ${month}`,
+  }
+  return [...(recurring === 0 ? [] : [services]), ...taxes.flatMap(taxLine)]
+}
 
 /** Which counts a line of an invoice is about. */
 export interface Counting {

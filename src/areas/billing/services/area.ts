@@ -4,10 +4,13 @@ import { on } from '../../../storage/signal.ts'
 import { accountsArea } from '../../accounts/accounts/area.ts'
 import { accountDeleted, accountMoved } from '../../accounts/accounts/signals.ts'
 import { area } from '../../area.ts'
-import { createQuantityDayImporter, createServiceAuditImporter } from './audit/arriving.ts'
-import { createServiceAudit } from './audit/operations.ts'
+import {
+  createQuantityDayImporter,
+  createServiceAudit,
+  createServiceAuditImporter,
+} from './audit/operations.ts'
 import { serviceAuditRoutes } from './audit/routes.ts'
-import { createBookkeepers } from './bookkeepers.ts'
+import { createBookkeepers, createPaymentStatuses } from './bookkeepers.ts'
 import { createPricingData } from './books.ts'
 import { createCharged } from './charged.ts'
 import { createConsent } from './consent.ts'
@@ -17,21 +20,17 @@ import { createPaymentTokens } from './payment-tokens/operations.ts'
 import { paymentTokenRoutes } from './payment-tokens/routes.ts'
 import { createPlans } from './plans/operations.ts'
 import { createRepricing } from './plans/repricing.ts'
-import { planRoutes } from './plans/routes.ts'
-import { createPriceLists } from './price-book.ts'
 import { createQuantities } from './quantities/operations.ts'
 import { createQuotes } from './quotes.ts'
-import { servicesRoutes } from './routes.ts'
+import { planRoutes, servicesRoutes, synchronizationRoutes } from './routes.ts'
 import { ImportedServices } from './schema.ts'
 import { servicesSettings } from './settings.ts'
-import { createPaymentStatuses } from './standing.ts'
 import { createServicesStore } from './store.ts'
 import { createSynchronization, createTelling } from './synchronization/operations.ts'
-import { synchronizationRoutes } from './synchronization/routes.ts'
 import { createServiceTasks } from './tasks.ts'
 import { createVendors } from './vendors.ts'
 
-export { dueMonthly } from './pricing/due.ts'
+export { dueMonthly } from './agreed.rules.ts'
 export { invoiceJson } from './pricing/invoices.ts'
 export { itemJson, nameOf } from './pricing/items.ts'
 export { taxLineJson } from './pricing/taxes.ts'
@@ -59,36 +58,25 @@ export const servicesArea = area({
   needs: { accounts: accountsArea },
   settings: [servicesSettings, httpSyncSettings, stripeSettings],
   create(tools, { accounts }) {
-    const { store, settings } = tools
+    const { store } = tools
     const quantities = createQuantities(tools)
-    const vendors = createVendors({ store, accounts, services: createServicesStore(store) })
-    const plans = createPlans({ store, vendors })
-    const planning = planRoutes(plans)
-    const priceBook = createPriceLists({ plans, accounts, settings })
-    const books = createPricingData({ store, priceBook, quantities })
+    const vendors = createVendors(store, accounts)
+    const plans = createPlans(store, vendors)
+    const base = { ...tools, accounts, quantities, vendors, plans }
+    const books = createPricingData(base)
     const gateways = createGateways({ ...tools, clock: store.clock })
-    const bookkeepers = createBookkeepers({ store, books, priceBook, gateways, vendors })
-    const standings = createPaymentStatuses({ books, settings, bookkeepers })
+    const bookkeepers = createBookkeepers({ ...base, books, gateways })
+    const standings = createPaymentStatuses({ ...base, books, bookkeepers })
     const charged = createCharged(store)
     const quotes = createQuotes(store)
-    const foresight = createChargePreview({ store, books, quantities, charged })
     const tell = createTelling(tools)
-    const audit = createServiceAudit({ ...tools, quantities, tell })
-    const synchronization = createSynchronization({ ...tools, tell, books, bookkeepers })
-    const repricing = createRepricing({ store, books, priceBook, audit })
-    const services = createServices({
-      store,
-      accounts,
-      plans,
-      vendors,
-      books,
-      priceBook,
-      quantities,
-      standings,
-      audit,
-      isDirty: synchronization.isDirty,
-    })
-    const paymentTokens = createPaymentTokens({ store, books, bookkeepers })
+    const audit = createServiceAudit({ ...base, tell })
+    const deps = { ...base, books, bookkeepers, standings, charged, quotes, tell, audit }
+    const foresight = createChargePreview(deps)
+    const synchronization = createSynchronization(deps)
+    const services = createServices({ ...deps, isDirty: synchronization.isDirty })
+    const paymentTokens = createPaymentTokens(store, books, bookkeepers)
+    const planning = planRoutes(plans)
     return {
       offers: {
         services,
@@ -103,7 +91,7 @@ export const servicesArea = area({
         settle: synchronization.settle,
       },
       routes: [
-        ...serviceAuditRoutes({ audit, settings, clock: store.clock }),
+        ...serviceAuditRoutes(audit, tools),
         ...servicesRoutes(services),
         ...planning.routes,
         ...paymentTokenRoutes(paymentTokens),
@@ -118,13 +106,13 @@ export const servicesArea = area({
         service_audit: createServiceAuditImporter(store),
         service_day: createQuantityDayImporter(store),
       },
-      jobs: [quantities.round, synchronization.job, quotes.round, repricing],
+      jobs: [quantities.round, synchronization.job, quotes.round, createRepricing(deps)],
       hears: [
         on(accountMoved, quantities.moveWith),
         on(accountDeleted, quantities.removeWith),
         on(accountDeleted, synchronization.leaving.removeWith),
       ],
-      gates: [createConsent({ store, books, quantities, standings, audit, charged, quotes })],
+      gates: [createConsent(deps)],
       taskActions: createServiceTasks(accounts, quantities),
     }
   },

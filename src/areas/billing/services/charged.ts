@@ -1,7 +1,7 @@
 import { monthOf } from '../../../lib/time-key.ts'
 import type { ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
-import type { ComparedInvoice, Invoice } from './pricing/invoices.ts'
+import { type ComparedInvoice, compareInvoices, type Invoice, isProrated } from './pricing/invoices.ts'
 import type { PriceList } from './pricing/merge.ts'
 import type { Bookkeeper, ItemPlan, ItemPlans } from './pricing/plan.ts'
 import { type ChargedItem, spanOf } from './pricing/proration.ts'
@@ -112,13 +112,25 @@ export const createCharged = (store: Store) => {
 }
 
 /** What was charged for an item before, and by what is agreed to but not written yet. */
-export const chargedBy =
+const chargedBy =
   (before: ChargedItems, agreed: ChargedItems = new Map()) =>
   (item: { category: string; key: string }): ChargedItem => {
     const [had, has] = [before.get(itemKey(item)), agreed.get(itemKey(item))]
     const { prices } = has ?? had ?? { prices: [] }
     return { amount: (had?.amount ?? 0) + (has?.amount ?? 0), ...(prices ? { prices } : {}) }
   }
+
+/** Compares invoices. Removals refund at most what was charged this month, which is read only if something is prorated. */
+export const compareCharged = async (
+  before: readonly Invoice[],
+  after: readonly Invoice[],
+  moment: number,
+  { charged, agreed }: { charged(): Promise<ChargedItems>; agreed?: ChargedItems },
+) => {
+  const compared = compareInvoices(before, after, moment)
+  if (!isProrated(compared)) return compared
+  return compareInvoices(before, after, moment, chargedBy(await charged(), agreed))
+}
 
 /** An item that is counted as before and costs nothing. */
 const unpriced = (plan: ItemPlan): ItemPlan => ({

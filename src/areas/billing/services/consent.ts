@@ -13,17 +13,16 @@ import type { ChangeSet } from '../../../storage/change-set.ts'
 import type { Gate, Store } from '../../../storage/store.ts'
 import { agreedLines } from './agreed.rules.ts'
 import type { ServiceAudit } from './audit/operations.ts'
+import type { PaymentStatuses } from './bookkeepers.ts'
 import type { PricingData } from './books.ts'
-import { type Charged, type ChargedItems, chargedBy, withAccepted } from './charged.ts'
+import { type Charged, type ChargedItems, compareCharged } from './charged.ts'
 import { type CountMove, concernedBy, isMoving, movesOfSets, type Request, removes } from './moves.ts'
 import { createPayerLock, type Outcome } from './payer-turns.ts'
 import {
   type ComparedInvoice,
   comparedJson,
-  compareInvoices,
   type Invoice,
   isChanged,
-  isProrated,
   priceAccount,
   raisesCharge,
   riseOf,
@@ -34,7 +33,6 @@ import type { QuantityReader } from './quantities/operations.ts'
 import { moved } from './quantities/rules.ts'
 import { covers, type Quotes, quoteOf } from './quotes.ts'
 import { chargesAccepted } from './signals.ts'
-import type { PaymentStatuses } from './standing.ts'
 import { createTurnStore } from './store.ts'
 
 interface Deps {
@@ -128,11 +126,12 @@ export const createConsent = (tools: Deps): Gate => {
 
   /** A removal gives back what was charged this month: what plans began to price in between was not paid for. */
   const compare = async (payer: Payer, before: readonly Invoice[], after: readonly Invoice[]) => {
-    const compared = compareInvoices(before, after, clock.now())
-    if (!isProrated(compared)) return compared
-    const chargedBefore = payer.chargedBefore ?? (await charged.of(payer.account.id))
-    payer.chargedBefore = chargedBefore
-    return compareInvoices(before, after, clock.now(), chargedBy(chargedBefore, payer.soFar.charged))
+    const readCharged = async () => {
+      payer.chargedBefore ??= await charged.of(payer.account.id)
+      return payer.chargedBefore
+    }
+    const terms = { charged: readCharged, agreed: payer.soFar.charged }
+    return compareCharged(before, after, clock.now(), terms)
   }
 
   /** Whether what is asked is accepted at this price. `counted` before the request. */

@@ -2,29 +2,13 @@ import { dollarsOfUnits } from '../../../lib/money.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { ChargePreview, PreviewedCharge } from '../../work/tasks/operations.ts'
 import type { PricingData } from './books.ts'
-import { type Charged, chargedBy } from './charged.ts'
+import { type Charged, compareCharged } from './charged.ts'
 import { type CountMove, movesOfSets } from './moves.ts'
-import {
-  type ComparedInvoice,
-  comparedJson,
-  compareInvoices,
-  type Invoice,
-  isChanged,
-  isProrated,
-  priceAccount,
-  riseOf,
-} from './pricing/invoices.ts'
+import { type ComparedInvoice, comparedJson, isChanged, priceAccount, riseOf } from './pricing/invoices.ts'
 import type { QuantityReader } from './quantities/operations.ts'
 import { moved, type Totals, withMore } from './quantities/rules.ts'
 
-interface Deps {
-  store: Store
-  books: PricingData
-  quantities: QuantityReader
-  charged: Charged
-}
-
-/** By how much counts would move, by the account that pays for them. */
+/** By how much counts would change, by the account that pays for them. */
 type Foreseen = Readonly<Record<string, Totals>>
 
 const none: Totals = { account: {}, cascade: {} }
@@ -38,20 +22,14 @@ const isFalling = ({ account, cascade }: Totals) =>
 const sumOf = (compared: readonly ComparedInvoice[], unitsOf: (one: ComparedInvoice) => number) =>
   dollarsOfUnits(compared.reduce((sum, one) => sum + unitsOf(one), 0))
 
-/**
- * What changes would cost that nobody writes. Priced as though all of them were agreed to at once, on what there is when
- * they are priced.
- */
-export const createChargePreview = (tools: Deps): ChargePreview<Foreseen> => {
-  const { store, books, quantities, charged } = tools
-
-  /** As whoever consents compares them: no more is given back than was charged. */
-  const compare = async (accountId: string, before: readonly Invoice[], after: readonly Invoice[]) => {
-    const moment = store.clock.now()
-    const compared = compareInvoices(before, after, moment)
-    if (!isProrated(compared)) return compared
-    return compareInvoices(before, after, moment, chargedBy(await charged.of(accountId)))
-  }
+/** What changes of a dry run would cost, priced as if all of them were accepted at once. */
+export const createChargePreview = (deps: {
+  store: Store
+  books: PricingData
+  quantities: QuantityReader
+  charged: Charged
+}): ChargePreview<Foreseen> => {
+  const { store, books, quantities, charged } = deps
 
   const chargeOf = async (accountId: string, more: Totals): Promise<PreviewedCharge | undefined> => {
     const account = await books.account(accountId)
@@ -59,7 +37,10 @@ export const createChargePreview = (tools: Deps): ChargePreview<Foreseen> => {
     const lists = await books.lists(account, isFalling(more) ? await charged.of(accountId) : undefined)
     const counted = await books.counted(accountId, lists)
     const after = priceAccount(lists, withMore(counted, more))
-    const compared = await compare(accountId, priceAccount(lists, counted), after)
+    const before = priceAccount(lists, counted)
+    const compared = await compareCharged(before, after, store.clock.now(), {
+      charged: () => charged.of(accountId),
+    })
     if (!compared.some(isChanged)) return undefined
     return {
       account_id: accountId,
@@ -70,7 +51,6 @@ export const createChargePreview = (tools: Deps): ChargePreview<Foreseen> => {
     }
   }
 
-  /** What moves and is paid for: nobody pays for corrections. */
   const movesByPayer = (moves: readonly CountMove[]) => {
     const byPayer = new Map<string, CountMove[]>()
     for (const move of moves) for (const id of move.chain) byPayer.set(id, [...(byPayer.get(id) ?? []), move])

@@ -7,11 +7,11 @@ import type { Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
 import type { ServiceAudit } from './audit/operations.ts'
 import type { AuditReason } from './audit/rules.ts'
+import type { PaymentStatuses } from './bookkeepers.ts'
 import type { PricingData } from './books.ts'
 import { invalidBillingId, planIsNotAssigned } from './failures.ts'
 import type { Plans } from './plans/operations.ts'
 import type { PlanRecord } from './plans/store.ts'
-import type { PriceLists } from './price-book.ts'
 import { compareInvoices, type Invoice, invoiceJson, priceAccount } from './pricing/invoices.ts'
 import { mergeRest } from './pricing/merge.ts'
 import type { PlanDoc } from './pricing/plan.ts'
@@ -29,7 +29,6 @@ import {
   standingJson,
 } from './rules.ts'
 import type { PlanAssignment, ServicesChange, StandingChange } from './schema.ts'
-import type { PaymentStatuses } from './standing.ts'
 import type { ServicesRecord } from './store.ts'
 import type { Vendors } from './vendors.ts'
 
@@ -42,7 +41,6 @@ interface Deps {
   plans: Plans
   vendors: Vendors
   books: PricingData
-  priceBook: PriceLists
   quantities: QuantityReader
   standings: PaymentStatuses
   audit: ServiceAudit
@@ -72,7 +70,7 @@ export type Services = ReturnType<typeof createServices>
 
 /** What accounts are sold, what they have of it, and what it costs them. */
 export const createServices = (tools: Deps) => {
-  const { store, accounts, plans, vendors, books, priceBook, quantities, standings, audit, isDirty } = tools
+  const { store, accounts, plans, vendors, books, quantities, standings, audit, isDirty } = tools
   const { services } = books
 
   const docOf = async (account: AccountRecord): Promise<ServicesDoc> =>
@@ -105,7 +103,7 @@ export const createServices = (tools: Deps) => {
     for (const plan of held) plans.hold(set, plan)
     const counts = await quantities.of(account.id)
     const priced = async (of: ServicesDoc) =>
-      priceAccount((await priceBook.draft(account, of)).lists, { ...counts, manual: of.manual ?? {} })
+      priceAccount((await books.draft(account, of)).lists, { ...counts, manual: of.manual ?? {} })
     const [had, has] = [await priced(before?.doc ?? {}), await priced(doc)]
     requireSize(had, has, type === 'manual' ? '' : 'plan.')
     const compared = compareInvoices(had, has, store.clock.now())
@@ -142,7 +140,7 @@ export const createServices = (tools: Deps) => {
 
   const view = async (account: AccountRecord, doc: ServicesDoc) => {
     const counts = await quantities.of(account.id)
-    const { lists } = await priceBook.draft(account, doc)
+    const { lists } = await books.draft(account, doc)
     const manual = doc.manual ?? {}
     return {
       account_quantities: counts.account,
@@ -153,7 +151,7 @@ export const createServices = (tools: Deps) => {
       billing_id: doc.billing_id ?? account.id,
       reseller: account.hidden.isReseller,
       reseller_id: await sellerOf(account),
-      bookkeeper: await priceBook.bookkeeperOf(account, doc),
+      bookkeeper: await books.bookkeeperOf(account, doc),
       ...(doc.ratedeck ? { ratedeck: doc.ratedeck } : {}),
       ...(doc.tax ? { tax: doc.tax } : {}),
       dirty: await isDirty(account.id),
@@ -164,7 +162,7 @@ export const createServices = (tools: Deps) => {
   }
 
   const summaryOf = async (account: AccountRecord, doc: ServicesDoc, counts: Counts) => {
-    const terms = await priceBook.draft(account, doc)
+    const terms = await books.draft(account, doc)
     const manual = doc.manual ?? {}
     const invoices = priceAccount(terms.lists, { ...counts, manual })
     const { ratedeck, applications, limits, im } = mergeRest(terms.plans, doc.overrides ?? {})
@@ -204,7 +202,7 @@ export const createServices = (tools: Deps) => {
     const overrides = change.overrides ?? doc.overrides ?? {}
     const tax = change.tax ?? doc.tax ?? {}
     const priced = { ...doc, plans: plansLeft, overrides, tax }
-    const { lists } = await priceBook.draft(account, priced)
+    const { lists } = await books.draft(account, priced)
     requireSize([], priceAccount(lists, { ...counts, manual: doc.manual ?? {} }), 'plan.')
     return summaryOf(account, priced, counts)
   }

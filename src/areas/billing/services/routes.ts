@@ -12,6 +12,7 @@ import { attachment } from '../../../http/file-names.ts'
 import { type Call, del, get, patch, post, type Route } from '../../../http/route.ts'
 import { columnsOf, csvLine, flattenRow } from '../../../lib/csv.ts'
 import {
+  datastoreConflict,
   failure,
   forbidden,
   hasProblems,
@@ -21,8 +22,10 @@ import {
 } from '../../../lib/failure.ts'
 import { isTrue, type Json } from '../../../lib/json.ts'
 import { anyObject } from '../../../lib/schema.ts'
+import { recordRoutes } from '../../record-routes.ts'
 import { invalidBillingId, planIsNotAssigned } from './failures.ts'
 import type { Manner, Services } from './operations.ts'
+import type { Plans } from './plans/operations.ts'
 import { itemWarnings, overridesProblems } from './plans/rules.ts'
 import { PlanOverrides, PlanRow } from './plans/schema.ts'
 import { countedCategories, editable } from './rules.ts'
@@ -35,6 +38,7 @@ import {
   StandingChange,
   Summary,
 } from './schema.ts'
+import type { Synchronization } from './synchronization/operations.ts'
 
 const base = '/v2/accounts/{account_id}/services'
 const plansBase = '/v2/accounts/{account_id}/service_plans'
@@ -284,3 +288,38 @@ export const servicesRoutes = (services: Services): Route[] => {
     }),
   ]
 }
+
+export const synchronizationRoutes = (synchronization: Synchronization): Route[] => [
+  post('/v2/accounts/{account_id}/services/synchronization', {
+    summary: 'Tell every bookkeeper of an account what is on its invoices',
+    allow: ownReseller,
+    answers: anyObject(),
+    run: async ({ account }) => {
+      await synchronization.now(account)
+      return {}
+    },
+  }),
+]
+
+export const planRoutes = (plans: Plans) =>
+  recordRoutes(plans, {
+    path: '/v2/accounts/{account_id}/service_plans',
+    called: ['a service plan', 'service plans'],
+    row: PlanRow,
+    routes: {
+      list: { allow: accountMember, summary: 'List the service plans that an account sells by' },
+      create: { allow: accountAdmin, summary: 'Make a service plan' },
+      read: { allow: accountMember },
+      replace: {
+        allow: accountAdmin,
+        summary: 'Replace a service plan: the next bill of every account that has it follows',
+      },
+      patch: { allow: accountAdmin, summary: 'Change parts of a service plan' },
+      delete: {
+        allow: accountAdmin,
+        summary: 'Remove a service plan that no account has',
+        fails: [datastoreConflict],
+      },
+    },
+    warns: ({ plan }) => itemWarnings(plan, countedCategories),
+  })

@@ -4,35 +4,25 @@ import type { Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
 import type { Bookkeeper, PlanDoc } from './pricing/plan.ts'
 import type { ServicesDoc } from './rules.ts'
-import type { createServicesStore } from './store.ts'
+import { createServicesStore } from './store.ts'
 
-interface Deps {
-  store: Pick<Store, 'records'>
-  accounts: Pick<Accounts, 'resellerOf'>
-  services: Pick<ReturnType<typeof createServicesStore>, 'find'>
-}
-
-/** What may name the vendor of a bookkeeper: plans, and what holds for an account in place of them. */
+/** Plans and overrides may name the vendor of a bookkeeper. */
 type Naming = Pick<PlanDoc, 'bookkeeper'> | undefined
 
-const forbidden = (value: string) =>
-  invalid({
-    'bookkeeper.vendor_id': {
-      forbidden: {
-        message:
-          'The vendor is the account that sells, or one above it that names it in lends_bookkeepers_to',
-        value,
-      },
-    },
-  })
+const foreignVendor = (value: string) => {
+  const message =
+    'The vendor is the account that sells, or one above it that names it in lends_bookkeepers_to'
+  return invalid({ 'bookkeeper.vendor_id': { forbidden: { message, value } } })
+}
 
 export type Vendors = ReturnType<typeof createVendors>
 
-/** Whose bookkeepers, and with them whose credentials, take the money that accounts owe. */
-export const createVendors = ({ store, accounts, services }: Deps) => {
+/** Whose bookkeepers, and so whose credentials, collect the money of accounts. */
+export const createVendors = (store: Store, accounts: Pick<Accounts, 'resellerOf'>) => {
+  const services = createServicesStore(store)
   const find = (id: string) => store.records.find(id, accountKind, id)
 
-  /** A seller uses its own bookkeepers, and those of accounts above that lend it theirs. */
+  /** A seller uses its own bookkeepers, and those that parent accounts lend it. */
   const mayUse = async (seller: AccountRecord, vendorId: string): Promise<boolean> => {
     if (vendorId === seller.id) return true
     if (!seller.hidden.tree.includes(vendorId)) return false
@@ -40,7 +30,7 @@ export const createVendors = ({ store, accounts, services }: Deps) => {
     return Array.isArray(borrowers) && borrowers.includes(seller.id)
   }
 
-  /** Who sells to an account: its reseller, and the owners of the plans that it has. */
+  /** Who sells to an account: its reseller, and the owners of its plans. */
   const sellersTo = async (account: AccountRecord): Promise<Set<string>> => {
     const doc: ServicesDoc = (await services.find(account.id))?.doc ?? {}
     const owners = Object.values(doc.plans ?? {}).map(({ vendor_id: vendorId }) => vendorId)
@@ -50,22 +40,22 @@ export const createVendors = ({ store, accounts, services }: Deps) => {
   const assertMayUse = async (seller: AccountRecord, ...named: readonly Naming[]) => {
     for (const one of named) {
       const vendorId = one?.bookkeeper?.vendor_id
-      if (vendorId !== undefined && !(await mayUse(seller, vendorId))) throw forbidden(vendorId)
+      if (vendorId !== undefined && !(await mayUse(seller, vendorId))) throw foreignVendor(vendorId)
     }
   }
 
   return {
-    /** Refuses documents of a seller that name the bookkeeper of somebody else. */
+    /** Refuses documents of a seller that name a bookkeeper that it may not use. */
     assertMayUse,
 
-    /** The same for what an account's reseller says for it. */
+    /** The same for what an account's reseller sets for it. */
     async assertMaySell(account: AccountRecord, ...named: readonly Naming[]) {
       if (named.every((one) => one?.bookkeeper?.vendor_id === undefined)) return
       const seller = await find(await accounts.resellerOf(account))
       if (seller) await assertMayUse(seller, ...named)
     },
 
-    /** Whether a bookkeeper may be asked to charge an account. What a plan says may have been permitted once. */
+    /** Whether a bookkeeper may charge an account. A plan may name one that was permitted only in the past. */
     async mayCharge(account: AccountRecord, { vendor_id: vendorId }: Pick<Bookkeeper, 'vendor_id'>) {
       const sellers = await sellersTo(account)
       if (sellers.has(vendorId)) return true

@@ -12,10 +12,7 @@ import type { InvoiceStore } from '../invoices/store.ts'
 import { paymentDisputeNotice } from '../notices.ts'
 import type { Transactions } from '../transactions/operations.ts'
 import { type Transaction, wasGivenUp } from '../transactions/rules.ts'
-import { createGatewayEventStore } from './store.ts'
-
-/** `open`: the money is gone until it is decided. */
-export type DisputeState = 'open' | 'won' | 'lost'
+import { createGatewayEventStore, type DisputeState } from './store.ts'
 
 export const disputeStateOf = (status: string): DisputeState =>
   status === 'won' || status === 'lost' ? status : 'open'

@@ -2,7 +2,9 @@ import { failure } from '../../../../lib/failure.ts'
 import { type ChangeSet, conflict } from '../../../../storage/change-set.ts'
 import type { Store } from '../../../../storage/store.ts'
 import { bookedAlready } from '../../ledgers/failures.ts'
-import type { DisputeState } from './operations.ts'
+
+/** While it is `open`, the money is gone. */
+export type DisputeState = 'open' | 'won' | 'lost'
 
 /** A charge that its payer wants back. */
 interface DisputeRow {

@@ -1,11 +1,12 @@
 import { type AccountRecord, accountKind, userKind } from '../../../../auth/identity.ts'
 import { badIdentifier, failure } from '../../../../lib/failure.ts'
-import { gregorianOfUnix } from '../../../../lib/gregorian.ts'
+import { gregorianOfUnix, unixOfGregorian } from '../../../../lib/gregorian.ts'
 import { newId, randomHex } from '../../../../lib/ids.ts'
 import { monthOf } from '../../../../lib/time-key.ts'
 import type { Settings } from '../../../../settings/settings.ts'
 import type { Author, ChangeSet } from '../../../../storage/change-set.ts'
 import type { Store } from '../../../../storage/store.ts'
+import type { ImportedRecord, Importer } from '../../../adoption.ts'
 import { type ComparedInvoice, isChanged } from '../pricing/invoices.ts'
 import type { QuantityReader } from '../quantities/operations.ts'
 import { itemCount, type Quantities, type Totals } from '../quantities/rules.ts'
@@ -13,11 +14,14 @@ import { servicesSettings } from '../settings.ts'
 import { createServicesStore } from '../store.ts'
 import type { SyncBookkeepers } from '../synchronization/operations.ts'
 import {
+  type AuditDoc,
+  type AuditEntry,
   type AuditReason,
   auditDoc,
   auditSummary,
   daysNewestFirst,
   manualChanges,
+  type QuantityDay,
   summaryOfOne,
   together,
 } from './rules.ts'
@@ -149,6 +153,66 @@ export const createServiceAudit = (tools: {
     /** The same of a category or an item. */
     async summaryOfOne(accountId: string, window: Days, name: string) {
       return daysNewestFirst(summaryOfOne(await daysIn(accountId, window), await countsNow(accountId), name))
+    },
+  }
+}
+
+const entryOf = ({ id, created, doc }: Importer): AuditEntry => ({
+  id,
+  created,
+  place: `-${id}`,
+  madeAt: unixOfGregorian(created) * 1000,
+  doc: doc as unknown as AuditDoc,
+})
+
+const importedDay = ({ created, facts }: Importer): QuantityDay => {
+  const { quantity, ...day } = facts as unknown as QuantityDay & { quantity: number }
+  return { ...day, own: quantity, below: 0, manual: undefined, lastAt: unixOfGregorian(created) * 1000 }
+}
+
+/** Takes in what another system noted of changed invoices. */
+export const createServiceAuditImporter = (store: Store): ImportedRecord => {
+  const rows = createAuditStore(store)
+  return {
+    async put(set, arrival) {
+      const before = await rows.find(arrival.accountId, arrival.id)
+      const after = entryOf(arrival)
+      if (before && JSON.stringify(before) === JSON.stringify(after)) return false
+      rows.adopt(set, arrival.accountId, after)
+      return true
+    },
+
+    async remove(set, { accountId, id }) {
+      const before = await rows.find(accountId, id)
+      if (before) rows.remove(set, accountId, id)
+      return before !== undefined
+    },
+  }
+}
+
+/** A day is named by itself: `20250214/devices/sip_device`, each part encoded as in an address. */
+const placeOf = (id: string) => {
+  const [day = '', category = '', item = ''] = id.split('/').map(decodeURIComponent)
+  return { day: Number(day), category, item }
+}
+
+/** Takes in what moved of an account's counts before it came. */
+export const createQuantityDayImporter = (store: Store): ImportedRecord => {
+  const rows = createAuditStore(store)
+  return {
+    async put(set, arrival) {
+      const after = importedDay(arrival)
+      const before = await rows.day(arrival.accountId, after)
+      const isSame =
+        before && Object.entries(after).every(([key, value]) => before[key as keyof QuantityDay] === value)
+      if (isSame) return false
+      rows.putDay(set, arrival.accountId, after)
+      return true
+    },
+    async remove(set, { accountId, id }) {
+      const before = await rows.day(accountId, placeOf(id))
+      if (before) rows.removeDay(set, accountId, before)
+      return before !== undefined
     },
   }
 }

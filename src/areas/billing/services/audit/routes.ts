@@ -3,13 +3,13 @@ import { answer, ListResponse } from '../../../../http/answer/answers.ts'
 import type { Listing } from '../../../../http/answer/listing.ts'
 import { movingBounds, openTimeWindow } from '../../../../http/answer/time-window.ts'
 import { type Call, get, type Route } from '../../../../http/route.ts'
-import type { Clock } from '../../../../lib/clock.ts'
 import { gregorianMilliseconds, gregorianNow, unixOfGregorian } from '../../../../lib/gregorian.ts'
 import { anyObject, anyText, list, must, open } from '../../../../lib/schema.ts'
 import type { TimeWindow } from '../../../../lib/time-bounds.ts'
 import { timeKey } from '../../../../lib/time-key.ts'
 import { crossbarSettings } from '../../../../settings/documents.ts'
 import type { Settings } from '../../../../settings/settings.ts'
+import type { Store } from '../../../../storage/store.ts'
 import type { ServiceAudit } from './operations.ts'
 import type { AuditEntry } from './rules.ts'
 
@@ -28,12 +28,6 @@ const AuditAnswer = open({ id: must(anyText()), status: must(anyText()), invoice
 // A year at most.
 const boundSummarySeconds = 366 * 86_400
 const usualSummarySeconds = 31 * 86_400
-
-interface RouteDeps {
-  audit: ServiceAudit
-  settings: Settings
-  clock: Clock
-}
 
 const timesOf = ({ created, madeAt }: Pick<AuditEntry, 'created' | 'madeAt'>) => ({
   created,
@@ -60,7 +54,10 @@ const auditListing = (audit: ServiceAudit, accountId: string, window: TimeWindow
   record: whole,
 })
 
-export const serviceAuditRoutes = ({ audit, settings, clock }: RouteDeps): Route[] => {
+export const serviceAuditRoutes = (
+  audit: ServiceAudit,
+  { settings, store: { clock } }: { settings: Settings; store: Pick<Store, 'clock'> },
+): Route[] => {
   /** `created_to` alone reaches back a year; without any bound the last 31 days count. */
   const daysOf = ({ query }: Pick<Call, 'query'>) => {
     const reach = movingBounds(query).end ? usualSummarySeconds : boundSummarySeconds
@@ -85,20 +82,9 @@ export const serviceAuditRoutes = ({ audit, settings, clock }: RouteDeps): Route
     created_from: `${windowQuery.created_from}. The whole UTC day counts in which it lies`,
     created_to: `${windowQuery.created_to}. The whole UTC day counts in which it lies`,
   }
-  const summing = {
-    allow: accountMember,
-    query: daysQuery,
-    answers: list(anyObject()),
-    isLong: true,
-    run: summaries,
-  } as const
-  const summingOne = {
-    allow: accountMember,
-    query: daysQuery,
-    answers: list(anyObject()),
-    isLong: true,
-    run: summaryOfOne,
-  } as const
+  const common = { allow: accountMember, query: daysQuery, answers: list(anyObject()), isLong: true } as const
+  const summing = { ...common, run: summaries }
+  const summingOne = { ...common, run: summaryOfOne }
 
   return [
     get(`${base}/audit`, {

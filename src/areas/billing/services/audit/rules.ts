@@ -1,7 +1,7 @@
 import { gregorianOfUnix } from '../../../../lib/gregorian.ts'
 import { type ComparedInvoice, comparedJson } from '../pricing/invoices.ts'
 import { itemCount, itemsIn, type Quantities } from '../quantities/rules.ts'
-import { needsSync } from '../synchronization/rules.ts'
+import { needsSync } from '../rules.ts'
 
 interface Named {
   id: string

@@ -1,8 +1,9 @@
 import { timedPlace } from '../../../../lib/time-key.ts'
 import type { ChangeSet } from '../../../../storage/change-set.ts'
+import type { Statement } from '../../../../storage/db.ts'
 import type { Store } from '../../../../storage/store.ts'
 import { integer, json, oneOf, optional, type RowOf, shape, table, text } from '../../../../storage/table.ts'
-import { bookkeeperKey } from '../synchronization/rules.ts'
+import { bookkeeperKey } from '../rules.ts'
 import { type AuditDoc, type AuditEntry, auditStatuses, type QuantityDay } from './rules.ts'
 
 /** Gregorian seconds, both inclusive. */
@@ -16,7 +17,7 @@ export interface AuditPage {
 }
 
 /** What the bookkeeper answered, if it had to be told. */
-interface Told {
+interface SyncAnswer {
   reason?: string
   message?: string
   results?: readonly object[]
@@ -31,7 +32,7 @@ const entries = table('service_audit', {
   doc: json<AuditDoc>(),
   place: text(),
   madeAt: integer(),
-  outcome: optional(json<Told>()),
+  outcome: optional(json<SyncAnswer>()),
 })
 
 const told = entries.pick('id', 'created', 'place', 'madeAt', 'status', 'outcome', 'doc')
@@ -179,4 +180,38 @@ export const createAuditStore = ({ all }: Store) => ({
     )
     return dayColumns.list(rows)
   },
+})
+
+/** The bookkeeper of an account. */
+export interface SyncedInvoice {
+  accountId: string
+  bookkeeper: string
+}
+
+/** What became of a telling, for the audit entries that waited for it. */
+export interface SyncNote {
+  status: 'completed' | 'failed'
+  outcome: object
+}
+
+export const createSyncStore = ({ writeUnrecorded }: Store) => ({
+  /** The audit entries that a telling is about: those that are there before the invoice is read. */
+  claimEntries: ({ accountId, bookkeeper }: SyncedInvoice, syncId: string) =>
+    writeUnrecorded([
+      {
+        sql: `UPDATE service_audit SET sync_id = $3
+          WHERE account_id = $1 AND bookkeeper = $2 AND status = 'pending'`,
+        params: [accountId, bookkeeper, syncId],
+      },
+    ]),
+
+  noteEntries: (
+    { accountId, bookkeeper }: SyncedInvoice,
+    syncId: string,
+    { status, outcome }: SyncNote,
+  ): Statement => ({
+    sql: `UPDATE service_audit SET status = $4, outcome = $5
+      WHERE account_id = $1 AND bookkeeper = $2 AND status = 'pending' AND sync_id = $3`,
+    params: [accountId, bookkeeper, syncId, status, JSON.stringify(outcome)],
+  }),
 })

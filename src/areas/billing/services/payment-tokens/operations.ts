@@ -10,12 +10,6 @@ import type { Bookkeeper } from '../pricing/plan.ts'
 import type { ServicesDoc } from '../rules.ts'
 import { type PaymentToken, type PaymentTokens, withDefault, withoutToken, withToken } from './rules.ts'
 
-interface Deps {
-  store: Store
-  books: PricingData
-  bookkeepers: Bookkeepers
-}
-
 const maxTokens = 20
 
 const customerKey = ({ type, vendor_id }: PaymentToken['bookkeeper']) => `${type}/${vendor_id}`
@@ -23,11 +17,11 @@ const customerKey = ({ type, vendor_id }: PaymentToken['bookkeeper']) => `${type
 export type PaymentTokenLookup = ReturnType<typeof createPaymentTokens>
 
 /** What accounts pay with. The secrets of a payment method never come here: the gateway gets them from the browser. */
-export const createPaymentTokens = ({ store, books, bookkeepers }: Deps) => {
+export const createPaymentTokens = (store: Store, books: PricingData, bookkeepers: Bookkeepers) => {
   const { clock } = store
 
   const tokensOf = async (accountId: string): Promise<PaymentTokens> =>
-    (await books.services.find(accountId))?.doc.payment_tokens ?? {}
+    (await books.docOf(accountId)).payment_tokens ?? {}
 
   const vaultOf = (bookkeeper: PaymentToken['bookkeeper']): Vault => {
     const vault = bookkeepers.gateway({ id: '', ...bookkeeper })?.vault
@@ -46,8 +40,7 @@ export const createPaymentTokens = ({ store, books, bookkeepers }: Deps) => {
   }
 
   const customerAt = async (account: AccountRecord, bookkeeper: Bookkeeper): Promise<string> => {
-    const services = await books.services.find(account.id)
-    const known = services?.doc.customers?.[customerKey(bookkeeper)]
+    const known = (await books.docOf(account.id)).customers?.[customerKey(bookkeeper)]
     const named = { id: account.id, name: account.doc.name }
     return known ?? vaultOf(bookkeeper).customerFor(named, bookkeeper.vendor_id)
   }
@@ -136,8 +129,8 @@ export const createPaymentTokens = ({ store, books, bookkeepers }: Deps) => {
 
     async remove(author: Author, account: AccountRecord, id: string) {
       const token = await get(account.id, id)
-      const services = await books.services.find(account.id)
-      const customer = services?.doc.customers?.[customerKey(token.bookkeeper)] ?? ''
+      const { customers } = await books.docOf(account.id)
+      const customer = customers?.[customerKey(token.bookkeeper)] ?? ''
       await vaultOf(token.bookkeeper).forget({ token: id, customer }, token.bookkeeper.vendor_id)
       await save(author, account, ({ payment_tokens = {} }) => ({
         payment_tokens: withoutToken(payment_tokens, id, gregorianNow(clock)),

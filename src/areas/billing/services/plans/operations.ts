@@ -43,7 +43,7 @@ const repricingOf = (
 export type Plans = ReturnType<typeof createPlans>
 
 /** The price lists that resellers sell by. */
-export const createPlans = ({ store, vendors }: { store: Store; vendors: Vendors }) => {
+export const createPlans = (store: Store, vendors: Vendors) => {
   const plans = createPlanStore(store)
   const kept = records(store, {
     collection: plans,

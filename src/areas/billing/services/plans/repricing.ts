@@ -4,7 +4,6 @@ import { ChangeSet } from '../../../../storage/change-set.ts'
 import type { Store } from '../../../../storage/store.ts'
 import type { ServiceAudit } from '../audit/operations.ts'
 import type { PricingData } from '../books.ts'
-import type { PriceLists } from '../price-book.ts'
 import { compareInvoices, priceAccount, withoutDues } from '../pricing/invoices.ts'
 import type { PlanDoc } from '../pricing/plan.ts'
 import { type Repricing, repricingKind } from './operations.ts'
@@ -13,24 +12,22 @@ import { createPlanStore } from './store.ts'
 // An edited plan may belong to very many accounts: what it means for each is told a page at a time, each page in one
 // commit with how far it is.
 
-interface Deps {
-  store: Store
-  books: PricingData
-  priceBook: PriceLists
-  audit: ServiceAudit
-}
-
 const accountsAtOnce = 50
 
 /** Leaves an audit entry for each account of whose invoice an edited plan changes something, and has bookkeepers told. */
-export const createRepricing = ({ store, books, priceBook, audit }: Deps): JobKind<Repricing> => {
+export const createRepricing = (deps: {
+  store: Store
+  books: PricingData
+  audit: ServiceAudit
+}): JobKind<Repricing> => {
+  const { store, books, audit } = deps
   const plans = createPlanStore(store)
 
   const compare = async (account: AccountRecord, { planId: id, before, after }: Repricing) => {
     const services = await books.services.find(account.id)
     if (!services?.doc.plans?.[id]) return []
     const pricedBy = async (doc: PlanDoc) => {
-      const { lists } = await priceBook.draft(account, services.doc, { id, doc })
+      const { lists } = await books.draft(account, services.doc, { id, doc })
       return priceAccount(lists, await books.counted(account.id, lists))
     }
     const compared = compareInvoices(await pricedBy(before), await pricedBy(after), store.clock.now())

@@ -1,7 +1,9 @@
+import { ownReseller } from '../../../../auth/policies.ts'
+import { post, type Route } from '../../../../http/route.ts'
+import { anyObject } from '../../../../lib/schema.ts'
 import { area } from '../../../area.ts'
 import { servicesArea } from '../area.ts'
-import { createReconciliation } from './operations.ts'
-import { reconciliationRoutes } from './routes.ts'
+import { createReconciliation, type Reconciliation } from './operations.ts'
 
 /** What accounts have is counted anew from their records. */
 export const reconciliationArea = area({
@@ -9,7 +11,7 @@ export const reconciliationArea = area({
   needs: { services: servicesArea },
   collects: ['counts'],
   create({ store }, { services: { quantities } }, { counts: sources }) {
-    const reconciliation = createReconciliation({ store, quantities, sources })
+    const reconciliation = createReconciliation(store, quantities, sources)
     return {
       offers: reconciliation,
       routes: reconciliationRoutes(reconciliation),
@@ -23,3 +25,15 @@ export const reconciliationArea = area({
     }
   },
 })
+
+export const reconciliationRoutes = (reconciliation: Reconciliation): Route[] => [
+  post('/v2/accounts/{account_id}/services/reconciliation', {
+    summary: 'Count anew what an account has, and put its quantities right',
+    allow: ownReseller,
+    answers: anyObject(),
+    run: async ({ author, account }) => {
+      await reconciliation.reconcile(author, account)
+      return {}
+    },
+  }),
+]

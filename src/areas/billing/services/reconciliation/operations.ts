@@ -9,16 +9,14 @@ import { differencesBetween, itemsIn, type Quantities } from '../quantities/rule
 // An account that changes all the time while it is counted is left for another time.
 const attempts = 5
 
-interface Deps {
-  store: Store
-  quantities: QuantityReader
-  sources: readonly CountSource[]
-}
-
 export type Reconciliation = ReturnType<typeof createReconciliation>
 
 /** Counts an account's records anew and puts its quantities right, should they ever differ. */
-export const createReconciliation = ({ store, quantities, sources }: Deps) => {
+export const createReconciliation = (
+  store: Store,
+  quantities: QuantityReader,
+  sources: readonly CountSource[],
+) => {
   const recount = async (accountId: string): Promise<Quantities> => {
     const counted: Quantities = {}
     for (const source of sources)

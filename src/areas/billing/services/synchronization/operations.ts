@@ -7,13 +7,12 @@ import type { Attached } from '../../../../storage/attachment.ts'
 import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
 import { errandStatement, type JobDraft } from '../../../../storage/errand.ts'
 import type { Store } from '../../../../storage/store.ts'
+import { createSyncStore, type SyncedInvoice, type SyncNote } from '../audit/store.ts'
 import type { Bookkeepers } from '../bookkeepers.ts'
 import type { PricingData } from '../books.ts'
 import type { Bookkeeper } from '../pricing/plan.ts'
-import { flatItems } from '../rules.ts'
+import { bookkeeperKey, bookkeeperOfKey, flatItems, maxRetryWaitMs, needsSync, pauseAfter } from '../rules.ts'
 import { servicesSettings } from '../settings.ts'
-import { bookkeeperKey, bookkeeperOfKey, maxRetryWaitMs, needsSync, pauseAfter } from './rules.ts'
-import { createSyncStore, type SyncedInvoice, type SyncNote } from './store.ts'
 
 /** Adds to a change set that the bookkeepers of changed invoices have to be told. */
 export type SyncBookkeepers = (
