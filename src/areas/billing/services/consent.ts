@@ -15,7 +15,7 @@ import { agreedLines } from './agreed.rules.ts'
 import type { ServiceAudit } from './audit/operations.ts'
 import type { PaymentStatuses } from './bookkeepers.ts'
 import type { PricingData } from './books.ts'
-import { type Charged, type ChargedItems, compareCharged } from './charged.ts'
+import { type Charged, type ChargedItems, compareCharged, withAccepted } from './charged.ts'
 import { type CountMove, concernedBy, isMoving, movesOfSets, type Request, removes } from './moves.ts'
 import { createPayerLock, type Outcome } from './payer-turns.ts'
 import {
