@@ -9,7 +9,6 @@ import { createLimits } from './operations.ts'
 import { limitRoutes } from './routes.ts'
 import { Limits } from './schema.ts'
 
-/** How many calls accounts may have, how far they may overdraw, and which calls are included. */
 export const limitsArea = area({
   name: 'limits',
   kinds: {

@@ -24,7 +24,7 @@ interface Deps {
   quantities: Pick<QuantityReader, 'of'>
 }
 
-/** Who allows them is the reseller; undefined: the operator of the system. */
+/** Granted by the reseller; without `resellerId` by the operator. */
 export interface AllowedCallerIds {
   numbers: readonly string[]
   resellerId?: string
@@ -37,21 +37,20 @@ export type LimitsOfAccounts = ReturnType<typeof createLimits>
 const overdraftOf = ({ allow_postpay: isAllowed, max_postpay_amount: dollars = 0 }: OperatorLimits) =>
   isAllowed ? unitsOfDollars(dollars) : 0
 
-/** How many calls accounts may have, what they want of that, and whether they may pay later. */
 export const createLimits = ({ store, accounts, services, quantities }: Deps) => {
   const wishes = createAttachment<Limits>(store, 'limits')
   const operatorLimits = createAttachment<OperatorLimits>(store, 'operator_limits')
 
   const operatorRecord = (account: AccountRecord) => operatorLimits.find(holderOf(account))
 
-  /** What the plans of an account say, and over it what its operator said for this account alone. */
+  /** The limits of an account's plans, overridden by what its operator set for it. */
   const ofOperator = async (account: AccountRecord): Promise<OperatorLimits> => {
     const own = await operatorRecord(account)
     const { limits: planned } = await services.rest(account)
     return planned && own ? (mergePatch(planned, own.doc) as OperatorLimits) : (own?.doc ?? planned ?? {})
   }
 
-  /** Only asked for when an operator bundles trunks with something. */
+  /** Read only if an operator bundles trunks with users or devices. */
   const countsFor = async (account: AccountRecord, operator: OperatorLimits): Promise<CountOf> => {
     if (!pricedTrunks.some((name) => operator[`bundled_${name}`])) return () => 0
     const { account: own } = await quantities.of(account.id)
@@ -67,7 +66,6 @@ export const createLimits = ({ store, accounts, services, quantities }: Deps) =>
   const wishOf = async ({ accountId, id }: Pick<Importer, 'accountId' | 'id'>) =>
     (await wishes.find({ accountId, id }))?.doc
 
-  /** Trunks are counted with the limits that they are in. */
   const wishAdoption: ImportedRecord = {
     ...arrivingWishes,
     schema: Limits,
@@ -96,7 +94,9 @@ export const createLimits = ({ store, accounts, services, quantities }: Deps) =>
     operatorRecord,
     ofOperator,
 
-    /** Who may say what an account wants: its reseller, the operator, and itself when it buys from the operator. */
+    /**
+     * Its reseller and the operator may change an account's limits, and itself if it buys from the operator.
+     */
     async mayChange(actor: Actor, account: AccountRecord): Promise<boolean> {
       if (isSuperduper(actor)) return true
       const resellerId = await accounts.resellerOf(account)
@@ -104,7 +104,7 @@ export const createLimits = ({ store, accounts, services, quantities }: Deps) =>
       return account.id === actor.accountId && resellerId === account.hidden.tree[0]
     },
 
-    /** Trunks more or less are something that the account pays for. */
+    /** Trunks are priced, so a change may need accepted charges. */
     async replace(
       author: Author,
       account: AccountRecord,
@@ -136,7 +136,7 @@ export const createLimits = ({ store, accounts, services, quantities }: Deps) =>
       return effectiveLimits(withDefaults(own?.doc), operator, await countsFor(account, operator))
     },
 
-    /** Numbers and blocks of other systems that the account may show, as far as its reseller may show them. */
+    /** Foreign numbers and blocks that the account may show, as far as its reseller may show them. */
     async callerIds(account: AccountRecord): Promise<AllowedCallerIds> {
       const { caller_ids: numbers = [] } = await ofOperator(account)
       const resellerId = await accounts.resellerOf(account)
@@ -144,16 +144,15 @@ export const createLimits = ({ store, accounts, services, quantities }: Deps) =>
       return { numbers, ...(isOperators ? {} : { resellerId }) }
     },
 
-    /** How far below nothing the balance may go, in units. */
+    /** How far, in units, the balance may be overdrawn. */
     overdraft: async (account: AccountRecord): Promise<number> => overdraftOf(await ofOperator(account)),
 
-    /** Units below nothing that charges may take the balance of a prepaid account to; undefined of others: no matter how far. */
+    /** How far, in units, charges may overdraw a prepaid account; undefined for other accounts. */
     async chargeOverdraft(account: AccountRecord): Promise<number | undefined> {
       const limits = await ofOperator(account)
       return limits.prepaid ? overdraftOf(limits) : undefined
     },
 
-    /** What the account's limits count as. */
     async *counted(accountId: string) {
       const record = await wishes.find({ accountId, id: accountId })
       yield trunkMoves(undefined, record?.doc ?? {})

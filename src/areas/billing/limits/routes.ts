@@ -12,7 +12,6 @@ const ofOperator = `${onAccount}/operator` as const
 
 interface LimitsSubject<R> {
   record: R | undefined
-  /** What If-Match is held against. */
   revision?: string
   doc: object
 }

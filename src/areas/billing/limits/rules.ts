@@ -4,17 +4,17 @@ import { decimalsOf } from '../../../lib/money.ts'
 import type { Warning } from '../../../settings/unknown-keys.ts'
 import type { EffectiveLimits, Limits } from './schema.ts'
 
-/** Trunks that are counted, and sold, one by one. */
+/** Trunks that are counted and priced. */
 export const pricedTrunks = ['twoway_trunks', 'inbound_trunks', 'outbound_trunks'] as const
 
-/** What says which of the account's users or devices bring a trunk each. */
+/** The setting that says which users or devices bring a trunk each. */
 const bundles = {
   twoway_trunks: 'bundled_twoway_trunks',
   inbound_trunks: 'bundled_inbound_trunks',
   outbound_trunks: 'bundled_outbound_trunks',
 } as const
 
-/** What an account has that never asked for anything. */
+/** The limits of an account that never set any. */
 export const noWishes = {
   twoway_trunks: 0,
   inbound_trunks: 0,
@@ -41,7 +41,6 @@ export const restrictionWarnings = ({ call_restriction: restriction = {} }: Limi
         },
       ]
 
-/** What a client of the account cannot say. */
 const operatorOnly: readonly string[] = ['id', 'allow_postpay', 'max_postpay_amount']
 
 export const withoutOperatorKeys = <T extends object>(data: T): T =>
@@ -49,17 +48,15 @@ export const withoutOperatorKeys = <T extends object>(data: T): T =>
 
 const counted = (trunks: number | undefined) => Math.max(0, trunks ?? 0)
 
-/** How many trunks more, or fewer, there are than before. */
 export const trunkMoves = (before: Limits | undefined, after: Limits) =>
   pricedTrunks.map((item) => ({ item, delta: counted(after[item]) - counted(before?.[item]) }))
 
-/** The operator's word counts when there is one: nothing at 0, anything below 0, else no more than it says. */
+/** The operator's cap: 0 allows none, a negative one any number. */
 const trunksOf = (wished: number, cap: number | undefined) => {
   if (cap === undefined || cap < 0) return wished
   return wished < 0 ? cap : Math.min(wished, cap)
 }
 
-/** The smaller one of those that limit at all. */
 const callsOf = (wished: number, cap = -1) => {
   const limiting = [wished, cap].filter((calls) => calls >= 0)
   return limiting.length === 0 ? -1 : Math.min(...limiting)
@@ -68,7 +65,6 @@ const callsOf = (wished: number, cap = -1) => {
 /** Counts enabled devices or users of the account. */
 export type CountOf = (type: 'device' | 'user') => number
 
-/** What holds for an account: its wishes within what its operator allows. */
 export const effectiveLimits = (
   wishes: WholeLimits,
   operator: OperatorLimits,
@@ -100,7 +96,6 @@ export const effectiveLimits = (
 const amounts = ['max_postpay_amount', 'reserve_amount'] as const
 const maxDecimals = 4
 
-/** Amounts that are no whole number of units. */
 export const amountProblems = (limits: OperatorLimits): Problems => {
   const inexact = amounts.filter((key) => (decimalsOf(limits[key] ?? 0) ?? 0) > maxDecimals)
   const decimals = { message: `Money has at most ${maxDecimals} decimals`, target: maxDecimals }

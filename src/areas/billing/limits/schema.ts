@@ -19,7 +19,6 @@ const fields = {
   call_restriction: CallRestriction,
 }
 
-/** What an account wants to have. */
 export const Limits = open(fields, { title: 'Limits' })
 export type Limits = Static<typeof Limits>
 
@@ -27,7 +26,7 @@ export const LimitsRecord = open({ id: must(text(6, 6)), ...fields }, { title: '
 
 const limited = must(channels('What holds'))
 
-/** What holds after all: the account's wishes within what its plans and its operator allow. */
+/** The account's limits within what its plans and its operator allow. */
 export const EffectiveLimits = open({
   enabled: must(flag()),
   twoway_trunks: limited,

@@ -31,7 +31,6 @@ import { createTransactions } from './transactions/operations.ts'
 import { transactionRoutes } from './transactions/routes.ts'
 import { createTransactionImporter } from './transactions/store.ts'
 
-/** How money comes in: by hand, by itself, and every month. */
 export const paymentsArea = area({
   name: 'payments',
   kinds: {
@@ -78,20 +77,18 @@ export const paymentsArea = area({
       offers: {
         topups,
 
-        /** Bills an account for the month that has begun, if that is still to be done. */
+        /** Bills an account for the current month, if that is still to be done. */
         bill: billing.catchUp,
 
-        /** Everything up to now was billed by another system. */
+        /** Marks everything up to now as billed by another system. */
         takeOver: billing.takeOver,
 
-        /** The document that a letter names. */
+        /** The attachment of a mail. */
         documentOf: printing.documentOf,
 
-        /** The payment method that is charged, with its expiration. */
         defaultToken: async (account: AccountRecord) =>
           bookkeepers.token(account.id, await bookkeepers.of(account)),
 
-        /** Units below which the account says that its balance is low. */
         threshold: ({ doc: { notifications, topup } }: AccountRecord) =>
           lowBalanceThreshold({ notifications, topup }),
       },

@@ -1,14 +1,14 @@
 import { failureKind } from '../../../lib/failure.ts'
 
 interface PaymentRefusal {
-  /** A word of the bookkeeper's. */
+  /** The bookkeeper's code. */
   reason: string
   /** The same for people. */
   told: string
   transaction: object
 }
 
-/** Whoever takes the money has refused it. Another means of payment may do, so it is no fault of the server. */
+/** A refused payment is a 402: another means of payment may work. */
 export const paymentFailed = failureKind(
   'payment_failed',
   ({ reason, told, transaction }: PaymentRefusal) => ({

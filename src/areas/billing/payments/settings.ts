@@ -10,7 +10,6 @@ const numberPrefix = (fallback?: string) =>
     description: 'In front of the year and the number of invoices and credit notes',
   })
 
-/** Documents that months become. */
 const invoices = section('Invoices and credit notes', {
   number_prefix: numberPrefix(''),
   due_days: Type.Integer({
@@ -32,7 +31,6 @@ const invoices = section('Invoices and credit notes', {
 const dunningDays = (fallback: number, description: string) =>
   Type.Integer({ minimum: 0, maximum: 365, default: fallback, description })
 
-/** What happens to invoices that are not paid. */
 const dunning = section('What happens to invoices that are not paid', {
   attempt_days: Type.Array(Type.Integer({ minimum: 1, maximum: 365 }), {
     default: [3, 7, 14],

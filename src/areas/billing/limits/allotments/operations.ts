@@ -21,7 +21,7 @@ import {
 } from './rules.ts'
 import { createAllotmentStore, type Use } from './store.ts'
 
-// No cycle is longer than a month; for reports a year and a month are kept.
+// No cycle is longer than a month. Reports need a year and a month.
 const usesKeptDays = 400
 
 interface Deps {
@@ -33,7 +33,6 @@ interface Deps {
 
 export type Allotments = ReturnType<typeof createAllotments>
 
-/** Seconds of calls that are included, and how many of them are used. */
 export const createAllotments = ({ store, accounts, limits, classOf }: Deps) => {
   const uses = createAllotmentStore(store)
   const now = () => gregorianNow(store.clock)
@@ -65,7 +64,7 @@ export const createAllotments = ({ store, accounts, limits, classOf }: Deps) => 
     of: tableOf,
     now,
 
-    /** The allotment that pays for calls to numbers of a class, as long as something is left of it. */
+    /** The allotment that pays for calls to numbers of a class, if some of it is left. */
     async leftFor(
       account: AccountRecord,
       direction: string,
@@ -89,7 +88,7 @@ export const createAllotments = ({ store, accounts, limits, classOf }: Deps) => 
       return tableOf(account)
     },
 
-    /** Notes what calls have used, in the change set that stores their records. */
+    /** Adds what calls have used to the change set that stores their records. */
     async consume(set: ChangeSet, calls: readonly IncludedCall[]) {
       const sums = new Map<string, Use>()
       for (const [accountId, ofAccount] of Map.groupBy(calls, (call) => call.accountId)) {
@@ -105,7 +104,6 @@ export const createAllotments = ({ store, accounts, limits, classOf }: Deps) => 
       for (const [, use] of [...sums].sort(([a], [b]) => (a < b ? -1 : 1))) uses.add(set, use)
     },
 
-    /** Forgets what was used so long ago that nobody counts it any more. */
     tidying: deleteOldRows(store, {
       name: 'allotment uses',
       everySeconds: daySeconds,
@@ -115,7 +113,7 @@ export const createAllotments = ({ store, accounts, limits, classOf }: Deps) => 
       before: () => now() - usesKeptDays * daySeconds,
     }),
 
-    /** What is used in the current cycle of each allotment, or in a given time of all of them. */
+    /** What is used in the current cycle of each allotment, or in the given time. */
     async consumed(account: AccountRecord, given: Stretch | undefined) {
       const table = Object.entries(await tableOf(account))
       if (table.length === 0) throw failure(allotmentsNotConfigured, {})
@@ -139,13 +137,13 @@ const useOf = ({ accountId, facts }: Importer): Use => {
   return { accountId, allotment, minute, seconds }
 }
 
-/** A use is named by its minute and its allotment, each encoded as in an address. */
+/** Ids are `minute/allotment`, each part URL-encoded. */
 const placeOf = (id: string) => {
   const [minute = '', allotment = ''] = id.split('/').map(decodeURIComponent)
   return { minute: Number(minute), allotment }
 }
 
-/** Takes in what calls have used elsewhere of what they have included. It is forgotten like what is used here. */
+/** Imports what calls have used elsewhere. */
 export const createAllotmentUseImporter = (store: Store): ImportedRecord => {
   const uses = createAllotmentStore(store)
   return {

@@ -24,7 +24,7 @@ interface RouteDeps {
   limits: LimitsOfAccounts
 }
 
-/** The time that a request asks for, to the minute; undefined: the current cycles. */
+/** The requested time, to the minute; undefined: the current cycles. */
 const stretchIn = (query: URLSearchParams, now: number): Stretch | undefined => {
   if (movingBounds(query).start) return undefined
   const { from, to } = openTimeWindow(query, now, Number.MAX_SAFE_INTEGER)

@@ -1,10 +1,8 @@
 import { daySeconds, gregorianOfUnix, gregorianUnixOffset } from '../../../../lib/gregorian.ts'
 import type { Allotment, AllotmentCycle } from '../../../../lib/limit-shapes.ts'
 
-/** Key -> what is included. */
 export type AllotmentTable = Readonly<Record<string, Allotment>>
 
-/** A call that is paid for by what the account has included. */
 export interface IncludedCall {
   accountId: string
   /** The allotment that the switch named; empty: the one for the number. */
@@ -32,7 +30,7 @@ const startOfWeek = (unixSeconds: number) => {
   return midnight - daysSinceMonday * daySeconds
 }
 
-/** A stretch of time in Gregorian seconds; its end is the beginning of the next. */
+/** Gregorian seconds; `to` is the start of the next one. */
 export interface Stretch {
   from: number
   to: number
@@ -49,23 +47,23 @@ const unixCycle = (cycle: AllotmentCycle, unixSeconds: number): Stretch => {
   return { from, to: from + length }
 }
 
-/** The cycle that a moment lies in: UTC, weeks begin on Monday. */
+/** The cycle that contains a moment. UTC; weeks begin on Monday. */
 export const cycleAt = (cycle: AllotmentCycle, gregorian: number): Stretch => {
   const { from, to } = unixCycle(cycle, gregorian - gregorianUnixOffset)
   return { from: gregorianOfUnix(from), to: gregorianOfUnix(to) }
 }
 
-/** Cycles begin on whole minutes, so what is used is kept by the minute. */
+/** Cycles begin on whole minutes, so use is stored by the minute. */
 export const minuteOf = (gregorian: number) => gregorian - (gregorian % minute)
 
-/** What a call takes from what is included, in seconds. */
+/** The seconds that a call takes from an allotment. */
 export const consumptionOf = (allotment: Allotment, seconds: number) => {
   const { increment = 1, minimum = 0, no_consume_time: free = 0 } = allotment
   if (seconds <= free || seconds <= 0) return 0
   return Math.max(minimum, Math.ceil(seconds / increment) * increment)
 }
 
-/** The allotment for calls of a direction to numbers of a class. That for the direction goes before that for both. */
+/** The allotment for calls to numbers of a class. One for the direction precedes one for both. */
 export const allotmentFor = (
   table: AllotmentTable,
   direction: string | undefined,
@@ -76,7 +74,6 @@ export const allotmentFor = (
   return keys.find((key) => Object.hasOwn(table, key))
 }
 
-/** The allotments whose calls count for one: itself, and those grouped with it. */
 export const countedFor = (key: string, { group_consume: group = [] }: Allotment) => [
   ...new Set([key, ...group]),
 ]

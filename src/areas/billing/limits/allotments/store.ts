@@ -6,12 +6,11 @@ import type { Stretch } from './rules.ts'
 const uses = table('allotment_uses', {
   accountId: text(),
   allotment: text(),
-  /** Gregorian second with which the minute begins. */
+  /** The Gregorian second of its start. */
   minute: integer(),
   seconds: integer(),
 })
 
-/** Some seconds of an allotment that were used in one minute. */
 export type Use = RowOf<typeof uses>
 
 const insert = uses.insert(
@@ -23,7 +22,7 @@ const summed = uses.pick('seconds')
 export const createAllotmentStore = ({ all }: Store) => ({
   add: (set: ChangeSet, use: Use) => set.add(insert(use)),
 
-  /** In the place of what was noted of that minute. */
+  /** Replaces what is stored for that minute. */
   put: (set: ChangeSet, use: Use) => set.add(replace(use)),
 
   remove: (set: ChangeSet, { accountId, allotment, minute }: Omit<Use, 'seconds'>) =>

@@ -24,7 +24,7 @@ const perPage = 100
 const atOnce = 10
 const behindAllIds = '~'
 
-/** Of two who bill the same month the second one has nothing to do. */
+/** Another process may have billed the same month. */
 const unlessBilled = async (write: () => Promise<void>) => {
   try {
     await write()
@@ -35,7 +35,7 @@ const unlessBilled = async (write: () => Promise<void>) => {
 
 export type Billing = ReturnType<typeof createBilling>
 
-/** On the first of each month every account is billed for what its plans come to: once, whatever happens meanwhile. */
+/** On the first of each month every account is billed for its plans, exactly once. */
 export const createBilling = (
   deps: PaymentDeps & { transactions: Transactions; issuing: InvoiceIssuing },
 ) => {
@@ -45,7 +45,7 @@ export const createBilling = (
 
   const currentMonth = () => Number(monthOf(clock.now()))
 
-  /** The entries that the month's price is, in the ledger. Answers with their ids. */
+  /** Adds the ledger entries of a month's price. Returns their ids. */
   const debit = (set: ChangeSet, account: AccountRecord, invoice: Invoice, month: number): string[] => {
     const { from, to } = monthPeriod(month)
     const key = bookkeeperKey(invoice.bookkeeper)
@@ -65,7 +65,7 @@ export const createBilling = (
     )
   }
 
-  /** A bookkeeper that charges is asked for what is due, raised to its smallest coin. */
+  /** Charges what is due, raised to the gateway's smallest coin. */
   const charge = async (set: ChangeSet, account: AccountRecord, { id, doc }: Composed) => {
     const smallest = bookkeepers.gateway(doc.bookkeeper)?.smallestUnits(doc.currency) ?? 1
     const wanted = {
@@ -94,7 +94,7 @@ export const createBilling = (
     doc,
   })
 
-  /** The entries of the ledger, the document, the charge and what follows from them: in one piece. */
+  /** Ledger entries, document, charge and their consequences are one commit. */
   const bill = async (account: AccountRecord, sheet: Sheet, month: number) => {
     const set = new ChangeSet(author)
     const composed = await issuing.compose(account, sheet, month)
@@ -117,8 +117,8 @@ export const createBilling = (
   }
 
   /**
-   * A month that costs nothing as it begins is billed as well, and nobody is told: what comes later pays for its days
-   * by itself, and is not to be found by bills that are still being made.
+   * A month that costs nothing at its start is marked as billed, without a document: additions then pay for their
+   * days.
    */
   const noteNothing = async (account: AccountRecord, month: number, billed: ReadonlySet<string>) => {
     for (const priced of await books.invoices(account)) {
@@ -130,7 +130,7 @@ export const createBilling = (
     }
   }
 
-  /** Whether all went well. What is wrong with one account must not keep the others from being billed. */
+  /** Returns whether it succeeded. A fault of one account does not stop the bills of others. */
   const billAccount = async (accountId: string, month: number): Promise<boolean> => {
     try {
       const account = await books.account(accountId)
@@ -152,7 +152,7 @@ export const createBilling = (
   const start = async (): Promise<Progress> => {
     const month = currentMonth()
     const known = await rows.progress()
-    // In the month in which a store begins to bill, nothing is owed for the time before.
+    // The month in which a store begins to bill owes nothing for earlier months.
     if (!known) return { month, afterAccount: '', isDone: true }
     return known.month === month ? known : { month, afterAccount: '', isDone: false }
   }
@@ -197,9 +197,9 @@ export const createBilling = (
     of: rows.of,
 
     /**
-     * Adds to a change set that everything up to now was billed by another system: nothing that it has booked stands on
-     * an invoice of ours, the month is not billed again, and nobody is topped up twice in a day. The next month is billed
-     * here. Whoever commits it says so in the change set; what is done before that may be done again.
+     * Adds to a change set that everything up to now was billed by another system: its bookings get no invoice here,
+     * this month is not billed again, and no account is topped up twice in a day. Steps before the commit may be
+     * repeated.
      */
     async takeOver(set: ChangeSet): Promise<void> {
       await ledgers.importer.settle()
@@ -214,7 +214,7 @@ export const createBilling = (
       rows.noteDone(set, currentMonth())
     },
 
-    /** Whether everybody was billed for the month that has begun. */
+    /** Whether all accounts are billed for the current month. */
     async isDone(): Promise<boolean> {
       const month = currentMonth()
       if (doneMonth === month) return true
@@ -224,7 +224,7 @@ export const createBilling = (
       return isDone
     },
 
-    /** Accounts, and those above them: what is counted of one may be billed to any of these. */
+    /** Accounts and their parents: counts of a sub-account may be billed to any of these. */
     async withThoseAbove(accountIds: readonly string[]): Promise<Set<string>> {
       const trees = await Promise.all(
         [...new Set(accountIds)].map(async (id) => [id, ...((await books.account(id))?.hidden.tree ?? [])]),
@@ -232,7 +232,7 @@ export const createBilling = (
       return new Set(trees.flat())
     },
 
-    /** Has an account billed for the month that has begun, if that is still to be done. Without plans there is nothing. */
+    /** Bills an account for the current month, if that is still to be done. */
     async catchUp(accountId: string): Promise<void> {
       const month = currentMonth()
       const account = await books.account(accountId)
@@ -245,7 +245,7 @@ export const createBilling = (
   }
 }
 
-/** Accounts of whose bills a change set may change something. Those that begin with it were never billed. */
+/** Accounts whose bills a change set may affect. New accounts were never billed. */
 const concerned = ({ counts, newcomers, transfers }: ChangeSet): string[] => [
   ...counts.map(({ accountId }) => accountId),
   ...transfers.flatMap(({ accountId, from, to = [] }) => [accountId, ...from, ...to]),
@@ -253,8 +253,8 @@ const concerned = ({ counts, newcomers, transfers }: ChangeSet): string[] => [
 ]
 
 /**
- * A month is billed before anything changes of what it is billed for: else what comes on the first, while bills are
- * being made, would be paid for twice. Whoever was priced for the change is priced anew then.
+ * Bills the month before a change of what it is billed for. Otherwise an addition on the first of the month would be
+ * paid for twice.
  */
 export const createBillingGate =
   (billing: Pick<Billing, 'isDone' | 'catchUp' | 'withThoseAbove'>): Gate =>

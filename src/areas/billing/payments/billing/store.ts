@@ -6,7 +6,6 @@ import { bookedAlready } from '../../ledgers/failures.ts'
 import { olderService } from '../../ledgers/rules.ts'
 import { itemisedSources, usageSource } from '../invoices/rules.ts'
 
-/** A bill that was made. */
 export interface Bill {
   accountId: string
   month: number
@@ -20,13 +19,10 @@ export interface Bill {
 
 export interface BillDoc {
   ledger_id: string
-  /** What was charged for it, where the bookkeeper charges. */
   transaction_id?: string
-  /** As it stood. */
   invoice: object
 }
 
-/** How far the bills of a month are. */
 export interface Progress {
   month: number
   afterAccount: string
@@ -71,7 +67,7 @@ const noteProgress = `INSERT INTO billing_progress (name, month, after_account, 
     month = excluded.month, after_account = excluded.after_account, is_done = excluded.is_done`
 
 export const createBillStore = ({ all, scan, writeUnrecorded }: Store) => ({
-  /** Of one account, month and bookkeeper there is one bill. */
+  /** There is one bill for each account, month and bookkeeper. */
   add(set: ChangeSet, { accountId, month, bookkeeper, created, amount, doc }: Bill) {
     set.run(
       `INSERT INTO service_bills (account_id, month, bookkeeper, created, amount, doc)
@@ -81,7 +77,7 @@ export const createBillStore = ({ all, scan, writeUnrecorded }: Store) => ({
     )
   },
 
-  /** The bookkeepers whose bills of a month were made, those that came to nothing included. */
+  /** The bookkeepers whose bills of a month are made, including bills of 0. */
   async billed(accountId: string, month: number): Promise<Set<string>> {
     const rows = await all('SELECT bookkeeper FROM service_bills WHERE account_id = $1 AND month = $2', [
       accountId,
@@ -90,7 +86,7 @@ export const createBillStore = ({ all, scan, writeUnrecorded }: Store) => ({
     return new Set(rows.map((row) => row.bookkeeper as string))
   },
 
-  /** Bills of an account made from one time to another, the newest first. Those that came to nothing are none. */
+  /** Bills above 0 that were made in a time (Gregorian seconds), the newest first. */
   async of(accountId: string, from: number, to: number): Promise<Bill[]> {
     const rows = await all(
       `SELECT month, bookkeeper, created, amount, doc FROM service_bills
@@ -107,7 +103,7 @@ export const createBillStore = ({ all, scan, writeUnrecorded }: Store) => ({
     }))
   },
 
-  /** Accounts that ever had anything to do with services or money, in the order of their ids. */
+  /** Accounts with services or money, ordered by id. */
   async accountsAfter(accountId: string, limit: number): Promise<string[]> {
     const rows = await scan(
       `SELECT account_id FROM (
@@ -133,8 +129,8 @@ export const createBillStore = ({ all, scan, writeUnrecorded }: Store) => ({
   },
 
   /**
-   * What accounts (those behind one, up to another) have booked by now is in documents of another system, which topped
-   * them up as well since a time (Unix milliseconds).
+   * Marks what accounts behind one, up to another, have booked as invoiced by another system, and their top-ups since
+   * a time (Unix milliseconds) as theirs.
    */
   coverWithin: ({ after, last, topupsSince }: { after: string; last: string; topupsSince: number }) =>
     writeUnrecorded([
@@ -143,10 +139,9 @@ export const createBillStore = ({ all, scan, writeUnrecorded }: Store) => ({
       { sql: noteTopups, params: [after, last, topupsSince] },
     ]),
 
-  /** The bills of a month are made. */
   noteDone: (set: ChangeSet, month: number) => set.run(noteProgress, [name, month, '', 1]),
 
-  /** `guard` lets it fail when another process does the bills now. */
+  /** `guard` makes it fail if another process does the bills now. */
   note: ({ month, afterAccount, isDone }: Progress, guard: Statement) =>
     writeUnrecorded([
       guard,

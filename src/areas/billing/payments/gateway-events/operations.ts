@@ -18,8 +18,7 @@ export const disputeStateOf = (status: string): DisputeState =>
   status === 'won' || status === 'lost' ? status : 'open'
 
 /**
- * What a dispute does to the payer's balance, by what was known of it: 1 gives the money back, -1 takes it. Events come
- * in any order; what was decided stays so.
+ * The change of the payer's balance: 1 returns the money, -1 takes it. Events come in any order; a decision is final.
  */
 export const balanceStep = (before: DisputeState | undefined, after: DisputeState): -1 | 0 | 1 => {
   if (before === undefined) return after === 'won' ? 0 : -1
@@ -28,19 +27,17 @@ export const balanceStep = (before: DisputeState | undefined, after: DisputeStat
 
 export const isDecided = (state: DisputeState | undefined) => state === 'won' || state === 'lost'
 
-/** Which event an errand is about. */
 interface AboutEvent {
   type: string
   vendorId: string
   event: GatewayEvent
 }
 
-/** What the gateway says of it. */
 interface Facts {
-  /** The sale that it is about, if it is one of ours. */
+  /** Absent if the sale is not ours. */
   sale?: Transaction
   refunds?: readonly OutsideRefund[]
-  /** Whose payment method it is. */
+  /** The owner of a changed payment method. */
   accountId?: string
 }
 
@@ -54,7 +51,7 @@ const done = (outcome: string): Conclusion<AboutEvent> => ({ state: 'done', outc
 const subjectOf = (vendorId: string, event: GatewayEvent) =>
   `payment/${vendorId}/${event.kind === 'means' ? event.customer : event.chargeId}`
 
-/** What gateways tell by themselves: taken in once, and answered at once; what follows is an errand. */
+/** Events of gateways: stored once and acknowledged at once. A job handles them. */
 export const createGatewayEvents = (
   deps: PaymentDeps & { transactions: Transactions; rows: Pick<InvoiceStore, 'tell'> },
 ) => {
@@ -65,7 +62,9 @@ export const createGatewayEvents = (
   const eventsOf = (type: string, vendorId: string): GatewayEvents | undefined =>
     bookkeepers.gateway({ id: '', type, vendor_id: vendorId })?.events
 
-  /** The sale with this key, if the vendor's bookkeeper has made it: others may write into metadata what they like. */
+  /**
+   * The sale with this key, if the vendor's bookkeeper has made it. Others may write anything into metadata.
+   */
   const saleOf = async (key: string | undefined, { type, vendorId, event }: AboutEvent) => {
     const [accountId = '', id = ''] = (key ?? '').split('/')
     const sale = isId(accountId) ? await transactions.find(accountId, id) : undefined
@@ -189,7 +188,7 @@ export const createGatewayEvents = (
     const { vendorId, event } = payload
     if (event.kind === 'means') return refresh(payload, facts.accountId)
     if (!facts.sale) return done('it is about no sale of ours')
-    // As it is now: of a race the loser sees what the winner did.
+    // Read again: the loser of a race sees what the winner did.
     const sale = await transactions.get(facts.sale.accountId, facts.sale.id)
     if (event.kind === 'refunds') return adoptRefunds(sale, facts.refunds ?? [])
     return event.kind === 'dispute'
@@ -215,7 +214,6 @@ export const createGatewayEvents = (
     isAwaited: async (type: string, vendorId: string) =>
       isId(vendorId) && (await eventsOf(type, vendorId)?.isAwaited(vendorId)) === true,
 
-    /** Takes an event in. It was so before when it comes again. */
     async take(
       by: Author,
       {

@@ -2,8 +2,8 @@ import type { PostedPage } from '../../../../http/wire/pages.ts'
 import type { GatewayEventIntake } from './operations.ts'
 
 /**
- * POST /ingest/stripe/{account id of the vendor}. Stripe takes any 2xx for good and repeats the rest for three days. What
- * opens the address is no secret: the signature is judged, over the bytes as they came.
+ * POST /ingest/stripe/{account id of the vendor}. Stripe repeats events that get no 2xx for three days. The signature
+ * over the raw bytes authenticates them.
  */
 export const stripePage = ({ isAwaited, take }: GatewayEventIntake): PostedPage => ({
   below: '/ingest/stripe/',

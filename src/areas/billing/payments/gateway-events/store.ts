@@ -6,7 +6,6 @@ import { bookedAlready } from '../../ledgers/failures.ts'
 /** While it is `open`, the money is gone. */
 export type DisputeState = 'open' | 'won' | 'lost'
 
-/** A charge that its payer wants back. */
 interface DisputeRow {
   vendorId: string
   id: string
@@ -15,7 +14,7 @@ interface DisputeRow {
 }
 
 export const createGatewayEventStore = ({ all }: Store) => ({
-  /** An event that was taken in before is refused. */
+  /** Refuses an event that is already stored. */
   take: (set: ChangeSet, vendorId: string, id: string, at: number) =>
     set
       .run(
@@ -33,7 +32,7 @@ export const createGatewayEventStore = ({ all }: Store) => ({
     return row && { vendorId, id, accountId: row.accountId, state: row.state }
   },
 
-  /** Fails as a lost race when somebody else has moved it. */
+  /** Fails as a conflict if another transaction has moved it. */
   moveDispute(
     set: ChangeSet,
     before: DisputeState | undefined,

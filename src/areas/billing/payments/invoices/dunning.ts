@@ -14,19 +14,18 @@ import { type AboutInvoice, dunningKind, type InvoiceIssuing, invoiceMailKind } 
 import { type Invoice, invoiceRow, isOverdue, mayBecome, numberText, toPay } from './rules.ts'
 import type { InvoiceStore } from './store.ts'
 
-// After every month that there is.
+// Later than every month.
 const never = 999_912
 
 const sumOf = (parts: readonly { amount: number }[]) => parts.reduce((sum, { amount }) => sum + amount, 0)
 
-/** A draft is never stored: what is read from the store was issued. */
+/** A draft is never stored. */
 export const isIssued = <I extends Invoice>(
   invoice: I,
 ): invoice is I & { status: Exclude<Invoice['status'], 'draft'> } => invoice.status !== 'draft'
 
 export type InvoiceProgress = ReturnType<typeof createInvoiceProgress>
 
-/** What operations on invoices are made of. */
 export interface InvoiceDeps extends PaymentDeps {
   rows: InvoiceStore
   issuing: InvoiceIssuing
@@ -34,12 +33,12 @@ export interface InvoiceDeps extends PaymentDeps {
   transactions: Transactions
 }
 
-/** How invoices come to be paid. */
+/** How invoices become paid. */
 export const createInvoiceProgress = (
   { store, ledgers, bookkeepers }: Pick<PaymentDeps, 'store' | 'ledgers' | 'bookkeepers'>,
   rows: InvoiceStore,
 ) => {
-  /** Units that an account lacks to pay each of its unpaid invoices: money pays the oldest one first. */
+  /** Units that an account lacks for each unpaid invoice. Money pays the oldest one first. */
   const shortfalls = async (accountId: string): Promise<{ invoice: Invoice; missing: number }[]> => {
     const debt = -(await ledgers.balance(accountId))
     if (debt <= 0) return []
@@ -61,7 +60,9 @@ export const createInvoiceProgress = (
   const missingFor = async ({ accountId, id }: Invoice): Promise<number> =>
     (await shortfalls(accountId)).find(({ invoice }) => invoice.id === id)?.missing ?? 0
 
-  /** Ends the delinquency of an account unless an invoice is overdue. `settled`: one that this change set ends. */
+  /**
+   * Ends the delinquency of an account unless an invoice is overdue. `settled`: one that this change set ends.
+   */
   const restore = async (set: ChangeSet, accountId: string, settled?: string) => {
     const now = gregorianNow(store.clock)
     const isLate = ({ invoice, missing }: { invoice: Invoice; missing: number }) =>
@@ -78,7 +79,7 @@ export const createInvoiceProgress = (
   }
 
   return {
-    /** Has invoices of an account looked at, because there is money for them, or there is none. */
+    /** Runs the dunning of an account now, because its money has changed. */
     hurry(set: ChangeSet, accountId: string) {
       set.statements.push(rows.hurry(accountId, dunningKind))
     },
@@ -87,7 +88,7 @@ export const createInvoiceProgress = (
     missingFor,
     restore,
 
-    /** What the end of a transaction means for the invoice that it was to pay. */
+    /** Applies the end of a transaction to the invoice that it pays. */
     async ended(set: ChangeSet, transaction: Transaction, status: TransactionStatus) {
       const { accountId, id, type, amount, doc } = transaction
       if (type !== 'sale') return
@@ -101,20 +102,18 @@ export const createInvoiceProgress = (
   }
 }
 
-/** How far it has come. Times in Unix milliseconds. */
+/** Times in Unix milliseconds. */
 interface Dunning extends AboutInvoice {
   stage?: 'trying' | 'grace' | 'delinquent'
-  /** When it was refused first, or should have been paid from a balance. */
+  /** When it was first refused, or should have been paid from a balance. */
   since?: number
-  /** How often it was tried again. */
+  /** The number of repeated attempts. */
   tried?: number
-  /** The transaction of the last try; what became of others changes nothing here. */
+  /** The transaction of the last attempt. */
   asked?: string
-  /** When the next step is. */
   nextAt?: number
 }
 
-/** All that a step has to know. */
 interface Case {
   account: AccountRecord
   invoice: Invoice
@@ -130,7 +129,7 @@ const lookMs = 3_600_000
 
 const done = (outcome: string): Step => ({ state: 'done', outcome })
 
-/** What is told to people in a mail. */
+/** Values of mail templates. */
 export const invoiceValues = ({ id, number, doc, ...invoice }: Invoice) => ({
   'invoice.id': id,
   'invoice.number': number ? numberText(number) : '',
@@ -142,9 +141,8 @@ export const invoiceValues = ({ id, number, doc, ...invoice }: Invoice) => ({
 const dayText = (unixMs: number) => new Date(unixMs).toISOString().slice(0, 10)
 
 /**
- * Sees to it that an invoice is paid: what a bookkeeper refused is tried again on some days, then there is time to pay
- * by hand, then the account is delinquent. Each step is one commit, with its mail and what the change feed tells; money
- * that comes in between ends it.
+ * Collects an invoice: repeats refused payments on some days, then waits for days of grace, then marks the account as
+ * delinquent. Each step is one commit with its mail and event. Money that comes in ends it.
  */
 export const createDunning = (deps: InvoiceDeps): JobKind<Dunning> => {
   const { store, settings, books, bookkeepers, transactions, progress, rows, mail } = deps
@@ -158,7 +156,7 @@ export const createDunning = (deps: InvoiceDeps): JobKind<Dunning> => {
     dueAt,
   })
 
-  /** A step that is told: by mail, by an event, and beside the invoice. */
+  /** Sends the mail and the events of a step. */
   const tell = async (
     { set, account, invoice, attempt, dunning }: Case,
     notice: typeof paymentRetryNotice,
@@ -172,7 +170,7 @@ export const createDunning = (deps: InvoiceDeps): JobKind<Dunning> => {
     }
     await mail.notify(set, { notice, account, to: [], senderName: invoice.doc.issuer.name, values })
     rows.tell(set, invoice, notice.id, { next: gregorianOfUnix(nextAt / 1000) })
-    // The first of these steps is taken because it was not paid when it should have been.
+    // The first step is taken because the invoice is overdue.
     const told = dunning.stage === undefined ? ({ event: 'invoice.overdue' } as const) : {}
     const after = JSON.stringify(invoiceRow(invoice))
     set.record({ accountId: account.id, kind: 'invoice', id: invoice.id, action: 'edited', after, ...told })
@@ -184,7 +182,6 @@ export const createDunning = (deps: InvoiceDeps): JobKind<Dunning> => {
     return { state: 'done', sets: [set], outcome: 'covered by the balance' }
   }
 
-  /** What follows from the last refusal. */
   const refused = async (one: Case, since: number, tried: number): Promise<Step> => {
     const { attempt_days: days, grace_days: grace } = one.rules
     const day = days[tried]
@@ -248,7 +245,7 @@ export const createDunning = (deps: InvoiceDeps): JobKind<Dunning> => {
     const { dunning, attempt, invoice } = one
     const { stage, nextAt = 0, since = 0, tried = 0, asked } = dunning
     if (stage === undefined) return begin(one)
-    // Of a try that was made since: it was refused.
+    // The attempt of the last step was refused.
     if (stage === 'trying' && asked !== undefined && attempt && asked === invoice.attempt)
       return refused({ ...one, dunning: withoutAsked(dunning) }, since, tried)
     if (clock.now() < nextAt) return wait(one, 'waits', {}, nextAt)
@@ -264,7 +261,7 @@ export const createDunning = (deps: InvoiceDeps): JobKind<Dunning> => {
       if (!account || !invoice) return done('the account is gone')
       const set = new ChangeSet({ requestId: 'dunning', acceptsCharges: true })
       if (!isIssued(invoice) || !mayBecome(invoice.status, 'write_off')) {
-        // Of two that were settled at once each may have found the other one open.
+        // Two invoices that were paid at the same time may each have found the other one open.
         await progress.restore(set, accountId)
         const sets = set.changes.length === 0 ? [] : [set]
         return { state: 'done', sets, outcome: `it is ${invoice.status}` }
@@ -280,10 +277,11 @@ export const createDunning = (deps: InvoiceDeps): JobKind<Dunning> => {
 
 const withoutAsked = ({ asked: _, ...dunning }: Dunning): Dunning => dunning
 
-/** What a letter names a document by. */
 const invoiceDocument = 'invoice'
 
-/** Sends an invoice to the admins of its account. It is an errand because only what was written has a number. */
+/**
+ * Mails an invoice to the admins of its account. It is a job because the commit gives the invoice its number.
+ */
 export const createInvoiceMailing = ({ books, rows, mail }: InvoiceDeps): JobKind<AboutInvoice> => ({
   kind: invoiceMailKind,
   async conclude({ payload: { accountId, invoiceId } }) {

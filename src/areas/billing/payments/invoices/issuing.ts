@@ -31,16 +31,16 @@ import {
 } from './rules.ts'
 import type { InvoiceStore, Issue } from './store.ts'
 
-/** What the ledger holds of months that have ended, and no document has yet. */
+/** Ledger entries of past months that are on no document. */
 interface Extras {
   entries: readonly Entry[]
   usage: readonly UsageSum[]
 }
 
-/** What is to stand on one invoice. */
+/** The content of one invoice. */
 export interface Sheet {
   bookkeeper: Bookkeeper
-  /** Absent where the bookkeeper bills the month by itself, or there is nothing to pay for it. */
+  /** Absent if the bookkeeper bills the month itself, or the month costs nothing. */
   priced?: PricedInvoice
   extras: Extras
 }
@@ -59,7 +59,7 @@ const isLine = ({ source }: Entry): boolean =>
 const lineOf = (entry: Entry): InvoiceLine =>
   entryLine(entry, entry.source.service === 'prorations' ? 'prorations' : 'services')
 
-/** What stands on the invoices of an account: the same for the document that is issued and for the draft of it. */
+/** The content of invoices: the same for a document and its draft. */
 const createComposing = (deps: PaymentDeps, rows: InvoiceStore) => {
   const { store, settings, books, bookkeepers, ledgers, accounts, whitelabel } = deps
   const { clock } = store
@@ -87,14 +87,14 @@ const createComposing = (deps: PaymentDeps, rows: InvoiceStore) => {
     return { ...party, name: (await whitelabel.companyNameOf(id)) || party.name }
   }
 
-  /** The same for a draft and for what becomes of it. */
+  /** The same id for a draft and its document. */
   const idOf = (accountId: string, month: number, bookkeeper: Bookkeeper) =>
     `${month}-${hash('md5', JSON.stringify([accountId, bookkeeperKey(bookkeeper)]), 'hex')}`
 
   return {
     /**
-     * The invoices of a month: one for each bookkeeper that has not `billed` it. What else the ledger holds stands on
-     * the first.
+     * The invoices of a month, one for each bookkeeper that has not `billed` it. Other ledger entries are on the
+     * first.
      */
     async sheets(
       account: AccountRecord,
@@ -163,7 +163,6 @@ export const invoiceMailKind = 'invoice_mail'
 /** The job that collects an unpaid invoice. */
 export const dunningKind = 'dunning'
 
-/** The invoice that an errand is about. */
 export interface AboutInvoice {
   accountId: string
   invoiceId: string

@@ -36,14 +36,13 @@ import {
 } from './rules.ts'
 import type { InvoicePage } from './store.ts'
 
-/** What is given back of an invoice. */
 interface CreditOrder {
-  /** Units; all that is left when absent. */
+  /** Units; without it, all that is left. */
   amount?: number
   reason?: string
 }
 
-/** An invoice after somebody wanted to pay it, and the transaction that was to. */
+/** An invoice after an attempt to pay it, and the transaction of that. */
 export interface Paying {
   invoice: Invoice
   transaction?: Transaction
@@ -53,14 +52,13 @@ type Issued = Invoice & { status: IssuedStatus }
 
 export type Invoices = ReturnType<typeof createInvoices>
 
-/** What accounts were billed, as documents. */
 export const createInvoices = (deps: InvoiceDeps) => {
   const { store, rows, issuing, progress, bookkeepers, charged, ledgers, transactions } = deps
   const { clock } = store
 
   const currentMonth = () => Number(monthOf(clock.now()))
 
-  /** What would be issued on the first of the next month, as things are. */
+  /** What would be issued on the first of the next month. */
   const drafts = async (account: AccountRecord): Promise<Invoice[]> => {
     const month = monthAfter(currentMonth())
     const sheets = await issuing.sheets(account, month)
@@ -80,7 +78,7 @@ export const createInvoices = (deps: InvoiceDeps) => {
     return found
   }
 
-  /** The invoice, if it may take this step. */
+  /** The invoice, if this step is allowed in its status. */
   const forStep = async (account: AccountRecord, id: string, step: InvoiceStep): Promise<Issued> => {
     const { status, ...invoice } = await find(account, id)
     if (status !== 'draft' && mayBecome(status, step)) return { ...invoice, status }
@@ -97,7 +95,7 @@ export const createInvoices = (deps: InvoiceDeps) => {
       throw failure(datastoreConflict, { message: 'a payment of this invoice is under way' })
   }
 
-  /** What a document gives back is in it, like what an invoice takes. Answers with the ids of the ledger's entries. */
+  /** Books a refund. The document covers its own entries. Returns their ids. */
   const giveBack = (
     set: ChangeSet,
     account: AccountRecord,
@@ -138,7 +136,9 @@ export const createInvoices = (deps: InvoiceDeps) => {
     return { taxes, parts: parts.filter(([, part]) => part !== 0) }
   }
 
-  /** What was given back of the invoice before all of it is, with its taxes: the next document has it. Units. */
+  /**
+   * Takes back what was refunded before the whole invoice is, with its taxes (units): the next document has it.
+   */
   const takeReturned = (set: ChangeSet, account: AccountRecord, invoice: Invoice, returned: number) => {
     const number = invoice.number ? numberText(invoice.number) : invoice.id
     const parts = [['services', returned] as const, ['taxes', taxOn(returned, invoice.doc)] as const]
@@ -208,7 +208,7 @@ export const createInvoices = (deps: InvoiceDeps) => {
       return found
     },
 
-    /** Takes an invoice back as a whole, as long as nobody has paid it. */
+    /** Cancels an unpaid invoice. */
     async cancel(author: Author, account: AccountRecord, id: string): Promise<Invoice> {
       const invoice = await forStep(account, id, 'void')
       await assertNobodyPays(invoice)
@@ -225,7 +225,7 @@ export const createInvoices = (deps: InvoiceDeps) => {
       return rows.get(account.id, id)
     },
 
-    /** Gives part of an invoice back, or all that is left, by a document of its own. */
+    /** Refunds part of an invoice, or all that is left, by a credit note. */
     async credit(
       author: Author,
       account: AccountRecord,
@@ -264,7 +264,7 @@ export const createInvoices = (deps: InvoiceDeps) => {
       return this.note(account.id, id, noteId)
     },
 
-    /** Pays at once what is still to be paid: charged where the bookkeeper charges, else from the balance. */
+    /** Pays the open amount: by the gateway of its bookkeeper, else from the balance. */
     async pay(author: Author, account: AccountRecord, id: string): Promise<Paying> {
       const invoice = await forStep(account, id, 'pay')
       const attempt = await attemptOf(invoice)
@@ -283,7 +283,7 @@ export const createInvoices = (deps: InvoiceDeps) => {
       return { invoice: await rows.get(account.id, id), transaction }
     },
 
-    /** What a payment has come to that was begun before its answer was lost. */
+    /** The result of a payment whose response was lost. */
     async paidAgain(accountId: string, id: string, transactionId: string | undefined): Promise<Paying> {
       const transaction =
         transactionId === undefined ? undefined : await transactions.cleared(accountId, transactionId)
@@ -300,7 +300,7 @@ const fontFolder = () => {
 
 export type InvoicePrinting = ReturnType<typeof createInvoicePrinting>
 
-/** Documents as PDF. The library is loaded when the first one is asked for: a server that prints none does not pay for it. */
+/** Documents as PDF. The library is loaded with the first document. */
 export const createInvoicePrinting = ({ settings, rows, whitelabel }: InvoiceDeps) => {
   const paper = async (issuerId: string) => {
     const { font } = await settings.of(invoiceSettings)
@@ -330,7 +330,7 @@ export const createInvoicePrinting = ({ settings, rows, whitelabel }: InvoiceDep
       return print(about.issuerId, { kind: 'credit_note', note, invoiceNumber })
     },
 
-    /** For a letter. */
+    /** The attachment of a mail. */
     documentOf: async ({ accountId, id }: { accountId: string; id: string }) =>
       invoice(await rows.get(accountId, id)),
   }

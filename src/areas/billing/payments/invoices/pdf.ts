@@ -11,14 +11,13 @@ import {
   type Period,
 } from './rules.ts'
 
-/** How a reseller presents itself. */
 export interface Brand {
   name?: string
   /** PNG or JPEG. */
   logo?: Uint8Array
 }
 
-// How documents look on paper: A4, points of 1/72 inch.
+// The layout of documents: A4, points of 1/72 inch.
 
 export interface InvoiceSheet {
   kind: 'invoice'
@@ -44,7 +43,7 @@ const bottom = 770
 const grey = '#666666'
 const line = '#cccccc'
 
-// Of the table of lines: where columns begin, and how wide they are.
+// Columns of the table of lines.
 const columns = {
   description: { at: margin, width: 255 },
   quantity: { at: 310, width: 65 },
@@ -58,7 +57,7 @@ const dayOf = (gregorian: number) => new Date(unixOfGregorian(gregorian) * 1000)
 
 const daysOf = ({ from, to }: Period) => (from === to ? dayOf(from) : `${dayOf(from)} – ${dayOf(to)}`)
 
-/** Cents are always written; smaller parts of money where there are any. */
+/** Always with cents; with smaller parts if there are any. */
 const money = (units: number) => {
   const text = String(dollarsOfUnits(units))
   const [whole = '0', fraction = ''] = text.split('.')
@@ -71,7 +70,7 @@ const bold = (doc: Doc, size = 9) => doc.font('bold').fontSize(size).fillColor('
 const rule = (doc: Doc, y: number) =>
   doc.moveTo(margin, y).lineTo(right, y).lineWidth(0.5).strokeColor(line).stroke()
 
-/** A picture that cannot be read must not keep the document. */
+/** An unreadable logo must not prevent the document. */
 const drawLogo = (doc: Doc, logo: Uint8Array | undefined): boolean => {
   if (!logo) return false
   try {
@@ -102,7 +101,7 @@ interface Head {
   issuer: Party
 }
 
-/** Answers with where the content begins. */
+/** Returns the y at which the content begins. */
 const drawHead = (doc: Doc, { title, facts, account, issuer }: Head, { brand }: Paper) => {
   const name = brand.name ?? issuer.name
   if (!drawLogo(doc, brand.logo))
@@ -254,7 +253,7 @@ const drawPageNumbers = (doc: Doc) => {
   const { start, count } = doc.bufferedPageRange()
   for (let page = start; page < start + count; page += 1) {
     doc.switchToPage(page)
-    // In the margin: text there would begin a new page by itself.
+    // Text in the bottom margin would begin a new page.
     doc.page.margins.bottom = 0
     plain(doc, 8, grey).text(`${page + 1} / ${count}`, margin, 800, {
       width: right - margin,
@@ -263,7 +262,6 @@ const drawPageNumbers = (doc: Doc) => {
   }
 }
 
-/** The bytes of a PDF. */
 export const printSheet = async (sheet: InvoiceSheet | CreditNoteSheet, paper: Paper): Promise<Buffer> => {
   const title = sheet.kind === 'invoice' ? 'Invoice' : 'Credit note'
   const doc = new PDFDocument({ size: 'A4', margin, bufferPages: true, info: { Title: title } })

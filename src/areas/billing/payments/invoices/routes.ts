@@ -105,7 +105,7 @@ export const InvoiceAnswer = open({
   events: list(open({ at: must(integer()), event: must(anyText()) })),
 })
 
-/** The amount is judged by itself: it is at most what is left of the invoice. */
+/** The maximum of `amount` is what is left of the invoice. */
 export const CreditRequest = open({
   amount: number({
     exclusiveMinimum: 0,

@@ -7,20 +7,16 @@ import type { Invoice as PricedInvoice } from '../../services/pricing/invoices.t
 import type { PricedItem } from '../../services/pricing/items.ts'
 import type { Bookkeeper } from '../../services/pricing/plan.ts'
 
-// What stands on invoices and credit notes, and what may become of them.
-
 export const invoiceStatuses = ['draft', 'open', 'paid', 'void', 'uncollectible'] as const
 type InvoiceStatus = (typeof invoiceStatuses)[number]
 
-/** `draft` is never stored: it is the document that the running month would become. */
+/** A draft shows what the current month would become. It is never stored. */
 export type IssuedStatus = Exclude<InvoiceStatus, 'draft'>
 
-/** What may become of an invoice. */
 export type InvoiceStep = 'void' | 'pay' | 'credit' | 'write_off'
 
 const steps: Readonly<Record<IssuedStatus, readonly InvoiceStep[]>> = {
   open: ['void', 'pay', 'credit', 'write_off'],
-  // It may be paid all the same, some day.
   uncollectible: ['pay', 'credit'],
   paid: ['credit'],
   void: [],
@@ -28,7 +24,7 @@ const steps: Readonly<Record<IssuedStatus, readonly InvoiceStep[]>> = {
 
 export const mayBecome = (status: IssuedStatus, step: InvoiceStep) => steps[status].includes(step)
 
-/** Ledgers whose entries stand on invoices one by one, and the one of which they hold sums. */
+/** Ledgers whose entries are on invoices one by one, and the one whose sums are. */
 export const itemisedSources = ['services', 'prorations', 'taxes'] as const
 export const usageSource = 'per-minute-voip'
 
@@ -38,50 +34,46 @@ export interface Period {
   to: number
 }
 
-/** A line of an invoice. Money in units, taxes that are added not included; what is given back is negative. */
+/** A line of an invoice. Units, without added taxes; refunds are negative. */
 export interface InvoiceLine {
   source: 'services' | 'prorations' | 'usage'
   description: string
   category?: string
   item?: string
-  /** How the plan calls the item, of what is paid for the month. Shown to nobody. */
+  /** The key of the item in the plan. Internal. */
   key?: string
   quantity?: number
   unit?: string
-  /** Of one. */
   rate?: number
   discount?: number
   amount: number
-  /** Where it is not that of the invoice. */
+  /** Absent: that of the invoice. */
   period?: Period
-  /** The entry of the ledger that booked it. */
   ledger_id?: string
 }
 
-/** What one tax comes to. */
 export interface InvoiceTax {
   name: string
   tax_id?: string
   jurisdiction?: string
   rate?: number
-  /** In the amounts of the lines already. */
+  /** Contained in the amounts of the lines. */
   inclusive: boolean
   base?: number
   amount: number
 }
 
-/** Somebody on a document, as it was when it was issued. */
+/** An account as it was when the document was issued. */
 export interface Party {
   id: string
   name: string
-  /** Lines of an address. */
   address?: readonly string[]
 }
 
-/** How an invoice is to be paid: from what the account has here, or by a gateway that charges for it. */
+/** Paid from the balance, or charged by a gateway. */
 type Collection = 'balance' | 'charge'
 
-/** What was issued. It never changes. */
+/** The content of an issued invoice never changes. */
 export interface InvoiceDoc {
   account: Party
   issuer: Party
@@ -95,7 +87,7 @@ export interface InvoiceDoc {
   taxes: InvoiceTax[]
   /** Units. */
   total: number
-  /** Units of the total that what the account had did not cover. */
+  /** Units of the total that the balance did not cover. */
   amountDue: number
 }
 
@@ -104,21 +96,20 @@ interface DocumentNumber {
   value: number
 }
 
-/** An invoice, and how it stands. */
 export interface Invoice {
   accountId: string
   id: string
   month: number
   issuerId: string
-  /** A draft has none. */
+  /** Absent on drafts. */
   number?: DocumentNumber
   /** Gregorian seconds. */
   issued: number
   doc: InvoiceDoc
   status: InvoiceStatus
-  /** Units of it that credit notes have given back. */
+  /** Units that credit notes have refunded. */
   credited: number
-  /** The transaction that is to pay it, or did; empty when there was none. */
+  /** The transaction that pays it; empty if there is none. */
   attempt: string
 }
 
@@ -127,7 +118,7 @@ export interface CreditNoteDoc {
   issuer: Party
   currency: string
   reason?: string
-  /** Units, taxes included. */
+  /** Units, with taxes. */
   total: number
   /** Units of the total. */
   taxes: number
@@ -143,7 +134,6 @@ export interface CreditNote {
   doc: CreditNoteDoc
 }
 
-/** Something that happened to an invoice. */
 export interface InvoiceEvent {
   /** Gregorian seconds. */
   at: number
@@ -151,7 +141,7 @@ export interface InvoiceEvent {
   doc: Json
 }
 
-/** The month (202611) in Gregorian seconds. */
+/** The time of a month (202611). */
 export const monthPeriod = (month: number): Period => {
   const [year, index] = [Math.floor(month / 100), (month % 100) - 1]
   const first = (at: number) => gregorianOfUnix(Date.UTC(year, at, 1) / 1000)
@@ -176,7 +166,7 @@ const addressLines = ({ name, house_number, street, locality, region, postal_cod
     .map((line) => joined(line))
     .filter((line) => line !== '')
 
-/** An account as documents name it: by its legal name, and its address where it has told one. */
+/** An account as documents name it: its legal name and its billing or emergency address. */
 export const partyOf = ({
   id,
   doc,
@@ -193,11 +183,11 @@ export const partyOf = ({
 
 const digits = 6
 
-/** `2026-000123`, behind the issuer's own prefix. */
+/** `2026-000123`, after the issuer's prefix. */
 export const numberText = ({ prefix, value }: DocumentNumber) =>
   `${prefix}${String(value).padStart(digits, '0')}`
 
-/** The numbers of an issuer begin anew each year. `at`: Unix milliseconds. */
+/** Each issuer numbers its documents from 1 each year. `at`: Unix milliseconds. */
 export const seriesOf = (kind: 'invoice' | 'credit_note', at: number) =>
   `${kind}/${new Date(at).getUTCFullYear()}`
 
@@ -218,7 +208,6 @@ const recurringLine = (priced: PricedItem): InvoiceLine => {
   }
 }
 
-/** What is paid for the month, line by line. */
 export const recurringLines = ({ items }: PricedInvoice): InvoiceLine[] =>
   items.filter(({ billable, total }) => billable > 0 || total !== 0).map(recurringLine)
 
@@ -231,7 +220,7 @@ const inUnits = ({ base, amount, ...tax }: ReturnType<typeof taxLineJson>): Invo
 export const recurringTaxes = ({ taxes }: PricedInvoice): InvoiceTax[] =>
   taxes.map((line) => inUnits(taxLineJson(line)))
 
-/** An entry of the ledger that no document has yet. */
+/** A ledger entry as a line. */
 export const entryLine = (entry: Entry, source: 'services' | 'prorations'): InvoiceLine => {
   const { id, usage, amount, details, created } = entry
   const { start = created, end } = details.period ?? {}
@@ -250,7 +239,7 @@ export const entryLine = (entry: Entry, source: 'services' | 'prorations'): Invo
 const numberIn = (doc: Json, key: string) => (typeof doc[key] === 'number' ? doc[key] : undefined)
 const textIn = (doc: Json, key: string) => (typeof doc[key] === 'string' ? doc[key] : undefined)
 
-/** An entry of the ledger of taxes: what tax it is stands in its metadata, unless somebody booked it by hand. */
+/** A ledger entry as a tax. Manual bookings have no metadata. */
 export const entryTax = ({ amount, details, usage }: Entry): InvoiceTax => {
   const told: Json = isObject(details.metadata) ? details.metadata : {}
   const base = numberIn(told, 'base')
@@ -282,15 +271,14 @@ const sumTax = (same: readonly [InvoiceTax, ...InvoiceTax[]]): InvoiceTax => {
   }
 }
 
-/** One line for each tax. */
 export const taxesTogether = (taxes: readonly InvoiceTax[]): InvoiceTax[] =>
   [...Map.groupBy(taxes, kindOfTax).values()].map((same) => sumTax(same as [InvoiceTax, ...InvoiceTax[]]))
 
-/** Calls of a month, or those of them that came in too late for its invoice. */
+/** The calls of a month that are not invoiced yet. */
 export interface UsageSum {
   month: number
   forAccountId: string
-  /** As the ledger has it: debits are negative. */
+  /** Debits are negative. */
   amount: number
   quantity: number
   unit: string
@@ -309,23 +297,23 @@ export const usageLine = (
   period,
 })
 
-/** Units that items and the taxes that are added to them come to. */
+/** Units, with added taxes. */
 export const totalOf = (items: readonly InvoiceLine[], taxes: readonly InvoiceTax[]) =>
   items.reduce((sum, { amount }) => sum + amount, 0) +
   taxes.reduce((sum, { inclusive, amount }) => (inclusive ? sum : sum + amount), 0)
 
 interface Purse {
   total: number
-  /** Units that are booked together with the invoice. */
+  /** Units that are booked with the invoice. */
   fresh: number
-  /** Units that the account had before. */
+  /** Units before the invoice. */
   balance: number
   collection: Collection
 }
 
 /**
- * Units of an invoice that are still to be paid when it is issued. What was charged at consent, or used, was taken from
- * the balance already; a gateway that charges is asked for all that is new, and for what the balance lacks beside.
+ * Units that are open when an invoice is issued. Accepted charges and calls were taken from the balance already. A
+ * gateway charges everything new, and what the balance lacks besides.
  */
 export const amountDue = ({ total, fresh, balance, collection }: Purse) => {
   const lacking = collection === 'charge' ? fresh + Math.max(0, -balance) : fresh - balance
@@ -337,38 +325,37 @@ type Taxed = Pick<InvoiceDoc, 'total' | 'taxes'>
 const addedTaxes = ({ taxes }: Taxed) =>
   taxes.reduce((sum, tax) => (tax.inclusive ? sum : sum + tax.amount), 0)
 
-/** Units of `amount` in the proportion of two others. */
 const inProportion = (amount: number, part: number, whole: number) =>
   whole === 0 ? 0 : Number(divideRounded(BigInt(amount) * BigInt(part), BigInt(whole)))
 
-/** Units of a credit note that are taxes: in the share that they have of the invoice. */
+/** Units of taxes in a credit note, in the proportion of the invoice. */
 export const taxShare = (amount: number, doc: Taxed) => inProportion(amount, addedTaxes(doc), doc.total)
 
-/** Units of taxes that were added to so much of an invoice's lines. */
+/** Units of added taxes on a part of an invoice's lines. */
 export const taxOn = (amount: number, doc: Taxed) => {
   const added = addedTaxes(doc)
   return inProportion(amount, added, doc.total - added)
 }
 
-/** Units that a credit note gives back of each item that was paid for the month, in the share that it has. */
+/** Units that a credit note refunds of each monthly item, in proportion. */
 export const creditedItems = (amount: number, { items, total }: Pick<InvoiceDoc, 'items' | 'total'>) =>
   items.flatMap(({ category = '', key, amount: paid }) =>
     key === undefined ? [] : [{ category, key, total: inProportion(paid, amount, total) }],
   )
 
-/** Units that may still be given back. */
+/** Units that can still be refunded. */
 export const leftOf = ({ doc, credited }: Pick<Invoice, 'doc' | 'credited'>) =>
   Math.max(0, doc.total - credited)
 
-/** Units that are still to be paid, when it is. */
+/** Units that are still to be paid. */
 export const toPay = ({ doc, credited }: Pick<Invoice, 'doc' | 'credited'>) =>
   Math.max(0, Math.min(doc.amountDue, doc.total - credited))
 
-/** Whether an invoice that is not paid should be. A gateway charges at once. */
+/** Whether an unpaid invoice is overdue. A gateway charges at once. */
 export const isOverdue = ({ status, doc }: Pick<Invoice, 'status' | 'doc'>, gregorianSeconds: number) =>
   status === 'uncollectible' || doc.collection === 'charge' || doc.due <= gregorianSeconds
 
-/** Source -> units: what an invoice took from each ledger. */
+/** Ledger -> units that an invoice took from it. */
 export const bySource = ({ items, taxes }: Pick<InvoiceDoc, 'items' | 'taxes'>) => {
   const ledgerOf = { services: 'services', prorations: 'prorations', usage: usageSource } as const
   const sums = new Map<string, number>()
@@ -406,7 +393,6 @@ export const invoiceRow = (invoice: Invoice) => {
   }
 }
 
-/** The document as clients read it. */
 export const invoiceJson = (
   invoice: Invoice,
   notes: readonly CreditNote[] = [],
@@ -447,7 +433,7 @@ export const creditNoteJson = ({ id, invoiceId, number, issued, doc }: CreditNot
   }
 }
 
-/** The lines of an invoice for a spreadsheet: its taxes are lines too. What contains taxes says which. */
+/** CSV rows. Taxes are rows, too; contained ones have their own kind. */
 export const csvRows = (invoice: Invoice): Json[] => {
   const { number, doc, status } = invoice
   const head = { number: number ? numberText(number) : '', status }

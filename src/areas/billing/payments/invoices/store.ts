@@ -117,7 +117,7 @@ const selectEntries = `SELECT ${entryRows.columnsOf('e')} FROM ledger_entries e
     AND NOT EXISTS (SELECT 1 FROM invoice_entries d WHERE d.account_id = e.account_id AND d.entry_id = e.id)
   ORDER BY e.created, e.ordinal`
 
-// What months came to, less what documents have of them already.
+// The sums of months, less what is on documents.
 const selectUsage = `SELECT month, for_account_id AS "forAccountId", amount, quantity, unit FROM (
   SELECT m.month, m.for_account_id,
       m.amount - CAST(coalesce((SELECT sum(u.amount) FROM invoice_usage u WHERE u.account_id = m.account_id
@@ -159,7 +159,7 @@ export interface InvoicePage {
   descending: boolean
 }
 
-/** A document that is about to be issued: its number is taken when it is written. */
+/** A document to be issued: the write assigns its number. */
 export interface Issue<Doc> {
   accountId: string
   id: string
@@ -172,7 +172,7 @@ export interface Issue<Doc> {
   doc: Doc
 }
 
-/** Ledger entries and sums of usage that are in a document from now on. */
+/** Ledger entries and sums of usage that a document covers. */
 interface Covered {
   accountId: string
   documentId: string
@@ -180,7 +180,7 @@ interface Covered {
   usage: readonly UsageSum[]
 }
 
-/** What the change feed tells of a new invoice: its number follows with the write. */
+/** The event of a new invoice. Its number is not known yet. */
 const rowText = (
   { id, doc: { period, total, currency, due }, issued }: Issue<InvoiceDoc>,
   status: IssuedStatus,
@@ -215,19 +215,19 @@ export const createInvoiceStore = ({ all, scan, clock, words }: Store) => {
       return toInvoices(await all(sql, params))
     },
 
-    /** Invoices that are not paid, in the order in which money pays them: those that were given up come last. */
+    /** Unpaid invoices in the order in which money pays them; uncollectible ones come last. */
     async unpaid(accountId: string): Promise<Invoice[]> {
       const sql = `${selectInvoices} WHERE i.account_id = $1 AND s.status IN ('open', 'uncollectible')
         ORDER BY s.status, i.issued, i.id`
       return toInvoices(await all(sql, [accountId]))
     },
 
-    /** The sums, in units, of ledgers whose entries are not invoiced. */
+    /** The monthly sums, in units, of ledgers whose entries are not invoiced. */
     async uninvoiced(accountId: string) {
       return monthSums.list(await all(selectUninvoiced, [accountId]))
     },
 
-    /** Entries of months before one that no document has yet, the oldest first. */
+    /** Entries of earlier months that are on no document, the oldest first. */
     async entriesBefore(accountId: string, month: number): Promise<Entry[]> {
       return entryRows.list(await scan(selectEntries, [accountId, month])).map(toEntry)
     },
@@ -236,7 +236,7 @@ export const createInvoiceStore = ({ all, scan, clock, words }: Store) => {
       return usageRows.list(await all(selectUsage, [accountId, month]))
     },
 
-    /** Of an account, month and bookkeeper there is one invoice. */
+    /** There is one invoice for each account, month and bookkeeper. */
     issue(
       set: ChangeSet,
       issue: Issue<InvoiceDoc>,
@@ -281,7 +281,7 @@ export const createInvoiceStore = ({ all, scan, clock, words }: Store) => {
         .record({ accountId, kind: 'credit_note', id, action: 'created' })
     },
 
-    /** Marks what stands in a document. Of two documents that want the same entry one comes too late. */
+    /** Two documents cannot cover the same entry: the second one fails. */
     cover(set: ChangeSet, { accountId, documentId, entryIds, usage }: Covered) {
       set.statements.push(
         ...words.forEachRow({
@@ -301,7 +301,7 @@ export const createInvoiceStore = ({ all, scan, clock, words }: Store) => {
         )
     },
 
-    /** Moves an invoice on: fails as a lost race unless it stands as it was read. */
+    /** Changes the state of an invoice. Fails as a conflict if it has changed since it was read. */
     move(
       set: ChangeSet,
       before: Invoice,
@@ -328,7 +328,7 @@ export const createInvoiceStore = ({ all, scan, clock, words }: Store) => {
         })
     },
 
-    /** Tells beside an invoice what happened to it. */
+    /** Adds to the events of an invoice. */
     tell(
       set: ChangeSet,
       { accountId, id }: Pick<Invoice, 'accountId' | 'id'>,
@@ -351,13 +351,13 @@ export const createInvoiceStore = ({ all, scan, clock, words }: Store) => {
       return noteRows.list(await all(sql, [accountId, invoiceId])).map(toNote)
     },
 
-    /** The one that a transaction was to pay. */
+    /** The invoice that a transaction pays. */
     async byAttempt(accountId: string, transactionId: string): Promise<Invoice | undefined> {
       const sql = `${selectInvoices} WHERE s.account_id = $1 AND s.attempt = $2`
       return toInvoices(await all(sql, [accountId, transactionId]))[0]
     },
 
-    /** Has the errands that wait for money of an account look at once, and again if one is just looking. */
+    /** Runs the waiting jobs of a kind now, and once more if one is running. */
     hurry: (accountId: string, kind: string): Statement => ({
       sql: `UPDATE work SET due_at = $3, marks = marks + 1
         WHERE kind = $1 AND account_id = $2 AND state = 'waiting'`,

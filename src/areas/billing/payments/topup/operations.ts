@@ -16,7 +16,7 @@ import type { Transactions, Wanted } from '../transactions/operations.ts'
 import { raisedToCoin, type Transaction } from '../transactions/rules.ts'
 import { createTopupStore } from '../transactions/store.ts'
 
-/** What an account says of being topped up. Dollars. */
+/** The `topup` of an account. Dollars. */
 export interface TopupDoc {
   amount?: unknown
   threshold?: unknown
@@ -31,7 +31,7 @@ type NoTopup =
   | 'balance_above_threshold'
   | 'topup_daily_limit'
 
-/** Once in this time an account is topped up by itself, whether that works or not. */
+/** An account is topped up automatically at most once in this time. */
 export const pauseMs = 24 * 3_600_000
 
 const positiveUnits = (dollars: unknown) => {
@@ -51,12 +51,12 @@ interface Question {
   topup: TopupDoc | undefined
   /** Units. */
   balance: number
-  /** Unix milliseconds of the last one; 0 when there was none. */
+  /** Unix milliseconds; 0: never. */
   lastAt: number
   now: number
 }
 
-/** Units by which an account is to be topped up now, or why it is not. */
+/** The units to top up, or why not. */
 export const topupDue = ({ isEnabled, topup, balance, lastAt, now }: Question): number | NoTopup => {
   if (!isEnabled) return 'topup_disabled'
   const amount = positiveUnits(topup?.amount)
@@ -77,14 +77,14 @@ const thresholdIn = (part: unknown): number | undefined => {
   return typeof threshold === 'number' && Number.isFinite(threshold) ? unitsOfDollars(threshold) : undefined
 }
 
-/** Units below which a balance is low, as the account says: for its own sake, else for that of the top-up. */
+/** The balance, in units, below which an account is warned: its own threshold, else that of its top-up. */
 export const lowBalanceThreshold = ({ notifications, topup }: ThresholdDoc): number | undefined =>
   thresholdIn((notifications as { low_balance?: unknown } | undefined)?.low_balance) ?? thresholdIn(topup)
 
 export const topupDescription = (trigger: 'manual' | 'automatic') =>
   trigger === 'manual' ? 'Manual top-up' : 'Automatic top-up'
 
-/** What a top-up has done: with the built-in bookkeeper nobody is charged, and there is a credit only. */
+/** The built-in bookkeeper charges no one: it adds a credit only. */
 export interface ToppedUp {
   transaction?: Transaction
   ledger?: Entry
@@ -101,7 +101,6 @@ const kindName = 'topup'
 
 export type Topups = ReturnType<typeof createTopups>
 
-/** Money that is added to accounts, by hand or when there is little left. */
 export const createTopups = (deps: PaymentDeps, transactions: Transactions) => {
   const { store, settings, books, bookkeepers, ledgers, queue, log } = deps
   const rows = createTopupStore(store)
@@ -119,10 +118,9 @@ export const createTopups = (deps: PaymentDeps, transactions: Transactions) => {
     bookkeeper,
   })
 
-  /** Whether accounts may give themselves money that nobody is charged for. */
+  /** Whether accounts may give themselves credit that no one is charged for. */
   const isOwnCreditOn = async () => (await settings.of(servicesSettings)).own_topup_without_gateway
 
-  /** The built-in bookkeeper charges nobody: it gives credit. */
   const credit = (set: ChangeSet, account: AccountRecord, amount: number, trigger: TopupTrigger) => {
     const id = `topup-${randomHex(16)}`
     const posting = {
@@ -145,7 +143,7 @@ export const createTopups = (deps: PaymentDeps, transactions: Transactions) => {
     return { transaction, ledger: await ledgers.get(accountId, doc.ledger_id) }
   }
 
-  /** Everything that an automatic top-up is goes into one set: the claim, and the credit or the open transaction. */
+  /** One change set has the claim, and the credit or the open transaction. */
   const topUp = async (
     account: AccountRecord,
     amount: number,
@@ -181,7 +179,7 @@ export const createTopups = (deps: PaymentDeps, transactions: Transactions) => {
   const kind: JobKind<object> = {
     kind: kindName,
     atOnce: 1,
-    // While it is switched off, accounts wait: at most once each.
+    // While top-ups are off, each account has at most one waiting job.
     isOn,
     async conclude({ accountId }) {
       const account = await books.account(accountId)
@@ -196,30 +194,29 @@ export const createTopups = (deps: PaymentDeps, transactions: Transactions) => {
     },
   }
 
-  /** Not told of: balances move with every call. */
+  /** Without an audit entry: balances move with every call. */
   const look = (set: ChangeSet, accountId: string) =>
     set.errand({ kind: kindName, id: accountId, accountId, dueAt: clock.now(), payload: {} })
 
   return {
     job: kind,
 
-    /** Whether an account's balance is still to be looked at: it may be topped up any moment. */
+    /** Whether a top-up of an account may be imminent. */
     async awaits(accountId: string) {
       const check = await queue.find(kindName, accountId)
       return check?.state === 'waiting' && check.dueAt <= clock.now() && (await isOn())
     },
 
-    /** Has the balance looked at, because it became less in this change set. Accounts that want no top-up cost nothing. */
+    /** Checks the balance again, because this change set lowers it. Accounts without top-up cost nothing. */
     spent(set: ChangeSet, { id, doc }: LedgerBooked) {
       if (doc.topup !== undefined) look(set, id)
     },
 
-    /** The same because the account was told something else about top-ups. */
     changed(set: ChangeSet, before: AccountRecord | undefined, after: AccountRecord) {
       if (!sameJson(before?.doc.topup, after.doc.topup)) look(set, after.id)
     },
 
-    /** By hand. Units. Where nobody is charged it is whoever sells to the account that says what it has. */
+    /** A manual top-up in units. Without a gateway only the seller may give credit. */
     async byHand(
       author: Author,
       account: AccountRecord,
@@ -236,7 +233,7 @@ export const createTopups = (deps: PaymentDeps, transactions: Transactions) => {
       return { ledger: await ledgers.get(account.id, id) }
     },
 
-    /** What a top-up has come to that was begun before its answer was lost. */
+    /** The result of a top-up whose response was lost. */
     async again(accountId: string, kind: string, id: string): Promise<ToppedUp> {
       return kind === 'transaction'
         ? entryOf(await transactions.cleared(accountId, id))

@@ -10,7 +10,7 @@ import { assertMoved, moneyFailures, underWay } from '../transactions/answers.ts
 import { amountProblems, isOpen, transactionJson } from '../transactions/rules.ts'
 import type { ToppedUp as Done, Topups } from './operations.ts'
 
-/** The amount is judged by itself: it has words of its own. */
+/** `amount` has its own messages, so the route validates it. */
 export const TopupRequest = open({
   amount: number({ description: 'Dollars, at most four decimals; required' }),
 })

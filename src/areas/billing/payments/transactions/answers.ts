@@ -4,7 +4,7 @@ import { invalidBookkeeper, noPaymentToken } from '../../../../payment/failures.
 import { paymentFailed } from '../failures.ts'
 import { isOpen, type Transaction, transactionJson } from './rules.ts'
 
-/** Money that did not move is an error; money of which nobody knows yet is on its way. */
+/** A failed payment is an error; an open one is a 202. */
 export const assertMoved = (transaction: Transaction) => {
   if (transaction.status !== 'failed') return
   const { reason = 'declined', message: told = reason } = transaction.doc.result ?? {}

@@ -43,7 +43,6 @@ export interface TransactionDeps extends PaymentDeps {
   ended(set: ChangeSet, transaction: Transaction, status: TransactionStatus): Promise<void>
 }
 
-/** What follows from how a movement ended, in one change set: the ledger, the standing, the mail. */
 const createSettlement = (deps: TransactionDeps, rows: TransactionStore) => {
   const { store, books, bookkeepers, ledgers, mail, ended } = deps
   const { clock } = store
@@ -78,7 +77,7 @@ const createSettlement = (deps: TransactionDeps, rows: TransactionStore) => {
     const { reason = 'declined', message = reason, status } = doc.result ?? {}
     if (status === 'succeeded')
       await mail.notify(set, { notice: transactionNotice, account, to: [], values: common })
-    // Who has an invoice is told what follows from that, by the notices about it.
+    // The notices of invoices report failed automatic payments.
     else if (doc.invoice_id === undefined || doc.executor.trigger === 'manual')
       await mail.notify(set, {
         notice: transactionFailedNotice,
@@ -88,13 +87,13 @@ const createSettlement = (deps: TransactionDeps, rows: TransactionStore) => {
       })
   }
 
-  /** A bill that is not paid. Of an invoice's payment more is tried first. */
+  /** A refused recurring payment without an invoice; dunning handles those with one. */
   const noteRefusal = async (set: ChangeSet, { accountId, type, doc }: Transaction) => {
     if (type === 'sale' && doc.executor.trigger === 'recurring' && doc.invoice_id === undefined)
       await bookkeepers.note(set, accountId, 'payment_declined', false)
   }
 
-  /** The change set that books how a movement ended, or notes that nobody knows. */
+  /** The change set that books the outcome of a transaction. */
   const settle = async (author: Author, transaction: Transaction, outcome: Outcome) => {
     const set = new ChangeSet(author)
     rows.takeTurn(set, transaction)
@@ -114,7 +113,6 @@ const createSettlement = (deps: TransactionDeps, rows: TransactionStore) => {
   return { settle, book: post, tell }
 }
 
-/** Money that is to move. */
 export interface Wanted {
   type: TransactionType
   /** Units. */
@@ -125,7 +123,6 @@ export interface Wanted {
   bookkeeper: Bookkeeper
   metadata?: Record<string, unknown>
   order_id?: string
-  /** What it is to pay. */
   invoiceId?: string
   sale?: Transaction
 }
@@ -135,14 +132,14 @@ const roundAuthor: Author = { requestId: 'transactions' }
 const transactionId = /^\d{6}-[0-9a-f]+$/
 
 const kindName = 'transactions'
-// Beyond what a gateway may take, before another process has a look.
+// Beyond the gateway's own time limit, before another process takes over.
 const graceMs = 1000
 
 export type Transactions = ReturnType<typeof createTransactions>
 
 /**
- * Money that moves at bookkeepers. What is wanted is on disk before a gateway is asked, and how it ended is booked in
- * one piece: so whatever dies, or gets lost, in between is found out by asking again under the same key.
+ * Money that moves at bookkeepers. A transaction is stored before a gateway is called, and its outcome is one commit.
+ * After a crash or a lost response the gateway is asked again with the same key.
  */
 export const createTransactions = (deps: TransactionDeps) => {
   const { store, settings, bookkeepers, ledgers, audit, queue, log } = deps
@@ -158,7 +155,7 @@ export const createTransactions = (deps: TransactionDeps) => {
     return gateway
   }
 
-  /** Money goes back in the currency in which it came. */
+  /** Refunds use the currency of the sale. */
   const currencyOf = async ({ sale }: Pick<Wanted, 'sale'>) =>
     sale?.doc.currency ?? (await settings.of(servicesSettings)).currency
 
@@ -180,7 +177,9 @@ export const createTransactions = (deps: TransactionDeps) => {
     }
   }
 
-  /** Adds a transaction to the change set of what wants it. It is carried out at once, unless somebody else will until `dueAt`. */
+  /**
+   * Adds a transaction to a change set. A job carries it out at once, or at `dueAt` if the caller does not.
+   */
   const open = async (set: ChangeSet, account: AccountRecord, wanted: Wanted, dueAt?: number) => {
     const now = clock.now()
     const transaction: Transaction = {
@@ -235,7 +234,7 @@ export const createTransactions = (deps: TransactionDeps) => {
       : declined(neverArrived, 'the bookkeeper never heard of it')
   }
 
-  /** Transactions that requests of this process wait for: no gateway was asked for them before. */
+  /** Transactions that requests of this process carry out: no gateway was called for them before. */
   const begun = new Map<string, Author>()
 
   const ends = { completed: 'done', failed: 'failed', pending: 'waiting', unknown: 'waiting' } as const
@@ -261,7 +260,7 @@ export const createTransactions = (deps: TransactionDeps) => {
     },
   }
 
-  /** `alongside` adds what is to be written together with the wish. */
+  /** `alongside` adds to the change set that stores the transaction. */
   const carryOut = async (
     author: Author,
     account: AccountRecord,
@@ -269,7 +268,7 @@ export const createTransactions = (deps: TransactionDeps) => {
     alongside?: (set: ChangeSet, transaction: Transaction) => void,
   ): Promise<Transaction> => {
     const gateway = await gatewayOf(wanted.bookkeeper)
-    // Money goes back the way it came, whoever sells to the account by now.
+    // Refunds use the bookkeeper of the sale, whoever sells to the account now.
     if (wanted.type === 'sale' && !(await bookkeepers.mayCharge(account, wanted.bookkeeper)))
       throw failure(invalidBookkeeper, {})
     const { capabilities, smallestUnits } = gateway
@@ -283,7 +282,7 @@ export const createTransactions = (deps: TransactionDeps) => {
     const transaction = await open(set, account, wanted, clock.now() + patience)
     alongside?.(set, transaction)
     await store.commit(set)
-    // From here on the request is no part of it: nothing may be carried out once more for its key.
+    // From here on a repeat with the idempotency key must not run the request again.
     const { idempotency: _, ...plainAuthor } = author
     begun.set(transaction.id, plainAuthor)
     try {
@@ -295,8 +294,7 @@ export const createTransactions = (deps: TransactionDeps) => {
   }
 
   /**
-   * Adds a refund that somebody made at the gateway itself, as it is booked when it is asked for here. It happens once:
-   * its id follows from the gateway's.
+   * Adds a refund that was made at the gateway itself. Its id follows from the gateway's, so it is added once.
    */
   const adopt = async (set: ChangeSet, account: AccountRecord, sale: Transaction, refund: OutsideRefund) => {
     const id = `${monthOf(refund.createdUnix * 1000)}-${hash('md5', `refund/${refund.id}`, 'hex')}`
@@ -332,7 +330,7 @@ export const createTransactions = (deps: TransactionDeps) => {
     return id
   }
 
-  /** Books a sale that was given up and has arrived after all. A refund that does so is adopted. */
+  /** Books a sale that was given up and has succeeded after all. Such a refund is imported by its event. */
   const lookAgain = async (transaction: Transaction) => {
     const gateway = bookkeepers.gateway(transaction.doc.bookkeeper)
     if (!gateway || transaction.type !== 'sale') return
@@ -354,7 +352,7 @@ export const createTransactions = (deps: TransactionDeps) => {
       return rows.get(accountId, id)
     },
 
-    /** The same after a look at how it ended: for whoever asks again because an answer was lost. */
+    /** The transaction, after asking the gateway for its outcome if that is open. */
     async cleared(accountId: string, id: string): Promise<Transaction> {
       const transaction = await rows.get(accountId, id)
       if (isOpen(transaction)) await queue.now(kindName, id)
@@ -368,19 +366,19 @@ export const createTransactions = (deps: TransactionDeps) => {
   }
 }
 
-/** What somebody asks for by hand. Money in units. */
+/** Money in units. */
 export type ManualOrder = Pick<Wanted, 'amount' | 'metadata' | 'order_id'> & {
   description?: string
   /** Of a refund: the sale. */
   saleId?: string
 }
 
-/** Whether whoever asks may let a vendor's bookkeeper move money. */
+/** Whether the caller may move money by a vendor's bookkeeper. */
 type MayAct = (vendorId: string) => boolean
 
 export type ManualTransactions = ReturnType<typeof createManualTransactions>
 
-/** Money that the vendor of a bookkeeper takes or gives back by hand. */
+/** Sales and refunds that the vendor of a bookkeeper makes manually. */
 export const createManualTransactions = (transactions: Transactions, { bookkeepers }: PaymentDeps) => {
   const assertMayAct = (mayAct: MayAct, vendorId: string) => {
     if (mayAct(vendorId)) return
@@ -405,7 +403,6 @@ export const createManualTransactions = (transactions: Transactions, { bookkeepe
   }
 
   return {
-    /** Takes money. */
     async sale(author: Author, account: AccountRecord, order: ManualOrder, mayAct: MayAct) {
       const bookkeeper = await bookkeepers.of(account)
       assertMayAct(mayAct, bookkeeper.vendor_id)
@@ -414,7 +411,7 @@ export const createManualTransactions = (transactions: Transactions, { bookkeepe
       return transactions.carryOut(author, account, { ...rest, ...frame, description, bookkeeper })
     },
 
-    /** Gives money of a sale back, by the bookkeeper that took it. */
+    /** Refunds a sale by the bookkeeper that took the money. */
     async refund(author: Author, account: AccountRecord, order: ManualOrder, mayAct: MayAct) {
       const { description = 'Manual refund', saleId, ...rest } = order
       const found =

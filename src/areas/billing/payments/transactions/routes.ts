@@ -34,7 +34,7 @@ import { moneyAnswer, moneyFailures } from './answers.ts'
 import { createManualTransactions, type ManualOrder, type Transactions } from './operations.ts'
 import { amountProblems, type Transaction, transactionJson, transactionRow } from './rules.ts'
 
-/** Money that the vendor of a bookkeeper takes or gives back. The amount is judged by itself: it has words of its own. */
+/** `amount` has its own messages, so the routes validate it. */
 export const TransactionRequest = open(
   {
     amount: number({ description: 'Dollars, at most four decimals; required' }),
@@ -124,7 +124,7 @@ const manualOrder = ({ data }: Moving): ManualOrder => {
   }
 }
 
-/** The vendor of a bookkeeper lets it move money, and the operator. */
+/** The vendor of a bookkeeper and the operator may move money by it. */
 const mayAct =
   ({ actor }: Pick<Call, 'actor'>) =>
   (vendorId: string) =>
@@ -240,8 +240,6 @@ export const transactionRoutes = (
   ]
 }
 
-// What older clients read beside transactions: the monthly bills, and what an account pays as a subscription.
-
 export const billJson = ({ month, bookkeeper, created, amount, doc }: Bill) => ({
   id: doc.ledger_id,
   amount: dollarsOfUnits(amount),
@@ -264,7 +262,7 @@ export const subscriptionsOf = (invoices: readonly Invoice[], firstGregorian: nu
   return invoices.map(({ bookkeeper, total, taxes, items }) => ({
     id: bookkeeper.id,
     bookkeeper,
-    // With the taxes that are added: it is what is paid.
+    // With added taxes: the amount that is paid.
     price: dollarsOfUnits(total),
     taxes: taxes.map(taxLineJson),
     billing_first_date: firstGregorian,

@@ -4,15 +4,15 @@ import { decimalsOf, dollarsOfUnits, maxDollars } from '../../../../lib/money.ts
 import type { Order, Outcome, PaymentMeans } from '../../../../payment/gateway.ts'
 import type { Bookkeeper } from '../../services/pricing/plan.ts'
 
-/** `unknown` is as open as `pending`: the gateway was asked, and nobody knows what it did. */
+/** `unknown` is open like `pending`: the gateway was called, and its outcome is not known. */
 export type TransactionStatus = 'pending' | 'unknown' | 'completed' | 'failed'
 
 export type TransactionType = 'sale' | 'refund'
 
-/** Who lets money move: somebody, the balance, the month, or somebody at the gateway itself. */
+/** What started it: a user, the balance, the month, or the gateway. */
 export type Trigger = 'manual' | 'automatic' | 'recurring' | 'outside'
 
-/** What the gateway said last. */
+/** The last answer of the gateway. */
 export interface TransactionResult {
   status: Outcome['status']
   reason?: string
@@ -22,25 +22,22 @@ export interface TransactionResult {
   id?: string
 }
 
-/** What is kept of a transaction beside its columns. */
 export interface TransactionDoc {
   account: { id: string; name: string }
   description: string
-  /** Another system may have had triggers of its own. */
+  /** Imported transactions may have other triggers. */
   executor: { trigger: string; module: string }
   bookkeeper: Bookkeeper
   currency: string
   metadata?: Record<string, unknown>
   order_id?: string
-  /** What it is to pay. */
   invoice_id?: string
   audit?: object
-  /** What is charged; its ids are the gateway's. */
+  /** The charged payment method; its ids are the gateway's. */
   means?: PaymentMeans & { last_four?: string }
   /** Of a refund: the sale, and the gateway's id of it. */
   sale?: { id: string; charge_id: string }
   result?: TransactionResult
-  /** The entry that booked it. */
   ledger_id?: string
 }
 
@@ -50,7 +47,7 @@ export interface Transaction {
   id: string
   /** Gregorian seconds. */
   created: number
-  /** Orders what was made in one second. */
+  /** Orders transactions of one second. */
   place: string
   /** Unix milliseconds. */
   madeAt: number
@@ -58,7 +55,7 @@ export interface Transaction {
   status: TransactionStatus
   /** Units, never negative. */
   amount: number
-  /** Units of a sale that were given back, or are about to be. */
+  /** Units of a sale that are refunded or reserved for a refund. */
   refunded: number
   doc: TransactionDoc
 }
@@ -68,16 +65,14 @@ export const isOpen = ({ status }: Pick<Transaction, 'status'>) =>
 
 export const neverArrived = 'never_arrived'
 
-/** Whether it was given up because the gateway had not heard of it: it may have arrived since. */
+/** Whether it failed because the gateway did not know it: it may have arrived since. */
 export const wasGivenUp = ({ status, doc }: Pick<Transaction, 'status' | 'doc'>) =>
   status === 'failed' && doc.result?.reason === neverArrived
 
-/** Nobody outside has a use for the difference: an open transaction is pending. */
 const shownStatus = ({ status }: Transaction) => (status === 'unknown' ? 'pending' : status)
 
 const signedDollars = ({ type, amount }: Transaction) => dollarsOfUnits(type === 'refund' ? -amount : amount)
 
-/** The record as clients read it. */
 export const transactionJson = (transaction: Transaction) => {
   const { id, created, madeAt, type, refunded, doc } = transaction
   const { means, sale, result, bookkeeper, ...rest } = doc
@@ -120,7 +115,7 @@ export const transactionRow = (transaction: Transaction) => {
   }
 }
 
-/** What the gateway is asked; the transaction's id is its idempotency key for ever. */
+/** The request to the gateway. The transaction's id is its idempotency key for ever. */
 export const orderOf = ({ accountId, id, created, amount, doc }: Transaction): Order => {
   const common = {
     accountId,
@@ -160,14 +155,13 @@ const statuses = {
 
 export const statusAfter = ({ status }: Outcome): TransactionStatus => statuses[status]
 
-// Gateways forget their keys after a day. What none of them has heard of by then is not sent again.
+// Gateways forget their keys after a day. Later a transaction that none of them knows is not sent again.
 const longestResendMs = 24 * 3_600_000
 
-/** Whether a movement that the gateway never heard of may still be sent. */
 export const maySend = ({ created }: Transaction, nowUnixMs: number) =>
   nowUnixMs - unixOfGregorian(created) * 1000 < longestResendMs
 
-/** What is wrong with an amount in dollars that is no positive number of at most `decimals` decimals. */
+/** The problems of an amount in dollars. */
 export const amountProblems = (
   amount: unknown,
   words: { required: string; minimum: string },
@@ -188,7 +182,7 @@ export const amountProblems = (
   return {}
 }
 
-/** An amount that the bookkeeper cannot move, because it is finer than its smallest coin. */
+/** Amounts must be a multiple of the bookkeeper's smallest coin. */
 export const coinProblems = (amountUnits: number, smallestUnits: number): Problems => {
   if (amountUnits % smallestUnits === 0) return {}
   const target = dollarsOfUnits(smallestUnits)
@@ -196,6 +190,5 @@ export const coinProblems = (amountUnits: number, smallestUnits: number): Proble
   return { amount: { multipleOf: { message, target, value: dollarsOfUnits(amountUnits) } } }
 }
 
-/** The smallest amount that a gateway can move and that is not less. */
 export const raisedToCoin = (amountUnits: number, smallestUnits: number) =>
   Math.ceil(amountUnits / smallestUnits) * smallestUnits

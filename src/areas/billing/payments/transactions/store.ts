@@ -26,7 +26,6 @@ export interface TransactionPage {
   long: boolean
 }
 
-/** A transaction as it is to be after a gateway was asked. */
 interface Settlement {
   status: TransactionStatus
   doc: TransactionDoc
@@ -65,8 +64,8 @@ export const createTransactionStore = ({ all, scan }: Store) => ({
   },
 
   /**
-   * To stand before everything that follows from how it ended: of two who know that, one books it. What was given up
-   * may still end otherwise, once.
+   * Comes first in the change set that books an outcome: only one of several succeeds. A given-up transaction may end
+   * otherwise, once.
    */
   takeTurn: (set: ChangeSet, { accountId, id, status }: Transaction) =>
     set.run(
@@ -86,7 +85,7 @@ export const createTransactionStore = ({ all, scan }: Store) => ({
       ])
       .record({ accountId, kind: 'transaction', id, action: 'edited' }),
 
-  /** Sets part of a sale aside for a refund: never more than was taken. */
+  /** Reserves part of a sale for a refund: never more than was taken. */
   reserve: (set: ChangeSet, { accountId, id }: Transaction, amount: number) =>
     set.run(
       `UPDATE transactions SET refunded = refunded + $3
@@ -95,7 +94,7 @@ export const createTransactionStore = ({ all, scan }: Store) => ({
       { rows: 1, orElse: conflict },
     ),
 
-  /** A refund that came to nothing leaves the sale as it was. */
+  /** Releases the reservation of a failed refund. */
   unreserve: (set: ChangeSet, accountId: string, saleId: string, amount: number) =>
     set.run('UPDATE transactions SET refunded = refunded - $3 WHERE account_id = $1 AND id = $2', [
       accountId,
@@ -103,7 +102,7 @@ export const createTransactionStore = ({ all, scan }: Store) => ({
       amount,
     ]),
 
-  /** Puts what another system has done in the place of what was there: nothing follows from it. */
+  /** Stores an imported transaction in place of an earlier import. */
   adopt(set: ChangeSet, { accountId, id, type, status, amount, doc, ...transaction }: Transaction) {
     const { created, place, madeAt } = transaction
     set
@@ -167,7 +166,7 @@ export const createTransactionStore = ({ all, scan }: Store) => ({
   },
 })
 
-/** When accounts were topped up by themselves last. Unix milliseconds. */
+/** When accounts were last topped up automatically. Unix milliseconds. */
 export const createTopupStore = ({ all }: Store) => ({
   /** 0: never. */
   async lastAt(accountId: string): Promise<number> {
@@ -175,7 +174,7 @@ export const createTopupStore = ({ all }: Store) => ({
     return (row?.last_at as number | undefined) ?? 0
   },
 
-  /** Once in a while only: of two that want to top up at the same time one does. */
+  /** Of several concurrent top-ups one succeeds. */
   claim: (set: ChangeSet, accountId: string, before: number, now: number) =>
     set.run(
       `INSERT INTO topups (account_id, last_at) VALUES ($1, $3)
@@ -185,7 +184,7 @@ export const createTopupStore = ({ all }: Store) => ({
     ),
 })
 
-/** How money has moved in another system: it has ended, one way or the other. */
+/** The outcome in another system. */
 interface ArrivingFacts {
   type: TransactionType
   status: 'completed' | 'failed'
@@ -214,7 +213,7 @@ const isSame = (before: Transaction | undefined, { refunded: _, ...after }: Tran
   return inOrder(rest) === inOrder(after)
 }
 
-/** Takes in how money has moved in another system. No bookkeeper is asked about it, ever, and no balance moves. */
+/** Imports transactions of another system. No bookkeeper is called, and no balance moves. */
 export const createTransactionImporter = ({
   store,
   settings,
