@@ -9,7 +9,7 @@ import { createStripeGateway } from './stripe-gateway.ts'
 const nothingToCharge = async () =>
   declined('invalid_bookkeeper', 'this bookkeeper keeps a balance and charges nobody')
 
-/** The built-in bookkeeper: a balance that is credited and debited here, and nobody outside who would be charged. */
+/** The built-in bookkeeper: a balance that is credited and debited here, without an outside payer. */
 export const creditGateway: Gateway = {
   capabilities: { charges: false, tokens: false, syncs: false, monthly: 'balance' },
   isReady: async () => true,
@@ -28,7 +28,6 @@ interface Deps {
   clock: Clock
 }
 
-/** The gateway for a type of bookkeeper; undefined when there is none. */
 export interface Gateways {
   of(bookkeeperType: string): Gateway | undefined
 }

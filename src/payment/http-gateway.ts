@@ -18,7 +18,7 @@ import { httpSyncSettings } from './settings.ts'
 // The operator's own billing system: signed JSON over HTTP.
 
 const mostBytes = 1_000_000
-// After a failure that came quickly the same key is sent again; a time-out has used up the patience of whoever waits.
+// Quick failures are repeated with the same key; a timeout is not, because the client waits.
 const pausesMs = [100, 400] as const
 
 interface Access {
@@ -50,7 +50,7 @@ const replyOf = (answer: OutgoingResponse): Reply => {
   }
 }
 
-/** What an answer says of a movement. Whatever is not clear is unknown. */
+/** Unclear responses are unknown. */
 const outcomeOf = (answer: OutgoingResponse): Outcome => {
   const { status, id, code, message, retryable } = replyOf(answer)
   if (answer.status === 200 && status === 'succeeded' && typeof id === 'string')
@@ -117,7 +117,7 @@ export const createHttpGateway = ({ outgoing, settings, clock }: Deps): Gateway 
     }
   }
 
-  /** Several quick failures, or one time-out, leave the outcome to be found out later. */
+  /** Repeated quick failures, or one timeout, leave the outcome unknown. */
   const move = async (order: Order): Promise<Outcome> => {
     const access = await accessFor(order.vendorId)
     if (!access) return unknown('not configured')
@@ -132,7 +132,7 @@ export const createHttpGateway = ({ outgoing, settings, clock }: Deps): Gateway 
     }
   }
 
-  /** What is not known there, or not told, is settled by the same key: it moves nothing twice. */
+  /** An outcome that is not known there is settled by a repeat with the same key: it moves nothing twice. */
   const lookup = async (order: Order): Promise<Outcome> => {
     const access = await accessFor(order.vendorId)
     if (!access) return unknown('not configured')

@@ -20,7 +20,6 @@ const systemKeys = {
   ),
 }
 
-/** Bookkeepers of a vendor that has its own ones. */
 export const vendors = <T extends ReturnType<typeof Type.Object>>(keys: T) =>
   Type.Record(Type.String(), keys, {
     default: {},
@@ -28,7 +27,6 @@ export const vendors = <T extends ReturnType<typeof Type.Object>>(keys: T) =>
       'Account id of a bookkeeper’s vendor -> what holds for its bookkeepers, instead of all the rest',
   })
 
-/** The operator's own billing system: bookkeepers of type `http`. */
 const httpSync = Type.Object(
   {
     ...systemKeys,
@@ -67,7 +65,6 @@ const stripeKeys = {
   ),
 }
 
-/** Bookkeepers of type `stripe`. */
 const stripe = Type.Object(
   {
     ...stripeKeys,

@@ -2,14 +2,14 @@ import type Stripe from 'stripe'
 import type { GatewayEvent, GatewayEvents, OutsideRefund, StoredMeans } from './gateway.ts'
 import { stripeLibrary, unitsOfStripe } from './stripe-library.ts'
 
-// What Stripe tells by itself, and what is asked of it then: what an event says of the state of things may be old.
+// Events may be old: the current state is read again.
 
 interface Deps {
   secretOf(vendorId: string): Promise<string | undefined>
   clientFor(vendorId: string): Promise<Stripe>
   keptOf(method: Stripe.PaymentMethod): StoredMeans
   endOfMonth(year: number, month: number): number
-  /** The name of the metadata that holds our idempotency key. */
+  /** The metadata key that contains our idempotency key. */
   mark: string
   /** Unix milliseconds. */
   now(): number
@@ -25,7 +25,7 @@ const aboutCharge = (charge: string | undefined, kind: 'movement' | 'refunds'): 
 
 const disputeOf = (dispute: Stripe.Dispute): GatewayEvent | undefined => {
   const chargeId = idOf(dispute.payment_intent)
-  // An inquiry takes no money; if it becomes a dispute, that is told again.
+  // An inquiry takes no money; a later dispute has its own event.
   if (chargeId === undefined || dispute.status.startsWith('warning_')) return undefined
   const currency = dispute.currency.toUpperCase()
   return {

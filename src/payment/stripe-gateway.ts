@@ -29,12 +29,12 @@ import {
   watchedStripeHttp,
 } from './stripe-library.ts'
 
-// Cards by Stripe. The library sends a key with every call, and repeats calls that failed on the way under the same one.
+// The library repeats failed calls with the same idempotency key.
 
 const retries = 2
-// Clocks differ: what is looked for may bear an earlier time than ours.
+// Clocks differ: a movement may have an earlier time than ours.
 const slackSeconds = 3600
-// What finds a movement again when its answer was lost.
+// The metadata key that finds a movement whose response was lost.
 const mark = 'crosspoint_key'
 
 interface Access {
@@ -73,7 +73,7 @@ const keptOf = ({ id, type, card }: Stripe.PaymentMethod): StoredMeans =>
 const isGone = (error: unknown) =>
   error instanceof stripeLibrary().errors.StripeInvalidRequestError && error.statusCode !== 409
 
-/** A call about payment methods that came to nothing, in words for whoever asked for it. */
+/** The failure of a call about payment methods. */
 const processorFailure = (error: unknown) => {
   const outcome = outcomeOfError(error)
   return outcome.status === 'declined'
@@ -89,7 +89,7 @@ const orFail = async <T>(call: Promise<T>): Promise<T> => {
   }
 }
 
-/** The first movement with this key in a list. */
+/** The first movement with this key. */
 const marked = async <T extends { metadata: Stripe.Metadata | null }>(
   list: AsyncIterable<T>,
   key: string,
@@ -118,7 +118,7 @@ export const createStripeGateway = ({ settings, clock, calls }: Deps): Gateway =
     const known = clients.get(key)
     if (known) return known
     const client = clientOf(access, calls)
-    // Keys change rarely: what is left of the old ones is not worth keeping.
+    // Keys change rarely.
     if (clients.size > 100) clients.clear()
     clients.set(key, client)
     return client
@@ -184,7 +184,7 @@ export const createStripeGateway = ({ settings, clock, calls }: Deps): Gateway =
     try {
       return await found(order)
     } catch (error) {
-      // That a list was refused says nothing of the movement that was looked for.
+      // A refused list says nothing about the movement.
       return unknown(error instanceof stripeLibrary().errors.StripeError ? error.type : 'unreachable')
     }
   }

@@ -9,7 +9,7 @@ const load = createRequire(import.meta.url)
 
 let loaded: typeof Stripe | undefined
 
-/** Stripe's own library: 35 MB, loaded when the first account pays through it. */
+/** Stripe's library (35 MB) is loaded with the first call. */
 export const stripeLibrary = (): typeof Stripe => {
   loaded ??= load('stripe') as typeof Stripe
   return loaded
@@ -17,7 +17,7 @@ export const stripeLibrary = (): typeof Stripe => {
 
 type Client = ReturnType<typeof Stripe.createNodeHttpClient>
 
-/** What Stripe's library calls with, each try of it watched. Paths name customers and payments, and are not told. */
+/** Records each call of Stripe's library. Paths are omitted: they contain customers and payments. */
 export const watchedStripeHttp = (calls: Calls): Client => {
   const plain = stripeLibrary().createNodeHttpClient()
   return {
@@ -47,7 +47,7 @@ export const watchedStripeHttp = (calls: Calls): Client => {
   }
 }
 
-// Declines after which another try with the same card may work.
+// Another attempt with the same card may succeed.
 const retryableDeclines = new Set([
   'approve_with_id',
   'insufficient_funds',
@@ -63,8 +63,8 @@ const refusalOf = (error: { code?: string; decline_code?: string; message?: stri
 }
 
 /**
- * What a failed call says of the movement that it asked for. Only what was refused before anything could move is a
- * decline; a key that is in use, an overload or a lost connection says nothing.
+ * The outcome of a failed call. Only a refusal before anything could move is a decline; a used key, an overload or a
+ * lost connection leaves it unknown.
  */
 export const outcomeOfError = (error: unknown): Outcome => {
   const { StripeCardError, StripeError, StripeInvalidRequestError } = stripeLibrary().errors
@@ -91,19 +91,17 @@ export const outcomeOfRefund = ({ id, status, failure_reason: reason }: Stripe.R
   return declined(reason ?? status ?? 'failed', 'the refund was not carried out')
 }
 
-// Currencies whose smallest coin is a whole one: https://docs.stripe.com/currencies#zero-decimal
+// Zero-decimal currencies: https://docs.stripe.com/currencies#zero-decimal
 const withoutCents = new Set('BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF UGX VND VUV XAF XOF XPF'.split(' '))
-// Their amounts are told in thousandths, of which Stripe takes whole tens only.
+// Amounts are in thousandths, of which Stripe takes whole tens only.
 const withThousandths = new Set('BHD JOD KWD OMR TND'.split(' '))
 
 /** Units of the smallest amount that can be charged. */
 export const smallestUnits = (currency: string) =>
   withoutCents.has(currency) ? unitsPerDollar : unitsPerDollar / 100
 
-/** An amount as Stripe is told it. */
 export const stripeAmount = (units: number, currency: string) =>
   withThousandths.has(currency) ? units / (unitsPerDollar / 1000) : units / smallestUnits(currency)
 
-/** The same the other way round. */
 export const unitsOfStripe = (amount: number, currency: string) =>
   withThousandths.has(currency) ? amount * (unitsPerDollar / 1000) : amount * smallestUnits(currency)

@@ -8,7 +8,6 @@ import { chargesAccepted } from '../services/signals.ts'
 import { createLedgers, postingOf } from './operations.ts'
 import { ledgerRoutes } from './routes.ts'
 
-/** The money of accounts. */
 export const ledgersArea = area({
   name: 'ledgers',
   kinds: {

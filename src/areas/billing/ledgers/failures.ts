@@ -1,6 +1,6 @@
 import { failureKind } from '../../../lib/failure.ts'
 
-// The code of a conflict, but no race: the same booking is refused however often it is tried.
+// The status of a conflict, but a retry does not help.
 export const bookedAlready = failureKind('booked_already', () => ({
   status: 409,
   message: 'datastore_conflict',

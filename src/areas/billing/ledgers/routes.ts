@@ -48,14 +48,14 @@ const amountProblems = (amount: unknown): Problems => {
   return { amount: { decimals: { message: 'Money has at most 4 decimals', target: 4, value: amount } } }
 }
 
-/** What is carried over is booked by the months alone: it moves no money. */
+/** Only the month change books rollovers. */
 const sourceProblems = (service: unknown): Problems => {
   if (service !== rolloverService) return {}
   const message = `Balances are carried over by themselves: ${rolloverService} cannot be booked`
   return { 'source.service': { forbidden: { message, value: service } } }
 }
 
-/** An entry moves the balance, or it is none: what may come is a quote. */
+/** Entries are booked at once. */
 const draftProblems = (draft: unknown): Problems =>
   draft === true
     ? { draft: { forbidden: { message: 'Entries are booked at once: there are no drafts' } } }
@@ -103,7 +103,7 @@ export const ledgerRoutes = ({ ledgers, accounts, settings, clock }: RouteDeps):
     }
   }
 
-  /** The account whose ledger moves too, when the request says so. */
+  /** The reseller, if its ledger is to move too. */
   const impactedBy = async ({ account, envelope }: Pick<Call, 'account' | 'envelope'>) => {
     if (envelope.impact_reseller !== true && envelope.impact_reseller !== 'true') return undefined
     return accounts.get(await accounts.resellerOf(account))

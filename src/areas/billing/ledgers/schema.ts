@@ -21,7 +21,6 @@ const usage = open({
   unit: must(text(1, 64)),
 })
 
-/** A credit or debit that somebody books. */
 export const LedgerRequest = open(
   {
     source: must(source),

@@ -3,7 +3,7 @@ import type { Row } from '../../../storage/db.ts'
 import type { Store } from '../../../storage/store.ts'
 import { rolloverService } from './rules.ts'
 
-// Each question is one statement: money that moves meanwhile moves on all sides of it at once.
+// Each check is one statement, so it sees concurrent bookings completely or not at all.
 
 const accountsAtOnce = 200
 
@@ -20,7 +20,7 @@ interface Question {
 
 const ledgerOf = ({ account_id }: Row) => `ledger of account ${account_id}`
 
-// What is carried over into a month is the balance again, and moves nothing.
+// Rollovers move nothing.
 const balances: Question = {
   sql: `SELECT account_id, units, total FROM (
       SELECT b.account_id, b.units, ${sumOf(`ledger_entries e WHERE e.account_id = b.account_id
@@ -63,7 +63,7 @@ const months: Question = {
 const unbalanced = `SELECT DISTINCT e.account_id FROM ledger_entries e
   WHERE NOT EXISTS (SELECT 1 FROM ledger_balances b WHERE b.account_id = e.account_id) ORDER BY e.account_id`
 
-/** What ledgers say of balances, postings and months is what their entries come to. */
+/** Balances, postings and sums of months must match their entries. */
 export const checkLedgers = ({ scan }: Pick<Store, 'scan'>): Check => ({
   name: 'ledgers',
   async run(tell) {

@@ -8,7 +8,6 @@ import { rateSettings } from './settings.ts'
 import { createRateStore } from './store.ts'
 import { createRateTasks } from './tasks.ts'
 
-/** What calls cost a minute. */
 export const ratesArea = area({
   name: 'rates',
   kinds: { rate: 'prices of calls' },

@@ -29,19 +29,18 @@ interface Deps {
   store: Store
   settings: Settings
   accounts: Pick<Accounts, 'find' | 'resellerOf'>
-  /** The deck that an account's services name; undefined: the standard one. */
+  /** The ratedeck that an account's services name; undefined: the default one. */
   ratedeckOf(account: AccountRecord): Promise<string | undefined>
 }
 
 export type { RateStored }
 
-/** Which price is asked for. */
 interface RateRequest extends Omit<RateQuery, 'resellerId'> {
-  /** The deck that the account's service plan names, or that a caller without an account chose; else the default one. */
+  /** The ratedeck of the account's plans, or of a caller without an account; else the default one. */
   ratedeckId?: string | undefined
 }
 
-/** One of many calls that are to be priced. The number is as it was dialled. */
+/** One of many calls. Its number is as it was dialled. */
 export type RatedCallQuery = RateRequest & Pick<RateQuery, 'resellerId'>
 
 export type Rates = ReturnType<typeof createRates>
@@ -57,7 +56,7 @@ export const createRates = ({ store, settings, accounts, ratedeckOf }: Deps) => 
   const deckOr = async (ratedeckId: string | undefined) =>
     ratedeckId || (await settings.of(rateSettings)).default_ratedeck
 
-  /** Reads the rates of all these prefixes; gives a function that tells those of one of them. */
+  /** Reads the rates of these prefixes. Returns a function for the rates of one of them. */
   const ofPrefixes = async (wanted: readonly Partial<Rate>[]) => {
     const found = new Map<string, RateStored[]>()
     const decks = Map.groupBy(wanted, ({ ratedeck_id: deck = '' }) => deck)
@@ -85,7 +84,7 @@ export const createRates = ({ store, settings, accounts, ratedeckOf }: Deps) => 
 
     ofPrefixes,
 
-    /** The stored rates that are for the same as these, and the ids that new ones are to get. */
+    /** Stored rates with the same identity, and the ids of new ones. */
     async byIdentity(wanted: readonly RateFields[]) {
       const stored = await ofPrefixes(wanted)
       const taken = await rates.several(wanted.map(idOf))
@@ -94,12 +93,12 @@ export const createRates = ({ store, settings, accounts, ratedeckOf }: Deps) => 
       return {
         get: (fields: RateFields) => known.get(identityOf(fields)),
         put: (fields: RateFields, rate: RateStored) => void known.set(identityOf(fields), rate),
-        /** Two imports at once give one id, so that one rate comes of it. Undefined: a rate that has changed bears it. */
+        /** Concurrent imports give a rate the same id. Undefined: another rate already has it. */
         freeId: (fields: RateFields) => (taken.has(idOf(fields)) ? undefined : idOf(fields)),
       }
     },
 
-    /** The rate, or 404: also when it belongs to another deck than the one that was named. */
+    /** 404 also if it belongs to another ratedeck than the named one. */
     async get(id: string, ratedeckId?: string): Promise<RateStored> {
       const rate = await rates.find(systemScope, id)
       if (!rate || (ratedeckId && rate.ownerId !== ratedeckId)) throw failure(badIdentifier, { cause: id })
@@ -115,7 +114,7 @@ export const createRates = ({ store, settings, accounts, ratedeckOf }: Deps) => 
       return { default_ratedeck: standard, ratedecks: await rates.decks() }
     },
 
-    /** A new rate. The id of one that was deleted may be given again. */
+    /** The id of a deleted rate may be used again. */
     async create(
       author: Author,
       { id, ...data }: NewRate,
@@ -128,7 +127,7 @@ export const createRates = ({ store, settings, accounts, ratedeckOf }: Deps) => 
       return rate
     },
 
-    /** Another content. A rate stays in its deck unless another one is named. */
+    /** A rate stays in its ratedeck unless another one is named. */
     async replace(author: Author, before: RateStored, data: Rate): Promise<RateStored> {
       const doc = withRoutes({ ...data, ratedeck_id: data.ratedeck_id ?? before.ownerId }, before.doc)
       const after = rates.revise(before, { doc })
@@ -136,14 +135,13 @@ export const createRates = ({ store, settings, accounts, ratedeckOf }: Deps) => 
       return after
     },
 
-    /** Adds a new rate to what is to be written. */
     addWith(set: ChangeSet, fields: RateFields, id: string | undefined): RateStored {
       const rate = rates.draft(systemScope, { doc: newRate(fields), hidden: {} }, id)
       rates.insert(set, rate)
       return rate
     },
 
-    /** Adds to what is to be written what these fields change in a rate; gives the rate itself when that is nothing. */
+    /** Adds the changed rate to a change set. Returns the rate itself if nothing changes. */
     mergeWith(set: ChangeSet, before: RateStored, fields: RateFields): RateStored {
       const rate = rates.revise(before, { doc: mergedRate(before.doc, fields) })
       if (rate.docText === before.docText) return before
@@ -157,14 +155,14 @@ export const createRates = ({ store, settings, accounts, ratedeckOf }: Deps) => 
 
     ratedeckOf,
 
-    /** The decks that price the calls of an account, and of those above it, nearest first. */
+    /** The ratedecks of an account and its parents, nearest first. */
     async decksUpFrom(account: AccountRecord): Promise<string[]> {
       const above = await Promise.all(account.hidden.tree.toReversed().map((id) => accounts.find(id)))
       const all = [account, ...above.filter((one) => one !== undefined)]
       return Promise.all(all.map(async (one) => deckOr(await ratedeckOf(one))))
     },
 
-    /** The rate of each of these calls, undefined where there is none: one read of the store for all of them. */
+    /** The rate of each call; undefined: none. One read for all of them. */
     async lookUpMany(calls: readonly RatedCallQuery[]): Promise<(RateStored | undefined)[]> {
       const manner = await settings.of(rateSettings)
       const asked = calls.map((call) => {
@@ -180,7 +178,6 @@ export const createRates = ({ store, settings, accounts, ratedeckOf }: Deps) => 
       })
     },
 
-    /** What calls of an account to a number cost. */
     async lookUp(account: AccountRecord, request: RateRequest): Promise<NumberRate> {
       const number = normalizeNumber(request.number)
       if (!isRateable(number)) throw unusable()

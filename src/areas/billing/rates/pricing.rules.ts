@@ -1,25 +1,24 @@
 import { dollarsText, type MicroUnits, microUnitsOfUnits, parseDecimal } from '../../../lib/money.ts'
 
-// What a call costs. Prices are in units (10,000 to the dollar); a price per minute may have decimals of a unit.
+// Prices of calls in units (10,000 to the dollar). A price per minute may have decimals of a unit.
 
-/** How the time of a call is counted and priced. */
 interface CallTerms {
   /** Units per minute, up to six decimals. */
   rateUnitsPerMinute: number | string
   /** Seconds; absent or 0 means 60. */
   increment?: number | undefined
-  /** Seconds; absent means 60, and for the base cost 0 does, too. */
+  /** Seconds; absent means 60, and so does 0 for the base cost. */
   minimum?: number | undefined
   /** Units per call. */
   surcharge?: number | string | undefined
 }
 
 export interface PricedCall extends CallTerms {
-  /** Seconds that are paid for; whole ones, a begun second does not count. */
+  /** Whole seconds. */
   seconds: number
   /** Calls of up to this many seconds cost nothing. */
   noChargeTime?: number | undefined
-  /** Per cent that are taken off. */
+  /** Discount in per cent. */
   discountPercentage?: number | string | undefined
 }
 
@@ -48,7 +47,6 @@ const discountOn = (cost: bigint, percentage: number | string | undefined) => {
   return share ? (cost * share.digits) / (100n * 10n ** BigInt(share.decimals)) : 0n
 }
 
-/** The cost of a call in whole units and the seconds that it pays. */
 export const callCost = (call: PricedCall): CallCost => {
   const seconds = wholeSeconds(call.seconds)
   if (seconds === 0n || seconds <= wholeSeconds(call.noChargeTime)) return { cost: 0, chargedSeconds: 0 }
@@ -59,14 +57,14 @@ export const callCost = (call: PricedCall): CallCost => {
   const beyond = seconds > minimum ? roundedUp(seconds - minimum, increment) : 0n
   const cost = unitsFor(surcharge, rate, minimum + beyond)
   return {
-    // No discount makes a call pay its caller.
+    // A discount never makes a cost negative.
     cost: Math.max(0, Number(cost - discountOn(cost, call.discountPercentage))),
-    // Beyond the minimum the whole call is rounded up, not the part that exceeds it.
+    // Beyond the minimum the whole call is rounded up, not the excess.
     chargedSeconds: Number(seconds > minimum ? roundedUp(seconds, increment) : minimum),
   }
 }
 
-/** What has to be at hand before a call begins: the whole minutes of the minimum, and the surcharge. */
+/** The credit that a call needs to begin: the whole minutes of the minimum, and the surcharge. */
 export const baseCost = (terms: CallTerms): MicroUnits => {
   const minimum = orMinute(wholeSeconds(terms.minimum))
   return (
@@ -75,5 +73,4 @@ export const baseCost = (terms: CallTerms): MicroUnits => {
   )
 }
 
-/** The same as a number of dollars. */
 export const baseCostDollars = (terms: CallTerms): number => Number(dollarsText(baseCost(terms)))

@@ -55,7 +55,7 @@ export const rateRoutes = (rates: Rates): Route[] => {
     deck?: string,
   ) => rates.lookUp(account, { ...questionOf(call), ratedeckId: deck })
 
-  /** The deck that a caller names, else its own; not one that says what calls cost those above it. */
+  /** The named ratedeck, else the caller's own. Ratedecks of parent accounts are refused. */
   const deckFor = async ({ actor, query }: Pick<Call, 'actor' | 'query'>) => {
     const asked = textIn(query, 'ratedeck_id')
     if (isSuperduper(actor)) return asked

@@ -9,18 +9,16 @@ import { baseCostDollars } from './pricing.rules.ts'
 import type { NumberRate, Rate } from './schema.ts'
 import type { rateSettings } from './settings.ts'
 
-/** What a look-up wants to know. */
 export interface RateQuery {
   /** E.164 with its plus. */
   number: string
   direction?: string | undefined
   options?: readonly string[]
   callerIdNumber?: string | undefined
-  /** Whose customer calls. */
+  /** The reseller of the caller. */
   resellerId?: string | undefined
 }
 
-/** How the operator has rates chosen. */
 type RateManner = Pick<SettingsOf<typeof rateSettings>, 'filter_list' | 'sort_by_weight' | 'rate_version'>
 type RateFilter = RateManner['filter_list'][number]
 
@@ -35,14 +33,12 @@ const dollarFields = ['rate_cost', 'rate_surcharge', 'internal_rate_cost'] as co
 const centsPerDollar = 100
 const heaviest = 100
 
-/** Digits of a text: a number without its plus and whatever else stands in it. */
 export const digitsOf = (text: string) => text.replace(/\D/g, '')
 
 /** Every leading part of a number's digits, the shortest first. */
 export const leadingParts = (digits: string): string[] =>
   Array.from({ length: Math.min(digits.length, longestPrefix) }, (_, index) => digits.slice(0, index + 1))
 
-/** Whether a price can be asked for at all. */
 export const isRateable = (number: string) => /^\+(?:1\d{10}|[2-9]\d{7,14})$/.test(number)
 
 const defaultRoute = (prefix: number) => `^\\+?${prefix}.+$`
@@ -76,7 +72,7 @@ const weightOf = ({ weight = heaviest }: Rate) => weight
 const costOf = (rate: Rate): MicroUnits => microUnitsOfDollars(rate.rate_cost)
 const sign = (difference: bigint) => Number(difference > 0n) - Number(difference < 0n)
 
-/** The better rate first. Equal ones stay in one order whatever order they are read in. */
+/** The better rate first. The id makes the order stable. */
 const compare =
   ({ sort_by_weight: byWeight }: RateManner) =>
   (a: RateCandidate, b: RateCandidate): number => {
@@ -90,7 +86,7 @@ const compare =
     )
   }
 
-/** The rate of a number among those whose prefix it begins with: the longest prefix, then the lowest weight. */
+/** The best of the rates whose prefix matches: the longest prefix, then the lowest weight. */
 export const chooseRate = <T extends RateCandidate>(
   candidates: readonly T[],
   question: RateQuery,
@@ -100,7 +96,6 @@ export const chooseRate = <T extends RateCandidate>(
     .filter(({ doc }) => manner.filter_list.every((filter) => judges[filter](doc, question, manner)))
     .toSorted(compare(manner))[0]
 
-/** A rate as the look-up answers it. */
 export const numberRate = (number: string, ratedeckId: string, { id, doc }: RateCandidate): NumberRate => {
   const rate = unitsText(costOf(doc))
   const surcharge = unitsText(microUnitsOfDollars(doc.rate_surcharge ?? 0))
@@ -120,7 +115,7 @@ export const numberRate = (number: string, ratedeckId: string, { id, doc }: Rate
   }
 }
 
-/** Whether a price can be kept exactly. */
+/** Whether a price has at most eight decimals. */
 export const isExactPrice = (value: number | string) =>
   (decimalsOf(value) ?? Number.POSITIVE_INFINITY) <= maxDecimals
 
@@ -142,20 +137,19 @@ const routeProblems = ({ routes = [] }: Partial<Rate>): Problems => {
   return Object.fromEntries(found)
 }
 
-/** What the schema cannot say of a rate. */
 export const rateProblems = (rate: Partial<Rate>): Problems => ({
   ...priceProblems(rate),
   ...routeProblems(rate),
 })
 
-/** Routes made from the prefix, unless there are others; made anew when they were made from another prefix. */
+/** Generates the route from the prefix, unless there are others. A generated one follows a changed prefix. */
 export const withRoutes = (rate: Rate, before?: Rate): Rate => {
   const { routes = [] } = rate
   const wereMade = before !== undefined && routes.length === 1 && routes[0] === defaultRoute(before.prefix)
   return routes.length > 0 && !wereMade ? rate : { ...rate, routes: [defaultRoute(rate.prefix)] }
 }
 
-/** 10 for each digit of the prefix, less the whole cents that the carrier asks, or else the customer pays. */
+/** 10 for each digit of the prefix, less the whole cents of the carrier's or else the customer's price. */
 export const generatedWeight = (rate: Pick<Rate, 'prefix' | 'rate_cost' | 'internal_rate_cost'>): number => {
   const dollar = microUnitsOfDollars(1)
   const cents = Number(
@@ -164,13 +158,10 @@ export const generatedWeight = (rate: Pick<Rate, 'prefix' | 'rate_cost' | 'inter
   return Math.min(heaviest, Math.max(1, 10 * String(rate.prefix).length - cents))
 }
 
-/** Directions, country and prefix. */
 export const generatedName = ({ direction = [], iso_country_code: country, prefix }: Rate): string =>
   [...direction, country || 'XX', prefix].join('_')
 
-// Rates as rows of a CSV: what a cell may hold, and the rate that a row tells.
-
-/** A row by column name; cells that hold nothing are absent or empty. */
+/** A CSV row by column name; empty cells are absent or empty. */
 type RateCells = Readonly<Record<string, string | undefined>>
 
 const maxDollars = 1_000_000
@@ -182,7 +173,7 @@ const isPrice = (cell: string) =>
 const isShort = (cell: string) => cell.length <= 256
 const isDirection = (cell: string) => cell === 'inbound' || cell === 'outbound'
 
-/** Texts of a cell: a JSON list, or one text; options also with commas between them. */
+/** A JSON list, or one text. */
 const textsIn = (cell: string): unknown[] => {
   if (!cell.startsWith('[')) return [cell]
   try {
@@ -197,7 +188,6 @@ const routesIn = (cell: string) => textsIn(cell).map(String)
 const optionsIn = (cell: string) =>
   textsIn(cell).flatMap((one) => (cell.startsWith('[') ? String(one) : String(one).split(',')))
 
-/** What a cell that is not empty must be like, by column. */
 export const cellVerifiers: Readonly<Record<string, (cell: string) => boolean>> = {
   prefix: isWhole(1, 999_999_999_999_999),
   rate_cost: isPrice,
@@ -246,7 +236,7 @@ const valueIn = (column: string, cell: string) => {
   return lists[column]?.(cell) ?? cell
 }
 
-/** The fields that a row of verified cells gives. Cells of other columns are no part of a rate. */
+/** The fields of a row whose cells are valid. */
 export const fieldsIn = (cells: RateCells): Partial<Rate> => {
   const given = Object.entries(cells).flatMap(([column, cell]) =>
     cell && column in cellVerifiers ? [[column, valueIn(column, cell)]] : [],
@@ -254,10 +244,10 @@ export const fieldsIn = (cells: RateCells): Partial<Rate> => {
   return Object.fromEntries(given)
 }
 
-/** A row that a rate can be made of: its mandatory cells are filled. */
+/** A row with all mandatory cells. */
 export type RateFields = Partial<Rate> & Pick<Rate, 'prefix' | 'rate_cost'>
 
-/** What a rate is for, as a text. Rates that agree in it are one rate with another price. */
+/** Rates with the same identity differ only in their price. */
 export const identityOf = (rate: RateFields): string => {
   const { ratedeck_id: deck, prefix, direction = [], options = [] } = rate
   const { iso_country_code: country, carrier, account_id: reseller, caller_id_numbers: callers } = rate
@@ -279,7 +269,6 @@ export const identityOf = (rate: RateFields): string => {
 
 const defaults = { rate_increment: 60, rate_minimum: 60, rate_surcharge: 0, rate_nocharge_time: 0 }
 
-/** A rate that a row brings for the first time. */
 export const newRate = (fields: RateFields): Rate => {
   const rate = withRoutes({ ...defaults, ...fields })
   return {
@@ -289,20 +278,19 @@ export const newRate = (fields: RateFields): Rate => {
   }
 }
 
-/** A rate with what a row says of it. A weight that came from the price follows it. */
+/** A rate with the changes of a row. A generated weight follows the price. */
 export const mergedRate = (before: Rate, fields: RateFields): Rate => {
   const rate = { ...before, ...fields }
   const wasGenerated = before.weight === undefined || before.weight === generatedWeight(before)
   return fields.weight === undefined && wasGenerated ? { ...rate, weight: generatedWeight(rate) } : rate
 }
 
-/** Whether a rate has every value that a row gives. */
 export const hasFields = (rate: Rate, fields: Partial<Rate>): boolean =>
   Object.entries(fields).every(([key, value]) => sameJson(memberOf(rate, key), value))
 
 const cellFrom = (value: unknown) => (Array.isArray(value) ? JSON.stringify(value) : value)
 
-/** A rate as a row that an import would understand. Both directions are the same as none. */
+/** A row that the import accepts. Both directions are the same as none. */
 export const rowOf = ({ direction = [], ...rate }: Rate): Record<string, unknown> => ({
   ...Object.fromEntries(Object.entries(rate).map(([key, value]) => [key, cellFrom(value)])),
   ...(direction.length === 1 ? { direction: direction[0] } : {}),

@@ -12,7 +12,7 @@ import {
   uniqueList,
 } from '../../../lib/schema.ts'
 
-// Amounts stay within 15 significant digits, so that the number in JSON is exactly the decimal it was written as.
+// Amounts stay within 15 significant digits: a JSON number then is exactly the decimal that was written.
 const maxDollars = 1_000_000
 const dollars = (description: string, more: object = {}) =>
   number({ minimum: 0, maximum: maxDollars, description: `${description}; up to eight decimals`, ...more })
@@ -20,7 +20,6 @@ const dollars = (description: string, more: object = {}) =>
 const seconds = (minimum: number, fallback: number, description: string) =>
   integer({ minimum, maximum: 86_400, default: fallback, description })
 
-/** The name of a ratedeck. */
 const RatedeckId = text(1, 64, {
   pattern: '^[A-Za-z0-9_.-]*$',
   description: 'The ratedeck that the rate belongs to; without it the default one',
@@ -68,24 +67,20 @@ const fields = {
   ratedeck_id: RatedeckId,
 }
 
-/** An id that a client chose, or that was drawn. */
 const RateId = text(1, 64, { pattern: '^(?!ratedecks$)[A-Za-z0-9_-]*$' })
 
-/** What a client writes. */
 export const Rate = open(fields, {
   title: 'Rate',
   description: 'The price of calls to numbers that begin with a prefix. Other fields are kept',
 })
 export type Rate = Static<typeof Rate>
 
-/** A new rate may bring its id. */
 export const NewRate = open({ id: RateId, ...fields }, { title: 'New rate' })
 export type NewRate = Static<typeof NewRate>
 
-/** What a client reads. */
 export const RateRecord = open({ id: must(anyText()), ...fields }, { title: 'Rate record' })
 
-/** A row of the list; with `prefix` the rows are whole rates. */
+/** With `prefix` in the query, rows are whole rates. */
 export const RateRow = open(
   {
     id: must(anyText()),
@@ -104,7 +99,6 @@ export const Ratedecks = open(
   { title: 'Ratedecks' },
 )
 
-/** The price of calls to one number. */
 export const NumberRate = open(
   {
     'Base-Cost': must(number({ description: 'Dollars that a call needs to begin' })),
@@ -123,5 +117,5 @@ export const NumberRate = open(
 )
 export type NumberRate = Static<typeof NumberRate>
 
-/** Every field of a rate, sorted: the columns of an export. */
+/** The columns of an export. */
 export const rateColumns: readonly string[] = Object.keys(fields).sort()

@@ -11,7 +11,7 @@ const rateKind = kind<Rate, object>('rate')
 
 export type RateStored = RecordOf<typeof rateKind>
 
-// Statements have a fixed number of places, so that there are few of them: short lists repeat their last value.
+// Lists are padded to a fixed length, so that there are few different statements.
 const partsAtOnce = 15
 const idsAtOnce = 100
 
@@ -20,13 +20,13 @@ const padded = (values: readonly string[], length: number) => [
   ...Array<string>(length - values.length).fill(values.at(-1) ?? ''),
 ]
 
-// Rates of one deck are found by the index of records by owner: the deck owns its rates, in the order of their prefixes.
+// The index by owner finds the rates of a ratedeck: the ratedeck owns its rates, in the order of their prefixes.
 const byPrefixes = `SELECT ${recordColumns()} FROM records
   WHERE account_id = $1 AND kind = '${rateKind}' AND owner_id <> '' AND owner_id = $2
     AND sort_key IN (${placeholders(partsAtOnce, 3)})
   ORDER BY sort_key, id`
 
-// CROSS keeps SQLite from going through all rates instead of through the pairs.
+// CROSS makes SQLite start with the pairs.
 const byPairs = ({ words }: Store) => `SELECT ${recordColumns('r')}
   FROM ${words.pairs('$1')} CROSS JOIN records r
   WHERE r.account_id = $2 AND r.kind = '${rateKind}' AND r.owner_id <> '' AND r.owner_id = pairs.a
@@ -35,7 +35,7 @@ const byPairs = ({ words }: Store) => `SELECT ${recordColumns('r')}
 const byIds = `SELECT ${recordColumns()} FROM records
   WHERE account_id = $1 AND kind = '${rateKind}' AND id IN (${placeholders(idsAtOnce, 2)})`
 
-// From deck to deck in the index, not from rate to rate: a deck may hold millions.
+// Steps from ratedeck to ratedeck in the index: a ratedeck may contain millions of rates.
 const firstDeck = (more: string) =>
   `SELECT min(owner_id) FROM records WHERE account_id = $1 AND kind = '${rateKind}' AND owner_id <> ''${more}`
 const allDecks = `SELECT id FROM (WITH RECURSIVE decks(id) AS (
@@ -44,7 +44,7 @@ const allDecks = `SELECT id FROM (WITH RECURSIVE decks(id) AS (
     SELECT (${firstDeck(' AND owner_id > decks.id')}) FROM decks WHERE decks.id IS NOT NULL)
   SELECT id FROM decks WHERE id IS NOT NULL) found ORDER BY id`
 
-/** The rates of all decks. They belong to no account but to the system, as its settings do. */
+/** Rates belong to the system, not to accounts. */
 export const createRateStore = (store: Store) => {
   const collection = createCollection<Rate, object>(store, {
     kind: rateKind,
@@ -71,7 +71,7 @@ export const createRateStore = (store: Store) => {
     return found
   }
 
-  /** Those of these rates that are stored. */
+  /** The stored rates with these ids. */
   const several = async (ids: readonly string[]): Promise<Map<string, RateStored>> => {
     const found = new Map<string, RateStored>()
     for (let from = 0; from < ids.length; from += idsAtOnce) {
@@ -90,7 +90,7 @@ export const createRateStore = (store: Store) => {
     adopting: {
       ...importingInto(collection, contentOf),
 
-      /** Decks hold millions: those that are there already are read together. */
+      /** Reads existing rates of a batch together: ratedecks have millions. */
       async putMany(set: ChangeSet, arrivals: readonly Importer[]): Promise<boolean[]> {
         const stored = await several(arrivals.map(({ id }) => id))
         const into = importingInto({ ...collection, find: async (_scope, id) => stored.get(id) }, contentOf)
@@ -100,10 +100,10 @@ export const createRateStore = (store: Store) => {
       },
     },
 
-    /** The rates of a deck whose prefix the digits begin with, in one query: a handful for each of at most 15 prefixes. */
+    /** The rates whose prefix the digits begin with, in one query. */
     leadingTo: (ratedeckId: string, digits: string) => withPrefixes(ratedeckId, leadingParts(digits)),
 
-    /** The rates of all these decks and prefixes; gives a function that tells those of one pair. */
+    /** Reads the rates of these ratedecks and prefixes. Returns a function for the rates of one pair. */
     async ofPairs(wanted: readonly (readonly [ratedeckId: string, prefix: string])[]) {
       const keyOf = (deck: string, prefix: string) => `${deck}/${prefix}`
       const pairs = [...new Map(wanted.map((pair) => [keyOf(...pair), pair])).values()]
@@ -115,12 +115,10 @@ export const createRateStore = (store: Store) => {
       return (deck: string, prefix: string) => found.get(keyOf(deck, prefix)) ?? []
     },
 
-    /** The rates of a deck for exactly these prefixes. */
     withPrefixes,
 
     several,
 
-    /** The decks that hold a rate. */
     async decks(): Promise<string[]> {
       return (await store.all<{ id: string }>(allDecks, [systemScope])).map(({ id }) => id)
     },

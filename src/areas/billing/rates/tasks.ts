@@ -18,10 +18,10 @@ const rowsOfAPart = 500
 const mandatoryOfImport = ['prefix', 'rate_cost']
 const others = (mandatory: readonly string[]) => rateColumns.filter((column) => !mandatory.includes(column))
 
-/** Whose rates a task may touch: those of one reseller, or any. */
+/** The reseller whose rates a task may change; undefined: all rates. */
 const ownerOf = ({ actor, account }: TaskContext) => (isSuperduper(actor) ? undefined : account.id)
 
-/** The fields of a row within the rights of its task, or nothing when it names somebody else's. */
+/** Adds the owner to the fields of a row; undefined if they name another account. */
 const ownFields = (fields: Partial<Rate>, owner: string | undefined): Partial<Rate> | undefined => {
   if (owner === undefined) return fields
   const { account_id: named = owner } = fields
@@ -30,7 +30,7 @@ const ownFields = (fields: Partial<Rate>, owner: string | undefined): Partial<Ra
 
 const foreign: RowResult<never> = { outcome: 'failed', error: 'bad field(s) account_id' }
 
-// They hold what carriers ask.
+// Rates contain carrier prices, so only these roles may read them.
 const definition = { category: 'rates', allow: rateKeeper, readers: rateKeeper, ofSystem: true } as const
 
 interface Imported {
@@ -165,7 +165,6 @@ const createExport = ({ page, deckOr }: Rates): OutputAction => ({
   },
 })
 
-/** What tasks can do with rates. */
 export const createRateTasks = (rates: Rates): TaskAction[] => [
   createExport(rates),
   createImport(rates),

@@ -3,20 +3,17 @@ import type { ComparedInvoice, Invoice } from './pricing/invoices.ts'
 import { allItems } from './pricing/plan.ts'
 import { type TaxLine, taxJson, taxKey, taxLineJson } from './pricing/taxes.ts'
 
-// What an invoice has an account pay, as lines for its ledgers. Taxes that prices contain are in the lines of what
-// they are on.
+// What an invoice charges, as ledger lines. Inclusive taxes are part of the lines that they are on.
 
-/** The ledger that a line belongs to. */
 type DueService = 'services' | 'prorations' | 'taxes'
 
-/** One line of a ledger. What lines come to is what the invoice says, to the unit; none is zero. */
+/** The amounts of an invoice's lines add up to it exactly; none is 0. */
 export interface DueLine {
   service: DueService
-  /** Tells the lines of one invoice apart. Other invoices of the account, at other bookkeepers, have the same keys. */
+  /** Unique within an invoice. Invoices of other bookkeepers have the same keys. */
   key: string
-  /** What is counted, in the words of a ledger. */
   usage: { type: string; quantity: number; unit: string }
-  /** Units to be paid; negative: to be given back. */
+  /** Units; negative: refunded. */
   amount: number
   description: string
   metadata?: Record<string, unknown>
@@ -79,20 +76,19 @@ export const dueMonthly = ({ recurring, taxes }: Invoice, month: number): DueLin
   return [...(recurring === 0 ? [] : [services]), ...taxes.flatMap(taxLine)]
 }
 
-/** Which counts a line of an invoice is about. */
+/** The counts that a line is about. */
 export interface Counting {
   category: string
   /** One item, or all of the category. */
   item: string
-  /** What all of the category leaves out. */
+  /** Items that `_all` omits. */
   exceptions: readonly string[]
 }
 
-/** What is charged at once for what moves, and how much of what it is for: so much can be given back. */
+/** An accepted immediate charge, with the number of its items: a refund needs it. */
 export interface AcceptedLine extends DueLine {
-  /** Absent on lines that are about other lines: taxes. */
+  /** Absent on taxes. */
   counting?: Counting
-  /** How many moved. */
   units?: number
 }
 
@@ -101,7 +97,7 @@ type Moved = Pick<CountMove, 'category' | 'item'> & { delta: number }
 const isCounted = ({ category, item, exceptions }: Counting, moved: Pick<Moved, 'category' | 'item'>) =>
   moved.category === category && (item === allItems ? !exceptions.includes(moved.item) : moved.item === item)
 
-/** How many of what a line counts move; taken away counts negative. */
+/** The items of a line that are added; removed ones count negative. */
 export const unitsMoved = (counting: Counting, moves: readonly Moved[]) =>
   moves.reduce((sum, moved) => (isCounted(counting, moved) ? sum + moved.delta : sum), 0)
 
@@ -116,7 +112,6 @@ const countingOf = ({ after }: ComparedInvoice, line: DueLine): Counting | undef
   }
 }
 
-/** What agreed invoices charge at once for some moves. */
 export const agreedLines = (
   compared: readonly ComparedInvoice[],
   moves: readonly CountMove[],

@@ -35,7 +35,6 @@ export { invoiceJson } from './pricing/invoices.ts'
 export { itemJson, nameOf } from './pricing/items.ts'
 export { taxLineJson } from './pricing/taxes.ts'
 
-/** What accounts are sold, what they have of it, what that costs, and who is told of it. */
 export const servicesArea = area({
   name: 'services',
   kinds: {
@@ -99,7 +98,7 @@ export const servicesArea = area({
       ],
       schemas: planning.schemas,
       adoptions: {
-        // What accounts have is counted above them, wherever they arrive.
+        // Imported counts also count for the parent accounts.
         account: accounts.adoption(quantities),
         ...planning.adoptions,
         services: { schema: ImportedServices, ...createServicesStore(store).adopting },

@@ -12,7 +12,7 @@ export type ChargedItems = Map<string, ChargedItem>
 
 const itemKey = ({ category, key }: { category: string; key: string }) => `${category}/${key}`
 
-// A category whose name contains a slash is read wrongly: its items are then counted as none, and nothing is given back.
+// A category with a slash in its name is parsed wrongly: nothing is refunded for its items.
 const placeOfItem = (key: string) => {
   const slash = key.indexOf('/')
   return { category: key.slice(0, slash), item: key.slice(slash + 1) }
@@ -32,13 +32,15 @@ interface PartsOfBill {
 
 const sumOf = (parts: readonly Part[]) => parts.reduce((sum, { total }) => sum + total, 0)
 
-/** Units of a part that nothing has given back. `charged`: units of its item, undefined for bills that nobody noted. */
+/**
+ * Units of a part that are not refunded yet. `charged`: units of its item; undefined for unrecorded bills.
+ */
 const stillCharged = ({ total }: Part, charged = total) =>
   total <= 0 ? total : Math.max(0, Math.min(total, charged))
 
 export type Charged = ReturnType<typeof createCharged>
 
-/** What accounts were charged for what they have: no removal gives back more than that. */
+/** What accounts were charged: removals refund no more than that. */
 export const createCharged = (store: Store) => {
   const rows = createChargedStore(store)
   const turns = createTurnStore(store)
@@ -53,7 +55,7 @@ export const createCharged = (store: Store) => {
   return {
     of: (accountId: string): Promise<ChargedItems> => rows.of(accountId, currentMonth()),
 
-    /** A bill for a whole month. Whoever has just priced something that the account has prices it anew. */
+    /** Records a monthly bill. Concurrent requests that have priced the account price it again. */
     billed(set: ChangeSet, accountId: string, { month, invoice }: { month: number; invoice: Invoice }) {
       turns.pass(set, accountId)
       for (const priced of invoice.items) {
@@ -64,7 +66,7 @@ export const createCharged = (store: Store) => {
       }
     },
 
-    /** What was agreed to for the rest of the month. */
+    /** Records accepted charges for the rest of the month. */
     agreed(set: ChangeSet, accountId: string, compared: readonly ComparedInvoice[]) {
       const month = currentMonth()
       for (const { prorations } of compared)
@@ -74,15 +76,15 @@ export const createCharged = (store: Store) => {
         }
     },
 
-    /** Parts of a bill that are given back. Whoever has just priced something that the account has prices it anew. */
+    /** Records a credit note. Concurrent requests that have priced the account price it again. */
     credited(set: ChangeSet, accountId: string, parts: PartsOfBill) {
       turns.pass(set, accountId)
       giveBack(set, accountId, parts)
     },
 
     /**
-     * What is left of a bill is given back. Answers with the units that whatever was removed within its month gave back
-     * before, and that are not given twice. Fails with `datastore_conflict` when something is removed meanwhile.
+     * Records a cancelled bill. Returns the units that removals within its month have refunded already. Fails with
+     * `datastore_conflict` if something is removed at the same time.
      */
     async cancelled(set: ChangeSet, accountId: string, { month, items }: PartsOfBill): Promise<number> {
       const turn = await turns.of(accountId)
@@ -96,7 +98,7 @@ export const createCharged = (store: Store) => {
       return sumOf(items) - sumOf(kept)
     },
 
-    /** What a request was charged for the rest of the month, and is given back: its entry in the ledger says for what. */
+    /** Records the refund of a prorated charge. Its ledger entry names the item. */
     returned(
       set: ChangeSet,
       accountId: string,
@@ -104,14 +106,14 @@ export const createCharged = (store: Store) => {
     ) {
       const { service, id } = charge.source
       if (service !== 'prorations') return
-      // In front of the item stands the request.
+      // The id is `request/item`.
       const item = id.slice(id.indexOf('/') + 1)
       rows.add(set, { accountId, month: currentMonth(), item, amount: -amount })
     },
   }
 }
 
-/** What was charged for an item before, and by what is agreed to but not written yet. */
+/** The charges of an item, with accepted ones that are not written yet. */
 const chargedBy =
   (before: ChargedItems, agreed: ChargedItems = new Map()) =>
   (item: { category: string; key: string }): ChargedItem => {
@@ -120,7 +122,7 @@ const chargedBy =
     return { amount: (had?.amount ?? 0) + (has?.amount ?? 0), ...(prices ? { prices } : {}) }
   }
 
-/** Compares invoices. Removals refund at most what was charged this month, which is read only if something is prorated. */
+/** Removals refund at most what was charged this month, which is read only if something is prorated. */
 export const compareCharged = async (
   before: readonly Invoice[],
   after: readonly Invoice[],
@@ -132,7 +134,7 @@ export const compareCharged = async (
   return compareInvoices(before, after, moment, chargedBy(await charged(), agreed))
 }
 
-/** An item that is counted as before and costs nothing. */
+/** The same item at no cost. */
 const unpriced = (plan: ItemPlan): ItemPlan => ({
   ...plan,
   rate: 0,
@@ -145,8 +147,8 @@ const unpriced = (plan: ItemPlan): ItemPlan => ({
 })
 
 /**
- * Price lists with the items that were charged this month and that no plan prices any more: they cost nothing, and their
- * removal gives back what was charged. `bookkeeper`: of an account without a price list.
+ * Adds the items that were charged this month and have no price any more: they cost nothing, and removals refund what
+ * was charged. `bookkeeper`: of an account without a price list.
  */
 export const withFormerItems = (
   lists: readonly PriceList[],
@@ -173,7 +175,7 @@ export const withFormerItems = (
   return [{ ...first, plan }, ...others]
 }
 
-/** The same with what a change that is not written yet comes to. */
+/** Adds the charges of an accepted change that is not written yet. */
 export const withAccepted = (charged: ChargedItems, compared: readonly ComparedInvoice[]): ChargedItems => {
   const all = new Map(charged)
   for (const { prorations } of compared)

@@ -45,47 +45,43 @@ interface Deps {
   quotes: Quotes
 }
 
-/** Where an account stands when some of what waits in its turn is agreed to. */
+/** An account after the requests of its turn that were accepted so far. */
 interface SoFar {
   counted: Counted
-  /** What these counts cost. */
   invoices: readonly Invoice[]
-  /** What was agreed to by then for the rest of the month. */
+  /** Accepted charges for the rest of the month. */
   charged: ChargedItems
-  /** Whether anything on its invoices changes. */
+  /** Whether its invoices change. */
   isConcerned: boolean
 }
 
-/** An account whose plans price something that moves. */
+/** An account whose plans price something that changes. */
 interface Payer {
   account: AccountRecord
   lists: readonly PriceList[]
   turn: number
-  /** What was charged before this turn: read when something is settled by the day. */
+  /** What was charged before this turn. Read only if something is prorated. */
   chargedBefore?: ChargedItems
   soFar: SoFar
 }
 
-/** A commit that waits for its payers' turn. */
+/** A commit that waits for its payers. */
 interface Wish {
   sets: readonly ChangeSet[]
   write: (sets: readonly ChangeSet[]) => Promise<void>
 }
 
-// Each lost turn is somebody else's success: this many in a row do not happen.
+// Each failed attempt is another request's success.
 const maxTries = 100
 
 const amountOf = (compared: readonly ComparedInvoice[]) =>
   compared.reduce((sum, invoice) => sum + Math.max(0, riseOf(invoice)) + invoice.today, 0)
 
 /**
- * Stands before every write that moves counts, whatever area it comes from. Whoever pays for what moves is found,
- * priced before and after, asked if it is the one who wants it, and charged what was agreed to: its audit entries and
- * its ledger are written with the change itself. Prices that change later change nothing of that, and of two who were
- * priced for the same place one is priced anew. Accounts without plans are not even looked at twice.
- *
- * Who waits for the same payers' turn is judged together, each after those before it, and written at once. Whatever may
- * have gone wrong because of the company is judged again alone.
+ * Checks every write that changes counts. Each paying account is priced before and after. The account that requests
+ * the change must accept its charges. Its audit entries and ledger entries are part of the same commit. If another
+ * process changes a payer at the same time, it is priced again. Writes that wait for the same payers are priced one
+ * after the other and written together. What fails together is tried again alone.
  */
 export const createConsent = (tools: Deps): Gate => {
   const { store, books, standings, audit, quantities, charged, quotes } = tools
@@ -95,7 +91,7 @@ export const createConsent = (tools: Deps): Gate => {
   const open = async (accountId: string, isRemoving: boolean): Promise<Payer | undefined> => {
     const account = await books.account(accountId)
     if (!account) return undefined
-    // Before what it counts: a turn that is taken in between is noticed by the write.
+    // Read before the counts: the write then fails if another one comes in between.
     const turn = await turns.of(accountId)
     const chargedBefore = isRemoving ? await charged.of(accountId) : undefined
     const lists = await books.lists(account, chargedBefore)
@@ -106,7 +102,6 @@ export const createConsent = (tools: Deps): Gate => {
     return { account, lists, turn, soFar, ...(chargedBefore ? { chargedBefore } : {}) }
   }
 
-  /** Those who pay for what change sets move, by their ids. */
   const payersOf = async (sets: readonly ChangeSet[]): Promise<string[]> => {
     const payerIds: string[] = []
     const isRemoving = sets.some(removes)
@@ -124,7 +119,6 @@ export const createConsent = (tools: Deps): Gate => {
     set.happened({ accountId: id, type: 'charge.accepted', kind: 'charge', id, after })
   }
 
-  /** A removal gives back what was charged this month: what plans began to price in between was not paid for. */
   const compare = async (payer: Payer, before: readonly Invoice[], after: readonly Invoice[]) => {
     const readCharged = async () => {
       payer.chargedBefore ??= await charged.of(payer.account.id)
@@ -134,7 +128,7 @@ export const createConsent = (tools: Deps): Gate => {
     return compareCharged(before, after, clock.now(), terms)
   }
 
-  /** Whether what is asked is accepted at this price. `counted` before the request. */
+  /** Whether the request accepts this price. `counted`: before the request. */
   const isAccepted = async ({ author, moves }: Request, payer: Payer, counted: Counted, quote: Quote) => {
     if (!author.acceptsCharges) return false
     const terms = author.consent?.terms as readonly PriceList[] | undefined
@@ -183,7 +177,7 @@ export const createConsent = (tools: Deps): Gate => {
     await audit.add(set, { account, compared, changed, types })
   }
 
-  /** What a request means for one who pays. */
+  /** Prices a request for one payer. */
   const agree = async (request: Request, payer: Payer) => {
     const { account, lists, soFar } = payer
     const moves = request.moves.filter(({ chain }) => chain.includes(account.id))
@@ -212,12 +206,12 @@ export const createConsent = (tools: Deps): Gate => {
     return payers
   }
 
-  /** A wish that is refused leaves everything as it was. */
+  /** A refused write leaves everything unchanged. */
   const judge = async ({ sets }: Wish, payers: readonly Payer[]): Promise<Outcome> => {
     const takeBack = sets.map((set) => set.checkpoint())
     const before = payers.map(({ soFar }) => soFar)
     try {
-      // In the turn: what an account that moves brings along is counted now.
+      // Read here: an account that moves takes its current counts along.
       const requests = await movesOfSets(sets, {
         treeOf: books.treeOf,
         quantitiesOf: quantities.of,
@@ -231,7 +225,7 @@ export const createConsent = (tools: Deps): Gate => {
     }
   }
 
-  /** What is agreed to is written at once, or nothing of it. Undefined when somebody else's turn came first. */
+  /** Writes what is accepted, all or nothing. Undefined if another process was first. */
   const tryOnce = async (
     payerIds: readonly string[],
     wishes: readonly Wish[],
@@ -276,7 +270,7 @@ export const createConsent = (tools: Deps): Gate => {
     }
   }
 
-  /** Undefined for what has to be judged alone. */
+  /** Undefined for writes that must be tried alone. */
   const inCompany = async (
     payerIds: readonly string[],
     wishes: readonly Wish[],
@@ -285,12 +279,12 @@ export const createConsent = (tools: Deps): Gate => {
     try {
       const outcomes = await together(payerIds, wishes)
       const firstAgreed = outcomes.indexOf('done')
-      // Nobody who was refused before anything was agreed to would have fared better alone.
+      // Refusals before the first accepted write do not depend on the others.
       return outcomes.map((outcome, at) =>
         outcome === 'done' || firstAgreed < 0 || at < firstAgreed ? outcome : undefined,
       )
     } catch (error) {
-      // What may have been written is not written again.
+      // After an outage the write may have happened: it is not repeated.
       return wishes.map(() => (isOutage(error) ? { error } : undefined))
     }
   }
@@ -309,7 +303,7 @@ export const createConsent = (tools: Deps): Gate => {
     try {
       await take(payerIds, { sets, write })
     } catch (error) {
-      // Not where it is thrown: what was priced in company is priced again alone.
+      // Stored here, because a refused write is priced again alone.
       await quotes.remember(elementAt(sets, 0).author, error)
       throw error
     }

@@ -1,20 +1,20 @@
 import type { Author, ChangeSet, Transfer } from '../../../storage/change-set.ts'
 import type { Quantities } from './quantities/rules.ts'
 
-/** How a count moves, and for whom. */
+/** A change of a count. */
 export interface CountMove {
   accountId: string
-  /** Of an account that begins: nobody can look it up yet. */
+  /** Of a new account, which cannot be read yet. */
   name?: string
   category: string
   item: string
   own: number
   below: number
-  /** Whose count it is: the account, if it stays where it is, and those above it, nearest first. */
+  /** The accounts that it counts for: its own and its parents, nearest first. */
   chain: readonly string[]
 }
 
-/** What one request moves, in the change set in which it does. */
+/** The changes of one request. */
 export interface Request {
   set: ChangeSet
   author: Author
@@ -33,7 +33,7 @@ const countMoves = async (
   { counts, newcomers, transfers }: ChangeSet,
   { treeOf }: Lookups,
 ): Promise<CountMove[]> => {
-  // What is removed, or goes elsewhere, is counted as a whole.
+  // Accounts that move or are deleted are counted as a whole.
   const leaving = new Set(transfers.flatMap(({ accountId, to }) => (to ? [] : [accountId])))
   const staying = counts.filter(({ accountId }) => !leaving.has(accountId))
   return Promise.all(
@@ -60,7 +60,7 @@ const both = function* ({ account, cascade }: { account: Quantities; cascade: Qu
       for (const [item, count] of Object.entries(items)) yield { category, item, count }
 }
 
-/** What an account and those below it have, for those who stood above it and do no more, or stand there now. */
+/** The counts of an account and its sub-accounts, for the parents that it leaves or joins. */
 const transferMoves = async ({ accountId, from, to = [] }: Transfer, { quantitiesOf }: Lookups) => {
   const losing = from.filter((id) => !to.includes(id))
   const gaining = to.filter((id) => !from.includes(id))
@@ -78,7 +78,7 @@ const transferMoves = async ({ accountId, from, to = [] }: Transfer, { quantitie
 
 const requestOf = async (set: ChangeSet, lookups: Lookups): Promise<Request> => {
   const transferred = await Promise.all(set.transfers.map((transfer) => transferMoves(transfer, lookups)))
-  // An account that moves brings what it has along: nobody buys it anew.
+  // An account that moves brings its items along: they are not bought again.
   const isCorrection = set.isCorrection || set.transfers.some(({ to }) => to !== undefined)
   return {
     set,
@@ -88,7 +88,7 @@ const requestOf = async (set: ChangeSet, lookups: Lookups): Promise<Request> => 
   }
 }
 
-/** Every account that change sets move something for: whose it is, and those above it. */
+/** The accounts whose counts change, and their parents. */
 export const concernedBy = async (
   sets: readonly ChangeSet[],
   treeOf: Lookups['treeOf'],
@@ -96,7 +96,7 @@ export const concernedBy = async (
   const concerned = new Set<string>()
   for (const { counts, newcomers, transfers } of sets) {
     for (const { accountId } of counts) {
-      // Whoever is known has been seen with all above it.
+      // Its parents are known already.
       if (concerned.has(accountId)) continue
       concerned.add(accountId)
       for (const id of newcomers.get(accountId)?.tree ?? (await treeOf(accountId))) concerned.add(id)
@@ -106,13 +106,12 @@ export const concernedBy = async (
   return concerned
 }
 
-/** Whether a count falls for any account. */
 export const removes = ({ counts, transfers }: ChangeSet) =>
   transfers.length > 0 || counts.some(({ delta }) => delta < 0)
 
 export const isMoving = ({ counts, transfers }: ChangeSet) => counts.length + transfers.length > 0
 
-/** What change sets move, one entry for each request, in their order. */
+/** The changes of each request, in their order. */
 export const movesOfSets = async (sets: readonly ChangeSet[], lookups: Lookups): Promise<Request[]> => {
   const moving = sets.filter(isMoving)
   const requests: Request[] = []

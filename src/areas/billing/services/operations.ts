@@ -32,7 +32,6 @@ import type { PlanAssignment, ServicesChange, StandingChange } from './schema.ts
 import type { ServicesRecord } from './store.ts'
 import type { Vendors } from './vendors.ts'
 
-/** How overrides or counts given in a request meet those that are there. */
 export type Manner = 'replace' | 'merge'
 
 interface Deps {
@@ -44,11 +43,10 @@ interface Deps {
   quantities: QuantityReader
   standings: PaymentStatuses
   audit: ServiceAudit
-  /** Whether a bookkeeper outside does not know yet how things are. */
+  /** Whether a bookkeeper does not have the latest invoice yet. */
   isDirty(accountId: string): Promise<boolean>
 }
 
-/** What an account and those below it have. */
 type Counts = Awaited<ReturnType<QuantityReader['of']>>
 
 const masterOf = ({ id, hidden: { tree } }: AccountRecord) => tree[0] ?? id
@@ -61,14 +59,14 @@ const requireSize = (before: readonly Invoice[], after: readonly Invoice[], pref
   if (hasProblems(problems)) throw invalid(problems)
 }
 
-/** What a change was merged into: whoever has changed it since is not written over. */
+/** The record that a patch was merged into: a concurrent change is not overwritten. */
 interface Read {
   before: ServicesRecord | undefined
 }
 
 export type Services = ReturnType<typeof createServices>
 
-/** What accounts are sold, what they have of it, and what it costs them. */
+/** What accounts are sold, their counts, and their prices. */
 export const createServices = (tools: Deps) => {
   const { store, accounts, plans, vendors, books, quantities, standings, audit, isDirty } = tools
   const { services } = books
@@ -78,7 +76,7 @@ export const createServices = (tools: Deps) => {
 
   const sellerOf = (account: AccountRecord) => accounts.resellerOf(account)
 
-  /** A plan that the account's reseller sells. */
+  /** A plan of the account's reseller. */
   const planFor = async (account: AccountRecord, planId: string, vendorId: string | undefined) => {
     const seller = await sellerOf(account)
     const isSold = vendorId === undefined || vendorId === seller
@@ -88,8 +86,7 @@ export const createServices = (tools: Deps) => {
   }
 
   /**
-   * Stores services and tells on the account's invoices what that changed. `held` are plans that must still be there
-   * when it happens.
+   * Stores services and audits the change of invoices. The commit fails if one of the `held` plans is gone.
    */
   const save = async (
     author: Author,
@@ -120,7 +117,7 @@ export const createServices = (tools: Deps) => {
     overrides: overrides ?? {},
   })
 
-  /** What the plans of an account would be after a change, and the plans that are new among them. */
+  /** The plans after a change, and the new ones among them. */
   const changedPlans = async (account: AccountRecord, doc: ServicesDoc, change: ServicesChange) => {
     const after = { ...doc.plans }
     for (const id of change.delete ?? []) {
@@ -191,7 +188,7 @@ export const createServices = (tools: Deps) => {
   const without = (doc: ServicesDoc, ...keys: (keyof ServicesDoc)[]): ServicesDoc =>
     Object.fromEntries(Object.entries(doc).filter(([key]) => !keys.some((one) => one === key)))
 
-  /** The ratedeck that an account is given by name, by itself or by its plans. */
+  /** The ratedeck of the account itself, else of its plans. */
   const ratedeckNamed = async (account: AccountRecord) =>
     (await docOf(account)).ratedeck?.id ?? (await books.rest(account)).ratedeck?.id
 
@@ -215,7 +212,7 @@ export const createServices = (tools: Deps) => {
 
     rest: books.rest,
 
-    /** The ratedeck that prices an account's calls: its own, else its reseller's; undefined: the standard one. */
+    /** The ratedeck of an account, else of its reseller; undefined: the default one. */
     async ratedeckOf(account: AccountRecord): Promise<string | undefined> {
       const own = await ratedeckNamed(account)
       if (own !== undefined) return own
@@ -223,10 +220,9 @@ export const createServices = (tools: Deps) => {
       return reseller && reseller.id !== account.id ? ratedeckNamed(reseller) : undefined
     },
 
-    /** The record as clients read it. */
     read: async (account: AccountRecord) => view(account, await docOf(account)),
 
-    /** Plans in and out, overrides, who pays: all of it or nothing. */
+    /** Changes plans, overrides and payer: all or nothing. */
     async change(author: Author, account: AccountRecord, change: ServicesChange, manner: Manner) {
       const before = await services.find(account.id)
       const doc = before?.doc ?? {}
@@ -242,7 +238,7 @@ export const createServices = (tools: Deps) => {
       return view(account, await save(author, account, before, after, { held }))
     },
 
-    /** Assigns a plan, or changes what holds for it on this account. */
+    /** Assigns a plan, or changes its overrides. */
     async assign(
       author: Author,
       account: AccountRecord,
@@ -260,7 +256,7 @@ export const createServices = (tools: Deps) => {
       return view(account, await save(author, account, before, after, { held: [plan] }))
     },
 
-    /** Takes a plan away. It must be one of the reseller's; an account that does not have it stays as it is. */
+    /** Unassigns a plan of the reseller. Without the assignment nothing changes. */
     async unassign(author: Author, account: AccountRecord, planId: string) {
       const before = await services.find(account.id)
       if (!before?.doc.plans?.[planId]) {
@@ -271,7 +267,7 @@ export const createServices = (tools: Deps) => {
       return view(account, await save(author, account, before, { ...before.doc, plans: rest }))
     },
 
-    /** Counts set by hand in place of the account's own. */
+    /** Manual counts replace the account's own. */
     async setManual(author: Author, account: AccountRecord, manual: Quantities, manner: Manner, read?: Read) {
       const { before } = read ?? { before: await services.find(account.id) }
       const after = { ...before?.doc, manual: combined(before?.doc.manual, manual, manner) }
@@ -291,7 +287,7 @@ export const createServices = (tools: Deps) => {
       return (await save(author, account, before, after)).overrides
     },
 
-    /** By hand of the operator: whether the account may be charged more. */
+    /** Set by the operator: whether the account may be charged more. */
     async setStanding(author: Author, account: AccountRecord, change: StandingChange) {
       const before = await services.find(account.id)
       const { in_good_standing: isGood, reason, reason_code: code } = change
@@ -304,7 +300,7 @@ export const createServices = (tools: Deps) => {
       return standingJson(await save(author, account, before, after))
     },
 
-    /** Whether the account has a good name, by hand of the operator and by the word of its bookkeepers. */
+    /** Whether the operator and the bookkeepers allow more charges. */
     async isGood(account: AccountRecord): Promise<boolean> {
       const payer = await standings.payerOf(account)
       const { in_good_standing: isGood } = standingJson(await docOf(payer))
@@ -319,17 +315,16 @@ export const createServices = (tools: Deps) => {
     summary: async (account: AccountRecord) =>
       summaryOf(account, await docOf(account), await quantities.of(account.id)),
 
-    /** What exactly these plans would come to. Nothing is saved. */
+    /** The price of exactly these plans. Nothing is saved. */
     quote: async (account: AccountRecord, change: ServicesChange) =>
       quoted(account, await docOf(account), await quantities.of(account.id), change),
 
-    /** What plans of the operator would come to for an account that has nothing yet. */
+    /** The price of the operator's plans for a new account. */
     async quoteForNobody(by: AccountRecord, change: ServicesChange) {
       const master = await books.account(masterOf(by))
       return quoted(master ?? by, {}, { account: {}, cascade: {} }, change)
     },
 
-    /** The plans that an account could have: those of its reseller. */
     sold: async (account: AccountRecord) => ({
       seller: await sellerOf(account),
       plans,

@@ -1,6 +1,5 @@
 import { createKeyedQueue } from '../../../lib/one-at-a-time.ts'
 
-/** How a piece of work ended. */
 export type Outcome = 'done' | { error: unknown }
 
 interface Seat<Work> {
@@ -8,13 +7,12 @@ interface Seat<Work> {
   settle(outcome: Outcome): void
 }
 
-// So many that a commit costs each of them little, so few that the first does not wait long for the last.
+// Large enough to share the cost of a commit, small enough that the first does not wait long.
 const maxTogether = 32
 
 /**
- * Lets those who price the same accounts, and then write, do so one after the other. Within this process they wait for
- * each other here, and whoever waits for the same accounts goes together, in the order of coming; between processes
- * the turn that is stored decides. `run` answers with an outcome for each.
+ * Runs work for the same accounts one after the other. Work that waits for the same accounts runs together, in its
+ * order. Between processes the stored turn decides. `run` returns an outcome for each.
  */
 export const createPayerLock = <Work>(
   run: (ids: readonly string[], works: readonly Work[]) => Promise<readonly Outcome[]>,
@@ -22,7 +20,7 @@ export const createPayerLock = <Work>(
   const holdOne = createKeyedQueue()
   const waiting = new Map<string, Seat<Work>[]>()
 
-  /** Always taken in the order of their ids: no two wait for each other. */
+  /** Always in the order of their ids, to avoid deadlocks. */
   const hold = <T>(ids: readonly string[], work: () => Promise<T>): Promise<T> => {
     const [first, ...others] = ids
     return first === undefined ? work() : holdOne(first, () => hold(others, work))
@@ -43,7 +41,7 @@ export const createPayerLock = <Work>(
   const begin = (key: string, ids: readonly string[], seats: Seat<Work>[]) => {
     waiting.set(key, seats)
     void hold(ids, () => {
-      // Whoever comes from here on waits for the next turn.
+      // Later work waits for the next run.
       if (waiting.get(key) === seats) waiting.delete(key)
       return runSeats(ids, seats)
     })

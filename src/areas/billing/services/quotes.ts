@@ -13,8 +13,8 @@ const keptMs = 24 * 3_600_000
 const digestOf = (value: unknown) => hash('sha256', JSON.stringify(value), 'hex').slice(0, 32)
 
 /**
- * The counts that a request moves: the same however the request is written, in whatever order it names things, and
- * whatever they cost. The id of a new account is different in each attempt.
+ * The counts that a request changes, independent of its wording, order and price. The id of a new account differs in
+ * each attempt.
  */
 const purchaseOf = (moves: readonly CountMove[]) =>
   digestOf(
@@ -39,13 +39,13 @@ export const quoteOf = (compared: readonly ComparedInvoice[], moves: readonly Co
 export const covers = (known: Pick<Quote, 'today' | 'monthly'>, { today, monthly }: Quote) =>
   today <= known.today && monthly <= known.monthly
 
-/** The key of a stored quote: the account that pays, the caller that was asked for consent, and what it buys. */
+/** The key of a stored quote: the paying account, the caller, and the purchase. */
 const placeOf = ({ authAccountId, consent }: Author, { purchase }: Pick<Quote, 'purchase'>) =>
   authAccountId === undefined || consent?.caller === undefined
     ? undefined
     : { accountId: authAccountId, caller: consent.caller, request: purchase }
 
-/** The key under which a quote is also stored: its id instead of the caller. */
+/** The key under which a quote is also stored by its id. */
 const placeOfId = ({ accountId, request }: { accountId: string; request: string }, quoteId: string) => ({
   accountId,
   caller: `quote/${quoteId}`,
@@ -54,7 +54,7 @@ const placeOfId = ({ accountId, request }: { accountId: string; request: string 
 
 export type Quotes = ReturnType<typeof createQuotes>
 
-/** The prices that callers have been shown: consent is for these, or for less. */
+/** The prices that callers have been shown. Acceptance is for these, or for less. */
 export const createQuotes = (store: Store) => {
   const { clock } = store
   const rows = createQuoteStore(store)
@@ -72,7 +72,7 @@ export const createQuotes = (store: Store) => {
       return !known || (clock.now() - known.at <= validMs && covers(known, quote))
     },
 
-    /** Stores the quote that a refused request gets: for its caller, and for all of the account that send its id. */
+    /** Stores the quote of a refused request for its caller, and for all of the account that send its id. */
     async remember(author: Author, error: unknown): Promise<void> {
       if (!isFailure(error, chargesNotAccepted)) return
       const { quoteId, today, monthly } = error.details

@@ -48,7 +48,7 @@ type Asked = Pick<Call, 'envelope' | 'request'>
 const mannerOf = ({ envelope, request }: Asked): Manner =>
   request.method === 'PATCH' || isTrue(envelope.merge) ? 'merge' : 'replace'
 
-/** Who pays is the account's own affair; what it is sold is the reseller's. */
+/** The account chooses who pays; its reseller what it is sold. */
 const assertMaySell = async (
   { actor, account, data }: Call<string, ServicesChange>,
   resellerOf: ResellerOf,
@@ -74,7 +74,7 @@ interface Given {
   contract?: object | undefined
 }
 
-/** A plan is assigned for as long as nobody takes it away, at the prices of plan and overrides: nothing reads a contract. */
+/** Nothing reads contracts. */
 const contractProblems = (contract: object | undefined, path: string): Problems => {
   if (Object.keys(contract ?? {}).length === 0) return {}
   const message = 'Plans are assigned without contracts: overrides say what holds for an account'
@@ -140,7 +140,7 @@ export const servicesRoutes = (services: Services): Route[] => {
       summary: 'Read the services of an account: what it has, by which plans, at what price',
       ...current,
     }),
-    // Paths of version 4 of Kazoo.
+    // Paths of Kazoo 4.
     get(`${plansBase}/current`, { summary: 'Read the services of an account, as at `services`', ...current }),
     get(`${plansBase}/available`, {
       summary: 'List the plans that the reseller of an account sells, as at `services/available`',

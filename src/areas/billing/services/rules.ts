@@ -13,13 +13,11 @@ import {
 import type { TaxStatus } from './pricing/taxes.ts'
 import type { Quantities } from './quantities/rules.ts'
 
-/** A plan that an account has. */
 export interface Assignment {
   vendor_id: string
   overrides: PlanDoc
 }
 
-/** What is kept of an account's services. An account that never had any has none of it. */
 export interface ServicesDoc {
   plans?: Record<string, Assignment>
   overrides?: PlanDoc
@@ -29,7 +27,7 @@ export interface ServicesDoc {
   tax?: TaxStatus
   billing_id?: string
   payment_tokens?: PaymentTokens
-  /** Who the account is to gateways that keep payment methods: `type/vendor` -> the gateway's id. */
+  /** The customer ids of gateways, by `type/vendor`. */
   customers?: Record<string, string>
   status?: 'good_standing' | 'delinquent'
   reason?: string
@@ -38,11 +36,10 @@ export interface ServicesDoc {
 
 export const defaultBookkeeper = { id: 'default_bookkeeper', type: 'default' }
 
-/** Whether an account may be billed through another: only itself and its parent may stand for it. */
+/** An account is billed itself, or through its parent. */
 export const mayBeBilledBy = (billingId: string, account: { id: string; parentId: string | undefined }) =>
   billingId === account.id || billingId === account.parentId
 
-/** How a standing looks to clients. */
 export const standingJson = ({ status, reason, reason_code: code }: ServicesDoc) =>
   status === 'delinquent'
     ? {
@@ -52,12 +49,12 @@ export const standingJson = ({ status, reason, reason_code: code }: ServicesDoc)
       }
     : { in_good_standing: true }
 
-/** Why a bookkeeper holds an account for delinquent: its word ends what its word began, and nothing else. */
+/** A bookkeeper's report ends only what the same reason began. */
 export type DelinquencyReason = 'bookkeeper_rejection' | 'payment_declined'
 
 const paymentRequired = 402
 
-/** The services after a bookkeeper's word; the same object when it changes nothing. */
+/** The services after a bookkeeper's report; the same object if nothing changes. */
 export const standingAfter = (doc: ServicesDoc, reason: DelinquencyReason, isGood: boolean): ServicesDoc => {
   const isDelinquent = doc.status === 'delinquent'
   if (!isGood)
@@ -67,7 +64,7 @@ export const standingAfter = (doc: ServicesDoc, reason: DelinquencyReason, isGoo
   return { ...rest, status: 'good_standing' }
 }
 
-/** A line as older clients read it: flat. */
+/** The flat format of older clients. */
 const flatItem = (priced: PricedItem) => {
   const { category, item, plan, quantity, rate, single, cumulative } = priced
   return {
@@ -95,11 +92,11 @@ export const flatItems = (invoices: readonly Invoice[]) => {
   return items
 }
 
-/** What a line comes to at most: each month, and at once if all of it were new. Units. */
+/** The largest amount of a line in units: each month, or at once if all of it were new. */
 const sizeOf = ({ billable, rate, total, plan }: PricedItem) =>
   Math.max(Math.abs(total), billable * rate, billable * unitsOfDollars(plan.activation_charge ?? 0))
 
-/** Invoices that come to more than can be shown and booked exactly, by their lines. What was so before may stay. */
+/** The problems of invoices that are too large to be booked exactly. Existing ones may stay. */
 export const sizeProblems = (
   before: readonly Invoice[],
   after: readonly Invoice[],
@@ -122,7 +119,6 @@ export const sizeProblems = (
   return problems
 }
 
-/** What plans offer, with what they leave out. */
 export const offeredApplications = (
   applications: Readonly<Record<string, Application>>,
   masterId: string,
@@ -133,7 +129,7 @@ export const offeredApplications = (
 
 const messageKinds = ['sms', 'mms'] as const
 
-/** The kinds of messages that plans name, with the prices that they leave out. */
+/** Message prices with their defaults. */
 export const pricedMessages = (im: MessagePrices): MessagePrices =>
   Object.fromEntries(
     messageKinds.flatMap((kind) => {
@@ -207,10 +203,9 @@ const editableItems: Record<string, readonly string[]> = {
   accounts: ['account'],
 }
 
-/** The categories that the server counts items of. */
 export const countedCategories: ReadonlySet<string> = new Set(Object.keys(editableItems))
 
-/** Everything that a plan can price, with the keys an item may have: what a form for plans is made of. */
+/** Everything that a plan can price: the data of a form. */
 export const editable = () => {
   const forItem = Object.fromEntries(
     Object.entries(editableItems).map(([category, items]) => [
@@ -224,13 +219,13 @@ export const editable = () => {
   return forItem
 }
 
-// The built-in bookkeeper knows all there is, and a gateway that is told amounts only need not know what they are for.
+// The built-in bookkeeper has the data, and Stripe needs only amounts.
 const knowAlready = new Set(['default', 'stripe'])
 
-/** Whether a bookkeeper has to be told when an invoice changes. */
+/** Whether a bookkeeper gets changed invoices. */
 export const needsSync = ({ type }: Pick<Bookkeeper, 'type'>) => !knowAlready.has(type)
 
-/** What rows name a bookkeeper by. */
+/** The key of a bookkeeper in rows. */
 export const bookkeeperKey = ({ id, type, vendor_id }: Bookkeeper) => JSON.stringify([type, vendor_id, id])
 
 export const bookkeeperOfKey = (key: string): Bookkeeper => {
@@ -241,9 +236,9 @@ export const bookkeeperOfKey = (key: string): Bookkeeper => {
 const firstPauseMs = 10_000
 const longestPauseMs = 3_600_000
 
-/** How long to wait before a bookkeeper that did not take an invoice is told again. */
+/** The pause before a rejected invoice is sent again. */
 export const pauseAfter = (attempts: number) =>
   Math.min(firstPauseMs * 2 ** Math.min(attempts, 20), longestPauseMs)
 
-/** After this time audit entries stop waiting; the bookkeeper is told all the same, whenever it listens again. */
+/** Then audit entries fail; the invoice is still sent. */
 export const maxRetryWaitMs = 24 * 3_600_000

@@ -16,7 +16,7 @@ import {
 } from '../../../lib/schema.ts'
 import { Application, jurisdiction, MessagePrices, PlanOverrides } from './plans/schema.ts'
 
-// Whether there is such a plan is found by looking: an id of any form that is none is 404.
+// An unknown id of any form is a 404.
 const planId = anyText()
 
 const Assignment = open({
@@ -42,7 +42,7 @@ const TaxStanding = closed(
   { title: 'Tax standing', description: 'How the account stands to taxes' },
 )
 
-/** What may be changed at once. `plans` says the same as `add`. */
+/** `plans` is the same as `add`. */
 export const ServicesChange = open({
   add: Assignments,
   plans: Assignments,
@@ -66,7 +66,6 @@ export const Quantities = keyed(keyed(integer({ minimum: 0, maximum: 1_000_000_0
   description: 'Category -> item -> count',
 })
 
-/** What an account is sold, as it comes from another system. */
 export const ImportedServices = open({
   plans: keyed(open({ vendor_id: must(text(32, 32)), overrides: must(PlanOverrides) })),
   overrides: PlanOverrides,

@@ -13,7 +13,7 @@ export type ServicesRecord = StoredRecord<ServicesDoc, object>
 
 const servicesKind = 'services'
 
-/** One record for each account that has plans or anything else to do with services; it bears the account's id. */
+/** One record, with the account's id, for each account with plans or other services. */
 export const createServicesStore = (store: Store) => {
   const collection = createCollection<ServicesDoc, object>(store, {
     kind: servicesKind,
@@ -27,7 +27,7 @@ export const createServicesStore = (store: Store) => {
   })
 
   return {
-    /** Takes in what another system has sold; what accounts have agreed on with gateways here stays. */
+    /** Imports services. Payment methods and customer ids stay. */
     adopting: importingInto(collection, ({ doc }, before) => {
       const { payment_tokens, customers } = before?.doc ?? {}
       return {
@@ -38,7 +38,6 @@ export const createServicesStore = (store: Store) => {
 
     find: (accountId: string): Promise<ServicesRecord | undefined> => collection.find(accountId, accountId),
 
-    /** Puts `doc` in the place of what was there before, if anything. */
     put(
       set: ChangeSet,
       accountId: string,
@@ -51,7 +50,7 @@ export const createServicesStore = (store: Store) => {
   }
 }
 
-/** A turn as it was when an account was priced. */
+/** The turn of an account when it was priced. */
 interface SeenTurn {
   accountId: string
   turn: number
@@ -63,7 +62,7 @@ const takeTurn = `INSERT INTO payer_turns (account_id, turn) VALUES ($1, 1)
 const passTurn = `INSERT INTO payer_turns (account_id, turn) VALUES ($1, 1)
   ON CONFLICT (account_id) DO UPDATE SET turn = payer_turns.turn + 1`
 
-/** Whoever prices what an account has, and writes because of it, takes a turn: nobody has changed it in between. */
+/** A write that depends on the priced counts of an account takes its turn: it fails if they changed. */
 export const createTurnStore = ({ all }: Store) => ({
   async of(accountId: string): Promise<number> {
     const [row] = await all<{ turn: number }>('SELECT turn FROM payer_turns WHERE account_id = $1', [
@@ -72,10 +71,10 @@ export const createTurnStore = ({ all }: Store) => ({
     return row?.turn ?? 0
   },
 
-  /** Has everybody who has priced the account do it anew. */
+  /** Makes all who have priced the account price it again. */
   pass: (set: ChangeSet, accountId: string) => set.run(passTurn, [accountId]),
 
-  /** The statements that take turns, always in the same order, and whether a failure means that one was gone. */
+  /** The statements that take turns, always in the same order, and whether an error is a lost turn. */
   take(seen: readonly SeenTurn[]) {
     let lost: Failure | undefined
     const orElse = () => {
@@ -107,7 +106,7 @@ const putQuote = quotes.upsert('accountId', 'caller', 'request')
 
 type QuoteRow = RowOf<typeof quotes>
 
-/** Quotes of a day: the last one of each caller and purchase, and each under its id. */
+/** The quotes of a day: the last one of each caller and purchase, and each by its id. */
 export const createQuoteStore = ({ all, writeUnrecorded }: Store) => ({
   async find({ accountId, caller, request }: Pick<QuoteRow, 'accountId' | 'caller' | 'request'>) {
     const sql = `SELECT ${quotes.columns} FROM charge_quotes WHERE account_id = $1 AND caller = $2 AND request = $3`
@@ -121,13 +120,13 @@ interface ChargedRow {
   accountId: string
   month: number
   item: string
-  /** Units that are added. */
+  /** Units to add. */
   amount: number
-  /** Absent: they stay. */
+  /** Absent: unchanged. */
   prices?: readonly PriceSpan[]
 }
 
-/** What accounts were charged in a month, and at what prices, by what it was for. */
+/** What accounts were charged in a month, and at what prices, by item. */
 export const createChargedStore = ({ all }: Store) => ({
   async of(accountId: string, month: number): Promise<Map<string, ChargedItem>> {
     const rows = await all<{ item: string; amount: number; prices: string | null }>(

@@ -21,7 +21,6 @@ const rowOf = (accountId: string, { month, category, item, atBeginning, atEnd }:
 const placeOf = (position: string | undefined): { after?: readonly [string, string] } =>
   position === undefined ? {} : { after: JSON.parse(position) }
 
-/** The actions over services that tasks can do. */
 export const createServiceTasks = (accounts: Accounts, quantities: QuantityReader): TaskAction[] => {
   async function* parts({ account }: { account: { id: string } }, position: string | undefined) {
     let place = placeOf(position)

@@ -38,18 +38,18 @@ const dayOf = (unixSeconds: number) =>
 
 const auditId = /^\d{6}-[0-9a-f]+$/
 
-/** What changed on an account's invoices because of what somebody did to it or below it. */
+/** A change of an account's invoices by a request for it or a sub-account. */
 interface AuditedChange {
   account: AccountRecord
   compared: readonly ComparedInvoice[]
-  /** The account at which the change happened. */
+  /** The account that the request changed. */
   changed: { id: string; name: string }
   types: readonly AuditReason[]
 }
 
 export type ServiceAudit = ReturnType<typeof createServiceAudit>
 
-/** Why each invoice is what it is, as long as anybody wants to know. */
+/** The log of invoice changes. */
 export const createServiceAudit = (tools: {
   store: Store
   settings: Settings
@@ -83,7 +83,7 @@ export const createServiceAudit = (tools: {
   const requestOf = ({ requestId, clientAddress = '', request }: Author) =>
     request && { id: requestId, client_ip: clientAddress, ...request }
 
-  /** Who did something, in the words of audit entries. */
+  /** The author, in the format of audit entries. */
   const who = async (author: Author) => ({
     authentication: await authentication(author),
     agent: await agent(author),
@@ -103,7 +103,7 @@ export const createServiceAudit = (tools: {
   return {
     who,
 
-    /** Adds an entry for each invoice that changed to a change set, whose author is who did it. */
+    /** Adds an entry for each changed invoice to a change set. */
     async add(set: ChangeSet, { account, compared, changed, types }: AuditedChange) {
       const changes = compared.filter(isChanged)
       if (changes.length === 0) return
@@ -128,7 +128,7 @@ export const createServiceAudit = (tools: {
       return entry
     },
 
-    /** Adds to a change set what counts that are set by hand mean for the day. */
+    /** Adds manual counts to the day of a change set. */
     setManual(set: ChangeSet, accountId: string, before: Quantities, after: Quantities, counts: Totals) {
       const lastAt = clock.now()
       for (const { category, item, manual, own, delta } of manualChanges(before, after, counts.account))
@@ -145,12 +145,12 @@ export const createServiceAudit = (tools: {
         })
     },
 
-    /** What moved on the days of some time, by category. */
+    /** The changes of counts by category and day. */
     async summary(accountId: string, window: Days) {
       return auditSummary(await daysIn(accountId, window), await countsNow(accountId))
     },
 
-    /** The same of a category or an item. */
+    /** The same for one category or item, the newest day first. */
     async summaryOfOne(accountId: string, window: Days, name: string) {
       return daysNewestFirst(summaryOfOne(await daysIn(accountId, window), await countsNow(accountId), name))
     },
@@ -170,7 +170,7 @@ const importedDay = ({ created, facts }: Importer): QuantityDay => {
   return { ...day, own: quantity, below: 0, manual: undefined, lastAt: unixOfGregorian(created) * 1000 }
 }
 
-/** Takes in what another system noted of changed invoices. */
+/** Imports audit entries of another system. */
 export const createServiceAuditImporter = (store: Store): ImportedRecord => {
   const rows = createAuditStore(store)
   return {
@@ -190,13 +190,13 @@ export const createServiceAuditImporter = (store: Store): ImportedRecord => {
   }
 }
 
-/** A day is named by itself: `20250214/devices/sip_device`, each part encoded as in an address. */
+/** Ids are like `20250214/devices/sip_device`, each part URL-encoded. */
 const placeOf = (id: string) => {
   const [day = '', category = '', item = ''] = id.split('/').map(decodeURIComponent)
   return { day: Number(day), category, item }
 }
 
-/** Takes in what moved of an account's counts before it came. */
+/** Imports the changes of counts before the import. */
 export const createQuantityDayImporter = (store: Store): ImportedRecord => {
   const rows = createAuditStore(store)
   return {

@@ -25,7 +25,6 @@ const AuditRow = open({
 })
 const AuditAnswer = open({ id: must(anyText()), status: must(anyText()), invoice: must(anyObject()) })
 
-// A year at most.
 const boundSummarySeconds = 366 * 86_400
 const usualSummarySeconds = 31 * 86_400
 

@@ -8,10 +8,9 @@ interface Named {
   name: string
 }
 
-/** Why an invoice changed: the account's own counts or plans, those of an account below, counts set by hand, or a plan that was edited. */
+/** The own counts or plans, those of a sub-account, manual counts, or an edited plan. */
 export type AuditReason = 'account' | 'cascade' | 'manual' | 'plan'
 
-/** What an audit entry tells beside its invoice. Who did it is told as far as it is known. */
 interface AuditFacts {
   account: Named
   changed: Named
@@ -44,7 +43,7 @@ export interface AuditEntry {
   id: string
   /** Gregorian seconds. */
   created: number
-  /** Orders what was made in one second. */
+  /** Orders entries of one second. */
   place: string
   /** Unix milliseconds. */
   madeAt: number
@@ -68,17 +67,17 @@ export const auditDoc = (compared: ComparedInvoice, facts: AuditFacts): AuditDoc
   }
 }
 
-/** A day on which a count moved. */
+/** A day on which a count changed. */
 export interface QuantityDay {
   category: string
   item: string
-  /** A number like 20261121. */
+  /** Like 20261121. */
   day: number
   addition: number
   removal: number
   own: number
   below: number
-  /** Set by hand instead of the account's own count. */
+  /** The manual count that replaces `own`. */
   manual: number | undefined
   /** Unix milliseconds. */
   lastAt: number
@@ -89,7 +88,7 @@ interface SummaryEntry {
   removal: number
   quantity: number
   last_timestamp: number
-  /** False: the quantity is the latest one of the day. True would say that the day's quantities are added up. */
+  /** False: the quantity is the last one of the day. */
   sum_quantity: boolean
 }
 
@@ -113,7 +112,7 @@ const entryOf = ({ addition, removal, lastAt, ...counts }: QuantityDay): Summary
 
 const byItem = (days: readonly QuantityDay[]) => Map.groupBy(days, ({ item }) => item)
 
-/** How many of an item there were at the end of a day. */
+/** The count of an item at the end of a day. */
 const quantityAt = (days: readonly QuantityDay[], day: number, now: number) => {
   const last = days.findLast((one) => one.day <= day)
   if (last) return countOf(last)
@@ -121,7 +120,7 @@ const quantityAt = (days: readonly QuantityDay[], day: number, now: number) => {
   return next ? countOf(next) - next.addition + next.removal : now
 }
 
-/** A category's day: all its items together, those that did not move that day included. */
+/** A day of a category, with the items that did not change. */
 const categoryDays = (days: readonly QuantityDay[], now: Readonly<Record<string, number>>): DaySummary => {
   const items = byItem(days)
   const names = new Set([...items.keys(), ...Object.keys(now)])
@@ -141,7 +140,7 @@ const categoryDays = (days: readonly QuantityDay[], now: Readonly<Record<string,
   return summary
 }
 
-/** Category -> day -> what moved. `now` is what the account and those below it have at the moment. */
+/** Category -> day -> changes. `now` contains the current counts. */
 export const auditSummary = (days: readonly QuantityDay[], now: Quantities): Record<string, DaySummary> =>
   Object.fromEntries(
     [...Map.groupBy(days, (one) => one.category)].map(([category, moved]) => [
@@ -150,7 +149,7 @@ export const auditSummary = (days: readonly QuantityDay[], now: Quantities): Rec
     ]),
   )
 
-/** Day -> what moved of the category of a name, else of an item of that name. */
+/** Day -> changes of the category of a name, else of an item of that name. */
 export const summaryOfOne = (days: readonly QuantityDay[], now: Quantities, name: string): DaySummary => {
   const ofCategory = days.filter(({ category }) => category === name)
   if (ofCategory.length > 0) return categoryDays(ofCategory, itemsIn(now, name))
@@ -159,13 +158,12 @@ export const summaryOfOne = (days: readonly QuantityDay[], now: Quantities, name
   return Object.fromEntries(same.map((one) => [dayText(one.day), entryOf(one)]))
 }
 
-/** The days of one category or item, the newest first. */
 export const daysNewestFirst = (summary: DaySummary) =>
   Object.entries(summary)
     .sort(([a], [b]) => (a < b ? 1 : -1))
     .map(([day, entry]) => ({ [day]: entry }))
 
-/** Sums of own counts (or those set by hand instead) and those below, category -> item -> count. */
+/** Own counts, or manual ones instead, and those of sub-accounts. */
 export const together = (
   { account, cascade }: { account: Quantities; cascade: Quantities },
   manual: Quantities,
@@ -181,7 +179,7 @@ export const together = (
   )
 }
 
-/** Counts that are set by hand, or are not any more, with what the account's own counts are. */
+/** Changed manual counts, with the own counts. */
 export const manualChanges = (before: Quantities, after: Quantities, own: Quantities) => {
   const leaves = [before, after].flatMap((manual) =>
     Object.entries(manual).flatMap(([category, items]) =>

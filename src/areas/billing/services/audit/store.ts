@@ -16,7 +16,6 @@ export interface AuditPage {
   descending: boolean
 }
 
-/** What the bookkeeper answered, if it had to be told. */
 interface SyncAnswer {
   reason?: string
   message?: string
@@ -58,7 +57,6 @@ const toEntry = ({ status, outcome = {}, doc, ...entry }: RowOf<typeof told>): A
   return { ...entry, doc: { ...doc, status, ...answer, bookkeeper: { ...doc.bookkeeper, results } } }
 }
 
-/** The row of a day, by account, category, item and day. */
 const days = table('quantity_days', {
   accountId: text(),
   category: text(),
@@ -83,7 +81,6 @@ const setByHand = `INSERT INTO quantity_days
     last_at = excluded.last_at`
 
 export const createAuditStore = ({ all }: Store) => ({
-  /** Adds an entry to a change set. */
   add(set: ChangeSet, accountId: string, { id, created, place, madeAt, doc }: AuditEntry) {
     set
       .add(
@@ -101,7 +98,7 @@ export const createAuditStore = ({ all }: Store) => ({
       .record({ accountId, kind: 'service_audit', id, action: 'created' })
   },
 
-  /** Puts what another system noted in the place of what was there. */
+  /** Stores an imported entry in place of an earlier import. */
   adopt(set: ChangeSet, accountId: string, { id, created, place, madeAt, doc }: AuditEntry) {
     const { status, bookkeeper } = doc
     this.remove(set, accountId, id)
@@ -143,7 +140,7 @@ export const createAuditStore = ({ all }: Store) => ({
     set.add(putDay({ accountId, ...day })).record({ accountId, kind: 'service_audit', id, action: 'created' })
   },
 
-  /** Adds to a day that a count was set by hand. */
+  /** Adds a manual count to a day. */
   setByHand(set: ChangeSet, accountId: string, day: QuantityDay) {
     const { category, item, day: number, addition, removal, own, below, manual, lastAt } = day
     const counts = [addition, removal, own, below, manual ?? null]
@@ -171,7 +168,7 @@ export const createAuditStore = ({ all }: Store) => ({
     return dayColumns.first(rows)
   },
 
-  /** The days from one to another (numbers like 20261121) on which counts of an account moved, oldest first. */
+  /** The days (like 20261121) of a time on which counts changed, oldest first. */
   async days(accountId: string, from: number, to: number): Promise<QuantityDay[]> {
     const rows = await all(
       `SELECT ${dayColumns.columns} FROM quantity_days
@@ -182,20 +179,18 @@ export const createAuditStore = ({ all }: Store) => ({
   },
 })
 
-/** The bookkeeper of an account. */
 export interface SyncedInvoice {
   accountId: string
   bookkeeper: string
 }
 
-/** What became of a telling, for the audit entries that waited for it. */
 export interface SyncNote {
   status: 'completed' | 'failed'
   outcome: object
 }
 
 export const createSyncStore = ({ writeUnrecorded }: Store) => ({
-  /** The audit entries that a telling is about: those that are there before the invoice is read. */
+  /** Marks the entries that a synchronization covers, before it reads the invoice. */
   claimEntries: ({ accountId, bookkeeper }: SyncedInvoice, syncId: string) =>
     writeUnrecorded([
       {

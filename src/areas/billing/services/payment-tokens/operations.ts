@@ -16,7 +16,7 @@ const customerKey = ({ type, vendor_id }: PaymentToken['bookkeeper']) => `${type
 
 export type PaymentTokenLookup = ReturnType<typeof createPaymentTokens>
 
-/** What accounts pay with. The secrets of a payment method never come here: the gateway gets them from the browser. */
+/** The payment methods of accounts. Their secrets go from the browser to the gateway and never come here. */
 export const createPaymentTokens = (store: Store, books: PricingData, bookkeepers: Bookkeepers) => {
   const { clock } = store
 
@@ -71,14 +71,13 @@ export const createPaymentTokens = (store: Store, books: PricingData, bookkeeper
 
     list: async (accountId: string): Promise<PaymentToken[]> => Object.values(await tokensOf(accountId)),
 
-    /** What a browser needs to hand a payment method to the gateway. */
     async begin(account: AccountRecord) {
       const bookkeeper = await placeFor(account)
       const customer = await customerAt(account, bookkeeper)
       return vaultOf(bookkeeper).begin(customer, bookkeeper.vendor_id)
     },
 
-    /** Keeps a payment method that the gateway has. Done twice, it is the same one. */
+    /** Stores a payment method of the gateway. A repeat stores the same one. */
     async keep(author: Author, account: AccountRecord, method: string, isDefault: boolean) {
       const bookkeeper = await placeFor(account)
       if (Object.keys(await tokensOf(account.id)).length >= maxTokens) {
@@ -98,7 +97,7 @@ export const createPaymentTokens = (store: Store, books: PricingData, bookkeeper
       return tokenIn(saved, kept.token)
     },
 
-    /** Adds to a change set what a gateway says of a payment method that it keeps. False when the account has it not. */
+    /** Adds a gateway's update of a payment method to a change set. False if the account does not have it. */
     async refresh(
       set: ChangeSet,
       accountId: string,
@@ -117,7 +116,7 @@ export const createPaymentTokens = (store: Store, books: PricingData, bookkeeper
       return true
     },
 
-    /** Lets this one be charged from now on. */
+    /** Makes this the default. */
     async prefer(author: Author, account: AccountRecord, id: string) {
       await get(account.id, id)
       const now = gregorianNow(clock)

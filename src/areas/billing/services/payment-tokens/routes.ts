@@ -7,7 +7,6 @@ import { anyObject, anyText, closed, flag, integer, list, must, open, text } fro
 import { processorError, processorUnreachable } from '../../../../payment/failures.ts'
 import type { PaymentTokenLookup } from './operations.ts'
 
-/** A payment method that a browser has handed to the gateway. */
 export const NewPaymentToken = open(
   {
     payment_method: must(

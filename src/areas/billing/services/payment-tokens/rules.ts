@@ -1,7 +1,6 @@
 import type { StoredMeans } from '../../../../payment/gateway.ts'
 import type { Bookkeeper } from '../pricing/plan.ts'
 
-/** A payment method of an account, as far as it is known here. */
 export interface PaymentToken {
   id: string
   bookkeeper: { type: string; vendor_id: string }
@@ -10,7 +9,7 @@ export interface PaymentToken {
   /** Gregorian seconds. */
   created: number
   modified: number
-  /** Gregorian seconds after which it is no good; absent when it lasts. */
+  /** Gregorian seconds; absent if it does not expire. */
   expiration?: number
   /** `last_four`, `brand` and the like. */
   metadata: Record<string, string>
@@ -27,14 +26,13 @@ const isAt =
 
 const tokensAt = (tokens: PaymentTokens, place: TokenKeeper) => Object.values(tokens).filter(isAt(place))
 
-/** The payment method that a bookkeeper charges. */
 export const defaultToken = (tokens: PaymentTokens, place: TokenKeeper): PaymentToken | undefined =>
   tokensAt(tokens, place).find((token) => token.default)
 
 export const isExpired = ({ expiration }: PaymentToken, nowGregorian: number) =>
   expiration !== undefined && expiration < nowGregorian
 
-/** Of the tokens at one bookkeeper one is charged: this one. */
+/** Makes one the default among those at its bookkeeper. */
 export const withDefault = (tokens: PaymentTokens, id: string, nowGregorian: number): PaymentTokens => {
   const chosen = tokens[id]
   if (!chosen) return tokens
@@ -48,7 +46,7 @@ export const withDefault = (tokens: PaymentTokens, id: string, nowGregorian: num
   )
 }
 
-/** The first token at a bookkeeper is the one that is charged. */
+/** The first one at a bookkeeper is the default. */
 export const withToken = (
   tokens: PaymentTokens,
   { type, vendor_id }: TokenKeeper,
@@ -67,7 +65,7 @@ export const withToken = (
   return { ...tokens, [id]: added }
 }
 
-/** In the place of one that was charged comes the newest other one. */
+/** The newest other one replaces a default. */
 export const withoutToken = (tokens: PaymentTokens, id: string, nowGregorian: number): PaymentTokens => {
   const { [id]: gone, ...rest } = tokens
   if (!gone?.default) return rest

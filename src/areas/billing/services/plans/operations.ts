@@ -10,7 +10,7 @@ import { itemProblems } from './rules.ts'
 import { ServicePlan } from './schema.ts'
 import { createPlanStore, type PlanAssignment, type PlanRecord } from './store.ts'
 
-/** An edit of a plan, of which accounts are still to be told. */
+/** An edited plan whose accounts are still to be audited. */
 export interface Repricing extends PlanAssignment {
   author: Author
   before: PlanDoc
@@ -19,7 +19,7 @@ export interface Repricing extends PlanAssignment {
 
 export const repricingKind = 'repricing'
 
-/** To be committed with the edit. Edits of one plan are told in their order. */
+/** Committed with the edit. Edits of one plan are handled in their order. */
 const repricingOf = (
   author: Author,
   before: PlanRecord,
@@ -42,7 +42,6 @@ const repricingOf = (
 
 export type Plans = ReturnType<typeof createPlans>
 
-/** The price lists that resellers sell by. */
 export const createPlans = (store: Store, vendors: Vendors) => {
   const plans = createPlanStore(store)
   const kept = records(store, {
@@ -65,6 +64,6 @@ export const createPlans = (store: Store, vendors: Vendors) => {
     },
   })
 
-  /** `hold`: fails the change set unless the plan is still there. */
+  /** `hold`: fails the change set unless the plan still exists. */
   return { ...kept, hold: plans.hold }
 }

@@ -9,12 +9,11 @@ import type { PlanDoc } from '../pricing/plan.ts'
 import { type Repricing, repricingKind } from './operations.ts'
 import { createPlanStore } from './store.ts'
 
-// An edited plan may belong to very many accounts: what it means for each is told a page at a time, each page in one
-// commit with how far it is.
+// A plan may have very many accounts: each page of them is one commit with its progress.
 
 const accountsAtOnce = 50
 
-/** Leaves an audit entry for each account of whose invoice an edited plan changes something, and has bookkeepers told. */
+/** Adds an audit entry to each account whose invoice an edited plan changes, and synchronizes bookkeepers. */
 export const createRepricing = (deps: {
   store: Store
   books: PricingData
@@ -31,7 +30,7 @@ export const createRepricing = (deps: {
       return priceAccount(lists, await books.counted(account.id, lists))
     }
     const compared = compareInvoices(await pricedBy(before), await pricedBy(after), store.clock.now())
-    // New prices hold from the next bill.
+    // New prices apply from the next bill.
     return compared.map(withoutDues)
   }
 

@@ -19,7 +19,7 @@ const taxProblems = (taxes: readonly unknown[], path: string): Problems => {
   return Object.assign({}, ...rates.map((rate, index) => tooFine(`${path}.${index}.rate`, rate, 'A tax')))
 }
 
-// Calls and other things that ledgers tell of are booked at the price at which they happened.
+// Ledgers book calls at their price when they happen.
 const markedUp = (path: string, value: unknown): Problems => {
   if (value === null) return {}
   const message = 'What ledgers tell of is not marked up: rates price it when it happens'
@@ -33,8 +33,7 @@ const crossedBounds = (path: string, { minimum, maximum }: Json): Problems => {
 }
 
 /**
- * What is wrong with a plan's items, wherever it stands in them: amounts and taxes that are finer than what is reckoned
- * with, and what would have no effect.
+ * The problems of items at any depth: amounts and taxes with too many decimals, and values without effect.
  */
 export const itemProblems = (items: unknown, path = 'plan'): Problems => {
   if (!isObject(items)) return {}
@@ -48,7 +47,7 @@ export const itemProblems = (items: unknown, path = 'plan'): Problems => {
         Object.assign(problems, tooFine(`${here}.${tier}`, price))
     else if (key === 'taxes' && Array.isArray(value)) Object.assign(problems, taxProblems(value, here))
     else Object.assign(problems, itemProblems(value, here))
-    // Of cumulative discounts these count different things.
+    // In cumulative discounts they count different things.
     if (isObject(value) && key !== 'cumulative') Object.assign(problems, crossedBounds(here, value))
   }
   return problems
@@ -59,7 +58,7 @@ const emptyObject = 'This object is empty and has no effect'
 const isCountedElsewhere = (item: unknown) =>
   isObject(item) && isObject(item.quantity) && item.quantity.category
 
-/** What of a plan's items has no effect. `counted`: the categories that the server counts. */
+/** `counted`: the categories that the server counts. */
 export const itemWarnings = (items: unknown, counted: ReadonlySet<string>, path = 'plan'): Warning[] =>
   Object.entries(isObject(items) ? items : {}).flatMap(([category, inCategory]) => {
     const here = `${path}.${category}`
@@ -76,8 +75,7 @@ export const itemWarnings = (items: unknown, counted: ReadonlySet<string>, path 
 const partsOfPlan = new Set(Object.keys(PlanOverrides.properties))
 
 /**
- * What overrides say that a plan cannot, or say where nobody reads it: other keys are kept, but a category beside `plan`
- * would be a price that does not hold. `path`: with a dot behind.
+ * Unknown keys are kept, but a category outside `plan` would be a price without effect. `path` ends with a dot.
  */
 export const overridesProblems = (overrides: Readonly<Json> | undefined, path = ''): Problems => {
   const misplaced = Object.entries(overrides ?? {}).filter(

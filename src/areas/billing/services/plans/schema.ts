@@ -19,7 +19,7 @@ import {
 
 import { messagePrices } from '../pricing/plan.ts'
 
-// The plan document. Keys it does not name are kept.
+// Other keys of a plan are kept.
 
 const dollars = (description: string) => number({ minimum: 0, maximum: maxDollars, description })
 const count = (description: string, minimum = 0) => integer({ minimum, maximum: 1_000_000_000, description })
@@ -36,7 +36,7 @@ const Discounts = open({
   }),
 })
 
-/** A country of ISO 3166-1, or a part of one of ISO 3166-2. */
+/** ISO 3166-1 or 3166-2. */
 export const jurisdiction = (description: string) =>
   text(2, 6, { pattern: '^[A-Z]{2}(-[A-Z0-9]{1,3})?$', description })
 
@@ -120,7 +120,7 @@ export const ServicePlan = open(
   { title: 'Service plan' },
 )
 
-/** Part of a plan: what holds for one account in place of what the plan says. */
+/** Replace parts of a plan for one account. */
 export const PlanOverrides = open({ name: text(1, 128), plan: Items, ...parts }, { title: 'Plan overrides' })
 
 export const PlanRow = open({

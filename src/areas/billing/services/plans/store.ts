@@ -9,14 +9,14 @@ export type PlanRecord = StoredRecord<PlanDoc, object>
 const planKind = 'service_plan'
 const assignment = 'plan_assignment'
 
-/** Held by the services of every account that has the plan, under the account whose plan it is. */
+/** A claim of the services of every account with the plan, under the plan's account. */
 export const assignmentClaim = (vendorId: string, planId: string, accountId: string): Claim => ({
   scope: vendorId,
   name: assignment,
   value: `${planId}/${accountId}`,
 })
 
-/** How far the accounts that have a plan were told of something. */
+/** The progress through the accounts of a plan. */
 export interface PlanAssignment {
   vendorId: string
   planId: string
@@ -34,24 +34,23 @@ export const createPlanStore = (store: Store) => {
   return {
     ...collection,
 
-    /** Services of an account that has the plan, if there is one. */
     async anyHolder({ accountId, id }: PlanRecord) {
       const [holder] = await store.records.claimants(accountId, assignment, `${id}/`, 1)
       return holder
     },
 
-    /** The accounts that have a plan, in the order of their ids, behind the one that was told last. */
+    /** The next accounts that have a plan, ordered by id. */
     async holdersAfter({ vendorId, planId, told }: PlanAssignment, limit: number): Promise<string[]> {
       const behind = told && `${planId}/${told}`
       const found = await store.records.claimants(vendorId, assignment, `${planId}/`, limit, behind)
       return found.map((holder) => holder.accountId)
     },
 
-    /** Fails the change set unless the plan is there, and keeps it there until the change set is done. */
+    /** Fails the change set unless the plan exists, and locks it until the commit. */
     hold: (set: ChangeSet, { accountId, id }: PlanRecord) =>
       requireRecord(set, { accountId, kind: planKind, id }),
 
-    /** Fails if an account has the plan: whoever assigns it holds its record, so that no assignment is overlooked. */
+    /** Fails if an account has the plan. Assignments lock its record, so none is missed. */
     requireUnassigned: (set: ChangeSet, plan: PlanRecord) =>
       set.run(
         'DELETE FROM claims WHERE account_id = $1 AND name = $2 AND value >= $3 AND value < $4',

@@ -16,18 +16,17 @@ import type { Bookkeeper, ItemPlan, ItemPlans } from './plan.ts'
 import { type ChargedItem, type Proration, prorationJson, prorationOf } from './proration.ts'
 import { addedBy, type TaxLine, taxed, taxJson, taxKey, taxLineJson, taxTotals } from './taxes.ts'
 
-// One function prices an account: quote, 402 preview, summary, audit and the monthly bill all come from it.
+// One function prices an account: quote, 402 preview, summary, audit and monthly bill use it.
 
-/** What one bookkeeper is asked to collect. Money is in units. */
+/** What one bookkeeper collects. Units. */
 export interface Invoice {
   bookkeeper: Bookkeeper
   plan: ItemPlans
   items: PricedItem[]
-  /** The sum of the items: each month, without the taxes that are added. */
+  /** The monthly sum of the items without added taxes. */
   recurring: number
-  /** What each tax comes to on the items. */
   taxes: TaxLine[]
-  /** What is paid each month: `recurring` and the taxes that are added. */
+  /** `recurring` and the added taxes. */
   total: number
 }
 
@@ -48,16 +47,16 @@ const priceList = (list: PriceList, counted: Counted): Invoice => {
   return invoiceOf(list, items)
 }
 
-/** What an account pays for what it has, an invoice for each bookkeeper. */
+/** The monthly invoices of an account, one for each bookkeeper. */
 export const priceAccount = (lists: readonly PriceList[], counted: Counted): Invoice[] =>
   lists.map((list) => priceList(list, counted))
 
-/** A one-time charge for what is added. Money is in units. */
+/** A one-time charge for added items. Units. */
 interface Activation {
   category: string
-  /** As the plan calls it: with the category it stands once in an invoice. */
+  /** The key in the plan; unique in an invoice with the category. */
   key: string
-  /** As the bookkeeper calls it. */
+  /** The bookkeeper's name for it. */
   item: string
   name: string
   billable: number
@@ -66,22 +65,22 @@ interface Activation {
   taxes: TaxLine[]
 }
 
-/** How an invoice differs from the one before. */
+/** An invoice and the one before. */
 export interface ComparedInvoice {
   before: Invoice | undefined
   after: Invoice
   activations: Activation[]
-  /** For the rest of the month, as of the moment of the comparison. */
+  /** For the rest of the month of the comparison. */
   prorations: Proration[]
-  /** What each tax comes to on activations and prorations. */
+  /** The taxes on activations and prorations. */
   taxesToday: TaxLine[]
-  /** Units to be paid at once: activations, prorations and the taxes added to them. Negative: to be given back. */
+  /** Units due at once: activations, prorations and their added taxes. Negative: refunded. */
   today: number
 }
 
 const sameItem = (a: PricedItem) => (b: PricedItem) => a.category === b.category && a.item === b.item
 
-// A line that was not priced before activates nothing: what it counts was there already.
+// A newly priced line activates nothing: its items existed already.
 const activationOf = (before: PricedItem | undefined, after: PricedItem): Activation | undefined => {
   const rate = unitsOfDollars(after.plan.activation_charge ?? 0)
   const billable = before ? after.billable - before.billable : 0
@@ -94,7 +93,6 @@ const activationOf = (before: PricedItem | undefined, after: PricedItem): Activa
 
 const keyOf = ({ id, type, vendor_id }: Bookkeeper) => JSON.stringify([id, type, vendor_id])
 
-/** What was charged for an item this month. */
 type ChargedFor = (item: { category: string; key: string }) => ChargedItem
 
 const unknown: ChargedFor = () => ({ amount: Number.POSITIVE_INFINITY })
@@ -113,10 +111,8 @@ const compareInvoice = (
 }
 
 /**
- * Pairs invoices by bookkeeper; one that is not there any more is paired with an empty one. `moment` (Unix
- * milliseconds) is that of the change: prorations are for the days that are left of its month, so whoever shows
- * somebody what is due and charges it later hands in the same moment or keeps what was shown. `chargedFor` bounds what
- * removals give back.
+ * Pairs invoices by bookkeeper; one that ended is paired with an empty one. Prorations are for the days after
+ * `moment` (Unix milliseconds). `chargedFor` limits refunds of removals.
  */
 export const compareInvoices = (
   before: readonly Invoice[],
@@ -136,7 +132,6 @@ export const compareInvoices = (
   return [...kept, ...ended]
 }
 
-/** The same where nothing is due at once. */
 export const withoutDues = (compared: ComparedInvoice): ComparedInvoice => ({
   ...compared,
   activations: [],
@@ -145,7 +140,7 @@ export const withoutDues = (compared: ComparedInvoice): ComparedInvoice => ({
   today: 0,
 })
 
-/** Whether a line may depend on what was charged this month: of what is added by the day, and of what is removed. */
+/** Whether a line may depend on what was charged this month: prorated additions, and removals. */
 export const isProrated = (compared: readonly ComparedInvoice[]) =>
   compared.some(({ before, after }) =>
     after.items.some((item) => {
@@ -154,10 +149,10 @@ export const isProrated = (compared: readonly ComparedInvoice[]) =>
     }),
   )
 
-/** Units by which the monthly bill rises, added taxes included; negative when it falls. */
+/** Units by which the monthly total rises; negative: falls. */
 export const riseOf = ({ before, after }: ComparedInvoice) => after.total - (before?.total ?? 0)
 
-/** Whether somebody has to agree first: something is to be paid at once, or more every month. */
+/** Whether the account must accept it: it pays now, or more each month. */
 export const raisesCharge = (compared: ComparedInvoice) => compared.today > 0 || riseOf(compared) > 0
 
 type Difference = Record<string, unknown>
@@ -206,7 +201,7 @@ const taxesBetween = (before: PricedItem | undefined, after: PricedItem | undefi
   return additions.length + removals.length === 0 ? {} : { taxes: { additions, removals } }
 }
 
-/** New minus old where they differ; of a text that differs the new one. */
+/** New minus old for changed numbers; the new text for changed texts. */
 const differenceOf = (before: PricedItem | undefined, after: PricedItem | undefined): Difference => {
   const had = before ? numbersOf(before) : none
   const has = after ? numbersOf(after) : none
@@ -241,7 +236,7 @@ const activationJson = ({ category, item, name, billable, rate, total, taxes }: 
   total: dollarsOfUnits(total),
 })
 
-/** Each tax once: what it comes to each month and, where something is due at once, on that. */
+/** Each tax once, with its monthly amount and what is due of it at once. */
 const taxRows = (monthly: readonly TaxLine[], today: readonly TaxLine[]) => {
   const due = new Map(today.map((line) => [taxKey(line.tax), line]))
   const named = today.map((line) => ({ ...line, base: 0, amount: 0 }))
@@ -255,7 +250,7 @@ const taxRows = (monthly: readonly TaxLine[], today: readonly TaxLine[]) => {
   })
 }
 
-/** `total` and `taxes` stand where a tax is added: without one, `recurring` is what is paid each month. */
+/** `taxes` and `total` only if taxes are added; otherwise `recurring` is the monthly price. */
 const summaryJson = ({ recurring, taxes, total }: Invoice, today: number) => ({
   today: dollarsOfUnits(today),
   recurring: dollarsOfUnits(recurring),
@@ -277,7 +272,6 @@ const frameOf = (invoice: Invoice, { activations, prorations, taxesToday, today 
   bookkeeper: invoice.bookkeeper,
 })
 
-/** An invoice as it stands. */
 export const invoiceJson = (invoice: Invoice) => ({
   items: invoice.items.map(itemJson),
   ...frameOf(invoice, nothingToday),
@@ -317,16 +311,15 @@ const comparison = (compared: ComparedInvoice) => {
   }
 }
 
-// Asked for by whoever consents, by the audit and by the answer: worked out once.
+// Consent, audit and response use the same comparison.
 const comparisons = new WeakMap<ComparedInvoice, ReturnType<typeof comparison>>()
 
-/** An invoice with what changed on each line, lines that are gone included. Not to be changed. */
+/** The invoice with the changes of each line, removed ones included. Read-only. */
 export const comparedJson = (compared: ComparedInvoice) => {
   const known = comparisons.get(compared) ?? comparison(compared)
   comparisons.set(compared, known)
   return known
 }
 
-/** Whether anything on the invoice changed. */
 export const isChanged = (compared: ComparedInvoice) =>
   comparedJson(compared).items.some(({ changes }) => changes !== undefined)

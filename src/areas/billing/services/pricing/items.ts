@@ -3,14 +3,14 @@ import { itemsIn, noItems, type Quantities } from '../quantities/rules.ts'
 import { allItems, type ItemPlan, type Tiers } from './plan.ts'
 import { holdsFor, type Tax, type TaxLine, type TaxStatus, taxed, taxLineJson } from './taxes.ts'
 
-/** What an account has: counted itself, counted below it, and set by hand in place of its own counts. */
+/** Own counts, those of sub-accounts, and manual ones that replace own counts. */
 export interface Counted {
   account: Quantities
   cascade: Quantities
   manual: Quantities
 }
 
-/** A line of an invoice. Money is in units. */
+/** A line of an invoice. Units. */
 export interface PricedItem {
   category: string
   item: string
@@ -21,11 +21,11 @@ export interface PricedItem {
   single: number
   cumulative: { rate: number; quantity: number }
   discount: number
-  /** What the item costs each month, with the taxes that its price contains and without those that are added. */
+  /** The monthly price, with contained taxes and without added ones. */
   total: number
-  /** The taxes of the plan that the account bears. */
+  /** The taxes of the plan that apply to the account. */
   held: readonly Tax[]
-  /** What they come to on the total. */
+  /** Their amounts on the total. */
   taxes: TaxLine[]
 }
 
@@ -37,7 +37,7 @@ const sumBut = (items: Readonly<Record<string, number>>, exceptions: readonly st
 const countIn = (items: Readonly<Record<string, number>>, name: string) =>
   Object.hasOwn(items, name) ? (items[name] ?? 0) : 0
 
-/** How many there are of what an item plan counts. */
+/** The count of an item plan. */
 export const quantityOf = (counted: Counted, category: string, item: string, plan: ItemPlan): number => {
   const from = plan.quantity?.category ?? category
   const name = plan.quantity?.name ?? item
@@ -50,7 +50,7 @@ export const quantityOf = (counted: Counted, category: string, item: string, pla
 
 const roundedUp = (count: number, step: number) => Math.ceil(count / step) * step
 
-/** The quantity in whole steps, between the minimum and the maximum, which are whole steps too. */
+/** Whole steps between the minimum and the maximum, which are rounded up to steps. */
 const billableOf = (quantity: number, { step = 1, minimum = 0, maximum }: ItemPlan) => {
   const raised = Math.max(roundedUp(quantity, step), roundedUp(minimum, step))
   return maximum === undefined ? raised : Math.min(raised, roundedUp(maximum, step))
@@ -63,7 +63,7 @@ const tierOf = (tiers: Tiers | undefined, quantity: number): number | undefined 
   return reached.length === 0 ? undefined : units(tiers?.[String(Math.min(...reached))])
 }
 
-/** The first price that is given, in this order; a flat one is for all there is together. */
+/** The first given price in this order. A flat one is for all items together. */
 const priceOf = (plan: ItemPlan, billable: number): { billable: number; rate: number } => {
   const flatTier = tierOf(plan.flat_rates, billable)
   if (flatTier !== undefined) return { billable: 1, rate: flatTier }
@@ -71,7 +71,7 @@ const priceOf = (plan: ItemPlan, billable: number): { billable: number; rate: nu
   return { billable, rate: tierOf(plan.rates, billable) ?? units(plan.rate) }
 }
 
-// Discounts are on the base rate: an item that is priced by tiers alone has none.
+// Discounts refer to the base rate: an item with only tiers has none.
 const applies = (plan: ItemPlan, minimum: number | undefined, billable: number) =>
   units(plan.rate) > 0 && billable >= (minimum ?? 1)
 
@@ -87,7 +87,6 @@ const cumulativeDiscount = (plan: ItemPlan, billable: number): PricedItem['cumul
   return { quantity, rate: tierOf(cumulative.rates, quantity) ?? units(cumulative.rate ?? plan.rate) }
 }
 
-/** An item of a plan, and how many there are of it. */
 interface CountedItem {
   category: string
   item: string
@@ -95,14 +94,14 @@ interface CountedItem {
   quantity: number
 }
 
-/** Prices one item. Whole units times whole numbers: nothing but taxes is ever rounded. */
+/** Integer arithmetic: only taxes are rounded. */
 export const priceItem = (counted: CountedItem, standing: TaxStatus = {}): PricedItem => {
   const { category, item, plan, quantity } = counted
   const { billable, rate } = priceOf(plan, billableOf(quantity, plan))
   const single = singleDiscount(plan, billable)
   const cumulative = cumulativeDiscount(plan, billable)
   const price = billable * rate
-  // A discount above the price makes the item free: no item takes anything off others.
+  // A larger discount makes the item free but takes nothing off others.
   const total = Math.max(0, price - single - cumulative.rate * cumulative.quantity)
   const discount = price - total
   const held = (plan.taxes ?? []).filter((tax) => holdsFor(tax, standing))
@@ -122,19 +121,18 @@ export const nameOf = ({ category, item, plan }: PricedItem) =>
   plan.name ?? (item === allItems ? category : `${category}/${item}`)
 
 /**
- * What of an item is settled by the day. A removal only gives back what an addition is charged: else whoever adds and
- * removes the same thing all day would be given money.
+ * What is prorated. Removals are refunded only if additions are charged; otherwise adding and removing would earn
+ * money.
  */
 export const proratesOf = ({ prorate }: ItemPlan) => {
   const additions = prorate?.additions === true
   return { additions, removals: additions && prorate?.removals === true }
 }
 
-/** Lines of taxes for rows that have none as a rule. */
 export const taxesJson = (taxes: readonly TaxLine[]) =>
   taxes.length === 0 ? {} : { taxes: taxes.map(taxLineJson) }
 
-/** The line as the API prints it. */
+/** The line in responses. */
 export const itemJson = (priced: PricedItem) => {
   const { category, item, plan, quantity, billable, rate, discount, total } = priced
   return {

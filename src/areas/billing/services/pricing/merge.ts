@@ -4,25 +4,21 @@ import { elementAt } from '../../../../lib/list.ts'
 import type { Bookkeeper, ItemPlan, ItemPlans, MergeStrategy, PlanDoc } from './plan.ts'
 import type { TaxStatus } from './taxes.ts'
 
-// How several plans of an account become one price list for each bookkeeper.
-
-/** A plan as it is assigned to an account. */
 export interface AssignedPlan {
   id: string
   vendorId: string
   doc: PlanDoc
-  /** Hold for this plan on this account; they win over the account's. */
+  /** For this plan on this account. They override those of the account. */
   overrides?: PlanDoc
 }
 
 export interface PriceList {
   bookkeeper: Bookkeeper
   plan: ItemPlans
-  /** Of the account that it is for. */
   tax?: TaxStatus
 }
 
-/** Whether something that those below have costs the account. */
+/** Whether counts of sub-accounts have a price. */
 export const cascades = ({ plan }: PriceList) =>
   Object.values(plan).some((items) => Object.values(items).some(({ cascade }) => cascade))
 
@@ -45,7 +41,7 @@ const bookkeeperOf = ({ doc, vendorId }: AssignedPlan, fallback: Bookkeeper): Bo
 const priorityOf = ({ doc }: AssignedPlan) => doc.merge?.priority ?? 0
 const strategyOf = ({ doc }: AssignedPlan): MergeStrategy => doc.merge?.strategy ?? 'simple'
 
-/** Lowest priority first; plans of one priority in the order of their ids. */
+/** Lowest priority first, then by id. */
 const ascending = (plans: readonly AssignedPlan[]) =>
   [...plans].sort((a, b) => priorityOf(a) - priorityOf(b) || (a.id < b.id ? -1 : 1))
 
@@ -82,7 +78,7 @@ const either = (values: readonly (boolean | undefined)[]) => {
 const together = <T extends object>(values: readonly (T | undefined)[]) =>
   values.some((value) => value !== undefined) ? merged(...values) : undefined
 
-/** Counts are added up, tiers put together; of single values that of the highest priority holds. Items come lowest first. */
+/** Counts are added, tiers merged; single values come from the highest priority. Items come lowest first. */
 const accumulate = (items: readonly ItemPlan[]): ItemPlan => {
   const highest = <K extends keyof ItemPlan>(key: K) =>
     items.findLast((item) => item[key] !== undefined)?.[key]
@@ -130,7 +126,7 @@ const byStrategy: Record<MergeStrategy, (items: readonly ItemPlan[]) => ItemPlan
 
 const plansOf = (plans: readonly AssignedPlan[]) => ascending(plans).map(({ doc }) => doc.plan ?? {})
 
-/** One price list of one bookkeeper's plans: each strategy by itself, then those of larger priority over the others. */
+/** Merges each strategy's plans, then lays those of larger priority over the others. */
 const mergeGroup = (plans: readonly AssignedPlan[], priorities: StrategyPriorities): ItemPlans => {
   const groups = [...Map.groupBy(plans, strategyOf)].sort(([a], [b]) => priorities[a] - priorities[b])
   return merged(...groups.map(([strategy, group]) => mergeItems(plansOf(group), byStrategy[strategy])))
@@ -155,7 +151,7 @@ export const mergePlans = (
     }))
 }
 
-/** What plans say beside prices (ratedeck, applications, limits, ...): always merged key by key. */
+/** What plans contain besides prices, merged key by key. */
 export const mergeRest = (
   plans: readonly AssignedPlan[],
   accountOverrides: PlanDoc,

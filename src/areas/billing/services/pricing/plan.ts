@@ -1,9 +1,7 @@
 import type { OperatorLimits } from '../../../../lib/limit-shapes.ts'
 import type { Tax } from './taxes.ts'
 
-// The plan document: what a reseller charges for what.
-
-/** Tier -> dollars: the smallest tier that is not below the quantity holds for all of it. */
+/** Tier -> dollars. The smallest tier that is not below the quantity applies to all of it. */
 export type Tiers = Readonly<Record<string, number>>
 
 interface Discount {
@@ -16,10 +14,10 @@ interface CumulativeDiscount extends Discount {
   rates?: Tiers
 }
 
-/** How one item is counted and priced. Money is in dollars of at most four decimals. */
+/** The price of an item. Dollars of at most four decimals. */
 export interface ItemPlan {
   name?: string
-  /** What the bookkeeper calls the item. */
+  /** The bookkeeper's name for it. */
   as?: string
   rate?: number
   rates?: Tiers
@@ -29,19 +27,19 @@ export interface ItemPlan {
   maximum?: number
   step?: number
   activation_charge?: number
-  /** Counts what all accounts below have as well. */
+  /** Counts sub-accounts, too. */
   cascade?: boolean
-  /** Items that `_all` leaves out. */
+  /** Items that `_all` omits. */
   exceptions?: readonly string[]
   discounts?: { single?: Discount; cumulative?: CumulativeDiscount }
-  /** What is settled by the day. Absent: nothing is, the next bill has the whole month. */
+  /** What is prorated. Without it the next bill charges the whole month. */
   prorate?: { additions?: boolean; removals?: boolean }
   taxes?: readonly Tax[]
   /** Counts another item instead. */
   quantity?: { category?: string; name?: string }
 }
 
-/** Category -> item -> how it is priced. `_all` stands for every item of its category. */
+/** Category -> item -> price. `_all` is every item of its category. */
 export type ItemPlans = Record<string, Record<string, ItemPlan>>
 
 export const allItems = '_all'
@@ -54,7 +52,6 @@ export interface Bookkeeper {
 
 export type MergeStrategy = 'simple' | 'recursive' | 'cumulative'
 
-/** An application that accounts with the plan are offered. */
 export interface Application {
   name?: string
   vendor_id?: string
@@ -66,13 +63,12 @@ interface Messages {
   rate?: { inbound?: number; outbound?: number }
 }
 
-/** What messages cost, and whether numbers may have them. */
 export interface MessagePrices {
   sms?: Messages
   mms?: Messages
 }
 
-/** Dollars for one message where a plan says no price. */
+/** The default price in dollars of one message. */
 export const messagePrices = { sms: 0.007, mms: 0.015 } as const
 
 export interface PlanDoc {

@@ -3,9 +3,9 @@ import { nameOf, type PricedItem, priceItem, proratesOf, taxesJson } from './ite
 import type { ItemPlan } from './plan.ts'
 import { type Tax, type TaxLine, taxed, taxTotals } from './taxes.ts'
 
-// What is added or taken away within a month is charged or given back for the days that are left of it.
+// Additions and removals within a month are charged or refunded for its remaining days.
 
-/** Days of a UTC month that are left, the day itself counted. */
+/** The remaining days of a UTC month, including the day itself. */
 interface DaysLeft {
   days: number
   daysInMonth: number
@@ -18,49 +18,49 @@ export const daysLeftAt = (moment: number): DaysLeft => {
   return { days: daysInMonth - day.getUTCDate() + 1, daysInMonth }
 }
 
-/** A line of an invoice for the rest of a month. Money is in units, what is given back negative. */
+/** A line for the rest of a month. Units; refunds are negative. */
 export interface Proration extends DaysLeft {
   category: string
-  /** As the plan calls it: with the category it stands once in an invoice. */
+  /** The key in the plan; unique in an invoice with the category. */
   key: string
-  /** As the bookkeeper calls it. */
+  /** The bookkeeper's name for it. */
   item: string
   name: string
-  /** How many came; negative: how many went. */
+  /** Added items; negative: removed. */
   quantity: number
   billable: number
-  /** The price of one: as it is now, of what goes as it was charged. */
+  /** The current price of one; for removals the charged price. */
   rate: number
-  /** By how much a whole month rises. */
+  /** The rise of the monthly price. */
   recurring: number
   total: number
   taxes: TaxLine[]
-  /** At what prices the account is charged for the item afterwards. */
+  /** The prices of the remaining items afterwards. */
   prices: readonly PriceSpan[]
 }
 
-/** What is due of a monthly rise for the days that are left: rounded once, half away from zero. */
+/** Rounded once, half away from zero. */
 export const prorated = (rise: number, { days, daysInMonth }: DaysLeft) =>
   Number(divideRounded(BigInt(rise) * BigInt(days), BigInt(daysInMonth)))
 
 const isSamePlan = ({ plan }: PricedItem, { plan: other }: PricedItem) =>
   plan === other || JSON.stringify(plan) === JSON.stringify(other)
 
-/** The price at which some of an item was charged: what it costs with `to` of it, less what it costs with `from`. */
+/** The price of a range of items: the price of `to` items less that of `from`. */
 export interface PriceSpan {
   from: number
   to: number
-  /** Absent for what was charged before prices were stored: it is given back at the present price. */
+  /** Absent if it was not recorded: refunded at the current price. */
   plan?: ItemPlan
-  /** The taxes that were on it. */
+  /** The taxes on it. */
   held?: readonly Tax[]
 }
 
-/** What an account was charged for an item this month, less what was given back. */
+/** Charges of an item this month, less refunds. */
 export interface ChargedItem {
   /** Units. */
   amount: number
-  /** In ascending order. Absent: nothing is known of the prices. */
+  /** In ascending order; absent: unknown. */
   prices?: readonly PriceSpan[]
 }
 
@@ -70,7 +70,6 @@ interface Terms {
   chargedFor(item: { category: string; key: string }): ChargedItem
 }
 
-/** The parts of spans within a range of quantities. */
 const within = (spans: readonly PriceSpan[], from: number, to: number): PriceSpan[] =>
   spans
     .map((span) => ({ ...span, from: Math.max(span.from, from), to: Math.min(span.to, to) }))
@@ -79,7 +78,6 @@ const within = (spans: readonly PriceSpan[], from: number, to: number): PriceSpa
 const isSamePrice = (a: PriceSpan, b: PriceSpan) =>
   JSON.stringify([a.plan, a.held]) === JSON.stringify([b.plan, b.held])
 
-/** The price of all there is of an item at once. */
 export const spanOf = ({ quantity, plan, held }: PricedItem, from = 0): PriceSpan => ({
   from,
   to: quantity,
@@ -98,7 +96,7 @@ const withAdded = (spans: readonly PriceSpan[], added: PriceSpan): PriceSpan[] =
 const pricedAt = ({ category, item, plan }: PricedItem, { plan: then = plan }: PriceSpan, quantity: number) =>
   priceItem({ category, item, plan: then, quantity })
 
-/** Units of each month that a span was charged with. */
+/** The monthly price of a span. */
 const worthOf = (item: PricedItem, span: PriceSpan) =>
   pricedAt(item, span, span.to).total - pricedAt(item, span, span.from).total
 
@@ -126,8 +124,8 @@ const charge = (
 }
 
 /**
- * What was added last goes first, at the price that it was charged with. Something is given back if the plan of the
- * addition promised it, or if the present one does.
+ * The items added last are removed first, at their charged price. Refunds need the plan of the addition or the
+ * current one to grant them.
  */
 const giveBack = (
   before: PricedItem,
@@ -139,7 +137,7 @@ const giveBack = (
   let most = Math.max(0, amount)
   const backs = parts.map((span) => {
     const isPromised = [span.plan ?? {}, after.plan].some((plan) => proratesOf(plan).removals)
-    // With tiers, fewer may cost more: a removal charges nothing then.
+    // With tiers fewer items may cost more: a removal charges nothing.
     const back = isPromised ? Math.max(0, Math.min(most, prorated(worthOf(after, span), left))) : 0
     most -= back
     return { span, back }
@@ -168,9 +166,8 @@ const dueOf = (before: PricedItem, after: PricedItem, { moment, chargedFor }: Te
 }
 
 /**
- * The line for what moved of one item. There is none for what was not priced before or is priced otherwise now: such
- * changes are the reseller's, nobody consented to them, and they hold from the next bill. What is added costs the present
- * price; what is removed gives back what it was charged with.
+ * The line of a changed count. Undefined if the item is newly priced or its price changed: such changes of the
+ * reseller apply from the next bill.
  */
 export const prorationOf = (
   before: PricedItem | undefined,
@@ -194,7 +191,7 @@ export const prorationOf = (
   )
 }
 
-/** The line as the API prints it. */
+/** The line in responses. */
 export const prorationJson = (proration: Proration) => {
   const { category, item, name, quantity, billable, days, daysInMonth } = proration
   return {

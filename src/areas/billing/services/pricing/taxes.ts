@@ -1,31 +1,27 @@
 import { divideRounded, dollarsOfUnits, unitsOfDollars } from '../../../../lib/money.ts'
 
-// Which taxes an account bears on an item, and what they come to. All arithmetic is on whole units; each amount is
-// rounded once, half away from zero.
+// Integer arithmetic on units; each amount is rounded once, half away from zero.
 
-/** A tax as an item plan names it. */
 export interface Tax {
   name: string
-  /** Percent, of at most four decimals. */
+  /** Percent, at most four decimals. */
   rate: number
-  /** What tells it from others; its name where there is none. */
+  /** The identity of the tax; its name without it. */
   tax_id?: string
-  /** A country (`US`) or a part of one (`US-CA`). A tax without it holds everywhere. */
+  /** `US` or `US-CA`; absent: everywhere. */
   jurisdiction?: string
-  /** Whether the price contains it. Others are added to the price. */
+  /** Whether the price contains it. Others are added. */
   inclusive?: boolean
 }
 
-/** How an account stands to taxes. */
 export interface TaxStatus {
   jurisdiction?: string
-  /** From all taxes, or from these by their `tax_id`. */
+  /** From all taxes, or from those with these ids. */
   exempt?: boolean | readonly string[]
-  /** What the account proves its exemption with. */
   exemption_number?: string
 }
 
-/** What one tax comes to on one price. Money is in units. */
+/** A tax on a price. Units. */
 export interface TaxLine {
   tax: Tax
   /** The price without any tax. */
@@ -34,7 +30,7 @@ export interface TaxLine {
 }
 
 interface Taxed {
-  /** The price without the taxes that it contains. */
+  /** The price without contained taxes. */
   net: number
   taxes: TaxLine[]
 }
@@ -44,7 +40,7 @@ const taxId = ({ tax_id: id, name }: Tax) => id ?? name
 const liesIn = (jurisdiction: string | undefined, place: string) =>
   jurisdiction === place || jurisdiction?.startsWith(`${place}-`) === true
 
-/** Whether an account bears a tax: it must be where the tax holds, and not be exempt. */
+/** Whether a tax applies: the account is in its jurisdiction and not exempt. */
 export const holdsFor = (tax: Tax, { jurisdiction, exempt = false }: TaxStatus): boolean => {
   if (exempt === true || (exempt !== false && exempt.includes(taxId(tax)))) return false
   return tax.jurisdiction === undefined || liesIn(jurisdiction, tax.jurisdiction)
@@ -52,12 +48,12 @@ export const holdsFor = (tax: Tax, { jurisdiction, exempt = false }: TaxStatus):
 
 const wholeRate = 1_000_000n
 
-/** Millionths of the price. Plans of before taxes had rates may hold one without. */
+/** Millionths of the price. Old plans may contain taxes without a rate. */
 const millionths = ({ rate = 0 }: Partial<Tax>) => BigInt(unitsOfDollars(rate))
 
 const sumOf = (taxes: readonly Tax[]) => taxes.reduce((sum, tax) => sum + millionths(tax), 0n)
 
-// Each line is the difference of two rounded running sums: together they are the whole, to the unit.
+// Differences of rounded running sums, so that they add up exactly.
 const sharesOf = (contained: bigint, taxes: readonly Tax[]): bigint[] => {
   const all = sumOf(taxes) || 1n
   let reached = 0n
@@ -71,8 +67,8 @@ const sharesOf = (contained: bigint, taxes: readonly Tax[]): bigint[] => {
 }
 
 /**
- * The taxes on a price. Those it contains are taken out of it (price / (1 + their rates) is the net, net and taxes are
- * the price exactly); each of the others is a share of the net, for itself: there is no tax on a tax.
+ * Contained taxes are taken out of the price: net = price / (1 + their rates), and net and taxes add up to the price.
+ * Each added tax is a share of the net. There is no tax on a tax.
  */
 export const taxed = (price: number, taxes: readonly Tax[]): Taxed => {
   const inside = taxes.filter(({ inclusive }) => inclusive)
@@ -84,11 +80,11 @@ export const taxed = (price: number, taxes: readonly Tax[]): Taxed => {
   return { net: base, taxes: taxes.map((tax) => ({ tax, base, amount: Number(amountOf(tax)) })) }
 }
 
-/** What lines of taxes add to prices: those that prices contain are paid with them. */
+/** The taxes to add to prices. */
 export const addedBy = (lines: readonly TaxLine[]) =>
   lines.reduce((sum, { tax, amount }) => (tax.inclusive ? sum : sum + amount), 0)
 
-/** What is one tax, on whatever it is. */
+/** The identity of a tax. */
 export const taxKey = (tax: Tax) =>
   JSON.stringify([taxId(tax), tax.jurisdiction ?? '', tax.rate, tax.inclusive === true])
 
@@ -98,11 +94,10 @@ const together = (a: TaxLine, b: TaxLine): TaxLine => ({
   amount: a.amount + b.amount,
 })
 
-/** One line for each tax: sums of rounded lines, not rounded again. */
+/** One line for each tax. Sums of rounded lines are not rounded again. */
 export const taxTotals = (lines: readonly TaxLine[]): TaxLine[] =>
   [...Map.groupBy(lines, ({ tax }) => taxKey(tax)).values()].map((same) => same.reduce(together))
 
-/** A tax as the API prints it. */
 export const taxJson = (tax: Tax) => ({
   name: tax.name,
   tax_id: taxId(tax),
@@ -111,7 +106,6 @@ export const taxJson = (tax: Tax) => ({
   inclusive: tax.inclusive === true,
 })
 
-/** The line as the API prints it. */
 export const taxLineJson = ({ tax, base, amount }: TaxLine) => ({
   ...taxJson(tax),
   base: dollarsOfUnits(base),

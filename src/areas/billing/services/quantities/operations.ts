@@ -8,29 +8,29 @@ import { retrying, type Store } from '../../../../storage/store.ts'
 import { type MonthCount, monthCounts, quantitiesBy, sumsOf } from './rules.ts'
 import { createQuantityStore } from './store.ts'
 
-// A fold holds up other writers of the embedded store for some ten milliseconds.
+// A fold blocks other SQLite writers for some ten milliseconds.
 const movesPerFold = 2000
 
 export type QuantityReader = ReturnType<typeof createQuantities>
 
-/** How many items of each category accounts have: exact at every moment, whatever is still to be folded. */
+/** The counts of accounts: exact at any time, even if recent moves are not folded yet. */
 export const createQuantities = ({ store }: { store: Store }) => {
   const rows = createQuantityStore(store)
 
-  /** Who stands above each of some accounts; nobody above those that are gone. */
+  /** The parents of accounts; none for deleted ones. */
   const treesOf = async (accountIds: readonly string[]) => {
     const accounts = await Promise.all(accountIds.map((id) => store.records.find(id, accountKind, id)))
     return new Map(accounts.flatMap((account) => (account ? [[account.id, account.hidden.tree]] : [])))
   }
 
-  /** The master account has nobody above it: it never moves. */
+  /** The master account never moves. */
   const parentOf = ({ hidden: { tree } }: AccountRecord) => elementAt(tree, -1)
 
   const foldOnce = async (guard: Statement) => {
     const terms = { guard, treeVersion: await rows.treeVersion() }
     const moves = await rows.waiting(movesPerFold)
     if (moves.length === 0) return false
-    // Behind the moves: an account that came with one of them, and was looked for before, counts for nobody above if it is missed.
+    // After the moves: a new account that is not found yet would count for no parent.
     await store.fence()
     const trees = await treesOf([...new Set(moves.map(({ accountId }) => accountId))])
     const sums = sumsOf(moves, (accountId) => trees.get(accountId) ?? [])
@@ -43,13 +43,13 @@ export const createQuantities = ({ store }: { store: Store }) => {
     everySeconds: 2,
     due: async () => (await rows.waiting(1)).length > 0,
     async run(signal, guard) {
-      // An account that moves or goes at the same moment makes a fold look again.
+      // A concurrent move or deletion of an account makes the fold read again.
       while ((await retrying(() => foldOnce(guard))) && !signal.aborted);
     },
   }
 
   return {
-    /** The account's own counts, and those of all accounts below it. */
+    /** The account's own counts, and those of its sub-accounts. */
     async of(accountId: string) {
       const counted = await rows.of(accountId)
       return {
@@ -58,12 +58,11 @@ export const createQuantities = ({ store }: { store: Store }) => {
       }
     },
 
-    /** The account's own counts alone. */
     async own(accountId: string) {
       return quantitiesBy(await rows.own(accountId), ({ own }) => own)
     },
 
-    /** How many items of a category the account and all below it have. */
+    /** How many items of a category the account and its sub-accounts have. */
     async cascade(accountId: string, category: string): Promise<number> {
       const counted = await rows.of(accountId)
       return counted
@@ -71,7 +70,7 @@ export const createQuantities = ({ store }: { store: Store }) => {
         .reduce((sum, { own, below }) => sum + own + below, 0)
     },
 
-    /** What the account had itself at the beginning and the end of each month. */
+    /** The own counts at the beginning and the end of each month. */
     async months(accountId: string): Promise<MonthCount[]> {
       return monthCounts(await rows.days(accountId), Number(monthOf(store.clock.now())))
     },
@@ -81,7 +80,7 @@ export const createQuantities = ({ store }: { store: Store }) => {
 
     removeWith: (set: ChangeSet, { id, hidden }: AccountRecord) => rows.remove(set, id, hidden.tree.at(-1)),
 
-    /** Adds what has moved to the totals of the accounts above. */
+    /** Adds recent moves to the totals of the parent accounts. */
     round,
   }
 }

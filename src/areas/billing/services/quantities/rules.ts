@@ -1,5 +1,5 @@
 import { monthAfter } from '../../../../lib/gregorian.ts'
-/** One change of a count: what an account got or lost itself, and below it. */
+/** A change of a count, of the account's own or its sub-accounts'. */
 export interface Move {
   accountId: string
   id: string
@@ -11,9 +11,9 @@ export interface Move {
   below: number
 }
 
-/** What several moves of one count come to on one day. */
+/** The moves of one count on one day. */
 export interface Sum extends Omit<Move, 'id' | 'at'> {
-  /** As a number like 20261121, of the UTC day. */
+  /** Like 20261121, in UTC. */
   day: number
   addition: number
   removal: number
@@ -32,7 +32,7 @@ const sumOf = ({ accountId, category, item, own, below, at }: Move): Sum => {
   return { accountId, category, item, own, below, day: dayOf(at), addition, removal, lastAt: at }
 }
 
-/** The same for an account above, for which all of it is below. */
+/** The same for a parent account. */
 const seenFrom = (sum: Sum, accountId: string): Sum => ({
   ...sum,
   accountId,
@@ -52,27 +52,23 @@ const add = (a: Sum, b: Sum): Sum => ({
 const addUp = (sums: readonly Sum[]) =>
   [...Map.groupBy(sums, keyOf).values()].map((group) => group.reduce(add))
 
-/**
- * What moves come to for their accounts and all accounts above, one sum for each account, item and day; earlier days
- * first, so that the later one's totals stand. `above` says who stands above an account.
- */
+/** The sums of moves for their accounts and all parents, earlier days first. `above` returns the parents. */
 export const sumsOf = (moves: readonly Move[], above: (accountId: string) => readonly string[]): Sum[] => {
   const own = addUp(moves.map(sumOf))
   const all = own.flatMap((sum) => [sum, ...above(sum.accountId).map((id) => seenFrom(sum, id))])
   return addUp(all).sort((a, b) => a.day - b.day)
 }
 
-/** Category -> item -> count; zeros are left out. */
+/** Category -> item -> count; zeros are omitted. */
 export type Quantities = Record<string, Record<string, number>>
 
-/** Items may be named by customers, as types of devices are: `constructor` and `__proto__` are names like others. */
+/** Customers may name items `constructor` or `__proto__`. */
 export const noItems = (): Record<string, number> => Object.create(null)
 
-/** The counts of a category. Categories are names like items: `toString` may be one. */
+/** The counts of a category. Its name may be `toString`, too. */
 export const itemsIn = (quantities: Quantities, category: string): Record<string, number> =>
   (Object.hasOwn(quantities, category) ? quantities[category] : undefined) ?? noItems()
 
-/** The count of an item, if there is one. */
 export const itemCount = (quantities: Quantities, category: string, item: string): number | undefined => {
   const items = itemsIn(quantities, category)
   return Object.hasOwn(items, item) ? items[item] : undefined
@@ -93,7 +89,7 @@ export const quantitiesBy = <Row extends { category: string; item: string }>(
   return quantities
 }
 
-/** What an account has itself, and what those below it have. */
+/** The counts of an account and of its sub-accounts. */
 export interface Totals {
   account: Quantities
   cascade: Quantities
@@ -105,7 +101,7 @@ const addTo = (quantities: Quantities, category: string, item: string, delta: nu
   quantities[category] = { ...itemsIn(quantities, category), [item]: count + delta }
 }
 
-/** What an account has after some moves: its own ones, and those of accounts below it, which all go to its cascade. */
+/** The counts after some moves. Moves of sub-accounts go to the cascade. */
 export const moved = <T extends Totals>(
   totals: T,
   accountId: string,
@@ -129,14 +125,13 @@ const sumsOfItems = (counts: Quantities, more: Quantities): Quantities => {
   return sums
 }
 
-/** What an account has after it got some more of its own, and below it. */
 export const withMore = <T extends Totals>(totals: T, { account, cascade }: Totals): T => ({
   ...totals,
   account: sumsOfItems(totals.account, account),
   cascade: sumsOfItems(totals.cascade, cascade),
 })
 
-/** What has to be added to some counts so that they become others. */
+/** The differences to be added to `from`. */
 export const differencesBetween = (
   from: Quantities,
   to: Quantities,
@@ -151,23 +146,23 @@ export const differencesBetween = (
   })
 }
 
-/** An account's own count at the end of a day on which it moved. */
+/** The own count at the end of a day on which it changed. */
 export interface DayCount {
   category: string
   item: string
-  /** A number like 20261121. */
+  /** Like 20261121. */
   day: number
   own: number
 }
 
-/** What there was of an item when a month began and when it ended; undefined before there ever was any. */
+/** Undefined before there was any. */
 export interface MonthCount {
-  /** A number like 202611. */
+  /** Like 202611. */
   month: number
   category: string
   item: string
   atBeginning: number | undefined
-  /** Undefined while the month lasts. */
+  /** Undefined during the month. */
   atEnd: number | undefined
 }
 
@@ -185,7 +180,7 @@ const monthsOfItem = (days: readonly DayCount[], current: number): MonthCount[] 
   return months.filter(({ atBeginning, atEnd }) => atBeginning !== undefined || atEnd !== undefined)
 }
 
-/** The months of each item up to the current one, the earliest first. Days come in their order. */
+/** The months up to the current one, the earliest first. Days come in order. */
 export const monthCounts = (days: readonly DayCount[], currentMonth: number): MonthCount[] =>
   [...Map.groupBy(days, ({ category, item }) => JSON.stringify([category, item])).values()]
     .flatMap((ofItem) => monthsOfItem(ofItem, currentMonth))

@@ -25,10 +25,7 @@ const reshape: Statement = {
   expect: { rows: 1, orElse: conflict },
 }
 
-/**
- * Fails unless the tree is still as it was when its version was read. Folding, moving and removing take turns by it:
- * what one of them reads, no other changes before it is done.
- */
+/** Fails unless the tree has its version from before. Folds, moves and removals exclude each other by it. */
 const takeTurn = (version: number): Statement => ({
   sql: "UPDATE rounds SET done_at = done_at WHERE name = 'quantities' AND done_at = $1",
   params: [version],
@@ -46,14 +43,13 @@ const handOver = (accountId: string, receiver: string, sign: 1 | -1, at: number)
 interface QuantityRow {
   category: string
   item: string
-  /** What the account has itself. */
   own: number
-  /** What the accounts below it have. */
+  /** Of the sub-accounts. */
   below: number
 }
 
-// What is not folded yet is added at the reading, in the same statement: no fold can come between.
-// The look-up in the tree is a scalar query so that it runs once for each of the few moves, never over all descendants.
+// Moves that are not folded yet are added in the same statement, so no fold can come in between. The look-up in the
+// tree is a scalar query: it runs once for each of the few moves.
 const quantitiesOf = `SELECT category, item, CAST(sum(own) AS BIGINT) AS own, CAST(sum(below) AS BIGINT) AS below FROM (
     SELECT category, item, own, below FROM quantities WHERE account_id = $1
     UNION ALL
@@ -64,7 +60,7 @@ const quantitiesOf = `SELECT category, item, CAST(sum(own) AS BIGINT) AS own, CA
   ) AS counted
   GROUP BY category, item HAVING sum(own) <> 0 OR sum(below) <> 0 ORDER BY category, item`
 
-// Without looking at what moved elsewhere: an index read, however much is not folded yet.
+// An index read, however many moves are not folded yet.
 const ownQuantitiesOf = `SELECT category, item, CAST(sum(own) AS BIGINT) AS own FROM (
     SELECT category, item, own FROM quantities WHERE account_id = $1
     UNION ALL
@@ -72,7 +68,7 @@ const ownQuantitiesOf = `SELECT category, item, CAST(sum(own) AS BIGINT) AS own 
   ) AS counted
   GROUP BY category, item HAVING sum(own) <> 0 ORDER BY category, item`
 
-// Nothing of an account that is gone.
+// Nothing for a deleted account.
 const addTotals = `INSERT INTO quantities (account_id, category, item, own, below)
   SELECT account_id, CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS BIGINT), CAST($5 AS BIGINT)
     FROM records WHERE account_id = $1 AND kind = 'account' AND id = $1
@@ -100,14 +96,13 @@ const foldSum = (sum: Sum): Statement[] => {
   ]
 }
 
-/** What has to hold for a fold to happen: the round is still ours, and the tree as it was read. */
 interface FoldTerms {
   guard: Statement
   treeVersion: number
 }
 
 export const createQuantityStore = ({ all, scan, writeUnrecorded, clock }: Store) => ({
-  /** Another number whenever accounts have moved in the tree or left it. */
+  /** Changes whenever accounts move in the tree or leave it. */
   async treeVersion(): Promise<number> {
     const turn = turns.first(await all(`SELECT ${turns.columns} FROM rounds WHERE name = 'quantities'`))
     if (!turn) throw new Error('nobody takes turns with the quantities')
@@ -115,8 +110,7 @@ export const createQuantityStore = ({ all, scan, writeUnrecorded, clock }: Store
   },
 
   /**
-   * What an account and those below it have counts above another parent from now on. Moves that are not folded yet go
-   * to whoever stands above when they are.
+   * Counts an account and its sub-accounts for another parent. Moves that are not folded yet follow when they are.
    */
   move(set: ChangeSet, accountId: string, { from, to }: { from: string; to: string }) {
     const at = clock.now()
@@ -124,8 +118,7 @@ export const createQuantityStore = ({ all, scan, writeUnrecorded, clock }: Store
   },
 
   /**
-   * What a removed account had counts no more: above it, where somebody stands. Its moves that are not folded yet are
-   * dropped when they are.
+   * Removes the counts of a deleted account, also from its parents. Its moves are dropped when they are folded.
    */
   remove(set: ChangeSet, accountId: string, parent: string | undefined) {
     set.add(reshape)
@@ -136,7 +129,6 @@ export const createQuantityStore = ({ all, scan, writeUnrecorded, clock }: Store
 
   of: (accountId: string) => all<QuantityRow>(quantitiesOf, [accountId]),
 
-  /** What the account has itself. */
   own: (accountId: string) => all<Omit<QuantityRow, 'below'>>(ownQuantitiesOf, [accountId]),
 
   /** The oldest moves that are not folded yet. */
@@ -144,7 +136,7 @@ export const createQuantityStore = ({ all, scan, writeUnrecorded, clock }: Store
     return moved.list(await all(`SELECT ${moved.columns} FROM quantity_moves ORDER BY id LIMIT $1`, [limit]))
   },
 
-  /** What the account had itself at the end of each day on which that moved, oldest first. */
+  /** The own counts at the end of each day on which they changed, oldest first. */
   async days(accountId: string): Promise<DayCount[]> {
     const rows = await scan(
       `SELECT ${counted.columns} FROM quantity_days WHERE account_id = $1 ORDER BY category, item, day`,
@@ -153,7 +145,7 @@ export const createQuantityStore = ({ all, scan, writeUnrecorded, clock }: Store
     return counted.list(rows)
   },
 
-  /** Puts the sums of moves into the totals of accounts, and the moves away. */
+  /** Adds the sums of moves to the totals and deletes the moves. */
   fold: (moves: readonly Move[], sums: readonly Sum[], terms: FoldTerms) =>
     writeUnrecorded([
       terms.guard,

@@ -5,7 +5,6 @@ import { area } from '../../../area.ts'
 import { servicesArea } from '../area.ts'
 import { createReconciliation, type Reconciliation } from './operations.ts'
 
-/** What accounts have is counted anew from their records. */
 export const reconciliationArea = area({
   name: 'reconciliation',
   needs: { services: servicesArea },

@@ -6,12 +6,12 @@ import type { CountSource } from '../../../area.ts'
 import type { QuantityReader } from '../quantities/operations.ts'
 import { differencesBetween, itemsIn, type Quantities } from '../quantities/rules.ts'
 
-// An account that changes all the time while it is counted is left for another time.
+// An account that changes during all attempts fails with a conflict.
 const attempts = 5
 
 export type Reconciliation = ReturnType<typeof createReconciliation>
 
-/** Counts an account's records anew and puts its quantities right, should they ever differ. */
+/** Counts an account's records again and corrects its quantities. */
 export const createReconciliation = (
   store: Store,
   quantities: QuantityReader,
@@ -29,7 +29,7 @@ export const createReconciliation = (
     return counted
   }
 
-  /** What is wrong, seen while nothing moved: what moves afterwards moves both alike. */
+  /** The differences, read while nothing moved. */
   const findWrong = async (
     accountId: string,
     attempt = 1,
@@ -42,7 +42,7 @@ export const createReconciliation = (
     return findWrong(accountId, attempt + 1)
   }
 
-  /** What puts the counts right. Nobody is asked for consent, nor charged: what is there is there. */
+  /** Corrections need no acceptance and cost nothing. */
   const plan = async (author: Author, account: AccountRecord): Promise<Step> => {
     const wrong = await findWrong(account.id)
     if (wrong.length === 0) return { sets: [], changed: 0 }
@@ -57,10 +57,9 @@ export const createReconciliation = (
     recount,
     plan,
 
-    /** Which counts of an account are not those of its records. */
     differences: (accountId: string) => findWrong(accountId),
 
-    /** Answers with how many counts were wrong. */
+    /** Returns the number of corrected counts. */
     async reconcile(author: Author, account: AccountRecord): Promise<number> {
       const { sets, changed } = await plan(author, account)
       if (changed > 0) await store.commit(...sets)

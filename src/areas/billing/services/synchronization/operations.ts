@@ -14,28 +14,27 @@ import type { Bookkeeper } from '../pricing/plan.ts'
 import { bookkeeperKey, bookkeeperOfKey, flatItems, maxRetryWaitMs, needsSync, pauseAfter } from '../rules.ts'
 import { servicesSettings } from '../settings.ts'
 
-/** Adds to a change set that the bookkeepers of changed invoices have to be told. */
+/** Adds to a change set that the bookkeepers of changed invoices get them. */
 export type SyncBookkeepers = (
   set: ChangeSet,
   account: Pick<AccountRecord, 'id'>,
   bookkeepers: readonly Bookkeeper[],
 ) => Promise<void>
 
-/** Which bookkeeper is to be told. */
 interface Payload {
   bookkeeper: string
 }
 
 const kindName = 'synchronization'
 
-/** The first change sets the time: those that follow are gathered. */
+/** The first change sets the time; later ones are sent with it. */
 const errandOf = (accountId: string, bookkeeper: Bookkeeper, dueAt: number): JobDraft<Payload> => {
   const key = bookkeeperKey(bookkeeper)
   const payload = { bookkeeper: key }
   return { kind: kindName, id: `${accountId}/${key}`, accountId, dueAt, payload, again: 'keep' }
 }
 
-/** The first half: what changes invoices comes before bookkeepers are known. */
+/** Separate from the rest, because invoices change before bookkeepers are known. */
 export const createTelling = ({ store, settings }: { store: Store; settings: Settings }): SyncBookkeepers => {
   return async (set, { id }, bookkeepers) => {
     const { sync_buffer_period: seconds } = await settings.of(servicesSettings)
@@ -55,24 +54,23 @@ interface Deps {
   queue: Queue
 }
 
-/** What a bookkeeper said, and under which id it was asked. */
 interface Answer {
   syncId: string
   outcome: SyncOutcome
 }
 
 const author: Author = { requestId: 'synchronization' }
-// Beyond what telling a bookkeeper may take, before another process has a look.
+// Beyond the time limit of a call, before another process takes over.
 const graceMs = 60_000
 
 export type Synchronization = ReturnType<typeof createSynchronization>
 
-/** Tells bookkeepers outside what is on the invoices of accounts, until they have taken it. */
+/** Sends the invoices of accounts to bookkeepers, until they accept them. */
 export const createSynchronization = ({ store, tell: tellLater, books, bookkeepers, queue }: Deps) => {
   const rows = createSyncStore(store)
   const { clock } = store
 
-  /** What is on the invoice now; nothing when there is none any more. */
+  /** The current invoice; empty if there is none. */
   const itemsOf = async ({ accountId, bookkeeper }: SyncedInvoice) => {
     const account = await books.account(accountId)
     const invoices = account ? await books.invoices(account) : []
@@ -146,7 +144,7 @@ export const createSynchronization = ({ store, tell: tellLater, books, bookkeepe
     },
   }
 
-  /** An account that goes leaves nothing to be billed: those who billed it are told so. */
+  /** The bookkeepers of a deleted account get an empty invoice. */
   const leaving: Attached = {
     async removeWith(set, { id }) {
       const account = await books.account(id)
@@ -164,19 +162,16 @@ export const createSynchronization = ({ store, tell: tellLater, books, bookkeepe
     job: kind,
     leaving,
 
-    /** Whether a bookkeeper does not know yet how things are. */
+    /** Whether a bookkeeper does not have the latest invoice yet. */
     isDirty: async (accountId: string) => (await queue.waiting(kindName, accountId)).length > 0,
 
-    /**
-     * Tells bookkeepers now what is waiting to be told of some accounts, instead of gathering changes for a while:
-     * resolves when each has been asked once.
-     */
+    /** Sends the waiting invoices of some accounts now. Resolves after one attempt each. */
     async settle(accountIds: readonly string[]): Promise<void> {
       const waiting = await Promise.all(accountIds.map((id) => queue.waiting(kindName, id)))
       await Promise.all(waiting.flat().map(({ id }) => queue.now(kindName, id)))
     },
 
-    /** Tells every bookkeeper of an account now. One that does not listen is told again later. */
+    /** Sends the invoices of an account to all its bookkeepers now. Failed ones are sent again later. */
     async now(account: AccountRecord) {
       const { lists } = await books.terms(account)
       const named = lists.map(({ bookkeeper }) => bookkeeper).filter(needsSync)
