@@ -4,10 +4,13 @@ import { type CsvCell, type CsvQuery, cacheKey, type Value } from '../../../stor
 import { type ArchivedMonths, MonthMoved, type MonthRange, readingAgain } from '../../../storage/monthly.ts'
 import type { SqlWords } from '../../../storage/sql-words.ts'
 import type { Store } from '../../../storage/store.ts'
+import type { ArchiveReading } from './archive/reading.ts'
 import { type CdrRow, storedColumns } from './columns.ts'
 import {
   type ArchivedPart,
   endOf,
+  type Holder,
+  joinChunks,
   type ListChunk,
   type Place,
   placeWithin,
@@ -54,7 +57,7 @@ const cellOf = (cell: SheetCell, value: string): CsvCell => {
 const functions = new URL('./sheet/sql-functions.ts', import.meta.url).href
 
 /** `utcOffset`: placeholder of the seconds that are added to `datetime`. */
-export const sheetOf = (
+const sheetOf = (
   words: SqlWords,
   forReseller: boolean,
   utcOffset: string,
@@ -95,11 +98,6 @@ export const interactionOrder: Order = { time: 'interaction_time', mark: 'intera
 export const orderBy = ({ time, mark }: Order, descending: boolean) => {
   const direction = descending ? 'DESC' : 'ASC'
   return `ORDER BY ${time} ${direction}, ${mark} ${direction}`
-}
-
-export interface Holder {
-  accountId: string
-  ownerId?: string
 }
 
 export interface Scope extends Holder, TimeWindow {
@@ -177,17 +175,24 @@ interface Summing<T> {
   ofLegs(legs: readonly CdrRow[]): T
 }
 
+/** How one kind of list is read. */
 interface PartSource {
+  placeOf(leg: CdrRow): Place
   /** The stretches of a scope, oldest first. */
   sight(scope: Scope): Promise<{
     stretches: readonly Stretch[]
     archived: ArchivedMonths
     filesOf(stretch: Stretch): readonly ArchivedPart[]
   }>
-  pieceOf(part: Part, limit: number, long: boolean): Promise<ListChunk>
-  /** The place of the record after this many; undefined if the part ends before it. */
-  placeAfter(part: Part, records: number, scan: Store['scan']): Promise<Place | undefined>
-  linesSql(part: Part, view: LineView): Promise<Uint8Array>
+  /** SQL of the places of a part in order, as `found_time` and `found_key`. */
+  placesOf(part: Part, mark: Mark): (from: string) => string
+  /** SQL of the rows of a part, from FROM on. */
+  rowsOf(part: Part, limit: number | undefined, mark: Mark): (from: string) => string
+  /** How CSV lines are ordered, and whether the store may read them in blocks. */
+  lineOrder: Pick<CsvQuery, 'orderedBy' | 'byBlock'>
+  archived: ArchiveReading['legs' | 'interactions'] | undefined
+  /** Selects one of two legs at the same place. */
+  choose?: ((a: CdrRow, b: CdrRow) => CdrRow) | undefined
 }
 
 interface Walk {
@@ -250,9 +255,58 @@ const csvTextOf = (legs: readonly CdrRow[], view: LineView): Uint8Array =>
 
 export const createPartLists = (
   store: Store,
-  { sight, pieceOf, placeAfter, linesSql }: PartSource,
+  { placeOf, sight, placesOf, rowsOf, lineOrder, archived: readFiles, choose }: PartSource,
   triedAtOnce: number,
 ) => {
+  const inPart = <T>(part: Part, query: (from: string) => Promise<T>) =>
+    store.cdrs.read(monthsOf(part), query)
+
+  /** The place of the record after this many; undefined if the part ends before it. */
+  const placeAfter = async (part: Part, records: number, scan: Store['scan']): Promise<Place | undefined> => {
+    const { params, mark } = createParams()
+    const places = placesOf({ ...part, until: undefined }, mark)
+    // The offset is constant and counted in the index only.
+    const [row] = await inPart(part, (from) =>
+      scan<{ found_time: number; found_key: string }>(
+        `${places(from)} LIMIT 1 OFFSET ${records - 1}`,
+        params,
+      ),
+    )
+    return row && { time: row.found_time, mark: row.found_key }
+  }
+
+  /** With filters, the matches of one trial: maybe none before the end. */
+  const storedPiece = async (part: Part, limit: number, long: boolean): Promise<ListChunk> => {
+    const isFiltered = part.scope.questions.length > 0
+    const until = isFiltered ? await placeAfter(part, triedAtOnce, store.scan) : undefined
+    const { params, mark } = createParams()
+    const rows = rowsOf({ ...part, until }, limit, mark)
+    const read = long || isFiltered ? store.scan : store.all
+    const items = await inPart(part, (from) =>
+      read<CdrRow>(`SELECT ${selectedColumns} ${rows(from)}`, params),
+    )
+    const final = items.at(-1)
+    return { items, next: final && items.length === limit ? placeOf(final) : until }
+  }
+
+  const pieceOf = async (part: Part, limit: number, long: boolean): Promise<ListChunk> => {
+    const { scope, stretch, files, after, descending } = part
+    if (!readFiles || files.length === 0) return storedPiece(part, limit, long)
+    const { questions, ownerId } = scope
+    const isSelected = questions.length > 0 || ownerId !== undefined
+    const most = isSelected ? triedAtOnce : Number.POSITIVE_INFINITY
+    const asked = { holder: scope, window: stretch, after, descending, questions, limit, most }
+    const pieces = [storedPiece(part, limit, long), readFiles(files, asked)]
+    return joinChunks(await Promise.all(pieces), { limit, descending, placeOf, choose })
+  }
+
+  const linesSql = (part: Part, view: LineView) => {
+    const { params, mark } = createParams()
+    const sheet = sheetOf(store.words, view.forReseller, mark(view.utcOffset))
+    const rows = rowsOf(part, undefined, mark)
+    return inPart(part, (from) => store.csvLines({ ...sheet, ...lineOrder, tail: rows(from), params }))
+  }
+
   const partsOf = async (scope: Scope, after: Place | undefined, descending: boolean): Promise<Part[]> => {
     const { stretches, archived, filesOf } = await sight(scope)
     return stretchesBehind(stretches, after, descending).map((stretch) => {

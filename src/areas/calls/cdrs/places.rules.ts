@@ -11,6 +11,11 @@ export interface TimeWindow {
   to: number
 }
 
+export interface Holder {
+  accountId: string
+  ownerId?: string
+}
+
 /** The position of a leg or interaction: its time, and an id within that second. */
 export interface Place {
   time: number
@@ -144,7 +149,7 @@ interface Joining {
   descending: boolean
   placeOf(leg: CdrRow): Place
   /** Selects one of two records at the same place. */
-  choose?(a: CdrRow, b: CdrRow): CdrRow
+  choose?: ((a: CdrRow, b: CdrRow) => CdrRow) | undefined
 }
 
 const earliest = (places: readonly Place[], order: (a: Place, b: Place) => number) =>

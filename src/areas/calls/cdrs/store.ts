@@ -9,21 +9,15 @@ import {
   createParams,
   createPartLists,
   heldBy,
-  type LineView,
   legOrder,
   type Mark,
-  monthsOf,
   orderBy,
-  type Params,
   type Part,
   rangeOf,
   type Scope,
   selectedColumns,
-  sheetOf,
 } from './parts.sql.ts'
 import {
-  joinChunks,
-  type ListChunk,
   lastSecond,
   type MonthBounds,
   monthAt,
@@ -149,8 +143,6 @@ const eachOnce = <T extends LegPlace>(stored: readonly T[], archived: readonly T
   ...new Map([...stored, ...archived].map((leg) => [leg.id, leg])).values(),
 ]
 
-const placeOf = (leg: CdrRow): Place => ({ time: leg.created, mark: leg.id })
-
 /** Legs in the store and in files. */
 export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOnce = usualTrial) => {
   const { cdrs, words } = store
@@ -158,8 +150,6 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
 
   const inMonth = <T>(month: number, query: (from: string) => Promise<T>) =>
     cdrs.read({ first: month, last: month }, query)
-
-  const inPart = <T>(part: Part, query: (from: string) => Promise<T>) => cdrs.read(monthsOf(part), query)
 
   /** The oldest and newest leg of each month: a few microseconds for each. */
   const boundsOf = (scope: Scope, archived: ArchivedMonths): Promise<MonthBounds[]> =>
@@ -191,75 +181,29 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
     return { stretches, archived, filesOf: overlaps }
   }
 
-  const placeAfter = async (
-    { until: _, ...part }: Part,
-    records: number,
-    scan: Store['scan'],
-  ): Promise<Place | undefined> => {
-    const { scope, stretch, after, descending } = part
-    const { params, mark } = createParams()
-    const rows = `${heldBy(scope, mark)} AND ${rangeOf(stretch, legOrder, { after, descending }, mark)}`
-    const order = orderBy(legOrder, descending)
-    // The offset is constant and counted in the index only.
-    const [row] = await inPart(part, (from) =>
-      scan<Pick<CdrRow, 'created' | 'id'>>(
-        `SELECT created, id FROM ${from} WHERE ${rows} ${order} LIMIT 1 OFFSET ${records - 1}`,
-        params,
-      ),
-    )
-    return row && { time: row.created, mark: row.id }
-  }
+  const rangeIn = ({ scope, stretch, after, until, descending }: Part, mark: Mark) =>
+    `${heldBy(scope, mark)} AND ${rangeOf(stretch, legOrder, { after, until, descending }, mark)}`
 
-  /** SQL from FROM on. */
-  const statementOf = (part: Part, { mark }: Pick<Params, 'mark'>) => {
-    const { scope, stretch, after, until, descending } = part
-    const rows = `${heldBy(scope, mark)} AND ${rangeOf(stretch, legOrder, { after, until, descending }, mark)}`
-    const filters = scope.questions
-      .map((question) => ` AND (${conditions.conditionOf(question, mark)})`)
-      .join('')
-    return (from: string) => `FROM ${from} WHERE ${rows}${filters} ${orderBy(legOrder, descending)}`
-  }
-
-  /** With filters, the matches of one trial: maybe none before the end. */
-  const storedPiece = async (part: Part, limit: number, long: boolean): Promise<ListChunk> => {
-    const isFiltered = part.scope.questions.length > 0
-    const until = isFiltered ? await placeAfter(part, triedAtOnce, store.scan) : undefined
-    const { params, mark } = createParams()
-    const statement = statementOf({ ...part, until }, { mark })
-    const size = mark(limit)
-    const read = long || isFiltered ? store.scan : store.all
-    const items = await inPart(part, (from) =>
-      read<CdrRow>(`SELECT ${selectedColumns} ${statement(from)} LIMIT ${size}`, params),
-    )
-    const final = items.at(-1)
-    return { items, next: final && items.length === limit ? placeOf(final) : until }
-  }
-
-  const pieceOf = async (part: Part, limit: number, long: boolean): Promise<ListChunk> => {
-    const { scope, stretch, files, after, descending } = part
-    if (!archive || files.length === 0) return storedPiece(part, limit, long)
-    const { questions, ownerId } = scope
-    const isSelected = questions.length > 0 || ownerId !== undefined
-    const most = isSelected ? triedAtOnce : Number.POSITIVE_INFINITY
-    const asked = { holder: scope, window: stretch, after, descending, questions, limit, most }
-    const pieces = [storedPiece(part, limit, long), archive.legs(files, asked)]
-    return joinChunks(await Promise.all(pieces), { limit, descending, placeOf })
-  }
-
-  const linesSql = (part: Part, view: LineView) => {
-    const { params, mark } = createParams()
-    const sheet = sheetOf(words, view.forReseller, mark(view.utcOffset))
-    const statement = statementOf(part, { mark })
-    return inPart(part, (from) =>
-      store.csvLines({
-        ...sheet,
-        orderedBy: ['created', 'id'],
-        tail: statement(from),
-        params,
-        byBlock: true,
-      }),
-    )
-  }
+  const lists = createPartLists(
+    store,
+    {
+      placeOf: (leg) => ({ time: leg.created, mark: leg.id }),
+      sight,
+      placesOf(part, mark) {
+        const end = `WHERE ${rangeIn(part, mark)} ${orderBy(legOrder, part.descending)}`
+        return (from) => `SELECT created AS found_time, id AS found_key FROM ${from} ${end}`
+      },
+      rowsOf(part, limit, mark) {
+        const filters = part.scope.questions.map((one) => ` AND (${conditions.conditionOf(one, mark)})`)
+        const where = rangeIn(part, mark) + filters.join('')
+        const bound = limit === undefined ? '' : ` LIMIT ${mark(limit)}`
+        return (from) => `FROM ${from} WHERE ${where} ${orderBy(legOrder, part.descending)}${bound}`
+      },
+      lineOrder: { orderedBy: ['created', 'id'], byBlock: true },
+      archived: archive?.legs,
+    },
+    triedAtOnce,
+  )
 
   const hasLaterInFiles = async ({ accountId, to }: Pick<Scope, 'accountId' | 'to'>) => {
     const parts = (await archive?.partsOf(accountId, monthsOfLegs({ from: to, to: lastSecond }))) ?? []
@@ -281,7 +225,7 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
   }
 
   return {
-    ...createPartLists(store, { sight, pieceOf, placeAfter, linesSql }, triedAtOnce),
+    ...lists,
 
     isCondition: conditions.isCondition,
 

@@ -140,20 +140,10 @@ const columnOf = ({ columns: chunks }: Group, name: string) => {
   return found
 }
 
-const boundsOf = (group: Group, name: string) => {
+const boundsOf = <T>(group: Group, name: string, read: (value: unknown) => T): Bounds<T> => {
   const { min_value: first, max_value: last } = columnOf(group, name).statistics ?? {}
   if (first === undefined || last === undefined) throw new Error(`the file has no bounds of ${name}`)
-  return { first, last }
-}
-
-const textBounds = (group: Group, name: string): Bounds<string> => {
-  const { first, last } = boundsOf(group, name)
-  return { first: String(first), last: String(last) }
-}
-
-const numberBounds = (group: Group, name: string): Bounds<number> => {
-  const { first, last } = boundsOf(group, name)
-  return { first: Number(first), last: Number(last) }
+  return { first: read(first), last: read(last) }
 }
 
 const spanOf = (parts: readonly Span[]): Span => ({
@@ -161,13 +151,13 @@ const spanOf = (parts: readonly Span[]): Span => ({
   to: Math.max(...parts.map(({ to }) => to)),
 })
 
-const placeOf = (group: Group) => {
-  const chunks = group.columns.map(({ meta_data: data }) => {
-    const from = Number(data?.dictionary_page_offset ?? data?.data_page_offset)
-    return { from, to: from + Number(data?.total_compressed_size) }
-  })
-  return spanOf(chunks)
-}
+const placeOf = ({ columns: chunks }: Group) =>
+  spanOf(
+    chunks.map(({ meta_data: data }) => {
+      const from = Number(data?.dictionary_page_offset ?? data?.data_page_offset)
+      return { from, to: from + Number(data?.total_compressed_size) }
+    }),
+  )
 
 const idsOf = (group: Group): Span | undefined => {
   const { bloom_filter_offset: offset, bloom_filter_length: length } = columnOf(group, 'id')
@@ -178,32 +168,15 @@ const idsOf = (group: Group): Span | undefined => {
 /** A column of a group without its statistics, which take most of the memory. */
 const chunkOf = ({ file_offset, meta_data: data }: Group['columns'][number]) => {
   if (!data) throw new Error('a column of the file is not described')
-  const { type, path_in_schema, codec, num_values, total_uncompressed_size, total_compressed_size } = data
-  const { data_page_offset, dictionary_page_offset } = data
-  return {
-    file_offset,
-    meta_data: {
-      type,
-      encodings: [],
-      path_in_schema,
-      codec,
-      num_values,
-      total_uncompressed_size,
-      total_compressed_size,
-      data_page_offset,
-      ...(dictionary_page_offset === undefined ? {} : { dictionary_page_offset }),
-    },
-  }
+  const { statistics: _, ...kept } = data
+  return { file_offset, meta_data: { ...kept, encodings: [] } }
 }
 
 /** Parses the last bytes of a file, at least as many as `endBytesOf` returns. */
 export const fileEndOf = (end: Uint8Array): FileEnd => {
   const { buffer, byteOffset, byteLength } = end
-  const {
-    row_groups: all,
-    version,
-    schema,
-  } = parquetMetadata(buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer)
+  const bytes = buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer
+  const { row_groups: all, version, schema } = parquetMetadata(bytes)
   let row = 0
   const groups = all.map((group): FileGroup => {
     const { num_rows, total_byte_size } = group
@@ -214,9 +187,9 @@ export const fileEndOf = (end: Uint8Array): FileEnd => {
       row: row - rows,
       rows,
       ...placeOf(group),
-      account: textBounds(group, 'account_id'),
-      created: numberBounds(group, 'created'),
-      interactionTime: numberBounds(group, 'interaction_time'),
+      account: boundsOf(group, 'account_id', String),
+      created: boundsOf(group, 'created', Number),
+      interactionTime: boundsOf(group, 'interaction_time', Number),
       ids: idsOf(group),
       metadata: { version, schema, num_rows, row_groups: [alone], metadata_length: 0 },
     }

@@ -12,7 +12,7 @@ import { callArchiveUnreachable } from '../failures.ts'
 import type { ArchivedPart } from '../places.rules.ts'
 import type { FileEnd, FileGroup } from './file.ts'
 import type { FileAnswer, FileCall, FileCalls } from './file-thread.ts'
-import type { ArchiveRegister } from './store.ts'
+import type { ArchiveRegister, FileRow } from './store.ts'
 
 const script = new URL('./file-thread.ts', import.meta.url)
 
@@ -214,3 +214,14 @@ export const createArchiveFiles = ({ objects, register, metrics, log }: Deps) =>
 }
 
 export type ArchiveFiles = ReturnType<typeof createArchiveFiles>
+
+/** The rows of a file without those of deleted accounts. */
+export async function* remainingRows(register: ArchiveRegister, files: ArchiveFiles, file: FileRow) {
+  const accounts = new Set(await register.accountsIn(file.path))
+  // A file that was replaced and removed has no accounts.
+  if (!(await register.isLive(file.path))) throw new MonthMoved(file.month)
+  for (const group of await files.groups(file)) {
+    const rows = await files.rows(file, group)
+    yield rows.filter((leg) => accounts.has(leg.account_id))
+  }
+}

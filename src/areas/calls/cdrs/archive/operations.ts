@@ -19,7 +19,13 @@ import { outdated } from '../months/rules.ts'
 import { createCdrMonthStore } from '../months/store.ts'
 import { type FileSizes, usualSizes } from '../places.rules.ts'
 import { callRecordSettings } from '../settings.ts'
-import { type ArchiveFiles, type ArchiveMetrics, createFileThread, type WrittenFile } from './files.ts'
+import {
+  type ArchiveFiles,
+  type ArchiveMetrics,
+  createFileThread,
+  remainingRows,
+  type WrittenFile,
+} from './files.ts'
 import { type AccountRow, type ArchiveRegister, createArchiveRegister, type FileRow } from './store.ts'
 
 type Written = Pick<FileRow, 'path' | 'records'>
@@ -216,17 +222,8 @@ export const createCallArchive = ({
     }
   }
 
-  /** The rows of a file without those of deleted accounts. */
-  async function* stayingRows(file: FileRow, staying: ReadonlySet<string>) {
-    for (const group of await files.groups(file)) {
-      const rows = await files.rows(file, group)
-      yield rows.filter((leg) => staying.has(leg.account_id))
-    }
-  }
-
   const rewrite = async (file: FileRow, turn: Turn) => {
-    const staying = new Set(await register.accountsIn(file.path))
-    const written = await writerOf(file.month, turn).write(stayingRows(file, staying))
+    const written = await writerOf(file.month, turn).write(remainingRows(register, files, file))
     const set = setOf(turn)
     register.retire(set, file)
     for (const { path } of written) register.publish(set, path)

@@ -1,10 +1,9 @@
 import { filterOf } from '../../../../http/answer/filters.ts'
 import type { ListQuery } from '../../../../lib/question.ts'
-import { MonthMoved } from '../../../../storage/monthly.ts'
 import { type CdrRow, monthOfId } from '../columns.ts'
-import type { Holder } from '../parts.sql.ts'
 import {
   type ArchivedPart,
+  type Holder,
   type ListChunk,
   monthAt,
   type Place,
@@ -14,7 +13,7 @@ import {
 } from '../places.rules.ts'
 import { byChannelTime, filterableOf } from '../rules.ts'
 import type { FileGroup } from './file.ts'
-import type { ArchiveFiles } from './files.ts'
+import { type ArchiveFiles, remainingRows } from './files.ts'
 import type { ArchiveRegister } from './store.ts'
 
 interface Walk {
@@ -232,15 +231,7 @@ export const createArchiveReading = (register: ArchiveRegister, files: ArchiveFi
     },
 
     async *month(month: number): AsyncGenerator<readonly CdrRow[]> {
-      for (const file of await register.liveOf(month)) {
-        const staying = new Set(await register.accountsIn(file.path))
-        // A file that was replaced and removed has no accounts.
-        if (!(await register.isLive(file.path))) throw new MonthMoved(month)
-        for (const group of await files.groups(file)) {
-          const rows = await files.rows(file, group)
-          yield rows.filter((leg) => staying.has(leg.account_id))
-        }
-      }
+      for (const file of await register.liveOf(month)) yield* remainingRows(register, files, file)
     },
   }
 }

@@ -1,5 +1,6 @@
 import { type ChangeSet, conflict } from '../../../../storage/change-set.ts'
 import type { Statement } from '../../../../storage/db.ts'
+import type { MonthRange } from '../../../../storage/monthly.ts'
 import type { Store } from '../../../../storage/store.ts'
 import { integer, oneOf, type RowOf, shape, table, text } from '../../../../storage/table.ts'
 import type { ArchivedPart } from '../places.rules.ts'
@@ -33,16 +34,12 @@ const insertFile = files.insert()
 const insertAccount = accounts.insert()
 const months = shape({ month: integer() })
 const sums = shape({ records: integer() })
+const sum = (column: string) => `CAST(COALESCE(sum(${column}), 0) AS BIGINT) AS records`
 const names = shape({ accountId: text() })
 const parts = shape({ path: text(), month: integer(), bytes: integer(), first: integer(), last: integer() })
 
 // Rows in one write.
 const accountsAtOnce = 500
-
-interface MonthRange {
-  first: number
-  last: number
-}
 
 /** Which call records are in which files. Only `live` files are read. */
 export const createArchiveRegister = (store: Store) => {
@@ -53,9 +50,15 @@ export const createArchiveRegister = (store: Store) => {
       await store.scan(`SELECT ${files.columns} FROM cdr_files WHERE ${where} ORDER BY path`, [...params]),
     )
 
+  const recordsIn = async (sql: string, params: (string | number)[]) =>
+    sums.first(await store.all(sql, params))?.records ?? 0
+
   return {
     /** The files with records of an account, oldest month first. */
-    async partsOf(accountId: string, { first, last }: MonthRange): Promise<ArchivedPart[]> {
+    async partsOf(
+      accountId: string,
+      { first, last }: Pick<MonthRange, 'first' | 'last'>,
+    ): Promise<ArchivedPart[]> {
       const archived = await cdrs.archivedMonths()
       if (![...archived.keys()].some((month) => month >= first && month <= last)) return []
       const rows = await store.all(
@@ -69,10 +72,8 @@ export const createArchiveRegister = (store: Store) => {
     },
 
     async isLive(path: string): Promise<boolean> {
-      const rows = await store.all("SELECT 1 AS one FROM cdr_files WHERE path = $1 AND state = 'live'", [
-        path,
-      ])
-      return rows.length > 0
+      const sql = "SELECT 1 AS one FROM cdr_files WHERE path = $1 AND state = 'live'"
+      return (await store.all(sql, [path])).length > 0
     },
 
     liveOf: (month: number) => filesWhere("month = $1 AND state = 'live'", [month]),
@@ -80,13 +81,8 @@ export const createArchiveRegister = (store: Store) => {
     unread: () => filesWhere("state <> 'live'", []),
     withDeparted: () => filesWhere("state = 'live' AND departures > 0", []),
 
-    async count(month: number): Promise<number> {
-      const rows = await store.all(
-        `SELECT CAST(COALESCE(sum(records), 0) AS BIGINT) AS records FROM cdr_files WHERE month = $1 AND state = 'live'`,
-        [month],
-      )
-      return sums.first(rows)?.records ?? 0
-    },
+    count: (month: number) =>
+      recordsIn(`SELECT ${sum('records')} FROM cdr_files WHERE month = $1 AND state = 'live'`, [month]),
 
     /** The accounts of a file, without deleted ones. */
     async accountsIn(path: string): Promise<string[]> {
@@ -94,20 +90,12 @@ export const createArchiveRegister = (store: Store) => {
       return names.list(rows).map(({ accountId }) => accountId)
     },
 
-    async countIn(path: string): Promise<number> {
-      const rows = await store.all(
-        'SELECT CAST(COALESCE(sum(records), 0) AS BIGINT) AS records FROM cdr_file_accounts WHERE path = $1',
-        [path],
-      )
-      return sums.first(rows)?.records ?? 0
-    },
+    countIn: (path: string) =>
+      recordsIn(`SELECT ${sum('records')} FROM cdr_file_accounts WHERE path = $1`, [path]),
 
     async monthOf(accountId: string): Promise<number | undefined> {
-      const rows = await store.all(
-        `SELECT ${months.columns} FROM cdr_file_accounts WHERE account_id = $1 LIMIT 1`,
-        [accountId],
-      )
-      return months.first(rows)?.month
+      const sql = `SELECT ${months.columns} FROM cdr_file_accounts WHERE account_id = $1 LIMIT 1`
+      return months.first(await store.all(sql, [accountId]))?.month
     },
 
     /** Registers a file before it is written, so that it is removed if the process dies. */
@@ -179,14 +167,12 @@ export const createArchiveRegister = (store: Store) => {
       },
     ],
 
-    async countOf(accountId: string, month: number): Promise<number> {
-      const rows = await store.all(
-        `SELECT CAST(COALESCE(sum(a.records), 0) AS BIGINT) AS records FROM cdr_file_accounts a
+    countOf: (accountId: string, month: number) =>
+      recordsIn(
+        `SELECT ${sum('a.records')} FROM cdr_file_accounts a
           JOIN cdr_files f ON f.path = a.path AND f.state = 'live' WHERE a.account_id = $1 AND a.month = $2`,
         [accountId, month],
-      )
-      return sums.first(rows)?.records ?? 0
-    },
+      ),
   }
 }
 

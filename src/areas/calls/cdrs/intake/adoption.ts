@@ -1,5 +1,4 @@
 import { gregorianNow } from '../../../../lib/gregorian.ts'
-import { newId } from '../../../../lib/ids.ts'
 import type { Settings } from '../../../../settings/settings.ts'
 import type { ChangeSet } from '../../../../storage/change-set.ts'
 import type { Store } from '../../../../storage/store.ts'
@@ -7,7 +6,7 @@ import type { ArchiveReading } from '../archive/reading.ts'
 import type { CdrRow } from '../columns.ts'
 import { callRecordSettings } from '../settings.ts'
 import { interactionOf, isIgnored, type Leg, Rejection, rowOf } from './rules.ts'
-import { createIntakeStore, keyOf } from './store.ts'
+import { createIntakeStore, keyOf, recordAdded } from './store.ts'
 
 interface Deps {
   store: Store
@@ -38,14 +37,6 @@ export interface LegImporter {
 export const createLegImporter = ({ store, settings, archive }: Deps): LegImporter => {
   const legs = createIntakeStore(store, archive)
 
-  const describe = (set: ChangeSet, added: readonly CdrRow[]) => {
-    const [first] = added
-    if (!first) return
-    const after = JSON.stringify({ records: added.length, first: first.id, last: added.at(-1)?.id })
-    const id = newId(store.clock.now())
-    set.record({ accountId: first.account_id, kind: 'cdrs', id, action: 'created', after })
-  }
-
   return {
     async judging() {
       const ignored = await settings.of(callRecordSettings)
@@ -72,7 +63,8 @@ export const createLegImporter = ({ store, settings, archive }: Deps): LegImport
         return key
       })
       const { added, stored } = await legs.add(set, [...firsts.values()], { looks: looksFirst })
-      describe(set, added)
+      const [first] = added
+      if (first) recordAdded(store, set, first.account_id, added)
       return keys.map((key) => (key === undefined || stored.has(key) ? 'duplicate' : 'accepted'))
     },
   }

@@ -1,7 +1,7 @@
 import { accountKind } from '../../../../auth/identity.ts'
 import { hasProblems, isOutage, type Problems } from '../../../../lib/failure.ts'
 import { gregorianNow } from '../../../../lib/gregorian.ts'
-import { isId, newId } from '../../../../lib/ids.ts'
+import { isId } from '../../../../lib/ids.ts'
 import { type Handover, isObject } from '../../../../lib/json.ts'
 import { zip } from '../../../../lib/list.ts'
 import type { Metrics } from '../../../../lib/metrics.ts'
@@ -37,9 +37,15 @@ import {
   withoutSecrets,
 } from './rules.ts'
 import type { IntakeReport } from './schema.ts'
-import { createIntakeStore, createUnions, keyOf, type LegName, legKeyOf, unionOf } from './store.ts'
-
-const outcomeOf = (verdict: LegVerdict) => (typeof verdict === 'string' ? verdict : 'rejected')
+import {
+  createIntakeStore,
+  createUnions,
+  keyOf,
+  type LegName,
+  legKeyOf,
+  recordAdded,
+  unionOf,
+} from './store.ts'
 
 export const countVerdicts = (metrics: Metrics) => {
   const records = metrics.counter({
@@ -47,7 +53,8 @@ export const countVerdicts = (metrics: Metrics) => {
     help: 'Call records that came in, by what became of them.',
     labels: ['source', 'outcome'],
   })
-  return (source: Source) => (verdict: LegVerdict) => records.labels(source, outcomeOf(verdict)).inc()
+  return (source: Source) => (verdict: LegVerdict) =>
+    records.labels(source, typeof verdict === 'string' ? verdict : 'rejected').inc()
 }
 
 export const countRepairs = (metrics: Metrics) => {
@@ -87,17 +94,13 @@ export type Source = 'api' | 'freeswitch'
 
 interface SentRecord {
   record: unknown
-  handover?: Given
+  handover?: Exclude<Handover, 'lent'>
   /** Whether the JSON text was repaired. */
   isRepaired?: boolean
 }
 
 /** A record, or why it could not be read. `bytes` is set for streams, whose size is not limited. */
 export type Entry = { line: number; bytes?: number } & (SentRecord | { flaw: string })
-
-type Given = Exclude<Handover, 'lent'>
-
-type Tally = { -readonly [Key in keyof IntakeReport]: IntakeReport[Key] }
 
 const reportedRejections = 1000
 // One transaction updates each index page once for all its legs. Larger ones would delay other writes too long.
@@ -144,6 +147,22 @@ const readyAtOnce = (leg: Leg, at: number) =>
 
 const isVerdict = (judged: Leg | ReadyLeg | LegVerdict): judged is LegVerdict =>
   typeof judged === 'string' || 'rejected' in judged
+
+/** The report of `take`, and a function that adds the result of a line. */
+const createReport = () => {
+  const rejected: IntakeReport['rejected'] = []
+  const report = { accepted: 0, duplicates: 0, ignored: 0, rejected, rejected_total: 0 }
+  const add = (line: number, verdict: LegVerdict) => {
+    if (verdict === 'accepted') report.accepted += 1
+    else if (verdict === 'duplicate') report.duplicates += 1
+    else if (verdict === 'ignored') report.ignored += 1
+    else {
+      report.rejected_total += 1
+      if (rejected.length < reportedRejections) rejected.push({ line, reason: verdict.rejected })
+    }
+  }
+  return { report, add }
+}
 
 export type Intake = ReturnType<typeof createIntake>
 
@@ -220,12 +239,8 @@ export const createIntake = (tools: Deps) => {
 
   const describe = (set: ChangeSet, added: readonly CdrRow[]) => {
     for (const [accountId, rows] of Map.groupBy(added, ({ account_id }) => account_id)) {
-      const ids = { first: rows[0]?.id, last: rows.at(-1)?.id }
-      const after = JSON.stringify({ records: rows.length, ...ids })
-      const id = newId(store.clock.now())
-      set.record({ accountId, kind: 'cdrs', id, action: 'created', after })
-      const recordIds = rows.map((row) => row.id)
-      set.happened({ accountId, type: 'cdr.created', kind: 'cdr', id, ids: recordIds })
+      const id = recordAdded(store, set, accountId, rows)
+      set.happened({ accountId, type: 'cdr.created', kind: 'cdr', id, ids: rows.map((row) => row.id) })
     }
   }
 
@@ -305,7 +320,7 @@ export const createIntake = (tools: Deps) => {
       chunks: AsyncIterable<readonly Entry[]>,
       { onProgress, paid = 'here' }: TakeManner = {},
     ): Promise<IntakeReport> {
-      const report: Tally = { accepted: 0, duplicates: 0, ignored: 0, rejected: [], rejected_total: 0 }
+      const { report, add } = createReport()
       let waiting: { line: number; leg: Leg | ReadyLeg }[] = []
       let bytesWaiting = 0
       const writing: Promise<void>[] = []
@@ -314,22 +329,12 @@ export const createIntake = (tools: Deps) => {
 
       const count = (line: number, verdict: LegVerdict) => {
         tally(verdict)
-        if (verdict === 'accepted') report.accepted += 1
-        else if (verdict === 'duplicate') report.duplicates += 1
-        else if (verdict === 'ignored') report.ignored += 1
-        else {
-          report.rejected_total += 1
-          if (report.rejected.length < reportedRejections)
-            report.rejected.push({ line, reason: verdict.rejected })
-        }
+        add(line, verdict)
       }
 
       const writeTogether = async (batch: typeof waiting) => {
-        const verdicts = await write(
-          author,
-          batch.map(({ leg }) => leg),
-          { looksFirst: isRepeat, paid },
-        )
+        const legs = batch.map(({ leg }) => leg)
+        const verdicts = await write(author, legs, { looksFirst: isRepeat, paid })
         isRepeat = verdicts.includes('duplicate')
         for (const [{ line }, verdict] of zip(batch, verdicts)) count(line, verdict)
         onProgress?.(report)

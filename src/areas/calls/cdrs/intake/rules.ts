@@ -27,20 +27,8 @@ export const reasonOf = (problems: Problems) => {
 const sensitive =
   /^(?:(?:.*_)?(?:password|passwd|secret|token|a1_hash)|cost|last_arg|current_application_data|application_data|record_path|record_url|internal_recording_url)$/
 
-const judgeKey = (key: string) => key !== '__proto__' && !isPrivateKey(key) && !sensitive.test(key)
-
-// Bounds the cache of key decisions.
-const maxKeys = 2000
-const judgedKeys = new Map<string, boolean>()
-
 /** Whether a field is stored: it is neither private nor sensitive. */
-export const isKept = (key: string) => {
-  const known = judgedKeys.get(key)
-  if (known !== undefined) return known
-  const judged = judgeKey(key)
-  if (judgedKeys.size < maxKeys) judgedKeys.set(key, judged)
-  return judged
-}
+export const isKept = (key: string) => key !== '__proto__' && !isPrivateKey(key) && !sensitive.test(key)
 
 const cleaned = (source: Json): Json => {
   const keys = Object.keys(source)
@@ -257,21 +245,9 @@ const assertTime = (name: string, gregorian: number, now: number) => {
   if (gregorian > now + latestAheadSeconds) reject(`${name}: lies in the future`)
 }
 
-const calendarMonthOf = (gregorian: number) => {
-  const date = new Date((gregorian - gregorianUnixOffset) * 1000)
-  const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()]
-  const startOfMonth = (at: number) => gregorianOfUnix(Date.UTC(year, at) / 1000)
-  return { month: Number(monthOf(date.getTime())), from: startOfMonth(month), end: startOfMonth(month + 1) }
-}
-
-// Most calls are in the same month as the one before.
-let lastMonth = calendarMonthOf(gregorianUnixOffset)
-
 /** The month whose table has the legs of an interaction that began then. */
-export const monthOfGregorian = (gregorian: number) => {
-  if (gregorian < lastMonth.from || gregorian >= lastMonth.end) lastMonth = calendarMonthOf(gregorian)
-  return lastMonth.month
-}
+export const monthOfGregorian = (gregorian: number) =>
+  Number(monthOf((gregorian - gregorianUnixOffset) * 1000))
 
 const perMinute = 'per_minute'
 

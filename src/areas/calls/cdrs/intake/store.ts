@@ -1,4 +1,5 @@
 import type { JobKind } from '../../../../jobs/queue.ts'
+import { newId } from '../../../../lib/ids.ts'
 import { type ChangeSet, conflict } from '../../../../storage/change-set.ts'
 import type { Statement } from '../../../../storage/db.ts'
 import type { JobDraft } from '../../../../storage/errand.ts'
@@ -49,6 +50,14 @@ interface AddedRows {
 const none: ReadonlySet<string> = new Set()
 
 const byMonth = (rows: readonly CdrRow[]) => Map.groupBy(rows, ({ id }) => monthOfId(id))
+
+/** Adds the audit entry of new legs of an account. Returns its id. */
+export const recordAdded = (store: Store, set: ChangeSet, accountId: string, rows: readonly CdrRow[]) => {
+  const id = newId(store.clock.now())
+  const after = JSON.stringify({ records: rows.length, first: rows[0]?.id, last: rows.at(-1)?.id })
+  set.record({ accountId, kind: 'cdrs', id, action: 'created', after })
+  return id
+}
 
 export const createIntakeStore = (store: Store, archive?: Pick<ArchiveReading, 'find'>) => {
   /** By account: each is on one server of a distributed store. */
