@@ -67,7 +67,7 @@ export const phoneNumbersArea = area({
     const resellerSettings = async (account: AccountRecord) =>
       configs.own(await accounts.resellerOf(account), 'number_manager')
     const phonebook = createPhonebook(tools.outgoing, settings)
-    const carriers = createCarriers({ store, settings, phonebook })
+    const carriers = createCarriers({ store, phonebook })
     const localities = createLocalities(store)
     const search = createNumberSearch({ ...tools, accounts, configs, carriers, localities, phonebook })
     const planning = createNumberPlanning(settings)

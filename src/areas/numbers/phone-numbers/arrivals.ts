@@ -4,7 +4,7 @@ import { failure } from '../../../lib/failure.ts'
 import { newId } from '../../../lib/ids.ts'
 import type { Json } from '../../../lib/json.ts'
 import type { Settings } from '../../../settings/settings.ts'
-import type { ChangeSet } from '../../../storage/change-set.ts'
+import { actOf, type ChangeSet } from '../../../storage/change-set.ts'
 import type { Offer } from './carriers/carrier.ts'
 import {
   invalidStateTransition,
@@ -30,7 +30,7 @@ import {
   withFields,
 } from './number-facts.ts'
 import type { NumberPlanning } from './numbering/operations.ts'
-import { addOrder } from './orders.ts'
+import { addNumberJob, orderKind, orderPatienceMs } from './orders.ts'
 import { assertFree, assertOrdered, type NumberPlanner, type NumberView, setOf } from './planner.ts'
 import {
   absent,
@@ -104,7 +104,9 @@ export const createAssignments = ({ clock, settings, planning, features, desk, b
     }
     await supplier.assertReachable()
     const before = stored && { before: factsOf(stored) }
-    addOrder(set, { id: orderId, accountId, number, carrier, carrierData, author, ...before }, clock)
+    const job = { id: orderId, accountId, number, dueAt: clock.now() + orderPatienceMs }
+    const wish = { number, carrier, author, ...before }
+    addNumberJob(set, orderKind, job, { carrierData, wish, act: actOf(set.author) })
     return { facts: { ...facts, hidden: { ...kept, pendingOrder: orderId } }, order: orderId }
   }
 

@@ -23,7 +23,7 @@ import {
   withFields,
 } from './number-facts.ts'
 import type { NumberPlanning } from './numbering/operations.ts'
-import { addReturn, awaiting } from './orders.ts'
+import { addNumberJob, awaiting, releaseKind } from './orders.ts'
 import {
   assertFree,
   assertOrdered,
@@ -206,14 +206,9 @@ export const createReleases = ({ clock, settings, features, desk, book, findAcco
   const returnToSupplier = (set: ChangeSet, stored: NumberRecord) => {
     const { id: number, accountId, carrier, hidden } = stored
     if (!carrierOf(stored).supplier || accountId === '' || hidden.givenBack) return
-    addReturn(set, {
-      id: newId(clock.now()),
-      accountId,
-      number,
-      carrier,
-      carrierData: hidden.carrierData ?? {},
-      ...awaiting(hidden),
-    })
+    const { carrierData = {} } = hidden
+    const job = { id: newId(clock.now()), accountId, number }
+    addNumberJob(set, releaseKind, job, { number, carrier, carrierData, ...awaiting(hidden) })
   }
 
   const disconnect = (set: ChangeSet, stored: NumberRecord) => {

@@ -3,7 +3,7 @@ import { failure } from '../../../lib/failure.ts'
 import type { Json } from '../../../lib/json.ts'
 import { ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
-import type { Reply } from './carriers/carrier.ts'
+import type { CarrierReply } from './carriers/carrier.ts'
 import { numberFault } from './failures.ts'
 import type { FeatureProvider, Registrar } from './features/operations.ts'
 import { type CarrierRequests, factsOf, foundRecord } from './number-facts.ts'
@@ -94,7 +94,7 @@ export const createNumberJobs = ({ store, queue, desk, book, provider }: Deps) =
   const waiting = (reply: { reason: string; isDown: boolean }) =>
     ({ state: 'waiting', outcome: reply.reason, isOutsideDown: reply.isDown }) as const
 
-  const orders: JobKind<OrderPayload, Reply> = {
+  const orders: JobKind<OrderPayload, CarrierReply> = {
     kind: orderKind,
     atOnce: ordersAtOnce,
     ask({ id, payload: { carrierData, wish } }, signal) {
@@ -111,7 +111,7 @@ export const createNumberJobs = ({ store, queue, desk, book, provider }: Deps) =
     },
   }
 
-  const releases: JobKind<ReleasePayload, Reply | typeof unneeded> = {
+  const releases: JobKind<ReleasePayload, CarrierReply | typeof unneeded> = {
     kind: releaseKind,
     async ask({ id, payload }, signal) {
       const order = await orderBefore(payload)

@@ -7,92 +7,65 @@ export interface NumberError {
   cause?: string
 }
 
-const withCause = (cause: string | undefined) => (cause === undefined ? {} : { cause })
+// Errors of one number in a collection, by the name of the failure.
+const described = new Map<string, (details: never) => NumberError>([
+  [
+    'invalid_data',
+    () => ({ code: 400, error: 'invalid', message: 'invalid', cause: 'the address is not valid' }),
+  ],
+  [
+    'multiple_choice',
+    () => ({ code: 400, error: 'multiple_choice', message: 'more than one address found' }),
+  ],
+])
 
-/** Failures about one number. In a collection only that number fails. */
-const numberErrors = {
-  number_exists: ({ number }: { number: string }): NumberError => ({
-    code: 409,
-    error: 'number_exists',
-    message: `number ${number} already exists`,
-    cause: number,
-  }),
-  // The envelope has status 404, the data code 400.
-  not_reconcilable: ({ number }: { number: string }): NumberError => ({
-    code: 400,
-    error: 'not_reconcilable',
-    message: `number ${number} is not reconcilable`,
-    cause: number,
-  }),
-  number_forbidden: ({ cause }: { cause?: string }): NumberError => ({
-    code: 403,
-    error: 'forbidden',
-    message: 'requestor is unauthorized to perform operation',
-    ...withCause(cause),
-  }),
-  number_not_found: ({ number }: { number: string }): NumberError => ({
-    code: 404,
-    error: 'not_found',
-    message: `number ${number} not found`,
-    cause: number,
-  }),
-  invalid_state_transition: ({ from, to }: { from: string; to: string }): NumberError => ({
-    code: 400,
-    error: 'invalid_state_transition',
-    message: 'invalid state transition',
-    cause: `from ${from} to ${to}`,
-  }),
-  no_change_required: (): NumberError => ({
-    code: 400,
-    error: 'no_change_required',
-    message: 'no change required',
-  }),
-  assign_failure: ({ cause }: { cause: string }): NumberError => ({
-    code: 400,
-    error: 'assign_failure',
-    message: 'invalid account to assign to',
-    cause,
-  }),
-  number_invalid: ({ cause }: { cause: string }): NumberError => ({
-    code: 400,
-    error: 'invalid',
-    message: 'invalid',
-    cause,
-  }),
-  number_fault: ({ message, cause }: { message: string; cause?: string }): NumberError => ({
-    code: 500,
-    error: 'unspecified_fault',
-    message,
-    ...withCause(cause),
-  }),
-}
-
-type Described = typeof numberErrors
-
-const isNumberFailure = (name: string): name is keyof Described => Object.hasOwn(numberErrors, name)
-
-/** Errors of emergency addresses in collections. */
-const addressErrors: Readonly<Record<string, NumberError>> = {
-  invalid_data: { code: 400, error: 'invalid', message: 'invalid', cause: 'the address is not valid' },
-  multiple_choice: { code: 400, error: 'multiple_choice', message: 'more than one address found' },
+/** A failure about one number. In a collection only that number fails, with the data of the single request. */
+const numberFailure = <Details extends object>(
+  name: string,
+  status: number,
+  describe: (details: Details) => NumberError,
+) => {
+  described.set(name, describe)
+  return failureKind(name, (details: Details) => {
+    const data = describe(details)
+    return { status, message: data.error, data }
+  })
 }
 
 /** Undefined: not about a number. */
 export const numberErrorOf = ({ kind: { name }, details }: Failure): NumberError | undefined =>
-  isNumberFailure(name) ? numberErrors[name](details as never) : addressErrors[name]
+  described.get(name)?.(details as never)
 
-const about =
-  <Details>(status: number, describe: (details: Details) => NumberError) =>
-  (details: Details) => {
-    const data = describe(details)
-    return { status, message: data.error, data }
-  }
+const withCause = (cause: string | undefined) => (cause === undefined ? {} : { cause })
 
-export const numberExists = failureKind('number_exists', about(409, numberErrors.number_exists))
+export const numberExists = numberFailure('number_exists', 409, ({ number }: { number: string }) => ({
+  code: 409,
+  error: 'number_exists',
+  message: `number ${number} already exists`,
+  cause: number,
+}))
 
-export const notReconcilable = failureKind('not_reconcilable', about(404, numberErrors.not_reconcilable))
+// The envelope has status 404, the data code 400.
+export const notReconcilable = numberFailure('not_reconcilable', 404, ({ number }: { number: string }) => ({
+  code: 400,
+  error: 'not_reconcilable',
+  message: `number ${number} is not reconcilable`,
+  cause: number,
+}))
 
-export const numberForbidden = failureKind('number_forbidden', about(403, numberErrors.number_forbidden))
+export const numberForbidden = numberFailure('number_forbidden', 403, ({ cause }: { cause?: string }) => ({
+  code: 403,
+  error: 'forbidden',
+  message: 'requestor is unauthorized to perform operation',
+  ...withCause(cause),
+}))
+
+described.set('number_not_found', ({ number }: { number: string }) => ({
+  code: 404,
+  error: 'not_found',
+  message: `number ${number} not found`,
+  cause: number,
+}))
 
 export const numberNotFound = failureKind('number_not_found', ({ number }: { number: string }) => ({
   status: 404,
@@ -100,18 +73,42 @@ export const numberNotFound = failureKind('number_not_found', ({ number }: { num
   data: { message: 'bad identifier', not_found: 'The number could not be found', cause: number },
 }))
 
-export const invalidStateTransition = failureKind(
+const badRequest = (error: string, message: string, cause?: string): NumberError => ({
+  code: 400,
+  error,
+  message,
+  ...withCause(cause),
+})
+
+export const invalidStateTransition = numberFailure(
   'invalid_state_transition',
-  about(400, numberErrors.invalid_state_transition),
+  400,
+  ({ from, to }: { from: string; to: string }) =>
+    badRequest('invalid_state_transition', 'invalid state transition', `from ${from} to ${to}`),
 )
 
-export const noChangeRequired = failureKind('no_change_required', about(400, numberErrors.no_change_required))
+export const noChangeRequired = numberFailure('no_change_required', 400, () =>
+  badRequest('no_change_required', 'no change required'),
+)
 
-export const assignFailure = failureKind('assign_failure', about(400, numberErrors.assign_failure))
+export const assignFailure = numberFailure('assign_failure', 400, ({ cause }: { cause: string }) =>
+  badRequest('assign_failure', 'invalid account to assign to', cause),
+)
 
-export const numberInvalid = failureKind('number_invalid', about(400, numberErrors.number_invalid))
+export const numberInvalid = numberFailure('number_invalid', 400, ({ cause }: { cause: string }) =>
+  badRequest('invalid', 'invalid', cause),
+)
 
-export const numberFault = failureKind('number_fault', about(500, numberErrors.number_fault))
+export const numberFault = numberFailure(
+  'number_fault',
+  500,
+  ({ message, cause }: { message: string; cause?: string }) => ({
+    code: 500,
+    error: 'unspecified_fault',
+    message,
+    ...withCause(cause),
+  }),
+)
 
 export const searchRestricted = failureKind('search_restricted', ({ message }: { message: string }) => ({
   status: 404,
@@ -119,27 +116,18 @@ export const searchRestricted = failureKind('search_restricted', ({ message }: {
   data: {},
 }))
 
-export const initFailed = failureKind('init_failed', ({ data }: { data: unknown }) => ({
-  status: 500,
-  message: 'init failed',
-  data,
-}))
+const withData =
+  (status: number, message: string) =>
+  ({ data }: { data: unknown }) => ({ status, message, data })
 
-export const numberUnassigned = failureKind('number_unassigned', ({ data }: { data: unknown }) => ({
-  status: 400,
-  message: 'client error',
-  data,
-}))
+export const initFailed = failureKind('init_failed', withData(500, 'init failed'))
+
+export const numberUnassigned = failureKind('number_unassigned', withData(400, 'client error'))
 
 export const multipleChoice = failureKind(
   'multiple_choice',
-  ({ address, addresses }: { address: unknown; addresses: readonly unknown[] }) => ({
-    status: 400,
-    message: 'multiple_choice',
-    data: {
-      multiple_choice: {
-        e911: { cause: address, details: addresses, message: 'more than one address found' },
-      },
-    },
-  }),
+  ({ address, addresses }: { address: unknown; addresses: readonly unknown[] }) => {
+    const e911 = { cause: address, details: addresses, message: 'more than one address found' }
+    return { status: 400, message: 'multiple_choice', data: { multiple_choice: { e911 } } }
+  },
 )

@@ -2,7 +2,7 @@ import type { ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { ImportedRecord, Importer } from '../../adoption.ts'
 import type { CarrierModule } from './carriers/carrier.ts'
-import { createPoolStore, placeInPool, removeFromPool } from './carriers/store.ts'
+import { createStock, placeInPool, removeFromPool } from './carriers/store.ts'
 import { type NumberFacts, numberAt } from './number-facts.ts'
 import type { NumberPlanning } from './numbering/operations.ts'
 import { addCounts } from './planner.ts'
@@ -101,7 +101,7 @@ const kind = 'number_pool'
 
 /** Imports numbers that accounts have in stock. */
 export const createStockImporter = ({ store, numbers }: StockDeps): ImportedRecord => {
-  const pools = createPoolStore(store)
+  const pools = createStock(store)
 
   const takerOf = async ({ accountId, id }: Importer) => {
     const number = await numbers.findAnywhere(id)
@@ -113,7 +113,7 @@ export const createStockImporter = ({ store, numbers }: StockDeps): ImportedReco
       const { accountId, id } = arrival
       const { carrier, isTaken } = arrival.facts as unknown as ImportedStock
       const taker = isTaken ? await takerOf(arrival) : ''
-      const before = (await pools.of(accountId, id)).find((entry) => entry.carrier === carrier)
+      const before = (await pools.poolsOf(accountId, id)).find((entry) => entry.carrier === carrier)
       if (before?.takenBy === taker) return false
       placeInPool(set, { accountId, carrier, number: id }, taker)
       const action = before ? 'edited' : 'created'
@@ -123,10 +123,8 @@ export const createStockImporter = ({ store, numbers }: StockDeps): ImportedReco
     },
 
     async remove(set, { accountId, id }) {
-      const found = await pools.of(accountId, id)
-      for (const { carrier } of found)
-        if (carrier === 'knm_managed' || carrier === 'knm_inum')
-          removeFromPool(set, { accountId, carrier, number: id })
+      const found = await pools.poolsOf(accountId, id)
+      for (const { carrier } of found) removeFromPool(set, { accountId, carrier, number: id })
       if (found.length > 0) set.record({ accountId, kind, id, action: 'deleted' })
       return found.length > 0
     },

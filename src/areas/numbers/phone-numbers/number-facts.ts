@@ -3,7 +3,7 @@ import type { Clock } from '../../../lib/clock.ts'
 import { failure } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { randomHex } from '../../../lib/ids.ts'
-import type { Json } from '../../../lib/json.ts'
+import { type Json, present } from '../../../lib/json.ts'
 import type { Author, ChangeSet } from '../../../storage/change-set.ts'
 import { type Carrier, moduleOf, numberModules, type Offer } from './carriers/carrier.ts'
 import { numberForbidden, numberInvalid } from './failures.ts'
@@ -31,35 +31,34 @@ export const factsOf = ({ accountId, state, carrier, usedBy, doc, hidden }: Numb
   hidden,
 })
 
-const isFilled = <T>(list: readonly T[] | undefined): list is readonly T[] => Boolean(list?.length)
+const filled = <T extends object>(value: T | undefined) =>
+  value && Object.keys(value).length > 0 ? value : undefined
 
+/** Empty lists are not stored. */
 const sparse = (hidden: NumberHidden): NumberHidden => {
   const { featuresAllowed, featuresDenied, reserveHistory, carrierData, ...rest } = hidden
-  return {
-    ...rest,
-    ...(isFilled(featuresAllowed) ? { featuresAllowed } : {}),
-    ...(isFilled(featuresDenied) ? { featuresDenied } : {}),
-    ...(isFilled(reserveHistory) ? { reserveHistory } : {}),
-    ...(carrierData && Object.keys(carrierData).length > 0 ? { carrierData } : {}),
+  const lists = {
+    featuresAllowed: filled(featuresAllowed),
+    featuresDenied: filled(featuresDenied),
+    reserveHistory: filled(reserveHistory),
+    carrierData: filled(carrierData),
   }
+  return { ...rest, ...present(lists) }
 }
 
 /** The list row without `features_available`, which depends on settings. */
-const rowOf = (facts: NumberFacts, created: number, modified: number) => {
-  const { state, accountId, usedBy, hidden } = facts
-  return {
-    state,
-    features: Object.keys(hidden.features).sort(),
-    ...(hidden.featuresAllowed ? { features_allowed: hidden.featuresAllowed } : {}),
-    ...(hidden.featuresDenied ? { features_denied: hidden.featuresDenied } : {}),
-    ...(accountId ? { assigned_to: accountId } : {}),
-    ...(usedBy ? { used_by: usedBy } : {}),
-    created,
-    updated: modified,
-    ...(hidden.locality ? { locality: hidden.locality } : {}),
-    ...(hidden.pendingOrder === undefined ? {} : { pending: true }),
-  }
-}
+const listRowOf = ({ state, accountId, usedBy }: NumberFacts, hidden: NumberHidden, version: Version) => ({
+  state,
+  features: Object.keys(hidden.features).sort(),
+  features_allowed: hidden.featuresAllowed,
+  features_denied: hidden.featuresDenied,
+  assigned_to: accountId || undefined,
+  used_by: usedBy || undefined,
+  created: version.created,
+  updated: version.modified,
+  locality: hidden.locality,
+  pending: hidden.pendingOrder === undefined ? undefined : true,
+})
 
 interface Version {
   created: number
@@ -71,24 +70,19 @@ interface Version {
 
 export const numberAt = (
   number: string,
-  { created, modified, revision, country }: Version,
+  { country, ...version }: Version,
   facts: NumberFacts,
   numbering: Pick<Numbering, 'classOf'>,
 ): NumberRecord => {
-  const hidden = sparse(facts.hidden)
-  const sound = { ...facts, hidden }
+  const { doc, hidden: given, ...columns } = facts
+  const hidden = sparse(given)
   return new NumberRecord({
-    accountId: facts.accountId,
+    ...columns,
+    ...version,
     id: number,
-    created,
-    modified,
-    revision,
-    docText: JSON.stringify(facts.doc),
+    docText: JSON.stringify(doc),
     hiddenText: JSON.stringify(hidden),
-    rowText: JSON.stringify(rowOf(sound, created, modified)),
-    state: facts.state,
-    carrier: facts.carrier,
-    usedBy: facts.usedBy,
+    rowText: JSON.stringify(listRowOf(facts, hidden, version)),
     country: country || countryOf(number),
     classifier: numbering.classOf(number) ?? '',
   })
@@ -106,18 +100,19 @@ export const draftNumber = (
   return numberAt(number, { ...version, country: before?.country ?? '' }, facts, numbering)
 }
 
-const isSame = (before: NumberRecord, after: NumberRecord) =>
-  before.accountId === after.accountId &&
-  before.state === after.state &&
-  before.carrier === after.carrier &&
-  before.usedBy === after.usedBy &&
-  before.classifier === after.classifier &&
-  before.country === after.country &&
-  before.docText === after.docText &&
-  before.hiddenText === after.hiddenText
+const changeable = [
+  'accountId',
+  'state',
+  'carrier',
+  'usedBy',
+  'classifier',
+  'country',
+  'docText',
+  'hiddenText',
+] as const
 
-export const isUnchanged = (before: NumberRecord | undefined, after: NumberRecord) =>
-  before !== undefined && isSame(before, after)
+export const isUnchanged = (before: NumberRecord, after: NumberRecord) =>
+  changeable.every((field) => before[field] === after[field])
 
 export type NumberCaller = Pick<Actor, 'accountId' | 'account' | 'user'>
 

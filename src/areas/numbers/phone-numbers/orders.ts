@@ -1,6 +1,5 @@
-import type { Clock } from '../../../lib/clock.ts'
 import type { Json } from '../../../lib/json.ts'
-import { type Author, actOf, type ChangeSet } from '../../../storage/change-set.ts'
+import type { Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { NumberFacts } from './number-facts.ts'
 import type { E911 } from './schema.ts'
 import type { NumberHidden } from './store.ts'
@@ -56,46 +55,19 @@ export interface RegistrationPayload extends Awaiting {
   deed: Deed
 }
 
-interface Order extends OrderWish {
-  id: string
-  accountId: string
-  carrierData: Json
+interface NumberJobPayloads {
+  [orderKind]: OrderPayload
+  [registrationKind]: RegistrationPayload
+  [releaseKind]: ReleasePayload
 }
 
-export const addOrder = (set: ChangeSet, { id, accountId, carrierData, ...wish }: Order, clock: Clock) =>
-  set.errand<OrderPayload>({
-    kind: orderKind,
-    id,
-    accountId,
-    subject: subjectOf(wish.number),
-    dueAt: clock.now() + orderPatienceMs,
-    payload: { carrierData, wish, act: actOf(set.author) },
-  })
-
-interface Release extends ReleasePayload {
-  id: string
-  accountId: string
+/** Adds a job for a carrier or a provider. `dueAt`: Unix milliseconds; absent: at once. */
+export const addNumberJob = <Kind extends keyof NumberJobPayloads>(
+  set: ChangeSet,
+  kind: Kind,
+  job: { id: string; accountId: string; number: string; dueAt?: number },
+  payload: NumberJobPayloads[Kind],
+) => {
+  const { number, ...place } = job
+  set.errand({ kind, ...place, subject: subjectOf(number), payload })
 }
-
-export const addReturn = (set: ChangeSet, { id, accountId, ...payload }: Release) =>
-  set.errand<ReleasePayload>({
-    kind: releaseKind,
-    id,
-    accountId,
-    subject: subjectOf(payload.number),
-    payload,
-  })
-
-interface Registration extends RegistrationPayload {
-  id: string
-  accountId: string
-}
-
-export const addRegistration = (set: ChangeSet, { id, accountId, ...payload }: Registration) =>
-  set.errand<RegistrationPayload>({
-    kind: registrationKind,
-    id,
-    accountId,
-    subject: subjectOf(payload.number),
-    payload,
-  })

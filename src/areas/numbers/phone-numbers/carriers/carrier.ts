@@ -53,18 +53,6 @@ export const moduleOf = (name: string): CarrierModule | undefined => {
 
 export const carrierNameOf = (module: string) => module.replace(/^knm_/, '')
 
-const free: ReadonlySet<string> = new Set([
-  'knm_local',
-  'knm_inventory',
-  'knm_reserved',
-  'knm_reserved_reseller',
-  'knm_inum',
-  'knm_mdn',
-])
-
-/** Whether its numbers are billable. */
-export const isBillable = (module: string) => !free.has(module)
-
 const prefixLengths: Readonly<Partial<Record<CarrierModule, number>>> = {
   knm_local: 10,
   knm_inventory: 10,
@@ -116,7 +104,7 @@ export interface Handover {
   carrierData: Json
 }
 
-export interface Request {
+export interface CarrierRequest {
   number: string
   carrierData: Json
   /** The same for every repeat: the carrier does it once. */
@@ -125,7 +113,7 @@ export interface Request {
 }
 
 /** `unknown`: it may have been done; a repeat will tell. */
-export type Reply =
+export type CarrierReply =
   | { outcome: 'accepted'; carrierData: Json }
   | { outcome: 'refused'; reason: string }
   | { outcome: 'unknown'; reason: string; isDown: boolean }
@@ -135,14 +123,12 @@ interface Supplier {
   /** Throws if it is not configured. Sends nothing. */
   assertReachable(): Promise<void>
   /** Returns the data to store for the number. */
-  order(request: Request): Promise<Reply>
-  release(request: Request): Promise<Reply>
+  order(request: CarrierRequest): Promise<CarrierReply>
+  release(request: CarrierRequest): Promise<CarrierReply>
 }
 
 export interface Carrier {
   module: string
-  maximalPrefixLength: number
-  isBillable: boolean
   search(search: CarrierSearch): Promise<Offer[]>
   /** Marks an own number as taken. Returns the data to store for it. */
   take?(handover: Handover): Json

@@ -5,14 +5,7 @@ import { type Outgoing, type OutgoingCall, OutgoingError } from '../../../../out
 import type { Settings } from '../../../../settings/settings.ts'
 import { numberFault } from '../failures.ts'
 import { numberInventorySettings, numberLocalitySettings, phoneNumberSettings } from '../settings.ts'
-import {
-  type Carrier,
-  isBillable,
-  maximalPrefixLengthOf,
-  type Offer,
-  type Reply,
-  type Request,
-} from './carrier.ts'
+import type { Carrier, CarrierReply, CarrierRequest, CarrierSearch, Offer } from './carrier.ts'
 
 interface Facts {
   status?: number
@@ -43,21 +36,6 @@ export class PhonebookError extends Error {
 // The service may have begun, or wants a repeat.
 const openStatuses = new Set([408, 425, 429])
 const isFinal = (status: number) => status < 500 && !openStatuses.has(status)
-
-interface PhonebookSearch {
-  country: string
-  prefix: string
-  quantity: number
-  offset: number
-  signal: AbortSignal
-}
-
-interface PhonebookWish {
-  number: string
-  /** Idempotency key. */
-  key: string
-  signal: AbortSignal
-}
 
 interface Question {
   method: OutgoingCall['method']
@@ -122,82 +100,76 @@ export const createPhonebook = (outgoing: Outgoing, settings: Settings) => {
     throw new PhonebookError(data, { status: 200, isAnswer: true })
   }
 
+  /** Numbers with the data to send back with an order. */
+  const search = (base: string, { country, prefix, quantity, offset, signal }: CarrierSearch) => {
+    const query = new URLSearchParams({ prefix, limit: String(quantity), offset: String(offset) })
+    const url = `${under(base, 'numbers', country, 'search')}?${query}`
+    return askForObject({ method: 'GET', url, signal })
+  }
+
+  /** Status by number. */
+  const check = async (url: string, numbers: readonly string[]) => {
+    const asked = new Map(numbers.map((number) => [nationalOf(number), number]))
+    const data = await ask({ method: 'POST', url: under(url, 'status'), data: [...asked.keys()] })
+    const found = new Map<string, string>()
+    for (const entry of Array.isArray(data) ? data : []) {
+      if (!isObject(entry) || typeof entry.status !== 'string') continue
+      const number = asked.get(nationalOf(String(entry.number)))
+      if (number !== undefined) found.set(number, entry.status)
+    }
+    return found
+  }
+
+  /** The service delivers calls to `gateways`. Returns the data to store for the number, if any. */
+  const order = async (
+    url: string,
+    { number, key, signal }: CarrierRequest,
+    gateways: readonly string[],
+  ): Promise<Json | undefined> => {
+    const data = { numbers: [number], gateways }
+    const found = await askForObject({ method: 'PUT', url: under(url, 'order'), data, key, signal })
+    const entry = found[number] ?? found[nationalOf(number)]
+    if (!isObject(entry) || entry.status !== 'success')
+      throw new PhonebookError(found, { status: 200, isAnswer: true })
+    return isObject(entry.opaque) ? entry.opaque : undefined
+  }
+
+  const release = (url: string, { number, key, signal }: CarrierRequest) =>
+    ask({ method: 'POST', url: under(url, 'release'), data: { numbers: [number] }, key, signal })
+
+  const inventoryUrl = async () => (await settings.of(numberInventorySettings)).phonebook_url
+
   return {
-    async url() {
-      return (await settings.of(numberInventorySettings)).phonebook_url
-    },
-
-    async localityUrl() {
-      return (await settings.of(numberLocalitySettings)).url ?? (await this.url())
-    },
-
-    async cityUrl() {
-      return (await settings.of(phoneNumberSettings)).phonebook_url
-    },
-
-    /** Numbers with the data to send back with an order. */
-    search: (url: string, { country, prefix, quantity, offset, signal }: PhonebookSearch): Promise<Json> => {
-      const query = new URLSearchParams({ prefix, limit: String(quantity), offset: String(offset) })
-      return askForObject({
-        method: 'GET',
-        url: `${under(url, 'numbers', country, 'search')}?${query}`,
-        signal,
-      })
-    },
-
-    /** Status by number. */
-    async check(url: string, country: string, numbers: readonly string[]) {
-      const asked = new Map(numbers.map((number) => [nationalOf(number), number]))
-      const data = await ask({
-        method: 'POST',
-        url: under(url, 'numbers', country, 'status'),
-        data: [...asked.keys()],
-      })
-      const found = new Map<string, string>()
-      for (const entry of Array.isArray(data) ? data : []) {
-        if (!isObject(entry) || typeof entry.status !== 'string') continue
-        const number = asked.get(nationalOf(String(entry.number)))
-        if (number !== undefined) found.set(number, entry.status)
+    /** The inventory service; undefined: none is configured. */
+    async inventory() {
+      const {
+        phonebook_url: base,
+        default_country,
+        endpoints = [],
+      } = await settings.of(numberInventorySettings)
+      if (base === undefined) return undefined
+      const url = under(base, 'numbers', default_country)
+      return {
+        search: (question: CarrierSearch) => search(base, question),
+        check: (numbers: readonly string[]) => check(url, numbers),
+        order: (request: CarrierRequest) => order(url, request, [endpoints].flat()),
+        release: (request: CarrierRequest) => release(url, request),
       }
-      return found
     },
 
-    /** The service delivers calls to `gateways`. Returns the data to store for the number, if any. */
-    async order(
-      url: string,
-      country: string,
-      { number, gateways, key, signal }: PhonebookWish & { gateways: readonly string[] },
-    ): Promise<Json | undefined> {
-      const data = await askForObject({
-        method: 'PUT',
-        url: under(url, 'numbers', country, 'order'),
-        data: { numbers: [number], gateways },
-        key,
-        signal,
-      })
-      const entry = data[number] ?? data[nationalOf(number)]
-      if (!isObject(entry) || entry.status !== 'success')
-        throw new PhonebookError(data, { status: 200, isAnswer: true })
-      return isObject(entry.opaque) ? entry.opaque : undefined
+    /** Places of numbers; undefined: no service is configured. */
+    async locality(numbers: readonly string[]) {
+      const url = (await settings.of(numberLocalitySettings)).url ?? (await inventoryUrl())
+      if (url === undefined) return undefined
+      return askForObject({ method: 'POST', url: under(url, 'locality', 'metadata'), data: numbers })
     },
 
-    async release(url: string, country: string, { number, key, signal }: PhonebookWish): Promise<void> {
-      await ask({
-        method: 'POST',
-        url: under(url, 'numbers', country, 'release'),
-        data: { numbers: [number] },
-        key,
-        signal,
-      })
-    },
-
-    locality: (url: string, numbers: readonly string[]) =>
-      askForObject({ method: 'POST', url: under(url, 'locality', 'metadata'), data: numbers }),
-
-    /** Cities with prefixes. Any `data` with HTTP status 200 counts, as old services answer. */
-    async cities(url: string, country: string, pattern: string): Promise<unknown> {
-      const query = new URLSearchParams({ pattern })
-      const { status, body } = await bodyOf({ method: 'GET', url: `${under(url, country, 'city')}?${query}` })
+    /** Cities with prefixes; undefined: no service is configured. Any `data` with HTTP status 200 counts, as old services answer. */
+    async cities(country: string, pattern: string): Promise<unknown> {
+      const base = (await settings.of(phoneNumberSettings)).phonebook_url
+      if (base === undefined) return undefined
+      const url = `${under(base, country, 'city')}?${new URLSearchParams({ pattern })}`
+      const { status, body } = await bodyOf({ method: 'GET', url })
       if (status !== 200 || !isObject(body) || body.data === undefined)
         throw new PhonebookError(body, { status, isAnswer: isFinal(status) })
       return body.data
@@ -209,9 +181,6 @@ export type Phonebook = ReturnType<typeof createPhonebook>
 
 const module = 'knm_other'
 
-const gatewaysOf = (endpoints: string | string[] | undefined) =>
-  endpoints === undefined ? [] : [endpoints].flat()
-
 /** Drops numbers outside the requested prefix. */
 const offersOf = (found: Json, prefix: string): Offer[] =>
   Object.entries(found).flatMap(([text, data]) => {
@@ -221,7 +190,7 @@ const offersOf = (found: Json, prefix: string): Offer[] =>
   })
 
 // If the address is removed from the settings, open orders wait for a new one.
-const notConfigured: Reply = {
+const notConfigured: CarrierReply = {
   outcome: 'unknown',
   reason: 'no inventory service is configured',
   isDown: true,
@@ -231,65 +200,45 @@ const notConfigured: Reply = {
 const knowsNoReleases = new Set([404, 405, 501])
 
 /** Only a response tells that something was not done. */
-const replyOf = (error: unknown): Reply => {
+const replyOf = (error: unknown): CarrierReply => {
   if (!(error instanceof PhonebookError)) throw error
   const { isAnswer, isDown, message } = error
   return isAnswer ? { outcome: 'refused', reason: message } : { outcome: 'unknown', reason: message, isDown }
 }
 
 /** An external inventory service. */
-export const otherCarrier = (phonebook: Phonebook, settings: Settings): Carrier => {
-  const place = async () => {
-    const { default_country: country, endpoints } = await settings.of(numberInventorySettings)
-    return { url: await phonebook.url(), country, gateways: gatewaysOf(endpoints) }
-  }
+export const otherCarrier = (phonebook: Phonebook): Carrier => ({
+  module,
 
-  const order = async ({ number, carrierData, key, signal }: Request): Promise<Reply> => {
-    const { url, country, gateways } = await place()
-    if (url === undefined) return notConfigured
-    try {
-      const told = await phonebook.order(url, country, { number, gateways, key, signal })
-      return { outcome: 'accepted', carrierData: told ?? carrierData }
-    } catch (error) {
-      return replyOf(error)
-    }
-  }
+  async search(search) {
+    const found = (await (await phonebook.inventory())?.search(search)) ?? {}
+    return offersOf(found, search.prefix).slice(0, search.quantity)
+  },
 
-  const release = async ({ number, carrierData, key, signal }: Request): Promise<Reply> => {
-    const { url, country } = await place()
-    if (url === undefined) return notConfigured
-    try {
-      await phonebook.release(url, country, { number, key, signal })
-    } catch (error) {
-      const isUnheard = error instanceof PhonebookError && knowsNoReleases.has(error.status ?? 0)
-      if (!isUnheard) return replyOf(error)
-    }
-    return { outcome: 'accepted', carrierData }
-  }
-
-  return {
-    module,
-    maximalPrefixLength: maximalPrefixLengthOf(module),
-    isBillable: isBillable(module),
-
-    async search(search) {
-      const { url } = await place()
-      if (url === undefined) return []
-      return offersOf(await phonebook.search(url, search), search.prefix).slice(0, search.quantity)
+  supplier: {
+    async assertReachable() {
+      if (!(await phonebook.inventory())) throw failure(numberFault, { message: 'missing_provider_url' })
     },
 
-    supplier: {
-      async assertReachable() {
-        const { url } = await place()
-        if (url === undefined) throw failure(numberFault, { message: 'missing_provider_url' })
-      },
-      order,
-      release,
+    async order(request) {
+      const inventory = await phonebook.inventory()
+      if (!inventory) return notConfigured
+      const accepted = async () => (await inventory.order(request)) ?? request.carrierData
+      return accepted().then((carrierData) => ({ outcome: 'accepted', carrierData }), replyOf)
     },
 
-    async check(numbers) {
-      const { url, country } = await place()
-      return url === undefined ? new Map() : phonebook.check(url, country, numbers)
+    async release(request) {
+      const inventory = await phonebook.inventory()
+      if (!inventory) return notConfigured
+      try {
+        await inventory.release(request)
+      } catch (error) {
+        const isUnheard = error instanceof PhonebookError && knowsNoReleases.has(error.status ?? 0)
+        if (!isUnheard) return replyOf(error)
+      }
+      return { outcome: 'accepted', carrierData: request.carrierData }
     },
-  }
-}
+  },
+
+  check: async (numbers) => (await phonebook.inventory())?.check(numbers) ?? new Map(),
+})

@@ -1,61 +1,44 @@
 import { failure } from '../../../../lib/failure.ts'
-import type { Settings } from '../../../../settings/settings.ts'
 import type { Store } from '../../../../storage/store.ts'
 import { numberFault } from '../failures.ts'
-import {
-  type Carrier,
-  type CarrierSearch,
-  carrierModules,
-  type Handover,
-  isBillable,
-  maximalPrefixLengthOf,
-  type Offer,
-} from './carrier.ts'
+import { type Carrier, type CarrierSearch, carrierModules, type Handover, type Offer } from './carrier.ts'
 import { otherCarrier, type Phonebook } from './phonebook.ts'
 import { createStock, returnToPool, takeFromPool } from './store.ts'
 
+interface Deps {
+  store: Store
+  phonebook: Phonebook
+}
+
 type Stock = ReturnType<typeof createStock>
 
-const facts = (module: Carrier['module']) => ({
+/** A company without an interface here: numbers can have its name, and it offers none. */
+const labelOnly = (module: string): Carrier => ({
   module,
-  maximalPrefixLength: maximalPrefixLengthOf(module),
-  isBillable: isBillable(module),
+  search: async () => [],
 })
 
 /** Numbers that the installation owns. */
 const ownStock = (stock: Stock, module: 'knm_local' | 'knm_inventory'): Carrier => ({
-  ...facts(module),
+  ...labelOnly(module),
   async search(search) {
     const numbers = await stock.available(module, search)
     return numbers.map((number): Offer => ({ number, state: 'available', carrier: module }))
   },
 })
 
-const reservedBy = async (stock: Stock, accountId: string | undefined, search: CarrierSearch) => {
-  if (accountId === undefined) return []
-  const rows = await stock.reserved(accountId, search)
-  return rows.map((row): Offer => ({ ...row, state: 'reserved' }))
-}
-
-const reservedStock = (stock: Stock): Carrier => ({
-  ...facts('knm_reserved'),
-  search: (search) => reservedBy(stock, search.accountId, search),
-})
-
-/** An account may use numbers that its reseller has reserved. */
-const reservedByReseller = (stock: Stock): Carrier => ({
-  ...facts('knm_reserved_reseller'),
+/** Numbers that an account has reserved: an account may use those of its reseller. */
+const reservedStock = (
+  stock: Stock,
+  module: 'knm_reserved' | 'knm_reserved_reseller',
+  holderOf: (search: CarrierSearch) => string | undefined,
+): Carrier => ({
+  ...labelOnly(module),
   async search(search) {
-    const { accountId, resellerId } = search
-    if (accountId === undefined || accountId === resellerId) return []
-    return reservedBy(stock, resellerId, search)
+    const holder = holderOf(search)
+    const rows = holder === undefined ? [] : await stock.reserved(holder, search)
+    return rows.map((row): Offer => ({ ...row, state: 'reserved' }))
   },
-})
-
-/** A company without an interface here: numbers can have its name, and it offers none. */
-const labelOnly = (module: Carrier['module']): Carrier => ({
-  ...facts(module),
-  search: async () => [],
 })
 
 type PoolModule = 'knm_managed' | 'knm_inum'
@@ -67,68 +50,48 @@ const poolsFor = (module: PoolModule, { accountId, resellerId }: CarrierSearch) 
   return isShared ? [accountId, resellerId] : [accountId]
 }
 
-const entryOf = (module: PoolModule, { number, carrierData }: Handover) => {
-  const { pool } = carrierData
-  return typeof pool === 'string' ? { accountId: pool, carrier: module, number } : undefined
-}
+const poolEntryOf = (module: PoolModule, { number, carrierData: { pool } }: Handover) =>
+  typeof pool === 'string' ? { accountId: pool, carrier: module, number } : undefined
 
-const poolCarrier = (stock: ReturnType<typeof createStock>, module: PoolModule): Carrier => ({
-  module,
-  maximalPrefixLength: maximalPrefixLengthOf(module),
-  isBillable: isBillable(module),
-
+const poolCarrier = (stock: Stock, module: PoolModule): Carrier => ({
+  ...labelOnly(module),
   async search(search) {
     for (const pool of poolsFor(module, search)) {
       const numbers = await stock.pooled(pool, module, search)
-      const offers = numbers.map(
-        (number): Offer => ({
-          number,
-          state: 'discovery',
-          carrier: module,
-          carrierData: { pool },
-        }),
-      )
-      if (offers.length > 0) return offers
+      const offer = { state: 'discovery', carrier: module, carrierData: { pool } } as const
+      if (numbers.length > 0) return numbers.map((number) => ({ number, ...offer }))
     }
     return []
   },
-
   /** The condition makes sure that only one of several accounts gets the number. */
   take(handover) {
-    const entry = entryOf(module, handover)
+    const entry = poolEntryOf(module, handover)
     if (!entry) throw failure(numberFault, { message: 'fault by carrier', cause: handover.number })
     takeFromPool(handover.set, entry, handover.accountId)
     return handover.carrierData
   },
-
   takeBack(handover) {
-    const entry = entryOf(module, handover)
+    const entry = poolEntryOf(module, handover)
     if (entry) returnToPool(handover.set, entry)
   },
 })
 
-interface Deps {
-  store: Store
-  settings: Settings
-  phonebook: Phonebook
-}
+export type Carriers = ReturnType<typeof createCarriers>
 
-export interface Carriers {
-  of(module: string): Carrier
-}
-
-export const createCarriers = ({ store, settings, phonebook }: Deps): Carriers => {
+export const createCarriers = ({ store, phonebook }: Deps) => {
   const stock = createStock(store)
   const speaking = [
     ownStock(stock, 'knm_local'),
     ownStock(stock, 'knm_inventory'),
-    reservedStock(stock),
-    reservedByReseller(stock),
+    reservedStock(stock, 'knm_reserved', ({ accountId }) => accountId),
+    reservedStock(stock, 'knm_reserved_reseller', ({ accountId, resellerId }) =>
+      accountId === undefined || accountId === resellerId ? undefined : resellerId,
+    ),
     poolCarrier(stock, 'knm_managed'),
     poolCarrier(stock, 'knm_inum'),
-    otherCarrier(phonebook, settings),
+    otherCarrier(phonebook),
   ]
   const carriers = new Map<string, Carrier>(carrierModules.map((module) => [module, labelOnly(module)]))
   for (const carrier of speaking) carriers.set(carrier.module, carrier)
-  return { of: (module) => carriers.get(module) ?? labelOnly(module) }
+  return { of: (module: string): Carrier => carriers.get(module) ?? labelOnly(module) }
 }

@@ -10,7 +10,7 @@ import type { Destinations } from '../../../voice/resources/destinations.operati
 import type { WrittenDestination } from '../../../voice/resources/hosts.rules.ts'
 import { multipleChoice, numberForbidden } from '../failures.ts'
 import type { NumberFacts } from '../number-facts.ts'
-import { addRegistration, awaiting, type Deed } from '../orders.ts'
+import { addNumberJob, awaiting, type Deed, registrationKind } from '../orders.ts'
 import { isLocal } from '../rules.ts'
 import type { E911 } from '../schema.ts'
 import { numberManagerSettings } from '../settings.ts'
@@ -198,29 +198,23 @@ export const createNumberFeatures = ({
   }
 
   /** Adds jobs for the provider: what is switched on or off. */
-  const tellChanges = (
+  const addChanges = (
     set: ChangeSet,
     { number, accountId, hidden }: Dressed,
     before: Pick<NumberRecord, 'accountId' | 'hidden'> | undefined,
   ) => {
     if (!provider.registrar) return
-    const tell = (of: Dressed, deed: Deed) =>
-      addRegistration(set, {
-        id: newId(clock.now()),
-        number,
-        accountId: of.accountId,
-        deed,
-        ...awaiting(of.hidden),
-      })
+    const add = (owner: Pick<NumberRecord, 'accountId' | 'hidden'>, deed: Deed) => {
+      const job = { id: newId(clock.now()), accountId: owner.accountId, number }
+      addNumberJob(set, registrationKind, job, { number, deed, ...awaiting(owner.hidden) })
+    }
     const [was, is] = [before?.hidden.features ?? {}, hidden.features]
     const address = addressIn(is)
     const known = before?.accountId === accountId ? addressIn(was) : undefined
-    if (before && was.e911 && !address)
-      tell({ number, accountId: before.accountId, hidden: before.hidden }, { what: 'no address' })
-    if (address && !isRegistered(address, known))
-      tell({ number, accountId, hidden }, { what: 'address', address })
+    if (before && was.e911 && !address) add(before, { what: 'no address' })
+    if (address && !isRegistered(address, known)) add({ accountId, hidden }, { what: 'address', address })
     const name = displayNameOf(is)
-    if (name !== displayNameOf(was)) tell({ number, accountId, hidden }, { what: 'name', name })
+    if (name !== displayNameOf(was)) add({ accountId, hidden }, { what: 'name', name })
   }
 
   return {
@@ -247,7 +241,7 @@ export const createNumberFeatures = ({
       if (!asksForFeatures(facts.doc)) {
         const features = activeFeatures(facts.doc, { state, isLocal: isLocal(carrier), available: [] })
         const plain = { ...facts, hidden: { ...hidden, features } }
-        tellChanges(set, { number, ...plain }, before)
+        addChanges(set, { number, ...plain }, before)
         return plain
       }
       const subject = { accountId, state, usedBy, carrier, ...hidden }
@@ -262,13 +256,13 @@ export const createNumberFeatures = ({
       const complete = wanted.e911 ? { ...doc, e911: await addressOf(subscriber, doc, before) } : doc
       const features = activeFeatures(complete, active)
       const dressed = { ...facts, doc: complete, hidden: { ...hidden, features } }
-      tellChanges(set, { number, ...dressed }, before)
+      addChanges(set, { number, ...dressed }, before)
       return dressed
     },
 
     strip(set: ChangeSet, stored: NumberRecord) {
       const { id: number, accountId, hidden } = stored
-      tellChanges(set, { number, accountId, hidden: { ...hidden, features: {} } }, stored)
+      addChanges(set, { number, accountId, hidden: { ...hidden, features: {} } }, stored)
     },
   }
 }

@@ -31,13 +31,7 @@ import {
   maximalPrefixLength,
   questionProblems,
 } from './rules.ts'
-import {
-  type CarriersInfo,
-  FindNumbers,
-  type FoundNumber,
-  type FoundNumberDetails,
-  type NumberLocality,
-} from './schema.ts'
+import { type CarriersInfo, FindNumbers, type FoundNumber, type FoundNumberDetails } from './schema.ts'
 import { createSearchRows } from './store.ts'
 
 interface LocationDeps {
@@ -50,35 +44,23 @@ interface LocationDeps {
 const createWhereabouts = ({ settings, phonebook, localities }: LocationDeps) => ({
   async localityOf(texts: readonly string[]): Promise<Record<string, unknown>> {
     const numbers = texts.map(normalizeNumber)
-    const url = await phonebook.localityUrl()
-    if (url !== undefined) {
-      try {
-        return await phonebook.locality(url, numbers)
-      } catch (error) {
-        if (!(error instanceof PhonebookError)) throw error
-        throw failure(initFailed, { data: 'number locality lookup failed' }, error)
-      }
-    }
+    const known = await phonebook.locality(numbers).catch((error: unknown) => {
+      if (!(error instanceof PhonebookError)) throw error
+      throw failure(initFailed, { data: 'number locality lookup failed' }, error)
+    })
+    if (known) return known
     if (!(await localities.areThere())) throw failure(initFailed, { data: 'could not get locality url' })
     const places = await localities.ofMany(numbers)
-    const entries = numbers.map((number): [string, NumberLocality] => [
-      number,
-      localityEntry(number, places.get(number)),
-    ])
-    return Object.fromEntries(entries)
+    return Object.fromEntries(numbers.map((number) => [number, localityEntry(number, places.get(number))]))
   },
 
   async cities(name: string): Promise<unknown> {
     const { default_country: country } = await settings.of(phoneNumberSettings)
-    const url = await phonebook.cityUrl()
-    if (url !== undefined) {
-      try {
-        return await phonebook.cities(url, country, name)
-      } catch (error) {
-        if (!(error instanceof PhonebookError)) throw error
-        throw failure(initFailed, { data: error.answer }, error)
-      }
-    }
+    const known = await phonebook.cities(country, name).catch((error: unknown) => {
+      if (!(error instanceof PhonebookError)) throw error
+      throw failure(initFailed, { data: error.answer }, error)
+    })
+    if (known !== undefined) return known
     if (!(await localities.areThere()))
       throw failure(initFailed, { data: 'Unable to acquire numbers missing carrier url' })
     const cities = await localities.cities(country, name)
