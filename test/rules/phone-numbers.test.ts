@@ -123,7 +123,7 @@ describe('who may do what with a number', () => {
 })
 
 describe('a released number', () => {
-  const settings = { releasedState: 'available', shouldAge: false, shouldPermanentlyDelete: false } as const
+  const settings = { released_state: 'available', should_age: false, should_permanently_delete: false } as const
 
   it('goes back, leaves, ages or waits', () => {
     expect(releaseOf('knm_local', ['b', 'a'], settings)).toEqual({
@@ -134,15 +134,15 @@ describe('a released number', () => {
     expect(releaseOf('knm_local', [], settings)).toEqual({ outcome: 'freed', state: 'available' })
     expect(releaseOf('knm_mdn', [], settings)).toEqual({ outcome: 'removed' })
     expect(releaseOf('knm_other', [], settings)).toEqual({ outcome: 'freed', state: 'available' })
-    expect(releaseOf('knm_other', [], { ...settings, shouldAge: true })).toEqual({
+    expect(releaseOf('knm_other', [], { ...settings, should_age: true })).toEqual({
       outcome: 'freed',
       state: 'aging',
     })
-    expect(releaseOf('knm_other', [], { ...settings, shouldAge: true, releasedState: 'released' })).toEqual({
+    expect(releaseOf('knm_other', [], { ...settings, should_age: true, released_state: 'released' })).toEqual({
       outcome: 'freed',
       state: 'released',
     })
-    expect(releaseOf('knm_other', [], { ...settings, shouldPermanentlyDelete: true })).toEqual({
+    expect(releaseOf('knm_other', [], { ...settings, should_permanently_delete: true })).toEqual({
       outcome: 'removed',
     })
   })

@@ -1,11 +1,8 @@
 import { type AccountRecord, isSuperduper } from '../../../auth/identity.ts'
-import type { Clock } from '../../../lib/clock.ts'
 import { failure } from '../../../lib/failure.ts'
 import { newId } from '../../../lib/ids.ts'
 import type { Json } from '../../../lib/json.ts'
-import type { Settings } from '../../../settings/settings.ts'
 import { actOf, type ChangeSet } from '../../../storage/change-set.ts'
-import type { Offer } from './carriers/carrier.ts'
 import {
   invalidStateTransition,
   noChangeRequired,
@@ -13,10 +10,8 @@ import {
   numberForbidden,
   numberNotFound,
 } from './failures.ts'
-import type { NumberFeatures } from './features/operations.ts'
 import {
   type Activation,
-  type CarrierRequests,
   type Creation,
   carrierIn,
   type Found,
@@ -29,9 +24,15 @@ import {
   rightsOf,
   withFields,
 } from './number-facts.ts'
-import type { NumberPlanning } from './numbering/operations.ts'
 import { addNumberJob, orderKind, orderPatienceMs } from './orders.ts'
-import { assertFree, assertOrdered, type NumberPlanner, type NumberView, setOf } from './planner.ts'
+import {
+  assertFree,
+  assertOrdered,
+  type NumberDeps,
+  type NumberPlanner,
+  type NumberView,
+  setOf,
+} from './planner.ts'
 import {
   absent,
   changeRefusal,
@@ -46,15 +47,6 @@ import {
   takenOverByCreation,
 } from './rules.ts'
 import { numberManagerSettings } from './settings.ts'
-
-interface Deps {
-  clock: Clock
-  settings: Settings
-  planning: NumberPlanning
-  features: NumberFeatures
-  desk: CarrierRequests
-  book: NumberPlanner
-}
 
 const arrived = (facts: NumberFacts, target: Target, account: AccountRecord, move: Move): NumberFacts => {
   const accountId = target === 'available' ? '' : account.id
@@ -73,16 +65,13 @@ const arrived = (facts: NumberFacts, target: Target, account: AccountRecord, mov
   }
 }
 
-const foundOffer = (number: string, { carrier, carrierData }: Offer): Found => ({
-  number,
-  stored: undefined,
-  facts: { ...noFacts, carrier, hidden: { features: {}, ...(carrierData ? { carrierData } : {}) } },
-  state: 'discovery',
-})
-
 /** Assigns numbers to accounts. */
-export const createAssignments = ({ clock, settings, planning, features, desk, book }: Deps) => {
-  const { standingOf, settle } = book
+export const createAssignments = (
+  { store, settings, planning, desk }: NumberDeps,
+  planner: NumberPlanner,
+) => {
+  const { standingOf, write } = planner
+  const { clock } = store
 
   /**
    * A carrier with its stock here gives the number in the change set. An external one is asked by a job after the
@@ -99,8 +88,8 @@ export const createAssignments = ({ clock, settings, planning, features, desk, b
     const { supplier, take } = desk.of(carrier)
     const { givenBack: __, ...kept } = facts.hidden
     if (!supplier) {
-      const told = take?.({ set, accountId, number, carrierData }) ?? carrierData
-      return { facts: { ...facts, hidden: { ...kept, carrierData: told } } }
+      const taken = take?.({ set, accountId, number, carrierData }) ?? carrierData
+      return { facts: { ...facts, hidden: { ...kept, carrierData: taken } } }
     }
     await supplier.assertReachable()
     const before = stored && { before: factsOf(stored) }
@@ -141,22 +130,20 @@ export const createAssignments = ({ clock, settings, planning, features, desk, b
     const mustObtain =
       step.order || (written.hidden.givenBack && target !== 'available' && target !== 'aging')
     const { facts, ...order } = mustObtain ? await obtain(set, request, found, written) : { facts: written }
-    const dressed = await features.apply(set, found.number, facts, {
-      before: found.stored,
-      asked: fields !== undefined && carrier === placed.carrier,
-      isOperator: isSuperduper(by),
-    })
-    return { ...(await settle(view, set, found, dressed)), ...order }
+    const asked = fields !== undefined && carrier === placed.carrier
+    return { ...(await write(view, set, found, facts, { asked, isOperator: isSuperduper(by) })), ...order }
   }
 
   /** From the inventory, else from the results of the account's searches. */
   const wanted = async (view: NumberView, { account, number: text }: NumberRequest): Promise<Found> => {
     const number = await planning.reconcile(text)
     const stored = await view.get(number)
-    if (stored) return foundRecord(number, stored)
+    if (stored) return foundRecord(stored)
     const offer = await desk.offered(account.id, number)
     if (!offer) throw failure(numberNotFound, { number })
-    return foundOffer(number, offer)
+    const { carrier, carrierData = {} } = offer
+    const facts = { ...noFacts, carrier, hidden: { features: {}, carrierData } }
+    return { number, stored: undefined, facts, state: 'discovery' }
   }
 
   const newNumber = async (view: NumberView, request: Creation, number: string, state: string) => {
@@ -173,14 +160,11 @@ export const createAssignments = ({ clock, settings, planning, features, desk, b
       ? { ...facts, hidden: { ...facts.hidden, portedIn: true as const } }
       : facts
     const set = setOf(request)
-    const dressed = await features.apply(set, number, withFields(ported, fields, by), {
-      before: undefined,
-      asked: true,
-      isOperator: isSuperduper(by),
-    })
-    return settle(view, set, { number, stored: undefined }, dressed)
+    const how = { asked: true, isOperator: isSuperduper(by) }
+    return write(view, set, { number, stored: undefined }, withFields(ported, fields, by), how)
   }
 
+  /** Takes over a number that is aging, available or ported in. */
   const create = async (view: NumberView, request: Creation): Promise<NumberPlan> => {
     const number = await planning.reconcile(request.number)
     const asked = request.state ?? request.fields.create_with_state
@@ -193,11 +177,10 @@ export const createAssignments = ({ clock, settings, planning, features, desk, b
     const refusal =
       state === 'port_in' ? undefined : changeRefusal(request.by.accountId, rightsOf(request.by), 'create')
     if (refusal) throw failure(numberForbidden, { cause: refusal })
-    return move(view, request, foundRecord(number, stored), state as Target)
+    return move(view, request, foundRecord(stored), state as Target)
   }
 
   return {
-    /** Takes over a number that is aging, available or ported in. */
     create,
 
     /** Puts a number into service that is available, reserved for the account, or in its tree. */

@@ -1,17 +1,14 @@
-import { type AccountRecord, isSuperduper } from '../../../auth/identity.ts'
-import type { Clock } from '../../../lib/clock.ts'
+import { isSuperduper } from '../../../auth/identity.ts'
 import { failure } from '../../../lib/failure.ts'
 import { newId } from '../../../lib/ids.ts'
 import { mergeObject } from '../../../lib/json-merge.ts'
-import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import { invalidStateTransition, numberForbidden, numberNotFound } from './failures.ts'
-import type { NumberFeatures } from './features/operations.ts'
 import { localFeature } from './features/rules.ts'
 import {
-  type CarrierRequests,
   carrierIn,
   type Existing,
+  type Found,
   factsOf,
   foundRecord,
   type NumberFacts,
@@ -22,12 +19,12 @@ import {
   type Use,
   withFields,
 } from './number-facts.ts'
-import type { NumberPlanning } from './numbering/operations.ts'
 import { addNumberJob, awaiting, releaseKind } from './orders.ts'
 import {
   assertFree,
   assertOrdered,
   createNumberView,
+  type NumberDeps,
   type NumberPlanner,
   type NumberView,
   setOf,
@@ -44,9 +41,7 @@ import {
 import { numberManagerSettings } from './settings.ts'
 import type { NumberRecord } from './store.ts'
 
-interface MobileTie {
-  number: string
-  stored: NumberRecord | undefined
+interface MobileTie extends Pick<Found, 'number' | 'stored'> {
   accountId: string
   deviceId: string
 }
@@ -60,14 +55,9 @@ const withoutDevice = (facts: NumberFacts): NumberFacts => {
   return { ...facts, doc, hidden, usedBy: facts.usedBy === mobileUse ? '' : facts.usedBy }
 }
 
-interface Deps {
-  features: NumberFeatures
-  book: NumberPlanner
-  planning: NumberPlanning
-}
-
-export const createChanges = ({ features, book, planning }: Deps) => {
-  const { numbers, settle, rewrite, own, assertAuthorised, addRemoval } = book
+export const createChanges = ({ planning }: NumberDeps, planner: NumberPlanner) => {
+  const { numbers, settle, write, rewrite, own, assertAuthorised, addRemoval } = planner
+  const unasked = { asked: false, isOperator: false }
 
   /** Updates what follows from settings and from other records. */
   const repair = async (
@@ -79,13 +69,7 @@ export const createChanges = ({ features, book, planning }: Deps) => {
     const { deviceId } = stored.hidden
     const isTied = deviceId !== undefined && (await findDevice(stored.accountId, deviceId)) !== undefined
     const facts = isTied ? factsOf(stored) : withoutDevice(factsOf(stored))
-    const set = new ChangeSet(author)
-    const dressed = await features.apply(set, stored.id, facts, {
-      before: stored,
-      asked: false,
-      isOperator: false,
-    })
-    return settle(view, set, foundRecord(stored.id, stored), dressed)
+    return write(view, new ChangeSet(author), foundRecord(stored), facts, unasked)
   }
 
   /**
@@ -127,7 +111,7 @@ export const createChanges = ({ features, book, planning }: Deps) => {
   const removeMobile = (set: ChangeSet, stored: NumberRecord) => {
     const view = createNumberView(numbers)
     if (stored.carrier === mobileCarrier) return addRemoval(view, set, stored)
-    return settle(view, set, foundRecord(stored.id, stored), withoutDevice(factsOf(stored)))
+    return settle(view, set, foundRecord(stored), withoutDevice(factsOf(stored)))
   }
 
   /** Records what the number leads to: `usedBy`, else its mobile device. */
@@ -140,9 +124,7 @@ export const createChanges = ({ features, book, planning }: Deps) => {
     if (stored?.accountId !== accountId) throw failure(numberNotFound, { number })
     const others = stored.hidden.deviceId === undefined ? '' : mobileUse
     const facts = { ...factsOf(stored), usedBy: usedBy ?? others }
-    const told = { before: stored, asked: false, isOperator: false }
-    const dressed = await features.apply(set, number, facts, told)
-    return settle(view, set, foundRecord(number, stored), dressed)
+    return write(view, set, foundRecord(stored), facts, unasked)
   }
 
   return {
@@ -163,13 +145,8 @@ export const createChanges = ({ features, book, planning }: Deps) => {
       if (carrier !== stored.carrier) assertOrdered(stored)
       const wish = how === 'merge' ? mergeObject(stored.doc, fields) : fields
       const written = withFields({ ...facts, carrier }, wish, by)
-      const set = setOf(request)
-      const dressed = await features.apply(set, stored.id, written, {
-        before: stored,
-        asked: carrier === stored.carrier,
-        isOperator: isSuperduper(by),
-      })
-      return settle(view, set, foundRecord(stored.id, stored), dressed)
+      const origin = { asked: carrier === stored.carrier, isOperator: isSuperduper(by) }
+      return write(view, setOf(request), foundRecord(stored), written, origin)
     },
 
     addUse,
@@ -177,15 +154,6 @@ export const createChanges = ({ features, book, planning }: Deps) => {
     use: (view: NumberView, { author, ...use }: Use & { author: Author }): Promise<NumberPlan> =>
       addUse(view, new ChangeSet(author), use),
   }
-}
-
-interface ReleaseDeps {
-  clock: Clock
-  settings: Settings
-  features: NumberFeatures
-  desk: CarrierRequests
-  book: NumberPlanner
-  findAccount(id: string): Promise<AccountRecord | undefined>
 }
 
 const bareFacts = (stored: NumberRecord, state: NumberState, accountId: string): NumberFacts => {
@@ -197,37 +165,27 @@ const bareFacts = (stored: NumberRecord, state: NumberState, accountId: string):
 }
 
 /** Releases of numbers. */
-export const createReleases = ({ clock, settings, features, desk, book, findAccount }: ReleaseDeps) => {
-  const { settle, removable, assertAuthorised, addRemoval } = book
-
-  const carrierOf = ({ carrier }: NumberRecord) => desk.of(carrier)
+export const createReleases = (deps: NumberDeps, planner: NumberPlanner) => {
+  const { store, settings, features, desk, findAccount } = deps
+  const { settle, removable, assertAuthorised, addRemoval } = planner
 
   /** Adds a job that returns the number to its external carrier. */
   const returnToSupplier = (set: ChangeSet, stored: NumberRecord) => {
     const { id: number, accountId, carrier, hidden } = stored
-    if (!carrierOf(stored).supplier || accountId === '' || hidden.givenBack) return
+    if (!desk.of(stored.carrier).supplier || accountId === '' || hidden.givenBack) return
     const { carrierData = {} } = hidden
-    const job = { id: newId(clock.now()), accountId, number }
+    const job = { id: newId(store.clock.now()), accountId, number }
     addNumberJob(set, releaseKind, job, { number, carrier, carrierData, ...awaiting(hidden) })
   }
 
   const disconnect = (set: ChangeSet, stored: NumberRecord) => {
     const { id: number, accountId, hidden } = stored
-    carrierOf(stored).takeBack?.({ set, accountId, number, carrierData: hidden.carrierData ?? {} })
+    desk.of(stored.carrier).takeBack?.({ set, accountId, number, carrierData: hidden.carrierData ?? {} })
     returnToSupplier(set, stored)
   }
 
   const givenBack = (stored: NumberRecord, facts: NumberFacts): NumberFacts =>
-    carrierOf(stored).supplier ? { ...facts, hidden: { ...facts.hidden, givenBack: true } } : facts
-
-  const releaseSettings = async () => {
-    const { released_state, should_age, should_permanently_delete } = await settings.of(numberManagerSettings)
-    return {
-      releasedState: released_state,
-      shouldAge: should_age,
-      shouldPermanentlyDelete: should_permanently_delete,
-    }
-  }
+    desk.of(stored.carrier).supplier ? { ...facts, hidden: { ...facts.hidden, givenBack: true } } : facts
 
   const stillThere = async (accountIds: readonly string[], gone: string | undefined) => {
     const found = await Promise.all(accountIds.map((id) => (id === gone ? undefined : findAccount(id))))
@@ -243,9 +201,9 @@ export const createReleases = ({ clock, settings, features, desk, book, findAcco
   ): Promise<NumberPlan> => {
     const history = earlierHolders(stored.hidden.reserveHistory ?? [], stored.accountId)
     const earlier = await stillThere(history, gone)
-    const release = releaseOf(stored.carrier, earlier, await releaseSettings())
+    const release = releaseOf(stored.carrier, earlier, await settings.of(numberManagerSettings))
     features.strip(set, stored)
-    const found = foundRecord(stored.id, stored)
+    const found = foundRecord(stored)
     if (release.outcome === 'returned') {
       const facts = bareFacts(stored, 'reserved', release.accountId)
       const hidden = { ...facts.hidden, reserveHistory: release.history }
@@ -261,7 +219,7 @@ export const createReleases = ({ clock, settings, features, desk, book, findAcco
     addRelease,
 
     free: (view: NumberView, author: Author, stored: NumberRecord) =>
-      settle(view, new ChangeSet(author), foundRecord(stored.id, stored), bareFacts(stored, 'available', '')),
+      settle(view, new ChangeSet(author), foundRecord(stored), bareFacts(stored, 'available', '')),
 
     drop: (view: NumberView, author: Author, stored: NumberRecord) =>
       addRemoval(view, new ChangeSet(author), stored),
@@ -271,8 +229,8 @@ export const createReleases = ({ clock, settings, features, desk, book, findAcco
       const stored = await removable(view, request)
       await assertAuthorised(request, stored)
       if (!isReleasable(stored.state, stored.carrier)) {
-        const { releasedState } = await releaseSettings()
-        throw failure(invalidStateTransition, { from: stored.state, to: releasedState })
+        const { released_state: to } = await settings.of(numberManagerSettings)
+        throw failure(invalidStateTransition, { from: stored.state, to })
       }
       assertFree(stored)
       return addRelease(view, setOf(request), stored)

@@ -2,11 +2,10 @@ import type { Job, JobKind, Queue } from '../../../jobs/queue.ts'
 import { failure } from '../../../lib/failure.ts'
 import type { Json } from '../../../lib/json.ts'
 import { ChangeSet } from '../../../storage/change-set.ts'
-import type { Store } from '../../../storage/store.ts'
 import type { CarrierReply } from './carriers/carrier.ts'
 import { numberFault } from './failures.ts'
 import type { FeatureProvider, Registrar } from './features/operations.ts'
-import { type CarrierRequests, factsOf, foundRecord } from './number-facts.ts'
+import { factsOf, foundRecord } from './number-facts.ts'
 import {
   type Awaiting,
   type OrderPayload,
@@ -17,14 +16,12 @@ import {
   registrationKind,
   releaseKind,
 } from './orders.ts'
-import { createNumberView, type NumberPlanner } from './planner.ts'
+import { createNumberView, type NumberDeps, type NumberPlanner } from './planner.ts'
 import { numberOrderRefused } from './signals.ts'
 
-interface Deps {
-  store: Store
+interface Deps extends Pick<NumberDeps, 'store' | 'desk'> {
   queue: Queue
-  desk: CarrierRequests
-  book: NumberPlanner
+  planner: NumberPlanner
   provider: FeatureProvider
 }
 
@@ -44,8 +41,8 @@ const asText = (reply: { reason?: string; message?: string; outcome: string }) =
   reply.reason ?? reply.message ?? reply.outcome
 
 /** Jobs for carriers and providers after the commit of a change, and their results. */
-export const createNumberJobs = ({ store, queue, desk, book, provider }: Deps) => {
-  const { numbers, settle, addRemoval } = book
+export const createNumberJobs = ({ store, queue, desk, planner, provider }: Deps) => {
+  const { numbers, settle, addRemoval } = planner
 
   const supplierOf = (carrier: string) => {
     const { supplier } = desk.of(carrier)
@@ -68,7 +65,7 @@ export const createNumberJobs = ({ store, queue, desk, book, provider }: Deps) =
     const { pendingOrder: _, ...hidden } = stored.hidden
     const facts = { ...factsOf(stored), hidden: { ...hidden, carrierData } }
     const set = new ChangeSet(wish.author)
-    await settle(createNumberView(numbers), set, foundRecord(stored.id, stored), facts)
+    await settle(createNumberView(numbers), set, foundRecord(stored), facts)
     return [set]
   }
 
@@ -85,7 +82,7 @@ export const createNumberJobs = ({ store, queue, desk, book, provider }: Deps) =
     set.isCorrection = true
     set.tell(numberOrderRefused, { orderId: id, number, author, act, accountId })
     const view = createNumberView(numbers)
-    if (stored && isWaiting && before) await settle(view, set, foundRecord(number, stored), before)
+    if (stored && isWaiting && before) await settle(view, set, foundRecord(stored), before)
     else if (stored && (isWaiting || isLeft)) await addRemoval(view, set, stored)
     else set.record({ accountId, kind: orderKind, id, action: 'deleted' })
     return [set]
@@ -150,7 +147,7 @@ export const createNumberJobs = ({ store, queue, desk, book, provider }: Deps) =
     const marked = { ...deed.address, status: 'ERROR' as const }
     const { doc, hidden, ...facts } = factsOf(stored)
     const set = new ChangeSet({ requestId: `errand/${registrationKind}` })
-    await settle(createNumberView(numbers), set, foundRecord(number, stored), {
+    await settle(createNumberView(numbers), set, foundRecord(stored), {
       ...facts,
       doc: { ...doc, e911: marked },
       hidden: { ...hidden, features: { ...hidden.features, e911: marked } },

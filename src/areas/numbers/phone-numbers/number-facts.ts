@@ -188,8 +188,8 @@ export const noFacts: NumberFacts = {
   hidden: { features: {} },
 }
 
-export const foundRecord = (number: string, stored: NumberRecord): Found => ({
-  number,
+export const foundRecord = (stored: NumberRecord): Found => ({
+  number: stored.id,
   stored,
   facts: factsOf(stored),
   state: stored.state,

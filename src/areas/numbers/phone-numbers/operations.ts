@@ -3,32 +3,23 @@ export type { NumberCaller, NumberPlan, NumberRequest } from './number-facts.ts'
 import { type AccountRecord, isSuperduper, isWithin } from '../../../auth/identity.ts'
 import type { Queue } from '../../../jobs/queue.ts'
 import { type Failure, failure, invalid, type Problems } from '../../../lib/failure.ts'
-import type { Settings } from '../../../settings/settings.ts'
 import type { ChangeSet, ClaimHolder } from '../../../storage/change-set.ts'
-import type { Store } from '../../../storage/store.ts'
 import { createAssignments } from './arrivals.ts'
 import { createChanges, createReleases } from './changes.ts'
 import { createNumberJobs } from './errands.ts'
 import { numberNotFound, numberUnassigned } from './failures.ts'
-import type { FeatureProvider, NumberFeatures } from './features/operations.ts'
+import type { FeatureProvider } from './features/operations.ts'
 import { callFeatures } from './features/rules.ts'
-import { type CarrierRequests, type NumberCaller, type NumberPlan, rightsOf } from './number-facts.ts'
-import type { NumberPlanning } from './numbering/operations.ts'
-import { createNumberPlanner, createNumberView, type NumberView } from './planner.ts'
+import { type NumberCaller, type NumberPlan, rightsOf } from './number-facts.ts'
+import { createNumberPlanner, createNumberView, type NumberDeps, type NumberView } from './planner.ts'
 import { creationRefusal, maySee, type NumberState } from './rules.ts'
 import type { NumberRecord } from './store.ts'
 
 export type { NumberRecord, NumberView }
 
-interface Deps {
-  store: Store
+interface Deps extends NumberDeps {
   queue: Queue
-  settings: Settings
-  planning: NumberPlanning
-  features: NumberFeatures
   provider: FeatureProvider
-  desk: CarrierRequests
-  findAccount(id: string): Promise<AccountRecord | undefined>
 }
 
 export type Performed = NumberPlan & { refusal?: Failure }
@@ -36,17 +27,13 @@ export type Performed = NumberPlan & { refusal?: Failure }
 export type Numbers = ReturnType<typeof createNumbers>
 
 /** The inventory of phone numbers. Changes are planned first, then committed. */
-export const createNumbers = (tools: Deps) => {
-  const { store, queue, settings, planning, features, provider, desk, findAccount } = tools
-  const book = createNumberPlanner({ store, planning, findAccount })
-  const { numbers } = book
-  const { clock } = store
-  const arrivals = createAssignments({ clock, settings, planning, features, desk, book })
-  const departures = createReleases({ clock, settings, features, desk, book, findAccount })
-  const errands = createNumberJobs({ store, queue, desk, book, provider })
-  const changes = createChanges({ features, book, planning })
-  const { addRelease, free, drop, ...leaving } = departures
-  const { repair, renormalise, addMobile, removeMobile, addUse, ...changing } = changes
+export const createNumbers = (deps: Deps) => {
+  const { store, planning, features } = deps
+  const planner = createNumberPlanner(deps)
+  const { numbers } = planner
+  const errands = createNumberJobs({ ...deps, planner })
+  const { addRelease, free, drop, ...leaving } = createReleases(deps, planner)
+  const { repair, renormalise, addMobile, removeMobile, addUse, ...changing } = createChanges(deps, planner)
 
   const commit = async (...plans: readonly NumberPlan[]) => {
     const sets = plans.flatMap(({ set }) => (set ? [set] : []))
@@ -56,7 +43,7 @@ export const createNumbers = (tools: Deps) => {
   return {
     store: numbers,
     /** A plan throws if it is not allowed. Nothing changes before its commit. */
-    plan: { ...arrivals, ...changing, ...leaving },
+    plan: { ...createAssignments(deps, planner), ...changing, ...leaving },
     planning,
     features,
     addRelease,
@@ -85,7 +72,7 @@ export const createNumbers = (tools: Deps) => {
     async visible(view: NumberView, by: NumberCaller, text: string): Promise<NumberRecord> {
       const number = await planning.reconcile(text)
       const stored = await view.get(number)
-      if (!stored || !maySee(stored, await book.standingOf(by, stored.accountId, by.account)))
+      if (!stored || !maySee(stored, await planner.standingOf(by, stored.accountId, by.account)))
         throw failure(numberNotFound, { number })
       return stored
     },

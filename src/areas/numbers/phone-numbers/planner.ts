@@ -1,9 +1,12 @@
 import { type AccountRecord, isSuperduper } from '../../../auth/identity.ts'
 import { failure } from '../../../lib/failure.ts'
+import type { Settings } from '../../../settings/settings.ts'
 import { ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import { numberForbidden, numberInvalid, numberNotFound } from './failures.ts'
+import type { NumberFeatures } from './features/operations.ts'
 import { localFeature } from './features/rules.ts'
+import type { CarrierRequests } from './number-facts.ts'
 import {
   draftNumber,
   type Existing,
@@ -77,13 +80,13 @@ export async function* countedNumbers(
   }
 }
 
-interface Owned {
-  accountId: string
-  count: Count
-}
-
-const ownedCounts = (number: NumberRecord | undefined): Owned[] =>
-  number?.accountId ? countsOf(number).map((count) => ({ accountId: number.accountId, count })) : []
+/** The quantities that a number is part of, by account and count. */
+const quantitiesOf = (number: NumberRecord | undefined) =>
+  new Map(
+    (number?.accountId ? countsOf(number) : []).map(
+      (count) => [[number?.accountId, ...count].join('\n'), count] as const,
+    ),
+  )
 
 /** Changes the quantities of the owners before and after. */
 export const addCounts = (
@@ -91,16 +94,18 @@ export const addCounts = (
   before: NumberRecord | undefined,
   after: NumberRecord | undefined,
 ) => {
-  const [gone, come] = [ownedCounts(before), ownedCounts(after)]
-  const isIn = (owned: readonly Owned[], { accountId, count: [category, item] }: Owned) =>
-    owned.some((one) => one.accountId === accountId && one.count[0] === category && one.count[1] === item)
-  for (const one of gone) if (!isIn(come, one)) set.count(one.accountId, ...one.count, -1)
-  for (const one of come) if (!isIn(gone, one)) set.count(one.accountId, ...one.count, 1)
+  const [gone, come] = [quantitiesOf(before), quantitiesOf(after)]
+  for (const [key, count] of gone) if (before && !come.has(key)) set.count(before.accountId, ...count, -1)
+  for (const [key, count] of come) if (after && !gone.has(key)) set.count(after.accountId, ...count, 1)
 }
 
-interface Deps {
+/** Parts of the operations on numbers. */
+export interface NumberDeps {
   store: Store
+  settings: Settings
   planning: NumberPlanning
+  features: NumberFeatures
+  desk: CarrierRequests
   findAccount(id: string): Promise<AccountRecord | undefined>
 }
 
@@ -119,7 +124,7 @@ export const setOf = (request: NumberRequest) => new ChangeSet(request.author)
 
 export type NumberPlanner = ReturnType<typeof createNumberPlanner>
 
-export const createNumberPlanner = ({ store, planning, findAccount }: Deps) => {
+export const createNumberPlanner = ({ store, planning, features, findAccount }: NumberDeps) => {
   const numbers = createNumberStore(store)
 
   const standingOf = async (
@@ -133,8 +138,11 @@ export const createNumberPlanner = ({ store, planning, findAccount }: Deps) => {
     isAboveTarget: reaches(by, target),
   })
 
-  const draft = async (number: string, stored: NumberRecord | undefined, facts: NumberFacts) =>
-    draftNumber(number, stored, facts, { clock: store.clock, numbering: await planning.rules() })
+  const draft = async (
+    number: string,
+    stored: Pick<NumberRecord, 'created' | 'country'> | undefined,
+    facts: NumberFacts,
+  ) => draftNumber(number, stored, facts, { clock: store.clock, numbering: await planning.rules() })
 
   /** Adds the changed number to the change set; nothing if it is unchanged. */
   const settle = async (
@@ -154,6 +162,18 @@ export const createNumberPlanner = ({ store, planning, findAccount }: Deps) => {
     return { set, number: after, deleted: false }
   }
 
+  /** Applies the features of the public fields, and adds the changed number to the change set. */
+  const write = async (
+    view: NumberView,
+    set: ChangeSet,
+    { number, stored }: Pick<Found, 'number' | 'stored'>,
+    facts: NumberFacts,
+    how: { asked: boolean; isOperator: boolean },
+  ) => {
+    const dressed = await features.apply(set, number, facts, { before: stored, ...how })
+    return settle(view, set, { number, stored }, dressed)
+  }
+
   /** Renames the number by the present rules, and looks up its country and classifier again. */
   const rewrite = async (
     view: NumberView,
@@ -161,8 +181,7 @@ export const createNumberPlanner = ({ store, planning, findAccount }: Deps) => {
     stored: NumberRecord,
     number: string,
   ): Promise<NumberPlan> => {
-    const tools = { clock: store.clock, numbering: await planning.rules() }
-    const after = draftNumber(number, { created: stored.created, country: '' }, factsOf(stored), tools)
+    const after = await draft(number, { created: stored.created, country: '' }, factsOf(stored))
     if (number === stored.id && isUnchanged(stored, after))
       return { set: undefined, number: stored, deleted: false }
     if (number === stored.id) numbers.replace(set, stored, after)
@@ -206,5 +225,5 @@ export const createNumberPlanner = ({ store, planning, findAccount }: Deps) => {
     return { set, number: await draft(stored.id, stored, bare), deleted: true }
   }
 
-  return { numbers, standingOf, settle, rewrite, own, removable, assertAuthorised, addRemoval }
+  return { numbers, standingOf, settle, write, rewrite, own, removable, assertAuthorised, addRemoval }
 }

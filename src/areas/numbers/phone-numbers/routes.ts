@@ -113,13 +113,19 @@ export const phoneNumberRoutes = (tools: Deps): Route[] => {
       }),
     )
 
-  const update = async (call: Call<typeof oneNumber, Json, NumberRecord>) =>
-    carryOut(
-      call,
-      await plan.update(numbers.view(), { ...requestOf(call), fields: call.data, how: 'replace' }),
-    )
+  const createBy = (make: typeof plan.create) => async (call: NumberCall & { data: Json }) =>
+    carryOut(call, await make(numbers.view(), { ...requestOf(call), fields: call.data }))
 
   const changing = { allow: accountMember, body: PhoneNumber, answers: PhoneNumberRecord }
+  const updating = {
+    ...changing,
+    subject,
+    fails: [...stateFailures, ...fieldFailures],
+    run: async (call: NumberCall & { data: Json }) => {
+      const request = { ...requestOf(call), fields: call.data, how: 'replace' as const }
+      return carryOut(call, await plan.update(numbers.view(), request))
+    },
+  }
   const creating = {
     ...changing,
     fails: [numberExists, ...stateFailures, ...fieldFailures, ...carrierFailures],
@@ -171,23 +177,10 @@ export const phoneNumberRoutes = (tools: Deps): Route[] => {
     put(oneNumber, {
       summary: 'Create a phone number',
       ...creating,
-      run: async (call) =>
-        carryOut(call, await plan.create(numbers.view(), { ...requestOf(call), fields: call.data })),
+      run: createBy(plan.create),
     }),
-    post(oneNumber, {
-      summary: 'Replace the public fields of a phone number',
-      ...changing,
-      subject,
-      fails: [...stateFailures, ...fieldFailures],
-      run: update,
-    }),
-    patch(oneNumber, {
-      summary: 'Change public fields of a phone number',
-      ...changing,
-      subject,
-      fails: [...stateFailures, ...fieldFailures],
-      run: update,
-    }),
+    post(oneNumber, { summary: 'Replace the public fields of a phone number', ...updating }),
+    patch(oneNumber, { summary: 'Change public fields of a phone number', ...updating }),
     del(oneNumber, {
       summary: 'Release a phone number; `hard` removes it, for operators',
       allow: accountMember,
@@ -206,21 +199,19 @@ export const phoneNumberRoutes = (tools: Deps): Route[] => {
       resource: 'phone_numbers',
       ...creating,
       price: { is: 'twice', bucket: 'crossbar.phone_numbers' },
-      run: async (call) =>
-        carryOut(call, await plan.activate(numbers.view(), { ...requestOf(call), fields: call.data })),
+      run: createBy(plan.activate),
     }),
     put(`${oneNumber}/reserve`, {
       summary: 'Reserve a phone number for the account',
       resource: 'phone_numbers',
       ...creating,
-      run: async (call) => carryOut(call, await plan.reserve(numbers.view(), requestOf(call))),
+      run: createBy(plan.reserve),
     }),
     put(`${oneNumber}/port`, {
       summary: 'Create a phone number that is being ported in',
       resource: 'phone_numbers',
       ...creating,
-      run: async (call) =>
-        carryOut(call, await plan.port(numbers.view(), { ...requestOf(call), fields: call.data })),
+      run: createBy(plan.port),
     }),
     get(`${oneNumber}/identify`, {
       summary: 'Tell which account a phone number belongs to',
@@ -247,6 +238,12 @@ export const numberCollectionRoutes = (collections: NumberCollections, { plan }:
     return answer({ data: { success, error: failed }, ...(status ? { status } : {}) })
   }
 
+  const createBy = (make: typeof plan.create) => (call: CollectionCall) =>
+    apply(call, (view, request) => make(view, { ...request, fields: fieldsOf(call) }), 201)
+
+  const update = (call: CollectionCall, fields: Json, how: 'replace' | 'merge') =>
+    apply(call, (view, request) => plan.update(view, { ...request, fields, how }))
+
   // The list has its own errors, and nulls that remove fields must stay.
   const taken = {
     allow: accountMember,
@@ -256,34 +253,22 @@ export const numberCollectionRoutes = (collections: NumberCollections, { plan }:
   }
 
   return [
-    put(collection, {
-      summary: 'Create numbers',
-      ...taken,
-      run: (call) =>
-        apply(call, (view, request) => plan.create(view, { ...request, fields: fieldsOf(call) }), 201),
-    }),
+    put(collection, { summary: 'Create numbers', ...taken, run: createBy(plan.create) }),
     put(`${collection}/activate`, {
       summary: 'Put numbers into service for the account',
       ...taken,
       price: { is: 'twice', bucket: 'crossbar.phone_numbers' },
-      run: (call) =>
-        apply(call, (view, request) => plan.activate(view, { ...request, fields: fieldsOf(call) }), 201),
+      run: createBy(plan.activate),
     }),
     post(collection, {
       summary: 'Replace the public fields of numbers',
       ...taken,
-      run: (call) =>
-        apply(call, (view, request) =>
-          plan.update(view, { ...request, fields: fieldsOf(call), how: 'replace' }),
-        ),
+      run: (call) => update(call, fieldsOf(call), 'replace'),
     }),
     patch(collection, {
       summary: 'Change public fields of numbers',
       ...taken,
-      run: (call) =>
-        apply(call, (view, request) =>
-          plan.update(view, { ...request, fields: mergedFields(call), how: 'merge' }),
-        ),
+      run: (call) => update(call, withNulls(fieldsOf(call), call.sent), 'merge'),
     }),
     del(collection, {
       summary: 'Release numbers; `hard` removes them, for operators',
@@ -297,11 +282,9 @@ export const numberCollectionRoutes = (collections: NumberCollections, { plan }:
   ]
 }
 
-/** A null in the request removes the field. */
-const mergedFields = (call: CollectionCall): Json => withNulls(fieldsOf(call), call.sent)
-
 const fieldsOf = ({ data: { numbers: _, ...fields } }: CollectionCall): Json => fields
 
+/** A null in the request removes the field. */
 const withNulls = (fields: Json, sent: unknown): Json => {
   const kept: Json = { ...fields }
   for (const [key, value] of Object.entries(isObject(sent) ? sent : {})) {

@@ -143,9 +143,9 @@ export const remembered = (history: readonly string[], accountId: string) =>
   history[0] === accountId ? [...history] : [accountId, ...history]
 
 interface ReleaseSettings {
-  releasedState: NumberState
-  shouldAge: boolean
-  shouldPermanentlyDelete: boolean
+  released_state: NumberState
+  should_age: boolean
+  should_permanently_delete: boolean
 }
 
 type Release =
@@ -158,12 +158,12 @@ export const releaseOf = (
   carrier: string,
   /** Earlier holders that still exist, the latest first. */
   earlier: readonly string[],
-  { releasedState, shouldAge, shouldPermanentlyDelete }: ReleaseSettings,
+  { released_state: released, should_age, should_permanently_delete }: ReleaseSettings,
 ): Release => {
   const [previous] = earlier
   if (previous !== undefined) return { outcome: 'returned', accountId: previous, history: [...earlier] }
-  if (shouldPermanentlyDelete || carrier === mobileCarrier) return { outcome: 'removed' }
-  return { outcome: 'freed', state: shouldAge && releasedState === 'available' ? 'aging' : releasedState }
+  if (should_permanently_delete || carrier === mobileCarrier) return { outcome: 'removed' }
+  return { outcome: 'freed', state: should_age && released === 'available' ? 'aging' : released }
 }
 
 /** Fields of a request that are not stored. */
