@@ -30,22 +30,19 @@ import type { WaitingBody } from './wire/body-bytes.ts'
 import { targetOf } from './wire/client-address.ts'
 import type { Places } from './wire/places.ts'
 
-/** A path outside of `/v2`: it answers by itself. */
+/** Handles a path outside of `/v2`. */
 export type PlainPage = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void
 
-/** A page, and what it goes by where requests are counted. */
 export interface FoundPage {
-  /** Its path, with names in the place of what differs. */
+  /** Its path with placeholders, for metrics. */
   route: string
   answer: PlainPage
 }
 
-/** The paths outside of `/v2`. */
 export interface Pages {
   find(path: string, method: string): FoundPage | undefined
 }
 
-/** What a token restriction is judged by. */
 interface RestrictionQuestion {
   actor: Actor
   account: AccountRecord | undefined
@@ -54,24 +51,20 @@ interface RestrictionQuestion {
   method: string
 }
 
-/** Whether the process goes on. */
 export interface ShutdownState {
-  /** It has been asked to end: whoever asks is told to go elsewhere. */
+  /** Clients should connect to another server. */
   isEnding: boolean
-  /** What goes on until somebody ends it has been ended. */
+  /** Streams were ended. */
   isOver: boolean
-  /** Ends the answers that go on until somebody ends them. */
   readonly live: Set<() => void>
 }
 
-/** What the listeners ask when a client wants to switch to another protocol. */
 export interface Upgrades {
-  /** How many clients have switched. */
   openCount(): number
-  /** Whether the request is one to switch; else it is answered like any other. */
+  /** Other upgrade requests are answered as ordinary requests. */
   isOne(request: IncomingMessage): boolean
   take(frame: ServerContext, request: IncomingMessage, head: Buffer): void
-  /** Takes leave of all clients. */
+  /** Closes all WebSockets. */
   stop(): Promise<void>
 }
 
@@ -84,27 +77,24 @@ export interface ServerContext {
   places: Places
   upgrades: Upgrades
   authenticate: Authenticate
-  /** Notes that a named API key was used. Nothing waits for it. */
+  /** Records that a named API key was used, in the background. */
   noteKeyUse(key: ApiKeyRecord): void
-  /** Whether token restrictions let the request pass. */
   isUnrestricted(question: RestrictionQuestion): Promise<boolean>
   resellerOf: ResellerOf
-  /** The classes of numbers that calls can be restricted by, by name. */
+  /** Classes of numbers, by name, that calls can be restricted by. */
   numberClasses(): Promise<object>
-  /** An account that is gone, as far as anything tells of it. */
+  /** A deleted account, as far as it is known. */
   departedAccount(id: string): Promise<AccountRecord | undefined>
-  /** Resolves when bookkeepers outside were told what has changed for these accounts. */
+  /** Resolves when the billing providers know the changes of these accounts. */
   settleServices(accountIds: readonly string[]): Promise<void>
   throttle: Throttle
-  /** Of reads that a page is made of, and of those that go on. */
+  /** Reads of one page, and long reads. */
   turns: { short: FairQueue; long: FairQueue }
   inFlight: InFlight
   responseCache: ResponseCache
-  /** Tells subscribers of requests that were refused. */
   refusals: Refusals
   idempotency: Idempotency
   settings: Settings
-  /** The most values that a body of a single record may have. */
   maxRecordValues(): Promise<number>
   store: Store
   clock: Clock
@@ -114,13 +104,12 @@ export interface ServerContext {
    * `status`: undefined means that of the response.
    */
   witness(exchange: RequestContext, route?: string): (status?: number) => void
-  /** Takes the spans of requests, where somebody wants them. */
   recorder: Recorder | undefined
   node: string
   version: string
 }
 
-/** One request on its way through the pipeline: each step fills in what the later ones read. */
+/** One request: each step of the pipeline sets what later steps read. */
 export class RequestContext {
   readonly frame: ServerContext
   readonly request: IncomingMessage
@@ -128,24 +117,22 @@ export class RequestContext {
   readonly id: string
   readonly trace: Trace
   readonly path: string
-  /** The query as it was sent, without the question mark. */
+  /** Without the question mark. */
   readonly search: string
   readonly query: URLSearchParams
-  /** What the client sent; a tunnelled verb replaces it. */
+  /** As sent; a tunnelled verb replaces it. */
   method: Method | 'HEAD' | 'OPTIONS'
   segments: readonly string[] = []
   crossbar!: SettingsOf<typeof crossbarSettings>
   clientAddress = ''
-  /** Where the connection comes from: of a request through proxies the nearest one. */
+  /** The other end of the connection: the nearest proxy, or the client. */
   peerAddress = ''
   body: Body = emptyBody
-  /** A body too large to be read before the request is judged. */
   waitingBody: WaitingBody | undefined
-  /** Bytes of a body that were paid for. */
   paidBytes = 0
   credential: Credential | undefined
   actor: Actor | undefined
-  /** Why the credential was not good, until it is known whether one is needed. */
+  /** The failure of the credential, until it is known whether one is needed. */
   refusal: unknown
   match: Match | undefined
   route: Route | undefined
@@ -154,17 +141,15 @@ export class RequestContext {
   tokens: { consumed: number; remaining: number } | undefined
   accepts = 'application/json'
   listPlan: ListPlan | undefined
-  /** Keys of its data that nothing reads. */
   warnings: readonly Warning[] = []
-  /** Held while a request with an Idempotency-Key is carried out. */
+  /** Of a running request with an Idempotency-Key. */
   claim: KeyClaim | undefined
-  /** What an earlier try of the request committed before it died. */
+  /** What an earlier attempt committed before it crashed. */
   lost: CommittedChange[] | undefined
-  /** What it failed with, if it did. */
   fault: unknown
-  /** Set when the answer is under way: the remaining steps are left out. */
+  /** The response has started: the remaining steps are skipped. */
   done = false
-  /** Room for the answer was waited for. */
+  /** Memory for the response is reserved. */
   hasRoom = false
 
   constructor(frame: ServerContext, request: IncomingMessage, response: ServerResponse, id: string) {
@@ -203,11 +188,10 @@ export class RequestContext {
 
 const noQuery = new URLSearchParams()
 
-/** Rejects what cannot be the id of a quote: without one, a request accepts what its caller was shown last. */
+/** Rejects values that cannot be the id of a quote. */
 export const requireQuoteId = (exchange: RequestContext) => {
   const value = exchange.value('quote_id') ?? undefined
   if (value === undefined || (typeof value === 'string' && value !== '')) return
-  // Routes that take the id of something else as quote_id describe it in their query.
   const message = exchange.route?.spec.query?.quote_id
     ? 'Must be the id of a finished dry run'
     : 'Must be the quote_id of a 402 response'
@@ -225,7 +209,6 @@ const consentOf = (exchange: RequestContext): ChargeConsent => {
   }
 }
 
-/** Who stands behind what a request writes. */
 export const authorOf = (exchange: RequestContext): Author => {
   const { actor } = exchange
   const author: Author = {
@@ -247,11 +230,10 @@ export const authorOf = (exchange: RequestContext): Author => {
   return author
 }
 
-// Requests go on when their clients have gone. Whoever closes what they read from waits for them.
+// Requests continue when their clients leave. The server waits for them before it closes the store.
 
 type ActiveRequests = ReturnType<typeof createActiveRequests>
 
-/** The requests of a server that are being carried out. */
 export const createActiveRequests = () => {
   let count = 0
   let onLast: (() => void) | undefined
@@ -267,7 +249,7 @@ export const createActiveRequests = () => {
       }
     },
 
-    /** Resolves when none is under way any more, or after so many milliseconds. */
+    /** Resolves when no request is running, or after this time. */
     over(milliseconds: number) {
       if (count === 0) return Promise.resolve()
       return new Promise<void>((resolve) => {

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 
-/** Node reads headers as ISO 8859-1. Clients send names of files in UTF-8. */
+/** Node reads headers as ISO 8859-1, but clients send file names in UTF-8. */
 export const headerText = (value: string) => {
   const bytes = Buffer.from(value, 'latin1')
   return isUtf8(bytes) ? bytes.toString('utf8') : value
@@ -9,7 +9,7 @@ export const headerText = (value: string) => {
 const extendedValue = (name: string) =>
   encodeURIComponent(name).replace(/['()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)
 
-/** The header for a file that browsers save. A name beyond ASCII is also sent in `filename*` (RFC 6266). */
+/** `Content-Disposition` for a file. A name beyond ASCII is also sent in `filename*` (RFC 6266). */
 export const attachment = (name: string) => {
   const plain = name.replace(/[^\x20-\x7e]/gu, '_')
   const extended = plain === name ? '' : `; filename*=UTF-8''${extendedValue(name)}`
@@ -27,7 +27,6 @@ const decoded = (text: string) => {
   }
 }
 
-/** The name of an uploaded file in its `Content-Disposition`. */
 export const uploadName = (disposition: string): string | undefined => {
   const extended = extendedName.exec(disposition)?.[1]
   const plain = plainName.exec(disposition)?.[1]

@@ -66,7 +66,7 @@ const cutPath: Step = (exchange) => {
   const segments = segmentsOf(exchange.path)
   if (!segments) throw badPath('The path is not valid percent-encoding')
   exchange.segments = segments
-  // Node refuses a query with other bytes than ASCII; URLSearchParams would replace those that are not UTF-8.
+  // Node rejects queries with non-ASCII bytes. URLSearchParams would replace invalid UTF-8.
   percentDecoded(exchange.search, 'query')
   if (segments[0] === 'v1') throw failure(gone, {})
   if (segments[0] !== 'v2') throw failure(notFound, {})
@@ -90,7 +90,7 @@ export const findClientAddress: Step = (exchange) => {
   exchange.peerAddress = canonicalPeer(request.socket.remoteAddress ?? '')
 }
 
-/** Whether the route that the request is for reads such a body by itself. Known before anybody is authenticated. */
+/** Whether the route reads the body itself. Known before authentication. */
 const isStreamed = ({ frame, segments, method, request }: RequestContext) => {
   const place = segments[1] === 'account' ? ['v2', 'accounts', '', ...segments.slice(2)] : segments
   const match = frame.router.find(place)
@@ -105,7 +105,6 @@ const verbIn = (verb: unknown) => {
   return tunnelled.find((one) => one === wanted)
 }
 
-/** The method that a request means: a POST may name another one. */
 const methodMeant = ({ method, body, query }: RequestContext) =>
   method === 'POST' ? (verbIn(body.envelope.verb ?? query.get('verb')) ?? method) : method
 
@@ -125,7 +124,7 @@ const readUnjudged = async (exchange: RequestContext) => {
   else exchange.waitingBody = read
 }
 
-/** Before anything is read: what a compressed body unfolds to has no limit that its own size would tell. */
+/** The size of a compressed body says nothing about its content. */
 const refuseEncoded = ({ headers }: RequestContext['request']) => {
   const encoding = headers['content-encoding']?.trim().toLowerCase() || 'identity'
   if (encoding === 'identity') return
@@ -133,7 +132,7 @@ const refuseEncoded = ({ headers }: RequestContext['request']) => {
   throw failure(unsupportedMediaType, { accepted: ['identity'], message })
 }
 
-/** A small body is read at once, because it may hold the token and the verb. Larger ones wait for the judgement. */
+/** A small body is read now, because it may contain the token and the verb. Larger ones wait for authorization. */
 const openBody: Step = (exchange) => {
   const { request, crossbar, frame } = exchange
   if (!hasBody(request)) return
@@ -146,7 +145,7 @@ const takeVerb: Step = (exchange) => {
   exchange.method = methodMeant(exchange)
 }
 
-/** The credential is judged early; a bad one only counts where one is needed. */
+/** A bad credential only matters if the route needs one. */
 const authenticate: Step = async (exchange) => {
   const { envelope } = exchange.body
   const credential = findCredential({ headers: exchange.request.headers, envelope, query: exchange.query })
@@ -168,7 +167,6 @@ const lacksCredential = ({ waitingBody }: RequestContext) => {
   return failure(invalidCredentials, { data: { message } }, 'no credentials')
 }
 
-/** `/v2/account/...` is short for the account of the token. */
 const expandAlias: Step = (exchange) => {
   if (exchange.segments[1] !== 'account') return
   if (!exchange.actor) throw exchange.refusal ?? lacksCredential(exchange)
@@ -186,7 +184,7 @@ const matchRoute: Step = (exchange) => {
 
 const isPublic = (exchange: RequestContext) => exchange.route?.spec.allow.needsToken === false
 
-/** A path below an account names it even where it leads nowhere: whoever tries pays from that account's bucket. */
+/** Also of unknown paths below an account: the request pays from the account's bucket. */
 const accountIdIn = ({ variables, segments }: RequestContext) =>
   variables.account_id ?? (segments[1] === 'accounts' ? segments[2] : undefined)
 
@@ -215,7 +213,7 @@ const findDeparted: Step = (exchange) => {
   })
 }
 
-/** An account that does not exist is answered like a bad credential, so that ids cannot be probed. */
+/** An unknown account gets the response of a bad credential, so that ids cannot be probed. */
 const requireAccount: Step = (exchange) => {
   if (isPublic(exchange) && !exchange.actor) return
   if (exchange.refusal) throw exchange.refusal
@@ -231,7 +229,7 @@ const requireActor: Step = (exchange) => {
     throw badCredential('the token is of another account')
 }
 
-/** With a token that is for one thing nothing else is open: where none is asked for, its holder is nobody. */
+/** A token with a purpose opens nothing else. */
 const holdToPurpose: Step = (exchange) => {
   const { actor, route } = exchange
   const purpose = actor?.claims?.purpose
@@ -259,10 +257,9 @@ const authorize: Step = (exchange) => {
   })
 }
 
-// Values allowed in the envelope next to `data`: token, verb, consent and the like.
 const envelopeValues = 100
 
-/** Rejects a body with more values than any record may have before it is parsed. Lists and rows are taken one by one. */
+/** Rejects a body with more values than any record may have before it is parsed. */
 const assertFitsRecord = async (exchange: RequestContext, bytes: Buffer) => {
   const { route, frame, request } = exchange
   if (!route?.spec.body || route.spec.judgesItself || route.spec.takesMany) return
@@ -274,7 +271,7 @@ const assertFitsRecord = async (exchange: RequestContext, bytes: Buffer) => {
   throw failure(recordTooLarge, { kind, what: 'values', count: values, limit })
 }
 
-/** What waited is read now that somebody has answered for it, and paid for before anything is made of it. */
+/** Reads a large body after authorization and payment. */
 const readWaiting = async (exchange: RequestContext, waitingBody: WaitingBody) => {
   const { actor, request } = exchange
   const { announced, unjudged } = waitingBody
@@ -296,13 +293,12 @@ const openWaitingBody: Step = (exchange) =>
 
 const mayBeKeyed = new Set(['PUT', 'POST', 'PATCH', 'DELETE'])
 
-/** Whose Idempotency-Keys these are: answers are for the person or key that asked, signed in the same way. */
+/** The owner of Idempotency-Keys: user or key, and how it signed in. */
 const askerOf = ({ method, user, key, claims }: Actor) =>
   [method, user?.id, key?.id, claims?.original_account_id, claims?.original_owner_id]
     .map((part) => part ?? '')
     .join('/')
 
-/** A request with an Idempotency-Key is carried out once, and answered again as it was the first time. */
 const claimKey: Step = (exchange) => {
   const { actor, route, method } = exchange
   const key = exchange.header('idempotency-key')
@@ -364,7 +360,7 @@ const callOf = (exchange: RequestContext): Call => ({
   data: undefined,
   sent: exchange.body.data,
   subject: undefined,
-  // Policies saw to it that these are there where a route reads them.
+  // Policies ensure that these are set where a route reads them.
   account: exchange.account as AccountRecord,
   actor: exchange.actor as NonNullable<RequestContext['actor']>,
   visitor: exchange.actor,
@@ -385,21 +381,20 @@ const callOf = (exchange: RequestContext): Call => ({
   },
 })
 
-/** After a lost race: the account as the winner left it, whichever process that was. */
 const readAgain = async (exchange: RequestContext) => {
   await exchange.frame.store.fence()
   await findAccount(exchange)
   requireAccount(exchange)
 }
 
-/** Charges and counts are part of the change; whoever asks for it waits until bookkeepers outside know them as well. */
+/** On request, waits until billing providers know the charges. */
 const settleServices: Step = (exchange) => {
   const concerned = exchange.account ?? exchange.actor?.account
   if (!concerned || exchange.method === 'GET' || !exchange.isTrue('wait_for_service_update')) return
   return exchange.frame.settleServices([concerned.id, ...concerned.hidden.tree])
 }
 
-/** What decides whether somebody may ask, for requests whose answers go on. */
+/** Repeated for responses that continue. */
 const rights: readonly Step[] = [
   readSettings,
   authenticate,
@@ -410,7 +405,6 @@ const rights: readonly Step[] = [
   authorize,
 ]
 
-/** Whether whoever asked may still ask: tokens end, accounts are moved, disabled and removed. */
 const mayStill = async (exchange: RequestContext) => {
   exchange.actor = undefined
   exchange.refusal = undefined
@@ -423,7 +417,6 @@ const mayStill = async (exchange: RequestContext) => {
   }
 }
 
-/** Parents and record, its price, body, precondition, execution. */
 const runRoute = async (
   exchange: RequestContext,
   route: Route,
@@ -441,7 +434,7 @@ const paidAlready = async () => undefined
 
 const oneAtATime = createKeyedQueue()
 
-/** Requests that lost a race for one record run one after the other: side by side, all but one would lose again. */
+/** Requests that lost a race for a record run one after the other: in parallel all but one would lose again. */
 const runAgain = (exchange: RequestContext, route: Route, lost: Call) =>
   oneAtATime(exchange.path, () => {
     let [before, last] = [lost, lost]
@@ -457,10 +450,7 @@ const runAgain = (exchange: RequestContext, route: Route, lost: Call) =>
     )
   })
 
-/**
- * A lost write race starts again from the record as it is now, so that a PATCH is merged into it and If-Match is held
- * against it. What comes as a stream comes once.
- */
+/** A lost write race starts again with the current record, so that PATCH and If-Match see it. A stream cannot be repeated. */
 const carryOut = async (exchange: RequestContext, route: Route): Promise<unknown> => {
   requireQuoteId(exchange)
   const call = callOf(exchange)
@@ -491,7 +481,7 @@ const execute: Step = async (exchange) => {
   await answer(exchange, route, result)
 }
 
-/** What happens to a request, in this order: the order decides which error wins. */
+/** The order decides which error a client gets. */
 const steps: readonly Step[] = [
   answerPreflight,
   cutPath,

@@ -15,55 +15,48 @@ type Variables<Path extends string> = Path extends `${string}{${infer Name}}${in
   ? Name | Variables<Rest>
   : never
 
-/** The path's variables by name, decoded: `'/v2/accounts/{account_id}'` gives `{ account_id: string }`. */
 type PathOf<Path extends string> = { readonly [Name in Variables<Path>]: string }
 
-/** The words of a path: `'/v2/accounts/{account_id}'` gives `'v2' | 'accounts'`. */
 type WordsOf<Path extends string> = Path extends `${infer Head}/${infer Tail}`
   ? WordsOf<Head> | WordsOf<Tail>
   : Path extends '' | `{${string}}`
     ? never
     : Path
 
-/** A request body that is not JSON. */
 export interface Upload {
   contentType: string
-  /** The character set that was named beside it. */
   charset?: string
   bytes: Buffer
   fileName: string
-  /** How many the request holds: the others of a form are left out. */
+  /** Only the first file of a form is used. */
   files: number
 }
 
-/** A request body of any size, handed on piece by piece as it arrives. */
+/** A request body of any size, in chunks. */
 export interface BodyStream {
   contentType: string
   fileName: string
-  /** Fails when the body grows beyond `crossbar.max_streamed_size`, or when nothing comes for a minute. */
+  /** Fails after `crossbar.max_streamed_size` bytes, or a minute without data. */
   chunks: AsyncIterable<Buffer>
 }
 
-/** What a route's `run` is given: a request that has passed every step before it. */
 export interface Call<Path extends string = string, Data = unknown, Subject = unknown> {
   path: PathOf<Path>
-  /** The validated body; for PATCH the record with the change merged in. */
+  /** Validated; for PATCH the record with the change. */
   data: Data
-  /** What the client sent under `data`, as it was sent (only private keys are gone). */
+  /** `data` as sent, without private keys. */
   sent: unknown
-  /** What `subject` found. */
   subject: Subject
-  /** The account in the path. */
   account: AccountRecord
   actor: Actor
-  /** Undefined on routes that anyone may call without a token. */
+  /** Undefined on public routes without a token. */
   visitor: Actor | undefined
   author: Author
   query: URLSearchParams
-  /** Envelope keys other than `data`, lower-cased. */
+  /** Envelope keys except `data`, in lower case. */
   envelope: Readonly<Record<string, unknown>>
   upload: Upload | undefined
-  /** The body, when the route streams its content type. It can be read once: such a request is never repeated inside. */
+  /** Can be read once: such a request is never repeated. */
   stream: BodyStream | undefined
   request: RequestFacts
 }
@@ -71,38 +64,34 @@ export interface Call<Path extends string = string, Data = unknown, Subject = un
 export interface RequestFacts {
   id: string
   method: Method | 'HEAD' | 'OPTIONS'
-  /** The path as it was sent, without its query. */
+  /** As sent, without the query. */
   path: string
   clientAddress: string
-  /** Where the connection comes from: of a request through proxies the nearest one. */
+  /** The other end of the connection: the nearest proxy, or the client. */
   peerAddress: string
   header(name: string): string | undefined
-  /** A value by name: searched in `data`, then the envelope, then the query. */
+  /** A value by name: in `data`, then in the envelope, then in the query. */
   value(name: string): unknown
-  /** The content type that the client prefers among those the route makes. */
   accepts: string
 }
 
-/** A query parameter that is `true` or `false`; an empty value counts as absent. */
+/** `true` or `false`; empty counts as absent. */
 interface QueryFlag {
   flag: string
 }
 
-/** A description of query parameters for OpenAPI. */
 type QueryDescription = Readonly<Record<string, string | QueryFlag>>
 
-/** The record that a GET reads whose path ends in its id: what the audit tells of it stands behind that path. */
+/** The record of a GET: its audit entries are below its path. */
 export interface AuditedRecord<Path extends string = string> {
   kind: string
-  /** Its id, where that is not the last variable of the path as it stands. */
+  /** Its id, if that is not the last variable of the path. */
   id?(call: Pick<Call<Path>, 'path'>): Promise<string>
-  /** Whose it is, where that is not the account in the path, or nobody without one. */
+  /** Its owner, if that is not the account in the path. */
   owner?: 'actor' | 'nobody'
 }
 
-/** What is known of a body when it is judged. */
 export interface Findings {
-  /** Its schema has found nothing wrong. */
   isSound: boolean
 }
 
@@ -110,97 +99,85 @@ export interface RouteSpec<Path extends string, Body extends TSchema, Found> {
   summary: string
   allow: Policy
   /**
-   * What named API keys may do here whatever their scope: `any` may call it, only an `unlimited` one, or `none` of them.
-   * Without it: those whose scope names the resource. Of tokens with scopes, `any` or those with all of them.
+   * Named API keys that may call it: `any`, only `unlimited` ones, or `none`. Without it: those whose scope contains the resource.
+   * Of tokens with scopes, `any` or those with all of them.
    */
   namedKeys?: KeyRule
-  /** A GET that does more than read: an API key that may only read may not call it. */
+  /** A GET with effects: read-only API keys may not call it. */
   acts?: boolean
   /**
-   * The word of the path that token restrictions and prices know the route by, and what stands behind it is its
-   * arguments. Without it: the last word that follows a variable, or the first of the path.
+   * The word that restrictions and prices use; what follows it is its arguments. Without it: the last word after a variable,
+   * or the first of the path.
    */
   resource?: WordsOf<Path>
-  /** Finds the record in the path before the body is judged. Its revision feeds If-Match, its doc a PATCH. */
+  /** Finds the record in the path before validation, for If-Match and PATCH. */
   subject?(call: Omit<Call<Path>, 'subject' | 'data'>): Promise<Found>
-  /**
-   * Whether something is kept at the path, where that is only a part of the subject. `If-None-Match: *` refuses a change
-   * then. Without it: where the path is the subject's own.
-   */
+  /** Whether something is stored at the path, for `If-None-Match: *`. Without it: whether the path is the subject's own. */
   isKept?(subject: NoInfer<Found>): boolean
   record?: AuditedRecord<Path>
-  /** It also answers for accounts that are gone, to those who stood above them. */
+  /** Also for deleted accounts, for their former parents. */
   outlivesAccount?: true
   body?: Body
-  /** A body for examples and tests; without it they send the smallest one that the schema accepts. */
+  /** A body for examples and tests. Without it they send the smallest one that the schema accepts. */
   sample?: Json
-  /** `body` only describes what is sent: `run` judges it piece by piece, so that one bad piece spoils nothing. */
+  /** `body` is only documentation: `run` validates each item, so that one bad item does not reject the others. */
   judgesItself?: boolean
-  /** Its body is many records or rows: they may be ten times as many, for a tenth of the price of a body. */
+  /** The body is a list of records: ten times as many values are allowed, for a tenth of the price. */
   takesMany?: true
-  /** Puts a body in order before the schema sees it: spaces out of a realm, a MAC address into one form. */
+  /** Normalizes a body before validation, for example MAC addresses. */
   prepare?(data: Json): Json
-  /** The query parameters that the route reads beside those every route understands. */
+  /** Further query parameters. */
   query?: QueryDescription
-  /** The same for wishes about the request, which may stand among the data and are no fields of the record. */
+  /** Request options, which may be in the data but are not stored. */
   wishes?: QueryDescription
-  /** Judges what a schema cannot say, so that all problems of a request come in one answer. */
+  /** Rules beyond the schema. All problems are in one response. */
   judge?(
     call: Omit<Call<Path, Partial<Static<Body>>, Found>, 'actor'> & { actor: Actor } & Findings,
   ): Promise<Problems>
-  /** What of valid data has no effect, beyond keys that no schema knows: reported in `metadata.warnings`. */
+  /** Values without effect, for `metadata.warnings`. */
   warns?(
     call: Omit<Call<Path, Static<Body>, Found>, 'actor'> & { actor: Actor },
   ): readonly Warning[] | Promise<readonly Warning[]>
-  /** The shape of `data` in the answer; of a row when the answer is a list. */
+  /** The shape of `data`; of a row for lists. */
   answers: TSchema
   /**
-   * Set when the answer is a list of rows. `keyed`: the rows stand under keys somewhere in `data`, which `answers`
-   * describes as a whole; the route may answer another question of its path with something else than a list.
+   * The response is a list. `keyed`: its rows are members of an object in `data`, which `answers` describes as a whole;
+   * the route may also return something else.
    */
   list?: boolean | 'keyed'
-  /** What it reads grows with what the account has: it is done in the account's turn. Lists and files are anyway. */
+  /** Its cost grows with the account's data: it runs in the fair queue. Lists and files always do. */
   isLong?: true
-  /** The name by which administrators allow `full_docs` for this list alone. */
+  /** The name in the setting that allows `full_docs` for this list. */
   module?: string
   status?: number
-  /** Content types of non-JSON bodies that the route takes. */
+  /** Content types of other bodies than JSON. */
   uploads?: readonly string[]
-  /** Content types of bodies that are not read but handed to `run` as they arrive. */
+  /** Content types of bodies that `run` reads itself. */
   streams?: readonly string[]
-  /** Content types beside JSON that the route makes. */
+  /** Content types of responses beside JSON. */
   produces?: readonly string[]
-  /** An Accept header that names nothing the route makes is passed over: the answer is JSON. */
+  /** An unknown Accept header is ignored: the response is JSON. */
   acceptsAnything?: boolean
-  /** Failures beyond those that any route may answer with. */
+  /** Failures that not every route has. */
   fails?: readonly FailureKind[]
   /**
-   * The answer holds a token or another secret that is told once, to whoever asks here and now. It is never kept: a
-   * request is carried out each time it is sent, whatever its Idempotency-Key.
+   * The response contains a secret that is shown once. It is never stored: a request runs each time, whatever its Idempotency-Key.
    */
   tellsOnce?: boolean
-  /** The answer shows secrets beside what others have written: it is never compressed, or its length would tell of them. */
+  /** The response contains secrets next to foreign data: it is never compressed, because its length would reveal them. */
   tellsSecrets?: boolean
-  /** What tokens that are for one thing may call it for; other routes are closed to them. */
+  /** Only for tokens of this purpose, which can call nothing else. */
   servesPurpose?: TokenPurpose
-  /** The price in throttling tokens, when it is not the ordinary one. */
   price?: Price
   run(call: Call<Path, Static<Body>, Found>): Promise<unknown> | unknown
-  /**
-   * The answer of a request whose first answer was lost after it had committed these changes: for routes that move
-   * money. Of other routes it is what GET says of the record, or else a 409 that tells the changes: answer-again.ts.
-   */
+  /** The response of a request that was committed before a crash. Without it: the record by GET, or a 409 with the changes. */
   again?(call: Omit<Call<Path>, 'subject' | 'data'>, changes: readonly CommittedChange[]): Promise<unknown>
 }
 
-/**
- * A route as the pipeline sees it. Its functions take what their own path, schema and subject make of a call: the
- * pipeline gives each route the call that was made by these.
- */
+/** A route as the pipeline sees it, without the types of its path, schema and subject. */
 export interface Route {
   method: Method
   path: string
-  /** Which segment names its resource. */
   resourceAt: number
   spec: Omit<RouteSpec<string, TSchema, unknown>, 'run' | 'subject' | 'judge' | 'warns' | 'again' | 'record'>
   record?: AuditedRecord

@@ -6,7 +6,6 @@ import { maskUrls } from '../../lib/secrets.ts'
 import type { StoredRecord } from '../../storage/records.ts'
 import type { Listing } from './listing.ts'
 
-/** JSON text that goes into the envelope as it is. */
 export class RawJson {
   readonly text: string
 
@@ -18,21 +17,21 @@ export class RawJson {
 interface AnswerFields {
   data: unknown
   metadata?: Record<string, unknown> | RawJson
-  /** The record's revision: also its ETag unless `etag` says otherwise. */
+  /** Also the ETag unless `etag` is set. */
   revision?: string
   etag?: string
   status?: number
   message?: string
-  /** Records told, where an answer that is no list counts them. */
+  /** Number of records, if the response is not a list. */
   pageSize?: number
-  /** The id of a record just created: named in the Location header. */
+  /** The Location header names it. */
   created?: string
   headers?: Record<string, string>
-  /** The token that a sign-in made: envelope field `auth_token`. */
+  /** Envelope field `auth_token`: the token of a sign-in. */
   authToken?: string
 }
 
-/** An answer that is more than its data. Anything else a route returns is taken as the data. */
+/** A response that is more than its data. Routes may return the plain data instead. */
 export class ApiResponse {
   readonly fields: AnswerFields
 
@@ -41,7 +40,6 @@ export class ApiResponse {
   }
 }
 
-/** Bytes instead of an envelope: an image, a PEM, a vCard. */
 export class FileResponse {
   readonly bytes: Uint8Array
   readonly contentType: string
@@ -72,23 +70,21 @@ export class StreamResponse {
   }
 }
 
-/** An answer that goes on as long as both sides want. */
+/** A response that continues until the client, the server or a lost right ends it. */
 export interface Line {
-  /** Text for the client; nothing is kept back for one that has gone. */
   write(text: string): void
-  /** Bytes that the client has not taken yet. */
+  /** Bytes that the client has not received yet. */
   readonly waiting: number
-  /** Resolves when the client has taken most of what it was sent, or has gone. */
+  /** Resolves when the client has received most of it or is gone. */
   drained(): Promise<void>
   /** Ends the answer; a client that does not take the rest in time is cut off. */
   end(): void
 }
 
-/** Text that comes as it comes into being, for as long as the client stays. */
 export class LiveResponse {
   readonly contentType: string
   readonly headers: Record<string, string>
-  /** Begins to write; answers with what ends that. */
+  /** Starts to write; returns a function that stops it. */
   readonly open: (line: Line) => () => void
 
   constructor(content: {
@@ -102,7 +98,6 @@ export class LiveResponse {
   }
 }
 
-/** A list: paged, filtered and rendered by listing.ts. */
 export class ListResponse<T = unknown> {
   readonly listing: Listing<T>
 
@@ -111,10 +106,10 @@ export class ListResponse<T = unknown> {
   }
 }
 
-/** Data that is an array without pages: its rows come in batches, and are never all at hand. */
+/** Data that is an array without pages: its rows come in batches and are never all in memory. */
 export class RowsResponse {
   readonly batches: AsyncIterable<readonly unknown[]>
-  /** What the envelope tells of the rows beside them: asked when they are written. */
+  /** Called when the rows are written. */
   readonly metadata: (() => Record<string, unknown>) | undefined
 
   constructor(batches: AsyncIterable<readonly unknown[]>, metadata?: () => Record<string, unknown>) {
@@ -125,25 +120,23 @@ export class RowsResponse {
 
 export const answer = (fields: AnswerFields) => new ApiResponse(fields)
 
-/** What whoever asked may go on with for some seconds, and then asks for again by a name for this content. */
+/** Data that the client may cache for some seconds and then revalidate by ETag. */
 export const lasting = (data: unknown, seconds: number) => {
   const text = JSON.stringify(data)
   return new ApiResponse({
     data: new RawJson(text),
-    // Not a secret, only a name for this content: the fast digest does.
     etag: hash('md5', text, 'hex'),
     headers: { 'cache-control': `private, max-age=${seconds}`, vary: 'X-Auth-Token, Authorization' },
   })
 }
 
-/** A private 202: the work goes on after the answer. */
 export const accepted = (message: string) => new ApiResponse({ data: message, status: 202, message })
 
-/** The JSON text of a record's public half with its id in front. The server's own values replace stored ones of the same key. */
+/** The public JSON of a record, id first. The server's own values replace stored ones of the same key. */
 const publicText = (record: StoredRecord<object, object>, readOnly?: Record<string, unknown>) => {
   const own = { id: record.id, ...readOnly }
   const head = JSON.stringify(own)
-  // Most texts contain none of the keys: they are not parsed for this.
+  // Most texts contain none of the keys: they need not be parsed.
   const isRepeated = Object.keys(own).some(
     (key) => record.docText.includes(`"${key}":`) && Object.hasOwn(record.doc, key),
   )
@@ -161,13 +154,12 @@ const metadataOf = (record: StoredRecord<object, object>) => ({
 })
 
 export interface Extras {
-  /** Read-only values that stand in `data` too. */
+  /** Read-only values that are in `data` too. */
   readOnly?: Record<string, unknown>
   metadata?: Record<string, unknown>
   etag?: string
 }
 
-/** One record. */
 export const one = (record: StoredRecord<object, object>, { readOnly, metadata, etag }: Extras = {}) =>
   new ApiResponse({
     data: new RawJson(publicText(record, readOnly)),
@@ -183,13 +175,10 @@ interface Remembered {
 
 const remembered = new WeakMap<StoredRecord<object, object>, Remembered>()
 
-// Joined texts are trees of pieces to the engine; answers are sent often, so they are kept in one piece.
+// V8 stores a joined text as a tree of its parts. Responses that are sent often are flattened.
 const inOnePiece = (text: string) => Buffer.from(text).toString()
 
-/**
- * One record, whose extras follow from the record and `key` alone: the answer is made once and kept
- * as long as the record is cached.
- */
+/** One record. The response is cached with the record: `extras` must depend on the record and `key` only. */
 export const oneRemembered = (
   record: StoredRecord<object, object>,
   key: string,
@@ -207,26 +196,22 @@ export const oneRemembered = (
   return answer
 }
 
-/** A record that this request made. */
 export const made = (record: StoredRecord<object, object>, extras: Extras = {}) =>
   new ApiResponse({ ...one(record, extras).fields, created: record.id })
 
-/** A record as it was before this request removed it. */
 export const removed = (record: StoredRecord<object, object>, extras: Extras = {}) =>
   one(record, { ...extras, metadata: { ...extras.metadata, deleted: true } })
 
-/** The parts of every answer, as texts ready to be joined. */
 export interface EnvelopeParts {
   data: unknown
   metadata?: Record<string, unknown> | RawJson | undefined
   revision?: string | undefined
-  /** Further keys: `error`, `message`, paging keys. */
   extra?: Record<string, unknown>
   status: 'success' | 'error'
   requestId: string
   node: string
   now: number
-  /** Only authenticated callers learn it. */
+  /** Only for authenticated callers. */
   version?: string | undefined
   authToken?: string | undefined
   tokens?: { consumed: number; remaining: number } | undefined
@@ -237,7 +222,7 @@ const dataText = (value: unknown) => (value instanceof RawJson ? value.text : JS
 const maxTokenMembers = 2000
 const tokenMembers = new Map<string, string>()
 
-/** Made once for each of the latest callers: their tokens have 700 letters, and each would be looked at for every answer. */
+/** Cached for the latest callers: escaping a token of 700 letters for each response is slow. */
 const tokenMember = (token: string) => {
   const known = tokenMembers.get(token)
   if (known !== undefined) return known
@@ -247,7 +232,7 @@ const tokenMember = (token: string) => {
   return made
 }
 
-/** The text of an envelope without the token that it tells, and where that stood. Nothing behind it looks like it. */
+/** An envelope without its token, and the position of the token. */
 export const withoutToken = (text: string, token: string | undefined) => {
   const member = token === undefined ? '' : tokenMember(token)
   const at = member === '' ? -1 : text.lastIndexOf(member)
@@ -257,7 +242,7 @@ export const withoutToken = (text: string, token: string | undefined) => {
 export const withToken = (text: string, at: number, token: string) =>
   text.slice(0, at) + tokenMember(token) + text.slice(at)
 
-/** Everything after `data`: written last, so that a list can be streamed before its paging keys are known. */
+/** Everything after `data`: written last, because the paging keys of a streamed list are known at its end. */
 export const envelopeTail = (parts: Omit<EnvelopeParts, 'data'>) => {
   const { metadata, revision, extra, status, requestId, node, now, version, authToken, tokens } = parts
   let tail = `,"metadata":${dataText(metadata)}`
@@ -273,14 +258,13 @@ export const envelopeTail = (parts: Omit<EnvelopeParts, 'data'>) => {
 export const envelopeOf = ({ data, ...rest }: EnvelopeParts) =>
   `{"data":${dataText(data)}${envelopeTail(rest)}`
 
-// Long enough for the several reads of one page, short enough for somebody who tries a new logo.
 const freshSeconds = 60
 
-/** Headers of an answer that anybody may read. An envelope that holds somebody's token is kept by nobody else. */
+/** Headers of a response that anybody may read. An envelope with a token is not cached by others. */
 export const publicly = (visitor: Actor | undefined): Record<string, string> => ({
   'cache-control': visitor ? 'private, no-cache' : `public, max-age=${freshSeconds}`,
   vary: 'X-Auth-Token, Authorization',
 })
 
-// Were a browser to take the bytes for a page after all, it would not run anything in it.
+// If a browser shows the bytes as a page, it runs nothing in it.
 export const harmless = { 'content-security-policy': "default-src 'none'; sandbox" }

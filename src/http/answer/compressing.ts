@@ -12,15 +12,13 @@ import {
   type Piece,
 } from '../wire/compression.ts'
 
-// Which answers are compressed. The length of a compressed answer tells what in it is repeated: where a secret stands
-// beside what somebody else could write (the name of a caller, say), whoever sees the lengths could find it letter by
-// letter. So the caller's token, which stands at the end, is sent as it is behind the rest, and answers that may show
-// other secrets are not compressed.
+// The length of a compressed response shows what is repeated in it. An attacker who controls a part of it (a caller's name) could
+// find a secret letter by letter. So the caller's token at the end is not compressed, nor are responses with other secrets.
 
 type Headers = Record<string, string>
 type Pieces = AsyncIterable<string | Uint8Array>
 
-// What fits into the first packets of a connection comes no sooner when it is shorter.
+// Shorter responses fit into the first packets of a connection anyway.
 const leastBytes = 16_384
 
 const compressible = new Set(['application/json', 'text/csv', 'application/x-ndjson'])
@@ -31,27 +29,24 @@ const isOpen = ({ method, route, crossbar }: RequestContext, headers: Headers) =
   !route.spec.tellsOnce &&
   !route.spec.tellsSecrets &&
   crossbar.answer_compression &&
-  // Parts of files are named by their bytes.
+  // Ranges of files count bytes.
   headers['accept-ranges'] === undefined
 
 const mayBeCompressed = (exchange: RequestContext, headers: Headers) =>
   compressible.has(headers['content-type'] ?? '') && isOpen(exchange, headers)
 
-/** Whether records are shown as they are kept, secrets and all, and not by the rows of their list. */
+/** Whether whole records are shown, with their secrets, and not only the rows of the list. */
 const showsRecords = ({ listPlan }: RequestContext) =>
   listPlan === undefined || listPlan.fields !== undefined || listPlan.fullDocs
 
-/** Tells caches that others get it in another coding. */
 export const setVary = (exchange: RequestContext, headers: Headers) => {
   if (!isOpen(exchange, headers)) return
   headers.vary = headers.vary === undefined ? 'Accept-Encoding' : `${headers.vary}, Accept-Encoding`
 }
 
-/** The coding of an answer of that length. */
 const codingOf = (exchange: RequestContext, headers: Headers, bytes: number): Coding | undefined => {
   const accepted = exchange.header('accept-encoding')
   const isLong = bytes >= leastBytes
-  // Most answers are short and their clients take them as they are.
   if (!isLong && !accepted?.includes('=0')) return undefined
   if (!mayBeCompressed(exchange, headers)) return undefined
   setVary(exchange, headers)
@@ -59,7 +54,7 @@ const codingOf = (exchange: RequestContext, headers: Headers, bytes: number): Co
   return isLong || choice?.isRequired ? choice?.coding : undefined
 }
 
-/** What is compressed is other bytes, which mean the same: a tag that is the revision says so. */
+/** The compressed bytes differ but mean the same: the ETag becomes a weak one. */
 const tellCoding = (headers: Headers, coding: Coding) => {
   headers['content-encoding'] = coding
   const { etag } = headers
@@ -68,7 +63,6 @@ const tellCoding = (headers: Headers, coding: Coding) => {
 
 const bytesOf = (piece: string | Uint8Array) => (typeof piece === 'string' ? Buffer.from(piece) : piece)
 
-/** The bytes before the caller's token, and those from there on. */
 const splitAt = (bytes: Buffer, token: string | undefined): [Buffer, Buffer] => {
   const at = token === undefined ? -1 : bytes.lastIndexOf(token)
   return at < 0 ? [bytes, bytes.subarray(bytes.length)] : [bytes.subarray(0, at), bytes.subarray(at)]
@@ -76,7 +70,7 @@ const splitAt = (bytes: Buffer, token: string | undefined): [Buffer, Buffer] => 
 
 const tokenKey = '"auth_token"'
 
-/** Whether what is to be compressed may have a secret in it. Of rows that lists show it is known that they have none. */
+/** Rows of lists contain no secrets. */
 const showsSecret = (
   exchange: RequestContext,
   headers: Headers,
@@ -90,7 +84,7 @@ const showsSecret = (
   return namesSecret(token === undefined ? text : text.slice(0, text.lastIndexOf(tokenKey)))
 }
 
-/** A body as the client would rather have it; undefined: as it is. `headers` tell what was done. */
+/** The compressed body and its headers; undefined if the client gets it as it is. */
 export const compressedBody = (
   exchange: RequestContext,
   headers: Headers,
@@ -105,13 +99,11 @@ export const compressedBody = (
   return compressed(coding, front, ending)
 }
 
-/** The rows of a list, and their compressed form in each coding, which may be cached. */
 export interface ListBytes {
   bytes: Uint8Array
   packed(coding: Coding): Promise<Packed>
 }
 
-/** The same for a list, in pieces: its rows are compressed, and the rest of the envelope is sent as it is. */
 export const compressedList = (
   exchange: RequestContext,
   headers: Headers,
@@ -122,18 +114,17 @@ export const compressedList = (
   if (coding === undefined || tail.length > maxEndingBytes) return undefined
   const front = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   if (token !== undefined && front.includes(token)) return undefined
-  // Without the token: its key is in the tail, and a row with a key of that name must not end the search for secrets.
   if (showsSecret(exchange, headers, front, undefined)) return undefined
   tellCoding(headers, coding)
   return packed(coding).then((front) => closed(front, tail))
 }
 
-/** Where nothing is kept back, a piece is its sender's own until the next is asked for: exports give their memory back then. */
+/** Without a held-back piece, each belongs to its sender until the next is requested: exports free their memory then. */
 async function* plainly(pieces: Pieces): AsyncGenerator<Piece> {
   for await (const piece of pieces) yield { bytes: bytesOf(piece), isEnding: false }
 }
 
-/** The last piece has the token in it. */
+/** The last piece contains the token. */
 async function* withEnding(pieces: Pieces, token: string): AsyncGenerator<Piece> {
   let last: Uint8Array | undefined
   for await (const piece of pieces) {
@@ -145,7 +136,7 @@ async function* withEnding(pieces: Pieces, token: string): AsyncGenerator<Piece>
   yield { bytes: ending, isEnding: true }
 }
 
-/** As many pieces as tell whether it is long: copies, which nobody takes back. */
+/** Copies of enough pieces to know whether the body is long. */
 const beginningOf = async (iterator: AsyncIterator<string | Uint8Array>) => {
   const pieces: Buffer[] = []
   let bytes = 0
@@ -175,7 +166,7 @@ async function* resumed(
   }
 }
 
-/** The same for a body that comes in pieces. Its length is not known, but whether it begins long. */
+/** Compresses a body whose length is not known. */
 export const compressedStream = async (
   exchange: RequestContext,
   headers: Headers,

@@ -18,9 +18,7 @@ import { lengthOf, rowStreamBytes, rowsInTurn } from './row-bytes.ts'
 import { claimRoom, type Headers, type Pieces, send, sendStreamed, withRoom } from './sending.ts'
 import { inSlices } from './slices.ts'
 
-// Lists as CSV: as pages, and as a whole in parts.
-
-// The room of a stream of parts, of which the next are made ahead.
+// Reserved for a stream of parts, of which the next are made ahead.
 const sheetStreamBytes = 6_000_000
 
 const csvFileName = (exchange: RequestContext) => {
@@ -35,7 +33,7 @@ const csvHeaders = (exchange: RequestContext): Headers => ({
   ...attachment(csvFileName(exchange)),
 })
 
-/** A row that is no object, such as a name, stands in the column of ids. */
+/** A row that is not an object, such as a name, is in the column of ids. */
 const csvRow = (row: string) => {
   const value: unknown = JSON.parse(row)
   return flattenRow(typeof value === 'object' && value !== null ? { ...value } : { id: value })
@@ -46,7 +44,7 @@ const csvText = (columns: readonly string[], row: string) => {
   return csvLine(columns.map((column) => cells.get(column)))
 }
 
-// Each line has all columns: what names more of them cannot be read by a spreadsheet either.
+// Each line has all columns: spreadsheets cannot read more.
 const maxColumns = 10_000
 
 const addColumns = (columns: Set<string>, row: string) => {
@@ -55,7 +53,7 @@ const addColumns = (columns: Set<string>, row: string) => {
     throw failure(faultyRequest, { message: `more than ${maxColumns} columns: choose some with fields` })
 }
 
-/** The whole list as CSV: one walk to learn the columns, one to write, so that memory stays constant. */
+/** The list is read twice, for the columns and for the rows, so that memory stays constant. */
 async function* csvPieces<T>(exchange: RequestContext, listing: Listing<T>, plan: ListPlan): Pieces {
   const columns = new Set<string>(['id'])
   const render = flatRow(listing, plan)
@@ -70,7 +68,7 @@ async function* csvPieces<T>(exchange: RequestContext, listing: Listing<T>, plan
   for await (const rows of rowsInTurn(exchange, listing, plan, write)) yield rows.join('')
 }
 
-/** The lines of a list with fixed columns: from the store itself, unless a filter has to look at every record. */
+/** The store itself writes the lines, unless a filter must see each record. */
 async function* sheetLines<T>(
   exchange: RequestContext,
   listing: Listing<T>,
@@ -116,7 +114,7 @@ export const sendCsv = <T>(exchange: RequestContext, listing: Listing<T>, plan: 
       )
 }
 
-/** A page of CSV is made whole: what follows it stands in a header before it. It takes room while it grows. */
+/** A page of CSV is collected, because its start key is in a header. It reserves memory while it grows. */
 const collectCsvPage = async <T>(
   exchange: RequestContext,
   listing: Listing<T>,
@@ -139,7 +137,6 @@ const collectCsvPage = async <T>(
   }
 }
 
-/** CSV has no envelope: the key of the next page stands in a header. */
 const csvPageHeaders = (exchange: RequestContext, { nextStartKey }: PageEnd): Headers => ({
   ...(nextStartKey === undefined ? {} : { 'x-next-start-key': nextStartKey }),
   ...csvHeaders(exchange),

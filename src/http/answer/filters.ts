@@ -5,8 +5,8 @@ import type { ListQuery, Test } from '../../lib/question.ts'
 import { maskUrls } from '../../lib/secrets.ts'
 import { timeBoundsIn } from '../../lib/time-bounds.ts'
 
-// Filters see the stored record with `id`, `created` and `modified`, never its private part or the passwords in its URLs:
-// a filter on a hidden value would return it letter by letter.
+// Filters see the stored record with `id`, `created` and `modified`, but no private parts and no passwords in URLs:
+// a filter could find a hidden value letter by letter.
 
 type StoredRecord = Record<string, unknown>
 type Query = Iterable<readonly [string, string]>
@@ -17,7 +17,7 @@ export type Filter = (record: StoredRecord) => boolean
 
 const pathOf = (dotted: string): Path => dotted.split('.')
 
-/** What stands under a key of an object or at a position of an array; inherited and private things do not count. */
+/** Inherited and private members do not count. */
 const memberOf = (value: unknown, key: string): unknown => {
   if (typeof value !== 'object' || value === null) return undefined
   if (isPrivateKey(key) || !Object.hasOwn(value, key)) return undefined
@@ -30,13 +30,12 @@ const valueAt = (record: StoredRecord, path: Path): unknown => {
   return value
 }
 
-/** The text that scalars are compared as; a missing value is the empty text, a list or an object has none. */
+/** A missing value is the empty text; lists and objects have none. */
 const comparedText = (value: unknown): string | undefined => {
   if (value === undefined || value === null) return ''
   return typeof value === 'object' ? undefined : maskUrls(String(value))
 }
 
-/** Elements of lists may be objects: those are compared as JSON text. */
 const elementText = (value: unknown) => comparedText(value) ?? maskUrls(JSON.stringify(value))
 
 const textsOf = (values: readonly unknown[]) =>
@@ -67,11 +66,10 @@ const ofList = (make: (list: readonly unknown[]) => Test): TestMaker => {
 const intersection = (is: 'arrayOfAll' | 'arrayOfAny' | 'arrayOfNone') =>
   ofList((list) => ({ is, texts: list.map(elementText) }))
 
-// Longer prefixes first: `filter_not_x` is no question about a key `not_x`.
+// Longer prefixes first: `filter_not_x` is not a filter for the key `not_x`.
 const byPrefix: readonly (readonly [string, TestMaker])[] = [
   ['filter_array_intersect_all_', intersection('arrayOfAll')],
   ['filter_array_intersect_any_', intersection('arrayOfAny')],
-  // As documented: none of the list is contained.
   ['filter_array_intersect_none_', intersection('arrayOfNone')],
   ['filter_not_', (wanted) => ({ is: 'notOneOf', texts: wantedOrList(wanted) })],
   ['filter_any_', ofList((list) => ({ is: 'oneOf', texts: textsOf(list) }))],
@@ -79,7 +77,6 @@ const byPrefix: readonly (readonly [string, TestMaker])[] = [
   ['filter_', (wanted) => ({ is: 'oneOf', texts: wantedOrList(wanted) })],
 ]
 
-/** Parameters whose value is the key that they ask for. */
 const byKeyName = new Map<string, Test>([
   ['has_key', { is: 'present' }],
   ['key_missing', { is: 'absent' }],
@@ -105,10 +102,7 @@ const questionOf = (name: string, value: string): ListQuery | undefined => {
   return match && { key: name.slice(match[0].length), test: match[1](value) }
 }
 
-/**
- * The filters of a query: a record is kept when all of them are answered with yes. A bound of time that is no time, and a
- * reversed window, are a 400.
- */
+/** The filters of a query, all of which a record must match. A bound that is not a time, or a reversed window, is a 400. */
 export const questionsOf = (query: URLSearchParams): ListQuery[] => {
   const questions = timeQuestions(query)
   for (const [name, value] of query) {
@@ -118,7 +112,6 @@ export const questionsOf = (query: URLSearchParams): ListQuery[] => {
   return questions
 }
 
-/** The names of the filters in a query, apart from bounds of time. */
 export const filterNamesIn = (query: URLSearchParams): string[] =>
   [...new Set(query.keys())].filter((name) => questionOf(name, '') !== undefined)
 
@@ -139,7 +132,6 @@ const isNoneOf = (value: unknown, texts: ReadonlySet<string>) => {
   return text !== undefined && !texts.has(text)
 }
 
-/** The texts of an array; a missing one is empty. */
 const arrayTexts = (value: unknown): ReadonlySet<string> | undefined => {
   const array = value ?? []
   return Array.isArray(array) ? new Set(array.map(elementText)) : undefined
@@ -166,7 +158,7 @@ const judges: { [T in Test as T['is']]: (value: unknown, test: T) => boolean } =
   filled: isFilled,
   unfilled: (value) => !isFilled(value),
   impossible: () => false,
-  // What has no such time, such as an event or a notice, is in every window.
+  // A record without such a time, such as an event, is in every window.
   notBefore: (value, { bound }) => value === undefined || (typeof value === 'number' && value >= bound),
   notAfter: (value, { bound }) => value === undefined || (typeof value === 'number' && value <= bound),
 }
@@ -176,7 +168,7 @@ const isBound = ({ is }: Test) => is === 'notBefore' || is === 'notAfter'
 const filterOfOne = ({ key, test }: ListQuery): Filter => {
   const path = pathOf(key)
   const judge = judges[test.is] as (value: unknown, test: Test) => boolean
-  // What is never edited counts as modified when it was created.
+  // A record that was never edited counts as modified when it was created.
   const checked =
     key === 'modified' && isBound(test)
       ? ({ created, modified = created }: StoredRecord) => modified
@@ -184,10 +176,7 @@ const filterOfOne = ({ key, test }: ListQuery): Filter => {
   return (record) => judge(checked(record), test)
 }
 
-/**
- * All questions as one filter, or undefined when there are none: then no record needs to be parsed.
- * One that cannot be evaluated (broken JSON) keeps nothing.
- */
+/** All filters as one; undefined without filters: then no record is parsed. */
 export const filterOf = (questions: readonly ListQuery[]): Filter | undefined => {
   if (questions.length === 0) return undefined
   const filters = questions.map(filterOfOne)
@@ -218,7 +207,6 @@ const namesInObject = (wanted: object) =>
     return isWanted ? [name] : []
   })
 
-/** The three forms: `["a","b.c"]`, `{"a":true}` and `"a,b.c"` (a JSON text with commas). */
 const fieldNames = (text: string): string[] => {
   const wanted = parseJson(text)
   if (typeof wanted === 'string') return wanted.split(',').map((name) => name.trim())
@@ -227,7 +215,7 @@ const fieldNames = (text: string): string[] => {
   throw wrongFields()
 }
 
-/** Wanted keys at each level; a key without keys below it is wanted whole. */
+/** A key without keys below it is included whole. */
 type FieldTree = Map<string, FieldTree>
 
 const addPath = (tree: FieldTree, path: Path) => {
@@ -256,7 +244,7 @@ const pick = (value: unknown, tree: FieldTree): StoredRecord => {
   return picked
 }
 
-/** What `fields` asks for: those fields and `id`, dotted paths as nested objects. Undefined without `fields`. */
+/** The fields that `fields` lists, and `id`. Dotted paths become nested objects. */
 export const compileFields = (query: Query): FieldPicker | undefined => {
   for (const [name, value] of query) {
     if (name !== 'fields') continue

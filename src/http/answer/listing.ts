@@ -7,106 +7,91 @@ import type { ListRow, StoredRecord } from '../../storage/records.ts'
 import { compileFields, type FieldPicker, type Filter, filterOf, questionsOf } from './filters.ts'
 import { inSlices } from './slices.ts'
 
-/** Where a row stands in its list: [sort key, id]. */
 export type Cursor = readonly [string, string]
 
 export interface PageRequest {
   after?: Cursor
   limit: number
   descending: boolean
-  /** Part of a walk through many rows: to be read beside the event loop. */
+  /** Read in a thread: part of a walk through many rows. */
   long: boolean
-  /** Whole records are looked into, not only their rows shown. */
+  /** Whole records are read, not only their rows. */
   whole: boolean
 }
 
-/**
- * What the pages of a list follow from, and nothing else: then they can be kept. Whoever asks, and what they may see,
- * is in none of the records, so it has to be part of `view`.
- */
+/** Everything that the pages of a list depend on, so that they can be cached. What depends on the caller must be in `view`. */
 export interface Sources {
-  /** Records of these accounts and kinds: a commit that names one of them stale ends what was kept. */
+  /** Accounts and kinds of records: a commit that changes one of them evicts the pages. */
   records: readonly (readonly [accountId: string, kind: string])[]
-  /** Everything else: which part of them is listed, and how its rows are shown. */
+  /** Which part of the records is listed, and how. */
   view: readonly unknown[]
 }
 
-/** What a list gives that looks through more than it shows. */
+/** A batch of a list that examines more than it returns. */
 interface Batch<T> {
   items: T[]
-  /** Behind what it goes on; undefined at the end of the list. */
+  /** Where the next batch starts; undefined at the end of the list. */
   next: Cursor | undefined
 }
 
-/** CSV of a list whose columns are known beforehand. */
 export interface Sheet<T> {
   header: string
   line(item: T): string
-  /**
-   * The lines of the whole list, or of what is behind `after`, where the store makes them by itself. Buffers are given
-   * up to whoever sends them.
-   */
+  /** The lines of the list after `after`, if the store can write them. The caller may release their buffers. */
   lines?(request: Pick<PageRequest, 'after' | 'descending'>): AsyncIterable<Uint8Array>
 }
 
-/** A list whose window ends now. `view` of its sources does not tell what moves with the clock. */
+/** A list whose window ends now. `view` must not contain what changes with the clock. */
 export interface MovingWindow<T> {
-  /** Its start at the moment. */
   from: number
   timeOf(item: T): number
-  /** Whether nothing lies behind its end, so that nothing comes into the list because time goes by. */
+  /** Whether no record is after its end. */
   isAtEnd(): Promise<boolean>
 }
 
-/** A list as an area offers it. */
 export interface Listing<T> {
-  /** Fewer items than `limit` are the last ones, unless a batch says where to go on. */
+  /** Fewer items than `limit` are the last ones, unless a batch has `next`. */
   page(request: PageRequest): Promise<T[] | Batch<T>>
-  /** How many of the rows that are asked for may be read whole at once, where they can be of any size. */
+  /** How many of the requested rows are at most `bytes` large; at least one. */
   fitting?(request: PageRequest, bytes: number): Promise<number>
-  /** Bytes that an item is made of, where these may be many: a page ends early behind so many of them. */
+  /** Bytes of an item, if they may be many: a page ends early after too many. */
   weight?(item: T): number
   cursor(item: T): Cursor
-  /** JSON text of the row. */
   row(item: T): string
-  /** The whole public record: what filters and `fields` look at. */
+  /** The whole public record, for filters and `fields`. */
   record(item: T): Json
-  /** What `fields` picks from, where that is more than the record. */
+  /** What `fields` picks from, if it is more than the record. */
   pickable?(item: T): Json
-  /** Takes over filters that it can apply while it reads, and gives back the others. */
+  /** Applies some filters while it reads, and returns the others. */
   narrowed?(questions: readonly ListQuery[]): { listing: Listing<T>; left: readonly ListQuery[] }
   sheet?: Sheet<T>
-  /** The row for CSV, where its columns have other names than in JSON. */
+  /** The row for CSV, if its columns have other names. */
   flat?(item: T): Json
-  /** Rows stand under keys of an object: the JSON around them, and the key of each. */
+  /** The rows are members of an object: its JSON around them, and the key of each. */
   keyed?: { open: string; close: string; key(item: T): string }
   startKeys?: StartKeys
-  /** Whether a start key that the list did not return is a 400. Else the page is the first one, as in Kazoo. */
+  /** An unknown start key is a 400. Otherwise the first page is returned, as in Kazoo. */
   refusesForeignKeys?: true
-  /** Absent: pages are made anew each time. */
+  /** Without it pages are not cached. */
   sources?: Sources
   moving?: MovingWindow<T>
-  /** What the envelope tells of the rows beside them: asked when they are read. */
+  /** Metadata of the envelope, read after the rows. */
   metadata?(): Record<string, unknown>
 }
 
-/** Start keys that clients can write by themselves: the page begins with what they name. Else keys are opaque. */
+/** Start keys that clients can write themselves. Others are opaque. */
 export interface StartKeys {
-  /** The place just before what the key names; undefined when it names nothing. */
+  /** The cursor before the named item; undefined if there is none. */
   read(key: string, descending: boolean): Cursor | undefined
-  /** The key of the item with which a page begins. */
   write(first: Cursor): string
 }
 
-/** A list that shows all it reads. */
 export interface PlainListing<T> extends Listing<T> {
   page(request: PageRequest): Promise<T[]>
 }
 
-/** What the query asks of a list. */
 export interface ListPlan {
   paginate: boolean
-  /** Infinite for a whole list. */
   pageSize: number
   startKey: string | undefined
   after: Cursor | undefined
@@ -115,19 +100,17 @@ export interface ListPlan {
   filter: Filter | undefined
   fields: FieldPicker | undefined
   fullDocs: boolean
-  /** Whole records are needed whatever is asked for: for CSV that is made of them. */
+  /** For CSV that is made from whole records. */
   needsWhole?: boolean
 }
 
-/** How a page ended. */
 export interface PageEnd {
   size: number
   nextStartKey: string | undefined
-  /** Of a list whose window moves: the time of the earliest item that was looked at. */
+  /** For a moving window: the time of the earliest item. */
   earliest?: number
 }
 
-/** Has a part of the work done when it is the turn of whoever asks. */
 type InTurn = <R>(work: () => Promise<R>) => Promise<R>
 
 interface ListSettings {
@@ -136,11 +119,11 @@ interface ListSettings {
   allowed_modules_fetch_full_docs: Readonly<Record<string, unknown>>
 }
 
-// Rows read at once while walking: a few milliseconds of parsing, so that other requests get their turn.
+// A few milliseconds of parsing, so that other requests are not delayed.
 const batchSize = 500
-// A page that filters leave empty for this long is answered as it is, with the key to go on from.
+// If filters leave a page empty for this long, it is returned with its next start key.
 const filterBudgetMs = 4000
-// A larger page_size gets this many rows and the key of the rest: one answer must not hold a whole account in memory.
+// A larger page_size is reduced: one response must not contain a whole account.
 const largestPage = 10_000
 
 const startKeyText = /^[A-Za-z0-9_-]+$/
@@ -150,7 +133,6 @@ const encodeStartKey = (cursor: Cursor) => Buffer.from(JSON.stringify(cursor)).t
 const isStorableText = (value: unknown): value is string =>
   typeof value === 'string' && !value.includes('\0') && value.isWellFormed()
 
-/** Undecodable keys mean the first page. */
 const decodeStartKey = (text: string | undefined): Cursor | undefined => {
   if (!text || !startKeyText.test(text)) return undefined
   try {
@@ -163,7 +145,7 @@ const decodeStartKey = (text: string | undefined): Cursor | undefined => {
   }
 }
 
-/** A whole number, also as text. Of an object not even its text is asked for: that is the sender's, too. */
+/** An object is not converted: its text is the sender's choice. */
 const wholeNumberIn = (value: unknown) => {
   if (typeof value !== 'number' && (typeof value !== 'string' || value.trim() === '')) return undefined
   const number = Number(value)
@@ -194,7 +176,6 @@ const mayBeFull = (settings: ListSettings, module: string | undefined) =>
   settings.allow_fetch_full_docs ||
   (module !== undefined && settings.allowed_modules_fetch_full_docs[module] === true)
 
-/** Reads the paging, ordering and filtering parameters of a list. */
 export const planList = (
   query: URLSearchParams,
   value: (name: string) => unknown,
@@ -228,7 +209,7 @@ export const badStartKey = (key: string | undefined) =>
     },
   })
 
-/** The list and the plan after the list has taken over the filters that it can apply by itself. */
+/** The list and the plan after the list has taken the filters that it applies itself. */
 export const narrow = <T>(listing: Listing<T>, plan: ListPlan): [Listing<T>, ListPlan] => {
   if (listing.refusesForeignKeys && plan.startKey !== undefined && !plan.after)
     throw badStartKey(plan.startKey)
@@ -237,28 +218,23 @@ export const narrow = <T>(listing: Listing<T>, plan: ListPlan): [Listing<T>, Lis
   return [narrowed, { ...plan, questions: left, filter: filterOf(left) }]
 }
 
-/** The text of a row. */
 export type Render<T> = (item: T) => string
 
-/** A row as JSON, with masks for the passwords in its URLs. */
 const jsonRow = <T>(listing: Listing<T>, plan: ListPlan): Render<T> => {
   const { fields, fullDocs } = plan
   if (fields) return (item) => maskUrls(JSON.stringify(fields((listing.pickable ?? listing.record)(item))))
-  // Only stored rows have masks already.
+  // Only stored rows are masked already.
   return (item) => maskUrls(fullDocs ? JSON.stringify(listing.record(item)) : listing.row(item))
 }
 
-/** Whether rows are shown as the list has them. */
 export const showsRows = ({ fields, fullDocs }: ListPlan) => !fields && !fullDocs
 
-/** A row as it stands in the list: with its key in front where rows have keys. */
 export const jsonMember = <T>(listing: Listing<T>, plan: ListPlan): Render<T> => {
   const row = jsonRow(listing, plan)
   const { keyed } = listing
   return keyed ? (item) => `${JSON.stringify(keyed.key(item))}:${row(item)}` : row
 }
 
-/** A row as an object by itself, for CSV: its key becomes its id. */
 export const flatRow = <T>(listing: Listing<T>, plan: ListPlan): Render<T> => {
   const { flat } = listing
   if (flat && !plan.fields) return (item) => maskUrls(JSON.stringify(flat(item)))
@@ -267,17 +243,15 @@ export const flatRow = <T>(listing: Listing<T>, plan: ListPlan): Render<T> => {
   return keyed ? (item) => `{"id":${JSON.stringify(keyed.key(item))},${row(item).slice(1)}` : row
 }
 
-/** The JSON around the rows. */
 export const bracketsOf = <T>({ keyed }: Listing<T>): readonly [string, string] =>
   keyed ? [keyed.open, keyed.close] : ['[', ']']
 
 const firstAfter = <T>({ startKeys }: Listing<T>, { after, startKey, descending }: ListPlan) =>
   after ?? (startKey === undefined ? undefined : startKeys?.read(startKey, descending))
 
-// Whole records at once, of which each may be as large as a record can be.
 const maxWholeBytes = 4_000_000
 
-// An item of so many bytes may take milliseconds.
+// Rendering such an item may take milliseconds.
 const heavyBytes = 20_000
 
 const isHeavyIn =
@@ -314,15 +288,13 @@ const requestAfter = (
   whole: plan.filter !== undefined || !showsRows(plan) || plan.needsWhole === true,
 })
 
-/** Whether a list is more than one short read. */
 export const isLong = ({ filter, pageSize }: ListPlan) => filter !== undefined || pageSize >= batchSize
 
-// Texts of so many bytes are read at once, as far as the rows before tell.
 const batchBytes = 300_000
 const leastAtOnce = 20
 const growth = 4
 
-/** How many rows to read next: a few times as many as before, but no more than weigh too much. */
+/** A few times as many rows as before, up to `batchBytes`. */
 const nextBatchSize = (limit: number, rows: readonly string[]) => {
   if (rows.length === 0) return limit
   const bytes = rows.reduce((sum, row) => sum + row.length, 0)
@@ -332,7 +304,7 @@ const nextBatchSize = (limit: number, rows: readonly string[]) => {
 
 const firstBatchSize = 100
 
-/** The rows of a page or a whole list, batch by batch: what matches, up to the page size, and the key of the next page. */
+/** The matching rows of a page or a whole list in batches, and how the page ended. */
 export async function* listRows<T>(
   listing: Listing<T>,
   plan: ListPlan,
@@ -398,7 +370,6 @@ const recordJson = (record: StoredRecord<object, object>): Json => ({
   modified: record.modified,
 })
 
-/** The list of one collection of an account, or of the part that one user owns. */
 export const collectionListing = <Doc extends object, Hidden extends object>(
   collection: Pick<Collection<Doc, Hidden>, 'page' | 'rows' | 'fitting'>,
   accountId: string,
@@ -414,15 +385,12 @@ export const collectionListing = <Doc extends object, Hidden extends object>(
       whole ? collection.fitting({ ...request, accountId, ...owner }, bytes) : request.limit,
     cursor: (row) => [row.sortKey, row.id],
     row: (row) => row.rowText,
-    // Only asked of what was read whole.
+    // Only called for rows that were read whole.
     record: (row) => recordJson(row as StoredRecord),
   }
 }
 
-/**
- * The same for lists of which everybody who may see them sees the rows that are stored, and nothing else: their pages are
- * kept.
- */
+/** The same for lists that look alike for all who may read them: their pages are cached. */
 export const cachedListing = <Doc extends object, Hidden extends object>(
   collection: Pick<Collection<Doc, Hidden>, 'kind' | 'page' | 'rows' | 'fitting'>,
   accountId: string,
@@ -432,7 +400,7 @@ export const cachedListing = <Doc extends object, Hidden extends object>(
   sources: { records: [[accountId, collection.kind]], view: [ownerId] },
 })
 
-/** A list that is at hand and short: never paged out of the store. Its order is its own. */
+/** A short list in memory, in its own order. */
 export const shortListing = (rows: readonly Json[]): Listing<Json> => {
   const place = (index: number) => String(index).padStart(8, '0')
   const placed = rows.map((row, index) => ({ row, index }))

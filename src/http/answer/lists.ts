@@ -40,16 +40,14 @@ import {
 } from './sending.ts'
 import { inSlices } from './slices.ts'
 
-// Lists as responses: pages, whole lists, and rows that are the whole answer. A list of up to `maxCachedBytes` is
-// collected, cached if it can be, and sent with its length. A longer one is streamed.
+// A list of up to `maxCachedBytes` is collected, cached if possible, and sent with its length. A longer one is streamed.
 
-// Not a secret, only a name for the content: SHA-1 is the digest that processors have instructions for.
+// Not a secret; processors have instructions for SHA-1.
 const createRevision = () => createHash('sha1')
 
 const revisionOf = (bytes: Buffer, { nextStartKey = '' }: PageEnd) =>
   createRevision().update(bytes.subarray(dataMember.length)).update(nextStartKey).digest('hex')
 
-/** The envelope behind the data. Only pages have a revision. */
 const tailOf = <T>(exchange: RequestContext, listing: Listing<T>, end: PageEnd, revision: string) => {
   const parts = { ...common(exchange, 'success'), metadata: listing.metadata?.() }
   if (!revision) return envelopeTail(parts)
@@ -72,14 +70,12 @@ const sendBody = <T>(
   if (etag && isUnchanged(exchange, etag)) return sendEmpty(exchange, 304, { etag })
   const tail = tailOf(exchange, listing, end, revision)
   const headers = { ...(etag ? { etag } : {}), ...jsonHeaders() }
-  // With an Idempotency-Key the response is stored.
   if (wantsPretty(exchange) || exchange.claim)
     return sendJson(exchange, 200, Buffer.from(bytes).toString() + tail, headers)
   const packed = (coding: Coding) => (slot ? slot.packed(body, coding) : pack(coding, bytes))
   return sendListBytes(exchange, { bytes, packed }, Buffer.from(tail), headers)
 }
 
-/** Streams a list that is too long to be collected. The revision of a page follows its rows. */
 const streamList = <T>(
   exchange: RequestContext,
   listing: Listing<T>,
@@ -100,7 +96,7 @@ const streamList = <T>(
   return sendStreamed(exchange, jsonHeaders(), jsonPieces(exchange, bracketsOf(listing), all(), around))
 }
 
-/** Checks the size of a whole list against the operator's limit. The list is read twice. */
+/** Checks a whole list against the operator's limit. The list is read twice. */
 const assertWithin = async (batches: Batches, limit: number) => {
   let length = 0
   for await (const rows of batches) {
@@ -144,7 +140,7 @@ const makeList = async <T>(
 const sendJsonList = <T>(exchange: RequestContext, listing: Listing<T>, plan: ListPlan) => {
   const { frame, route, variables } = exchange
   const { paginate } = plan
-  // A printed list would be printed in one go, and a list in one piece may be refused for its size.
+  // Pretty-printed lists, and lists that may be refused for their size, are not cached.
   const isFresh = paginate ? wantsPretty(exchange) : isInOne(exchange)
   const slot = isFresh || !route ? undefined : frame.responseCache.slotOf({ route, variables, listing, plan })
   const found = slot?.found
@@ -172,7 +168,6 @@ async function* rowsOf(exchange: RequestContext, batches: AsyncIterable<readonly
   }
 }
 
-/** Rows that make up the whole answer. */
 export const sendRows = (
   exchange: RequestContext,
   { batches }: RowsResponse,

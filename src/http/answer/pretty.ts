@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { RawJson } from './answers.ts'
 
-// JSON with line breaks and two blanks a level, written while it comes: the same text as `JSON.stringify(value, null, 2)`.
+// JSON with line breaks and two spaces a level, as `JSON.stringify(value, null, 2)` writes it, for streams.
 
 const special = /["[\]{},:]/g
 
@@ -19,10 +19,10 @@ const endOfString = (text: string, from: number) => {
   }
 }
 
-/** Takes compact JSON in pieces that end between its tokens. */
+/** Takes compact JSON in pieces that end between tokens. */
 export const createPrettyPrinter = () => {
   let depth = 0
-  // An object or list that has just begun: one without content stays on its line.
+  // An empty object or list stays on one line.
   let isFresh = false
 
   const open = (bracket: string) => {
@@ -39,7 +39,6 @@ export const createPrettyPrinter = () => {
     return text
   }
 
-  /** What stands before the first thing within brackets. */
   const content = () => {
     if (!isFresh) return ''
     isFresh = false
@@ -79,11 +78,9 @@ export const createPrettyPrinter = () => {
 
 export const prettyPrinted = (json: string) => `${createPrettyPrinter()(json)}\n`
 
-// Data of an answer that is no list, and long nevertheless: a chart, a book by account. Its JSON is made piece by piece.
-
 const maxSmall = 1000
 
-/** Whether a value has more members, on all levels, than JSON is made of at once. */
+/** Whether a value has too many members, at all levels, for one call of JSON.stringify. */
 export const isLarge = (data: unknown): boolean => {
   let left = maxSmall
   const looksLarge = (value: unknown): boolean => {
@@ -95,14 +92,12 @@ export const isLarge = (data: unknown): boolean => {
   return looksLarge(data)
 }
 
-/** What the text of a long value takes, by what it begins with. */
 export const roughBytesOf = (data: unknown) => {
   const members = typeof data === 'object' && data !== null ? Object.values(data) : []
   const lists = [data, ...members].filter((value) => Array.isArray(value))
   return lists.reduce((sum, list) => sum + list.length * (JSON.stringify(list[0]) ?? '').length, 0)
 }
 
-/** JSON of a value, member by member where there are many. */
 function* textsOf(value: unknown): Generator<string> {
   if (!isLarge(value)) {
     yield JSON.stringify(value ?? null)
@@ -131,7 +126,7 @@ function* textsOf(value: unknown): Generator<string> {
 
 const pieceLength = 60_000
 
-/** The same in pieces of some size, between which the event loop has its turn. */
+/** JSON in chunks. Other requests run between them. */
 export async function* largePieces(data: unknown): AsyncGenerator<string> {
   let piece = ''
   for (const text of textsOf(data)) {

@@ -3,7 +3,6 @@ import { encode } from 'uqr'
 
 const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 const pixelsPerModule = 6
-// The standard asks for four light modules around the code.
 const quietZone = 4
 
 const chunk = (type: string, data: Buffer) => {
@@ -15,7 +14,7 @@ const chunk = (type: string, data: Buffer) => {
   return framed
 }
 
-// One bit a pixel, 0 is black. A leading 0 says that the row is not filtered.
+// One bit a pixel, 0 is black. The leading 0 means that the row is not filtered.
 const pixelRow = (modules: readonly boolean[]) => {
   const width = modules.length * pixelsPerModule
   const row = Buffer.alloc(1 + Math.ceil(width / 8))
@@ -35,7 +34,7 @@ const header = (side: number) => {
   return data
 }
 
-/** The text as a QR code in a grayscale PNG. Throws for texts beyond what a QR code holds (2,331 bytes). */
+/** A QR code as a grayscale PNG. Throws for texts of more than 2,331 bytes. */
 export const qrPng = (text: string): Buffer => {
   const { data, size } = encode(text, { ecc: 'M', border: quietZone })
   const rows = data.flatMap((modules) => new Array<Buffer>(pixelsPerModule).fill(pixelRow(modules)))

@@ -14,8 +14,7 @@ import {
 import type { EventDraft } from '../../storage/change-set.ts'
 import { authorOf, type RequestContext } from '../exchange.ts'
 
-// One line for everybody who was not let in. Programs read them (examples/fail2ban), hence the order of the fields: the
-// address comes before anything that whoever asks may have chosen.
+// One log line for each rejected caller. Programs read it (examples/fail2ban): the address comes before all that callers choose.
 
 interface Told {
   message: 'sign-in refused' | 'access denied'
@@ -23,13 +22,12 @@ interface Told {
   accountId?: string | undefined
 }
 
-/** The account, or the one above it, that is disabled. */
+/** The disabled account: itself or a parent. */
 const disabledIn = (failure: Failure) => {
   const problem = isFailure(failure, validationError) ? failure.details.problems.account?.disabled : undefined
   return typeof problem?.cause === 'string' ? problem.cause : undefined
 }
 
-/** Where nobody is let in, whoever it is. */
 const closedIn = (failure: Failure): Pick<Told, 'reason' | 'accountId'> | undefined => {
   const accountId = disabledIn(failure)
   if (accountId !== undefined) return { reason: 'the account is disabled', accountId }
@@ -40,7 +38,6 @@ const closedIn = (failure: Failure): Pick<Told, 'reason' | 'accountId'> | undefi
 const bringsPassword = ({ credential, refusal }: RequestContext, error: unknown) =>
   error === refusal && credential?.kind === 'basic'
 
-/** What the pipeline says of a denial, as the failure's own cause. */
 const reasonOf = ({ cause, kind }: Failure) =>
   typeof cause === 'string' ? cause : kind.name.replaceAll('_', ' ')
 
@@ -60,13 +57,12 @@ const tellDenial = (error: Failure): Told | undefined => {
   return { message, reason: reasonOf(error) }
 }
 
-/** Undefined for whatever else went wrong, and for the question after the second factor, which is no refusal. */
+/** Undefined for other failures, and for the request for a second factor. */
 const told = (exchange: RequestContext, error: Failure) => {
   const isSignIn = exchange.route?.spec.price?.is === 'signIn' || bringsPassword(exchange, error)
   return isSignIn || error.cause instanceof SignInRefusal ? tellSignIn(error) : tellDenial(error)
 }
 
-/** Says in the log that somebody was refused: from where, to which account, why. */
 export const logRefusal = (exchange: RequestContext, error: unknown, status: number) => {
   const { frame, clientAddress, account, actor, route, id } = exchange
   if (!(error instanceof Failure) || !frame.log.enabled('info')) return
@@ -85,9 +81,6 @@ export const logRefusal = (exchange: RequestContext, error: unknown, status: num
   })
 }
 
-// Refusals that subscribers hear of.
-
-/** What an answer says. */
 interface Said {
   status: number
   message: string
@@ -97,7 +90,6 @@ interface Said {
 const paymentRequired = 402
 const longestTold = 16_384
 
-/** Who was to pay. */
 const payerIn = ({ actor, account }: RequestContext, error: Failure) => {
   if (isFailure(error, notEnoughCredit)) return error.details.accountId
   const asksPayer = isFailure(error, chargesNotAccepted) || isFailure(error, billingIssue)
@@ -125,11 +117,11 @@ const refusedSignIn = ({ clientAddress }: RequestContext, { cause }: Failure): E
 
 const happeningIn = (exchange: RequestContext, error: Failure, said: Said): EventDraft | undefined => {
   if (said.status === paymentRequired) return refusedCharge(exchange, error, said)
-  // One wrong password is everybody's; too many are somebody's who guesses.
+  // A single wrong password is no event; too many are.
   return isFailure(error, tooManyRequests) ? refusedSignIn(exchange, error) : undefined
 }
 
-/** Tells subscribers that a request was refused, where that is their business. */
+/** Sends an event about a rejected charge or sign-in. */
 export const reportRefusal = (exchange: RequestContext, error: Failure, said: Said) => {
   const happening = happeningIn(exchange, error, said)
   if (happening) exchange.frame.refusals.tell(authorOf(exchange), happening)

@@ -39,14 +39,13 @@ import {
   writeHead,
 } from './sending.ts'
 
-// Rights are looked at again this often.
+// Interval, in ms, of checks whether the client may still read.
 const judgeMs = 4000
-// A client that does not take the last words is not waited for.
+// Time, in ms, that a client gets to receive the last bytes.
 const lingerMs = 5000
 
 /**
- * Begins an answer that has no end of its own. It ends when the client goes, when whoever asked loses the right to it
- * (`mayStill` says so), and when the server ends.
+ * Starts a response without an end. It ends when the client leaves, when `mayStill` returns false, or when the server stops.
  */
 export const sendLive = (
   exchange: RequestContext,
@@ -102,19 +101,18 @@ export const sendLive = (
   }
 
   const judging = setInterval(() => {
-    // What cannot be judged at the moment is judged the next time.
+    // A check that fails is repeated the next time.
     mayStill().then(
       (may) => void (may || line.end()),
       () => undefined,
     )
   }, judgeMs)
   judging.unref()
-  // Of who has gone before nothing is heard any more.
   if (socket.destroyed) return finish()
   forgetDeparture = onClose(socket, finish)
   live.add(line.end)
   close = answer.open(line)
-  // Streams have been told to go: this one was asked for before, and judged meanwhile.
+  // The server stopped while this response was starting.
   if (frame.life.isOver) line.end()
 }
 
@@ -125,8 +123,8 @@ const withoutLastSlashes = (path: string) => {
 }
 
 /**
- * The path of a record that was created: below the path of the request, next to it (a sub-account is created at the path
- * of its parent, a payment at `transactions/sale`), or below the account (devices of a user).
+ * The path of the created record: below the path of the request, next to it (a sub-account is created at the path of its parent),
+ * or below the account (devices of a user).
  */
 const location = ({ frame, path, segments }: RequestContext, id: string): Headers => {
   const isRead = (place: readonly string[]) => {
@@ -151,7 +149,6 @@ async function* largeAnswer(exchange: RequestContext, { data, ...rest }: Envelop
 
 type Metadata = ApiResponse['fields']['metadata']
 
-/** Keys of the request that nothing reads are reported next to what the route reports. */
 const withWarnings = (metadata: Metadata, { warnings }: RequestContext): Metadata => {
   if (warnings.length === 0) return metadata
   const known: Json = metadata instanceof RawJson ? JSON.parse(metadata.text) : { ...metadata }
@@ -186,10 +183,7 @@ const sendAnswer = (exchange: RequestContext, { fields }: ApiResponse) => {
 
 const shownInPlace = new Set([...imageTypes, ...iconTypes, 'application/pdf'])
 
-/**
- * Files are what people have uploaded. Whatever they are taken for, nothing in them runs; what is no picture is saved
- * instead of shown.
- */
+/** Uploaded files: nothing in them runs, and what is not an image is saved instead of shown. */
 const fileHeaders = (contentType: string, headers: Headers): Headers => ({
   ...harmless,
   ...(shownInPlace.has(contentType) ? {} : { 'content-disposition': 'attachment' }),
@@ -199,7 +193,7 @@ const fileHeaders = (contentType: string, headers: Headers): Headers => ({
 
 const byteRange = /^bytes=(\d+)-(\d*)$/
 
-/** A usable range gives 206; one that cannot be used gives the whole file. */
+/** An unusable range returns the whole file. */
 const sendFile = (exchange: RequestContext, { bytes, contentType, headers }: FileResponse) => {
   const etag = headers.etag ?? `"${hash('sha256', bytes, 'hex').slice(0, 32)}"`
   const wire: Headers = { ...fileHeaders(contentType, headers), etag, 'accept-ranges': 'bytes' }
@@ -212,10 +206,8 @@ const sendFile = (exchange: RequestContext, { bytes, contentType, headers }: Fil
   return send(exchange, 206, bytes.subarray(start, end + 1), wire)
 }
 
-// A part of what is read from the store, and what is made of it.
 const fileStreamBytes = 2_000_000
 
-/** Pieces are made in turns: they are parsed and put together again. */
 async function* inTurns(exchange: RequestContext, chunks: Pieces): Pieces {
   const iterator = chunks[Symbol.asyncIterator]()
   try {
@@ -234,7 +226,6 @@ const sendStream = (exchange: RequestContext, { contentType, headers, chunks }: 
     sendStreamed(exchange, fileHeaders(contentType, headers), inTurns(exchange, chunks)),
   )
 
-/** Sends what a route returned. */
 export const respond = (exchange: RequestContext, result: unknown) => {
   if (result instanceof ListResponse) return sendList(exchange, result)
   if (result instanceof RowsResponse)
@@ -244,14 +235,11 @@ export const respond = (exchange: RequestContext, result: unknown) => {
   return sendAnswer(exchange, result instanceof ApiResponse ? result : new ApiResponse({ data: result }))
 }
 
-/**
- * Nobody is there to be answered: the client went away before its request was read, or the server ends, and whatever it
- * was asked for by those who have gone may fail.
- */
+/** The client left before its request was read, or the server stops and closed the connection. */
 const hasLeft = ({ request, response, frame }: RequestContext, error: unknown) =>
   error === request.errored || (frame.life.isOver && response.destroyed)
 
-/** Sends an expected failure in its envelope; anything else as one plain 500 and a log entry. */
+/** Sends a declared failure in its envelope; any other error as 500, with a log entry. */
 export const respondFailure = (exchange: RequestContext, error: unknown) => {
   const { response, frame, id } = exchange
   exchange.fault = error
@@ -262,7 +250,7 @@ export const respondFailure = (exchange: RequestContext, error: unknown) => {
       request_id: id,
       trace_id: exchange.trace.traceId,
       method: exchange.method,
-      // Not the path, in which a token or a secret may stand.
+      // Not the path: it may contain a token or a secret.
       route: exchange.route?.path,
       error: describeError(error),
     })

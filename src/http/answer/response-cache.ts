@@ -4,13 +4,13 @@ import type { Route } from '../route.ts'
 import { type Coding, type Packed, pack } from '../wire/compression.ts'
 import { type Listing, type ListPlan, type MovingWindow, type PageEnd, showsRows } from './listing.ts'
 
-// Pages and short whole lists, cached as JSON until a record changes that they are made of (docs/decisions/0034).
+// Pages and short whole lists, cached as JSON until one of their records changes (docs/decisions/0034).
 
-/** The JSON of a list from the start of the envelope to the end of `data`. The rest of the envelope differs per response. */
+/** The JSON of a list from the start of the envelope to the end of `data`. */
 export interface ListBody {
   bytes: Uint8Array
   end: PageEnd
-  /** The revision in the ETag; empty for a whole list, which has no ETag. */
+  /** Empty for a whole list, which has no ETag. */
   revision: string
 }
 
@@ -20,12 +20,11 @@ interface CachedBody extends ListBody {
   from: number
 }
 
-/** The place of one list in the cache. */
 export interface CacheSlot {
   found: ListBody | undefined
   /** Stores a body that was read after the slot was looked up. */
   store(body: ListBody): Promise<void>
-  /** A body of this slot, compressed. The compressed form is cached with it. */
+  /** The compressed body, cached. */
   packed(body: ListBody, coding: Coding): Promise<Packed>
 }
 
@@ -35,10 +34,8 @@ const namesBytes = 4_000_000
 /** A larger body is streamed and not cached. 500 call records of 2.8 kB are smaller. */
 export const maxCachedBytes = 2_000_000
 
-/** What identifies a list. */
 interface ListRequest<T> {
   route: Route
-  /** The names in the path. */
   variables: Readonly<Record<string, string>>
   listing: Listing<T>
   plan: ListPlan
@@ -47,7 +44,7 @@ interface ListRequest<T> {
 /** Filtered lists are not cached: they end early when filtering takes too long. */
 const isPlain = (plan: ListPlan) => plan.filter === undefined && plan.needsWhole !== true && showsRows(plan)
 
-/** Whether a window that has moved still begins before every record of a body. */
+/** Whether a moved window still starts before every record of a body. */
 const isCurrent = (
   { from, end: { earliest = from } }: CachedBody,
   { from: now }: Pick<MovingWindow<never>, 'from'>,
@@ -56,7 +53,6 @@ const isCurrent = (
 const sizeOf = ({ bytes, packed }: CachedBody) =>
   Object.values(packed).reduce((sum, { bytes: more }) => sum + more.length, bytes.length)
 
-/** A copy without the unused rest of the compressor's buffer. */
 const trimmed = (packed: Packed): Packed => {
   const bytes = Buffer.allocUnsafeSlow(packed.bytes.length)
   bytes.set(packed.bytes)
@@ -84,8 +80,7 @@ export const createResponseCache = (generationOf: GenerationOf, metrics: Metrics
 
   return {
     /**
-     * The slot of a list; undefined if the list is not cached, or is requested for the first time: a walk through a list would
-     * fill the cache with pages that are not requested again.
+     * The slot of a list; undefined if it cannot be cached or is requested for the first time (a walk through a list would fill the cache).
      */
     slotOf<T>({ route, variables, listing, plan }: ListRequest<T>): CacheSlot | undefined {
       const { sources, metadata, moving } = listing
@@ -93,7 +88,6 @@ export const createResponseCache = (generationOf: GenerationOf, metrics: Metrics
       const { pageSize, startKey, descending } = plan
       // The earliest record of a whole list is not known.
       if (moving && !plan.paginate) return undefined
-      // As JSON the infinite size of a whole list is null.
       const name = [route.path, variables, sources.records, sources.view, pageSize, startKey, descending]
       // Read before the records: a body that was read during a change gets a key that is not looked up again.
       const generations = sources.records.map(([accountId, kind]) => generationOf(accountId, kind))

@@ -4,12 +4,9 @@ import { createPrettyPrinter } from './pretty.ts'
 import { type Headers, inTurn, type Pieces, wantsPretty } from './sending.ts'
 import { inSlices } from './slices.ts'
 
-// Rows of lists as bytes, and how they take turns and room.
-
-/** Room for a stream of rows: the batch that is read and the piece that is sent. */
+/** Memory of a stream of rows: the batch that is read and the chunk that is sent. */
 export const rowStreamBytes = 2_000_000
 
-/** The rows of a list, read in turns. */
 export const rowsInTurn = <T>(
   exchange: RequestContext,
   listing: Listing<T>,
@@ -26,7 +23,7 @@ export const lengthOf = (rows: readonly string[]) => rows.reduce((sum, { length 
 const comma = 0x2c
 export const dataMember = '{"data":'
 
-/** The bytes of a list, without one long text in between: V8 keeps long texts apart, and collects them at a price. */
+/** Without one long text in between, which is expensive for V8 to collect. */
 export const joinedBytes = (open: string, rows: readonly string[], close: string) => {
   let length = Buffer.byteLength(open) + Buffer.byteLength(close) + Math.max(0, rows.length - 1)
   for (const row of rows) length += Buffer.byteLength(row)
@@ -43,7 +40,6 @@ export const joinedBytes = (open: string, rows: readonly string[], close: string
 
 export type Batches = AsyncIterable<readonly string[]>
 
-/** The bytes of rows and the text before them, printed as the client wants. */
 const shapedRows = async (
   print: ((text: string) => string) | undefined,
   before: string,
@@ -59,7 +55,7 @@ const shapedRows = async (
   return Buffer.from(printed.join(''))
 }
 
-/** A list as JSON: `data` first, then the other envelope keys. `seen` gets the rows with the brackets around them. */
+/** A list as JSON: `data` first. `seen` gets the rows with the brackets around them. */
 export async function* jsonPieces(
   exchange: RequestContext,
   [open, close]: readonly [string, string],
@@ -86,7 +82,7 @@ export const jsonHeaders = (): Headers => ({ 'content-type': 'application/json' 
 
 const byteLengthOf = (rows: readonly string[]) => rows.reduce((sum, row) => sum + Buffer.byteLength(row), 0)
 
-/** Batches one by one, until there are no more or their rows reach this many bytes: then there is no `end`. */
+/** Reads batches until their rows have this many bytes; `end` is only set if there are no more. */
 export const gather = async <End>(batches: AsyncGenerator<string[], End>, most: number) => {
   const begun: string[][] = []
   let bytes = 0

@@ -8,7 +8,6 @@ import { type EnvelopeParts, withoutToken, withToken } from './answers.ts'
 import { compressedBody, compressedList, compressedStream, type ListBytes, setVary } from './compressing.ts'
 import { prettyPrinted } from './pretty.ts'
 
-// The specification's lists, united with those of the API's later versions.
 const allowedHeaders = [
   'Content-Type',
   'Depth',
@@ -43,7 +42,7 @@ const exposedHeaders = [
   'X-Last-Event-ID',
 ]
 
-/** On every answer, so that a browser shows an error instead of a network failure. Flat: name, value, name, value. */
+/** On every response: without it a browser shows a network failure instead of the error. Flat: name, value, name, value. */
 export const corsHeaders: readonly string[] = [
   'access-control-allow-origin',
   '*',
@@ -57,11 +56,8 @@ export const corsHeaders: readonly string[] = [
   '86400',
 ]
 
-// How answers get onto the wire: heads, bodies that are at hand, and pieces of those that are not.
-
 export type Headers = Record<string, string>
 
-/** Answers are for whoever asked, but reads by nobody in particular of what anybody may read. */
 const isPrivate = ({ actor, route, method }: RequestContext) => {
   if (method === 'OPTIONS') return false
   if (actor !== undefined || (method !== 'GET' && method !== 'HEAD')) return true
@@ -77,7 +73,7 @@ export const writeHead = (exchange: RequestContext, status: number, headers: Hea
   exchange.response.writeHead(status, flat)
 }
 
-/** Who has to share with its own other requests: the account of whoever asks, else where they ask from. */
+/** The account of the caller, else the client address: its requests share one queue and one budget. */
 const payerOf = ({ actor, clientAddress }: RequestContext) => actor?.accountId ?? clientAddress
 
 const roomOf = ({ crossbar }: RequestContext): Room => ({
@@ -92,15 +88,13 @@ const deliveryOf = ({ request, response, crossbar }: RequestContext): Delivery =
   stallMilliseconds: crossbar.answer_stall_s * 1000,
 })
 
-/** The caller's own token, where answers tell it. */
 const toldToken = ({ crossbar, actor }: RequestContext) =>
   crossbar?.include_auth_token ? actor?.token : undefined
 
-/** Does work that costs more than other requests when it is the turn of whoever asks. */
+/** Runs work in the fair queue of the caller. */
 export const inTurn = async <T>(exchange: RequestContext, kind: 'short' | 'long', work: () => Promise<T>) => {
   const giveBack = await exchange.frame.turns[kind].take(payerOf(exchange))
   try {
-    // Nobody waits for it any more.
     if (exchange.request.socket.destroyed) throw failure(requestTimeout, {})
     return await work()
   } finally {
@@ -108,7 +102,7 @@ export const inTurn = async <T>(exchange: RequestContext, kind: 'short' | 'long'
   }
 }
 
-/** Waits for room for an answer of many pieces, which has it until it is sent. */
+/** Waits for memory for a response, which is reserved until it is sent. */
 export const withRoom = async <T>(exchange: RequestContext, bytes: number, work: () => Promise<T>) => {
   const { frame, request } = exchange
   const giveBack = await frame.inFlight.reserve(payerOf(exchange), bytes, roomOf(exchange), request.socket)
@@ -120,19 +114,16 @@ export const withRoom = async <T>(exchange: RequestContext, bytes: number, work:
   }
 }
 
-/** Room for what has turned out to be larger: there is some, or the request fails. */
+/** Reserves memory for a response that became larger, or fails. */
 export const claimRoom = (exchange: RequestContext, bytes: number): Release =>
   exchange.frame.inFlight.claim(payerOf(exchange), bytes, roomOf(exchange), exchange.request.socket)
 
-// Smaller answers are not counted: a connection has only so many of them.
+// Smaller responses are not counted.
 const countedBytes = 16_384
-// Larger ones are written piece by piece, so that a slow client is seen to take them.
+// Larger ones are written in chunks, so that a slow client is seen to make progress.
 const maxAtOnce = 262_144
 
-/**
- * Counts an answer until the client has taken it. What has been done is told in any case, and so is a failure, and what was made
- * in room that was waited for: it would be refused for what it has itself.
- */
+/** Counts a response until the client has received it. Only reads without reserved memory can be rejected. */
 const count = (exchange: RequestContext, status: number, bytes: number) => {
   const { method, frame, request, response } = exchange
   const isRead = (method === 'GET' || method === 'HEAD') && status < 400
@@ -168,12 +159,11 @@ const sendAsItIs = async (
   if (exchange.method === 'HEAD') return void exchange.response.end()
   if (counted && bytes > maxAtOnce)
     return writeInPieces(exchange, [typeof body === 'string' ? Buffer.from(body) : body])
-  // One byte a character is ASCII, where the encoding that costs less gives the same bytes.
+  // One byte a character means ASCII: latin1 gives the same bytes and is faster.
   exchange.response.end(body, bytes === body.length ? 'latin1' : 'utf8')
   if (counted) watchEnd(deliveryOf(exchange))
 }
 
-/** Sends the rows of a list, and the rest of its envelope. */
 export const sendListBytes = async (
   exchange: RequestContext,
   list: ListBytes,
@@ -216,7 +206,6 @@ export const send = async (
   await sendAsItIs(exchange, status, (await compressing) ?? body, headers)
 }
 
-/** An answer without a body: preflights, 304. */
 export const sendEmpty = (exchange: RequestContext, status: number, headers: Headers = {}) => {
   exchange.done = true
   if (status !== 304) headers['content-length'] = '0'
@@ -228,11 +217,11 @@ export const sendEmpty = (exchange: RequestContext, status: number, headers: Hea
 export const wantsPretty = (exchange: RequestContext) =>
   exchange.header('x-pretty-print') === 'true' || exchange.isTrue('pretty_print')
 
-/** What is still under way: a route that can answer again knows more the next time. */
+/** A request in progress: a route with `again` knows more the next time. */
 const isProvisional = ({ route }: RequestContext, { status }: StoredResponse) =>
   status === 202 && route?.again !== undefined
 
-/** Ends what was done under the request's key. Without an answer to keep, whoever asks again gets one that is made anew. */
+/** Completes the request's key. Without a response, a repeated request gets a new one. */
 export const settleKey = async (exchange: RequestContext, answer?: StoredResponse) => {
   const { claim, frame } = exchange
   exchange.claim = undefined
@@ -255,14 +244,13 @@ export const sendJson = async (
   await send(exchange, status, shaped(exchange, text), headers)
 }
 
-/** The answer that a request got the first time. The only token in it is the one that was sent along just now. */
+/** The stored response with the token of this request. */
 export const sendCached = (exchange: RequestContext, { status, headers, body, tokenAt }: StoredResponse) => {
   const token = toldToken(exchange)
   const text = tokenAt === undefined || token === undefined ? body : withToken(body, tokenAt, token)
   return send(exchange, status, shaped(exchange, text), { ...headers, 'idempotent-replayed': 'true' })
 }
 
-/** The envelope fields that do not depend on the answer. */
 export const common = (
   exchange: RequestContext,
   status: 'success' | 'error',
@@ -286,13 +274,10 @@ export const isUnchanged = (exchange: RequestContext, etag: string | undefined) 
   (exchange.method === 'GET' || exchange.method === 'HEAD') &&
   matchesTag(exchange.header('if-none-match'), etag)
 
-/** The pieces of an answer: bytes whose buffer the sender may give up, or text. */
+/** Chunks of a response: bytes that the sender may release, or text. */
 export type Pieces = AsyncIterable<string | Uint8Array>
 
-/**
- * Streams an answer at the pace of its client. The head waits for the first piece: what fails before anything is sent
- * is answered as a failure.
- */
+/** Streams a response. The head waits for the first chunk, so that an earlier failure gets its own status. */
 export const sendStreamed = async (exchange: RequestContext, headers: Headers, pieces: Pieces) => {
   const delivery = deliveryOf(exchange)
   for await (const piece of await compressedStream(exchange, headers, pieces, toldToken(exchange))) {

@@ -1,7 +1,6 @@
 import { performance } from 'node:perf_hooks'
 
-// Work on the event loop that goes on longer lets other requests have theirs. All who slice share one slice in each
-// round of the event loop: however many lists are being made, whoever asks for a moment waits for one slice.
+// All users share one slice in each round of the event loop: a short request waits for one slice, however many lists are made.
 const sliceMilliseconds = 3
 const lookEvery = 8
 
@@ -29,7 +28,6 @@ const nextSlice = () =>
 
 const isSpent = (milliseconds = 0) => spent + milliseconds >= sliceMilliseconds
 
-/** Whoever waits longest goes on with what is left of the slice. */
 const passOn = () => {
   if (isSpent()) awaitRound()
   else waiting.shift()?.()
@@ -41,10 +39,7 @@ const spend = (milliseconds: number) => {
   passOn()
 }
 
-/**
- * What `work` makes of the items, without keeping the event loop for long. Undefined ones are left out. `isHeavy` tells
- * items that may take a slice by themselves.
- */
+/** Maps the items without blocking the event loop; undefined results are left out. `isHeavy`: items that may fill a slice. */
 export const inSlices = async <Item, Result>(
   items: readonly Item[],
   work: (item: Item) => Result | undefined,

@@ -9,7 +9,7 @@ const tooWide = (seconds: number, isEndSent: boolean) =>
     ? `created_from and created_to are more than ${seconds} seconds apart`
     : `created_from is more than ${seconds} seconds ago: send a created_to, too, at most so much later`
 
-/** The window that a time list is asked for. Without `created_from` it is `usualSeconds` wide, or as wide as it may be. */
+/** The window of a list. Without `created_from` it is `usualSeconds` wide, or as wide as allowed. */
 export const timeWindow = (
   query: URLSearchParams,
   now: number,
@@ -25,17 +25,17 @@ export const timeWindow = (
   return { from, to }
 }
 
-/** The same without a longest one: for lists whose pages cost the same however long the window is. */
+/** The same without a maximum, for lists whose pages cost the same for any window. */
 export const openTimeWindow = (query: URLSearchParams, now: number, usualSeconds: number): TimeWindow =>
   timeWindow(query, now, Number.POSITIVE_INFINITY, usualSeconds)
 
-/** Which bounds of such a window move with the clock, because they were not sent. */
+/** Which bounds move with the clock because they were not sent. */
 export const movingBounds = (query: URLSearchParams) => {
   const { from, to } = timeBoundsIn(query)
   return { end: to === undefined, start: to === undefined && from === undefined }
 }
 
-/** The part of a collection within a window. The collection's sort keys are `timeKey`s. */
+/** The part of a collection within a window. Its sort keys are `timeKey`s. */
 export const timeListing = <Doc extends object, Hidden extends object>(
   collection: Pick<Collection<Doc, Hidden>, 'page' | 'rows' | 'fitting'>,
   { accountId, ownerId }: { accountId: string; ownerId?: string },
@@ -43,7 +43,7 @@ export const timeListing = <Doc extends object, Hidden extends object>(
 ): Listing<ListRow> => {
   const all = collectionListing(collection, accountId, ownerId)
   const within = (request: PageRequest): PageRequest => {
-    // '' sorts before every id: the first page begins just beyond the window's edge.
+    // '' sorts before every id: the first page starts at the edge of the window.
     const edge = [timeKey(request.descending ? to + 1 : from), ''] as const
     return { ...request, after: later(request, edge) }
   }
@@ -63,7 +63,7 @@ type RowKey = readonly [string, string]
 const isBefore = ([key, id]: RowKey, [otherKey, otherId]: RowKey) =>
   key < otherKey || (key === otherKey && id < otherId)
 
-/** A start key of a client's own making must not lead out of the window. */
+/** A start key of the client must not lead out of the window. */
 const later = ({ after, descending }: { after?: RowKey; descending: boolean }, edge: RowKey): RowKey => {
   if (!after) return edge
   return isBefore(after, edge) === descending ? after : edge

@@ -20,9 +20,8 @@ import { filterNamesIn } from '../answer/filters.ts'
 import type { RequestContext, ServerContext } from '../exchange.ts'
 import type { Route } from '../route.ts'
 
-// Who is let in, and to what: asked for requests, and for what comes over connections that have left HTTP.
+// Authorization, preconditions, query checks and prices, also for WebSocket connections.
 
-/** Where somebody asks from. */
 interface Visit {
   frame: ServerContext
   crossbar: SettingsOf<typeof crossbarSettings>
@@ -30,27 +29,24 @@ interface Visit {
   peerAddress: string
 }
 
-/** What an actor asks for. */
 interface Question {
   actor: Actor
   account: AccountRecord | undefined
-  /** The variables of the path. */
   path: Readonly<Record<string, string>>
   allow: Policy
   access: Asked['access']
   rule: Asked['rule']
   method: string
-  /** The word that restrictions and scopes know it by, and what stands behind that. */
+  /** The word that scopes and restrictions use, and what follows it in the path. */
   endpoint: string
   endpointArguments: readonly string[]
 }
 
-/** The reason is for the log alone. */
+/** The reason is only logged. */
 export const badCredential = (reason: string) => failure(invalidCredentials, {}, reason)
 
 export const accessDenied = (cause: string) => failure(forbidden, { cause }, cause)
 
-/** The actor behind a credential that is good here, or the failure. */
 export const admit = async (visit: Visit, credential: Credential): Promise<Actor> => {
   const { frame, crossbar, clientAddress, peerAddress } = visit
   const pledge = () => frame.throttle.pledgeSignIn(clientAddress, crossbar)
@@ -72,7 +68,7 @@ const assertInScope = ({ actor, endpoint, access, rule }: Question) => {
   if (scopes && !letsPass(scopes, asked)) throw accessDenied('access denied by the scope of the token')
 }
 
-/** Holds what is asked for against scopes, restrictions and the policy of the route. */
+/** Checks scopes, restrictions and the policy of the route. */
 export const assertAllowed = async (frame: ServerContext, question: Question) => {
   const { actor, account, path, allow } = question
   assertInScope(question)
@@ -80,8 +76,6 @@ export const assertAllowed = async (frame: ServerContext, question: Question) =>
   if (!(await allow.allows(actor, account, path, frame.resellerOf)))
     throw accessDenied(`may be called by: ${allow.name}`)
 }
-
-// Whether what a client has read, or did not find, is still so.
 
 const tagsOf = (header: string) =>
   header.split(',').map((tag) => tag.trim().replace(/^W\//, '').replace(/^"|"$/g, ''))
@@ -92,7 +86,7 @@ export const revisionOf = (subject: unknown) => {
   return typeof revision === 'string' ? revision : undefined
 }
 
-/** If-Match names the revision that the client read; an ETag may carry more behind it. */
+/** An ETag may have more after the revision. */
 const checkRevision = (exchange: RequestContext, subject: unknown) => {
   const header = exchange.header('if-match')
   const revision = revisionOf(subject)
@@ -102,8 +96,7 @@ const checkRevision = (exchange: RequestContext, subject: unknown) => {
 }
 
 /**
- * If-None-Match: * says that the client found nothing. What PUT makes stands at a path that is not there yet, and actions
- * keep nothing at theirs.
+ * If-None-Match: * means that the client found nothing. PUT creates at a path that does not exist, and actions store nothing.
  */
 const checkAbsence = (exchange: RequestContext, { spec, path }: Route, subject: unknown) => {
   if (exchange.header('if-none-match')?.trim() !== '*' || exchange.method === 'PUT') return
@@ -119,7 +112,7 @@ export const checkPreconditions = (exchange: RequestContext, route: Route, subje
 
 const flagValues: readonly unknown[] = [undefined, null, '', true, false, 'true', 'false']
 
-/** Flags stand in the query or beside the data of the body. */
+/** Flags are in the query or in the body. */
 const flagProblems = ({ spec }: Route, exchange: RequestContext): Problems =>
   Object.fromEntries(
     Object.entries({ ...spec.query, ...spec.wishes }).flatMap(([name, described]) => {
@@ -132,7 +125,7 @@ const flagProblems = ({ spec }: Route, exchange: RequestContext): Problems =>
 
 const boundNames = ['created_from', 'created_to', 'modified_from', 'modified_to']
 
-/** Routes that add up what is in a window of time have `created_from`, and are no lists. */
+/** Routes that add up a time window have `created_from` and are not lists. */
 const isSum = ({ spec }: Route) => !spec.list && spec.query !== undefined && 'created_from' in spec.query
 
 const boundProblems = (route: Route, query: URLSearchParams): Problems => {
@@ -142,13 +135,12 @@ const boundProblems = (route: Route, query: URLSearchParams): Problems => {
   return Object.fromEntries(sent.map((name) => [name, { forbidden: { message } }]))
 }
 
-/** Flags that are neither true nor false, and time bounds that a sum does not have. */
 export const queryProblems = (route: Route, exchange: RequestContext): Problems => ({
   ...flagProblems(route, exchange),
   ...boundProblems(route, exchange.query),
 })
 
-/** Filters and time bounds that have no effect, because the answer is no list. Web clients send them everywhere: they are no error. */
+/** Filters and time bounds without effect. Web clients send them everywhere, so they are no error. */
 export const queryWarnings = ({ method, spec }: Route, query: URLSearchParams): Warning[] => {
   if (query.size === 0 || method !== 'GET' || spec.list) return []
   const sent = [...filterNamesIn(query), ...boundNames.filter((name) => query.get(name))]
@@ -159,12 +151,10 @@ export const queryWarnings = ({ method, spec }: Route, query: URLSearchParams): 
   )
 }
 
-// What a request pays in throttling tokens: for itself, for the bytes that it brings, for the record that it changes.
-
-// What comes as a list of records is stored bit by bit, and not as one that is told and judged as a whole each time.
+// Lists of records are stored one by one, and not validated and returned as a whole.
 const manyTimes = 10
 
-/** By how much cheaper, and how many times as many values, the body of a route may be. */
+/** The factor for values and price of a body. */
 export const shareOf = ({ route }: RequestContext) => (route?.spec.takesMany ? manyTimes : 1)
 
 export const resourceOf = ({ route, segments }: RequestContext) => {
@@ -176,14 +166,13 @@ export const resourceOf = ({ route, segments }: RequestContext) => {
 const isAnyIn = (data: unknown, keys: readonly string[]) =>
   keys.some((key) => memberOf(data, key) !== undefined)
 
-/** Takes the price of the request itself, or 429. */
 export const payTokens = async (exchange: RequestContext) => {
   const { frame, crossbar, route, clientAddress, account, actor, method } = exchange
   const { endpoint } = resourceOf(exchange)
-  // Reading what is public is free; writing is not, with or without a token.
+  // Public reads are free.
   const readsPublic = !actor && (method === 'GET' || method === 'HEAD')
   const price = route?.spec.price
-  // What a body brings that is still to be read is not known: it pays as if it were there.
+  // A body that is not read yet counts as if it had the secret.
   const bringsSecret =
     price?.is === 'secret' && (exchange.waitingBody !== undefined || isAnyIn(exchange.body.data, price.keys))
   const fare = { clientAddress, accountId: account?.id, endpoint, method, readsPublic, bringsSecret }
@@ -197,30 +186,28 @@ const payForBytes = async (exchange: RequestContext, bytes: number) => {
   exchange.paidBytes = Math.max(paidBytes, bytes)
 }
 
-/** A body that waited pays for what it has beyond those that do not. */
+/** Charges for the bytes beyond those of a small body. */
 export const payForBody = (exchange: RequestContext, length: number) => {
   const { unjudged_body_size: unjudged } = exchange.crossbar
   return payForBytes(exchange, unjudged + Math.ceil(Math.max(0, length - unjudged) / shareOf(exchange)))
 }
 
-/** The stored record that a subject is, or has a part of. */
 const recordIn = (
   subject: unknown,
   account: AccountRecord | undefined,
 ): Pick<StoredRecord, 'docText'> | undefined => {
   if (subject instanceof StoredRecord) return subject
-  // Routes of accounts have parts of theirs alone.
   if (account !== undefined && revisionOf(subject) === account.revision) return account
   const parts = isObject(subject) ? Object.values(subject) : []
   return parts.find((part) => part instanceof StoredRecord)
 }
 
-// A character of JavaScript is at most three bytes of UTF-8.
+// At most three bytes of UTF-8 for each UTF-16 unit.
 const maxBytesOfCharacter = 3
 
 /**
- * What changes a large record pays for it as for a body: all of it is judged, told and stored, however little was sent. A body
- * that was as large has paid for both.
+ * A change of a large record costs as much as a large body, because the whole record is validated, returned and stored.
+ * A body of that size has paid for both.
  */
 export const payForRecord = async (exchange: RequestContext, subject: unknown) => {
   const { method, crossbar, account } = exchange

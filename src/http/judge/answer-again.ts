@@ -6,10 +6,9 @@ import type { RequestContext } from '../exchange.ts'
 import type { Call, Route } from '../route.ts'
 import { routeOf } from './router.ts'
 
-// A request was carried out, and its answer was lost. It is not carried out again: its client is told what has come of
-// it, by the route itself where it knows (`again`), else by reading what the request has made or changed.
+// The response of a completed request was lost. The route's `again` repeats it, or it is read from what the request changed.
 
-/** The route that reads what is at a path, if it answers in the very shape that the client waits for. */
+/** The route that reads a path, if its response has the same shape. */
 const readerOf = ({ frame }: RequestContext, segments: readonly string[], { spec }: Route) => {
   const match = frame.router.find(segments)
   const found = match && routeOf(match, 'GET')
@@ -35,7 +34,7 @@ const read = async (
   return route.run({ ...reading, subject } as never)
 }
 
-/** What a request made, when that is one record with a path of its own. */
+/** What a request created, if it is one record with its own path. */
 const readMade = async (
   exchange: RequestContext,
   route: Route,
@@ -58,7 +57,6 @@ const readChanged = async (exchange: RequestContext, route: Route, call: Call) =
   return found && read(exchange, found, call)
 }
 
-/** Undefined when that is not there any more. */
 const unlessGone = async (answering: Promise<unknown>) => {
   try {
     return await answering

@@ -18,22 +18,20 @@ import {
 } from '../../storage/idempotency.ts'
 import { retrying, type Store } from '../../storage/store.ts'
 
-// The keys of the requests that this server carries out just now, and what the store could not be told of them yet.
+// Keys of running requests, and results that could not be stored yet.
 
 export interface StoredResponse {
   status: number
   headers: Record<string, string>
-  /** JSON, without a token. */
   body: string
-  /** Where the token stood of whoever asked, if one was told: whoever asks again is told the own. */
+  /** The position of the token. A repeated request gets its own token. */
   tokenAt?: number
 }
 
-/** What became of a request: the answer to keep, or none when its key is let go. */
+/** A result to store; none releases the key. */
 interface News {
   claim: KeyClaim
   answer: StoredResponse | undefined
-  /** Unix milliseconds. */
   since: number
 }
 
@@ -44,13 +42,12 @@ interface LockDeps {
   log: Log
 }
 
-// Other servers take a request for abandoned when its own has not said more for this long.
+// Other servers treat a request as abandoned after this time without a renewal.
 const leaseMs = 4000
 const renewEveryMs = 1000
-// Most requests have ended by then and cost no renewal.
 const renewBelowMs = 2500
 
-// News that get lost do no harm: the answer is made again from what was committed. So there is a bound to patience.
+// A lost result does no harm: the response is made again from what was committed.
 const maxBytes = 16_000_000
 const bytesOfNews = 1000
 const longestMs = 600_000
@@ -68,9 +65,9 @@ const sizeOf = ({ answer }: News) => bytesOfNews + (answer ? 2 * answer.body.len
 
 const createIdempotencyLocks = ({ rows, keyring, clock, log }: LockDeps) => {
   const server = randomHex(8)
-  /** By token; until when other servers know that the request is under way. */
+  /** By token; until when other servers treat the request as running. */
   const held = new Map<string, { claim: KeyClaim; until: number }>()
-  /** By place: a later request under the same key has taken over what the earlier one left behind. */
+  /** By key: a later request with the key replaces the result of an earlier one. */
   const untold = new Map<string, News>()
   let untoldBytes = 0
   let pauseMs = shortestPauseMs
@@ -100,7 +97,7 @@ const createIdempotencyLocks = ({ rows, keyring, clock, log }: LockDeps) => {
       ? rows.keep(claim, keyring.seal(JSON.stringify(answer), contextOf(claim)))
       : rows.letGo(claim, holderUntil(0))
 
-  /** Whether the store has heard it, or never will. */
+  /** Whether the result is stored, or was given up. */
   const tell = async (news: News): Promise<boolean> => {
     try {
       await write(news)
@@ -160,10 +157,10 @@ const createIdempotencyLocks = ({ rows, keyring, clock, log }: LockDeps) => {
   const heartbeat = setInterval(() => void renew(), renewEveryMs)
   heartbeat.unref()
 
-  /** Tells the store at once, and else in the background until it listens. */
+  /** Stores the result now, or retries in the background. */
   const settle = async (claim: KeyClaim, answer: StoredResponse | undefined) => {
     const news = { claim, answer, since: clock.now() }
-    // Whoever asks for a key that is let go may go on, whether or not the store has heard of it.
+    // A released key is free at once.
     if (!answer) held.delete(claim.token)
     try {
       await write(news)
@@ -175,7 +172,7 @@ const createIdempotencyLocks = ({ rows, keyring, clock, log }: LockDeps) => {
   }
 
   return {
-    /** Holds a key while `take` gets it in the store and from then on, unless that fails. */
+    /** Holds a key from before it is taken in the store. */
     async hold<T>(claim: KeyClaim, take: (holder: KeyHolder) => Promise<T>): Promise<T> {
       const until = clock.now() + leaseMs
       held.set(claim.token, { claim, until })
@@ -187,13 +184,13 @@ const createIdempotencyLocks = ({ rows, keyring, clock, log }: LockDeps) => {
       }
     },
 
-    /** Whether a request is under way: this server knows its own, of others the store tells. */
+    /** This server knows its own requests; the store knows those of others. */
     isHeld({ token, holder }: KeyRow): boolean {
       if (holder.server === server) return held.has(token)
       return !isDead(holder) && holder.until > clock.now()
     },
 
-    /** The answer under a key, and to what, which is not in the store yet. */
+    /** A result that is not stored yet. */
     untoldAnswer(place: Place) {
       const news = untold.get(placeOf(place))
       return news?.answer && { fingerprint: news.claim.fingerprint, answer: news.answer }
@@ -205,7 +202,6 @@ const createIdempotencyLocks = ({ rows, keyring, clock, log }: LockDeps) => {
     keep: (claim: KeyClaim, answer: StoredResponse) => settle(claim, answer),
     letGo: (claim: KeyClaim) => settle(claim, undefined),
 
-    /** Says once more what has not been heard. */
     async stop() {
       isStopped = true
       clearInterval(heartbeat)
@@ -216,32 +212,29 @@ const createIdempotencyLocks = ({ rows, keyring, clock, log }: LockDeps) => {
   }
 }
 
-// A request with an Idempotency-Key is carried out once: whoever sends it again gets the first answer, after a crash
-// and through any process too. Whatever it commits is marked with its key in the same transaction (change-set.ts).
+// A request with an Idempotency-Key runs once; a repeated one gets the first response, also after a crash and from another process.
+// Everything that it commits is marked with its key in the same transaction.
 
-/** What is asked under a key. */
 interface KeyedRequest {
   accountId: string
-  /** Who of the account asks, and how. */
+  /** The caller within the account. */
   asker: string
   key: string
   /** Method, path with query, and the digest of the body. */
   parts: readonly string[]
 }
 
-/** What to do with a request: send what was kept, or carry it out. */
 type KeyVerdict =
   | { kept: StoredResponse }
-  /** `lost` is what an earlier try committed before it died unanswered. */
+  /** `lost`: what an earlier attempt committed before it crashed. */
   | { claim: KeyClaim; lost: CommittedChange[] | undefined }
 
 const longestKey = 255
 const printable = /^[\x21-\x7e]+$/
 
-// What says that it would go otherwise the next time is not kept: request_timeout, conflicts, too_many_requests.
+// Statuses that may change when the request is repeated. Such responses are not stored.
 const passing = new Set([408, 409, 429])
 
-/** Whether an answer will be as true whenever it is asked for again. No 5xx ever is. */
 const isLasting = (status: number) => status < 500 && !passing.has(status)
 
 const underWay = () =>
@@ -317,23 +310,18 @@ export const createIdempotency = ({ store, keyring, settings, clock, log }: Deps
   })
 
   return {
-    /** Decides what becomes of a request; of several at once one is carried out. */
     async judge(request: KeyedRequest): Promise<KeyVerdict> {
       assertKey(request.key)
-      // Between look and claim another one may have begun, gone on or ended: then it is looked at again.
+      // Another request may have taken the key since it was read.
       return retrying(() => judge(request))
     },
 
-    /**
-     * Says how a request has ended. What was carried out is answered alike to whoever asks again; its answer may hold
-     * secrets. What failed and did nothing may be tried anew, and what failed half-way is answered from what it did.
-     */
+    /** Stores the response of a request that did something. A request that failed without effect may be repeated. */
     settle: (claim: KeyClaim, answer?: StoredResponse): Promise<void> =>
       answer && (answer.status < 400 || (claim.hasCommitted && isLasting(answer.status)))
         ? held.keep(claim, answer)
         : held.letGo(claim),
 
-    /** Forgets keys after a time. */
     round,
 
     stop: held.stop,

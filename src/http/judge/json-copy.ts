@@ -2,7 +2,7 @@ import { isExactNumber, isObject, type Json, maxDepth } from '../../lib/json.ts'
 
 export type Segment = string | number
 
-/** A value that cannot be stored or judged, whatever the schema says. */
+/** A value that cannot be stored, whatever the schema allows. */
 export interface Flaw {
   path: Segment[]
   kind: 'depth' | 'text' | 'number'
@@ -10,20 +10,19 @@ export interface Flaw {
 
 export interface JsonCopy {
   copy: unknown
-  /** How many values the document holds, itself included. */
+  /** Including itself. */
   values: number
-  /** The first flaws, enough to tell the sender. */
   flaws: Flaw[]
-  /** Every top-level key with a flaw below it. */
+  /** Top-level keys that contain a flaw. */
   flawedKeys: Set<Segment>
 }
 
 const reportedFlaws = 100
 
-// PostgreSQL has neither in text.
+// PostgreSQL stores neither in text.
 const isStorableText = (text: string) => text.isWellFormed() && !text.includes('\0')
 
-/** How many values a text, number or the like is; NaN where it cannot be stored. */
+/** The number of values; NaN if one cannot be stored. */
 const soundScalar = (value: unknown, areTextsSound: boolean) => {
   const isSound =
     typeof value === 'string'
@@ -47,16 +46,13 @@ const soundValues = (value: unknown, areTextsSound: boolean, depth: number): num
   return values
 }
 
-/**
- * Parsed JSON as it is, where a copy of it would be the same and nothing is wrong with it: looking costs a fraction of
- * what a copy does. With `areTextsSound` nobody looks at texts.
- */
+/** Returns the data itself if it has no flaws: checking is much faster than copying. */
 export const takeJson = (data: unknown, { areTextsSound }: { areTextsSound: boolean }): JsonCopy => {
   const values = soundValues(data, areTextsSound, 0)
   return Number.isNaN(values) ? copyJson(data) : { copy: data, values, flaws: [], flawedKeys: new Set() }
 }
 
-/** A deep copy of parsed JSON without `__proto__` keys, and what is wrong with it. */
+/** A deep copy without `__proto__` keys, and its flaws. */
 export const copyJson = (data: unknown): JsonCopy => {
   const flaws: Flaw[] = []
   const flawedKeys = new Set<Segment>()

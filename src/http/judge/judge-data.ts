@@ -17,29 +17,27 @@ const validations = new WeakMap<TSchema, Validation<unknown>>()
 const validationOf = <S extends TSchema>(schema: S) => {
   const known = validations.get(schema) ?? createValidation(schema)
   validations.set(schema, known)
-  // A schema leads to no validation but its own.
   return known as Validation<Static<S>>
 }
 
 const mannerOf = (crossbar: SettingsOf<typeof crossbarSettings>): Manner =>
   crossbar.schema_strict_validation ? 'strict' : 'lenient'
 
-/** The same judgement for areas that learn their schema from the request. */
+/** For areas that learn their schema from the request. */
 export const createValidate =
   (settings: Settings) =>
   async <S extends TSchema>(schema: S, data: unknown, handover?: Handover) =>
     validationOf(schema)(data, mannerOf(await settings.of(crossbarSettings)), handover)
 
-/** The same for records of another system, which are older than any strict setting. */
+/** For imported records, which may be older than a strict setting. */
 export const validateLeniently = async <S extends TSchema>(schema: S, data: unknown, handover?: Handover) =>
   validationOf(schema)(data, 'lenient', handover)
 
 const consent = ['accept_charges', 'quote_id']
 
-/** What browser consoles say of themselves in every write. It is kept with the record where a record has room for it. */
+/** Browser consoles send it with every write. It is stored if the schema allows it. */
 const mark = 'ui_metadata'
 
-/** Whether a shape says itself what its keys are: further ones would be refused, or taken for something else. */
 const hasRoom = (body: TSchema) => !('additionalProperties' in body) || body.additionalProperties === true
 
 const unstoredKeys = ({ wishes, body }: Pick<Route['spec'], 'wishes' | 'body'>) => [
@@ -48,7 +46,7 @@ const unstoredKeys = ({ wishes, body }: Pick<Route['spec'], 'wishes' | 'body'>) 
   ...(body && !hasRoom(body) ? [mark] : []),
 ]
 
-/** Consent to charges and the route's wishes may stand in the data, of which they are no part. */
+/** Without consent and request options, which are not part of the record. */
 export const withoutUnstored = (data: object, spec: Pick<Route['spec'], 'wishes' | 'body'>) => {
   const unstored = unstoredKeys(spec)
   if (!unstored.some((key) => Object.hasOwn(data, key))) return data
@@ -58,13 +56,12 @@ export const withoutUnstored = (data: object, spec: Pick<Route['spec'], 'wishes'
 const docOf = (subject: unknown) =>
   typeof subject === 'object' && subject !== null && 'doc' in subject ? subject.doc : undefined
 
-/** What of a body is to be stored. */
 const writtenIn = (sent: object, { spec }: Route) => {
   const data = dropPrivateKeys(withoutUnstored(sent, spec))
   return spec.body && isObject(data) ? withoutEmptySecrets(spec.body, data) : data
 }
 
-/** The body as it would be stored: for PATCH the record with the change merged in. */
+/** The body as it would be stored: a PATCH is merged into the record. */
 const proposed = (exchange: RequestContext, route: Route, subject: unknown) => {
   const sent = exchange.body.data ?? {}
   const data = Array.isArray(sent) ? sent : writtenIn(sent, route)
@@ -76,16 +73,15 @@ const proposed = (exchange: RequestContext, route: Route, subject: unknown) => {
 
 const topKeyOf = (path: string) => path.split('.', 1)[0]
 
-/** What was said of keys that are sound: of the others the rules have seen only that they were taken away. */
+/** Problems of keys that passed the schema. Rules did not see the values of the others. */
 const aboutOthers = (further: Problems, found: Problems): Problems => {
   const failing = new Set(Object.keys(found).map(topKeyOf))
   return Object.fromEntries(Object.entries(further).filter(([path]) => !failing.has(topKeyOf(path))))
 }
 
-// The server sets the id; the mark of consoles is stored with every record.
 const expectedKeys = new Set(['id', mark])
 
-/** What is reported of the keys that were sent and that neither schema nor response knows. */
+/** Sent keys that neither schema nor response knows. */
 const warningsAbout = (schema: TSchema, exchange: RequestContext, route: Route): Warning[] => {
   const { data } = exchange.body
   const written = isObject(data) ? writtenIn(data, route) : undefined
@@ -99,9 +95,9 @@ const unknownClass = 'No class of numbers has this name: the key was dropped'
 const hasRestrictions = ({ spec: { body } }: Route) =>
   isObject(body) && isObject(body.properties) && Object.hasOwn(body.properties, restrictionKey)
 
-/** The data as the schema is to see it. Reports what it drops. */
+/** The data for the schema. Adds warnings about what it drops. */
 const preparedFor = async (exchange: RequestContext, route: Route, call: Call) => {
-  // A write that lost a race is judged again.
+  // A write that lost a race is validated again.
   exchange.warnings = []
   const whole = proposed(exchange, route, call.subject)
   const prepared = route.spec.prepare && isObject(whole) ? route.spec.prepare(whole) : whole
@@ -130,7 +126,7 @@ const judgeBy = async (schema: TSchema, exchange: RequestContext, route: Route, 
   throw invalid(joinProblems(aboutOthers(further, problems), problems))
 }
 
-/** Holds the body against the route's schema and rules; all problems come in one 400. */
+/** Validates the body by schema and rules; all problems are in one 400. */
 export const validateData = async (exchange: RequestContext, route: Route, call: Call): Promise<unknown> => {
   const { body, judgesItself } = route.spec
   if (body && !judgesItself) return judgeBy(body, exchange, route, call)

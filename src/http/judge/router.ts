@@ -1,6 +1,6 @@
 import type { Route } from '../route.ts'
 
-// What servers of the family have and this one has not: clients ask for it, and are told so instead of a bare 404.
+// Features of Kazoo that are not part of Crosspoint: the 404 names them.
 const unbuilt = new Set(
   (
     'acdc_call_stats agents apps_link blacklists braintree bulk cccps ' +
@@ -13,7 +13,6 @@ const unbuilt = new Set(
   ).split(' '),
 )
 
-/** The first word of a path that names something of the family that is not built here. */
 export const unbuiltIn = (segments: readonly string[]): string | undefined =>
   segments.find((segment) => unbuilt.has(segment))
 
@@ -25,7 +24,6 @@ interface Node {
 
 export interface Match {
   node: Node
-  /** Decoded variable segments, in the order of the path. */
   values: string[]
 }
 
@@ -33,7 +31,7 @@ const emptyNode = (): Node => ({ literals: new Map(), variable: undefined, route
 
 const isVariable = (segment: string) => segment.startsWith('{')
 
-/** Splits a raw path into decoded segments; empty ones are dropped. Undefined when the encoding is broken. */
+/** Decoded segments without empty ones; undefined if the encoding is broken. */
 export const segmentsOf = (path: string): string[] | undefined => {
   const raw = path.split('/').filter((segment) => segment !== '')
   if (!path.includes('%')) return raw
@@ -46,7 +44,7 @@ export const segmentsOf = (path: string): string[] | undefined => {
 
 export type Router = ReturnType<typeof createRouter>
 
-/** A tree of path segments. Where a literal and a variable both fit, the literal wins. */
+/** A tree of path segments. A literal takes precedence over a variable. */
 export const createRouter = (routes: readonly Route[]) => {
   const root = emptyNode()
 
@@ -85,16 +83,13 @@ export const createRouter = (routes: readonly Route[]) => {
   for (const route of routes) add(route)
 
   return {
-    /** The place in the tree, whatever its methods. */
     find: (segments: readonly string[]) => search(root, segments, 0, []),
-    /** Whether some route begins with this segment below the version. */
     knows: (segment: string) => root.literals.get('v2')?.literals.has(segment) ?? false,
   }
 }
 
 const startsCall = ({ spec }: Route) => spec.price?.is === 'call'
 
-/** The route for a method, with the path's variables by name. */
 export const routeOf = ({ node, values }: Match, method: string) => {
   const found = node.routes.get(method === 'HEAD' ? 'GET' : method)
   if (!found || (method === 'HEAD' && startsCall(found.route))) return undefined

@@ -9,11 +9,10 @@ import { patternMessageOf } from '../../lib/schema.ts'
 import { isSecretKey, maskUrls, unmaskedPattern } from '../../lib/secrets.ts'
 import type { Flaw, Segment } from './json-copy.ts'
 
-// How findings of the JSON Schema validator read in this API: which rule, with which fields, at which path.
+// Converts findings of the JSON Schema validator to problems of the API.
 
 interface RuledProblem extends Problem {
   rule: string
-  /** The key inside the judged object that the verdict is about. */
   key?: string
 }
 
@@ -25,11 +24,11 @@ const widestEcho = 8
 const shorten = (text: string) =>
   text.length > longestEcho ? `${text.slice(0, longestEcho).toWellFormed()}…` : text
 
-/** The property path as the API prints it. The document itself is called `data`. */
+/** The document itself is `data`. */
 const dottedPath = (segments: readonly Segment[]) =>
   segments.length === 0 ? 'data' : pathOf(segments.map((segment) => shorten(String(segment).toWellFormed())))
 
-/** Where an error is. Array positions stay texts: they print the same. */
+/** Array positions stay texts: they print the same. */
 export const segmentsOf = ({ instancePath }: ErrorObject) =>
   instancePath === ''
     ? []
@@ -50,7 +49,7 @@ const echoOfObject = (value: object) => {
   return Object.fromEntries(entries.map(([key, inner]) => [shorten(key), echoOf(inner)]))
 }
 
-/** What of a refused value goes back to the sender: answers stay small whatever came in. */
+/** The part of an invalid value that the response repeats, of bounded size. */
 const echoOf = (value: unknown): unknown => {
   if (typeof value === 'string') return shorten(maskUrls(value))
   return typeof value === 'object' && value !== null ? echoOfObject(value) : value
@@ -70,7 +69,7 @@ const combination =
 
 const typeOf = (schema: unknown) => (isObject(schema) ? schema.type : undefined)
 
-/** The same, with the types that would have done where each alternative has one. */
+/** With the types of the alternatives, if each has one. */
 const alternatives =
   (rule: string): Describe =>
   (error) => {
@@ -173,7 +172,7 @@ const descriptions: Record<string, Describe> = {
 const describe: Describe = (error) =>
   descriptions[error.keyword]?.(error) ?? combination(error.keyword)(error)
 
-// An alternative that failed is not an error of its own, only that all of them did.
+// Only the combination is reported, not its failed alternatives.
 const insideCombination =
   /(?<!\/(?:properties|patternProperties))\/(?:(?:anyOf|oneOf)\/\d+|not|contains|propertyNames)\//
 const isReported = ({ keyword, schemaPath }: ErrorObject) =>
@@ -203,7 +202,7 @@ const echoed = (problem: Problem): Problem => {
 
 const reportedPaths = 500
 
-/** Gathers problems by path: the first 500, since answers have to stay bounded. */
+/** Collects problems by path: the first 500, because responses are bounded. */
 export const createProblemReport = (flawedKeys: ReadonlySet<Segment>) => {
   const paths = new Map<string, Record<string, Problem>>()
   const failingKeys = new Set(flawedKeys)
@@ -233,7 +232,7 @@ export const createProblemReport = (flawedKeys: ReadonlySet<Segment>) => {
 
     problems: (): Problems => Object.fromEntries(paths),
 
-    /** The value without its failing top-level keys; nothing of it when it failed as a whole. */
+    /** The value without its invalid top-level keys; empty if the whole value is invalid. */
     soundPart(value: unknown): object {
       if (hasFailedWhole || typeof value !== 'object' || value === null) return {}
       return Object.fromEntries(Object.entries(value).filter(([key]) => !failingKeys.has(key)))
@@ -241,7 +240,7 @@ export const createProblemReport = (flawedKeys: ReadonlySet<Segment>) => {
   }
 }
 
-// The smallest values without which a document is valid, as far as the validator's findings tell.
+// The smallest values to remove to make a document valid.
 
 type Find = (error: ErrorObject) => readonly (string | number)[]
 
@@ -252,7 +251,7 @@ const repeated = (data: unknown) => {
   return [...texts.keys()].filter((index) => texts.indexOf(texts[index] as string) !== index)
 }
 
-/** What of the value that an error is about is at fault: keys, or positions of items. For other errors it is all of it. */
+/** The invalid keys or positions in the value of an error. Without an entry: the whole value. */
 const partsAtFault: Readonly<Record<string, Find>> = {
   required: ({ params }) => [params.missingProperty],
   additionalProperties: ({ params }) => [params.additionalProperty],
@@ -265,7 +264,7 @@ const partsAtFault: Readonly<Record<string, Find>> = {
 
 const isAtOrBelow = (path: string, outer: string) => path === outer || path.startsWith(`${outer}/`)
 
-/** The errors of the one alternative whose type the value has; undefined where it has that of none or of several. */
+/** The errors of the only alternative that has the type of the value. */
 const errorsOfAlternative = (error: ErrorObject, all: readonly ErrorObject[]) => {
   const prefix = `${error.schemaPath}/`
   const inner = all.filter(
@@ -281,7 +280,7 @@ const errorsOfAlternative = (error: ErrorObject, all: readonly ErrorObject[]) =>
   )
   const [only] = fitting
   if (!only || fitting.length > 1) return undefined
-  // Seen from within the alternative its own errors are those of no combination.
+  // As paths within the alternative.
   const start =
     prefix.length + String(Number.parseInt(only[0]?.schemaPath.slice(prefix.length) ?? '', 10)).length
   return only.map((one) => ({ ...one, schemaPath: `#${one.schemaPath.slice(start)}` }))
@@ -300,7 +299,7 @@ const placesOf = (errors: readonly ErrorObject[]): Place[] =>
 
 const isAboutSize = ({ keyword }: ErrorObject) => keyword === 'maxItems' || keyword === 'maxProperties'
 
-/** What is too much is left for the next round while other errors may make the list or object smaller. */
+/** Excess items wait for the next round, because other removals may make the list smaller. */
 export const invalidPlaces = (errors: readonly ErrorObject[], flaws: readonly Flaw[]): Place[] => {
   const others = errors.filter((error) => !isAboutSize(error))
   const found = [...flaws.map(({ path }) => path.map(String)), ...placesOf(others)]

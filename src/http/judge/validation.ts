@@ -33,8 +33,7 @@ const parts: Readonly<Record<string, (part: unknown) => unknown>> = {
 }
 
 /**
- * The schema with the rules for every text that a client sends: one line, unless the text is marked as multiline; and no
- * mask in a URL that may contain a password.
+ * Adds the rules for texts of clients: one line unless marked as multiline, and no mask in a URL that may contain a password.
  */
 const withTextRules = (schema: unknown): unknown => {
   if (!isObject(schema) || isMultiline(schema)) return schema
@@ -48,21 +47,21 @@ const withTextRules = (schema: unknown): unknown => {
 }
 
 interface Judgement<T> {
-  /** What was given, or a deep copy of what was lent, with defaults filled in and texts cast. It has its type only when there are no problems. */
+  /** With defaults and converted texts. It has its type only without problems. */
   value: T
   problems: Problems
-  /** The value without its failing top-level keys, so that server rules can judge the rest in the same answer. */
+  /** The value without its invalid top-level keys, for further rules. */
   sound: Partial<T>
-  /** Of data with problems: the smallest values at fault, and where required ones are missing. */
+  /** The smallest invalid values, and missing keys. */
   places?: () => readonly Place[]
 }
 
-/** `strict` refuses text where a number or boolean is wanted instead of casting it. */
+/** `strict` rejects text where a number or boolean is required. */
 export type Manner = 'lenient' | 'strict'
 
 export type Validation<T> = (data: unknown, manner?: Manner, handover?: Handover) => Judgement<T>
 
-// A document with more values than this gets its first error only: collecting all could take gigabytes.
+// Only the first error of larger documents is reported: collecting all could take gigabytes.
 const manyValues = 20_000
 const castRounds = 10
 
@@ -77,11 +76,11 @@ const createAjv = (allErrors: boolean) =>
     useDefaults: true,
     verbose: true,
     messages: false,
-    // The schemas are ours and tests check them: compiling the meta-schema would only delay the first request.
+    // The schemas are our own and tested.
     meta: false,
     validateSchema: false,
     logger: false,
-    // Halves the time to compile and changes nothing measurable afterwards.
+    // Halves the compile time without a measurable effect later.
     code: { optimize: false },
     formats: {
       date: fullFormats.date,
@@ -91,7 +90,7 @@ const createAjv = (allErrors: boolean) =>
       uri: within(4096, fullFormats.uri as (text: string) => boolean),
       email: isEmailAddress,
       timezone: isTimezone,
-      // Patterns that users give are compiled where they are used, by an engine that cannot hang.
+      // Patterns of users are compiled elsewhere, by an engine without backtracking.
       regex: true,
     },
   })
@@ -126,7 +125,7 @@ const firstDefined = <T>(items: readonly T[], pick: (item: T) => unknown) => {
   return undefined
 }
 
-/** What a text stands for where something else is wanted, if anything. A strict schema knows other names of its values, too. */
+/** The value that a text represents, if any. Strict schemas have aliases of values, too. */
 const castOf = ({ keyword, data, params, propertyName, parentSchema = {} }: ErrorObject, manner: Manner) => {
   if (typeof data !== 'string' || data.length > 40 || propertyName !== undefined) return undefined
   const current = currentValue(parentSchema, data)
@@ -179,7 +178,7 @@ const report = (copied: JsonCopy, errors: readonly ErrorObject[]) => {
   return found
 }
 
-/** A judge of data by a schema. The schema is compiled when the first document comes. */
+/** The schema is compiled at its first use. */
 export const createValidation = <S extends TSchema>(schema: S): Validation<Static<S>> => {
   const judged = once(() => withTextRules(schema) as AnySchema)
   const judgeAll = once(() => exhaustive().compile(judged()))

@@ -31,28 +31,25 @@ import type { Route } from '../route.ts'
 import { patchType } from '../wire/bodies.ts'
 import { operationNames, tagOf, wordOf } from './operation-names.ts'
 
-/** A request that a test executed, and the response. Bodies of images and other binary files are in base64. */
+/** An executed request and its response. Binary bodies are in base64. */
 export interface Example {
   request?: unknown
-  /** Media type of the request. Absent: JSON. */
   requestType?: string
   answer?: unknown
-  /** Media type of the response. Absent: JSON. */
   answerType?: string
-  /** Status of the response, if the operation never succeeds. */
   refusal?: number
 }
 
 const folder = new URL('examples/', import.meta.url)
 
-/** By operation. Each file holds those of a tag; the tests write them from what a server answered. */
+/** By operation. Tests write the files, one for each tag. */
 export const readExamples = (): Readonly<Record<string, Example>> =>
   Object.assign(
     {},
     ...readdirSync(folder).map((name) => JSON.parse(readFileSync(new URL(name, folder), 'utf8')) as object),
   )
 
-// The OpenAPI 3.1 document, made from the routes themselves: there is no second list of them.
+// The OpenAPI 3.1 document, made from the routes.
 
 const mapValues = (object: Json, change: (value: unknown, key: string) => unknown): Json =>
   Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value, key)]))
@@ -64,7 +61,7 @@ const pascal = (title: string) =>
     .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
     .join('')
 
-/** Names that JavaScript, the DOM or generated clients define, and the names that the document uses instead. */
+/** Names that JavaScript, the DOM or generated clients define, and their replacements. */
 const replacedNames: Readonly<Record<string, string>> = {
   Audio: 'AudioCodecs',
   Event: 'FeedEvent',
@@ -74,10 +71,8 @@ const replacedNames: Readonly<Record<string, string>> = {
 
 const isObjectSchema = (schema: Json) => isObject(schema.properties)
 
-// Repeating less than this costs no more than referring to it.
 const worthSharing = 250
 
-/** The number of occurrences of each large object schema, by its text, and the names that titles reserve. */
 const surveyOf = (schemas: readonly TSchema[]) => {
   const counts = new Map<string, number>()
   const titles = new Set<string>()
@@ -95,13 +90,12 @@ const surveyOf = (schemas: readonly TSchema[]) => {
   return { counts, titles }
 }
 
-/** The schema that contains a schema, and the property there. */
 interface Position {
   holder: string
   key: string
 }
 
-/** Schemas with a title, and large ones that repeat, are stored once under `components` and referred to. */
+/** Titled and repeated large schemas are stored once under `components`. */
 const createComponents = (schemas: readonly TSchema[]) => {
   const { counts, titles } = surveyOf(schemas)
   const names = new Map<string, string>()
@@ -109,7 +103,7 @@ const createComponents = (schemas: readonly TSchema[]) => {
 
   const isTaken = (name: string) => taken.has(name) || name in envelopes
 
-  /** The title, or the property, with the schema that contains it in front if another shape has the name. */
+  /** The title, or the property; with the schema that contains it if another shape has the name. */
   const freshName = (title: unknown, { holder, key }: Position) => {
     const wishes =
       typeof title === 'string'
@@ -128,7 +122,7 @@ const createComponents = (schemas: readonly TSchema[]) => {
 
   const mayBeArray = ({ type }: Json) => type === 'array' || (Array.isArray(type) && type.includes('array'))
 
-  /** An index signature of TypeScript covers all keys. A shape of the other keys alone is a pattern. */
+  /** An index signature of TypeScript covers all keys, so a shape of the other keys becomes a pattern. */
   const otherKeys = ({ properties, additionalProperties: others }: Json): Json => {
     if (!isObject(properties)) return {}
     if (others === undefined) return { additionalProperties: true }
@@ -139,7 +133,7 @@ const createComponents = (schemas: readonly TSchema[]) => {
     return { patternProperties: { [keys]: others }, additionalProperties: true }
   }
 
-  // Generators need `additionalProperties` and `items` even where the schema allows anything.
+  // Generators need `additionalProperties` and `items` even if the schema allows anything.
   const inlineObject = (schema: Json, at: Position): Json => ({
     ...mapValues({ ...schema, ...otherKeys(schema) }, (inner, key) =>
       key === 'properties' && isObject(inner)
@@ -168,7 +162,7 @@ const createComponents = (schemas: readonly TSchema[]) => {
   }
 
   return {
-    /** The schema as it stands at a place of the document; an untitled one that is shared is named after the place. */
+    /** A reference to the schema; an untitled shared one is named after `place`. */
     refer: (schema: TSchema, place: string) => referObject({ ...schema }, { holder: '', key: place }),
     all: () => Object.fromEntries([...taken].sort(([a], [b]) => (a < b ? -1 : 1))),
   }
@@ -209,7 +203,6 @@ const envelopeFields = {
 
 const everEnveloped = ['status', 'data', 'metadata', 'request_id', 'node', 'timestamp']
 
-/** Schemas of the envelope, by the names that the rest of the document refers to. */
 const envelopes = {
   Success: {
     type: 'object',
@@ -339,13 +332,11 @@ const anyCredential = Object.keys(securitySchemes).map((name) => ({ [name]: [] }
 
 type Statuses = ReadonlyMap<FailureKind, number>
 
-// Enough for every failure: only the status is read.
 const sampleDetails = { problems: {}, data: {}, allow: [], offered: [], accepted: [], values: [], limit: 0 }
 
 const isFailureKind = (exported: unknown): exported is FailureKind =>
   typeof exported === 'object' && exported !== null && 'answer' in exported
 
-/** The statuses of all failures of the frame and of these routes, sorted by status and name. */
 const statusesOf = (routes: readonly Route[]): Statuses =>
   new Map(
     [
@@ -366,18 +357,16 @@ const mediaType = (schema: Json, example?: unknown) => ({
 
 const jsonContent = (schema: Json, example?: unknown) => ({ 'application/json': mediaType(schema, example) })
 
-/** The failures that a route may answer with because of what it takes. */
 const failuresOf = ({ method, path, spec }: Route): FailureKind[] => {
   const kinds: FailureKind[] = [validationError, notAcceptable, datastoreUnreachable]
   if (spec.allow.needsToken) kinds.push(invalidCredentials, forbidden)
-  // A bad credential is passed over where none is asked for; who signs in is told.
+  // A bad credential is ignored where none is needed, except at sign-in.
   if (spec.allow.needsToken || spec.tellsOnce) kinds.push(accountExpired)
   if (spec.allow.needsToken || spec.price?.is === 'signIn') kinds.push(tooManyRequests, overloaded)
   if (spec.list) kinds.push(faultyRequest, rangeNotSatisfiable)
   if (path.includes('{')) kinds.push(badIdentifier)
   if (method !== 'GET')
     kinds.push(datastoreConflict, tooLarge, unsupportedMediaType, datastoreFull, importInProgress, storeMoved)
-  // Whatever moves what is counted may cost something.
   if (method !== 'GET' && path.includes('{account_id}'))
     kinds.push(chargesNotAccepted, billingIssue, notEnoughCredit)
   if (method !== 'GET' && (path.endsWith('}') || spec.isKept)) kinds.push(preconditionFailed)
@@ -411,7 +400,6 @@ const failures = (route: Route, statuses: Statuses, { refusal, answer }: Example
       ]),
   )
 
-/** What routes refer to: a refusal that comes before a route is found belongs to none. */
 const failureResponses = (routes: readonly Route[], statuses: Statuses) => {
   const told = new Set(routes.flatMap((route) => failureStatuses(route, statuses)))
   const responses = [...kindsByStatus(statuses)]
@@ -443,7 +431,7 @@ const success = (route: Route, components: Components, { answer, answerType, ref
   return { [spec.status ?? (method === 'PUT' ? 201 : 200)]: { description: 'Success', content } }
 }
 
-/** What stands under `data`. A PATCH may leave out what the whole record needs. */
+/** A PATCH may omit required fields. */
 const bodySchema = ({ method, path }: Route, body: TSchema, components: Components): Json => {
   const shape = components.refer(body, `${wordOf(path)} body`)
   if (method !== 'PATCH') return shape
@@ -527,12 +515,10 @@ const pathsOf = (routes: readonly Route[], tools: Deps) => {
 
 interface Described {
   routes: readonly Route[]
-  /** What each tag is about. */
   tags: Readonly<Record<string, string>>
   version: string
 }
 
-/** The document for these routes. */
 const openApiOf = ({ routes, tags, version }: Described): Json => {
   const statuses = statusesOf(routes)
   const components = createComponents(
@@ -570,5 +556,4 @@ const openApiOf = ({ routes, tags, version }: Described): Json => {
   }
 }
 
-/** Its text, as it is served, printed and committed. */
 export const openApiText = (described: Described) => `${JSON.stringify(openApiOf(described), null, 2)}\n`

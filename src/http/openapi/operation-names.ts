@@ -1,8 +1,7 @@
 import type { Route } from '../route.ts'
 
-// Operations are sorted by the first word of their path behind the account. Areas describe their words.
+// Operations are grouped by the first word of their path after the account.
 
-/** Words that are about what another one names. */
 const partOf: Readonly<Record<string, string>> = {
   children: 'accounts',
   descendants: 'accounts',
@@ -16,7 +15,6 @@ const partOf: Readonly<Record<string, string>> = {
 
 const afterAccount = /^\/v2\/accounts\/\{account_id\}\/([^/{]+)/
 
-/** The word that says what a path is about. */
 export const wordOf = (path: string) => afterAccount.exec(path)?.[1] ?? path.split('/')[2] ?? ''
 
 export const tagOf = (path: string) => {
@@ -24,11 +22,11 @@ export const tagOf = (path: string) => {
   return partOf[word] ?? word
 }
 
-// What an operation is called: by its method and path, as a person would, unless a reviewed name says otherwise.
+// Names of operations, made from method and path.
 
 type Named = Pick<Route, 'method' | 'path' | 'spec'>
 
-/** Names that the rule would make badly, by method and path. */
+/** Names that the rule would make badly. */
 const reviewed: Readonly<Record<string, string>> = {
   'GET /v2/webhooks': 'listWebhookKinds',
   'PATCH /v2/accounts/{account_id}/webhooks': 'enableWebhooks',
@@ -155,7 +153,7 @@ const reviewed: Readonly<Record<string, string>> = {
   'POST /v2/work/{kind}/{id}/retry': 'retryErrand',
 }
 
-/** One of a collection, where it is not the word without its `s`; what there is one of keeps its word. */
+/** Irregular singulars; single resources keep their word. */
 const singulars: Readonly<Record<string, string>> = {
   access_lists: 'access_list',
   multi_factor: 'second_factor_provider',
@@ -164,26 +162,24 @@ const singulars: Readonly<Record<string, string>> = {
   status: 'status',
 }
 
-/** Of what an account has one, whatever the word says. */
 const unique = new Set(['access_lists'])
 
-/** Of these the path goes on with what belongs to it, not with one of many. */
+/** Paths that continue with parts of the resource, not with items. */
 const hasNoItems = new Set(['services', 'ledgers', 'whitelabel'])
 
-/** Words that name what is done to what stands before them. */
+/** Verbs at the end of a path. */
 const deeds = new Set([
   ...['activate', 'check', 'continue', 'move', 'pay', 'port', 'preview', 'reserve', 'retry', 'stop', 'sync'],
   ...['verify', 'void', 'identify'],
 ])
 
-/** Whose a record is that no account in the path owns: `own` is the account of the token. */
+/** Prefixes of resources without an account in the path. */
 const owners: Readonly<Record<string, string>> = {
   tasks: 'own_',
   whitelabel: 'host_',
   system_configs: '',
 }
 
-/** Words that say of many what they do not say by an `s`. */
 const plurals: Readonly<Record<string, string>> = { multi_factor: 'second_factor_providers' }
 
 const verbs = { GET: 'get', PUT: 'create', POST: 'replace', PATCH: 'update', DELETE: 'delete' } as const
@@ -200,7 +196,6 @@ const singular = (word: string) => singulars[word] ?? word.replace(/ies$/, 'y').
 
 const onAccount = '/v2/accounts/{account_id}'
 
-/** Names of all operations, by method and path. */
 export const operationNames = (
   routes: readonly Named[],
   chosen: Readonly<Record<string, string>> = reviewed,
@@ -211,7 +206,6 @@ export const operationNames = (
       (other) => other.startsWith(`${path}/{`) && other.split('/').length === path.split('/').length + 1,
     )
 
-  /** What stands before a name: of what accounts and the system have alike, the rarer one. */
   const scopeOf = ({ path }: Named) => {
     if (path.startsWith(`${onAccount}/`)) return path.includes('/system_configs') ? 'account_' : ''
     const owner = owners[path.split('/')[2] ?? '']
@@ -219,7 +213,7 @@ export const operationNames = (
     return paths.has(`${onAccount}${path.slice('/v2'.length)}`) ? 'system_' : ''
   }
 
-  /** The words of what the path leads to: every holder as one, the last as many as are meant. */
+  /** Containers in the singular; the last word in the plural if it means many. */
   const nounOf = (segments: readonly string[], isOne: boolean) =>
     segments
       .flatMap((segment, at) => {
@@ -253,5 +247,4 @@ export const operationNames = (
   )
 }
 
-/** The operations that have a name of their own. */
 export const reviewedNames = Object.keys(reviewed)

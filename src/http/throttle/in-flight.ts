@@ -2,25 +2,23 @@ import type { Duplex } from 'node:stream'
 import { failure, overloaded, tooManyRequests } from '../../lib/failure.ts'
 import { onClose } from '../wire/hand-over.ts'
 
-// The bytes of answers that are made and not yet taken by clients: of each payer, and of all together. Answers that are
-// streamed hold room for one batch, others for their whole body.
+// Bytes of responses that clients have not received yet, by payer and in total. Streams reserve memory for one batch.
 
 export interface Room {
   bytesOfOne: number
   bytesOfAll: number
-  /** How long a stream waits for its room. */
   waitMilliseconds: number
 }
 
-/** Room that is taken. It may be given back more than once. */
+/** May be called more than once. */
 export type Release = () => void
 
 export interface InFlight {
-  /** Room for what is about to be made: waits for it, or fails after a while. */
+  /** Waits for memory, or fails after a while. */
   reserve(payer: string, bytes: number, room: Room, socket: Duplex): Promise<Release>
-  /** Room for what is made already: now or never. */
+  /** Fails if there is no memory now. */
   claim(payer: string, bytes: number, room: Room, socket: Duplex): Release
-  /** Room for what has to be answered in any case. */
+  /** Counts what must be sent in any case. */
   force(payer: string, bytes: number, socket: Duplex): Release
 }
 
@@ -30,26 +28,25 @@ interface Waiting {
   enter(): void
 }
 
-// Whoever asks for more at once than this is not waiting for its own answers.
 const maxWaitingOfOne = 256
 const retryAfterSeconds = 5
 
-/** `threads`: so many of the process answer requests, and share the room of all. */
+/** `threads` share the total. */
 export const createInFlight = (threads = 1): InFlight => {
   const held = new Map<string, number>()
-  // Its order is the order in which payers get room.
+  // In the order in which payers get memory.
   const waiting = new Map<string, Waiting[]>()
   let total = 0
 
   const bytesOf = (payer: string) => held.get(payer) ?? 0
 
-  /** The last third of all room is kept for payers that have nothing under way: each gets at least one answer. */
+  /** The last third is reserved for payers without responses in progress: each gets at least one. */
   const isRoomFor = (payer: string, bytes: number, { bytesOfAll }: Room) => {
     const most = bytesOfAll / threads
     return total === 0 || total + bytes <= (bytesOf(payer) === 0 ? most : (most * 2) / 3)
   }
 
-  /** One answer may be larger than the room of its payer: else nobody could ever read it. */
+  /** One response may be larger than the payer's budget: otherwise it could never be read. */
   const isOwnRoomFor = (payer: string, bytes: number, { bytesOfOne }: Room) =>
     bytesOf(payer) === 0 || bytesOf(payer) + bytes <= bytesOfOne / threads
 
@@ -88,7 +85,7 @@ export const createInFlight = (threads = 1): InFlight => {
       else held.delete(payer)
       while (letNextIn());
     }
-    // A connection that closes gives back what its answers hold, even those that never got their turn on it.
+    // Also responses that never started on a closed connection.
     const stay = onClose(socket, giveBack)
     if (socket.destroyed) giveBack()
     return giveBack

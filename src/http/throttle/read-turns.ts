@@ -2,33 +2,30 @@ import { availableParallelism } from 'node:os'
 import { performance } from 'node:perf_hooks'
 import { failure, tooManyRequests } from '../../lib/failure.ts'
 
-// Who may work next, when work costs more than the moment that any request costs. Turns go round by payer, so that
-// one with a hundred requests and one with a single request get the same.
+// A fair queue for work that is longer than a usual request: one task for each payer in turn.
 
 type Release = () => void
 
 export interface FairQueue {
-  /** Waits for a turn of the payer; whoever gets it gives it back. Fails when too many of the payer wait already. */
+  /** Waits for a slot; the caller must release it. Fails if too many tasks of the payer wait. */
   take(payer: string): Promise<Release>
 }
 
 interface TurnSettings {
-  /** Turns at once, of all together and of one payer. */
   most: number
   mostOfOne: number
 }
 
-// Turns that begin in one round of the event loop share so much of it: then it looks for requests again.
+// Tasks that start in one round of the event loop share this time; then it serves requests again.
 const sliceMs = 4
 const maxOfOneRound = 8
-// Whoever asks for more at once is refused: they would wait for seconds.
 const maxWaitingOfOne = 2000
 
-// Each keeps a processor busy, here or at the database: more would only take them from what is asked for a moment.
+// Each keeps a processor busy, here or at the database.
 const longReads = () => Math.min(4, Math.max(2, availableParallelism()))
 
 export const createFairQueue = ({ most, mostOfOne }: TurnSettings): FairQueue => {
-  // Its order is the order of turns.
+  // In the order of turns.
   const waiting = new Map<string, (() => void)[]>()
   const running = new Map<string, number>()
   let atWork = 0
@@ -97,10 +94,7 @@ export const createFairQueue = ({ most, mostOfOne }: TurnSettings): FairQueue =>
   }
 }
 
-/**
- * Reads of one page are many and short. Long ones are few at a time: they share the threads and connections for long
- * reads, where whoever asks next waits for those that have begun. `threads`: so many of the process answer requests.
- */
+/** Reads of one page are many and short; long reads run a few at a time. `threads` share the long slots. */
 export const createReadQueue = (threads = 1) => {
   const long = Math.max(1, Math.floor(longReads() / threads))
   return {

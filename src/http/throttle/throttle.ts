@@ -18,28 +18,23 @@ import {
   type Price,
 } from './token-buckets.ts'
 
-/** The application whose buckets this server keeps: the override key in `token_buckets`. */
 const application = 'crossbar'
 
-/** What a request is charged by. */
 interface Fare {
   clientAddress: string
-  /** The resolved account in the path. */
   accountId: string | undefined
   endpoint: string
   method: string
-  /** The request brings a secret that has to be derived. */
   bringsSecret: boolean
-  /** What is public is read for nothing. */
+  /** Public reads are free. */
   readsPublic: boolean
 }
 
-/** What a body is charged by that waited for the judgement. */
 interface BodyFare {
   clientAddress: string
   accountId: string | undefined
   bytes: number
-  /** For so many of them was paid before. */
+  /** Bytes that were paid for before. */
   paidBytes?: number
 }
 
@@ -49,15 +44,13 @@ interface Payment {
 }
 
 interface Networks {
-  /** What an address is counted under: itself, or its /64. */
+  /** The address, or its /64. */
   network: string
-  /** The /48 of an IPv6 address. */
   site: string | undefined
 }
 
 const maxKnown = 20_000
 
-/** Cut once for each address: a request asks for it several times. */
 const createNetworks = () => {
   const known = new Map<string, Networks>()
   return (address: string): Networks => {
@@ -92,7 +85,6 @@ const sharedBucket = (place: string, size: BucketSettings): SignInBucket => ({
   inactivityMilliseconds: size.inactivityMilliseconds,
 })
 
-/** What was paid out of the same bucket one after the other. */
 const withEarlier = (payment: Payment, earlier: Payment | undefined): Payment => ({
   ...payment,
   consumed: payment.consumed + (earlier?.consumed ?? 0),
@@ -103,14 +95,10 @@ interface ThrottleDeps {
   clock: Clock
   metrics: Metrics
   shared: SignInBuckets | undefined
-  /** Where several threads of the process throttle. */
   rows?: SharedRows | undefined
 }
 
-/**
- * Request throttling: one bucket for each client network and account, in this process's memory. Sign-ins have to find
- * their price in a bucket of all processes as well, where there may be several.
- */
+/** Throttling: one bucket for each network and account, in memory. Sign-ins are also charged to a bucket of all processes. */
 export const createThrottle = ({ settings, clock, metrics, shared, rows }: ThrottleDeps) => {
   const refused = metrics.counter({
     name: 'crosspoint_requests_throttled_total',
@@ -144,7 +132,7 @@ export const createThrottle = ({ settings, clock, metrics, shared, rows }: Throt
   const fromBucket = async (key: string, tokens: number, name?: string): Promise<Payment> =>
     assertPaid(buckets.consume(key, tokens, await bucketSettings(name)))
 
-  /** The bucket of an IPv6 site is charged with those of its networks: it is bigger, and holds for all of them. */
+  /** The bucket of an IPv6 /48 is larger and is charged for all networks in it. */
   const fromSite = (address: string, accountId: string | undefined, tokens: number, size: BucketSettings) => {
     const site = siteOf(address)
     if (site === undefined) return undefined
@@ -167,7 +155,6 @@ export const createThrottle = ({ settings, clock, metrics, shared, rows }: Throt
     return assertPaid(unpaid)
   }
 
-  /** What all processes together let a network and its site sign in. */
   const sharedBuckets = (address: string, size: BucketSettings) => {
     const own = sharedBucket(networkOf(address), size)
     const site = siteOf(address)
@@ -200,7 +187,7 @@ export const createThrottle = ({ settings, clock, metrics, shared, rows }: Throt
   }
 
   return {
-    /** Takes the price of a request, or 429. A sign-in that cannot pay leaves an empty bucket. */
+    /** Takes the price of a request, or fails with 429. A sign-in that cannot pay empties the bucket. */
     async pay(
       fare: Fare,
       price: Price | undefined,
@@ -214,7 +201,7 @@ export const createThrottle = ({ settings, clock, metrics, shared, rows }: Throt
       const ordinary = costOf(price?.is === 'free' ? { ...question, fallback: 0 } : question)
       const secret = bringsSecret ? costOf({ ...question, fallback: crossbar.derivation_tokens }) : 0
       const paid = readsPublic ? undefined : await fromNetwork(clientAddress, accountId, ordinary + secret)
-      // The call itself has a price too, whoever starts it: nobody may ring a phone without end.
+      // A call has an additional price: nobody may ring a phone without end.
       if (price?.is === 'call') {
         const cost = costOf({ ...question, extra: price.extra })
         return withEarlier(await fromNetwork(clientAddress, accountId, cost), paid)
@@ -227,9 +214,8 @@ export const createThrottle = ({ settings, clock, metrics, shared, rows }: Throt
     },
 
     /**
-     * Takes the price of a large body or record, or 429, but for what was paid for as many bytes before. It is no more
-     * than half of the bucket in all: whoever waits can send whatever is not refused for its size. Answers with what was
-     * paid in all.
+     * Takes the price of a large body or record, at most half of the bucket, so that every body can be sent after waiting.
+     * Bytes that were paid for are free. Returns the sum of payments.
      */
     async payForBytes(
       { clientAddress, accountId, bytes, paidBytes = 0 }: BodyFare,
@@ -243,21 +229,17 @@ export const createThrottle = ({ settings, clock, metrics, shared, rows }: Throt
         return Math.min(Math.ceil(beyond / crossbar.body_bytes_per_token), Math.floor(maxTokens / 2))
       }
       const price = Math.max(0, priceOf(bytes) - priceOf(paidBytes))
-      // Whoever tries again pays for all of it again.
+      // A repeated request pays for all of it again.
       const again = price + (before?.consumed ?? 0)
       return withEarlier(await fromNetwork(clientAddress, accountId, price, again), before)
     },
 
-    /** Takes the price of a command from the bucket of its connection, which is as large as those of `application`. */
     payCommand(connectionId: string, application: string, crossbar: SettingsOf<typeof crossbarSettings>) {
       const question = { endpoint: application, method: 'GET', tokenCosts: crossbar.token_costs, fallback: 1 }
       return fromBucket(`${application}/${connectionId}`, costOf(question), application)
     },
 
-    /**
-     * Basic credentials are a sign-in each time they are not known yet: guesses pay its price, good ones get it back.
-     * Answers with what gives it back.
-     */
+    /** Unknown Basic credentials pay as a sign-in. Returns a function that refunds the price of a valid one. */
     async pledgeSignIn(clientAddress: string, crossbar: SettingsOf<typeof crossbarSettings>) {
       const { consumed } = await chargeSignIn(clientAddress, 'user_auth', crossbar.user_auth_tokens, crossbar)
       const size = await bucketSettings()

@@ -2,40 +2,39 @@ import type { Clock } from '../../lib/clock.ts'
 import { memberOf } from '../../lib/member.ts'
 import type { SharedRows } from '../../lib/shared-rows.ts'
 
-/** What a request costs in throttling tokens, when that is not the ordinary price alone. */
+/** The price of a request, if it is not the ordinary one. */
 export type Price =
-  /** Nothing, unless `token_costs` names a price for it: machines ask it at the pace of packets. */
+  /** Free unless `token_costs` has a price. */
   | { is: 'free' }
-  /** A sign-in, in place of the ordinary price: the name of the setting that holds it. */
+  /** A sign-in: the setting with its price, which replaces the ordinary one. */
   | { is: 'signIn'; setting: 'user_auth_tokens' | 'api_auth_tokens' }
-  /** Paid a second time, from the bucket that the account has for this application of `token_buckets`. */
+  /** Paid again from the account's bucket of this application. */
   | { is: 'twice'; bucket: string }
-  /** Has a password derived when one of these keys is in the data: `derivation_tokens` beside the ordinary price. */
+  /** A password is hashed if one of these keys is in the data: `derivation_tokens` are added. */
   | { is: 'secret'; keys: readonly string[] }
-  /** Starts a call, which is paid beside the request; HEAD does not do it. */
+  /** Starts a call, which is paid in addition. HEAD does not start it. */
   | { is: 'call'; extra: ExtraCost }
 
-/** A cost that stands in `token_costs` as `action`, under one of these resources: the first that has it counts. */
+/** A cost in `token_costs` named `action`, under the first of these resources that has it. */
 export interface ExtraCost {
   action: string
   under: readonly string[]
 }
 
-// Who pays how much for a request, and whether the bucket holds it. Runs on each request, so: no keys built by
-// joining texts, no timers. Buckets refill lazily; nothing runs between requests.
+// Runs on each request, so it uses no timers: buckets refill lazily.
 
 export interface BucketSettings {
   readonly maxTokens: number
   readonly fillTokens: number
   readonly fillMilliseconds: number
   readonly inactivityMilliseconds: number
-  /** How many times as much the bucket of an IPv6 site (/48) holds as that of one network in it (/64). */
+  /** The size of a bucket for an IPv6 /48, in buckets of a /64. */
   readonly siteFactor: number
 }
 
 export interface Charge {
   readonly allowed: boolean
-  /** What the request was charged: a refused login its whole price, though the bucket held less. */
+  /** A rejected sign-in is charged its whole price, though the bucket had less. */
   readonly consumed: number
   readonly remaining: number
   /** 0 when allowed; else when the same request can pass at the earliest. */
@@ -43,11 +42,10 @@ export interface Charge {
 }
 
 interface TokenBuckets {
-  /** Takes the tokens, or refuses and takes nothing. `again`: what has to be there for the whole of it to be tried again. */
+  /** Takes the tokens, or nothing. `again`: the tokens that a repeated request needs. */
   consume(key: string, tokens: number, settings: BucketSettings, again?: number): Charge
-  /** For logins: takes the tokens, or refuses and empties the bucket. */
+  /** For sign-ins: takes the tokens, or empties the bucket. */
   consumeUntil(key: string, tokens: number, settings: BucketSettings): Charge
-  /** Takes a payment back; a bucket never holds more than its size. */
   giveBack(key: string, tokens: number, settings: BucketSettings): void
 }
 
@@ -58,7 +56,7 @@ interface Bucket {
   usedAt: number
 }
 
-/** `<client address or network>/<account id>`. Only resolved account ids: else each invented one opens a full bucket. */
+/** Only for existing accounts: otherwise each invented id would have a full bucket. */
 export const bucketKey = (address: string | undefined, accountId: string | undefined) =>
   `${address ?? 'no_ip'}/${accountId ?? 'no_account'}`
 
@@ -79,7 +77,7 @@ const millisecondsUntil = (bucket: Bucket, tokens: number, now: number, settings
   const missing = Math.min(tokens, settings.maxTokens) - bucket.tokens
   const periods = Math.ceil(missing / settings.fillTokens)
   const refilled = bucket.filledAt + periods * settings.fillMilliseconds - now
-  // A bucket that rests longer than this starts full again.
+  // An unused bucket becomes full.
   return Math.min(refilled, settings.inactivityMilliseconds + 1)
 }
 
@@ -96,9 +94,8 @@ const refusal = (
   retryAfterSeconds: Math.max(1, Math.ceil(millisecondsUntil(bucket, tokens, now, settings) / 1000)),
 })
 
-/** Where buckets are. */
 interface BucketPlaces {
-  /** Calls `use` with the bucket of a key, which is new and full where there is none. */
+  /** Creates a full bucket if there is none. */
   with<T>(key: string, now: number, settings: BucketSettings, use: (bucket: Bucket) => T): T
 }
 
@@ -108,9 +105,9 @@ const newBucket = (now: number, settings: BucketSettings): Bucket => ({
   usedAt: now,
 })
 
-/** In the memory of this thread. At most twice `capacity` are kept; beyond that the longest unused ones are forgotten. */
+/** At most twice `capacity` buckets; the longest unused ones are evicted. */
 const bucketsInMemory = (clock: Clock, capacity: number): BucketPlaces => {
-  // Two generations instead of a sweep: what was not used since the last turn but one is dropped as a whole.
+  // Two generations instead of a sweep: buckets unused for two turns are dropped at once.
   let recent = new Map<string, Bucket>()
   let older = new Map<string, Bucket>()
   let turnedAt = clock.now()
@@ -137,13 +134,11 @@ const bucketsInMemory = (clock: Clock, capacity: number): BucketPlaces => {
   }
 }
 
-/** How many numbers a bucket has in shared rows. */
 export const bucketColumns = 3
 
-/** In memory that the threads of a process share. */
 const bucketsInRows = (rows: SharedRows): BucketPlaces => ({
   with(key, now, settings, use) {
-    // Any row may make room, so there always is one.
+    // Any row may be evicted, so there always is one.
     return rows.at(key, (row) => {
       const bucket = row.isNew
         ? newBucket(now, settings)
@@ -159,9 +154,7 @@ const bucketsInRows = (rows: SharedRows): BucketPlaces => ({
 
 interface BucketDeps {
   clock: Clock
-  /** Of buckets in the memory of this thread. */
   capacity?: number
-  /** Where the threads of a process share them, with room for `bucketColumns` numbers each. */
   shared?: SharedRows | undefined
 }
 
@@ -205,23 +198,20 @@ export const createTokenBuckets = ({ clock, capacity = 50_000, shared }: BucketD
 }
 
 interface CostQuestion {
-  /** `crossbar.token_costs`: a number, or numbers under the keys of the specification. */
+  /** A number, or numbers under the keys of the specification. */
   tokenCosts: unknown
-  /** The account in the path. */
   accountId?: string | undefined
-  /** The last resource name of the path. */
   endpoint: string
   method: string
-  /** What is paid beside the request. */
   extra?: ExtraCost
-  /** What the place costs without a setting: 1, a login 35, a free place 0. */
+  /** Without a setting: 1, for a sign-in 35, for a free route 0. */
   fallback: number
 }
 
-// Other keys may continue where a price is looked for: an object there is no price.
+// Other keys may follow where a price is expected: an object is not a price.
 const isCost = (value: unknown): value is number => typeof value === 'number' && value >= 0
 
-/** The first cost of these paths. A path is written as nested objects or, as the specification prints it, with dots. */
+/** Paths are nested objects or, as in the specification, dotted keys. */
 const firstCost = (costs: unknown, paths: readonly (readonly string[])[]): number | undefined =>
   paths.flatMap((path) => [memberOf(costs, ...path), memberOf(costs, path.join('.'))]).find(isCost)
 
@@ -241,7 +231,6 @@ const extraCost = (costs: unknown, { action, under }: ExtraCost, { accountId, me
   return firstCost(costs, [...ofAccount, ...anywhere])
 }
 
-/** The price of a request in tokens; 0 is free. */
 export const costOf = (question: CostQuestion): number => {
   const { tokenCosts, fallback, extra } = question
   if (typeof tokenCosts === 'number') {
@@ -261,8 +250,8 @@ const isPositive = (value: unknown): value is number =>
   typeof value === 'number' && value > 0 && Number.isFinite(value)
 
 /**
- * The settings in a `token_buckets` document. For each key the first usable value wins: of the application (in the
- * default section, or beside it), of `default.default`, where servers of this API read the size, of `default`.
+ * Settings in a `token_buckets` document. The first usable value wins: of the application (in `default` or beside it),
+ * of `default.default`, of `default`.
  */
 export const bucketSettingsOf = (document: unknown, application: string): BucketSettings => {
   const section = memberOf(document, 'default')

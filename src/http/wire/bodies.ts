@@ -13,11 +13,8 @@ import { type FormField, multipartFields, urlEncodedFields } from './form-body.t
 import { JsonRefusal, parseJson } from './json-body.ts'
 import { type NamedType, namedType } from './media.ts'
 
-// A body that comes in pieces, with base64 and data URLs undone.
-
 const dataUrl = /^data:([\w.+-]+\/[\w.+-]+)?(?:;[\w=-]+)*;base64,/
 
-/** No data URL has a longer beginning. */
 const maxOpening = 200
 
 const notBase64 = () => invalid({ file: { encoding: { message: 'The file is not valid base64' } } })
@@ -25,7 +22,7 @@ const notBase64 = () => invalid({ file: { encoding: { message: 'The file is not 
 const mayBeDataUrl = (head: string) =>
   head.length < maxOpening && head.slice(0, 5) === 'data:'.slice(0, head.length) && !head.includes(',')
 
-/** The same pieces; the first holds all of a data URL's beginning. Other content does not wait. */
+/** Makes the first chunk contain the whole beginning of a data URL. */
 async function* headFirst(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let head: Buffer | undefined = Buffer.alloc(0)
   for await (const piece of pieces) {
@@ -36,7 +33,7 @@ async function* headFirst(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer>
   if (head?.length) yield head
 }
 
-/** Symbols wait until there are four of them; behind the padding nothing may come, which is judged with what waits. */
+/** Decodes four symbols at a time. Nothing may follow the padding. */
 const createDecoder = () => {
   let waiting = ''
   return {
@@ -52,7 +49,6 @@ const createDecoder = () => {
   }
 }
 
-/** `isEncoded`: whether the request says that its body is base64. */
 async function* decodedPieces(pieces: AsyncIterable<Buffer>, isEncoded: boolean): AsyncGenerator<Buffer> {
   let decoder: ReturnType<typeof createDecoder> | undefined
   let isFirst = true
@@ -67,23 +63,21 @@ async function* decodedPieces(pieces: AsyncIterable<Buffer>, isEncoded: boolean)
   if (last?.length) yield last
 }
 
-/** A request body after parsing; `data` is undefined when none was sent. */
 export interface Body {
   data: unknown
   envelope: Record<string, unknown>
   upload: Upload | undefined
-  /** A JSON body without `data`, as some clients send with DELETE. */
+  /** Some clients send that with DELETE. */
   lacksData?: boolean
   stream?: BodyStream
-  /** SHA-256 of the body as it was sent, where the request has an Idempotency-Key. */
+  /** SHA-256 of the body, for an Idempotency-Key. */
   digest?: string
 }
 
-/** What may be in a body. */
 interface ContentLimits {
-  /** Of a JSON text. */
+  /** In JSON. */
   values: number
-  /** Of a form. */
+  /** In a form. */
   fields: number
 }
 
@@ -92,7 +86,6 @@ export const emptyBody: Body = { data: undefined, envelope: {}, upload: undefine
 const jsonTypes = new Set(['application/json', 'application/x-json'])
 const formTypes = new Set(['application/x-www-form-urlencoded', 'multipart/form-data', 'multipart/mixed'])
 
-/** The bare, lower-case content type: `application/json` when none is given. */
 export const contentTypeOf = (request: IncomingMessage) => {
   const header = request.headers['content-type']
   if (header === undefined || header === 'application/json') return 'application/json'
@@ -103,11 +96,11 @@ const openBrace = 0x7b
 
 export const patchType = 'application/merge-patch+json'
 
-/** A JSON merge patch (RFC 7396), which may be without an envelope. */
+/** A JSON merge patch (RFC 7396), which may have no envelope. */
 const isMergePatch = (request: IncomingMessage) =>
   request.method === 'PATCH' && contentTypeOf(request) === patchType
 
-/** Whether a body is read as JSON: as such, or as a form that is really JSON (curl's default content type). */
+/** Also a form that is really JSON: curl's default content type. */
 export const isJsonBody = (request: IncomingMessage, bytes: Buffer) => {
   const contentType = contentTypeOf(request)
   return (
@@ -119,7 +112,6 @@ export const isJsonBody = (request: IncomingMessage, bytes: Buffer) => {
 
 const isTransferEncoded = ({ headers }: IncomingMessage) => headers['content-transfer-encoding'] === 'base64'
 
-/** A body that its route reads as it arrives, with base64 and data URLs undone. */
 export const streamBody = (request: IncomingMessage, limit: number, clock: Clock): Body => {
   const contentType = contentTypeOf(request)
   const chunks = decodedPieces(streamBytes(request, limit), isTransferEncoded(request))
@@ -128,7 +120,7 @@ export const streamBody = (request: IncomingMessage, limit: number, clock: Clock
 
 const badJson = (message: string): Failure => invalid({ json: { invalid: { message, target: 'body' } } })
 
-/** The envelope of a JSON body: its keys are lower-cased, dashes become underscores; keys inside `data` stay. */
+/** Envelope keys become lower case with underscores; keys in `data` stay. */
 const openEnvelope = (parsed: unknown, isPatch: boolean): Body => {
   if (isPatch && isObject(parsed) && !isObject(parsed.data))
     return { data: parsed, envelope: {}, upload: undefined }
@@ -181,12 +173,11 @@ const decodeBase64 = (text: string) => {
 
 const isBase64Type = (type: string) => type === 'application/base64' || type === 'application/x-base64'
 
-/** What was sent, with base64 and data URLs undone. */
 const decoded = (named: NamedType, bytes: Buffer, isEncoded: boolean) => {
   const opening = dataUrl.exec(bytes.toString('latin1', 0, maxOpening))
   if (opening) {
     const text = bytes.subarray(opening[0].length).toString('latin1')
-    // Its own character set is that of the content; the one in the header is that of the URL.
+    // The character set of the content; the header has that of the URL.
     const contentType = opening[1] ?? named.contentType
     return { ...namedType(opening[0]), contentType, bytes: decodeBase64(text) }
   }
@@ -194,7 +185,6 @@ const decoded = (named: NamedType, bytes: Buffer, isEncoded: boolean) => {
   return { ...named, bytes: isText ? decodeBase64(bytes.toString('latin1')) : bytes }
 }
 
-/** Raw content: base64 transfer encodings and data URLs are undone. */
 const openUpload = (request: IncomingMessage, contentType: string, bytes: Buffer, clock: Clock): Upload => {
   const isEncoded = isTransferEncoded(request)
   const fileName = fileNameOf(request, contentType, clock)
@@ -205,7 +195,6 @@ const openUpload = (request: IncomingMessage, contentType: string, bytes: Buffer
 const namedOf = ({ contentType, charset }: NamedType): NamedType =>
   charset === undefined ? { contentType } : { contentType, charset }
 
-/** The first file of a form, and how many it has. */
 const uploadIn = (files: readonly FormField[]): Upload | undefined => {
   const [file] = files
   if (!file) return undefined
@@ -218,7 +207,7 @@ const textOfField = (charset: string | undefined, bytes: Buffer) => {
   return utf8Text(bytes, 'body')
 }
 
-/** A form: its fields are `data`, its first file is the upload. */
+/** Fields are `data`, the first file is the upload. */
 const openForm = (
   request: IncomingMessage,
   contentType: string,
@@ -246,7 +235,6 @@ const openBytes = (request: IncomingMessage, bytes: Buffer, limits: ContentLimit
   return { data: undefined, envelope: {}, upload: openUpload(request, contentType, bytes, clock) }
 }
 
-/** Opens a body that has been read: JSON envelope, form, or raw upload. */
 export const openContent = (
   request: IncomingMessage,
   bytes: Buffer,

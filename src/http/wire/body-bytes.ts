@@ -2,13 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { failure, isFailure, requestTimeout, tooLarge } from '../../lib/failure.ts'
 
-// A body has to arrive whole within the first; the second is the longest silence in one that is read as it comes.
+// In ms: for a whole body; between two chunks of a stream.
 const bodyMs = 120_000
 const silenceMs = 60_000
 
 interface Patience {
   milliseconds: number
-  /** Whether every piece that arrives renews it. */
   renewed: boolean
 }
 
@@ -17,7 +16,7 @@ const untilSilence: Patience = { milliseconds: silenceMs, renewed: true }
 
 const held = new WeakMap<IncomingMessage, ServerResponse>()
 
-/** Its client sends no body before it is told to (`Expect: 100-continue`): it is told when the body is read. */
+/** For `Expect: 100-continue`: the client waits until the body is read. */
 export const holdBody = (request: IncomingMessage, response: ServerResponse) => held.set(request, response)
 
 const letCome = (request: IncomingMessage) => {
@@ -26,13 +25,12 @@ const letCome = (request: IncomingMessage) => {
   held.delete(request)
 }
 
-/** What the request says that its body has; undefined when only its end will tell. */
+/** Undefined for chunked bodies. */
 const announcedBytes = ({ headers }: IncomingMessage): number | undefined =>
   headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : undefined
 
 export const hasBody = (request: IncomingMessage) => announcedBytes(request) !== 0
 
-/** The pieces of a body as they arrive: no more than `limit` bytes, and none that comes too late. */
 async function* piecesOf(
   request: IncomingMessage,
   limit: number,
@@ -44,10 +42,10 @@ async function* piecesOf(
   const lateness = new Promise<never>((_, reject) => {
     late = () => reject(failure(requestTimeout, {}))
   })
-  // Nobody waits for it while a piece is being worked on.
+  // It may reject while no chunk is awaited.
   lateness.catch(() => undefined)
   const timer = setTimeout(() => late?.(), patience.milliseconds)
-  // A request that is destroyed takes its connection along, and the answer with it.
+  // Destroying the request would close the connection before the response.
   const pieces: AsyncIterableIterator<Buffer> = request.iterator({ destroyOnReturn: false })
   let size = 0
   try {
@@ -61,7 +59,7 @@ async function* piecesOf(
     }
   } finally {
     clearTimeout(timer)
-    // Not waited for: a piece that never comes may be pending.
+    // Not awaited: a chunk may never come.
     void pieces.return?.()
   }
 }
@@ -71,40 +69,33 @@ const joined = (pieces: readonly Buffer[]) => {
   return first && pieces.length === 1 ? first : Buffer.concat(pieces)
 }
 
-/** Reads the whole body, refusing more than `limit` bytes as soon as that is known. */
 export const readBytes = async (request: IncomingMessage, limit: number): Promise<Buffer> => {
   const pieces: Buffer[] = []
   for await (const piece of piecesOf(request, limit, untilWhole)) pieces.push(piece)
   return joined(pieces)
 }
 
-/** The bytes of a body that its route takes as they arrive. */
 export const streamBytes = (request: IncomingMessage, limit: number) => piecesOf(request, limit, untilSilence)
 
-/** How much is read of a body. */
 interface BodyLimits {
-  /** Before it is known who sends it. */
+  /** Without authorization. */
   unjudged: number
-  /** At all. */
   whole: number
 }
 
-/** A body that waits until it is known who sends it. */
+/** A body that is read after authorization. */
 export interface WaitingBody {
-  /** Undefined when only its end will tell. */
   announced: number | undefined
-  /** How large it might be without having to wait. */
   unjudged: number
   read(): Promise<Buffer>
 }
 
-/** A body that has come with its head: nobody has to wait for it, or to be told that it is late. */
+/** A body that came with its head needs no timers. */
 const arrived = (request: IncomingMessage, announced: number | undefined): Buffer | undefined => {
   if (!request.complete || request.destroyed || request.readableLength !== announced) return undefined
   return request.read() ?? undefined
 }
 
-/** Reads a small body; of a larger one no more than shows that it is. */
 export const readSmallBody = async (
   request: IncomingMessage,
   { unjudged, whole }: BodyLimits,
@@ -140,16 +131,16 @@ const readRest = async (request: IncomingMessage, whole: number, size: number) =
   }
 }
 
-// A connection that is closed while its client still sends takes the answer away from it. So the rest of a body that
-// nobody wants is read away, but only so much of it and for so long.
+// If the server closes a connection while the client sends, the client loses the response. So the rest of a body is read,
+// up to these limits.
 const maxBytes = 16_000_000
 const longestMilliseconds = 10_000
 
-/** Whether the connection has to end with the answer, because more of the body may come than is read away. */
+/** Whether the rest of the body is too long to be read. */
 export const outlastsResponse = (request: IncomingMessage) =>
   !request.complete && (announcedBytes(request) ?? 0) > maxBytes
 
-/** When an answer ends the connection, lets the client finish first: it would lose the answer to a reset. */
+/** Ends the connection only after the request: a reset would discard the response. */
 const endLate = (request: IncomingMessage, socket: Socket) => {
   const destroySoon = socket.destroySoon.bind(socket)
   socket.destroySoon = () => {
@@ -160,7 +151,6 @@ const endLate = (request: IncomingMessage, socket: Socket) => {
   }
 }
 
-/** Reads away what is left of a request's body. */
 export const passOver = (request: IncomingMessage) => {
   const { socket } = request
   if (request.complete || socket.destroyed) return

@@ -4,7 +4,7 @@ import { type Cidr, formatAddress, isInCidr, parseAddress, parseNetwork } from '
 
 const absolute = /^https?:\/\/[^/?#]+/i
 
-/** Path and query of a request. Whom proxies and some clients name before them is the server that they ask. */
+/** Path and query. Proxies and some clients send an absolute URL. */
 export const targetOf = ({ url = '/' }: Pick<IncomingMessage, 'url'>) => {
   const origin = url.startsWith('/') ? undefined : absolute.exec(url)
   if (!origin) return url
@@ -14,7 +14,6 @@ export const targetOf = ({ url = '/' }: Pick<IncomingMessage, 'url'>) => {
 
 const cidrsOf = new WeakMap<readonly string[], Cidr[]>()
 
-/** The proxies that the settings name. */
 export const trustedProxies = (texts: readonly string[]) => {
   const known = cidrsOf.get(texts) ?? texts.flatMap((text) => parseNetwork(text) ?? [])
   cidrsOf.set(texts, known)
@@ -22,12 +21,11 @@ export const trustedProxies = (texts: readonly string[]) => {
 }
 
 interface ClientAddressQuestion {
-  /** The other end of the socket; undefined when the socket is gone. */
+  /** Undefined when the socket is closed. */
   peer: string | undefined
-  /** Header X-Forwarded-For; several headers joined with commas. */
   forwardedFor: string | undefined
   trustedProxies: readonly Cidr[]
-  /** Off: the operator vouches for every peer, so the header of any peer counts. */
+  /** Off: the header of any peer counts. */
   checkProxies: boolean
 }
 
@@ -38,7 +36,6 @@ export const canonicalPeer = (peer: string) => {
   return address ? formatAddress(address) : peer
 }
 
-// Some proxies append the port: `1.2.3.4:5678`, `[2001:db8::1]:5678`.
 const parseHop = (hop: string) => {
   const withPort = /^(?:\[([^\]]+)\]|([\d.]+))(?::\d+)?$/.exec(hop)
   return parseAddress(withPort?.[1] ?? withPort?.[2] ?? hop)
@@ -50,8 +47,8 @@ const isTrusted = (text: string, trustedProxies: readonly Cidr[]) => {
 }
 
 /**
- * The address that a request is counted under: walking from the socket outwards, the first hop that is not a
- * trusted proxy. What stands left of that hop, or left of a hop that is no address, is hearsay.
+ * The address of the client: the first hop, from the socket outwards, that is not a trusted proxy. Hops before it, or before an
+ * invalid one, may be forged.
  */
 export const clientAddress = (question: ClientAddressQuestion): string | undefined => {
   const { peer, forwardedFor, trustedProxies, checkProxies } = question

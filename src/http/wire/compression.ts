@@ -16,16 +16,14 @@ import {
   zstdCompressSync,
 } from 'node:zlib'
 
-// Compressed bytes with an ending that is not compressed: a secret that stands in the ending changes nothing about the
-// length of the rest, whatever the rest repeats of it. What is compressed is flushed, which leaves it at the border of a
-// byte, and the ending follows in a block of the format's own for bytes as they are.
+// Compressed bytes with an uncompressed ending, so that a secret there does not change the length of the rest. The compressor is
+// flushed to a byte boundary; the ending follows in the format's block for raw bytes.
 
-/** The codings that are made here, the cheapest first: bench/README.md has what each costs. */
+/** The cheapest first: bench/README.md has their costs. */
 export const codings = ['zstd', 'br', 'gzip'] as const
 
 export type Coding = (typeof codings)[number]
 
-/** What the last block tells of all bytes: only gzip does. */
 interface Sum {
   crc: number
   length: number
@@ -36,14 +34,12 @@ interface Coder {
   now(bytes: Uint8Array): Uint8Array
   beside(bytes: Uint8Array): Promise<Uint8Array>
   stream(): Transform
-  /** The block of the bytes behind, the last one. */
   end(ending: Uint8Array, sum: Sum): Uint8Array
 }
 
 const chunkSize = 65_536
 
-// Rows repeat what stood in the rows before: windows of 64 KB find nearly as much as larger ones, and are what each coder
-// takes in memory, which would be given back to the system, and taken again, with each answer.
+// Rows repeat the rows before: a window of 64 KB is nearly as good as a larger one and takes little memory.
 const zstdOptions = {
   chunkSize,
   finishFlush: constants.ZSTD_e_flush,
@@ -88,7 +84,7 @@ const coders: Readonly<Record<Coding, Coder>> = {
     now: (bytes) => brotliCompressSync(bytes, brotliOptions),
     beside: (bytes) => promisify(brotliCompress)(bytes, brotliOptions),
     stream: () => createBrotliCompress(brotliOptions),
-    // RFC 7932, 9.2: a block that is not compressed, of which the length is told by 16 bits, and an empty last one.
+    // RFC 7932, 9.2: an uncompressed block, whose length has 16 bits, and an empty last one.
     end: (ending) =>
       ending.length === 0
         ? Buffer.from([3])
@@ -100,7 +96,7 @@ const coders: Readonly<Record<Coding, Coder>> = {
     now: (bytes) => deflateRawSync(bytes, deflateOptions),
     beside: (bytes) => promisify(deflateRaw)(bytes, deflateOptions),
     stream: () => createDeflateRaw(deflateOptions),
-    // RFC 1951, 3.2.4: the last block, of bytes as they are, and behind it the sum of all.
+    // RFC 1951, 3.2.4: the last block, stored, and the checksum of all.
     end: (ending, { crc, length }) =>
       Buffer.concat([
         Buffer.from([1]),
@@ -113,13 +109,13 @@ const coders: Readonly<Record<Coding, Coder>> = {
   },
 }
 
-/** No block that is not compressed holds more in all of the formats. */
+/** The largest uncompressed block of all formats. */
 export const maxEndingBytes = 65_535
 
-// What takes longer than a moment is compressed beside the event loop. Of less the way there and back costs more.
+// Longer bodies are compressed in a thread. For shorter ones that costs more.
 const maxNow = 65_536
 
-/** What is compressed of a body, and waits for its ending: any, and more than one. */
+/** A compressed body without its ending. */
 export interface Packed {
   coding: Coding
   bytes: Uint8Array
@@ -132,14 +128,12 @@ export const pack = async (coding: Coding, body: Uint8Array): Promise<Packed> =>
   return { coding, bytes, sum: { crc: coding === 'gzip' ? crc32(body) : 0, length: body.length } }
 }
 
-/** All bytes of a body, in pieces; `ending` stands behind what is packed as it is. */
 export const closed = ({ coding, bytes, sum }: Packed, ending: Uint8Array): readonly Uint8Array[] => [
   coders[coding].begin,
   bytes,
   coders[coding].end(ending, sum),
 ]
 
-/** A body at once. */
 export const compressed = async (coding: Coding, body: Uint8Array, ending: Uint8Array) =>
   Buffer.concat(closed(await pack(coding, body), ending))
 
@@ -148,16 +142,12 @@ const written = (stream: Transform, bytes: Uint8Array) =>
     stream.write(bytes, (error) => (error ? reject(error) : resolve()))
   })
 
-/** A piece of a body: bytes that are to be compressed, or the ending, behind which nothing comes. */
 export interface Piece {
   bytes: Uint8Array
   isEnding: boolean
 }
 
-/**
- * A body in pieces, one after the other: the next is asked for when the one before is compressed, and what that came to
- * is taken. So no more than a piece is ever in memory.
- */
+/** Compresses chunk by chunk: the next is read when the compressed one was taken. */
 export async function* compressedPieces(
   coding: Coding,
   pieces: AsyncIterable<Piece>,
@@ -189,25 +179,23 @@ export async function* compressedPieces(
   }
 }
 
-/** Kinds of compression of which files are at hand, the smallest first. */
+/** Of static files, the smallest first. */
 export const encodings = ['br', 'gzip'] as const
 
 export type Encoding = (typeof encodings)[number]
 
-/** What a client would like: how much of each coding, and whether it takes what is not coded. */
 interface Acceptance {
-  /** From 0, not at all, to 1. */
+  /** From 0 to 1. */
   weightOf(coding: string): number
-  /** Undefined where the client does not say: then it takes it, and anything that it names before. */
+  /** Undefined if the header does not contain it: then named codings are preferred. */
   identity: number | undefined
 }
 
-// Nobody has so many codings: what comes behind these is passed over.
 const maxCodings = 32
 
 const acceptedCoding = /^\s*([\w!#$%&'*+.^`|~-]+)\s*(?:;\s*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*)?$/i
 
-/** Reads an Accept-Encoding header. Parts of it that cannot be read are passed over. */
+/** Invalid parts are ignored. */
 const readAcceptance = (header: string): Acceptance => {
   const weights = new Map<string, number>()
   for (const part of header.split(',', maxCodings)) {
@@ -223,11 +211,11 @@ const readAcceptance = (header: string): Acceptance => {
 
 interface Choice<Coding> {
   coding: Coding
-  /** What is not coded would not be taken. */
+  /** The client does not accept an uncompressed response. */
   isRequired: boolean
 }
 
-/** The coding that a client likes best, of several the first at hand; undefined: it is sent as it is. */
+/** The preferred coding; undefined for none. */
 export const codingFor = <Coding extends string>(
   header: string | undefined,
   atHand: readonly Coding[],
@@ -240,7 +228,7 @@ export const codingFor = <Coding extends string>(
   return { coding, isRequired: identity === 0 }
 }
 
-/** The smallest of those at hand that a client takes; undefined: it has to be sent as it is. */
+/** The smallest accepted file; undefined for the uncompressed one. */
 export const encodingFor = (
   { headers }: IncomingMessage,
   atHand: readonly Encoding[],
@@ -250,11 +238,9 @@ export const encodingFor = (
   return encodings.find((one) => taken.includes(one))
 }
 
-/** What is sent compressed is not the same bytes, and has a tag of its own. */
 export const tagOf = (etag: string, encoding: Encoding | undefined) =>
   encoding ? `${etag.slice(0, -1)}-${encoding}"` : etag
 
-/** Whether a client has just what it asks for: a list of tags, or `*`. */
 export const hasAlready = ({ headers }: IncomingMessage, etag: string) =>
   (headers['if-none-match'] ?? '')
     .split(',')

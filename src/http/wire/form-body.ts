@@ -2,7 +2,6 @@ import { invalid } from '../../lib/failure.ts'
 import { percentDecoded, utf8Text } from '../../lib/utf8.ts'
 import { type NamedType, namedType } from './media.ts'
 
-/** A field of a form; one with a file name is a file. */
 export interface FormField extends NamedType {
   name: string
   bytes: Buffer
@@ -32,7 +31,7 @@ const countUpTo = (most: number, bytes: Buffer) => {
   }
 }
 
-/** The fields of `application/x-www-form-urlencoded`. URLSearchParams takes a time that grows with their square. */
+/** URLSearchParams needs quadratic time. */
 export const urlEncodedFields = (bytes: Buffer, most: number): [string, string][] => {
   countUpTo(most, bytes)
   return utf8Text(bytes, 'body')
@@ -40,7 +39,7 @@ export const urlEncodedFields = (bytes: Buffer, most: number): [string, string][
     .flatMap((part) => (part === '' ? [] : [pairOf(part)]))
 }
 
-// The head of one part; browsers and curl send some 200 bytes.
+// Browsers and curl send some 200 bytes.
 const maxHeadBytes = 16_384
 const lineEnd = Buffer.from('\r\n')
 const headEnd = Buffer.from('\r\n\r\n')
@@ -57,7 +56,7 @@ const fileNameText = /;\s*filename=(?:"([^"]*)"|([^\s";]+))/i
 
 const parameterIn = (header: string, parameter: RegExp) => {
   const [, quoted, bare] = parameter.exec(header) ?? []
-  // What a browser has to escape in a name.
+  // Browsers escape these in names.
   return (quoted ?? bare)?.replace(/%0A/gi, '\n').replace(/%0D/gi, '\r').replace(/%22/g, '"')
 }
 
@@ -87,7 +86,7 @@ const fieldOf = (head: string, bytes: Buffer): FormField => {
 const startsWith = (bytes: Buffer, text: Buffer, at: number) =>
   bytes.subarray(at, at + text.length).equals(text)
 
-/** Behind the line with the first boundary; empty lines may stand before it. */
+/** The position after the first boundary; empty lines may precede it. */
 const firstPart = (bytes: Buffer, boundary: Buffer) => {
   let at = 0
   while (startsWith(bytes, lineEnd, at)) at += lineEnd.length
@@ -95,7 +94,6 @@ const firstPart = (bytes: Buffer, boundary: Buffer) => {
   return at + boundary.length
 }
 
-/** The fields of `multipart/form-data`. */
 export const multipartFields = (bytes: Buffer, contentType: string, most: number): FormField[] => {
   const boundary = Buffer.from(`--${boundaryOf(contentType)}`)
   const delimiter = Buffer.concat([lineEnd, boundary])

@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 
-// What ends with a connection. An answer that waits for its turn on it hears of nothing by itself, and a listener for
-// each of many answers would be too many for one socket.
+// One listener for each socket, however many responses wait for its end.
 
 const bySocket = new WeakMap<Duplex, Set<() => void>>()
 
@@ -17,22 +16,21 @@ const setOf = (socket: Duplex) => {
   return made
 }
 
-/** Has `end` called when the connection closes. Answers with what takes that back: true when it had been due still. */
+/** Calls `end` when the connection closes. Returns a function that cancels it: true if it was still due. */
 export const onClose = (socket: Duplex, end: () => void): (() => boolean) => {
   const ends = setOf(socket)
   ends.add(end)
   return () => ends.delete(end)
 }
 
-/** An answer on its way to its client. */
 export interface Delivery {
   request: IncomingMessage
   response: ServerResponse
-  /** A client that takes nothing for so long is cut off. */
+  /** Time without progress, in ms, after which the connection is closed. */
   stallMilliseconds: number
 }
 
-// So small that a slow client is seen to take something. The system tells of it when a third of its own buffer is free.
+// Small enough to see the progress of a slow client.
 const pieceBytes = 65_536
 
 const taken = ({ request: { socket }, response, stallMilliseconds }: Delivery, piece: Uint8Array) =>
@@ -47,7 +45,7 @@ const taken = ({ request: { socket }, response, stallMilliseconds }: Delivery, p
     response.write(piece, (error) => end(!error))
   })
 
-/** Writes bytes and waits until the client has taken them. False when it has gone, or was cut off. */
+/** Writes bytes and waits until the client has received them. False if the connection closed. */
 export const handOver = async (delivery: Delivery, bytes: Uint8Array): Promise<boolean> => {
   const { socket } = delivery.request
   for (let at = 0; at < bytes.length; at += pieceBytes) {
@@ -57,11 +55,10 @@ export const handOver = async (delivery: Delivery, bytes: Uint8Array): Promise<b
   return !socket.destroyed
 }
 
-/** Cuts off a client that does not take an answer whose last byte is written. */
+/** Closes the connection of a client that does not receive the end of a response. */
 export const watchEnd = ({ request: { socket }, response, stallMilliseconds }: Delivery) => {
   let seen = socket.bytesWritten
   const look = () => {
-    // Earlier answers on the connection may still be under way.
     if (socket.bytesWritten === seen) return void socket.destroy()
     seen = socket.bytesWritten
     timer.refresh()

@@ -1,10 +1,9 @@
 import { messageOf } from '../../lib/error-facts.ts'
 import { endOfString } from '../../lib/json-values.ts'
 
-/** Why a text is not taken as JSON. */
 export class JsonRefusal extends Error {}
 
-// Deeper than any record of this API; it keeps recursive walks over a body off the end of the stack.
+// Deeper than any record; keeps recursive walks within the stack.
 const maxDepth = 64
 
 const tooDeep = () => new JsonRefusal(`nested deeper than ${maxDepth} levels`)
@@ -18,8 +17,7 @@ const openBrace = 0x7b
 const closeBrace = 0x7d
 
 /**
- * How many colons stand outside of strings: in valid JSON, the number of keys written. Refuses a text that would be
- * more than `mostValues` values, or deeper than the rest of the server walks, before anything is made of it.
+ * Counts colons outside of strings, which are the keys of valid JSON. Rejects too many values, or too deep ones, before parsing.
  */
 const keysWritten = (text: string, mostValues: number) => {
   let keys = 0
@@ -33,7 +31,7 @@ const keysWritten = (text: string, mostValues: number) => {
     else if (code === openBracket || code === openBrace) {
       values += 1
       depth += 1
-      // The innermost container may be one deeper if it is empty: that is seen when it is parsed.
+      // An empty container may be one level deeper: parsing shows that.
       if (depth > maxDepth + 1) throw tooDeep()
     } else if (code === closeBracket || code === closeBrace) depth -= 1
     if (values > mostValues) throw new JsonRefusal(`holds more than ${mostValues} values`)
@@ -41,7 +39,7 @@ const keysWritten = (text: string, mostValues: number) => {
   return keys
 }
 
-/** The number of keys. Rejects a key that cannot be stored, and an integer beyond those that a number holds exactly, however it was written. */
+/** The number of keys. Rejects keys that cannot be stored and integers that are not exact. */
 const keysParsed = (value: unknown, depth = 0): number => {
   if (depth > maxDepth) throw tooDeep()
   if (Number.isInteger(value) && !Number.isSafeInteger(value))
@@ -58,10 +56,7 @@ const keysParsed = (value: unknown, depth = 0): number => {
   return count
 }
 
-/**
- * Parses JSON strictly: a key given twice is refused, because which one counts would be anybody's guess.
- * A parser keeps one of each; so fewer keys parsed than written means a duplicate.
- */
+/** Rejects duplicate keys. A parser keeps one of each, so fewer keys parsed than written means a duplicate. */
 export const parseJson = (text: string, mostValues: number): unknown => {
   const written = keysWritten(text, mostValues)
   let value: unknown

@@ -1,4 +1,4 @@
-// Which representation the client wants, and the short names that the API takes for some.
+// Content types, and the short names that the API accepts.
 
 const shortNames = new Map([
   ['csv', 'text/csv'],
@@ -7,7 +7,7 @@ const shortNames = new Map([
   ['png', 'image/png'],
 ])
 
-// Other names under which clients ask for CSV.
+// Other names for CSV.
 const csvNames = new Set(['text/comma-separated-values', 'application/octet-stream'])
 
 interface Preference {
@@ -35,7 +35,7 @@ const fits = (wanted: string, made: string) =>
   wanted === made ||
   (wanted.endsWith('/*') && made.startsWith(wanted.slice(0, -1)))
 
-/** The type among `made` that the client prefers; undefined when none will do. */
+/** The preferred type among `made`. */
 export const preferredType = (header: string, made: readonly string[]): string | undefined => {
   for (const { type } of parseAccept(header)) {
     const found =
@@ -46,24 +46,22 @@ export const preferredType = (header: string, made: readonly string[]): string |
   return undefined
 }
 
-/** Whether an uploaded content type is among those a route takes (`image/*` style ranges allowed). */
+/** Ranges such as `image/*` are allowed. */
 export const takesType = (contentType: string, taken: readonly string[]) =>
   taken.some((range) => fits(range, contentType))
 
-/** A content type as a request names it. */
 export interface NamedType {
-  /** Bare, in lower case. */
+  /** In lower case, without parameters. */
   contentType: string
-  /** The character set beside it, as it was written. */
+  /** As written. */
   charset?: string
 }
 
 const charsetParameter = /;\s*charset=(?:"([^"]*)"|([^\s";]+))/i
 
-// As long as registered names may be (RFC 2978). What is longer, or of other characters, names none.
+// The longest registered names (RFC 2978).
 const charsetName = /^[\w.+-]{1,40}$/
 
-/** The type that a header, or the opening of a data URL, names. */
 export const namedType = (header: string): NamedType => {
   const contentType = header.split(';', 1)[0]?.trim().toLowerCase() ?? ''
   const [, quoted, bare] = charsetParameter.exec(header) ?? []

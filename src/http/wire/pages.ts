@@ -16,25 +16,24 @@ import { type Encoding, encodingFor, encodings, hasAlready, tagOf } from './comp
 import type { Readiness } from './readiness.ts'
 import type { Site } from './site.ts'
 
-/** What stands around a body that was posted. */
 interface Posted {
   /** The last segment of the path. */
   opener: string
   header(name: string): string
 }
 
-/** An address outside of `/v2` that machines post to: the last segment of its path opens it. */
+/** An address outside of `/v2` for machines. The last segment of its path is a secret. */
 export interface PostedPage {
-  /** The path in front of what opens it, with its last slash. */
+  /** The path before the secret, with its last slash. */
   below: string
-  /** Told to those who do anything else than post. */
+  /** The response to other methods than POST. */
   expects: string
-  /** What the audit calls such a sender. */
+  /** In the audit log. */
   authMethod: string
   largestBytes: number
   isSecret(text: string): Promise<boolean>
   take(author: Author, bytes: Buffer, posted: Posted): Promise<{ status: number; content: object }>
-  /** What the log says when a body could not be taken. */
+  /** The log message for a failure. */
   fault: string
 }
 
@@ -45,7 +44,7 @@ const send = (response: ServerResponse, status: number, content: object) => {
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(body),
       'cache-control': 'no-store',
-      // What was not read of a refused body would be taken for the next request.
+      // The rest of a rejected body would be parsed as the next request.
       ...(status >= 400 ? { connection: 'close' } : {}),
     })
     .end(body)
@@ -53,7 +52,7 @@ const send = (response: ServerResponse, status: number, content: object) => {
 
 const secretIn = (below: string, request: IncomingMessage) => {
   const url = targetOf(request)
-  // Senders append a query even where one stands already: everything behind the first mark is left alone.
+  // Senders append a query even if the URL has one.
   const [path = ''] = url.split('?', 1)
   const rest = path.slice(below.length).replace(/\/$/, '')
   return /^[A-Za-z0-9._~-]+$/.test(rest) ? rest : undefined
@@ -64,7 +63,7 @@ const authorOf = ({ authMethod }: PostedPage, { socket }: IncomingMessage): Auth
   return socket.remoteAddress ? { ...author, clientAddress: socket.remoteAddress } : author
 }
 
-// What the sender can send again, or has sent wrongly; anything else is a fault of the server.
+// The sender may repeat these; other failures are faults of the server.
 const expectedStatuses = [408, 413, 503, 507]
 
 const statusOf = (error: Failure) => {
@@ -74,7 +73,7 @@ const statusOf = (error: Failure) => {
 
 const servePostedPage = (page: PostedPage, { store, log }: { store: Store; log: Log }): PlainPage => {
   const take = async (request: IncomingMessage, response: ServerResponse) => {
-    // Another process may just have taken the record, or replaced the secret.
+    // Another process may have just changed the record or the secret.
     await store.fence()
     const secret = secretIn(page.below, request)
     if (secret === undefined || !(await page.isSecret(secret))) {
@@ -103,13 +102,12 @@ const servePostedPage = (page: PostedPage, { store, log }: { store: Store; log: 
 }
 
 interface FiguresDeps {
-  /** All figures, in the text format of Prometheus. */
+  /** In the text format of Prometheus. */
   text(): Promise<string>
-  /** Networks that may read them. */
   networks(): Promise<readonly string[]>
 }
 
-// What a proxy adds speaks for somebody else, whose address nobody can be sure of here.
+// With such a header the real address of the client is unknown.
 const proxyHeaders = [
   'x-forwarded-for',
   'x-forwarded-host',
@@ -119,19 +117,18 @@ const proxyHeaders = [
   'via',
 ]
 
-// Whoever scrapes gives up after ten seconds.
+// Prometheus gives up after ten seconds.
 const patienceMs = 2000
 
 const isDirect = ({ headers }: IncomingMessage) => proxyHeaders.every((name) => headers[name] === undefined)
 
 const refusal = `figures are told to clients that connect directly, from system_configs/crossbar metrics_networks\n`
 
-/** Figures of the process: neither names nor addresses of customers, but how busy they are. */
 export const metricsPage = ({ text, networks }: FiguresDeps): PlainPage => {
   let known: readonly string[] = []
 
   const isAllowed = async (request: IncomingMessage) => {
-    // Figures matter most when the store is away: then the networks known last are let in.
+    // Metrics matter most when the store is down: then the last known networks are allowed.
     known = await Promise.race([networks().catch(() => known), sleep(patienceMs, known, { ref: false })])
     const peer = parseAddress(canonicalPeer(request.socket.remoteAddress ?? ''))
     if (!peer || !isDirect(request)) return false
@@ -166,7 +163,7 @@ const compress: Readonly<Record<Encoding, (bytes: Buffer) => Promise<Buffer>>> =
   gzip: (bytes) => promisify(gzip)(bytes),
 }
 
-/** A document that is made when it is first asked for, and compressed when that is. */
+/** A document that is made and compressed at its first request. */
 const documentPage = (make: () => string): PlainPage => {
   let bytes: Buffer | undefined
   let tag = ''
@@ -210,7 +207,7 @@ interface PageDeps {
   log: Log
 }
 
-/** Paths beside `/v2`: for load balancers and supervisors, the description of the API, switches, and the console. */
+/** Paths outside of `/v2`. */
 export const pagesOf = ({ store, readiness, metrics, openApi, posted, site, log }: PageDeps): Pages => {
   const own: [path: string, answer: PlainPage][] = [
     ['/openapi.json', documentPage(openApi)],
@@ -227,7 +224,6 @@ export const pagesOf = ({ store, readiness, metrics, openApi, posted, site, log 
   const exact = new Map<string, FoundPage>(own.map(([path, answer]) => [path, { route: path, answer }]))
   const below = posted.map((page) => ({
     prefix: page.below,
-    // What opens it is a secret.
     page: { route: `${page.below}{secret}`, answer: servePostedPage(page, { store, log }) },
   }))
 
@@ -238,7 +234,7 @@ export const pagesOf = ({ store, readiness, metrics, openApi, posted, site, log 
 
   return {
     find(path, method) {
-      // Most paths are the API's, and none of these is a file.
+      // Most paths are of the API.
       if (path.startsWith('/v2/')) return undefined
       return (
         exact.get(path) ?? below.find(({ prefix }) => path.startsWith(prefix))?.page ?? ofSite(path, method)

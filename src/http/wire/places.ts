@@ -8,7 +8,7 @@ import type { SettingsOf } from '../../settings/keys.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { trustedProxies } from './client-address.ts'
 
-/** How many there are under keys: of this thread, or of all that share them. */
+/** Counts by key, of this thread or of all threads. */
 export interface Counts {
   of(key: string): number
   add(key: string, by: 1 | -1): void
@@ -26,14 +26,13 @@ const countsInMemory = (): Counts => {
   }
 }
 
-/** How many numbers a count has in shared rows. */
 export const countColumns = 1
 
-/** The rows of counts: those of nobody may make room. */
+/** Rows with a count of 0 may be evicted. */
 export const openCountRows = (memory: SharedMemory) =>
   openSharedRows(memory, countColumns, (read) => read(0) === 0)
 
-/** Where there is no row left for a key, it is not counted. */
+/** Without a free row a key is not counted. */
 const countsInRows = (rows: SharedRows): Counts => ({
   of: (key) => rows.at(key, (row) => row.read(0)) ?? 0,
   add: (key, by) => rows.at(key, (row) => row.write(0, Math.max(0, row.read(0) + by))),
@@ -49,10 +48,7 @@ interface Most {
 
 type Leave = () => void
 
-/**
- * Places of which there are so many in all, and so many for one of whatever is counted. `kind` tells them from other
- * places that are counted in the same rows.
- */
+/** Limits for all and for each key. `kind` separates counts in the same rows. */
 export const createSharedCounts = (kind: string, counts: Counts) => {
   const everybody = `${kind} all`
 
@@ -61,10 +57,10 @@ export const createSharedCounts = (kind: string, counts: Counts) => {
   }
 
   return {
-    /** A place, to be left again; or of what there are too many. Whoever is `undefined` counts among all alone. */
+    /** Returns a function that releases the slot, or the limit that is exceeded. `undefined` counts in the total only. */
     take(one: string | undefined, most: Most): Leave | keyof Most {
       const keys = one === undefined ? [everybody] : [everybody, `${kind} of ${one}`]
-      // Before the look, so that no two of two threads take the last place.
+      // Counted before the check, so that two threads cannot take the last slot.
       add(keys, 1)
       const excess =
         counts.of(everybody) > most.ofAll
@@ -89,25 +85,24 @@ interface Deps {
   settings: Settings
   clock: Clock
   log: Log
-  /** Connections of this thread, or of all threads of the process. */
+  /** Of this thread, or of all threads. */
   counts: Counts
 }
 
 type Limits = Pick<SettingsOf<typeof crossbarSettings>, 'max_connections' | 'max_connections_per_address'>
 
-/** Which limit a connection has passed. */
 type Excess = keyof Limits
 
-// Refusals come by the thousand: one line tells of them.
+// One line a minute for all rejections.
 const complaintMilliseconds = 60_000
 
-/** Who counts as one: an IPv4 address, or what one customer has of IPv6. */
+/** An IPv4 address or an IPv6 /64. */
 const neighbourhoodOf = ({ family, bytes }: Address) =>
   family === 4 ? bytes.join('.') : bytes.slice(0, 8).join(':')
 
 export type Places = ReturnType<typeof createPlaces>
 
-/** Who may have a connection: so many in all, and so many from one address. Trusted proxies speak for many clients. */
+/** Limits connections in total and by address. Trusted proxies have no limit of their own. */
 export const createPlaces = ({ settings, clock, log, counts }: Deps) => {
   const seats = createSharedCounts('connections', counts)
   let open = 0
@@ -133,7 +128,7 @@ export const createPlaces = ({ settings, clock, log, counts }: Deps) => {
   }
 
   return {
-    /** Gives a new connection its place until it ends, or closes it: nothing has been read that could be answered. */
+    /** Counts a new connection until it ends, or closes it. */
     admit(socket: Socket) {
       const address = socket.remoteAddress ?? ''
       const left = seats.take(placeOf(address), {
@@ -151,10 +146,9 @@ export const createPlaces = ({ settings, clock, log, counts }: Deps) => {
       })
     },
 
-    /** How many connections this thread has. */
     open: () => open,
 
-    /** Brings the limits to what the settings say now. */
+    /** Reads the limits from the settings. */
     async follow() {
       const crossbar = await settings.of(crossbarSettings)
       limits = crossbar

@@ -9,19 +9,18 @@ import type { ShutdownState } from '../exchange.ts'
 interface Deps {
   store: Pick<Store, 'all' | 'outages' | 'state' | 'writeObstacle'>
   life: ShutdownState
-  /** Bytes that the disk of the embedded store has left; undefined where the store is elsewhere. */
+  /** Free bytes on the disk of the embedded store; undefined for PostgreSQL. */
   freeBytes: (() => Promise<number>) | undefined
-  /** Whoever does not answer for this long is stuck. */
   patienceMs?: number
 }
 
 export type Readiness = ReturnType<typeof createReadiness>
 
-/** The verdict holds this long, however many ask. */
+/** The result is cached for this time. */
 const heldMs = 1000
 const usualPatienceMs = 5000
 
-// The log of writes may grow by so much before it is written back.
+// The write-ahead log may grow by this before it is written back.
 const leastFreeBytes = 32 * 1024 * 1024
 
 const troubles: Record<StoreTrouble, string> = {
@@ -29,7 +28,7 @@ const troubles: Record<StoreTrouble, string> = {
   primary_missing: 'the store cannot be written: no server of the database takes writes',
 }
 
-/** Hosts and errors are told by requests that fail, in the log; here anybody asks. */
+/** Anybody can read this, so it names no hosts. The log has the error. */
 const unreadable = (error: unknown) => {
   const why = outageInWords(error)
   return why === noDatabase ? 'the store does not answer' : `the store cannot be read: ${why}`
@@ -37,7 +36,7 @@ const unreadable = (error: unknown) => {
 
 const megabytes = (bytes: number) => Math.floor(bytes / (1024 * 1024))
 
-/** The store is asked at most once a second, and one question at a time. Times are the process's own. */
+/** The store is queried at most once a second, one query at a time. */
 export const createReadiness = ({ store, life, freeBytes, patienceMs = usualPatienceMs }: Deps) => {
   let verdict: { obstacle: string | undefined; at: number; outages: number } | undefined
   let asking: { answer: Promise<string | undefined>; since: number } | undefined
@@ -85,11 +84,11 @@ export const createReadiness = ({ store, life, freeBytes, patienceMs = usualPati
   const isFresh = () =>
     verdict !== undefined &&
     performance.now() - verdict.at < heldMs &&
-    // A write has failed since it was found well.
+    // A write failed since then.
     (verdict.obstacle !== undefined || verdict.outages === store.outages())
 
   return {
-    /** What keeps the server from serving, in words; undefined when nothing does. */
+    /** Why the server cannot serve; undefined if it can. */
     async obstacle(): Promise<string | undefined> {
       if (life.isEnding) return 'the server is about to end'
       if (isFresh()) return verdict?.obstacle

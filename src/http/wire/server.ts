@@ -22,20 +22,19 @@ import { holdBody, passOver } from './body-bytes.ts'
 const requestIdHeader = 'x-request-id'
 const requestIdText = /^[\w.:@/+=-]{1,128}$/
 
-/** The client's X-Request-ID is used as it is, unless it could not stand in a header or a log. */
+/** X-Request-ID is used unless it contains characters that cannot be in a header or a log. */
 const requestIdOf = (request: IncomingMessage) => {
   const given = request.headers[requestIdHeader]
   return typeof given === 'string' && requestIdText.test(given) ? given : randomHex(16)
 }
 
-/** A plain or a TLS listener. */
 type Server = PlainServer | TlsServer
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
 const wrongHost = (message: string) => invalid({ host: { invalid: { message, target: 'host' } } })
 
-// A name or an address, and a port: no client sends the other forms that RFC 3986 allows.
+// Other forms of RFC 3986 are not used by clients.
 const hostText = /^(?:[\w.~-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(?::(\d{0,5}))?$/
 
 const isHostText = (text: string) => {
@@ -43,7 +42,7 @@ const isHostText = (text: string) => {
   return whole !== undefined && Number(port) <= 65_535
 }
 
-/** With two Host headers, this server and a proxy in front of it could choose different ones. */
+/** With two Host headers a proxy and this server could choose different ones. */
 const requireHost = ({ headers: { host }, rawHeaders, httpVersion }: IncomingMessage) => {
   const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host')
   if (hosts.length > 1) throw wrongHost('Send the header Host exactly once')
@@ -53,7 +52,7 @@ const requireHost = ({ headers: { host }, rawHeaders, httpVersion }: IncomingMes
   throw invalid({ host: { required: { message: 'The header Host is required', value: 'host' } } })
 }
 
-// Longer than any question that the API understands. Node itself takes twice as much for the line and all headers.
+// Node's limit for the request line and all headers is twice as long.
 const longestUrl = 16_000
 
 const requireShortUrl = ({ url = '' }: IncomingMessage) => {
@@ -78,7 +77,7 @@ const carryOut = async (exchange: RequestContext) => {
     await respondFailure(exchange, error)
   } finally {
     if (!request.complete) passOver(request)
-    // An answer that is no JSON is not kept, and neither is one that nobody waited for.
+    // A response that is not JSON is not stored.
     if (exchange.claim) await settleKey(exchange)
     end()
   }
@@ -89,10 +88,7 @@ const answer = (frame: ServerContext, request: IncomingMessage, response: Server
   return frame.underWay.during(() => inTrace(exchange.trace, () => carryOut(exchange)))
 }
 
-/**
- * Answers that are ready within one turn of the event loop are written together at its end: waking the other side
- * costs as much as making the answer, and this way it is woken once.
- */
+/** Responses of one round of the event loop are written together at its end: waking the client costs as much as a response. */
 const createGathering = () => {
   let corked: Duplex[] = []
   const release = () => {
@@ -107,10 +103,10 @@ const createGathering = () => {
   }
 }
 
-/** The answer that was last begun on a connection. */
+/** The latest response on a connection. */
 const lastAnswer = new WeakMap<Duplex, ServerResponse>()
 
-/** The connections of a listener, and those of them on which nothing has been asked yet. */
+/** Open connections, and those without a request yet. */
 const openOn = new WeakMap<Server, Set<Socket>>()
 const silentOn = new WeakMap<Server, Set<Socket>>()
 
@@ -135,7 +131,7 @@ const createHandler = (server: Server, frame: ServerContext): Handler => {
   const silent = noteConnections(server)
   return (request, response) => {
     const { socket } = request
-    // It stands behind a request whose answer has ended the connection.
+    // The connection ends with an earlier response.
     if (!socket.writable) return
     lastAnswer.set(socket, response)
     silent.delete(request.socket)
@@ -148,7 +144,7 @@ const createHandler = (server: Server, frame: ServerContext): Handler => {
 interface ParseFailure {
   status: number
   reason: string
-  /** The word for it in the envelope; `parse_error` unless it is another one. */
+  /** `message` of the envelope, if not `parse_error`. */
   word?: string
   message: string
 }
@@ -186,7 +182,7 @@ interface ParseError extends NodeJS.ErrnoException {
   bytesParsed?: number
 }
 
-/** Whether the head grew too large in its first line, as far as that can be seen in its last piece. */
+/** Whether the request line is too long, as far as the last packet shows it. */
 const isInUrl = ({ rawPacket, bytesParsed = 0 }: ParseError) => {
   const parsed = rawPacket?.toString('latin1', 0, Math.max(bytesParsed, 64)) ?? ''
   return /^[A-Z-]+ [^\n]*$/.test(parsed.slice(parsed.lastIndexOf('\n', bytesParsed - 1) + 1))
@@ -227,13 +223,10 @@ const refusalText = (
   return `${head}\r\n${body}`
 }
 
-// What comes behind the refusal is not read as anything; a client that goes on sending is cut.
+// A client that continues to send is disconnected after this time.
 const lingerMilliseconds = 2000
 
-/**
- * Bytes that are no HTTP request get the envelope as well: behind the answers that are under way, and only when
- * the request that they belong to has no answer yet.
- */
+/** Invalid requests get the envelope as well: after the running responses, and only if their request has no response yet. */
 const createRefusing = (frame: ServerContext) => {
   const refused = new WeakSet<Duplex>()
 
@@ -251,16 +244,15 @@ const createRefusing = (frame: ServerContext) => {
     if (!socket.writable) return void socket.destroy()
     if (!last || (last.writableFinished && last.req.complete)) return refuse(failing, socket)
     if (last.req.complete) return void last.once('finish', () => refuse(failing, socket))
-    // It is the body of the last request that is broken.
+    // The body of the last request is invalid.
     if (!last.headersSent) return refuse(failing, socket)
     if (last.writableFinished) return void socket.destroy()
     last.once('finish', () => socket.destroy())
   }
 }
 
-// How long a body may take is bodies.ts' to say, and how long a client may take nothing of its answer hand-over.ts'.
+// body-bytes.ts limits the time for a body, hand-over.ts the time without progress of a response.
 const timeouts = { headersTimeout: 15_000, requestTimeout: 0, keepAliveTimeout: 72_000 }
-// Node would answer without an envelope.
 const judgedHere = { requireHostHeader: false }
 
 /** What plain and TLS listeners are made with. Whoever is late is looked for every few seconds. */
