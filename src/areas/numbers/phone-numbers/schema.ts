@@ -272,6 +272,6 @@ const classifierFields = {
 export const Classifiers = keyed(open(classifierFields), { title: 'Number classifiers' })
 
 export const Classification = open(
-  { ...fields, number: must(anyText()), e164: must(anyText()) },
+  { ...classifierFields, number: must(anyText()), e164: must(anyText()) },
   { title: 'Classification of a number' },
 )
