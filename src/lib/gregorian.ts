@@ -21,3 +21,7 @@ export const monthBefore = (month: number, count = 1) => {
 }
 
 export const monthAfter = (month: number) => monthBefore(month, -1)
+
+/** The Gregorian second with which a month (202601) begins, in UTC. */
+export const gregorianOfMonth = (month: number) =>
+  gregorianOfUnix(Date.UTC(Math.floor(month / 100), (month % 100) - 1, 1) / 1000)

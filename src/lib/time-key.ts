@@ -14,3 +14,10 @@ export const timedPlace = (cursor: readonly [string, string] | undefined): Timed
 /** What ids of time lists begin with: the year and month, `202611`. */
 export const monthOf = (unixMilliseconds: number) =>
   new Date(unixMilliseconds).toISOString().slice(0, 7).replace('-', '')
+
+/** The same as a number. */
+export const monthNumber = (unixMilliseconds: number) => Number(monthOf(unixMilliseconds))
+
+/** The UTC day as a number: 20261121. */
+export const dayNumber = (unixMilliseconds: number) =>
+  Number(new Date(unixMilliseconds).toISOString().slice(0, 10).replaceAll('-', ''))

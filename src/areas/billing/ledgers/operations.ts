@@ -7,6 +7,7 @@ import { newId } from '../../../lib/ids.ts'
 import { present } from '../../../lib/json.ts'
 import { zip } from '../../../lib/list.ts'
 import { dollarsOfUnits, unitsOfDollars } from '../../../lib/money.ts'
+import { monthNumber } from '../../../lib/time-key.ts'
 import { type Author, actOf, ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
@@ -21,7 +22,6 @@ import {
   type LedgerBooking,
   type LedgerPosting,
   monthBeginningAt,
-  monthNumber,
   ofAct,
   type SourceSum,
   sumsJson,

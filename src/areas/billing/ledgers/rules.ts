@@ -1,7 +1,7 @@
 import { type Failure, invalid } from '../../../lib/failure.ts'
-import { gregorianMilliseconds, unixOfGregorian } from '../../../lib/gregorian.ts'
+import { gregorianMilliseconds, gregorianOfMonth, unixOfGregorian } from '../../../lib/gregorian.ts'
 import { divideRounded, dollarsOfUnits, maxUnits } from '../../../lib/money.ts'
-import { monthOf } from '../../../lib/time-key.ts'
+import { monthNumber } from '../../../lib/time-key.ts'
 import { type Counting, unitsMoved } from '../services/agreed.rules.ts'
 
 export interface Usage {
@@ -96,16 +96,10 @@ export const olderService = 'legacy'
 
 export const rolloverId = (month: number) => `${month}-ledgers_monthly_rollover`
 
-/** 202611 for November 2026. */
-export const monthNumber = (unixMilliseconds: number) => Number(monthOf(unixMilliseconds))
-
 /** The month that begins with this Gregorian second, if one does. */
 export const monthBeginningAt = (gregorianSeconds: number): number | undefined => {
-  const unix = unixOfGregorian(gregorianSeconds)
-  const at = new Date(unix * 1000)
-  return Date.UTC(at.getUTCFullYear(), at.getUTCMonth(), 1) === at.getTime()
-    ? monthNumber(at.getTime())
-    : undefined
+  const month = monthNumber(unixOfGregorian(gregorianSeconds) * 1000)
+  return gregorianOfMonth(month) === gregorianSeconds ? month : undefined
 }
 
 /** The other side of an account's postings. */

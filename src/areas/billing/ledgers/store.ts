@@ -2,7 +2,7 @@ import { type Failure, failure } from '../../../lib/failure.ts'
 import { evictOldest } from '../../../lib/forget-oldest.ts'
 import { gregorianOfUnix, monthBefore } from '../../../lib/gregorian.ts'
 import { dollarsOfUnits, maxUnits } from '../../../lib/money.ts'
-import { timedPlace } from '../../../lib/time-key.ts'
+import { monthNumber, timedPlace } from '../../../lib/time-key.ts'
 import type { Change, ChangeSet } from '../../../storage/change-set.ts'
 import type { Row } from '../../../storage/db.ts'
 import type { Store } from '../../../storage/store.ts'
@@ -14,7 +14,6 @@ import {
   type EntryDetails,
   type Excess,
   type LedgerBooking,
-  monthNumber,
   rolloverId,
   rolloverService,
   type SourceSum,

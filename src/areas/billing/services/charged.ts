@@ -1,4 +1,4 @@
-import { monthOf } from '../../../lib/time-key.ts'
+import { monthNumber } from '../../../lib/time-key.ts'
 import type { ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import { type ComparedInvoice, compareInvoices, type Invoice, isProrated } from './pricing/invoices.ts'
@@ -45,7 +45,7 @@ export const createCharged = (store: Store) => {
   const rows = createChargedStore(store)
   const turns = createTurnStore(store)
 
-  const currentMonth = () => Number(monthOf(store.clock.now()))
+  const currentMonth = () => monthNumber(store.clock.now())
 
   const giveBack = (set: ChangeSet, accountId: string, { month, items }: PartsOfBill) => {
     for (const { total, ...item } of items)

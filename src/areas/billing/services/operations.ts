@@ -1,6 +1,5 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
 import { badIdentifier, failure, hasProblems, invalid } from '../../../lib/failure.ts'
-import { gregorianOfUnix } from '../../../lib/gregorian.ts'
 import { mergePatch } from '../../../lib/json-merge.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
@@ -174,7 +173,7 @@ export const createServices = (tools: Deps) => {
       limits: limits ?? {},
       im: pricedMessages(im ?? {}),
       payment_tokens: doc.payment_tokens ?? {},
-      billing_cycle: billingCycle(store.clock.now(), gregorianOfUnix),
+      billing_cycle: billingCycle(store.clock.now()),
       status: await standings.of(account, 1),
     }
   }

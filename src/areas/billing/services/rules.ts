@@ -1,5 +1,7 @@
 import type { Problems } from '../../../lib/failure.ts'
+import { gregorianOfMonth, monthAfter } from '../../../lib/gregorian.ts'
 import { dollarsOfUnits, maxUnits, unitsOfDollars } from '../../../lib/money.ts'
+import { monthNumber } from '../../../lib/time-key.ts'
 import type { PaymentTokens } from './payment-tokens/rules.ts'
 import type { Invoice } from './pricing/invoices.ts'
 import type { PricedItem } from './pricing/items.ts'
@@ -140,14 +142,9 @@ export const pricedMessages = (im: MessagePrices): MessagePrices =>
     }),
   )
 
-const firstOfNextMonth = (unixMilliseconds: number) => {
-  const day = new Date(unixMilliseconds)
-  return Date.UTC(day.getUTCFullYear(), day.getUTCMonth() + 1, 1) / 1000
-}
-
 /** Bills are made on the first of the month, 00:00 UTC. */
-export const billingCycle = (unixMilliseconds: number, toGregorian: (unixSeconds: number) => number) => ({
-  next: toGregorian(firstOfNextMonth(unixMilliseconds)),
+export const billingCycle = (unixMilliseconds: number) => ({
+  next: gregorianOfMonth(monthAfter(monthNumber(unixMilliseconds))),
   period: 1,
   unit: 'month',
 })

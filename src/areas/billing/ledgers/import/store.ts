@@ -1,4 +1,4 @@
-import { gregorianOfUnix, gregorianUnixOffset, monthBefore } from '../../../../lib/gregorian.ts'
+import { gregorianOfMonth, gregorianUnixOffset, monthBefore } from '../../../../lib/gregorian.ts'
 import { type ChangeSet, conflict } from '../../../../storage/change-set.ts'
 import type { Row, Statement } from '../../../../storage/db.ts'
 import type { Store } from '../../../../storage/store.ts'
@@ -119,7 +119,7 @@ const positionsPerWrite = 1000
 
 /** A computed entry as it is stored. */
 const entryOf = (accountId: string, { id, kind, month, amount }: Reckoned): ImportedEntry => {
-  const beginning = gregorianOfUnix(Date.UTC(Math.floor(month / 100), (month % 100) - 1, 1) / 1000)
+  const beginning = gregorianOfMonth(month)
   const common = { id, amount, usage: { type: 'month', quantity: 1, unit: 'month' }, forAccountId: accountId }
   const before = monthBefore(month)
   return kind === 'rollover'

@@ -1,5 +1,6 @@
-import { daySeconds, gregorianOfUnix, gregorianUnixOffset } from '../../../../lib/gregorian.ts'
+import { daySeconds, gregorianOfMonth, monthAfter, unixOfGregorian } from '../../../../lib/gregorian.ts'
 import type { Allotment, AllotmentCycle } from '../../../../lib/limit-shapes.ts'
+import { monthNumber } from '../../../../lib/time-key.ts'
 
 export type AllotmentTable = Readonly<Record<string, Allotment>>
 
@@ -15,20 +16,11 @@ export interface IncludedCall {
 }
 
 const minute = 60
-const daysOfWeek = 7
 
-const fixedLengths = { minutely: minute, hourly: 3600, daily: daySeconds } as const
+const fixedLengths = { minutely: minute, hourly: 3600, daily: daySeconds, weekly: 7 * daySeconds }
 
-const utcMonth = (unixSeconds: number, ahead: number) => {
-  const date = new Date(unixSeconds * 1000)
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + ahead, 1) / 1000
-}
-
-const startOfWeek = (unixSeconds: number) => {
-  const midnight = unixSeconds - (unixSeconds % daySeconds)
-  const daysSinceMonday = (new Date(midnight * 1000).getUTCDay() + daysOfWeek - 1) % daysOfWeek
-  return midnight - daysSinceMonday * daySeconds
-}
+// 1970 began on a Thursday.
+const daysSinceMonday = 3
 
 /** Gregorian seconds; `to` is the start of the next one. */
 export interface Stretch {
@@ -36,21 +28,16 @@ export interface Stretch {
   to: number
 }
 
-const unixCycle = (cycle: AllotmentCycle, unixSeconds: number): Stretch => {
-  if (cycle === 'monthly') return { from: utcMonth(unixSeconds, 0), to: utcMonth(unixSeconds, 1) }
-  if (cycle === 'weekly') {
-    const from = startOfWeek(unixSeconds)
-    return { from, to: from + daysOfWeek * daySeconds }
-  }
-  const length = fixedLengths[cycle]
-  const from = unixSeconds - (unixSeconds % length)
-  return { from, to: from + length }
-}
-
 /** The cycle that contains a moment. UTC; weeks begin on Monday. */
 export const cycleAt = (cycle: AllotmentCycle, gregorian: number): Stretch => {
-  const { from, to } = unixCycle(cycle, gregorian - gregorianUnixOffset)
-  return { from: gregorianOfUnix(from), to: gregorianOfUnix(to) }
+  const unixSeconds = unixOfGregorian(gregorian)
+  if (cycle === 'monthly') {
+    const month = monthNumber(unixSeconds * 1000)
+    return { from: gregorianOfMonth(month), to: gregorianOfMonth(monthAfter(month)) }
+  }
+  const length = fixedLengths[cycle]
+  const passed = (unixSeconds + (cycle === 'weekly' ? daysSinceMonday * daySeconds : 0)) % length
+  return { from: gregorian - passed, to: gregorian - passed + length }
 }
 
 /** Cycles begin on whole minutes, so use is stored by the minute. */

@@ -3,7 +3,7 @@ import type { ScheduledJob } from '../../../../jobs/rounds.ts'
 import { isFailure, isOutage } from '../../../../lib/failure.ts'
 import { gregorianNow } from '../../../../lib/gregorian.ts'
 import { describeError } from '../../../../lib/log.ts'
-import { monthOf } from '../../../../lib/time-key.ts'
+import { monthNumber } from '../../../../lib/time-key.ts'
 import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
 import type { Statement } from '../../../../storage/db.ts'
 import type { Gate } from '../../../../storage/store.ts'
@@ -43,7 +43,7 @@ export const createBilling = (
   const rows = createBillStore(store)
   const { clock } = store
 
-  const currentMonth = () => Number(monthOf(clock.now()))
+  const currentMonth = () => monthNumber(clock.now())
 
   /** Adds the ledger entries of a month's price. Returns their ids. */
   const debit = (set: ChangeSet, account: AccountRecord, invoice: Invoice, month: number): string[] => {

@@ -10,7 +10,7 @@ import {
 import { gregorianNow, monthAfter } from '../../../../lib/gregorian.ts'
 import { newId } from '../../../../lib/ids.ts'
 import { dollarsOfUnits } from '../../../../lib/money.ts'
-import { monthOf } from '../../../../lib/time-key.ts'
+import { monthNumber } from '../../../../lib/time-key.ts'
 import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
 import { invoiceSettings } from '../settings.ts'
 import type { Wanted } from '../transactions/operations.ts'
@@ -56,7 +56,7 @@ export const createInvoices = (deps: InvoiceDeps) => {
   const { store, rows, issuing, progress, bookkeepers, charged, ledgers, transactions } = deps
   const { clock } = store
 
-  const currentMonth = () => Number(monthOf(clock.now()))
+  const currentMonth = () => monthNumber(clock.now())
 
   /** What would be issued on the first of the next month. */
   const drafts = async (account: AccountRecord): Promise<Invoice[]> => {

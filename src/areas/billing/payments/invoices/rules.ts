@@ -1,4 +1,4 @@
-import { gregorianOfUnix } from '../../../../lib/gregorian.ts'
+import { gregorianOfMonth, monthAfter } from '../../../../lib/gregorian.ts'
 import { isObject, type Json, present } from '../../../../lib/json.ts'
 import { divideRounded, dollarsOfUnits, unitsOfDollars } from '../../../../lib/money.ts'
 import type { Entry } from '../../ledgers/rules.ts'
@@ -142,50 +142,37 @@ export interface InvoiceEvent {
 }
 
 /** The time of a month (202611). */
-export const monthPeriod = (month: number): Period => {
-  const [year, index] = [Math.floor(month / 100), (month % 100) - 1]
-  const first = (at: number) => gregorianOfUnix(Date.UTC(year, at, 1) / 1000)
-  return { from: first(index), to: first(index + 1) - 1 }
-}
-
-interface AddressDoc {
-  name?: unknown
-  house_number?: unknown
-  street?: unknown
-  locality?: unknown
-  region?: unknown
-  postal_code?: unknown
-  country?: unknown
-}
+export const monthPeriod = (month: number): Period => ({
+  from: gregorianOfMonth(month),
+  to: gregorianOfMonth(monthAfter(month)) - 1,
+})
 
 const joined = (...parts: unknown[]) =>
   parts.filter((part) => (typeof part === 'string' || typeof part === 'number') && part !== '').join(' ')
 
-const addressLines = ({ name, house_number, street, locality, region, postal_code, country }: AddressDoc) =>
-  [name, joined(house_number, street), joined(postal_code, locality, region), country]
-    .map((line) => joined(line))
-    .filter((line) => line !== '')
+const addressLines = ({ name, house_number, street, locality, region, postal_code, country }: Json) =>
+  [joined(name), joined(house_number, street), joined(postal_code, locality, region), joined(country)].filter(
+    (line) => line !== '',
+  )
 
 /** An account as documents name it: its legal name and its billing or emergency address. */
-export const partyOf = ({
-  id,
-  doc,
-}: {
+export const partyOf = (account: {
   id: string
   doc: { name: string; org?: unknown; addresses?: unknown }
 }): Party => {
-  const addresses: Json = isObject(doc.addresses) ? doc.addresses : {}
-  const told = addresses.billing ?? addresses.emergency
-  const address = isObject(told) ? addressLines(told) : []
-  const name = typeof doc.org === 'string' && doc.org !== '' ? doc.org : doc.name
-  return { id, name, ...(address.length === 0 ? {} : { address }) }
+  const { name, org, addresses } = account.doc
+  const stored = isObject(addresses) ? (addresses.billing ?? addresses.emergency) : undefined
+  const address = isObject(stored) ? addressLines(stored) : []
+  const legalName = typeof org === 'string' && org !== '' ? org : name
+  return { id: account.id, name: legalName, ...(address.length === 0 ? {} : { address }) }
 }
 
-const digits = 6
-
 /** `2026-000123`, after the issuer's prefix. */
-export const numberText = ({ prefix, value }: DocumentNumber) =>
-  `${prefix}${String(value).padStart(digits, '0')}`
+export const numberText = ({ prefix, value }: DocumentNumber) => `${prefix}${String(value).padStart(6, '0')}`
+
+/** The number of an invoice; the id of a draft. */
+export const invoiceNumber = ({ number, id }: Pick<Invoice, 'number' | 'id'>) =>
+  number ? numberText(number) : id
 
 /** Each issuer numbers its documents from 1 each year. `at`: Unix milliseconds. */
 export const seriesOf = (kind: 'invoice' | 'credit_note', at: number) =>
@@ -236,21 +223,19 @@ export const entryLine = (entry: Entry, source: 'services' | 'prorations'): Invo
   }
 }
 
-const numberIn = (doc: Json, key: string) => (typeof doc[key] === 'number' ? doc[key] : undefined)
-const textIn = (doc: Json, key: string) => (typeof doc[key] === 'string' ? doc[key] : undefined)
-
 /** A ledger entry as a tax. Manual bookings have no metadata. */
 export const entryTax = ({ amount, details, usage }: Entry): InvoiceTax => {
-  const told: Json = isObject(details.metadata) ? details.metadata : {}
-  const base = numberIn(told, 'base')
-  const rate = numberIn(told, 'rate')
-  const id = textIn(told, 'tax_id')
-  const jurisdiction = textIn(told, 'jurisdiction')
+  const metadata: Json = isObject(details.metadata) ? details.metadata : {}
+  const number = (value: unknown) => (typeof value === 'number' ? value : undefined)
+  const text = (value: unknown) => (typeof value === 'string' ? value : undefined)
+  const base = number(metadata.base)
   return {
-    name: textIn(told, 'name') ?? details.description ?? usage.unit,
-    ...(id === undefined ? {} : { tax_id: id }),
-    ...(jurisdiction === undefined ? {} : { jurisdiction }),
-    ...(rate === undefined ? {} : { rate }),
+    name: text(metadata.name) ?? details.description ?? usage.unit,
+    ...present({
+      tax_id: text(metadata.tax_id),
+      jurisdiction: text(metadata.jurisdiction),
+      rate: number(metadata.rate),
+    }),
     inclusive: false,
     ...(base === undefined ? {} : { base: unitsOfDollars(base) }),
     amount: -amount,
@@ -260,19 +245,14 @@ export const entryTax = ({ amount, details, usage }: Entry): InvoiceTax => {
 const kindOfTax = ({ name, tax_id, jurisdiction, rate, inclusive }: InvoiceTax) =>
   JSON.stringify([tax_id ?? name, jurisdiction ?? '', rate ?? '', inclusive])
 
-const sumTax = (same: readonly [InvoiceTax, ...InvoiceTax[]]): InvoiceTax => {
-  const [{ base: _, ...first }] = same
-  const bases = same.flatMap(({ base }) => (base === undefined ? [] : [base]))
-  const sum = (amounts: readonly number[]) => amounts.reduce((total, amount) => total + amount, 0)
-  return {
-    ...first,
-    ...(bases.length === 0 ? {} : { base: sum(bases) }),
-    amount: sum(same.map(({ amount }) => amount)),
-  }
-}
+const addTaxes = ({ base: a, ...one }: InvoiceTax, { base: b, amount }: InvoiceTax): InvoiceTax => ({
+  ...one,
+  ...(a === undefined && b === undefined ? {} : { base: (a ?? 0) + (b ?? 0) }),
+  amount: one.amount + amount,
+})
 
 export const taxesTogether = (taxes: readonly InvoiceTax[]): InvoiceTax[] =>
-  [...Map.groupBy(taxes, kindOfTax).values()].map((same) => sumTax(same as [InvoiceTax, ...InvoiceTax[]]))
+  [...Map.groupBy(taxes, kindOfTax).values()].map((same) => same.reduce(addTaxes))
 
 /** The calls of a month that are not invoiced yet. */
 export interface UsageSum {
@@ -302,20 +282,17 @@ export const totalOf = (items: readonly InvoiceLine[], taxes: readonly InvoiceTa
   items.reduce((sum, { amount }) => sum + amount, 0) +
   taxes.reduce((sum, { inclusive, amount }) => (inclusive ? sum : sum + amount), 0)
 
-interface Purse {
-  total: number
-  /** Units that are booked with the invoice. */
-  fresh: number
-  /** Units before the invoice. */
-  balance: number
-  collection: Collection
-}
-
 /**
  * Units that are open when an invoice is issued. Accepted charges and calls were taken from the balance already. A
- * gateway charges everything new, and what the balance lacks besides.
+ * gateway charges everything new, and what the balance lacks besides. `fresh`: booked with the invoice; `balance`: before.
  */
-export const amountDue = ({ total, fresh, balance, collection }: Purse) => {
+export const amountDue = (invoice: {
+  total: number
+  fresh: number
+  balance: number
+  collection: Collection
+}) => {
+  const { total, fresh, balance, collection } = invoice
   const lacking = collection === 'charge' ? fresh + Math.max(0, -balance) : fresh - balance
   return Math.max(0, Math.min(total, lacking))
 }
@@ -437,33 +414,22 @@ export const creditNoteJson = ({ id, invoiceId, number, issued, doc }: CreditNot
 export const csvRows = (invoice: Invoice): Json[] => {
   const { number, doc, status } = invoice
   const head = { number: number ? numberText(number) : '', status }
-  const items = doc.items.map(({ period = doc.period, ...line }) => ({
-    ...head,
-    kind: line.source,
-    description: line.description,
-    category: line.category,
-    item: line.item,
-    quantity: line.quantity,
-    unit: line.unit,
-    rate: dollars(line.rate),
-    amount: dollarsOfUnits(line.amount),
-    currency: doc.currency,
-    from: period.from,
-    to: period.to,
-  }))
+  const tail = (amount: number, { from, to }: Period) => {
+    return { amount: dollarsOfUnits(amount), currency: doc.currency, from, to }
+  }
+  const items = doc.items.map(
+    ({ source, description, category, item, quantity, unit, rate, amount, period }) => ({
+      ...head,
+      kind: source,
+      ...{ description, category, item, quantity, unit, rate: dollars(rate) },
+      ...tail(amount, period ?? doc.period),
+    }),
+  )
   const taxes = doc.taxes.map(({ name, jurisdiction, rate, inclusive, amount }) => ({
     ...head,
     kind: inclusive ? 'tax_included' : 'tax',
-    description: name,
-    category: 'taxes',
-    item: jurisdiction,
-    quantity: undefined,
-    unit: '%',
-    rate,
-    amount: dollarsOfUnits(amount),
-    currency: doc.currency,
-    from: doc.period.from,
-    to: doc.period.to,
+    ...{ description: name, category: 'taxes', item: jurisdiction, quantity: undefined, unit: '%', rate },
+    ...tail(amount, doc.period),
   }))
   return [...items, ...taxes]
 }

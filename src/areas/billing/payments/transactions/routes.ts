@@ -6,7 +6,7 @@ import type { Listing } from '../../../../http/answer/listing.ts'
 import { openTimeWindow } from '../../../../http/answer/time-window.ts'
 import { type Call, get, put, type Route } from '../../../../http/route.ts'
 import { badIdentifier, failure, forbidden } from '../../../../lib/failure.ts'
-import { gregorianNow, gregorianOfUnix } from '../../../../lib/gregorian.ts'
+import { gregorianNow, gregorianOfMonth } from '../../../../lib/gregorian.ts'
 import { dollarsOfUnits, unitsOfDollars } from '../../../../lib/money.ts'
 import {
   anyObject,
@@ -21,7 +21,7 @@ import {
   text,
 } from '../../../../lib/schema.ts'
 import type { TimeWindow } from '../../../../lib/time-bounds.ts'
-import { timeKey } from '../../../../lib/time-key.ts'
+import { monthNumber, timeKey } from '../../../../lib/time-key.ts'
 import { crossbarSettings } from '../../../../settings/documents.ts'
 import type { CommittedChange } from '../../../../storage/idempotency.ts'
 import { itemJson, taxLineJson } from '../../services/area.ts'
@@ -251,14 +251,9 @@ export const billJson = ({ month, bookkeeper, created, amount, doc }: Bill) => (
   created,
 })
 
-const monthOf = (unixMilliseconds: number) => {
-  const day = new Date(unixMilliseconds)
-  return gregorianOfUnix(Date.UTC(day.getUTCFullYear(), day.getUTCMonth(), 1) / 1000)
-}
-
 /** One for each bookkeeper. Times in Gregorian seconds. */
 export const subscriptionsOf = (invoices: readonly Invoice[], firstGregorian: number, nowUnixMs: number) => {
-  const { next } = billingCycle(nowUnixMs, gregorianOfUnix)
+  const { next } = billingCycle(nowUnixMs)
   return invoices.map(({ bookkeeper, total, taxes, items }) => ({
     id: bookkeeper.id,
     bookkeeper,
@@ -266,7 +261,7 @@ export const subscriptionsOf = (invoices: readonly Invoice[], firstGregorian: nu
     price: dollarsOfUnits(total),
     taxes: taxes.map(taxLineJson),
     billing_first_date: firstGregorian,
-    billing_start_date: monthOf(nowUnixMs),
+    billing_start_date: gregorianOfMonth(monthNumber(nowUnixMs)),
     billing_end_date: next - 1,
     next_bill_date: next,
     add_ons: items.map((item) => {

@@ -3,8 +3,8 @@ import { unixOfGregorian } from '../../../../lib/gregorian.ts'
 import { timedPlace } from '../../../../lib/time-key.ts'
 import type { Settings } from '../../../../settings/settings.ts'
 import { type ChangeSet, conflict } from '../../../../storage/change-set.ts'
-import type { Row } from '../../../../storage/db.ts'
 import type { Store } from '../../../../storage/store.ts'
+import { integer, json, keyset, oneOf, table, text } from '../../../../storage/table.ts'
 import type { ImportedRecord, Importer } from '../../../adoption.ts'
 import { servicesSettings } from '../../services/settings.ts'
 import type {
@@ -31,35 +31,55 @@ interface Settlement {
   doc: TransactionDoc
 }
 
-const columns = 'account_id, id, created, place, made_at, type, status, amount, refunded, doc'
-
-const toTransaction = (row: Row): Transaction => ({
-  accountId: row.account_id as string,
-  id: row.id as string,
-  created: row.created as number,
-  place: row.place as string,
-  madeAt: row.made_at as number,
-  type: row.type as TransactionType,
-  status: row.status as TransactionStatus,
-  amount: row.amount as number,
-  refunded: row.refunded as number,
-  doc: JSON.parse(row.doc as string) as TransactionDoc,
+const transactions = table('transactions', {
+  accountId: text(),
+  id: text(),
+  created: integer(),
+  place: text(),
+  madeAt: integer(),
+  type: oneOf(['sale', 'refund']),
+  status: oneOf(['pending', 'unknown', 'completed', 'failed']),
+  amount: integer(),
+  refunded: integer(),
+  doc: json<TransactionDoc>(),
+  bookkeeperType: text(),
 })
+const insert = transactions.insert()
+// `refunded` stays: refunds of an imported sale may have been made here.
+const insertImported =
+  transactions.insert(`ON CONFLICT (account_id, id) DO UPDATE SET created = excluded.created,
+  place = excluded.place, made_at = excluded.made_at, type = excluded.type, status = excluded.status,
+  amount = excluded.amount, bookkeeper_type = excluded.bookkeeper_type, doc = excluded.doc`)
+
+const rowOf = (transaction: Transaction) => ({
+  ...transaction,
+  refunded: 0,
+  bookkeeperType: transaction.doc.bookkeeper.type,
+})
+
+const found = transactions.pick(
+  ...([
+    'accountId',
+    'id',
+    'created',
+    'place',
+    'madeAt',
+    'type',
+    'status',
+    'amount',
+    'refunded',
+    'doc',
+  ] as const),
+)
 
 export type TransactionStore = ReturnType<typeof createTransactionStore>
 
 export const createTransactionStore = ({ all, scan }: Store) => ({
   insert(set: ChangeSet, transaction: Transaction) {
-    const { accountId, id, created, place, madeAt, type, status, amount, doc } = transaction
-    const text = JSON.stringify(doc)
+    const { accountId, id, doc } = transaction
     set
-      .keepText('transaction', text)
-      .run(
-        `INSERT INTO transactions (account_id, id, created, place, made_at, type, status, amount, refunded,
-            bookkeeper_type, doc)
-          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10)`,
-        [...[accountId, id, created, place, madeAt, type, status, amount], ...[doc.bookkeeper.type, text]],
-      )
+      .keepText('transaction', JSON.stringify(doc))
+      .add(insert(rowOf(transaction)))
       .record({ accountId, kind: 'transaction', id, action: 'created' })
   },
 
@@ -103,23 +123,13 @@ export const createTransactionStore = ({ all, scan }: Store) => ({
     ]),
 
   /** Stores an imported transaction in place of an earlier import. */
-  adopt(set: ChangeSet, { accountId, id, type, status, amount, doc, ...transaction }: Transaction) {
-    const { created, place, madeAt } = transaction
-    set
-      .run(
-        `INSERT INTO transactions (account_id, id, created, place, made_at, type, status, amount, refunded,
-            bookkeeper_type, doc)
-          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10)
-          ON CONFLICT (account_id, id) DO UPDATE SET created = excluded.created, place = excluded.place,
-            made_at = excluded.made_at, type = excluded.type, status = excluded.status, amount = excluded.amount,
-            bookkeeper_type = excluded.bookkeeper_type, doc = excluded.doc`,
-        [
-          ...[accountId, id, created, place, madeAt, type, status, amount],
-          ...[doc.bookkeeper.type, JSON.stringify(doc)],
-        ],
-      )
-      .record({ accountId, kind: 'transaction', id, action: 'created' })
-  },
+  import: (set: ChangeSet, transaction: Transaction) =>
+    set.add(insertImported(rowOf(transaction))).record({
+      accountId: transaction.accountId,
+      kind: 'transaction',
+      id: transaction.id,
+      action: 'created',
+    }),
 
   remove: (set: ChangeSet, accountId: string, id: string) =>
     set
@@ -127,42 +137,37 @@ export const createTransactionStore = ({ all, scan }: Store) => ({
       .record({ accountId, kind: 'transaction', id, action: 'deleted' }),
 
   async find(accountId: string, id: string): Promise<Transaction | undefined> {
-    const [row] = await all(`SELECT ${columns} FROM transactions WHERE account_id = $1 AND id = $2`, [
-      accountId,
-      id,
-    ])
-    return row && toTransaction(row)
+    const sql = `SELECT ${found.columns} FROM transactions WHERE account_id = $1 AND id = $2`
+    return found.first(await all(sql, [accountId, id]))
   },
 
   async get(accountId: string, id: string): Promise<Transaction> {
-    const found = await this.find(accountId, id)
-    if (!found) throw failure(badIdentifier, { cause: id })
-    return found
+    const transaction = await this.find(accountId, id)
+    if (!transaction) throw failure(badIdentifier, { cause: id })
+    return transaction
   },
 
   /** The newest sale at a type of bookkeeper of which so much is left. */
   async refundable(accountId: string, bookkeeperType: string, amount: number) {
-    const [row] = await scan(
-      `SELECT ${columns} FROM transactions
+    const rows = await scan(
+      `SELECT ${found.columns} FROM transactions
         WHERE account_id = $1 AND type = 'sale' AND status = 'completed' AND bookkeeper_type = $2
           AND amount - refunded >= $3
         ORDER BY created DESC, place DESC LIMIT 1`,
       [accountId, bookkeeperType, amount],
     )
-    return row && toTransaction(row)
+    return found.first(rows)
   },
 
   async page(page: TransactionPage): Promise<Transaction[]> {
-    const { accountId, from, to, after, limit, descending, long } = page
-    const side = descending ? '<' : '>'
-    const order = descending ? 'DESC' : 'ASC'
-    const start = timedPlace(after)
-    const keyset = start ? `AND (created, place) ${side} ($5, $6)` : ''
-    const sql = `SELECT ${columns} FROM transactions
-      WHERE account_id = $1 AND created BETWEEN $2 AND $3 ${keyset}
-      ORDER BY created ${order}, place ${order} LIMIT $4`
-    const params = [accountId, from, to, limit, ...(start ? [start.time, start.mark] : [])]
-    return (await (long ? scan(sql, params) : all(sql, params))).map(toTransaction)
+    const { accountId, from, to, limit, long } = page
+    const { behind, order } = keyset(['created', 'place'], page.descending)
+    const after = timedPlace(page.after)
+    const sql = `SELECT ${found.columns} FROM transactions
+      WHERE account_id = $1 AND created BETWEEN $2 AND $3 ${after ? `AND ${behind(5)}` : ''}
+      ORDER BY ${order} LIMIT $4`
+    const params = [accountId, from, to, limit, ...(after ? [after.time, after.mark] : [])]
+    return found.list(await (long ? scan(sql, params) : all(sql, params)))
   },
 })
 
@@ -227,7 +232,7 @@ export const createTransactionImporter = ({
       const { currency } = await settings.of(servicesSettings)
       const after = transactionOf(arrival, currency)
       if (isSame(await rows.find(arrival.accountId, arrival.id), after)) return false
-      rows.adopt(set, after)
+      rows.import(set, after)
       return true
     },
 

@@ -2,7 +2,7 @@ import { type AccountRecord, accountKind, userKind } from '../../../../auth/iden
 import { badIdentifier, failure } from '../../../../lib/failure.ts'
 import { gregorianOfUnix, unixOfGregorian } from '../../../../lib/gregorian.ts'
 import { newId, randomHex } from '../../../../lib/ids.ts'
-import { monthOf } from '../../../../lib/time-key.ts'
+import { dayNumber, monthOf } from '../../../../lib/time-key.ts'
 import type { Settings } from '../../../../settings/settings.ts'
 import type { Author, ChangeSet } from '../../../../storage/change-set.ts'
 import type { Store } from '../../../../storage/store.ts'
@@ -32,9 +32,6 @@ interface Days {
   from: number
   to: number
 }
-
-const dayOf = (unixSeconds: number) =>
-  Number(new Date(unixSeconds * 1000).toISOString().slice(0, 10).replaceAll('-', ''))
 
 const auditId = /^\d{6}-[0-9a-f]+$/
 
@@ -93,7 +90,8 @@ export const createServiceAudit = (tools: {
   const isKept = async ({ hidden }: AccountRecord) =>
     hidden.tree.length > 0 || (await settings.of(servicesSettings)).should_save_master_audit_logs
 
-  const daysIn = (accountId: string, { from, to }: Days) => entries.days(accountId, dayOf(from), dayOf(to))
+  const daysIn = (accountId: string, { from, to }: Days) =>
+    entries.days(accountId, dayNumber(from * 1000), dayNumber(to * 1000))
 
   const countsNow = async (accountId: string) =>
     together(await quantities.of(accountId), (await services.find(accountId))?.doc.manual ?? {})
@@ -135,7 +133,7 @@ export const createServiceAudit = (tools: {
         entries.setByHand(set, accountId, {
           category,
           item,
-          day: dayOf(lastAt / 1000),
+          day: dayNumber(lastAt),
           addition: Math.max(0, delta),
           removal: Math.max(0, -delta),
           own,

@@ -1,7 +1,7 @@
 import { type AccountRecord, accountKind } from '../../../../auth/identity.ts'
 import type { ScheduledJob } from '../../../../jobs/rounds.ts'
 import { elementAt } from '../../../../lib/list.ts'
-import { monthOf } from '../../../../lib/time-key.ts'
+import { monthNumber } from '../../../../lib/time-key.ts'
 import type { ChangeSet } from '../../../../storage/change-set.ts'
 import type { Statement } from '../../../../storage/db.ts'
 import { retrying, type Store } from '../../../../storage/store.ts'
@@ -72,7 +72,7 @@ export const createQuantities = ({ store }: { store: Store }) => {
 
     /** The own counts at the beginning and the end of each month. */
     async months(accountId: string): Promise<MonthCount[]> {
-      return monthCounts(await rows.days(accountId), Number(monthOf(store.clock.now())))
+      return monthCounts(await rows.days(accountId), monthNumber(store.clock.now()))
     },
 
     moveWith: (set: ChangeSet, { before, after }: { before: AccountRecord; after: AccountRecord }) =>

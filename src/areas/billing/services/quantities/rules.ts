@@ -1,4 +1,5 @@
 import { monthAfter } from '../../../../lib/gregorian.ts'
+import { dayNumber } from '../../../../lib/time-key.ts'
 /** A change of a count, of the account's own or its sub-accounts'. */
 export interface Move {
   accountId: string
@@ -21,15 +22,13 @@ export interface Sum extends Omit<Move, 'id' | 'at'> {
   lastAt: number
 }
 
-const dayOf = (at: number) => Number(new Date(at).toISOString().slice(0, 10).replaceAll('-', ''))
-
 const keyOf = ({ accountId, category, item, day }: Sum) => JSON.stringify([accountId, category, item, day])
 
 const sumOf = ({ accountId, category, item, own, below, at }: Move): Sum => {
   const delta = own + below
   const addition = Math.max(delta, 0)
   const removal = Math.max(-delta, 0)
-  return { accountId, category, item, own, below, day: dayOf(at), addition, removal, lastAt: at }
+  return { accountId, category, item, own, below, day: dayNumber(at), addition, removal, lastAt: at }
 }
 
 /** The same for a parent account. */
